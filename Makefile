@@ -1,0 +1,59 @@
+# A thin wrapper around CMake. `make` builds, `make test` tests, `make demo` trains a first network.
+# Settings: BUILD (folder), PREFIX (make install), JOBS, CMAKE_FLAGS, CNTK_TEST_SHARED (folder of shared test data).
+
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+CMAKE_FLAGS ?=
+CNTK_TEST_SHARED ?= ../shared
+SANITIZERS ?= address,undefined
+
+shared := $(abspath $(CNTK_TEST_SHARED))
+configure = cmake -S . -G Ninja -DCNTK_TEST_SHARED="$(shared)"
+ctest = ctest -j $(JOBS) --output-on-failure
+sources = $$(find Source Tests Examples -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh')
+
+.PHONY: all packages demo test debug asan bench docs format tidy install clean
+
+all: packages
+	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS)
+
+packages:
+	@Tests/Tools/InstallPackages.sh
+
+demo: all
+	CNTK="$(abspath $(BUILD))/bin/cntk" Examples/Simple2d/RunDemo.sh
+
+test: all
+	$(ctest) --test-dir $(BUILD) -LE check
+
+debug: packages
+	$(configure) -B $(BUILD)-debug -DCMAKE_BUILD_TYPE=Debug $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-debug -j $(JOBS)
+
+asan: packages
+	$(configure) -B $(BUILD)-asan -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+	    -DCNTK_SANITIZE=$(SANITIZERS) -DCNTK_CUDA=OFF $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-asan -j $(JOBS)
+	$(ctest) --test-dir $(BUILD)-asan -L unit
+
+bench: packages
+	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release -DCNTK_BUILD_BENCHMARKS=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS)
+	Tests/Tools/RunBenchmarks.sh "$(abspath $(BUILD))"
+
+docs: all
+	$(BUILD)/bin/cntk --write-docs Documentation
+
+format:
+	clang-format -i $(sources)
+
+tidy: all
+	Tests/Tools/RunTidy.sh "$(abspath $(BUILD))"
+
+install: all
+	cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-debug $(BUILD)-asan

@@ -1,0 +1,101 @@
+// The one exception type of the program (DESIGN.md 2.10): what went wrong, where in the user's text, and notes added on
+// the way up at four boundaries (command, file, node, minibatch).
+#pragma once
+
+#include "Common/SourceText.h"
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cntk
+{
+
+// The kind selects the exit code of the program (Documentation/ExitCodes.md).
+enum class ErrorKind
+{
+    Usage,   // the command line
+    Config,  // a config file, NDL or MEL script
+    Data,    // a data file or label map
+    Model,   // a model file or the structure of a network
+    Device,  // GPU, memory, disk: the machine
+    Internal // a bug of ours
+};
+
+// 0 is success; the codes are Usage 2, Config 3, Data 4, Model 5, Device 6, Internal 70.
+int ExitCodeOf(ErrorKind kind);
+const char* NameOf(ErrorKind kind);
+
+class Error : public std::runtime_error
+{
+public:
+    Error(ErrorKind kind, std::string message, SourcePos where = {});
+
+    ErrorKind Kind() const { return m_kind; }
+    const SourcePos& Where() const { return m_where; }
+    // The bare message, without position and notes. what() is the same.
+    const std::string& Message() const { return m_message; }
+    const std::vector<std::string>& Notes() const { return m_notes; }
+
+    // Adds "note: ..." below the message; the innermost note comes first.
+    void AddNote(std::string note) { m_notes.push_back(std::move(note)); }
+
+    // Everything a user sees, several lines, no newline at the end:
+    //   notes first, then the excerpt, and the message as the last line:
+    //   "exp.cntk:14:9: error: unknown option 'minbatchSize' ..." (or "error: ..." without a position).
+    std::string Report() const;
+
+private:
+    ErrorKind m_kind;
+    std::string m_message;
+    SourcePos m_where;
+    std::vector<std::string> m_notes;
+};
+
+template <class... Parts>
+std::string Concat(const Parts&... parts)
+{
+    std::ostringstream stream;
+    (stream << ... << parts);
+    return stream.str();
+}
+
+// Fail(ErrorKind::Model, "node '", name, "': ", why)
+template <class... Parts>
+[[noreturn]] void Fail(ErrorKind kind, const Parts&... parts)
+{
+    throw Error(kind, Concat(parts...));
+}
+
+template <class... Parts>
+[[noreturn]] void FailAt(const SourcePos& where, ErrorKind kind, const Parts&... parts)
+{
+    throw Error(kind, Concat(parts...), where);
+}
+
+// Runs body; an Error passing through gets note() added.
+template <class Body, class Note>
+auto WithNote(Body&& body, Note&& note) -> decltype(body())
+{
+    try
+    {
+        return body();
+    }
+    catch (Error& error)
+    {
+        error.AddNote(note());
+        throw;
+    }
+}
+
+// Bugs only, never user input. Active in debug builds.
+#ifdef NDEBUG
+#define CNTK_ASSERT(condition) ((void)0)
+#else
+[[noreturn]] void AssertionFailed(const char* condition, const char* file, int line);
+#define CNTK_ASSERT(condition) ((condition) ? (void)0 : ::cntk::AssertionFailed(#condition, __FILE__, __LINE__))
+#endif
+
+} // namespace cntk

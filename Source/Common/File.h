@@ -1,0 +1,66 @@
+// Files: replaced whole (temporary name, fsync, rename), read mapped, errors with path and the system's reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+// The book's backslashes: a path that does not exist as spelled but does with '/' gives the latter; for files to be
+// written backslashes always become '/'.
+std::string ResolveInputPath(const std::string& path);
+std::string ResolveOutputPath(const std::string& path);
+
+bool FileExists(const std::string& path);
+void MakeFoldersFor(const std::string& filePath);
+void RemoveFile(const std::string& path); // no error when it is not there
+std::string ReadTextFile(const std::string& path); // "-" is standard input; drops a UTF-8 byte order mark
+// "; did you mean 'exp.cntk' in folder '...'" for a missing file: near names in its folder; "" if none.
+std::string NearFilesHint(const std::string& path);
+
+// Writes <path>.tmp, and Commit() makes it <path> (flush, fsync, rename, fsync of the folder). Without Commit the
+// temporary file is removed and an old <path> stays as it is. Makes missing folders. "-" is standard output.
+class AtomicFile
+{
+public:
+    explicit AtomicFile(const std::string& path);
+    ~AtomicFile();
+    AtomicFile(const AtomicFile&) = delete;
+    AtomicFile& operator=(const AtomicFile&) = delete;
+
+    void Write(const void* data, size_t bytes);
+    void Write(std::string_view text) { Write(text.data(), text.size()); }
+    void Commit();
+
+private:
+    std::string m_path;
+    std::string m_temporaryPath;
+    std::FILE* m_file = nullptr;
+};
+
+// A whole file, mapped read-only.
+class MappedFile
+{
+public:
+    explicit MappedFile(const std::string& path);
+    ~MappedFile();
+    MappedFile(MappedFile&& other) noexcept;
+    MappedFile& operator=(MappedFile&&) = delete;
+    MappedFile(const MappedFile&) = delete;
+
+    std::string_view Text() const { return {m_data, m_size}; }
+    size_t Size() const { return m_size; }
+    const std::string& Path() const { return m_path; }
+
+private:
+    std::string m_path;
+    const char* m_data = nullptr;
+    size_t m_size = 0;
+};
+
+} // namespace cntk

@@ -1,0 +1,44 @@
+// The log: the original's lines go to standard error or to the file that stderr= names. Made in main and passed down.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cntk
+{
+
+class Log
+{
+public:
+    // Writes to standard error.
+    Log();
+    ~Log();
+    Log(const Log&) = delete;
+    Log& operator=(const Log&) = delete;
+
+    // From now on into this file (folders are created, an existing file is overwritten). Fails (Device) with path and reason.
+    void RedirectTo(const std::string& path);
+    bool IsRedirected() const;
+
+    // printf into the log; the text carries its own newlines, as the original's line shapes need. Flushes at newline.
+    void Print(const char* format, ...) __attribute__((format(printf, 2, 3)));
+    void Write(std::string_view text);
+    // "WARNING: ..." on a line of its own; the same text only once.
+    void Warn(std::string_view message);
+
+    // The progress line under the log: only on a terminal, never in a file; redrawn in place, wiped before the next Print.
+    void ShowProgress(const std::string& line);
+    void ClearProgress();
+    bool HasTerminal() const;
+
+    // timestamping=true: "MM/DD/YYYY HH:MM:SS: " in front of lines.
+    void SetTimestamping(bool on);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace cntk

@@ -1,0 +1,101 @@
+// The original's random streams on Linux, written out so that they do not depend on a C library (spec engine-and-sgd.md 14,
+// readers-writers.md 1.4).
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace cntk
+{
+
+// x <- 16807 x mod 2^31-1; state = seed mod 2^31-1, 0 becomes 1.
+class MinStdRand0
+{
+public:
+    static constexpr uint32_t c_modulus = 2147483647u;
+    explicit MinStdRand0(uint64_t seed = 1) : m_state(uint32_t(seed % c_modulus))
+    {
+        if (m_state == 0)
+            m_state = 1;
+    }
+    uint32_t Next()
+    {
+        m_state = uint32_t(uint64_t(m_state) * 16807u % c_modulus);
+        return m_state;
+    }
+    // Uniform in [0, 1): one draw for float, two for double, as GNU libstdc++ does it.
+    template <class T>
+    T Canonical();
+
+private:
+    uint32_t m_state;
+};
+
+template <>
+inline float MinStdRand0::Canonical<float>()
+{
+    constexpr float range = 2147483646.0f;
+    const float value = float(Next() - 1) / range;
+    return value < 1.0f ? value : 0x1.fffffep-1f;
+}
+template <>
+inline double MinStdRand0::Canonical<double>()
+{
+    constexpr double range = 2147483646.0;
+    const double first = double(Next() - 1);
+    const double second = double(Next() - 1);
+    const double value = (first + second * range) / (range * range);
+    return value < 1.0 ? value : 0x1.fffffffffffffp-1;
+}
+
+// Marsaglia's polar method; gives y*f first and keeps x*f for the next call.
+template <class T>
+class NormalDistribution
+{
+public:
+    NormalDistribution(T mean, T standardDeviation) : m_mean(mean), m_standardDeviation(standardDeviation) {}
+    T operator()(MinStdRand0& generator)
+    {
+        if (m_hasSaved)
+        {
+            m_hasSaved = false;
+            return m_saved * m_standardDeviation + m_mean;
+        }
+        T x, y, square;
+        do
+        {
+            x = T(2) * generator.Canonical<T>() - T(1);
+            y = T(2) * generator.Canonical<T>() - T(1);
+            square = x * x + y * y;
+        } while (square > T(1) || square == T(0));
+        const T factor = std::sqrt(T(-2) * std::log(square) / square);
+        m_saved = x * factor;
+        m_hasSaved = true;
+        return y * factor * m_standardDeviation + m_mean;
+    }
+
+private:
+    T m_mean;
+    T m_standardDeviation;
+    T m_saved = 0;
+    bool m_hasSaved = false;
+};
+
+// glibc's rand(): additive feedback, 31 words; RAND_MAX = 2^31-1.
+class GlibcRand
+{
+public:
+    static constexpr uint32_t c_max = 2147483647u;
+    explicit GlibcRand(uint32_t seed = 1);
+    uint32_t Next();
+    // The readers' draw in [begin, end): r1*RAND_MAX + r2 in 32-bit wrap-around, sign-extended, modulo the width.
+    size_t Draw(size_t begin, size_t end);
+
+private:
+    std::array<uint32_t, 34> m_words{};
+    size_t m_position = 0;
+};
+
+} // namespace cntk

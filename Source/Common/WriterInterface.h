@@ -1,0 +1,33 @@
+// The boundary between the program and a writer library (book 3.4): GetWriterF and GetWriterD.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+template <class ElemType>
+class IDataWriter
+{
+public:
+    virtual ~IDataWriter() = default;
+
+    // Names of the output nodes that the writer's block asks for.
+    virtual std::vector<std::string> OutputNames() const = 0;
+
+    // Saves the values of one minibatch, by output name. Labels of category outputs come through labelNames.
+    virtual void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
+                               const std::vector<std::string>& sequenceKeys) = 0;
+
+    // All data were given: puts the files under their final names.
+    virtual void Finish() = 0;
+};
+
+using GetWriterFunctionF = void (*)(std::unique_ptr<IDataWriter<float>>& writer, const ReaderContext& context);
+using GetWriterFunctionD = void (*)(std::unique_ptr<IDataWriter<double>>& writer, const ReaderContext& context);
+
+} // namespace cntk

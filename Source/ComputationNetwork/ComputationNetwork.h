@@ -1,0 +1,97 @@
+// The graph: nodes by name, their inputs, and groups of nodes by role (features, labels, criteria, evaluations, outputs).
+// Structure only; evaluation is EvaluationPlan, MemoryPlan and Evaluator.
+#pragma once
+
+#include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/NodeRegistry.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+enum class NodeGroup
+{
+    Feature,
+    Label,
+    Criterion,
+    Evaluation,
+    Output
+};
+constexpr size_t c_nodeGroups = 5;
+
+class ComputationNetwork
+{
+public:
+    ComputationNetwork(DataType dataType, std::shared_ptr<Device> device,
+                       const NodeRegistry& registry = NodeRegistry::Standard());
+
+    DataType GetDataType() const { return m_dataType; }
+    Device& GetDevice() const { return *m_device; }
+    const NodeRegistry& Registry() const { return *m_registry; }
+
+    // ---- building ----
+    // Creates a node of a type (name or alias), connects it. An empty name becomes AutoName<N>. Fails (Model) for an
+    // unknown type (near names), a name in use, a wrong number of inputs.
+    ComputationNodePtr Add(std::string_view typeName, std::string name, std::vector<ComputationNodePtr> inputs = {},
+                           const NodeParameters& parameters = {});
+    template <class Node>
+    std::shared_ptr<Node> Add(std::string_view typeName, std::string name, std::vector<ComputationNodePtr> inputs = {},
+                              const NodeParameters& parameters = {})
+    {
+        return std::dynamic_pointer_cast<Node>(Add(typeName, std::move(name), std::move(inputs), parameters));
+    }
+    ComputationNodePtr AddParameter(std::string name, const TensorShape& shape);
+    ComputationNodePtr AddInput(std::string name, const TensorShape& sampleShape, bool sparse = false);
+
+    // ---- looking ----
+    ComputationNodePtr Find(std::string_view name) const;    // any case; null if there is none
+    ComputationNodePtr Require(std::string_view name) const; // fails with near names
+    std::vector<ComputationNodePtr> FindPattern(std::string_view pattern) const; // "L1.*", "*.W", in name order
+    // In case-insensitive alphabetical order of names, as model files have them.
+    std::vector<ComputationNodePtr> Nodes() const;
+    std::vector<std::string> NearestNames(std::string_view name) const;
+    size_t size() const { return m_nodes.size(); }
+
+    // ---- editing ----
+    void Rename(const ComputationNodePtr& node, std::string newName);
+    void Delete(const ComputationNodePtr& node);
+    void SetInput(const ComputationNodePtr& node, size_t index, ComputationNodePtr input);
+    void SetInputs(const ComputationNodePtr& node, std::vector<ComputationNodePtr> inputs);
+    void Replace(const ComputationNodePtr& old, const ComputationNodePtr& replacement);
+
+    // ---- groups ----
+    const std::vector<ComputationNodePtr>& Group(NodeGroup group) const { return m_groups[size_t(group)]; }
+    void AddToGroup(NodeGroup group, const ComputationNodePtr& node); // once
+    void RemoveFromGroup(NodeGroup group, const ComputationNodePtr& node);
+
+    // ---- validation ----
+    // Shapes to a fixed point, then the checking pass; errors name the node, its type, inputs and their shapes.
+    void Validate();
+    // The layout that inputs of a dynamic axis share ("" is the default axis).
+    const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;
+    // Nodes nobody consumes, plus all groups, by name.
+    std::vector<ComputationNodePtr> Roots() const;
+    // Nodes below the roots, inputs before consumers (loops: in some order).
+    static std::vector<ComputationNodePtr> Below(const std::vector<ComputationNodePtr>& roots);
+
+    // Grows with every change of structure; plans are cached by it.
+    uint64_t StructureVersion() const { return m_structureVersion; }
+
+private:
+    DataType m_dataType;
+    std::shared_ptr<Device> m_device;
+    const NodeRegistry* m_registry;
+    std::map<std::string, ComputationNodePtr, std::less<>> m_nodes; // key: lower case
+    std::array<std::vector<ComputationNodePtr>, c_nodeGroups> m_groups;
+    mutable std::map<std::string, MBLayoutPtr> m_layouts;
+    uint64_t m_structureVersion = 0;
+    size_t m_autoNames = 0;
+};
+
+} // namespace cntk

@@ -1,0 +1,164 @@
+// The base class of every node (book 2.1, 5.2). A node describes its shape, computes its value and passes gradients to its
+// inputs. It never allocates and never knows the plan: the evaluator binds its value, gradient and temporaries to memory.
+#pragma once
+
+#include "Common/MBLayout.h"
+#include "ComputationNetwork/NodeType.h"
+#include "Math/Matrix.h"
+#include "Math/Operations.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class ComputationNode;
+class ModelArchive; // ModelArchive.h: the model file, one function for both directions
+using ComputationNodePtr = std::shared_ptr<ComputationNode>;
+
+// What a node learns while the network is validated; also how errors in shapes are reported.
+class ShapeInference
+{
+public:
+    explicit ShapeInference(bool isFinalPass) : m_isFinalPass(isFinalPass) {}
+    // Passes are repeated until nothing changes; only the final one may complain.
+    bool IsFinalPass() const { return m_isFinalPass; }
+
+private:
+    bool m_isFinalPass;
+};
+
+// Memory that a node wants besides its value: "rows x (minibatch columns)" or fixed. Bound by the evaluator.
+struct TemporarySpec
+{
+    enum class Life
+    {
+        Forward,        // only inside one ForwardProp call
+        ForwardBackward // from ForwardProp to the last BackpropTo
+    };
+    size_t rows = 0;         // per column
+    size_t fixedColumns = 0; // 0: as many columns as the minibatch of the node's (or layoutOfInput's) layout
+    int layoutOfInput = -1;  // -1: the node's own layout; else columns of that input's value
+    Life life = Life::ForwardBackward;
+};
+
+class ComputationNode : public std::enable_shared_from_this<ComputationNode>
+{
+public:
+    virtual ~ComputationNode() = default;
+    ComputationNode(const ComputationNode&) = delete;
+    ComputationNode& operator=(const ComputationNode&) = delete;
+
+    // ---- identity ----
+    const NodeType& Type() const { return *m_type; }
+    const std::string& TypeName() const { return m_type->name; } // as in model files
+    const std::string& Name() const { return m_name; }
+    DataType GetDataType() const { return m_dataType; }
+    Device& GetDevice() const { return *m_device; }
+
+    // ---- graph (edited through ComputationNetwork only) ----
+    const std::vector<ComputationNodePtr>& Inputs() const { return m_inputs; }
+    const ComputationNodePtr& Input(size_t index) const { return m_inputs[index]; }
+    size_t InputCount() const { return m_inputs.size(); }
+
+    // ---- shape ----
+    // Of one sample; of the whole value for nodes without a layout (parameters, criteria [1]).
+    const TensorShape& SampleLayout() const { return m_sampleLayout; }
+    const MBLayoutPtr& GetMBLayout() const { return m_layout; }
+    bool HasMBLayout() const { return m_layout != nullptr; }
+    size_t SampleElements() const { return m_sampleLayout.Elements(); }
+    // Matrix size of the value now: SampleElements() x layout columns; MatrixRows x MatrixColumns without a layout.
+    size_t ValueRows() const;
+    size_t ValueColumns() const;
+
+    // Inputs' shapes and layouts -> SetShape(). May infer a parameter input's zero dimensions
+    // (InferInputShape). Called repeatedly; complains only in the final pass (ErrorKind::Model, without naming
+    // the node: the caller adds the note).
+    virtual void InferShape(ShapeInference& inference) = 0;
+
+    // ---- computation ----
+    // Columns of the range of every input are valid; writes the columns of the range of Value().
+    virtual void ForwardProp(const FrameRange& range) = 0;
+    // Adds to InputGradient(input, range). Called only for inputs that need a gradient.
+    virtual void BackpropTo(size_t input, const FrameRange& range);
+    // Once per minibatch, before the first ForwardProp of it.
+    virtual void BeginForwardProp() {}
+    // Temporaries, numbered as listed; called after InferShape.
+    virtual std::vector<TemporarySpec> Temporaries() const { return {}; }
+
+    // ---- fields in the model file (ModelArchive.h); most nodes have none ----
+    virtual void SerializeFields(ModelArchive&) {}
+    // Parameters given in NDL or by a builder, checked against Type().parameters. Default: there are none.
+    virtual void SetParameters(const NodeParameters&) {}
+    // One line for dumps: the fields in words ("learningRateMultiplier=1 NeedsGradient=true ..."). May be empty.
+    virtual std::string DescribeFields() const { return {}; }
+
+    // ---- views of the bound memory ----
+    MatrixView Value() const { return m_value; }
+    MatrixView Value(const FrameRange& range) const;
+    MatrixView Gradient() const { return m_gradient; }
+    MatrixView Gradient(const FrameRange& range) const;
+    bool IsSparse() const { return m_sparse != nullptr; } // the value is sparse (SparseInputValue)
+    SparseView SparseValue(const FrameRange& range) const;
+    // Columns that sparse contributions touched; the gradient of a parameter only.
+    TouchedColumns& GradientColumns() { return m_gradientColumns; }
+
+    // Tensors of [sample dims padded to rank] x [columns]: for broadcasting element-wise operations.
+    TensorView ValueTensor(size_t sampleRank, const FrameRange& range) const;
+    TensorView GradientTensor(size_t sampleRank, const FrameRange& range) const;
+
+    // ---- gradient flow ----
+    // Decided by the plan: a parameter that is trained, or a node above one.
+    bool NeedsGradient() const { return m_needsGradient; }
+    virtual bool IsTrainableLeaf() const { return false; }
+
+    // Layout masks: gaps inside the range. Empty when there are none.
+    std::span<const uint8_t> ColumnMask(const FrameRange& range) const;
+
+    // Leaf nodes own their value (parameters) or get it from the reader (inputs).
+    virtual bool OwnsValue() const { return false; }
+
+    // Mean, InvStdDev: computed in a pass over the data before training, then fixed (book 2.3).
+    virtual bool IsPrecomputed() const { return false; }
+
+protected:
+    ComputationNode() = default;
+
+    void SetShape(const TensorShape& sampleLayout, MBLayoutPtr layout);
+    MatrixView InputGradient(size_t input, const FrameRange& range) const { return m_inputs[input]->Gradient(range); }
+    MatrixView Temporary(size_t index, const FrameRange& range) const;
+    // The layout common to the inputs; in the final pass fails when inputs with different layouts meet.
+    MBLayoutPtr CommonLayoutOfInputs(ShapeInference& inference) const;
+    // Gives a parameter with unknown (zero) dimensions its shape; no effect on anything else.
+    void InferInputShape(size_t input, const TensorShape& shape);
+    // For criteria: "[1]" without layout.
+    void SetScalarShape() { SetShape(TensorShape{1}, nullptr); }
+
+private:
+    friend class ComputationNetwork; // name, inputs
+    friend class NodeRegistry;       // type, device, element type
+    friend class NodeBinder;         // Evaluator.cpp: memory
+
+    const NodeType* m_type = nullptr;
+    std::string m_name;
+    DataType m_dataType = DataType::Float32;
+    Device* m_device = nullptr;
+    std::vector<ComputationNodePtr> m_inputs;
+
+    TensorShape m_sampleLayout;
+    MBLayoutPtr m_layout;
+
+protected:
+    // Bound each time the minibatch's size changes; leaf nodes bind their own.
+    MatrixView m_value;
+    MatrixView m_gradient;
+    std::vector<MatrixView> m_temporaries;
+    const SparseMatrix* m_sparse = nullptr;
+    TouchedColumns m_gradientColumns;
+    bool m_needsGradient = false;
+};
+
+} // namespace cntk

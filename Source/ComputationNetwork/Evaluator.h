@@ -1,0 +1,52 @@
+// Runs a network on minibatches: binds memory as the plans say, then forward and backward along the list of steps.
+#pragma once
+
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/EvaluationPlan.h"
+#include "ComputationNetwork/MemoryPlan.h"
+
+#include <memory>
+#include <vector>
+
+namespace cntk
+{
+
+struct EvaluatorOptions
+{
+    bool training = false;            // gradients and backward memory are planned
+    bool checkPlan = false;           // run the independent plan checker (debug builds and tests do)
+    bool frameByFrame = false;        // tests: run every node step by step
+    bool poisonMemory = false;        // tests: fill buffers with NaN before use
+    bool shareMemory = true;          // false: each value keeps its own memory (shareNodeValueMatrices=false is still true
+                                      // here: sharing never changes results)
+    // Values that must be readable after Forward besides the roots.
+    std::vector<ComputationNodePtr> keepValues;
+};
+
+class Evaluator
+{
+public:
+    // Roots are computed by Forward in the order given (evaluation nodes before the criterion, as the original).
+    // The network must be validated and must not change in structure while the evaluator lives.
+    Evaluator(ComputationNetwork& network, std::vector<ComputationNodePtr> roots, const EvaluatorOptions& options = {});
+    ~Evaluator();
+
+    // Call after the input nodes got their data and the layouts their shape. Allocates only when a larger minibatch
+    // than ever arrives.
+    void Forward();
+    // From root (1x1): sets its gradient to 1, all parameter gradients below to 0, and back-propagates.
+    void Backward(const ComputationNodePtr& root);
+
+    // Trainable parameters below the root, in case-sensitive order of names (the update and checkpoint order).
+    const std::vector<std::shared_ptr<class LearnableParameterNode>>& Parameters() const;
+
+    const EvaluationPlan& Plan() const;
+    const MemoryPlan& Memory() const;
+    size_t BytesAllocated() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace cntk

@@ -1,0 +1,53 @@
+// All node types by name and alias, in any case. Made explicitly, family by family (no static initialisers); a program or
+// a test may add types of its own (Documentation/AddingANode.md).
+#pragma once
+
+#include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/NodeType.h"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+class NodeRegistry
+{
+public:
+    // Every type of the product. Families: Nodes/LeafNodes.cpp, Nodes/ElementwiseNodes.cpp, ... one line each in
+    // NodeRegistry.cpp.
+    static const NodeRegistry& Standard();
+    NodeRegistry() = default;
+
+    // Fails (Internal) when a name or alias exists already.
+    void Add(NodeType type);
+    template <class Node>
+    void Add(NodeType type)
+    {
+        type.create = [] { return std::make_shared<Node>(); };
+        Add(std::move(type));
+    }
+
+    const NodeType* Find(std::string_view name) const; // null if there is none
+    const std::deque<NodeType>& Types() const { return m_types; }
+    std::vector<std::string> NearestNames(std::string_view name) const;
+
+    // A node without inputs, element type and device set. The name may be empty.
+    ComputationNodePtr Create(const NodeType& type, std::string name, DataType dataType, Device& device) const;
+
+private:
+    std::deque<NodeType> m_types; // addresses stay valid
+    std::map<std::string, const NodeType*, std::less<>> m_byName; // lower case
+};
+
+void RegisterLeafNodes(NodeRegistry& registry);
+void RegisterElementwiseNodes(NodeRegistry& registry);
+void RegisterProductNodes(NodeRegistry& registry);
+void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization
+void RegisterCriterionNodes(NodeRegistry& registry);
+void RegisterRandomNodes(NodeRegistry& registry); // Dropout
+
+} // namespace cntk

@@ -1,0 +1,113 @@
+// The record of a node type: the only place where a type is described. NDL, MEL, the model file, help, the generated
+// Nodes page, suggestions and the generic tests all read it.
+#pragma once
+
+#include "Math/TensorShape.h"
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+class ComputationNode;
+struct SourcePos;
+
+struct Arity
+{
+    static constexpr size_t c_any = std::numeric_limits<size_t>::max();
+    size_t min = 0;
+    size_t max = 0;
+};
+
+// How a node behaves; drives planning. Tests prove each claim (poisoned buffers).
+struct NodeTraits
+{
+    bool isElementwise = false;          // column by column, element by element (with broadcasting)
+    bool backpropReadsInputs = true;     // BackpropTo reads values of inputs
+    bool backpropReadsOutput = true;     // BackpropTo reads this node's value
+    bool needsWholeMinibatch = false;    // cannot run frame by frame (criteria, statistics, TimeReverse)
+    bool isCriterion = false;            // 1x1 value, a sum over samples
+    bool isDelay = false;                // PastValue, FutureValue
+    bool isLeaf = false;                 // no inputs: parameters and inputs
+    bool differentiable = true;          // false: BackpropTo is an error the plan reports when asked for
+};
+
+enum class ParameterKind
+{
+    Integer,
+    Real,
+    Boolean,
+    Text,
+    Shape // "3:4:5"
+};
+
+// An argument of the NDL function besides its node inputs.
+struct NodeParameterInfo
+{
+    std::string name;
+    ParameterKind kind = ParameterKind::Text;
+    std::string defaultText;   // "" with required = true
+    bool required = false;
+    bool positional = false;   // may be given by position, after the node inputs (for leaf nodes: from the first)
+    std::string doc;
+    std::vector<std::string> aliases;
+};
+
+// Parameters as given, by lower-case name; typed getters fail with the parameter's name and the accepted form.
+class NodeParameters
+{
+public:
+    void Set(std::string_view name, std::string value);
+    bool Has(std::string_view name) const;
+    std::string Text(std::string_view name, std::string_view defaultValue = {}) const;
+    double Real(std::string_view name, double defaultValue) const;
+    long long Integer(std::string_view name, long long defaultValue) const;
+    bool Boolean(std::string_view name, bool defaultValue) const;
+
+private:
+    std::map<std::string, std::string, std::less<>> m_values;
+};
+
+// One case of the generic registry tests: inputs in double, gradients checked for all that are differentiable.
+struct GradientSample
+{
+    // Shape of each input. Inputs with inLayout become minibatch inputs (one column a sample), others parameters.
+    struct Input
+    {
+        TensorShape shape;
+        bool inLayout = false;
+        double low = -1, high = 1; // range of the random values
+        bool oneHot = false;       // columns with a single 1 (labels)
+        bool sparse = false;
+        bool checkGradient = true;
+        std::vector<double> values; // explicit values instead (column-major), one minibatch
+    };
+    std::vector<Input> inputs;
+    std::map<std::string, std::string> parameters;
+    double kinkDistance = 0; // skip elements whose input is closer than this to 0 (RectifiedLinear)
+    double tolerance = 1e-6; // relative
+};
+
+struct NodeType
+{
+    std::string name;                  // as in model files: "Times"
+    std::vector<std::string> aliases;  // further names in NDL and in old model files
+    std::string doc;                   // what it computes, formula included, one or two sentences
+    Arity inputs;
+    std::vector<std::string> inputNames; // for help: {"A", "B"}; the last repeats
+    NodeTraits traits;
+    std::vector<NodeParameterInfo> parameters;
+    std::vector<GradientSample> samples;
+    std::string bookSection; // "4.1.4.2"
+    std::function<std::shared_ptr<ComputationNode>()> create;
+};
+
+} // namespace cntk

@@ -1,0 +1,55 @@
+// A place where numbers live and are computed: the CPU, later a GPU, the reference backend in tests. Nothing above this
+// interface may assume host memory.
+#pragma once
+
+#include "Math/DataType.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace cntk
+{
+
+class Kernels; // Math/Kernels.h: the backend interface
+
+// deviceId of the config: -1 = CPU, n >= 0 = GPU n.
+using DeviceId = int;
+constexpr DeviceId c_cpuDevice = -1;
+
+// Made once and passed down (no globals); outlives every matrix on it.
+class Device
+{
+public:
+    virtual ~Device() = default;
+
+    virtual DeviceId Id() const = 0;
+    virtual std::string Describe() const = 0; // "CPU (4 threads, AVX2, OpenBLAS Haswell)"
+    virtual Kernels& GetKernels() = 0;
+
+    // Memory aligned to 64 bytes. Allocation failure is an Error of kind Device with the size.
+    virtual void* Allocate(size_t bytes) = 0;
+    virtual void Free(void* memory) noexcept = 0;
+    virtual void CopyFromHost(void* destination, const void* host, size_t bytes) = 0;
+    virtual void CopyToHost(void* host, const void* source, size_t bytes) = 0;
+    virtual void Copy(void* destination, const void* source, size_t bytes) = 0; // within the device
+    virtual void Zero(void* destination, size_t bytes) = 0;
+    virtual void Synchronize() = 0;
+    // True where the device's memory can be read by the host as it is.
+    virtual bool IsHostMemory() const = 0;
+};
+
+struct CpuOptions
+{
+    int threads = 0; // numCPUThreads: 0 = as many as cores allowed to this process
+};
+
+std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options = {});
+// Naive loops; for tests, where it proves that nothing above the backend interface cares which backend runs.
+std::shared_ptr<Device> MakeReferenceDevice();
+// Opens the GPU library at run time. Fails (kind Device) with the reason when it, a driver or the device is missing.
+std::shared_ptr<Device> MakeGpuDevice(DeviceId id);
+// "auto", "cpu", "-1", "0".. as in the config. Fails for anything else.
+std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions& options = {});
+
+} // namespace cntk

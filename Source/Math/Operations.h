@@ -1,0 +1,98 @@
+// What the rest of the program calls: checked operations on views. Each checks shapes, types and devices (messages with
+// both shapes; kind Internal, since nodes check user mistakes when the network is validated), then makes one call of the
+// backend. "accumulate" adds to the output instead of replacing it. None allocates in the steady state.
+#pragma once
+
+#include "Math/ElementwiseOps.h"
+#include "Math/Matrix.h"
+#include "Math/TensorView.h"
+
+#include <cstdint>
+#include <span>
+
+namespace cntk::Ops
+{
+
+// ---- element-wise with broadcasting and reduction --------------------------------------------------------------------
+// output = beta * output + alpha * reduce(op(inputs...)). Axes where an input has dimension 1 are repeated; axes where the
+// output has dimension 1 and some input does not are reduced. Up to 12 axes. The output may be one of the inputs where
+// nothing is reduced. beta = 0 never reads the output.
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& output, double alpha = 1, double beta = 0,
+                 ReduceOp reduce = ReduceOp::Sum);
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& output, double alpha = 1,
+                 double beta = 0, ReduceOp reduce = ReduceOp::Sum);
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& c,
+                 const TensorView& output, double alpha = 1, double beta = 0, ReduceOp reduce = ReduceOp::Sum);
+
+void Fill(const MatrixView& output, double value);
+void Copy(const MatrixView& source, const MatrixView& output);
+void Scale(const MatrixView& output, double factor); // output *= factor
+// Sets columns whose mask byte is 0 (host memory, one byte a column; empty mask: nothing to do) to value.
+void MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value = 0);
+// Sum of all elements, as a 1x1 output: output = beta*output + alpha*sum.
+void SumAll(const MatrixView& input, const MatrixView& output, double alpha = 1, double beta = 0);
+// Reads a 1x1 value back to the host (synchronises on a GPU).
+double ScalarOf(const MatrixView& value);
+double FrobeniusNorm(const MatrixView& value);
+bool HasNotFinite(const MatrixView& value);
+
+// ---- products --------------------------------------------------------------------------------------------------------
+enum class Transpose : bool
+{
+    No,
+    Yes
+};
+// C = beta*C + alpha * op(A) * op(B)
+void Multiply(const MatrixView& a, Transpose transposeA, const MatrixView& b, Transpose transposeB, const MatrixView& c,
+              double alpha = 1, double beta = 0);
+// C = f(op(A) * B + bias) with one bias column and an optional element-wise activation in the same pass (the plan's
+// fusion of Times, Plus and a non-linearity). activation = Copy means none.
+void MultiplyBiasActivate(const MatrixView& a, Transpose transposeA, const MatrixView& b, const MatrixView& bias,
+                          ElementwiseOp activation, const MatrixView& c);
+// C = beta*C + alpha * op(A) * S, S sparse
+void Multiply(const MatrixView& a, Transpose transposeA, const SparseView& s, const MatrixView& c, double alpha = 1,
+              double beta = 0);
+// C += alpha * A * S', the gradient of a weight matrix with a sparse input; records the touched columns of C.
+void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c, TouchedColumns& touched,
+                           double alpha = 1);
+// Inner products of columns: output[j] (1 x columns) = sum_i a_ij*b_ij
+void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output);
+// Dense copy of a sparse matrix.
+void ToDense(const SparseView& s, const MatrixView& output);
+
+// ---- softmax family, per column --------------------------------------------------------------------------------------
+void LogSoftmax(const MatrixView& input, const MatrixView& output);
+// exp(LogSoftmax), as the original rounds it
+void Softmax(const MatrixView& input, const MatrixView& output);
+// inputGradient += v .* (g - sum_i g_i v_i)
+void SoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient);
+// inputGradient += g - exp(v) * sum_i g_i
+void LogSoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient);
+// Row of the largest element of each column (lowest index on ties), as numbers in a 1 x columns output.
+void ArgMax(const MatrixView& input, const MatrixView& output);
+void ArgMax(const SparseView& input, const MatrixView& output);
+// One criterion pass: logSoftmax = LogSoftmax(prediction), softmax = exp of it; output (1x1) = -sum labels .* logSoftmax
+// over the columns whose mask byte is not 0 (empty mask: all).
+void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                             const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output);
+void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                             const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output);
+// predictionGradient += scale(1x1) * (softmax - labels), masked columns untouched
+void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
+                                     const MatrixView& scale, const MatrixView& predictionGradient);
+void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
+                                     const MatrixView& scale, const MatrixView& predictionGradient);
+
+// ---- random (the original's streams on Linux; Common/Random.h) ---------------------------------------------------------
+// Elements in column-major order from one fresh generator with this seed.
+void FillUniform(const MatrixView& output, double low, double high, uint64_t seed);
+void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed);
+// Dropout mask: each element 0 with probability rate, else scale. Draws as the original does (spec nodes.md 12).
+void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed);
+
+// ---- update rules (spec engine-and-sgd.md 6), each one pass over the parameter -------------------------------------------
+// S = momentum*S + (1-momentum)*rate*G;  W -= S. With touched columns only those take part (the sheet's sparse form).
+void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
+                    double momentum, const TouchedColumns* touched = nullptr);
+
+} // namespace cntk::Ops

@@ -1,0 +1,95 @@
+// Non-owning views of device memory: TensorView (strided, broadcasting) and MatrixView (column-major with a leading
+// dimension). Passed by value; never stored beyond the life of the buffer.
+#pragma once
+
+#include "Math/DataType.h"
+#include "Math/Device.h"
+#include "Math/TensorShape.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace cntk
+{
+
+// rows x columns, column-major, column j starts at data + j*stride elements.
+struct MatrixView
+{
+    void* data = nullptr;
+    size_t rows = 0;
+    size_t columns = 0;
+    size_t stride = 0; // in elements, >= rows
+    DataType type = DataType::Float32;
+    Device* device = nullptr;
+
+    size_t Elements() const { return rows * columns; }
+    bool IsContiguous() const { return stride == rows || columns <= 1; }
+    MatrixView Columns(size_t first, size_t count) const
+    {
+        MatrixView view = *this;
+        view.data = static_cast<std::byte*>(data) + first * stride * SizeOf(type);
+        view.columns = count;
+        return view;
+    }
+    MatrixView Rows(size_t first, size_t count) const
+    {
+        MatrixView view = *this;
+        view.data = static_cast<std::byte*>(data) + first * SizeOf(type);
+        view.rows = count;
+        return view;
+    }
+    template <class T>
+    T* As() const
+    {
+        return static_cast<T*>(data);
+    }
+};
+
+// Up to TensorShape::c_maxRank axes, each with a stride in elements. A stride of 0 repeats (broadcasts) the axis.
+struct TensorView
+{
+    void* data = nullptr;
+    DataType type = DataType::Float32;
+    Device* device = nullptr;
+    size_t rank = 0;
+    std::array<size_t, TensorShape::c_maxRank> dims{};
+    std::array<ptrdiff_t, TensorShape::c_maxRank> strides{};
+
+    size_t Elements() const;
+    TensorShape Shape() const;
+    // The axes are laid out one after another without holes.
+    bool IsContiguous() const;
+
+    TensorView() = default;
+    // [rows x columns]
+    TensorView(const MatrixView& matrix); // implicit on purpose: every matrix is a tensor
+    // The matrix's rows split into the sample's dimensions (their product must equal rows), padded with ones to
+    // sampleRank axes, then one axis of columns. A matrix of a parameter with sampleShape of all its dimensions passes
+    // columnsAreSamples = false: the shape covers the whole matrix and the last axis is 1.
+    static TensorView OfSamples(const MatrixView& matrix, const TensorShape& sampleShape, size_t sampleRank,
+                                bool columnsAreSamples = true);
+};
+
+// A CSC sparse matrix on the device, one sample a column.
+struct SparseView
+{
+    const void* values = nullptr;
+    const int32_t* rowIndices = nullptr;   // ascending within a column
+    const int32_t* columnStarts = nullptr; // columns + 1; offsets into values and rowIndices
+    size_t rows = 0;
+    size_t columns = 0;
+    size_t nonZeros = 0; // an upper bound where the view is a range of columns
+    DataType type = DataType::Float32;
+    Device* device = nullptr;
+
+    SparseView Columns(size_t first, size_t count) const
+    {
+        SparseView view = *this;
+        view.columnStarts = columnStarts + first;
+        view.columns = count;
+        return view;
+    }
+};
+
+} // namespace cntk

@@ -1,0 +1,79 @@
+// The random streams against recorded values of the original and against this machine's C library where it is glibc.
+#include "Common/Random.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+TEST(RandomTests, MinStdRandUniformDouble)
+{
+    MinStdRand0 generator(1);
+    const double expected[] = {-0.0368462217752, -0.00413498685929, -0.0281040817975};
+    for (double value : expected)
+        EXPECT_NEAR(generator.Canonical<double>() * 2 * 0.05f - 0.05f, value, 1e-13); // single-precision constants
+}
+
+TEST(RandomTests, NormalDistributionDouble)
+{
+    MinStdRand0 generator(2);
+    NormalDistribution<double> normal(0, 0.2f / std::sqrt(8.0));
+    const double expected[] = {0.024931855902, -0.0141551925775, -0.140187260091};
+    for (double value : expected)
+        EXPECT_NEAR(normal(generator), value, 1e-12);
+}
+
+TEST(RandomTests, MinStdRandSeedZeroIsOne)
+{
+    MinStdRand0 zero(0), one(1), modulus(MinStdRand0::c_modulus);
+    const uint32_t first = one.Next();
+    EXPECT_EQ(first, 16807u);
+    EXPECT_EQ(zero.Next(), first);
+    EXPECT_EQ(modulus.Next(), first);
+}
+
+TEST(RandomTests, GlibcRandKnownValues)
+{
+    GlibcRand generator;
+    EXPECT_EQ(generator.Next(), 1804289383u);
+    EXPECT_EQ(generator.Next(), 846930886u);
+    EXPECT_EQ(generator.Next(), 1681692777u);
+    GlibcRand zero(0);
+    EXPECT_EQ(zero.Next(), 1804289383u);
+}
+
+#ifdef __GLIBC__
+TEST(RandomTests, GlibcRandEqualsTheLibrary)
+{
+    for (uint32_t seed : {0u, 1u, 2u, 42u, 123456789u, 2147483647u, 2147483648u, 4294967295u})
+    {
+        GlibcRand generator(seed);
+        std::srand(seed);
+        for (int i = 0; i < 1000; ++i)
+            ASSERT_EQ(generator.Next(), uint32_t(std::rand())) << "seed " << seed << ", number " << i;
+    }
+}
+#endif
+
+TEST(RandomTests, DrawStaysInsideAndWraps)
+{
+    GlibcRand generator(3), plain(3);
+    for (int i = 0; i < 1000; ++i)
+    {
+        const uint64_t first = plain.Next();
+        const uint64_t second = plain.Next();
+        const int32_t wrapped = int32_t(uint32_t(first * GlibcRand::c_max + second));
+        const uint64_t expected = 5 + uint64_t(int64_t(wrapped)) % 12;
+        const size_t value = generator.Draw(5, 17);
+        ASSERT_EQ(value, expected);
+        ASSERT_GE(value, 5u);
+        ASSERT_LT(value, 17u);
+    }
+}
+
+} // namespace
+} // namespace cntk

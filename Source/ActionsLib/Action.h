@@ -1,0 +1,78 @@
+// An action (train, test, write, ...: book 3.1) is a record and a function that reads its block into a job. All jobs of all
+// commands are prepared before the first one runs, so that a typo in the last command costs a second, not a night.
+#pragma once
+
+#include "Common/Config/ConfigParameters.h"
+#include "Common/Config/Options.h"
+#include "Common/Log.h"
+#include "Math/DataType.h"
+#include "Math/Device.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+// What every job shares; made in main, outlives all jobs.
+struct ProgramContext
+{
+    Log& log;
+    DataType dataType = DataType::Float32;
+    CpuOptions cpu;
+    std::shared_ptr<Device> device; // made when the first job needs it; one per process
+};
+
+// One command of `command=`: its name and its block at the root.
+struct CommandContext
+{
+    ProgramContext& program;
+    std::string name;              // as the user wrote it
+    const ConfigParameters& block; // "Train=[...]"
+};
+
+// A prepared action: options are read and checked, nothing has been touched yet.
+class Job
+{
+public:
+    virtual ~Job() = default;
+
+    // cntk --check: builds or loads the network, opens the data, reads one minibatch, prints shapes and memory; trains and
+    // writes nothing.
+    virtual void Check() = 0;
+    virtual void Run() = 0;
+    // For the log's header: epochs of a train action, else 0.
+    virtual size_t Epochs() const { return 0; }
+    // Files that this job will make, for the checks of later commands (a test of a model not yet trained).
+    virtual std::vector<std::string> Produces() const { return {}; }
+};
+
+struct Action
+{
+    std::string name;
+    std::vector<std::string> aliases;
+    std::string doc;
+    std::string bookSection;
+    std::vector<OptionInfo> options;      // of the action's own block
+    std::vector<std::string> blocks;      // blocks it reads: "SGD", "reader", "SimpleNetworkBuilder", ...
+    std::unique_ptr<Job> (*prepare)(const CommandContext& command) = nullptr;
+};
+
+std::span<const Action> Actions();
+const Action* FindAction(std::string_view name); // any case; null if there is none
+
+// The options of every block (SGD, AutoAdjust, SimpleNetworkBuilder, format, ...), for help, documentation, and for saying
+// where a misplaced key belongs.
+struct BlockRecord
+{
+    std::string name;
+    std::string doc;
+    std::string parent; // the block or action it stands in: "train", "SGD"
+    std::vector<OptionInfo> options;
+};
+std::span<const BlockRecord> Blocks();
+
+} // namespace cntk

@@ -11,7 +11,6 @@ SANITIZERS ?= address,undefined
 shared := $(abspath $(CNTK_TEST_SHARED))
 configure = cmake -S . -G Ninja -DCNTK_TEST_SHARED="$(shared)"
 ctest = ctest -j $(JOBS) --output-on-failure
-sources = $$(find Source Tests Examples -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh')
 
 .PHONY: all packages demo test debug asan bench docs format tidy install clean
 
@@ -47,7 +46,7 @@ docs: all
 	$(BUILD)/bin/cntk --write-docs Documentation
 
 format:
-	clang-format -i $(sources)
+	Tests/Tools/CheckFormat --fix
 
 tidy: all
 	Tests/Tools/RunTidy.sh "$(abspath $(BUILD))"

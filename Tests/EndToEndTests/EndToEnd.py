@@ -1,0 +1,82 @@
+"""What end-to-end tests share: the program under test, a scratch folder for each test, the shared test data.
+
+    from EndToEnd import EndToEndTest, main
+
+    class TrainTest(EndToEndTest):
+        def test_unknown_key(self):
+            self.write("config.cntk", "command=train ...")
+            run = self.cntk("configFile=config.cntk", status=2)
+            self.assertIn("...", run.stderr)
+
+    if __name__ == "__main__":
+        main()
+
+The program is $CNTK (default: build/bin/cntk), the shared data lies in $CNTK_TEST_SHARED (default: ../shared beside the
+repository). A test that calls self.shared(...) is skipped where the data is absent.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CNTK = pathlib.Path(os.environ.get("CNTK", ROOT / "build/bin/cntk")).absolute()
+SHARED = pathlib.Path(os.environ.get("CNTK_TEST_SHARED", ROOT.parent / "shared")).absolute()
+SKIPPED = 77  # what ctest takes for "skipped"
+
+
+class EndToEndTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cntk-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)  # the program's working directory
+
+    def write(self, name, text):
+        """Writes a file into the scratch folder and returns its path."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def read(self, name):
+        return (self.folder / name).read_text(encoding="utf-8")
+
+    def shared(self, name):
+        """The path of shared data; skips the test where there is none."""
+        path = SHARED / name
+        if not path.exists():
+            self.skipTest("the shared data '%s' is not here" % name)
+        return path
+
+    def copy_shared(self, name, to="."):
+        """Copies a file or folder of the shared data into the scratch folder."""
+        source, target = self.shared(name), self.folder / to / pathlib.Path(name).name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(source, target)
+        return target
+
+    def cntk(self, *arguments, status=0, timeout=300, environment=None):
+        """Runs the program in the scratch folder; fails the test when it exits otherwise than expected (None: any)."""
+        run = subprocess.run([str(CNTK), *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False,
+                             env=dict(os.environ, **(environment or {})), encoding="utf-8", errors="replace")
+        if status is not None and run.returncode != status:
+            self.fail("cntk %s\nexit status %d, expected %d\nstdout:\n%s\nstderr:\n%s" % (
+                " ".join(map(str, arguments)), run.returncode, status, run.stdout, run.stderr))
+        return run
+
+
+def main():
+    """Runs the tests of the calling script; where all were skipped the exit status says so."""
+    result = unittest.main(module="__main__", exit=False, verbosity=2).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if result.testsRun and len(result.skipped) == result.testsRun else 0)

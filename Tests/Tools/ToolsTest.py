@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""The checks must catch what they are there for: each runs on a small project with one fault."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+
+
+class ToolsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.write("Source/Common/Error.h", "#pragma once\nnamespace cntk\n{\nvoid Fail();\n}\n")
+        self.write("Source/Math/Matrix.h", '#pragma once\n#include "Common/Error.h"\n')
+        self.write("Source/Readers/ReaderLib/Packer.h", '#pragma once\n#include "Common/Error.h"\n')
+        self.write("README.md", "[license](LICENSE) and [there](#below)\n\n# Below\n")
+        self.write("LICENSE", "free\n")
+        shutil.copy(TOOLS / "../../.clang-format", self.root)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def run_tool(self, tool, *arguments):
+        run = subprocess.run([sys.executable, TOOLS / tool, "--root", self.root, *arguments], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, check=False)
+        return run.returncode, run.stdout
+
+    def assert_caught(self, tool, *texts):
+        code, output = self.run_tool(tool)
+        self.assertEqual(code, 1, output)
+        for text in texts:
+            self.assertIn(text, output)
+
+    def test_clean_project_passes(self):
+        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckDocs", "CheckFormat"):
+            code, output = self.run_tool(tool)
+            self.assertEqual(code, 0, output)
+
+    def test_layers_upward_include(self):
+        self.write("Source/Common/Log.h", '#pragma once\n#include "Math/Matrix.h"\n')
+        self.assert_caught("CheckLayers", 'Source/Common/Log.h:2: Common/Log.h may not include "Math/Matrix.h"')
+
+    def test_layers_reader_includes_math(self):
+        self.write("Source/Readers/UCIFastReader/Reader.cpp", '#include "Math/Matrix.h"\n')
+        self.assert_caught("CheckLayers", "Source/Readers/UCIFastReader/Reader.cpp:1:")
+
+    def test_layers_reader_includes_another_reader(self):
+        self.write("Source/Readers/AReader/Parser.h", "#pragma once\n")
+        self.write("Source/Readers/BReader/Reader.cpp",
+                   '#include "Readers/AReader/Parser.h"\n#include "Readers/ReaderLib/Packer.h"\n')
+        self.assert_caught("CheckLayers", "Source/Readers/BReader/Reader.cpp:1:", "1 wrong includes")
+
+    def test_layers_path_not_from_source(self):
+        self.write("Source/Math/Tensor.cpp", '#include "Matrix.h"\n#include "../Common/Error.h"\n')
+        self.assert_caught("CheckLayers", "Tensor.cpp:1:", "Tensor.cpp:2:", "write the path from Source")
+
+    def test_layers_openmp_outside_kernels(self):
+        self.write("Source/Math/Cpu/Gemm.cpp", "#pragma omp parallel\n")
+        self.assertEqual(self.run_tool("CheckLayers")[0], 0)
+        self.write("Source/Math/Matrix.cpp", "#pragma omp parallel\n")
+        self.assert_caught("CheckLayers", "Source/Math/Matrix.cpp:1: OpenMP belongs into")
+
+    def test_layers_unknown_folder(self):
+        self.write("Source/Utils/Things.h", "#pragma once\n")
+        self.assert_caught("CheckLayers", "Source/Utils has no place")
+
+    def test_headers_missing_include(self):
+        self.write("Source/Common/Text.h", "#pragma once\nstd::string Trim();\n")
+        self.assert_caught("CheckHeaders", "does not compile alone: Source/Common/Text.h")
+
+    def test_headers_missing_guard(self):
+        self.write("Source/Common/Text.h", "struct Text\n{\n};\n")
+        self.assert_caught("CheckHeaders", "does not compile alone: Source/Common/Text.h")
+
+    def test_sizes(self):
+        self.write("Source/Common/Long.h", "\n" * 401)
+        self.write("Source/Common/Long.cpp", "\n" * 701)
+        self.assert_caught("CheckSizes", "Long.h: 401 lines, the limit is 400", "Long.cpp: 701 lines")
+
+    def test_format(self):
+        self.write("Source/Common/Text.h", "#pragma once\nint *x ;\n")
+        self.assert_caught("CheckFormat", "Text.h:2")
+        self.assertEqual(self.run_tool("CheckFormat", "--fix")[0], 0)
+        self.assertEqual(self.run_tool("CheckFormat")[0], 0)
+
+    def test_docs_links(self):
+        self.write("Documentation/Guide.md", "[a](../README.md) [b](Gone.md)\n[c](../README.md#below)\n"
+                   "[d](../README.md#nothing)\n`[e](f.md)`\n```\n[g](h.md)\n```\n[i](https://example.org/x)\n")
+        self.assert_caught("CheckDocs", "Guide.md:1: the link to 'Gone.md'", "Guide.md:3: 'README.md' has no heading",
+                           "2 faults")
+
+    def test_docs_machine_paths(self):
+        self.write("notes.txt", "data in " + "/wo" + "rk/data\n../wo" + "rk/data is fine, net/wo" + "rk too\n")
+        self.assert_caught("CheckDocs", "notes.txt:1: a path of one machine", "1 faults")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cntk
 {
@@ -14,7 +15,7 @@ namespace cntk
 class SourceText
 {
 public:
-    SourceText(std::string name, std::string text) : m_name(std::move(name)), m_text(std::move(text)) {}
+    SourceText(std::string name, std::string text);
 
     const std::string& Name() const { return m_name; }
     std::string_view Text() const { return m_text; }
@@ -29,6 +30,7 @@ public:
 private:
     std::string m_name;
     std::string m_text;
+    std::vector<size_t> m_lineStarts; // offset of each line; --print-config asks for the line of every value
 };
 
 // A stretch of a SourceText. A default-made position is "nowhere" and prints as an empty string.

@@ -20,10 +20,12 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
 // The whole text must be the number. ParseDouble takes what strtod takes, and 1#INF, -1#INF, 1.#INF, 1#IND in any case.
 std::optional<double> ParseDouble(std::string_view text);
 std::optional<long long> ParseInteger(std::string_view text);
-std::optional<bool> ParseBool(std::string_view text); // t true 1 f false 0 and "", any case
+std::optional<unsigned long long> ParseSize(std::string_view text); // base 10, no minus sign
+std::optional<bool> ParseBool(std::string_view text);               // t true 1 f false 0 and "", any case
 
 // Names that the user may have meant, nearest first; none that is far away. Case is ignored.
-std::vector<std::string> NearestNames(std::string_view name, const std::vector<std::string>& candidates, size_t most = 3);
+std::vector<std::string> NearestNames(std::string_view name, const std::vector<std::string>& candidates,
+                                      size_t most = 3);
 // "; did you mean 'x'?" / "; did you mean 'x' or 'y'?" / ""
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);
 

@@ -1,0 +1,73 @@
+// Exit codes and the report that the user sees at the end of a failed run.
+#include "Common/Error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace cntk
+{
+
+int ExitCodeOf(ErrorKind kind)
+{
+    switch (kind)
+    {
+    case ErrorKind::Usage:
+        return 2;
+    case ErrorKind::Config:
+        return 3;
+    case ErrorKind::Data:
+        return 4;
+    case ErrorKind::Model:
+        return 5;
+    case ErrorKind::Device:
+        return 6;
+    case ErrorKind::Internal:
+        break;
+    }
+    return 70; // EX_SOFTWARE
+}
+
+const char* NameOf(ErrorKind kind)
+{
+    switch (kind)
+    {
+    case ErrorKind::Usage:
+        return "usage";
+    case ErrorKind::Config:
+        return "config";
+    case ErrorKind::Data:
+        return "data";
+    case ErrorKind::Model:
+        return "model";
+    case ErrorKind::Device:
+        return "device";
+    case ErrorKind::Internal:
+        break;
+    }
+    return "internal";
+}
+
+Error::Error(ErrorKind kind, std::string message, SourcePos where)
+    : std::runtime_error(message), m_kind(kind), m_message(std::move(message)), m_where(std::move(where))
+{
+}
+
+std::string Error::Report() const
+{
+    std::string report;
+    for (const std::string& note : m_notes)
+        report += "note: " + note + '\n';
+    if (m_where)
+        report += m_where.Excerpt() + '\n' + m_where.Location() + ": ";
+    return report + "error: " + m_message;
+}
+
+#ifndef NDEBUG
+void AssertionFailed(const char* condition, const char* file, int line)
+{
+    std::fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, condition);
+    std::abort();
+}
+#endif
+
+} // namespace cntk

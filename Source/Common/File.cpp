@@ -1,0 +1,295 @@
+// POSIX file access. Files are replaced whole, so that a crash or a full disk never costs the previous file.
+#include "Common/File.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cntk
+{
+
+namespace fs = std::filesystem;
+
+namespace
+{
+
+std::string Reason(int error)
+{
+    return std::generic_category().message(error);
+}
+
+// A file descriptor that closes itself.
+class Descriptor
+{
+public:
+    explicit Descriptor(int fd) : m_fd(fd) {}
+    ~Descriptor()
+    {
+        if (m_fd > STDERR_FILENO)
+            ::close(m_fd);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    operator int() const { return m_fd; }
+
+private:
+    int m_fd;
+};
+
+int OpenForReading(const std::string& path)
+{
+    if (path == "-")
+        return STDIN_FILENO;
+    const std::string resolved = ResolveInputPath(path);
+    const int fd = ::open(resolved.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+    {
+        const int error = errno;
+        Fail(ErrorKind::Data, "cannot open file '", path, "': ", Reason(error),
+             error == ENOENT ? NearFilesHint(path) : std::string());
+    }
+    struct stat status = {};
+    if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+    {
+        ::close(fd);
+        Fail(ErrorKind::Data, "'", path, "' is a folder, expected a file");
+    }
+    return fd;
+}
+
+std::string ReadAll(int fd, const std::string& path)
+{
+    std::string text;
+    struct stat status = {};
+    size_t chunk = size_t{1} << 16;
+    if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        chunk = static_cast<size_t>(status.st_size) + 1;
+    size_t used = 0;
+    for (;;)
+    {
+        if (text.size() - used < chunk / 2 + 1)
+            text.resize(used + std::max(chunk, used));
+        const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            Fail(ErrorKind::Data, "cannot read file '", path, "': ", Reason(errno));
+        if (got == 0)
+            break;
+        used += static_cast<size_t>(got);
+    }
+    text.resize(used);
+    return text;
+}
+
+bool IsOrdinaryOrMissing(const std::string& path)
+{
+    struct stat status = {};
+    return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+} // namespace
+
+std::string ResolveInputPath(const std::string& path)
+{
+    if (path.find('\\') == std::string::npos || FileExists(path))
+        return path;
+    const std::string slashed = ResolveOutputPath(path);
+    std::error_code ignored;
+    return fs::exists(slashed, ignored) ? slashed : path;
+}
+
+std::string ResolveOutputPath(const std::string& path)
+{
+    std::string slashed = path;
+    std::replace(slashed.begin(), slashed.end(), '\\', '/');
+    return slashed;
+}
+
+bool FileExists(const std::string& path)
+{
+    struct stat status = {};
+    return ::stat(path.c_str(), &status) == 0;
+}
+
+void MakeFoldersFor(const std::string& filePath)
+{
+    const fs::path folder = fs::path(ResolveOutputPath(filePath)).parent_path();
+    if (folder.empty())
+        return;
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error && !fs::is_directory(folder))
+        Fail(ErrorKind::Device, "cannot create folder '", folder.string(), "' for file '", filePath,
+             "': ", error.message());
+}
+
+void RemoveFile(const std::string& path)
+{
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+        Fail(ErrorKind::Device, "cannot remove file '", path, "': ", Reason(errno));
+}
+
+std::string ReadTextFile(const std::string& path)
+{
+    const Descriptor fd(OpenForReading(path));
+    std::string text = ReadAll(fd, path);
+    if (text.starts_with("\xEF\xBB\xBF"))
+        text.erase(0, 3);
+    return text;
+}
+
+std::string NearFilesHint(const std::string& path)
+{
+    const fs::path wanted = ResolveOutputPath(path);
+    fs::path folder = wanted.parent_path();
+    if (folder.empty())
+        folder = ".";
+    std::error_code error;
+    if (!fs::is_directory(folder, error))
+        return "; folder '" + folder.string() + "' does not exist";
+    std::vector<std::string> names;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+        names.push_back(it->path().filename().string());
+    std::sort(names.begin(), names.end());
+    std::string hint = DidYouMean(wanted.filename().string(), names);
+    if (hint.empty())
+        return {};
+    hint.pop_back(); // the question mark, which belongs behind the folder
+    return hint + " in folder '" + folder.string() + "'?";
+}
+
+AtomicFile::AtomicFile(const std::string& path) : m_path(path)
+{
+    if (path == "-")
+    {
+        m_file = stdout;
+        return;
+    }
+    m_path = ResolveOutputPath(path);
+    std::error_code error;
+    if (fs::is_symlink(m_path, error))
+    {
+        // The link stays; what it points to is replaced.
+        const fs::path target = fs::weakly_canonical(m_path, error);
+        if (!error)
+            m_path = target.string();
+    }
+    MakeFoldersFor(m_path);
+    // A device or pipe (/dev/null) is written as it is: there is nothing to keep intact.
+    const bool isReplaced = IsOrdinaryOrMissing(m_path);
+    if (isReplaced)
+        m_temporaryPath = m_path + ".tmp";
+    m_file = std::fopen(isReplaced ? m_temporaryPath.c_str() : m_path.c_str(), "wbe");
+    if (!m_file)
+    {
+        const int reason = errno;
+        Fail(ErrorKind::Device, "cannot write file '", m_path, "': ", Reason(reason));
+    }
+}
+
+AtomicFile::~AtomicFile()
+{
+    if (m_file && m_file != stdout)
+    {
+        std::fclose(m_file);
+        if (!m_temporaryPath.empty())
+            ::unlink(m_temporaryPath.c_str());
+    }
+}
+
+void AtomicFile::Write(const void* data, size_t bytes)
+{
+    CNTK_ASSERT(m_file);
+    if (bytes > 0 && std::fwrite(data, 1, bytes, m_file) != bytes)
+        Fail(ErrorKind::Device, "cannot write file '", m_path, "': ", Reason(errno),
+             m_temporaryPath.empty() ? "" : "; the previous file, if any, is intact");
+}
+
+void AtomicFile::Commit()
+{
+    CNTK_ASSERT(m_file);
+    const auto fail = [&]
+    {
+        Fail(ErrorKind::Device, "cannot write file '", m_path, "': ", Reason(errno),
+             m_temporaryPath.empty() ? "" : "; the previous file, if any, is intact");
+    };
+    if (std::fflush(m_file) != 0)
+        fail();
+    if (m_file == stdout)
+    {
+        m_file = nullptr;
+        return;
+    }
+    if (m_temporaryPath.empty())
+    {
+        if (std::fclose(std::exchange(m_file, nullptr)) != 0)
+            fail();
+        return;
+    }
+    if (::fsync(::fileno(m_file)) != 0)
+        fail();
+    const int closed = std::fclose(std::exchange(m_file, nullptr));
+    if (closed != 0 || ::rename(m_temporaryPath.c_str(), m_path.c_str()) != 0)
+    {
+        const int reason = errno;
+        ::unlink(m_temporaryPath.c_str());
+        errno = reason;
+        fail();
+    }
+    // The rename itself must be on disk too; a file system that cannot do that is no reason to fail.
+    fs::path folder = fs::path(m_path).parent_path();
+    const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (fd >= 0)
+        ::fsync(fd);
+}
+
+MappedFile::MappedFile(const std::string& path) : m_path(path)
+{
+    const Descriptor fd(OpenForReading(path));
+    struct stat status = {};
+    const bool isOrdinary = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    if (isOrdinary)
+    {
+        m_size = static_cast<size_t>(status.st_size);
+        if (m_size == 0)
+            return;
+        void* const mapped = ::mmap(nullptr, m_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (mapped == MAP_FAILED)
+            Fail(ErrorKind::Device, "cannot map file '", path, "' of ", m_size, " bytes: ", Reason(errno));
+        m_data = static_cast<const char*>(mapped);
+        return;
+    }
+    // A pipe cannot be mapped: its content goes into anonymous memory.
+    const std::string text = ReadAll(fd, path);
+    m_size = text.size();
+    if (m_size == 0)
+        return;
+    void* const mapped = ::mmap(nullptr, m_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+        Fail(ErrorKind::Device, "cannot hold the ", m_size, " bytes of '", path, "': ", Reason(errno));
+    std::memcpy(mapped, text.data(), m_size);
+    m_data = static_cast<const char*>(mapped);
+}
+
+MappedFile::~MappedFile()
+{
+    if (m_data)
+        ::munmap(const_cast<char*>(m_data), m_size);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : m_path(std::move(other.m_path)), m_data(std::exchange(other.m_data, nullptr)),
+      m_size(std::exchange(other.m_size, 0))
+{
+}
+
+} // namespace cntk

@@ -1,0 +1,197 @@
+// One place that writes: log lines to standard error or a file, the progress line to a terminal only.
+#include "Common/Log.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <set>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+std::string TimeStamp()
+{
+    const std::time_t now = std::time(nullptr);
+    std::tm local = {};
+    localtime_r(&now, &local);
+    char text[32];
+    const size_t length = std::strftime(text, sizeof text, "%m/%d/%Y %H:%M:%S: ", &local);
+    return std::string(text, length);
+}
+
+size_t TerminalWidth()
+{
+    winsize size = {};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10)
+        return size.ws_col;
+    return 80;
+}
+
+bool DetectTerminal()
+{
+    const char* const terminal = std::getenv("TERM");
+    return isatty(STDERR_FILENO) && terminal && std::strcmp(terminal, "dumb") != 0;
+}
+
+} // namespace
+
+// A reader's prefetch thread may warn while the trainer prints: hence the lock.
+struct Log::Impl
+{
+    std::recursive_mutex mutex;
+    std::FILE* file = stderr;
+    bool isTerminal = DetectTerminal();
+    bool isTimestamping = false;
+    bool isAtLineStart = true;
+    bool hasProgress = false;
+    std::set<std::string, std::less<>> warned;
+
+    void WipeProgress()
+    {
+        if (!hasProgress)
+            return;
+        std::fputs("\r\x1b[K", stderr);
+        std::fflush(stderr);
+        hasProgress = false;
+    }
+
+    void WriteStamped(std::string_view text)
+    {
+        while (!text.empty())
+        {
+            const size_t newline = text.find('\n');
+            const std::string_view line = text.substr(0, newline == std::string_view::npos ? newline : newline + 1);
+            if (isAtLineStart && line != "\n")
+            {
+                const std::string stamp = TimeStamp();
+                std::fwrite(stamp.data(), 1, stamp.size(), file);
+            }
+            std::fwrite(line.data(), 1, line.size(), file);
+            isAtLineStart = line.ends_with('\n');
+            text.remove_prefix(line.size());
+        }
+    }
+};
+
+Log::Log() : m_impl(std::make_unique<Impl>()) {}
+
+Log::~Log()
+{
+    m_impl->WipeProgress();
+    if (m_impl->file != stderr)
+        std::fclose(m_impl->file);
+}
+
+void Log::RedirectTo(const std::string& path)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    const std::string resolved = ResolveOutputPath(path);
+    MakeFoldersFor(resolved);
+    std::FILE* const file = std::fopen(resolved.c_str(), "we");
+    if (!file)
+    {
+        const std::string reason = std::strerror(errno);
+        Fail(ErrorKind::Device, "cannot write log file '", resolved, "': ", reason);
+    }
+    m_impl->WipeProgress();
+    if (m_impl->file != stderr)
+        std::fclose(m_impl->file);
+    m_impl->file = file;
+    m_impl->isAtLineStart = true;
+}
+
+bool Log::IsRedirected() const
+{
+    return m_impl->file != stderr;
+}
+
+void Log::Print(const char* format, ...)
+{
+    char small[512];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = std::vsnprintf(small, sizeof small, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return;
+    if (static_cast<size_t>(length) < sizeof small)
+    {
+        Write(std::string_view(small, static_cast<size_t>(length)));
+        return;
+    }
+    std::string large(static_cast<size_t>(length) + 1, '\0');
+    va_start(arguments, format);
+    std::vsnprintf(large.data(), large.size(), format, arguments);
+    va_end(arguments);
+    large.pop_back();
+    Write(large);
+}
+
+void Log::Write(std::string_view text)
+{
+    if (text.empty())
+        return;
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->WipeProgress();
+    if (m_impl->isTimestamping)
+        m_impl->WriteStamped(text);
+    else
+    {
+        std::fwrite(text.data(), 1, text.size(), m_impl->file);
+        m_impl->isAtLineStart = text.back() == '\n';
+    }
+    if (text.find('\n') != std::string_view::npos)
+        std::fflush(m_impl->file);
+}
+
+void Log::Warn(std::string_view message)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    if (!m_impl->warned.emplace(message).second)
+        return;
+    std::string text = m_impl->isAtLineStart ? "" : "\n";
+    text.append("WARNING: ").append(message).append("\n");
+    Write(text);
+}
+
+void Log::ShowProgress(const std::string& line)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    // While a log line on the same terminal is half written, a progress line would overwrite it.
+    if (!m_impl->isTerminal || (m_impl->file == stderr && !m_impl->isAtLineStart))
+        return;
+    const std::string shown = "\r" + line.substr(0, TerminalWidth() - 1) + "\x1b[K";
+    std::fwrite(shown.data(), 1, shown.size(), stderr);
+    std::fflush(stderr);
+    m_impl->hasProgress = true;
+}
+
+void Log::ClearProgress()
+{
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->WipeProgress();
+}
+
+bool Log::HasTerminal() const
+{
+    return m_impl->isTerminal;
+}
+
+void Log::SetTimestamping(bool on)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->isTimestamping = on;
+}
+
+} // namespace cntk

@@ -1,0 +1,95 @@
+// Lines, columns and caret excerpts of user texts. Columns count bytes; excerpts of very long lines show a window.
+#include "Common/SourceText.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cntk
+{
+
+namespace
+{
+
+// A longer line is shown as a window around the position, so that the caret stays on the user's screen.
+constexpr size_t c_excerptWidth = 110;
+constexpr size_t c_contextBefore = 60;
+
+} // namespace
+
+SourceText::SourceText(std::string name, std::string text) : m_name(std::move(name)), m_text(std::move(text))
+{
+    m_lineStarts.push_back(0);
+    const char* const begin = m_text.data();
+    const char* const end = begin + m_text.size();
+    for (const char* at = begin; at < end;)
+    {
+        const void* newline = std::memchr(at, '\n', static_cast<size_t>(end - at));
+        if (!newline)
+            break;
+        at = static_cast<const char*>(newline) + 1;
+        m_lineStarts.push_back(static_cast<size_t>(at - begin));
+    }
+}
+
+size_t SourceText::LineOf(size_t offset) const
+{
+    offset = std::min(offset, m_text.size());
+    const auto after = std::upper_bound(m_lineStarts.begin(), m_lineStarts.end(), offset);
+    return static_cast<size_t>(after - m_lineStarts.begin());
+}
+
+size_t SourceText::ColumnOf(size_t offset) const
+{
+    offset = std::min(offset, m_text.size());
+    return offset - m_lineStarts[LineOf(offset) - 1] + 1;
+}
+
+std::string_view SourceText::LineAt(size_t offset) const
+{
+    const size_t begin = m_lineStarts[LineOf(offset) - 1];
+    std::string_view line = Text().substr(begin);
+    line = line.substr(0, line.find('\n'));
+    if (line.ends_with('\r'))
+        line.remove_suffix(1);
+    return line;
+}
+
+std::string SourcePos::Location() const
+{
+    if (!text)
+        return {};
+    return text->Name() + ':' + std::to_string(text->LineOf(offset)) + ':' + std::to_string(text->ColumnOf(offset));
+}
+
+std::string SourcePos::Excerpt() const
+{
+    if (!text)
+        return {};
+    std::string_view line = text->LineAt(offset);
+    size_t column = std::min(text->ColumnOf(offset) - 1, line.size());
+    std::string lead;
+    if (line.size() > c_excerptWidth && column > c_contextBefore)
+    {
+        line.remove_prefix(column - c_contextBefore);
+        column = c_contextBefore;
+        lead = "...";
+    }
+    const bool isCut = line.size() > c_excerptWidth;
+    line = line.substr(0, c_excerptWidth);
+
+    std::string number = std::to_string(text->LineOf(offset));
+    if (number.size() < 5)
+        number.insert(0, 5 - number.size(), ' ');
+    std::string result = number + " | " + lead + std::string(line) + (isCut ? "...\n" : "\n");
+    result += std::string(number.size(), ' ') + " | " + std::string(lead.size(), ' ');
+    // Tabs are repeated, so that the caret stands under the word whatever the tab width.
+    for (const char c : line.substr(0, column))
+        result += c == '\t' ? '\t' : ' ';
+    result += '^';
+    const size_t stretch = std::min(length, line.size() > column ? line.size() - column : size_t{1});
+    if (stretch > 1)
+        result.append(stretch - 1, '~');
+    return result;
+}
+
+} // namespace cntk

@@ -1,0 +1,214 @@
+// Numbers are read strictly: the whole text or nothing.
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+namespace cntk
+{
+
+namespace
+{
+
+char LowerOf(char c)
+{
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool StartsWithIgnoreCase(std::string_view text, std::string_view start)
+{
+    return text.size() >= start.size() && EqualsIgnoreCase(text.substr(0, start.size()), start);
+}
+
+// What Microsoft's printf wrote for numbers that are none: 1#INF, -1.#INF, 1.#IND, 1.#QNAN. The original takes any rest
+// that begins with #inf.
+std::optional<double> ParseMicrosoftSpecial(bool isNegative, std::string_view rest)
+{
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (StartsWithIgnoreCase(rest, "#inf"))
+        return isNegative ? -infinity : infinity;
+    if (EqualsIgnoreCase(rest, "#ind") || EqualsIgnoreCase(rest, "#qnan"))
+        return std::numeric_limits<double>::quiet_NaN();
+    return std::nullopt;
+}
+
+std::string_view WithoutPlus(std::string_view text)
+{
+    if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+')
+        text.remove_prefix(1);
+    return text;
+}
+
+template <class T>
+std::optional<T> ParseWhole(std::string_view text)
+{
+    text = WithoutPlus(text);
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
+    return value;
+}
+
+// Edits between two lower-case words, a swap of neighbours counting as one (optimal string alignment).
+size_t EditDistance(std::string_view a, std::string_view b)
+{
+    std::vector<size_t> beforeLast(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+    std::iota(last.begin(), last.end(), size_t{0});
+    for (size_t i = 1; i <= a.size(); ++i)
+    {
+        row[0] = i;
+        for (size_t j = 1; j <= b.size(); ++j)
+        {
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = std::min(row[j], beforeLast[j - 2] + 1);
+        }
+        beforeLast.swap(last);
+        last.swap(row);
+    }
+    return last[b.size()];
+}
+
+} // namespace
+
+std::string ToLower(std::string_view text)
+{
+    std::string lower(text);
+    std::transform(lower.begin(), lower.end(), lower.begin(), LowerOf);
+    return lower;
+}
+
+bool EqualsIgnoreCase(std::string_view a, std::string_view b)
+{
+    return a.size() == b.size() &&
+           std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return LowerOf(x) == LowerOf(y); });
+}
+
+bool LessIgnoreCase(std::string_view a, std::string_view b)
+{
+    return std::lexicographical_compare(
+        a.begin(), a.end(), b.begin(), b.end(),
+        [](char x, char y) { return static_cast<unsigned char>(LowerOf(x)) < static_cast<unsigned char>(LowerOf(y)); });
+}
+
+std::string_view Trim(std::string_view text)
+{
+    constexpr std::string_view c_white = " \t\r\n\v\f";
+    const size_t begin = text.find_first_not_of(c_white);
+    if (begin == std::string_view::npos)
+        return {};
+    return text.substr(begin, text.find_last_not_of(c_white) - begin + 1);
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator)
+{
+    std::vector<std::string_view> parts;
+    size_t begin = 0;
+    for (size_t end; (end = text.find(separator, begin)) != std::string_view::npos; begin = end + 1)
+        parts.push_back(text.substr(begin, end - begin));
+    parts.push_back(text.substr(begin));
+    return parts;
+}
+
+std::string Join(const std::vector<std::string>& parts, std::string_view separator)
+{
+    std::string result;
+    for (size_t i = 0; i < parts.size(); ++i)
+    {
+        if (i > 0)
+            result += separator;
+        result += parts[i];
+    }
+    return result;
+}
+
+std::optional<double> ParseDouble(std::string_view text)
+{
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && !text.empty())
+        return value;
+
+    // Everything rare: hexadecimal, a plus sign, overflow to infinity, leading blanks, 1#INF.
+    const std::string copy(text);
+    char* rest = nullptr;
+    value = std::strtod(copy.c_str(), &rest);
+    const std::string_view left = std::string_view(copy).substr(static_cast<size_t>(rest - copy.c_str()));
+    if (left.empty() && !copy.empty())
+        return value;
+    if (left.starts_with('#'))
+        return ParseMicrosoftSpecial(std::signbit(value), left);
+    if (left == copy && left.size() > 1 && left[0] == '-' && left[1] == '#')
+        return ParseMicrosoftSpecial(true, left.substr(1));
+    return std::nullopt;
+}
+
+std::optional<long long> ParseInteger(std::string_view text)
+{
+    return ParseWhole<long long>(text);
+}
+
+std::optional<unsigned long long> ParseSize(std::string_view text)
+{
+    return ParseWhole<unsigned long long>(text);
+}
+
+std::optional<bool> ParseBool(std::string_view text)
+{
+    if (text == "1" || EqualsIgnoreCase(text, "t") || EqualsIgnoreCase(text, "true"))
+        return true;
+    if (text.empty() || text == "0" || EqualsIgnoreCase(text, "f") || EqualsIgnoreCase(text, "false"))
+        return false;
+    return std::nullopt;
+}
+
+std::vector<std::string> NearestNames(std::string_view name, const std::vector<std::string>& candidates, size_t most)
+{
+    const std::string wanted = ToLower(name);
+    std::vector<std::pair<size_t, const std::string*>> near;
+    for (const std::string& candidate : candidates)
+    {
+        const std::string other = ToLower(candidate);
+        const size_t shorter = std::min(wanted.size(), other.size());
+        const size_t longer = std::max(wanted.size(), other.size());
+        const size_t limit = std::max<size_t>(1, shorter / 3);
+        const bool isStart = shorter >= 4 && (wanted.starts_with(other) || other.starts_with(wanted));
+        if (shorter == 0 || (longer - shorter > limit && !isStart))
+            continue;
+        size_t distance = EditDistance(wanted, other);
+        if (isStart)
+            distance = std::min(distance, limit);
+        if (distance <= limit && (2 * distance <= shorter))
+            near.emplace_back(distance, &candidate);
+    }
+    std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+
+    std::vector<std::string> result;
+    for (const auto& [distance, candidate] : near)
+    {
+        // A slip of one letter makes farther names noise.
+        if (result.size() == most || distance > near.front().first + 1)
+            break;
+        if (std::find(result.begin(), result.end(), *candidate) == result.end())
+            result.push_back(*candidate);
+    }
+    return result;
+}
+
+std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates)
+{
+    const std::vector<std::string> near = NearestNames(name, candidates);
+    if (near.empty())
+        return {};
+    std::string text = "; did you mean '" + near[0] + '\'';
+    for (size_t i = 1; i < near.size(); ++i)
+        text += (i + 1 < near.size() ? ", '" : " or '") + near[i] + '\'';
+    return text + '?';
+}
+
+} // namespace cntk

@@ -1,5 +1,5 @@
-// The graph: nodes by name, their inputs, and groups of nodes by role (features, labels, criteria, evaluations, outputs).
-// Structure only; evaluation is EvaluationPlan, MemoryPlan and Evaluator.
+// The graph: nodes by name, their inputs, and groups of nodes by role (features, labels, criteria, evaluations,
+// outputs). Structure only; evaluation is EvaluationPlan, MemoryPlan and Evaluator.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
@@ -50,8 +50,8 @@ public:
     ComputationNodePtr AddInput(std::string name, const TensorShape& sampleShape, bool sparse = false);
 
     // ---- looking ----
-    ComputationNodePtr Find(std::string_view name) const;    // any case; null if there is none
-    ComputationNodePtr Require(std::string_view name) const; // fails with near names
+    ComputationNodePtr Find(std::string_view name) const;                        // any case; null if there is none
+    ComputationNodePtr Require(std::string_view name) const;                     // fails with near names
     std::vector<ComputationNodePtr> FindPattern(std::string_view pattern) const; // "L1.*", "*.W", in name order
     // In case-insensitive alphabetical order of names, as model files have them.
     std::vector<ComputationNodePtr> Nodes() const;
@@ -60,9 +60,11 @@ public:
 
     // ---- editing ----
     void Rename(const ComputationNodePtr& node, std::string newName);
+    // Consumers keep an empty input, which SetInput must fill before the next Validate. Leaves all groups.
     void Delete(const ComputationNodePtr& node);
     void SetInput(const ComputationNodePtr& node, size_t index, ComputationNodePtr input);
     void SetInputs(const ComputationNodePtr& node, std::vector<ComputationNodePtr> inputs);
+    // All other consumers of old, and the groups, take the replacement instead. Old stays in the network.
     void Replace(const ComputationNodePtr& old, const ComputationNodePtr& replacement);
 
     // ---- groups ----
@@ -75,15 +77,27 @@ public:
     void Validate();
     // The layout that inputs of a dynamic axis share ("" is the default axis).
     const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;
+    // "h = Times(W [50 x 2], x [2 x *])": a node, its type, its inputs with their shapes and layouts.
+    std::string Describe(const ComputationNode& node) const;
+    // "[2 x *]": * stands for the minibatch, "*axis" for one of a named dynamic axis.
+    std::string DescribeShape(const ComputationNode& node) const;
     // Nodes nobody consumes, plus all groups, by name.
     std::vector<ComputationNodePtr> Roots() const;
-    // Nodes below the roots, inputs before consumers (loops: in some order).
+    // Nodes below the roots in depth-first order, inputs left to right and before consumers (loops: cut somewhere).
     static std::vector<ComputationNodePtr> Below(const std::vector<ComputationNodePtr>& roots);
 
     // Grows with every change of structure; plans are cached by it.
     uint64_t StructureVersion() const { return m_structureVersion; }
+    // Whose memory the nodes are bound to: several evaluators may take turns on one network.
+    const void* BoundBy() const { return m_boundBy; }
+    void SetBoundBy(const void* evaluator) { m_boundBy = evaluator; }
 
 private:
+    void CheckOwned(const ComputationNodePtr& node) const;
+    void CheckNewName(const std::string& name) const;
+    void CheckInputs(const NodeType& type, const std::string& name,
+                     const std::vector<ComputationNodePtr>& inputs) const;
+
     DataType m_dataType;
     std::shared_ptr<Device> m_device;
     const NodeRegistry* m_registry;
@@ -92,6 +106,7 @@ private:
     mutable std::map<std::string, MBLayoutPtr> m_layouts;
     uint64_t m_structureVersion = 0;
     size_t m_autoNames = 0;
+    const void* m_boundBy = nullptr;
 };
 
 } // namespace cntk

@@ -1,5 +1,6 @@
-// The base class of every node (book 2.1, 5.2). A node describes its shape, computes its value and passes gradients to its
-// inputs. It never allocates and never knows the plan: the evaluator binds its value, gradient and temporaries to memory.
+// The base class of every node (book 2.1, 5.2). A node describes its shape, computes its value and passes gradients to
+// its inputs. It never allocates and never knows the plan: the evaluator binds its value, gradient and temporaries to
+// memory.
 #pragma once
 
 #include "Common/MBLayout.h"
@@ -76,7 +77,8 @@ public:
 
     // Inputs' shapes and layouts -> SetShape(). May infer a parameter input's zero dimensions
     // (InferInputShape). Called repeatedly; complains only in the final pass (ErrorKind::Model, without naming
-    // the node: the caller adds the note).
+    // the node: the caller adds the note). An input not known yet has a shape with a zero dimension ([0]); the node
+    // then sets what it knows, or nothing.
     virtual void InferShape(ShapeInference& inference) = 0;
 
     // ---- computation ----
@@ -86,6 +88,8 @@ public:
     virtual void BackpropTo(size_t input, const FrameRange& range);
     // Once per minibatch, before the first ForwardProp of it.
     virtual void BeginForwardProp() {}
+    // Once per minibatch, after the last ForwardProp of it, while the inputs' values are still there (state to carry).
+    virtual void EndForwardProp() {}
     // Temporaries, numbered as listed; called after InferShape.
     virtual std::vector<TemporarySpec> Temporaries() const { return {}; }
 
@@ -129,6 +133,9 @@ protected:
 
     void SetShape(const TensorShape& sampleLayout, MBLayoutPtr layout);
     MatrixView InputGradient(size_t input, const FrameRange& range) const { return m_inputs[input]->Gradient(range); }
+    // For types with the trait backpropOverwrites: 0 where BackpropTo must replace the input's gradient, which is
+    // undefined until then; else 1. All other types always add.
+    double GradientBeta(size_t input) const { return m_inputs[input]->m_gradientIsFresh ? 0 : 1; }
     MatrixView Temporary(size_t index, const FrameRange& range) const;
     // The layout common to the inputs; in the final pass fails when inputs with different layouts meet.
     MBLayoutPtr CommonLayoutOfInputs(ShapeInference& inference) const;
@@ -156,9 +163,11 @@ protected:
     MatrixView m_value;
     MatrixView m_gradient;
     std::vector<MatrixView> m_temporaries;
+    std::vector<const MBLayout*> m_temporaryLayouts; // null: the temporary has fixed columns
     const SparseMatrix* m_sparse = nullptr;
     TouchedColumns m_gradientColumns;
     bool m_needsGradient = false;
+    bool m_gradientIsFresh = false;
 };
 
 } // namespace cntk

@@ -33,6 +33,8 @@ public:
     {
         bool training = false;
         bool fuse = true;
+        ComputationNodePtr backwardRoot;            // training: the criterion; null: the last root
+        std::vector<ComputationNodePtr> keepValues; // never fused away
     };
     // backwardRoot may be null. Criteria and evaluations in the order of roots.
     static EvaluationPlan Build(const std::vector<ComputationNodePtr>& roots, const Options& options);

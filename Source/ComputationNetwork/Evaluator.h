@@ -13,14 +13,16 @@ namespace cntk
 
 struct EvaluatorOptions
 {
-    bool training = false;            // gradients and backward memory are planned
-    bool checkPlan = false;           // run the independent plan checker (debug builds and tests do)
-    bool frameByFrame = false;        // tests: run every node step by step
-    bool poisonMemory = false;        // tests: fill buffers with NaN before use
-    bool shareMemory = true;          // false: each value keeps its own memory (shareNodeValueMatrices=false is still true
-                                      // here: sharing never changes results)
+    bool training = false;     // gradients and backward memory are planned
+    bool checkPlan = false;    // run the independent plan checker (debug builds and tests do)
+    bool frameByFrame = false; // tests: run every node step by step
+    bool poisonMemory = false; // tests: fill buffers with NaN before use
+    bool shareMemory = true;   // false: each value keeps its own memory (shareNodeValueMatrices=false is still true
+                               // here: sharing never changes results)
     // Values that must be readable after Forward besides the roots.
     std::vector<ComputationNodePtr> keepValues;
+    ComputationNodePtr backwardRoot; // what Backward starts from; null: the last root
+    bool fuse = true;
 };
 
 class Evaluator

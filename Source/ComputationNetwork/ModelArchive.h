@@ -32,7 +32,7 @@ public:
     virtual void Field(uint64_t& value) = 0;
     virtual void Field(float& value) = 0;
     virtual void Field(double& value) = 0;
-    virtual void ElementField(double& value) = 0; // stored in the node's precision
+    virtual void ElementField(double& value) = 0;  // stored in the node's precision
     virtual void WideText(std::string& value) = 0; // wstr
     virtual void Shape(TensorShape& shape, bool legacyAllowed = false) = 0;
     virtual void MatrixField(Matrix& matrix) = 0; // loading: takes size from the file; element size must match

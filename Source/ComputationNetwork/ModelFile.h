@@ -9,9 +9,9 @@
 namespace cntk
 {
 
-// Fails (Model) saying what the file is when it is no model (a checkpoint, a DBN, a newer version, text) and what to give
-// instead. The element type of the network is the requested one where the file's records do not name theirs (before
-// version 7); a file of the other precision is converted. The network is validated.
+// Fails (Model) saying what the file is when it is no model (a checkpoint, a DBN, a newer version, text) and what to
+// give instead. The element type of the network is the requested one where the file's records do not name theirs
+// (before version 7); a file of the other precision is converted. The network is validated.
 std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
                                               std::shared_ptr<Device> device,
                                               const NodeRegistry& registry = NodeRegistry::Standard());

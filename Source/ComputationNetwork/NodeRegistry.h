@@ -1,11 +1,12 @@
-// All node types by name and alias, in any case. Made explicitly, family by family (no static initialisers); a program or
-// a test may add types of its own (Documentation/AddingANode.md).
+// All node types by name and alias, in any case. Made explicitly, family by family (no static initialisers); a program
+// or a test may add types of its own (Documentation/AddingANode.md).
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/NodeType.h"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ public:
     // NodeRegistry.cpp.
     static const NodeRegistry& Standard();
     NodeRegistry() = default;
+    // A copy to which a program or a test may add types: NodeRegistry mine = NodeRegistry::Standard().
+    NodeRegistry(const NodeRegistry& other);
+    NodeRegistry& operator=(const NodeRegistry&) = delete;
 
     // Fails (Internal) when a name or alias exists already.
     void Add(NodeType type);
@@ -39,7 +43,7 @@ public:
     ComputationNodePtr Create(const NodeType& type, std::string name, DataType dataType, Device& device) const;
 
 private:
-    std::deque<NodeType> m_types; // addresses stay valid
+    std::deque<NodeType> m_types;                                 // addresses stay valid
     std::map<std::string, const NodeType*, std::less<>> m_byName; // lower case
 };
 

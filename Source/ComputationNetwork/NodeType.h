@@ -30,14 +30,16 @@ struct Arity
 // How a node behaves; drives planning. Tests prove each claim (poisoned buffers).
 struct NodeTraits
 {
-    bool isElementwise = false;          // column by column, element by element (with broadcasting)
-    bool backpropReadsInputs = true;     // BackpropTo reads values of inputs
-    bool backpropReadsOutput = true;     // BackpropTo reads this node's value
-    bool needsWholeMinibatch = false;    // cannot run frame by frame (criteria, statistics, TimeReverse)
-    bool isCriterion = false;            // 1x1 value, a sum over samples
-    bool isDelay = false;                // PastValue, FutureValue
-    bool isLeaf = false;                 // no inputs: parameters and inputs
-    bool differentiable = true;          // false: BackpropTo is an error the plan reports when asked for
+    bool isElementwise = false;       // column by column, element by element (with broadcasting)
+    bool backpropReadsInputs = true;  // BackpropTo reads values of inputs
+    bool backpropReadsOutput = true;  // BackpropTo reads this node's value
+    bool needsWholeMinibatch = false; // cannot run frame by frame (criteria, statistics, TimeReverse)
+    bool isCriterion = false;         // 1x1 value, a sum over samples
+    bool isDelay = false;             // PastValue, FutureValue
+    int delayDirection = +1;          // of a delay: +1 reads earlier steps (PastValue), -1 later ones (FutureValue)
+    bool isLeaf = false;              // no inputs: parameters and inputs
+    bool differentiable = true;       // false: BackpropTo is an error the plan reports when asked for
+    bool backpropOverwrites = false;  // BackpropTo honours GradientBeta(): sets where it is the first to add
 };
 
 enum class ParameterKind
@@ -54,9 +56,9 @@ struct NodeParameterInfo
 {
     std::string name;
     ParameterKind kind = ParameterKind::Text;
-    std::string defaultText;   // "" with required = true
+    std::string defaultText; // "" with required = true
     bool required = false;
-    bool positional = false;   // may be given by position, after the node inputs (for leaf nodes: from the first)
+    bool positional = false; // may be given by position, after the node inputs (for leaf nodes: from the first)
     std::string doc;
     std::vector<std::string> aliases;
 };
@@ -98,9 +100,9 @@ struct GradientSample
 
 struct NodeType
 {
-    std::string name;                  // as in model files: "Times"
-    std::vector<std::string> aliases;  // further names in NDL and in old model files
-    std::string doc;                   // what it computes, formula included, one or two sentences
+    std::string name;                 // as in model files: "Times"
+    std::vector<std::string> aliases; // further names in NDL and in old model files
+    std::string doc;                  // what it computes, formula included, one or two sentences
     Arity inputs;
     std::vector<std::string> inputNames; // for help: {"A", "B"}; the last repeats
     NodeTraits traits;

@@ -1,5 +1,5 @@
-// The leaves: LearnableParameter, InputValue, SparseInputValue (spec nodes.md 3). The one family with a header, since the
-// learner, the readers' binding and the builders must reach them.
+// The leaves: LearnableParameter, InputValue, SparseInputValue (spec nodes.md 3). The one family with a header, since
+// the learner, the readers' binding and the builders must reach them.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"

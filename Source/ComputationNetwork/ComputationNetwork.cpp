@@ -1,0 +1,313 @@
+// The graph and its editing. Every change of structure passes through here and counts up the structure version.
+#include "ComputationNetwork/ComputationNetwork.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace cntk
+{
+
+namespace
+{
+
+std::string DescribeArity(const Arity& arity)
+{
+    const auto plural = [](size_t count) { return Concat(count, count == 1 ? " input" : " inputs"); };
+    if (arity.max == Arity::c_any)
+        return "at least " + plural(arity.min);
+    if (arity.min == arity.max)
+        return plural(arity.min);
+    return Concat(arity.min, " to ", plural(arity.max));
+}
+
+// '*' matches any text, also none; case is ignored.
+bool MatchesPattern(std::string_view name, std::string_view pattern)
+{
+    size_t n = 0, p = 0;
+    size_t star = std::string_view::npos, afterStar = 0;
+    while (n < name.size())
+    {
+        if (p < pattern.size() && pattern[p] == '*')
+        {
+            star = p++;
+            afterStar = n;
+        }
+        else if (p < pattern.size() && EqualsIgnoreCase(name.substr(n, 1), pattern.substr(p, 1)))
+        {
+            n++;
+            p++;
+        }
+        else if (star != std::string_view::npos)
+        {
+            p = star + 1;
+            n = ++afterStar;
+        }
+        else
+            return false;
+    }
+    while (p < pattern.size() && pattern[p] == '*')
+        p++;
+    return p == pattern.size();
+}
+
+} // namespace
+
+ComputationNetwork::ComputationNetwork(DataType dataType, std::shared_ptr<Device> device, const NodeRegistry& registry)
+    : m_dataType(dataType), m_device(std::move(device)), m_registry(&registry)
+{
+}
+
+// ---- building ----
+
+ComputationNodePtr ComputationNetwork::Add(std::string_view typeName, std::string name,
+                                           std::vector<ComputationNodePtr> inputs, const NodeParameters& parameters)
+{
+    const NodeType* type = m_registry->Find(typeName);
+    if (type == nullptr)
+    {
+        std::vector<std::string> names;
+        for (const NodeType& known : m_registry->Types())
+        {
+            names.push_back(known.name);
+            names.insert(names.end(), known.aliases.begin(), known.aliases.end());
+        }
+        Fail(ErrorKind::Model, "unknown node type '", typeName, "'", DidYouMean(typeName, names));
+    }
+    while (name.empty() || (name.starts_with("AutoName") && m_nodes.contains(ToLower(name))))
+        name = Concat("AutoName", m_autoNames++);
+    CheckNewName(name);
+    CheckInputs(*type, name, inputs);
+
+    ComputationNodePtr node = m_registry->Create(*type, name, m_dataType, *m_device);
+    node->m_inputs = std::move(inputs);
+    WithNote([&] { node->SetParameters(parameters); },
+             [&] { return Concat("in the parameters of node '", name, "' (", type->name, ")"); });
+    m_nodes.emplace(ToLower(name), node);
+    m_structureVersion++;
+    return node;
+}
+
+ComputationNodePtr ComputationNetwork::AddParameter(std::string name, const TensorShape& shape)
+{
+    auto node = Add<LearnableParameterNode>("LearnableParameter", std::move(name));
+    node->SetParameterShape(shape);
+    return node;
+}
+
+ComputationNodePtr ComputationNetwork::AddInput(std::string name, const TensorShape& sampleShape, bool sparse)
+{
+    auto node = Add<InputValueNode>(sparse ? "SparseInputValue" : "InputValue", std::move(name));
+    node->SetSampleShape(sampleShape);
+    node->SetLayout(Layout(node->DynamicAxis()));
+    return node;
+}
+
+void ComputationNetwork::CheckNewName(const std::string& name) const
+{
+    if (const auto found = m_nodes.find(ToLower(name)); found != m_nodes.end())
+        Fail(ErrorKind::Model, "the node name '", name, "' is already used by node '", found->second->Name(), "' (",
+             found->second->TypeName(), "); names are compared without case");
+}
+
+void ComputationNetwork::CheckInputs(const NodeType& type, const std::string& name,
+                                     const std::vector<ComputationNodePtr>& inputs) const
+{
+    if (inputs.size() < type.inputs.min || inputs.size() > type.inputs.max)
+        Fail(ErrorKind::Model, "node '", name, "': ", type.name, " takes ", DescribeArity(type.inputs), ", but ",
+             inputs.size(), inputs.size() == 1 ? " is given" : " are given");
+    for (const ComputationNodePtr& input : inputs)
+        CheckOwned(input);
+}
+
+void ComputationNetwork::CheckOwned(const ComputationNodePtr& node) const
+{
+    if (!node)
+        Fail(ErrorKind::Internal, "an input node is null");
+    const auto found = m_nodes.find(ToLower(node->Name()));
+    if (found == m_nodes.end() || found->second != node)
+        Fail(ErrorKind::Model, "node '", node->Name(), "' does not belong to this network");
+}
+
+// ---- looking ----
+
+ComputationNodePtr ComputationNetwork::Find(std::string_view name) const
+{
+    const auto found = m_nodes.find(ToLower(name));
+    return found == m_nodes.end() ? nullptr : found->second;
+}
+
+ComputationNodePtr ComputationNetwork::Require(std::string_view name) const
+{
+    if (ComputationNodePtr node = Find(name))
+        return node;
+    std::vector<std::string> names;
+    for (const auto& [key, node] : m_nodes)
+        names.push_back(node->Name());
+    Fail(ErrorKind::Model, "there is no node '", name, "' in the network", DidYouMean(name, names));
+}
+
+std::vector<ComputationNodePtr> ComputationNetwork::FindPattern(std::string_view pattern) const
+{
+    std::vector<ComputationNodePtr> found;
+    for (const auto& [key, node] : m_nodes)
+        if (MatchesPattern(key, pattern))
+            found.push_back(node);
+    return found;
+}
+
+std::vector<ComputationNodePtr> ComputationNetwork::Nodes() const
+{
+    std::vector<ComputationNodePtr> nodes;
+    nodes.reserve(m_nodes.size());
+    for (const auto& [key, node] : m_nodes)
+        nodes.push_back(node);
+    return nodes;
+}
+
+std::vector<std::string> ComputationNetwork::NearestNames(std::string_view name) const
+{
+    std::vector<std::string> names;
+    for (const auto& [key, node] : m_nodes)
+        names.push_back(node->Name());
+    return cntk::NearestNames(name, names);
+}
+
+std::vector<ComputationNodePtr> ComputationNetwork::Roots() const
+{
+    std::unordered_set<const ComputationNode*> consumed;
+    for (const auto& [key, node] : m_nodes)
+        for (const ComputationNodePtr& input : node->Inputs())
+            if (input && input != node)
+                consumed.insert(input.get());
+    std::unordered_set<const ComputationNode*> grouped;
+    for (const auto& group : m_groups)
+        for (const ComputationNodePtr& node : group)
+            grouped.insert(node.get());
+    std::vector<ComputationNodePtr> roots;
+    for (const auto& [key, node] : m_nodes)
+        if (!consumed.contains(node.get()) || grouped.contains(node.get()))
+            roots.push_back(node);
+    return roots;
+}
+
+std::vector<ComputationNodePtr> ComputationNetwork::Below(const std::vector<ComputationNodePtr>& roots)
+{
+    struct Visit
+    {
+        ComputationNodePtr node;
+        size_t nextInput;
+    };
+    std::vector<ComputationNodePtr> order;
+    std::unordered_set<const ComputationNode*> seen;
+    std::vector<Visit> stack; // not the call stack: networks may be thousands of nodes deep
+    for (const ComputationNodePtr& root : roots)
+    {
+        if (seen.insert(root.get()).second)
+            stack.push_back({root, 0});
+        while (!stack.empty())
+        {
+            Visit& top = stack.back();
+            if (top.nextInput < top.node->InputCount())
+            {
+                const ComputationNodePtr& input = top.node->Input(top.nextInput++);
+                if (input && seen.insert(input.get()).second)
+                    stack.push_back({input, 0});
+                continue;
+            }
+            order.push_back(std::move(top.node));
+            stack.pop_back();
+        }
+    }
+    return order;
+}
+
+// ---- editing ----
+
+void ComputationNetwork::Rename(const ComputationNodePtr& node, std::string newName)
+{
+    CheckOwned(node);
+    if (newName.empty())
+        Fail(ErrorKind::Model, "node '", node->Name(), "' cannot be renamed to an empty name");
+    if (!EqualsIgnoreCase(node->Name(), newName))
+        CheckNewName(newName);
+    m_nodes.erase(ToLower(node->Name()));
+    node->m_name = std::move(newName);
+    m_nodes.emplace(ToLower(node->Name()), node);
+    m_structureVersion++;
+}
+
+void ComputationNetwork::Delete(const ComputationNodePtr& node)
+{
+    CheckOwned(node);
+    const ComputationNodePtr keepAlive = node; // the argument may be an element of what is edited
+    for (const auto& [key, consumer] : m_nodes)
+        for (ComputationNodePtr& input : consumer->m_inputs)
+            if (input == keepAlive)
+                input = nullptr;
+    for (auto& group : m_groups)
+        std::erase(group, keepAlive);
+    m_nodes.erase(ToLower(keepAlive->Name()));
+    m_structureVersion++;
+}
+
+void ComputationNetwork::SetInput(const ComputationNodePtr& node, size_t index, ComputationNodePtr input)
+{
+    CheckOwned(node);
+    CheckOwned(input);
+    if (index >= node->InputCount())
+        Fail(ErrorKind::Model, "node '", node->Name(), "' (", node->TypeName(), ") has no input ", index, "; it has ",
+             node->InputCount(), ", counted from 0");
+    node->m_inputs[index] = std::move(input);
+    m_structureVersion++;
+}
+
+void ComputationNetwork::SetInputs(const ComputationNodePtr& node, std::vector<ComputationNodePtr> inputs)
+{
+    CheckOwned(node);
+    CheckInputs(node->Type(), node->Name(), inputs);
+    node->m_inputs = std::move(inputs);
+    m_structureVersion++;
+}
+
+void ComputationNetwork::Replace(const ComputationNodePtr& old, const ComputationNodePtr& replacement)
+{
+    CheckOwned(old);
+    CheckOwned(replacement);
+    const ComputationNodePtr from = old;
+    const ComputationNodePtr to = replacement;
+    for (const auto& [key, consumer] : m_nodes)
+        if (consumer != to)
+            std::replace(consumer->m_inputs.begin(), consumer->m_inputs.end(), from, to);
+    for (auto& group : m_groups)
+    {
+        if (std::find(group.begin(), group.end(), to) != group.end())
+            std::erase(group, from);
+        else
+            std::replace(group.begin(), group.end(), from, to);
+    }
+    m_structureVersion++;
+}
+
+// ---- groups ----
+
+void ComputationNetwork::AddToGroup(NodeGroup group, const ComputationNodePtr& node)
+{
+    CheckOwned(node);
+    auto& members = m_groups[size_t(group)];
+    if (std::find(members.begin(), members.end(), node) != members.end())
+        return;
+    members.push_back(node);
+    m_structureVersion++;
+}
+
+void ComputationNetwork::RemoveFromGroup(NodeGroup group, const ComputationNodePtr& node)
+{
+    if (std::erase(m_groups[size_t(group)], ComputationNodePtr(node)) > 0)
+        m_structureVersion++;
+}
+
+} // namespace cntk

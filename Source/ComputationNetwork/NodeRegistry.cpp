@@ -1,0 +1,73 @@
+// All node types by name: one line for each family.
+#include "ComputationNetwork/NodeRegistry.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+namespace cntk
+{
+
+const NodeRegistry& NodeRegistry::Standard()
+{
+    static const NodeRegistry registry = []
+    {
+        NodeRegistry types;
+        RegisterLeafNodes(types);
+        RegisterElementwiseNodes(types);
+        RegisterProductNodes(types);
+        RegisterNormalizationNodes(types);
+        RegisterCriterionNodes(types);
+        RegisterRandomNodes(types);
+        return types;
+    }();
+    return registry;
+}
+
+NodeRegistry::NodeRegistry(const NodeRegistry& other)
+{
+    for (const NodeType& type : other.m_types)
+        Add(type);
+}
+
+void NodeRegistry::Add(NodeType type)
+{
+    m_types.push_back(std::move(type));
+    const NodeType& added = m_types.back();
+    const auto addName = [&](const std::string& name)
+    {
+        if (!m_byName.emplace(ToLower(name), &added).second)
+            Fail(ErrorKind::Internal, "the node type name '", name, "' is registered twice");
+    };
+    addName(added.name);
+    for (const std::string& alias : added.aliases)
+        addName(alias);
+}
+
+const NodeType* NodeRegistry::Find(std::string_view name) const
+{
+    const auto found = m_byName.find(ToLower(name));
+    return found == m_byName.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> NodeRegistry::NearestNames(std::string_view name) const
+{
+    std::vector<std::string> names;
+    for (const NodeType& type : m_types)
+    {
+        names.push_back(type.name);
+        names.insert(names.end(), type.aliases.begin(), type.aliases.end());
+    }
+    return cntk::NearestNames(name, names);
+}
+
+ComputationNodePtr NodeRegistry::Create(const NodeType& type, std::string name, DataType dataType, Device& device) const
+{
+    ComputationNodePtr node = type.create();
+    node->m_type = &type;
+    node->m_name = std::move(name);
+    node->m_dataType = dataType;
+    node->m_device = &device;
+    return node;
+}
+
+} // namespace cntk

@@ -1,0 +1,100 @@
+// Validation: shapes in repeated passes until nothing changes, then one checking pass (spec engine-and-sgd.md 1).
+#include "Common/Error.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <utility>
+
+namespace cntk
+{
+
+const MBLayoutPtr& ComputationNetwork::Layout(const std::string& dynamicAxis) const
+{
+    MBLayoutPtr& layout = m_layouts[dynamicAxis];
+    if (!layout)
+        layout = std::make_shared<MBLayout>();
+    return layout;
+}
+
+std::string ComputationNetwork::DescribeShape(const ComputationNode& node) const
+{
+    std::string text = "[" + node.SampleLayout().ToString();
+    if (node.HasMBLayout())
+    {
+        text += node.SampleLayout().Rank() > 0 ? " x *" : "*";
+        for (const auto& [axis, layout] : m_layouts)
+            if (layout == node.GetMBLayout())
+                text += axis;
+    }
+    return text + "]";
+}
+
+std::string ComputationNetwork::Describe(const ComputationNode& node) const
+{
+    std::vector<std::string> inputs;
+    for (const ComputationNodePtr& input : node.Inputs())
+        inputs.push_back(input ? input->Name() + " " + DescribeShape(*input) : "(missing)");
+    return Concat(node.Name(), " = ", node.TypeName(), "(", Join(inputs, ", "), ")");
+}
+
+void ComputationNetwork::Validate()
+{
+    for (const auto& [key, node] : m_nodes)
+        for (size_t i = 0; i < node->InputCount(); i++)
+            if (!node->Input(i))
+                Fail(ErrorKind::Model, "input ", i, " of node '", node->Name(), "' (", node->TypeName(),
+                     ") is missing: the node it was connected to has been deleted; connect another with SetNodeInput");
+
+    // Loops that nothing outside consumes have no root; they are visited last.
+    std::vector<ComputationNodePtr> starts = Roots();
+    for (const auto& [key, node] : m_nodes)
+        starts.push_back(node);
+    const std::vector<ComputationNodePtr> order = Below(starts);
+
+    for (const ComputationNodePtr& node : order)
+    {
+        if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
+            input->SetLayout(Layout(input->DynamicAxis()));
+        else if (!node->Type().traits.isLeaf)
+            node->SetShape(TensorShape{0}, nullptr); // unknown
+    }
+
+    using ShapeAndLayout = std::pair<TensorShape, const MBLayout*>;
+    const auto shapesNow = [&]
+    {
+        std::vector<ShapeAndLayout> shapes;
+        shapes.reserve(order.size());
+        for (const ComputationNodePtr& node : order)
+            shapes.emplace_back(node->SampleLayout(), node->GetMBLayout().get());
+        return shapes;
+    };
+    const auto infer = [&](bool isFinalPass)
+    {
+        ShapeInference inference(isFinalPass);
+        for (const ComputationNodePtr& node : order)
+            WithNote(
+                [&]
+                {
+                    node->InferShape(inference);
+                    if (isFinalPass && node->SampleLayout().HasUnknown())
+                        Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '",
+                             node->Name(), "' are not known, and nothing determines them");
+                },
+                [&] { return "while validating " + Describe(*node); });
+    };
+
+    // Each pass settles at least one more node, except where shapes contradict each other around a loop.
+    std::vector<ShapeAndLayout> before = shapesNow();
+    for (size_t pass = 0; pass <= order.size(); pass++)
+    {
+        infer(false);
+        std::vector<ShapeAndLayout> after = shapesNow();
+        if (after == before)
+            break;
+        before = std::move(after);
+    }
+    infer(true);
+}
+
+} // namespace cntk

@@ -1,0 +1,380 @@
+// Plugin search, the interface check, and what to say when a plugin is not there or does not load.
+#include "Common/PluginLoader.h"
+
+#include "Common/Config/ConfigParameters.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <optional>
+#include <type_traits>
+
+namespace cntk
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+constexpr const char* c_suffix = ".so";
+
+// Writers live in the library of their reader.
+struct Alias
+{
+    const char* name;
+    const char* library;
+};
+constexpr Alias c_aliases[] = {{"HTKMLFWriter", "HTKMLFReader"},
+                               {"BinaryWriter", "BinaryReader"},
+                               {"LMSequenceWriter", "LMSequenceReader"},
+                               {"LUSequenceWriter", "LUSequenceReader"},
+                               {"KaldiWriter", "KaldiReader"}};
+
+std::string ResolveAlias(const std::string& type)
+{
+    for (const Alias& alias : c_aliases)
+    {
+        if (EqualsIgnoreCase(type, alias.name))
+            return alias.library;
+    }
+    return type;
+}
+
+std::string ProgramFolder()
+{
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    return error ? std::string(".") : program.parent_path().string();
+}
+
+// Names of the plugin files of a folder. Folders of LD_LIBRARY_PATH hold any library, so there a name must look like
+// ours.
+std::vector<std::string> PluginFilesIn(const std::string& folder, bool anyName)
+{
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    {
+        const fs::path& path = entry->path();
+        std::string name = path.stem().string();
+        const bool looksLikeOurs = name.find("Reader") != std::string::npos || name.find("Writer") != std::string::npos;
+        if (path.extension() == c_suffix && name.rfind("lib", 0) != 0 && (anyName || looksLikeOurs))
+            names.push_back(std::move(name));
+    }
+    std::sort(names.begin(), names.end(), LessIgnoreCase);
+    return names;
+}
+
+struct PluginFile
+{
+    std::string name;
+    std::string path;
+};
+
+std::vector<PluginFile> PluginFiles(const PluginSearch& search)
+{
+    std::vector<PluginFile> files;
+    const auto addFolder = [&](const std::string& folder, bool anyName)
+    {
+        for (std::string& name : PluginFilesIn(folder, anyName))
+        {
+            const auto same = [&](const PluginFile& file) { return file.name == name; };
+            if (std::none_of(files.begin(), files.end(), same))
+                files.push_back({name, folder + "/" + name + c_suffix});
+        }
+    };
+    for (const std::string& folder : search.programFolders)
+        addFolder(folder, true);
+    for (const std::string& folder : search.libraryPath)
+        addFolder(folder, false);
+    std::sort(files.begin(), files.end(),
+              [](const PluginFile& a, const PluginFile& b) { return LessIgnoreCase(a.name, b.name); });
+    return files;
+}
+
+// The file of a type: exactly spelled, else in any case (as on Windows).
+std::optional<PluginFile> FindPluginFile(const std::string& type, const PluginSearch& search)
+{
+    for (const std::vector<std::string>* folders : {&search.programFolders, &search.libraryPath})
+    {
+        for (const std::string& folder : *folders)
+        {
+            const std::string path = folder + "/" + type + c_suffix;
+            if (FileExists(path))
+                return PluginFile{type, path};
+        }
+    }
+    for (PluginFile& file : PluginFiles(search))
+    {
+        if (EqualsIgnoreCase(file.name, type))
+            return std::move(file);
+    }
+    return std::nullopt;
+}
+
+std::string FoldersText(const PluginSearch& search)
+{
+    std::vector<std::string> folders = search.programFolders;
+    folders.insert(folders.end(), search.libraryPath.begin(), search.libraryPath.end());
+    folders.emplace_back("the system's library folders");
+    return Join(folders, ", ");
+}
+
+std::string ExistingText(const PluginSearch& search)
+{
+    const std::vector<std::string> names = PluginNames(search);
+    return names.empty() ? std::string("there are no readers in these folders")
+                         : "readers that exist: " + Join(names, ", ");
+}
+
+std::string LoaderReason()
+{
+    const char* reason = dlerror();
+    return reason != nullptr ? reason : "no reason given";
+}
+
+void* OpenLibrary(const std::string& path)
+{
+    // RTLD_NOW: a missing symbol is reported here and not in the middle of a training.
+    return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+// Why an open library is no plugin for this program; empty if it is one.
+std::string InterfaceProblem(void* handle)
+{
+    const auto abi = reinterpret_cast<PluginAbiFunction>(dlsym(handle, "CntkPluginAbi"));
+    if (abi == nullptr)
+        return "it is no plugin of this program: it does not export 'CntkPluginAbi'";
+    const uint32_t version = abi();
+    if (version != c_pluginAbi)
+        return Concat("it was built for version ", version, " of the plugin interface, this program has version ",
+                      c_pluginAbi, "; build both from the same sources");
+    return {};
+}
+
+// The position of readerType= or writerType= where the block has it.
+SourcePos PositionOf(const ConfigParameters& config, const char* key)
+{
+    const std::optional<ConfigValue> value = config.Find(key);
+    return value ? value->Where() : SourcePos{};
+}
+
+// Keeps the library beside the object, so that whoever holds the object need not.
+template <class ElemType>
+class LoadedReader final : public IDataReader<ElemType>
+{
+public:
+    LoadedReader(PluginLibrary library, const ReaderContext& context)
+        : m_library(std::move(library)), m_reader(m_library.MakeReader<ElemType>(context))
+    {
+    }
+    const std::vector<StreamInfo>& Streams() const override { return m_reader->Streams(); }
+    void StartEpoch(const EpochRequest& request) override { m_reader->StartEpoch(request); }
+    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_reader->GetMinibatch(minibatch); }
+    size_t TotalSamples() override { return m_reader->TotalSamples(); }
+    std::vector<std::string> CreateLabelMaps() override { return m_reader->CreateLabelMaps(); }
+
+private:
+    PluginLibrary m_library;
+    std::unique_ptr<IDataReader<ElemType>> m_reader;
+};
+
+template <class ElemType>
+class LoadedWriter final : public IDataWriter<ElemType>
+{
+public:
+    LoadedWriter(PluginLibrary library, const ReaderContext& context)
+        : m_library(std::move(library)), m_writer(m_library.MakeWriter<ElemType>(context))
+    {
+    }
+    std::vector<std::string> OutputNames() const override { return m_writer->OutputNames(); }
+    void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
+                       const std::vector<std::string>& sequenceKeys) override
+    {
+        m_writer->SaveMinibatch(outputs, sequenceKeys);
+    }
+    void Finish() override { m_writer->Finish(); }
+
+private:
+    PluginLibrary m_library;
+    std::unique_ptr<IDataWriter<ElemType>> m_writer;
+};
+
+} // namespace
+
+PluginSearch PluginSearch::Default()
+{
+    PluginSearch search;
+    const fs::path program = ProgramFolder();
+    for (const char* folder : {"lib", "lib/cntk"})
+        search.programFolders.push_back((program.parent_path() / folder).string());
+    if (const char* path = std::getenv("LD_LIBRARY_PATH"))
+    {
+        for (const std::string_view folder : Split(path, ':'))
+        {
+            if (!folder.empty())
+                search.libraryPath.emplace_back(folder);
+        }
+    }
+    return search;
+}
+
+PluginLibrary::PluginLibrary(std::string name, std::string path, void* handle, const SourcePos& where)
+    : m_name(std::move(name)), m_path(std::move(path)), m_handle(handle), m_where(where)
+{
+}
+
+PluginLibrary PluginLibrary::Open(const std::string& type, const PluginSearch& search, const SourcePos& where)
+{
+    if (Trim(type).empty())
+        FailAt(where, ErrorKind::Config, "the reader type is empty; ", ExistingText(search));
+
+    std::string name = ResolveAlias(type);
+    std::string path;
+    if (name.find_first_of("/\\") != std::string::npos)
+    {
+        path = ResolveInputPath(name);
+        if (!FileExists(path) && FileExists(path + c_suffix))
+            path += c_suffix;
+        if (!FileExists(path))
+            FailAt(where, ErrorKind::Config, "plugin file '", path, "' does not exist", NearFilesHint(path));
+        name = fs::path(path).stem().string();
+    }
+    else if (std::optional<PluginFile> file = FindPluginFile(name, search))
+    {
+        name = file->name;
+        path = file->path;
+    }
+    else
+    {
+        path = name + c_suffix; // the system's own search
+    }
+
+    void* handle = OpenLibrary(path);
+    if (handle == nullptr)
+    {
+        const std::string reason = LoaderReason();
+        if (path.find('/') == std::string::npos && reason.rfind(path + ": cannot open", 0) == 0)
+            FailAt(where, ErrorKind::Config, "there is no reader or writer '", type, "'",
+                   DidYouMean(type, PluginNames(search)), "; folders searched for '", path, "': ", FoldersText(search),
+                   "; ", ExistingText(search));
+        FailAt(where, ErrorKind::Device, "plugin '", name, "' is there, but it does not load: ", reason,
+               "; its file: ", path, "; folders searched: ", FoldersText(search), "; ", ExistingText(search));
+    }
+    const std::string problem = InterfaceProblem(handle);
+    if (!problem.empty())
+    {
+        dlclose(handle);
+        FailAt(where, ErrorKind::Device, "'", path, "' cannot be used as a reader or writer: ", problem);
+    }
+    return PluginLibrary(std::move(name), std::move(path), handle, where);
+}
+
+void* PluginLibrary::FindSymbol(const char* symbol) const
+{
+    return dlsym(m_handle, symbol);
+}
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> PluginLibrary::MakeReader(const ReaderContext& context) const
+{
+    constexpr bool isFloat = std::is_same_v<ElemType, float>;
+    const char* symbol = isFloat ? "GetReaderF" : "GetReaderD";
+    using Function = std::conditional_t<isFloat, GetReaderFunctionF, GetReaderFunctionD>;
+    const auto function = reinterpret_cast<Function>(FindSymbol(symbol));
+    if (function == nullptr)
+        FailAt(m_where, ErrorKind::Config, "plugin '", m_name, "' does not read: '", m_path, "' does not export '",
+               symbol, "'");
+    std::unique_ptr<IDataReader<ElemType>> reader;
+    function(reader, context);
+    return reader;
+}
+
+template <class ElemType>
+std::unique_ptr<IDataWriter<ElemType>> PluginLibrary::MakeWriter(const ReaderContext& context) const
+{
+    constexpr bool isFloat = std::is_same_v<ElemType, float>;
+    const char* symbol = isFloat ? "GetWriterF" : "GetWriterD";
+    using Function = std::conditional_t<isFloat, GetWriterFunctionF, GetWriterFunctionD>;
+    const auto function = reinterpret_cast<Function>(FindSymbol(symbol));
+    if (function == nullptr)
+        FailAt(m_where, ErrorKind::Config, "plugin '", m_name, "' does not write: '", m_path, "' does not export '",
+               symbol, "'");
+    std::unique_ptr<IDataWriter<ElemType>> writer;
+    function(writer, context);
+    return writer;
+}
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context)
+{
+    const SourcePos where = PositionOf(context.config, "readerType");
+    return std::make_unique<LoadedReader<ElemType>>(PluginLibrary::Open(readerType, PluginSearch::Default(), where),
+                                                    context);
+}
+
+template <class ElemType>
+std::unique_ptr<IDataWriter<ElemType>> LoadWriter(const std::string& writerType, const ReaderContext& context)
+{
+    const SourcePos where = PositionOf(context.config, "writerType");
+    return std::make_unique<LoadedWriter<ElemType>>(PluginLibrary::Open(writerType, PluginSearch::Default(), where),
+                                                    context);
+}
+
+template std::unique_ptr<IDataReader<float>> PluginLibrary::MakeReader<float>(const ReaderContext&) const;
+template std::unique_ptr<IDataReader<double>> PluginLibrary::MakeReader<double>(const ReaderContext&) const;
+template std::unique_ptr<IDataWriter<float>> PluginLibrary::MakeWriter<float>(const ReaderContext&) const;
+template std::unique_ptr<IDataWriter<double>> PluginLibrary::MakeWriter<double>(const ReaderContext&) const;
+template std::unique_ptr<IDataReader<float>> LoadReader<float>(const std::string&, const ReaderContext&);
+template std::unique_ptr<IDataReader<double>> LoadReader<double>(const std::string&, const ReaderContext&);
+template std::unique_ptr<IDataWriter<float>> LoadWriter<float>(const std::string&, const ReaderContext&);
+template std::unique_ptr<IDataWriter<double>> LoadWriter<double>(const std::string&, const ReaderContext&);
+
+std::string ReaderTypeOf(const ConfigParameters& config)
+{
+    const std::optional<ConfigValue> value = config.Find("readerType");
+    return value ? value->Text() : std::string(c_defaultReaderType);
+}
+
+std::vector<PluginRecord> ListPlugins(const PluginSearch& search)
+{
+    std::vector<PluginRecord> records;
+    for (PluginFile& file : PluginFiles(search))
+    {
+        PluginRecord record;
+        record.name = std::move(file.name);
+        record.path = std::move(file.path);
+        if (void* handle = OpenLibrary(record.path))
+        {
+            record.problem = InterfaceProblem(handle);
+            if (record.problem.empty())
+            {
+                record.reads = dlsym(handle, "GetReaderF") != nullptr;
+                record.writes = dlsym(handle, "GetWriterF") != nullptr;
+                if (const auto describe = reinterpret_cast<DescribePluginFunction>(dlsym(handle, "DescribePlugin")))
+                    describe(record.description);
+            }
+            dlclose(handle);
+        }
+        else
+        {
+            record.problem = LoaderReason();
+        }
+        records.push_back(std::move(record));
+    }
+    return records;
+}
+
+std::vector<std::string> PluginNames(const PluginSearch& search)
+{
+    std::vector<std::string> names;
+    for (PluginFile& file : PluginFiles(search))
+        names.push_back(std::move(file.name));
+    return names;
+}
+
+} // namespace cntk

@@ -1,0 +1,82 @@
+// Finds, opens and describes reader and writer libraries (ReaderInterface.h, WriterInterface.h) at run time.
+// A plugin of type T is the file T.so in ../lib or ../lib/cntk seen from the program, in LD_LIBRARY_PATH or where the
+// system looks; a type with a slash in it is a path.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "Common/SourceText.h"
+#include "Common/WriterInterface.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+constexpr const char* c_defaultReaderType = "UCIFastReader";
+
+// Where plugins are looked for, in this order, before the system's own search.
+struct PluginSearch
+{
+    std::vector<std::string> programFolders; // every plugin in there is listed
+    std::vector<std::string> libraryPath;    // LD_LIBRARY_PATH
+
+    // From the program's own place and the environment.
+    static PluginSearch Default();
+};
+
+// A plugin of the search folders. A library that cannot be opened has a problem and an empty description.
+struct PluginRecord
+{
+    std::string name;
+    std::string path;
+    bool reads = false;
+    bool writes = false;
+    PluginDescription description;
+    std::string problem;
+};
+
+// One open plugin. The code stays in memory until the program ends: an error thrown by a plugin outlives its reader.
+class PluginLibrary
+{
+public:
+    // Fails (Config) if there is no such plugin, and (Device) with the loader's own reason if there is one that does
+    // not load or was built for another interface. where: the value of readerType or writerType.
+    static PluginLibrary Open(const std::string& type, const PluginSearch& search, const SourcePos& where = {});
+
+    const std::string& Name() const { return m_name; }
+    const std::string& Path() const { return m_path; }
+
+    void* FindSymbol(const char* symbol) const; // null if the plugin does not export it
+
+    // Fails if the plugin has no reader (writer).
+    template <class ElemType>
+    std::unique_ptr<IDataReader<ElemType>> MakeReader(const ReaderContext& context) const;
+    template <class ElemType>
+    std::unique_ptr<IDataWriter<ElemType>> MakeWriter(const ReaderContext& context) const;
+
+private:
+    PluginLibrary(std::string name, std::string path, void* handle, const SourcePos& where);
+
+    std::string m_name;
+    std::string m_path;
+    void* m_handle = nullptr;
+    SourcePos m_where;
+};
+
+// The reader (writer) that the block asks for with readerType= (writerType=).
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context);
+template <class ElemType>
+std::unique_ptr<IDataWriter<ElemType>> LoadWriter(const std::string& writerType, const ReaderContext& context);
+
+// readerType= of a block (outwards look-up), or the default.
+std::string ReaderTypeOf(const ConfigParameters& config);
+
+// All plugins of the search folders in alphabetical order; opens every one.
+std::vector<PluginRecord> ListPlugins(const PluginSearch& search = PluginSearch::Default());
+// Their names alone; opens none.
+std::vector<std::string> PluginNames(const PluginSearch& search = PluginSearch::Default());
+
+} // namespace cntk

@@ -1,0 +1,164 @@
+// The plugin loader against the plugins of Tests/UnitTests/TestPlugins: what works, and what is said when it does not.
+#include "Common/Config/ConfigParameters.h"
+#include "Common/Error.h"
+#include "Common/Log.h"
+#include "Common/PluginLoader.h"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+class PluginLoaderTests : public testing::Test
+{
+protected:
+    PluginLoaderTests()
+    {
+        m_folder = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "plugins").string();
+        m_search.programFolders = {m_folder};
+    }
+
+    std::string MessageOf(const std::string& type, ErrorKind kind)
+    {
+        try
+        {
+            PluginLibrary::Open(type, m_search);
+        }
+        catch (const Error& error)
+        {
+            EXPECT_EQ(error.Kind(), kind);
+            return error.Message();
+        }
+        return "no error";
+    }
+
+    std::string m_folder;
+    PluginSearch m_search;
+    const std::string m_existing = "readers that exist: EchoReader, ForeignReader, LonelyReader, OldReader";
+};
+
+TEST_F(PluginLoaderTests, OpensAndReads)
+{
+    const auto config = ConfigParameters::Parse("reader=[readerType=EchoReader]");
+    Log log;
+    const ReaderContext context{*config, log};
+    std::unique_ptr<IDataReader<double>> reader;
+    {
+        const PluginLibrary library = PluginLibrary::Open("EchoReader", m_search);
+        EXPECT_EQ(library.Path(), m_folder + "/EchoReader.so");
+        reader = library.MakeReader<double>(context);
+    }
+    ASSERT_EQ(reader->Streams().size(), 1u);
+    reader->StartEpoch({});
+    HostMinibatch<double> minibatch;
+    EXPECT_TRUE(reader->GetMinibatch(minibatch));
+    EXPECT_EQ(minibatch.streams[0].values[0], 2.0);
+    EXPECT_TRUE(reader->GetMinibatch(minibatch));
+    EXPECT_FALSE(reader->GetMinibatch(minibatch));
+}
+
+TEST_F(PluginLoaderTests, NameInAnyCaseAndPaths)
+{
+    EXPECT_EQ(PluginLibrary::Open("echoreader", m_search).Name(), "EchoReader");
+    EXPECT_EQ(PluginLibrary::Open(m_folder + "/EchoReader.so", {}).Name(), "EchoReader");
+    EXPECT_EQ(PluginLibrary::Open(m_folder + "/EchoReader", {}).Name(), "EchoReader");
+}
+
+TEST_F(PluginLoaderTests, NoSuchReaderNamesTheNearestAndTheFolders)
+{
+    EXPECT_EQ(
+        MessageOf("EcoReader", ErrorKind::Config),
+        "there is no reader or writer 'EcoReader'; did you mean 'EchoReader'?; folders searched for 'EcoReader.so': " +
+            m_folder + ", the system's library folders; " + m_existing);
+}
+
+TEST_F(PluginLoaderTests, AliasesLookForTheReadersLibrary)
+{
+    EXPECT_THAT(MessageOf("HTKMLFWriter", ErrorKind::Config),
+                testing::HasSubstr("folders searched for 'HTKMLFReader.so': " + m_folder));
+    EXPECT_THAT(MessageOf("BinaryWriter", ErrorKind::Config), testing::HasSubstr("'BinaryReader.so'"));
+    EXPECT_THAT(MessageOf("LMSequenceWriter", ErrorKind::Config), testing::HasSubstr("'LMSequenceReader.so'"));
+    EXPECT_THAT(MessageOf("LUSequenceWriter", ErrorKind::Config), testing::HasSubstr("'LUSequenceReader.so'"));
+}
+
+TEST_F(PluginLoaderTests, MissingLibraryOfAPluginGivesTheLoadersReason)
+{
+    EXPECT_EQ(
+        MessageOf("LonelyReader", ErrorKind::Device),
+        "plugin 'LonelyReader' is there, but it does not load: libCntkTestAbsent.so: cannot open shared object file: "
+        "No such file or directory; its file: " +
+            m_folder + "/LonelyReader.so; folders searched: " + m_folder + ", the system's library folders; " +
+            m_existing);
+}
+
+TEST_F(PluginLoaderTests, OtherInterfaceVersion)
+{
+    EXPECT_EQ(MessageOf("OldReader", ErrorKind::Device),
+              "'" + m_folder +
+                  "/OldReader.so' cannot be used as a reader or writer: it was built for version 4711 of the plugin "
+                  "interface, this program has version 1; build both from the same sources");
+}
+
+TEST_F(PluginLoaderTests, LibraryThatIsNoPlugin)
+{
+    EXPECT_EQ(
+        MessageOf("ForeignReader", ErrorKind::Device),
+        "'" + m_folder +
+            "/ForeignReader.so' cannot be used as a reader or writer: it is no plugin of this program: it does not "
+            "export 'CntkPluginAbi'");
+}
+
+TEST_F(PluginLoaderTests, PathThatDoesNotExist)
+{
+    EXPECT_THAT(MessageOf(m_folder + "/Echo.so", ErrorKind::Config),
+                testing::StartsWith("plugin file '" + m_folder + "/Echo.so' does not exist"));
+    EXPECT_THAT(MessageOf(" ", ErrorKind::Config),
+                testing::StartsWith("the reader type is empty; readers that exist: "));
+}
+
+TEST_F(PluginLoaderTests, ReaderWithoutAWriter)
+{
+    const auto config = ConfigParameters::Parse("writer=[writerType=EchoReader]");
+    Log log;
+    const ReaderContext context{*config, log};
+    const PluginLibrary library = PluginLibrary::Open("EchoReader", m_search);
+    try
+    {
+        library.MakeWriter<float>(context);
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(),
+                  "plugin 'EchoReader' does not write: '" + m_folder + "/EchoReader.so' does not export 'GetWriterF'");
+    }
+}
+
+TEST_F(PluginLoaderTests, ListShowsWhatIsThereAndWhatIsWrongWithIt)
+{
+    const std::vector<PluginRecord> records = ListPlugins(m_search);
+    ASSERT_EQ(records.size(), 4u);
+    EXPECT_EQ(records[0].name, "EchoReader");
+    EXPECT_TRUE(records[0].reads);
+    EXPECT_FALSE(records[0].writes);
+    EXPECT_EQ(records[0].problem, "");
+    EXPECT_EQ(records[0].description.doc, "Reads nothing and says so twice.");
+    ASSERT_EQ(records[0].description.options.size(), 1u);
+    EXPECT_EQ(records[1].problem, "it is no plugin of this program: it does not export 'CntkPluginAbi'");
+    EXPECT_THAT(records[2].problem, testing::HasSubstr("libCntkTestAbsent.so: cannot open shared object file"));
+    EXPECT_THAT(records[3].problem, testing::HasSubstr("version 4711"));
+}
+
+TEST_F(PluginLoaderTests, ReaderTypeHasADefaultAndIsInherited)
+{
+    const auto config = ConfigParameters::Parse("readerType=EchoReader\nreader=[file=x]");
+    EXPECT_EQ(ReaderTypeOf(config->RequireBlock("reader")), "EchoReader");
+    EXPECT_EQ(ReaderTypeOf(*ConfigParameters::Parse("file=x")), "UCIFastReader");
+}
+
+} // namespace
+} // namespace cntk

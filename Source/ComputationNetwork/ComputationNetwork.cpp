@@ -66,6 +66,16 @@ ComputationNetwork::ComputationNetwork(DataType dataType, std::shared_ptr<Device
 ComputationNodePtr ComputationNetwork::Add(std::string_view typeName, std::string name,
                                            std::vector<ComputationNodePtr> inputs, const NodeParameters& parameters)
 {
+    if (const NodeType* type = m_registry->Find(typeName)) // an unknown type is reported below
+        CheckInputs(*type, name, inputs);
+    ComputationNodePtr node = AddUnconnected(typeName, std::move(name), parameters);
+    node->m_inputs = std::move(inputs);
+    return node;
+}
+
+ComputationNodePtr ComputationNetwork::AddUnconnected(std::string_view typeName, std::string name,
+                                                      const NodeParameters& parameters)
+{
     const NodeType* type = m_registry->Find(typeName);
     if (type == nullptr)
     {
@@ -80,10 +90,8 @@ ComputationNodePtr ComputationNetwork::Add(std::string_view typeName, std::strin
     while (name.empty() || (name.starts_with("AutoName") && m_nodes.contains(ToLower(name))))
         name = Concat("AutoName", m_autoNames++);
     CheckNewName(name);
-    CheckInputs(*type, name, inputs);
 
     ComputationNodePtr node = m_registry->Create(*type, name, m_dataType, *m_device);
-    node->m_inputs = std::move(inputs);
     WithNote([&] { node->SetParameters(parameters); },
              [&] { return Concat("in the parameters of node '", name, "' (", type->name, ")"); });
     m_nodes.emplace(ToLower(name), node);

@@ -132,7 +132,12 @@ protected:
     ComputationNode() = default;
 
     void SetShape(const TensorShape& sampleLayout, MBLayoutPtr layout);
-    MatrixView InputGradient(size_t input, const FrameRange& range) const { return m_inputs[input]->Gradient(range); }
+    // Where a dense contribution goes. Sparse ones use Input(i)->Gradient() and record the columns they touch.
+    MatrixView InputGradient(size_t input, const FrameRange& range) const
+    {
+        m_inputs[input]->m_gradientColumns.all = true;
+        return m_inputs[input]->Gradient(range);
+    }
     // For types with the trait backpropOverwrites: 0 where BackpropTo must replace the input's gradient, which is
     // undefined until then; else 1. All other types always add.
     double GradientBeta(size_t input) const { return m_inputs[input]->m_gradientIsFresh ? 0 : 1; }

@@ -1,0 +1,96 @@
+// The backend interface: everything that a device must be able to compute, one function per family. Operations.h checks
+// arguments and calls it; kernels assume valid arguments.
+#pragma once
+
+#include "Math/ElementwiseOps.h"
+#include "Math/Matrix.h"
+#include "Math/TensorView.h"
+
+#include <cstdint>
+#include <span>
+
+namespace cntk
+{
+
+// A matrix operand, transposed or not.
+struct Operand
+{
+    const MatrixView& matrix;
+    bool transposed = false;
+
+    size_t Rows() const { return transposed ? matrix.columns : matrix.rows; }
+    size_t Columns() const { return transposed ? matrix.rows : matrix.columns; }
+};
+
+// An element-wise call: output = beta * output + alpha * reduce(op(inputs...)).
+struct ElementwiseCall
+{
+    ElementwiseOp op = ElementwiseOp::Copy;
+    ReduceOp reduce = ReduceOp::Sum;
+    double alpha = 1;
+    double beta = 0;
+    std::span<const TensorView* const> inputs; // as many as the op's arity
+};
+
+// Views have elements except where a function's comment says otherwise. Masks and TouchedColumns are host memory.
+class Kernels
+{
+public:
+    virtual ~Kernels() = default;
+
+    // Shapes are compatible (see Operations.h); any of them may be empty.
+    virtual void Elementwise(const ElementwiseCall& call, const TensorView& output) = 0;
+
+    virtual void Fill(const MatrixView& output, double value) = 0;
+    virtual void Copy(const MatrixView& source, const MatrixView& output) = 0;
+    virtual void Scale(const MatrixView& output, double factor) = 0;
+    virtual void MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value) = 0;
+    virtual void SumAll(const MatrixView& input, const MatrixView& output, double alpha,
+                        double beta) = 0; // may be empty
+    virtual double SumOfSquares(const MatrixView& value) = 0;
+    virtual bool HasNotFinite(const MatrixView& value) = 0;
+
+    // The inner dimension of products may be 0.
+    virtual void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) = 0;
+    virtual void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
+                                      ElementwiseOp activation, const MatrixView& c) = 0;
+    virtual void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha,
+                                double beta) = 0;
+    // c += alpha * a * s'; adds the columns of c that were changed to touched.
+    virtual void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c,
+                                       TouchedColumns& touched, double alpha) = 0;
+    virtual void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) = 0;
+    virtual void ToDense(const SparseView& s, const MatrixView& output) = 0;
+
+    virtual void LogSoftmax(const MatrixView& input, const MatrixView& output) = 0;
+    virtual void Softmax(const MatrixView& input, const MatrixView& output) = 0;
+    virtual void SoftmaxGradient(const MatrixView& gradient, const MatrixView& value,
+                                 const MatrixView& inputGradient) = 0;
+    virtual void LogSoftmaxGradient(const MatrixView& gradient, const MatrixView& value,
+                                    const MatrixView& inputGradient) = 0;
+    virtual void ArgMax(const MatrixView& input, const MatrixView& output) = 0;
+    virtual void ArgMax(const SparseView& input, const MatrixView& output) = 0;
+    // These two take a mask that may be empty, and matrices that may be.
+    virtual void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction,
+                                         std::span<const uint8_t> mask, const MatrixView& logSoftmax,
+                                         const MatrixView& softmax, const MatrixView& output) = 0;
+    virtual void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction,
+                                         std::span<const uint8_t> mask, const MatrixView& logSoftmax,
+                                         const MatrixView& softmax, const MatrixView& output) = 0;
+    virtual void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
+                                                 std::span<const uint8_t> mask, const MatrixView& scale,
+                                                 const MatrixView& predictionGradient) = 0;
+    virtual void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
+                                                 std::span<const uint8_t> mask, const MatrixView& scale,
+                                                 const MatrixView& predictionGradient) = 0;
+
+    virtual void FillUniform(const MatrixView& output, double low, double high, uint64_t seed) = 0;
+    virtual void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed) = 0;
+    virtual void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed) = 0;
+
+    // touched: null where all columns take part in the dense form.
+    virtual void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
+                                double rate, double momentum, const TouchedColumns* touched) = 0;
+};
+
+} // namespace cntk

@@ -1,0 +1,519 @@
+// Checks of arguments, then one call of the backend.
+#include "Math/Operations.h"
+
+#include "Common/Error.h"
+#include "Math/Kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace cntk::Ops
+{
+
+namespace
+{
+
+// ---- what a check says
+// -----------------------------------------------------------------------------------------------
+
+std::string ShapeOf(const MatrixView& view)
+{
+    return Concat(view.rows, " x ", view.columns);
+}
+std::string ShapeOf(const SparseView& view)
+{
+    return Concat(view.rows, " x ", view.columns, " sparse");
+}
+std::string ShapeOf(const TensorView& view)
+{
+    return view.Shape().ToString();
+}
+std::string ShapeOf(const Operand& operand)
+{
+    return ShapeOf(operand.matrix) + (operand.transposed ? " transposed" : "");
+}
+
+template <class A, class B>
+[[noreturn]] [[gnu::cold]] [[gnu::noinline]] void FailShapes(const char* operation, const char* aName, const A& a,
+                                                             const char* bName, const B& b)
+{
+    Fail(ErrorKind::Internal, operation, ": ", aName, " [", ShapeOf(a), "] does not fit ", bName, " [", ShapeOf(b),
+         "]");
+}
+
+[[noreturn]] [[gnu::cold]] [[gnu::noinline]] void FailTypes(const char* operation, DataType a, DataType b)
+{
+    Fail(ErrorKind::Internal, operation, ": operands are of different types, ", NameOf(a), " and ", NameOf(b));
+}
+
+[[noreturn]] [[gnu::cold]] [[gnu::noinline]] void FailDevices(const char* operation, const Device* a, const Device* b)
+{
+    if (!a || !b)
+        Fail(ErrorKind::Internal, operation, ": an operand has no memory yet");
+    Fail(ErrorKind::Internal, operation, ": operands are on different devices, ", a->Describe(), " and ",
+         b->Describe());
+}
+
+[[noreturn]] [[gnu::cold]] [[gnu::noinline]] void FailMask(const char* operation, size_t size, size_t columns)
+{
+    Fail(ErrorKind::Internal, operation, ": a mask of ", size, " columns does not fit ", columns, " columns");
+}
+
+// ---- checks
+// ----------------------------------------------------------------------------------------------------------
+
+// One device and one element type for all operands.
+template <class First, class... Rest>
+inline Kernels& CheckOperands(const char* operation, const First& first, const Rest&... rest)
+{
+    if (!first.device || ((rest.device != first.device) || ...))
+    {
+        const Device* other = first.device;
+        ((other = rest.device != first.device ? rest.device : other), ...);
+        FailDevices(operation, first.device, other);
+    }
+    if (((rest.type != first.type) || ...))
+    {
+        DataType other = first.type;
+        ((other = rest.type != first.type ? rest.type : other), ...);
+        FailTypes(operation, first.type, other);
+    }
+    return first.device->GetKernels();
+}
+
+template <class A, class B>
+inline void CheckSameShape(const char* operation, const char* aName, const A& a, const char* bName, const B& b)
+{
+    if (a.rows != b.rows || a.columns != b.columns)
+        FailShapes(operation, aName, a, bName, b);
+}
+
+inline void CheckScalar(const char* operation, const char* name, const MatrixView& view)
+{
+    if (view.rows != 1 || view.columns != 1)
+        Fail(ErrorKind::Internal, operation, ": ", name, " must be 1 x 1, but is ", ShapeOf(view));
+}
+
+inline void CheckRow(const char* operation, const MatrixView& output, size_t columns)
+{
+    if (output.rows != 1 || output.columns != columns)
+        Fail(ErrorKind::Internal, operation, ": the output must be 1 x ", columns, ", but is ", ShapeOf(output));
+}
+
+inline void CheckMask(const char* operation, std::span<const uint8_t> mask, size_t columns)
+{
+    if (!mask.empty() && mask.size() != columns)
+        FailMask(operation, mask.size(), columns);
+}
+
+inline bool IsEmpty(const MatrixView& view)
+{
+    return view.rows == 0 || view.columns == 0;
+}
+
+bool Overlaps(const MatrixView& a, const MatrixView& b)
+{
+    if (IsEmpty(a) || IsEmpty(b))
+        return false;
+    const auto begin = [](const MatrixView& view) { return static_cast<const std::byte*>(view.data); };
+    const auto end = [&](const MatrixView& view)
+    { return begin(view) + ((view.columns - 1) * view.stride + view.rows) * SizeOf(view.type); };
+    return begin(a) < end(b) && begin(b) < end(a);
+}
+
+// Along each axis the inputs have one common dimension or 1; the output has that, or 1 (reduced).
+[[noreturn]] [[gnu::cold]] [[gnu::noinline]] void
+FailElementwise(ElementwiseOp op, std::span<const TensorView* const> inputs, const TensorView& output)
+{
+    std::string text;
+    for (const TensorView* input : inputs)
+        text += Concat(text.empty() ? "[" : ", [", ShapeOf(*input), "]");
+    Fail(ErrorKind::Internal, NameOf(op), ": inputs ", text, " do not fit output [", ShapeOf(output), "]");
+}
+
+template <size_t arity>
+void ElementwiseChecked(ElementwiseOp op, const std::array<const TensorView*, arity>& inputs, const TensorView& output,
+                        double alpha, double beta, ReduceOp reduce)
+{
+    if (ArityOf(op) != arity)
+        Fail(ErrorKind::Internal, NameOf(op), " takes ", ArityOf(op), " inputs; ", arity, " were given");
+    Kernels* kernels = nullptr;
+    if constexpr (arity == 1)
+        kernels = &CheckOperands(NameOf(op), output, *inputs[0]);
+    else if constexpr (arity == 2)
+        kernels = &CheckOperands(NameOf(op), output, *inputs[0], *inputs[1]);
+    else
+        kernels = &CheckOperands(NameOf(op), output, *inputs[0], *inputs[1], *inputs[2]);
+
+    size_t rank = output.rank;
+    for (const TensorView* input : inputs)
+        rank = std::max(rank, input->rank);
+    bool reduces = false;
+    for (size_t axis = 0; axis < rank; ++axis)
+    {
+        size_t common = 1;
+        for (const TensorView* input : inputs)
+        {
+            const size_t dim = axis < input->rank ? input->dims[axis] : 1;
+            if (dim == 1)
+                continue;
+            if (common != 1 && dim != common)
+                FailElementwise(op, inputs, output);
+            common = dim;
+        }
+        const size_t outputDim = axis < output.rank ? output.dims[axis] : 1;
+        if (common != 1 && outputDim != 1 && outputDim != common)
+            FailElementwise(op, inputs, output);
+        reduces |= common != 1 && outputDim == 1;
+    }
+    if (reduces)
+    {
+        for (const TensorView* input : inputs)
+        {
+            if (input->data == output.data && input->data && output.Elements() > 0 && input->Elements() > 0)
+                Fail(ErrorKind::Internal, NameOf(op), ": a reduction cannot write to its own input");
+        }
+    }
+    kernels->Elementwise({op, reduce, alpha, beta, inputs}, output);
+}
+
+} // namespace
+
+// ---- element-wise
+// ------------------------------------------------------------------------------------------------------
+
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& output, double alpha, double beta,
+                 ReduceOp reduce)
+{
+    ElementwiseChecked<1>(op, {&a}, output, alpha, beta, reduce);
+}
+
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& output, double alpha,
+                 double beta, ReduceOp reduce)
+{
+    ElementwiseChecked<2>(op, {&a, &b}, output, alpha, beta, reduce);
+}
+
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& c,
+                 const TensorView& output, double alpha, double beta, ReduceOp reduce)
+{
+    ElementwiseChecked<3>(op, {&a, &b, &c}, output, alpha, beta, reduce);
+}
+
+void Fill(const MatrixView& output, double value)
+{
+    Kernels& kernels = CheckOperands("Fill", output);
+    if (!IsEmpty(output))
+        kernels.Fill(output, value);
+}
+
+void Copy(const MatrixView& source, const MatrixView& output)
+{
+    Kernels& kernels = CheckOperands("Copy", source, output);
+    CheckSameShape("Copy", "source", source, "output", output);
+    if (!IsEmpty(output))
+        kernels.Copy(source, output);
+}
+
+void Scale(const MatrixView& output, double factor)
+{
+    Kernels& kernels = CheckOperands("Scale", output);
+    if (!IsEmpty(output))
+        kernels.Scale(output, factor);
+}
+
+void MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value)
+{
+    Kernels& kernels = CheckOperands("MaskColumns", output);
+    CheckMask("MaskColumns", mask, output.columns);
+    if (!mask.empty() && !IsEmpty(output))
+        kernels.MaskColumns(output, mask, value);
+}
+
+void SumAll(const MatrixView& input, const MatrixView& output, double alpha, double beta)
+{
+    Kernels& kernels = CheckOperands("SumAll", input, output);
+    CheckScalar("SumAll", "the output", output);
+    kernels.SumAll(input, output, alpha, beta);
+}
+
+double ScalarOf(const MatrixView& value)
+{
+    CheckOperands("ScalarOf", value);
+    CheckScalar("ScalarOf", "the value", value);
+    return VisitType(value.type,
+                     [&](auto tag) -> double
+                     {
+                         value.device->CopyToHost(&tag, value.data, sizeof(tag));
+                         return tag;
+                     });
+}
+
+double FrobeniusNorm(const MatrixView& value)
+{
+    Kernels& kernels = CheckOperands("FrobeniusNorm", value);
+    return IsEmpty(value) ? 0.0 : std::sqrt(kernels.SumOfSquares(value));
+}
+
+bool HasNotFinite(const MatrixView& value)
+{
+    Kernels& kernels = CheckOperands("HasNotFinite", value);
+    return !IsEmpty(value) && kernels.HasNotFinite(value);
+}
+
+// ---- products
+// ----------------------------------------------------------------------------------------------------------
+
+void Multiply(const MatrixView& a, Transpose transposeA, const MatrixView& b, Transpose transposeB, const MatrixView& c,
+              double alpha, double beta)
+{
+    Kernels& kernels = CheckOperands("Multiply", a, b, c);
+    const Operand left{a, transposeA == Transpose::Yes};
+    const Operand right{b, transposeB == Transpose::Yes};
+    if (left.Columns() != right.Rows())
+        FailShapes("Multiply", "left operand", left, "right operand", right);
+    if (left.Rows() != c.rows || right.Columns() != c.columns)
+    {
+        Fail(ErrorKind::Internal, "Multiply: the product of [", ShapeOf(left), "] and [", ShapeOf(right),
+             "] does not fit output [", ShapeOf(c), "]");
+    }
+    if (Overlaps(a, c) || Overlaps(b, c))
+        Fail(ErrorKind::Internal, "Multiply: the output overlaps an operand");
+    if (!IsEmpty(c))
+        kernels.Multiply(left, right, c, alpha, beta);
+}
+
+void MultiplyBiasActivate(const MatrixView& a, Transpose transposeA, const MatrixView& b, const MatrixView& bias,
+                          ElementwiseOp activation, const MatrixView& c)
+{
+    Kernels& kernels = CheckOperands("MultiplyBiasActivate", a, b, bias, c);
+    const Operand left{a, transposeA == Transpose::Yes};
+    if (left.Columns() != b.rows)
+        FailShapes("MultiplyBiasActivate", "left operand", left, "right operand", b);
+    if (left.Rows() != c.rows || b.columns != c.columns)
+    {
+        Fail(ErrorKind::Internal, "MultiplyBiasActivate: the product of [", ShapeOf(left), "] and [", ShapeOf(b),
+             "] does not fit output [", ShapeOf(c), "]");
+    }
+    if (bias.rows != c.rows || bias.columns != 1)
+        FailShapes("MultiplyBiasActivate", "bias", bias, "output", c);
+    if (ArityOf(activation) != 1)
+        Fail(ErrorKind::Internal, "MultiplyBiasActivate: ", NameOf(activation), " is no function of one value");
+    if (Overlaps(a, c) || Overlaps(b, c) || Overlaps(bias, c))
+        Fail(ErrorKind::Internal, "MultiplyBiasActivate: the output overlaps an operand");
+    if (!IsEmpty(c))
+        kernels.MultiplyBiasActivate(left, b, bias, activation, c);
+}
+
+void Multiply(const MatrixView& a, Transpose transposeA, const SparseView& s, const MatrixView& c, double alpha,
+              double beta)
+{
+    Kernels& kernels = CheckOperands("Multiply", a, s, c);
+    const Operand left{a, transposeA == Transpose::Yes};
+    if (left.Columns() != s.rows)
+        FailShapes("Multiply", "left operand", left, "right operand", s);
+    if (left.Rows() != c.rows || s.columns != c.columns)
+    {
+        Fail(ErrorKind::Internal, "Multiply: the product of [", ShapeOf(left), "] and [", ShapeOf(s),
+             "] does not fit output [", ShapeOf(c), "]");
+    }
+    if (Overlaps(a, c))
+        Fail(ErrorKind::Internal, "Multiply: the output overlaps an operand");
+    if (!IsEmpty(c))
+        kernels.MultiplySparse(left, s, c, alpha, beta);
+}
+
+void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c, TouchedColumns& touched,
+                           double alpha)
+{
+    Kernels& kernels = CheckOperands("MultiplyByTransposeOf", a, s, c);
+    if (a.columns != s.columns)
+        FailShapes("MultiplyByTransposeOf", "left operand", a, "right operand", s);
+    if (a.rows != c.rows || s.rows != c.columns)
+    {
+        Fail(ErrorKind::Internal, "MultiplyByTransposeOf: the product of [", ShapeOf(a), "] and [", ShapeOf(s),
+             " transposed] does not fit output [", ShapeOf(c), "]");
+    }
+    if (Overlaps(a, c))
+        Fail(ErrorKind::Internal, "MultiplyByTransposeOf: the output overlaps an operand");
+    if (!IsEmpty(c) && s.columns > 0)
+        kernels.MultiplyByTransposeOf(a, s, c, touched, alpha);
+}
+
+void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)
+{
+    Kernels& kernels = CheckOperands("ColumnInnerProducts", a, b, output);
+    CheckSameShape("ColumnInnerProducts", "left operand", a, "right operand", b);
+    CheckRow("ColumnInnerProducts", output, a.columns);
+    if (a.columns > 0)
+        kernels.ColumnInnerProducts(a, b, output);
+}
+
+void ToDense(const SparseView& s, const MatrixView& output)
+{
+    Kernels& kernels = CheckOperands("ToDense", s, output);
+    CheckSameShape("ToDense", "source", s, "output", output);
+    if (!IsEmpty(output))
+        kernels.ToDense(s, output);
+}
+
+// ---- softmax family
+// ----------------------------------------------------------------------------------------------------
+
+void LogSoftmax(const MatrixView& input, const MatrixView& output)
+{
+    Kernels& kernels = CheckOperands("LogSoftmax", input, output);
+    CheckSameShape("LogSoftmax", "input", input, "output", output);
+    if (!IsEmpty(output))
+        kernels.LogSoftmax(input, output);
+}
+
+void Softmax(const MatrixView& input, const MatrixView& output)
+{
+    Kernels& kernels = CheckOperands("Softmax", input, output);
+    CheckSameShape("Softmax", "input", input, "output", output);
+    if (!IsEmpty(output))
+        kernels.Softmax(input, output);
+}
+
+void SoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient)
+{
+    Kernels& kernels = CheckOperands("SoftmaxGradient", gradient, value, inputGradient);
+    CheckSameShape("SoftmaxGradient", "gradient", gradient, "value", value);
+    CheckSameShape("SoftmaxGradient", "gradient", gradient, "input gradient", inputGradient);
+    if (!IsEmpty(inputGradient))
+        kernels.SoftmaxGradient(gradient, value, inputGradient);
+}
+
+void LogSoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient)
+{
+    Kernels& kernels = CheckOperands("LogSoftmaxGradient", gradient, value, inputGradient);
+    CheckSameShape("LogSoftmaxGradient", "gradient", gradient, "value", value);
+    CheckSameShape("LogSoftmaxGradient", "gradient", gradient, "input gradient", inputGradient);
+    if (!IsEmpty(inputGradient))
+        kernels.LogSoftmaxGradient(gradient, value, inputGradient);
+}
+
+void ArgMax(const MatrixView& input, const MatrixView& output)
+{
+    Kernels& kernels = CheckOperands("ArgMax", input, output);
+    CheckRow("ArgMax", output, input.columns);
+    if (input.rows == 0 && input.columns > 0)
+        Fail(ErrorKind::Internal, "ArgMax: the input has no rows");
+    if (!IsEmpty(output))
+        kernels.ArgMax(input, output);
+}
+
+void ArgMax(const SparseView& input, const MatrixView& output)
+{
+    Kernels& kernels = CheckOperands("ArgMax", input, output);
+    CheckRow("ArgMax", output, input.columns);
+    if (input.rows == 0 && input.columns > 0)
+        Fail(ErrorKind::Internal, "ArgMax: the input has no rows");
+    if (!IsEmpty(output))
+        kernels.ArgMax(input, output);
+}
+
+namespace
+{
+
+template <class Labels>
+void CrossEntropyChecked(const Labels& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                         const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
+{
+    constexpr const char* name = "CrossEntropyWithSoftmax";
+    Kernels& kernels = CheckOperands(name, prediction, labels, logSoftmax, softmax, output);
+    CheckSameShape(name, "labels", labels, "prediction", prediction);
+    CheckSameShape(name, "log softmax", logSoftmax, "prediction", prediction);
+    CheckSameShape(name, "softmax", softmax, "prediction", prediction);
+    CheckScalar(name, "the output", output);
+    CheckMask(name, mask, prediction.columns);
+    kernels.CrossEntropyWithSoftmax(labels, prediction, mask, logSoftmax, softmax, output);
+}
+
+template <class Labels>
+void CrossEntropyGradientChecked(const Labels& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
+                                 const MatrixView& scale, const MatrixView& predictionGradient)
+{
+    constexpr const char* name = "CrossEntropyWithSoftmaxGradient";
+    Kernels& kernels = CheckOperands(name, softmax, labels, scale, predictionGradient);
+    CheckSameShape(name, "labels", labels, "softmax", softmax);
+    CheckSameShape(name, "prediction gradient", predictionGradient, "softmax", softmax);
+    CheckScalar(name, "the scale", scale);
+    CheckMask(name, mask, softmax.columns);
+    kernels.CrossEntropyWithSoftmaxGradient(labels, softmax, mask, scale, predictionGradient);
+}
+
+} // namespace
+
+void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                             const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
+{
+    CrossEntropyChecked(labels, prediction, mask, logSoftmax, softmax, output);
+}
+
+void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                             const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
+{
+    CrossEntropyChecked(labels, prediction, mask, logSoftmax, softmax, output);
+}
+
+void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
+                                     const MatrixView& scale, const MatrixView& predictionGradient)
+{
+    CrossEntropyGradientChecked(labels, softmax, mask, scale, predictionGradient);
+}
+
+void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
+                                     const MatrixView& scale, const MatrixView& predictionGradient)
+{
+    CrossEntropyGradientChecked(labels, softmax, mask, scale, predictionGradient);
+}
+
+// ---- random
+// ------------------------------------------------------------------------------------------------------------
+
+void FillUniform(const MatrixView& output, double low, double high, uint64_t seed)
+{
+    Kernels& kernels = CheckOperands("FillUniform", output);
+    if (!IsEmpty(output))
+        kernels.FillUniform(output, low, high, seed);
+}
+
+void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed)
+{
+    Kernels& kernels = CheckOperands("FillGaussian", output);
+    if (!IsEmpty(output))
+        kernels.FillGaussian(output, mean, standardDeviation, seed);
+}
+
+void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed)
+{
+    Kernels& kernels = CheckOperands("FillDropoutMask", output);
+    if (!IsEmpty(output))
+        kernels.FillDropoutMask(output, rate, scale, seed);
+}
+
+// ---- update rules
+// --------------------------------------------------------------------------------------------------------
+
+void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
+                    double momentum, const TouchedColumns* touched)
+{
+    Kernels& kernels = CheckOperands("MomentumUpdate", parameter, smoothed, gradient);
+    CheckSameShape("MomentumUpdate", "smoothed gradient", smoothed, "parameter", parameter);
+    CheckSameShape("MomentumUpdate", "gradient", gradient, "parameter", parameter);
+    if (touched && touched->all)
+        touched = nullptr;
+    if (touched && !touched->columns.empty() &&
+        (touched->columns.front() < 0 || size_t(touched->columns.back()) >= parameter.columns))
+    {
+        Fail(ErrorKind::Internal, "MomentumUpdate: touched columns ", touched->columns.front(), " to ",
+             touched->columns.back(), " do not fit parameter [", ShapeOf(parameter), "]");
+    }
+    if (!IsEmpty(parameter))
+        kernels.MomentumUpdate(parameter, smoothed, gradient, rate, momentum, touched);
+}
+
+} // namespace cntk::Ops

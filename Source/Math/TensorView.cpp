@@ -1,0 +1,89 @@
+// Strided views of matrices as tensors.
+#include "Math/TensorView.h"
+
+#include "Common/Error.h"
+
+namespace cntk
+{
+
+TensorView::TensorView(const MatrixView& matrix) : data(matrix.data), type(matrix.type), device(matrix.device), rank(2)
+{
+    dims[0] = matrix.rows;
+    dims[1] = matrix.columns;
+    strides[0] = 1;
+    strides[1] = ptrdiff_t(matrix.stride);
+}
+
+size_t TensorView::Elements() const
+{
+    size_t elements = 1;
+    for (size_t axis = 0; axis < rank; ++axis)
+        elements *= dims[axis];
+    return elements;
+}
+
+TensorShape TensorView::Shape() const
+{
+    return TensorShape(std::span<const size_t>(dims.data(), rank));
+}
+
+bool TensorView::IsContiguous() const
+{
+    size_t expected = 1;
+    for (size_t axis = 0; axis < rank; ++axis)
+    {
+        if (dims[axis] != 1 && strides[axis] != ptrdiff_t(expected))
+            return false;
+        expected *= dims[axis];
+    }
+    return true;
+}
+
+TensorView TensorView::OfSamples(const MatrixView& matrix, const TensorShape& sampleShape, size_t sampleRank,
+                                 bool columnsAreSamples)
+{
+    const size_t covered = columnsAreSamples ? matrix.rows : matrix.Elements();
+    if (sampleShape.Rank() > sampleRank || sampleRank >= TensorShape::c_maxRank || sampleShape.Elements() != covered)
+    {
+        Fail(ErrorKind::Internal, "a ", matrix.rows, " x ", matrix.columns, " matrix cannot be seen as ",
+             columnsAreSamples ? "samples" : "a tensor", " of shape [", sampleShape.ToString(), "] with ", sampleRank,
+             " axes");
+    }
+
+    TensorView view;
+    view.data = matrix.data;
+    view.type = matrix.type;
+    view.device = matrix.device;
+    view.rank = sampleRank + 1;
+    size_t stride = 1; // in elements of the matrix without holes
+    for (size_t axis = 0; axis < sampleRank; ++axis)
+    {
+        view.dims[axis] = sampleShape[axis];
+        view.strides[axis] = ptrdiff_t(stride);
+        stride *= sampleShape[axis];
+    }
+    view.dims[sampleRank] = columnsAreSamples ? matrix.columns : 1;
+    view.strides[sampleRank] = ptrdiff_t(matrix.stride);
+
+    if (!columnsAreSamples && !matrix.IsContiguous() && covered > 0)
+    {
+        // With holes between the columns each axis must lie within a column or step over whole columns.
+        stride = 1;
+        for (size_t axis = 0; axis < sampleRank; ++axis)
+        {
+            const size_t next = stride * sampleShape[axis];
+            if (stride < matrix.rows && next > matrix.rows)
+            {
+                Fail(ErrorKind::Internal, "a ", matrix.rows, " x ", matrix.columns,
+                     " matrix with holes between its columns cannot be seen as a tensor of shape [",
+                     sampleShape.ToString(), "]");
+            }
+            if (stride >= matrix.rows)
+                view.strides[axis] = ptrdiff_t(stride / matrix.rows * matrix.stride);
+            stride = next;
+        }
+    }
+    return view;
+}
+
+} // namespace cntk

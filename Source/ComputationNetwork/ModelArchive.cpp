@@ -1,0 +1,377 @@
+// The two directions of the model archive and the matrix section they share with checkpoints.
+#include "ComputationNetwork/ModelArchive.h"
+
+#include "Common/Error.h"
+
+#include <cstring>
+#include <limits>
+#include <span>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr uint32_t c_rowMajor = 1; // bits of the format word of a sparse matrix
+// Sparse matrices become dense ones; what they take is not bounded by the bytes of the file.
+constexpr uint64_t c_largestFromSparse = uint64_t(1) << 30;
+
+// Values in the file's element type -> a matrix of another (or the same) type.
+void FillMatrix(Matrix& matrix, std::string_view bytes, size_t elementSize)
+{
+    if (bytes.empty())
+        return;
+    if (elementSize == SizeOf(matrix.Type()))
+    {
+        // Transfers may want alignment, which a position in a file does not give.
+        if (reinterpret_cast<uintptr_t>(bytes.data()) % elementSize == 0)
+        {
+            matrix.CopyFromHost(bytes.data());
+            return;
+        }
+        std::vector<double> aligned((bytes.size() + sizeof(double) - 1) / sizeof(double));
+        std::memcpy(aligned.data(), bytes.data(), bytes.size());
+        matrix.CopyFromHost(aligned.data());
+        return;
+    }
+    const size_t count = bytes.size() / elementSize;
+    const auto convert = [&](auto tag)
+    {
+        std::vector<decltype(tag)> values(count);
+        std::memcpy(values.data(), bytes.data(), bytes.size());
+        matrix.FromHost(std::span<const decltype(tag)>(values));
+    };
+    if (elementSize == sizeof(float))
+        convert(float());
+    else
+        convert(double());
+}
+
+size_t ReadElementSize(BinaryReader& in)
+{
+    const size_t position = in.Position();
+    const auto size = in.Read<uint64_t>("the element size of a matrix");
+    if (size != sizeof(float) && size != sizeof(double))
+        in.Damaged(position, "the element size of a matrix (4 or 8)", std::to_string(size));
+    return size_t(size);
+}
+
+Matrix ReadDense(BinaryReader& in, DataType dataType, Device& device)
+{
+    in.Expect("BMAT");
+    const size_t elementSize = ReadElementSize(in);
+    in.WideText("the name of a matrix");
+    in.Read<int32_t>("the format of a matrix");
+    const size_t position = in.Position();
+    const auto rows = in.Read<uint64_t>("the rows of a matrix");
+    const auto columns = in.Read<uint64_t>("the columns of a matrix");
+    const uint64_t mostElements = in.Left() / elementSize;
+    if ((rows != 0 && columns > mostElements / rows) || rows > std::numeric_limits<uint32_t>::max() ||
+        columns > std::numeric_limits<uint32_t>::max())
+        in.Damaged(position, Concat("the size of a matrix (its values must fit into the ", in.Left(), " bytes left)"),
+                   Concat(rows, " x ", columns));
+    const std::string_view values = in.Bytes(rows * columns * elementSize, "the values of a matrix");
+    Matrix matrix(size_t(rows), size_t(columns), dataType, device);
+    FillMatrix(matrix, values, elementSize);
+    in.Expect("EMAT");
+    return matrix;
+}
+
+// Only GPU builds of the original wrote these. Their header names the columns before the rows.
+Matrix ReadSparse(BinaryReader& in, DataType dataType, Device& device)
+{
+    in.Expect("BMAT");
+    const size_t elementSize = ReadElementSize(in);
+    in.WideText("the name of a matrix");
+    const bool isRowMajor = (uint32_t(in.Read<int32_t>("the format of a matrix")) & c_rowMajor) != 0;
+    const size_t position = in.Position();
+    const auto nonZeros = in.Read<uint64_t>("the number of non-zero elements of a sparse matrix");
+    const auto columns = in.Read<uint64_t>("the columns of a sparse matrix");
+    const auto rows = in.Read<uint64_t>("the rows of a sparse matrix");
+    const uint64_t most = c_largestFromSparse / sizeof(double);
+    if (rows > most || columns > most || (rows != 0 && columns > most / rows) ||
+        nonZeros > in.Left() / (elementSize + sizeof(uint64_t)))
+        in.Damaged(position, "the size of a sparse matrix (its elements must fit into the bytes left)",
+                   Concat(rows, " x ", columns, " with ", nonZeros, " elements"));
+
+    std::vector<double> dense(size_t(rows * columns));
+    if (nonZeros > 0)
+    {
+        const uint64_t majorCount = isRowMajor ? rows : columns;
+        const uint64_t minorCount = isRowMajor ? columns : rows;
+        const std::string_view values = in.Bytes(nonZeros * elementSize, "the values of a sparse matrix");
+        const size_t indexPosition = in.Position();
+        const std::string_view indexBytes = in.Bytes(nonZeros * 8, "the indices of a sparse matrix");
+        const size_t startPosition = in.Position();
+        const std::string_view startBytes = in.Bytes((majorCount + 1) * 8, "the offsets of a sparse matrix");
+        const auto word = [](std::string_view bytes, uint64_t index)
+        {
+            uint64_t value;
+            std::memcpy(&value, bytes.data() + 8 * index, 8);
+            return value;
+        };
+        for (uint64_t major = 0; major < majorCount; major++)
+        {
+            const uint64_t begin = word(startBytes, major);
+            const uint64_t end = word(startBytes, major + 1);
+            if (begin > end || end > nonZeros)
+                in.Damaged(startPosition + size_t(8 * major),
+                           Concat("ascending offsets of a sparse matrix, at most ", nonZeros),
+                           Concat(begin, " and ", end));
+            for (uint64_t i = begin; i < end; i++)
+            {
+                const uint64_t minor = word(indexBytes, i);
+                if (minor >= minorCount)
+                    in.Damaged(indexPosition + size_t(8 * i),
+                               Concat("an index of a sparse matrix below ", minorCount), std::to_string(minor));
+                double value;
+                if (elementSize == sizeof(float))
+                {
+                    float single;
+                    std::memcpy(&single, values.data() + 4 * i, 4);
+                    value = double(single);
+                }
+                else
+                    std::memcpy(&value, values.data() + 8 * i, 8);
+                dense[size_t(isRowMajor ? minor * rows + major : major * rows + minor)] = value;
+            }
+        }
+    }
+    Matrix matrix(size_t(rows), size_t(columns), dataType, device);
+    matrix.FromHost(std::span<const double>(dense));
+    in.Expect("EMAT");
+    return matrix;
+}
+
+} // namespace
+
+Matrix ReadMatrix(BinaryReader& in, DataType dataType, Device& device)
+{
+    const size_t position = in.Position();
+    const char kind = char(in.Read<uint8_t>("the kind of a matrix"));
+    if (kind == 'd')
+        return ReadDense(in, dataType, device);
+    if (kind == 's')
+        return ReadSparse(in, dataType, device);
+    in.Damaged(position, "the kind of a matrix ('d' or 's')", in.Describe(position));
+}
+
+void WriteMatrix(BinaryWriter& out, const Matrix& matrix, DataType dataType)
+{
+    out.Write(uint8_t('d'));
+    out.WideText("BMAT");
+    out.Write(uint64_t(SizeOf(dataType)));
+    out.WideText("unnamed");
+    out.Write(int32_t(0));
+    out.Write(uint64_t(matrix.Rows()));
+    out.Write(uint64_t(matrix.Columns()));
+    if (matrix.Elements() > 0)
+    {
+        CNTK_ASSERT(matrix.Type() == dataType);
+        std::vector<char> values(matrix.Elements() * SizeOf(dataType));
+        matrix.CopyToHost(values.data());
+        out.Bytes(values.data(), values.size());
+    }
+    out.WideText("EMAT");
+}
+
+// ---- reading ----
+
+void ModelReader::Field(bool& value)
+{
+    value = m_in.ReadBool("a boolean field");
+}
+
+void ModelReader::Field(int32_t& value)
+{
+    value = m_in.Read<int32_t>("an integer field");
+}
+
+void ModelReader::Field(uint32_t& value)
+{
+    value = m_in.Read<uint32_t>("an unsigned integer field");
+}
+
+void ModelReader::Field(int64_t& value)
+{
+    value = m_in.Read<int64_t>("a 64-bit integer field");
+}
+
+void ModelReader::Field(uint64_t& value)
+{
+    value = m_in.Read<uint64_t>("a 64-bit unsigned integer field");
+}
+
+void ModelReader::Field(float& value)
+{
+    value = m_in.Read<float>("a float field");
+}
+
+void ModelReader::Field(double& value)
+{
+    value = m_in.Read<double>("a double field");
+}
+
+void ModelReader::ElementField(double& value)
+{
+    if (m_fileType == DataType::Float32)
+        value = double(m_in.Read<float>("a number in the node's precision"));
+    else
+        value = m_in.Read<double>("a number in the node's precision");
+}
+
+void ModelReader::WideText(std::string& value)
+{
+    value = m_in.WideText("a text field");
+}
+
+void ModelReader::NarrowText(std::string& value)
+{
+    value = m_in.NarrowText("a text field");
+}
+
+void ModelReader::Shape(TensorShape& shape, bool legacyAllowed)
+{
+    const size_t position = m_in.Position();
+    std::vector<size_t> dims;
+    const auto rank = m_in.Read<uint32_t>("the rank of a shape");
+    const auto first = m_in.Read<uint32_t>("the first dimension of a shape");
+    if (legacyAllowed && first == 0)
+    {
+        // u64 width, height, channels; rank and first dimension were the width.
+        m_in.Seek(position);
+        const auto width = m_in.Read<uint64_t>("the width of a shape");
+        const auto height = m_in.Read<uint64_t>("the height of a shape");
+        const auto channels = m_in.Read<uint64_t>("the channels of a shape");
+        dims = {size_t(channels), size_t(width), size_t(height)};
+    }
+    else
+    {
+        if (rank < 1 || rank > TensorShape::c_maxRank)
+            m_in.Damaged(position, Concat("the rank of a shape (1 to ", TensorShape::c_maxRank, ")"),
+                         std::to_string(rank));
+        dims.push_back(first);
+        for (uint32_t axis = 1; axis < rank; axis++)
+            dims.push_back(m_in.Read<uint32_t>("a dimension of a shape"));
+    }
+    constexpr size_t mostElements = size_t(1) << 48;
+    size_t elements = 1;
+    for (const size_t dim : dims)
+    {
+        if (dim > mostElements || (dim != 0 && elements > mostElements / dim))
+            m_in.Damaged(position, "the dimensions of a shape", "dimensions whose product is too large");
+        elements *= dim != 0 ? dim : 1;
+    }
+    shape = TensorShape(std::span<const size_t>(dims));
+}
+
+void ModelReader::MatrixField(Matrix& matrix)
+{
+    matrix = ReadMatrix(m_in, m_dataType, m_device);
+}
+
+void ModelReader::List(std::vector<bool>& values)
+{
+    const size_t count = m_in.Count("the length of a list", 1);
+    values.clear();
+    for (size_t i = 0; i < count; i++)
+        values.push_back(m_in.ReadBool("an element of a list of booleans"));
+}
+
+bool ModelReader::Mark(std::string_view mark)
+{
+    return m_in.Mark(mark);
+}
+
+int32_t ModelReader::PeekInt32()
+{
+    const size_t position = m_in.Position();
+    const auto value = m_in.Read<int32_t>("an integer field");
+    m_in.Seek(position);
+    return value;
+}
+
+// ---- writing ----
+
+void ModelWriter::Field(bool& value)
+{
+    m_out.Write(uint8_t(value));
+}
+
+void ModelWriter::Field(int32_t& value)
+{
+    m_out.Write(value);
+}
+
+void ModelWriter::Field(uint32_t& value)
+{
+    m_out.Write(value);
+}
+
+void ModelWriter::Field(int64_t& value)
+{
+    m_out.Write(value);
+}
+
+void ModelWriter::Field(uint64_t& value)
+{
+    m_out.Write(value);
+}
+
+void ModelWriter::Field(float& value)
+{
+    m_out.Write(value);
+}
+
+void ModelWriter::Field(double& value)
+{
+    m_out.Write(value);
+}
+
+void ModelWriter::ElementField(double& value)
+{
+    if (m_type == DataType::Float32)
+        m_out.Write(float(value));
+    else
+        m_out.Write(value);
+}
+
+void ModelWriter::WideText(std::string& value)
+{
+    m_out.WideText(value);
+}
+
+void ModelWriter::NarrowText(std::string& value)
+{
+    m_out.NarrowText(value);
+}
+
+void ModelWriter::Shape(TensorShape& shape, bool)
+{
+    // Readers always take a first dimension.
+    const TensorShape written = shape.Rank() > 0 ? shape : TensorShape{1};
+    m_out.Write(uint32_t(written.Rank()));
+    for (const size_t dim : written.Dims())
+        m_out.Write(uint32_t(dim));
+}
+
+void ModelWriter::MatrixField(Matrix& matrix)
+{
+    WriteMatrix(m_out, matrix, m_type);
+}
+
+void ModelWriter::List(std::vector<bool>& values)
+{
+    m_out.Write(uint64_t(values.size()));
+    for (const bool value : values)
+        m_out.Write(uint8_t(value));
+}
+
+bool ModelWriter::Mark(std::string_view mark)
+{
+    m_out.WideText(mark);
+    return true;
+}
+
+} // namespace cntk

@@ -1,0 +1,151 @@
+// Binding is worked out once; a minibatch then costs one copy per input and no look-up.
+#include "SGD/NetworkBinder.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+namespace
+{
+
+std::string ListOf(const std::vector<StreamInfo>& streams)
+{
+    std::vector<std::string> names;
+    for (const StreamInfo& stream : streams)
+        names.push_back(Concat("'", stream.name, "'"));
+    return names.empty() ? "none" : Join(names, ", ");
+}
+
+std::string SourceOf(const StreamInfo& stream)
+{
+    std::string source;
+    if (!stream.source.empty())
+        source = Concat(" from '", stream.source, "'");
+    if (!stream.labelNames.empty())
+        source += Concat(source.empty() ? " (" : ", ", stream.labelNames.size(), " labels in its map");
+    if (!stream.labelNames.empty() && stream.source.empty())
+        source += ")";
+    return source;
+}
+
+size_t StreamOf(const InputValueNode& node, const std::vector<StreamInfo>& streams)
+{
+    std::vector<std::string> names;
+    for (size_t i = 0; i < streams.size(); ++i)
+    {
+        if (EqualsIgnoreCase(streams[i].name, node.Name()))
+            return i;
+        names.push_back(streams[i].name);
+    }
+    Fail(ErrorKind::Config, "no stream of the reader feeds input node '", node.Name(),
+         "' of the network; streams of the reader: ", ListOf(streams), DidYouMean(node.Name(), names));
+}
+
+void CheckDimension(const InputValueNode& node, const StreamInfo& stream)
+{
+    if (stream.rows != node.SampleElements())
+        Fail(ErrorKind::Config, "input node '", node.Name(), "' of the network has dimension ", node.SampleElements(),
+             " [", node.SampleLayout().ToString(), "], but stream '", stream.name, "' of the reader has dimension ",
+             stream.rows, SourceOf(stream), "; ",
+             stream.isLabel ? "expected labelDim of the reader and the label dimension of the network to agree"
+                            : "expected dim of the reader and the input dimension of the network to agree");
+}
+
+} // namespace
+
+void AssignLayout(MBLayout& target, const MBLayout& source)
+{
+    if (source.IsFrameMode())
+    {
+        if (!target.IsFrameMode() || target.Columns() != source.Columns())
+            target.InitAsFrameMode(source.Columns());
+        return;
+    }
+    // Built anew instead of copied, so that the target's version goes on growing.
+    if (target == source)
+        return;
+    target.Init(source.ParallelSequences(), source.TimeSteps());
+    for (const SequenceInfo& sequence : source.Sequences())
+    {
+        if (sequence.id == SequenceInfo::c_gap)
+            target.AddGap(sequence.row, sequence.begin, sequence.end);
+        else
+            target.AddSequence(sequence.id, sequence.row, sequence.begin, sequence.end);
+    }
+}
+
+NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams)
+{
+    for (const StreamInfo& stream : streams)
+        m_streamNames.push_back(stream.name);
+    for (const ComputationNodePtr& below : ComputationNetwork::Below(roots))
+    {
+        auto node = std::dynamic_pointer_cast<InputValueNode>(below);
+        if (!node)
+            continue;
+        const size_t stream = StreamOf(*node, streams);
+        CheckDimension(*node, streams[stream]);
+        const MBLayoutPtr& layout = node->GetMBLayout();
+        if (!layout)
+            Fail(ErrorKind::Internal, "input node '", node->Name(), "' has no minibatch layout; the network is not validated");
+        auto axis = std::find_if(m_axes.begin(), m_axes.end(), [&](const Axis& a) { return a.layout == layout; });
+        if (axis == m_axes.end())
+            axis = m_axes.insert(m_axes.end(), Axis{layout, stream});
+        m_bindings.push_back({std::move(node), stream, size_t(axis - m_axes.begin())});
+    }
+}
+
+std::vector<std::string> NetworkBinder::Wanted() const
+{
+    std::vector<std::string> names;
+    for (const Binding& binding : m_bindings)
+        names.push_back(binding.node->Name());
+    return names;
+}
+
+template <class ElemType>
+void NetworkBinder::BindLayout(const Axis& axis, const HostMinibatch<ElemType>& minibatch)
+{
+    const StreamBatch<ElemType>& batch = minibatch.streams[axis.firstStream];
+    if (batch.layout)
+        AssignLayout(*axis.layout, *batch.layout);
+    else if (!axis.layout->IsFrameMode() || axis.layout->Columns() != batch.columns)
+        axis.layout->InitAsFrameMode(batch.columns);
+    m_columns = std::max(m_columns, axis.layout->Columns());
+    m_samples = std::max(m_samples, axis.layout->ActualSamples());
+}
+
+template <class ElemType>
+void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
+{
+    m_columns = 0;
+    m_samples = 0;
+    for (const Axis& axis : m_axes)
+        BindLayout(axis, minibatch);
+    for (const Binding& binding : m_bindings)
+    {
+        const StreamBatch<ElemType>& batch = minibatch.streams[binding.stream];
+        const Axis& axis = m_axes[binding.axis];
+        const StreamBatch<ElemType>& first = minibatch.streams[axis.firstStream];
+        const bool sameLayout =
+            batch.layout == first.layout || (batch.layout && first.layout && *batch.layout == *first.layout);
+        if (!sameLayout || batch.columns != axis.layout->Columns())
+            Fail(ErrorKind::Data, "streams '", m_streamNames[axis.firstStream], "' (", first.columns, " columns) and '",
+                 m_streamNames[binding.stream], "' (", batch.columns,
+                 " columns) of the reader differ in their sequences; expected the same, since their inputs share an axis");
+        if (batch.sparse)
+            binding.node->SetSparse(batch.values.data(), batch.rowIndices.data(), batch.columnStarts.data(), batch.rows,
+                                    batch.columns);
+        else
+            binding.node->SetDense(batch.values.data(), batch.rows, batch.columns);
+    }
+}
+
+template void NetworkBinder::Bind(const HostMinibatch<float>& minibatch);
+template void NetworkBinder::Bind(const HostMinibatch<double>& minibatch);
+
+} // namespace cntk

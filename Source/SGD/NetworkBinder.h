@@ -1,0 +1,62 @@
+// Brings a reader's minibatch into a network: which stream feeds which input node, and what layout the minibatch has.
+// Training, evaluation and writing all bind through it.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class NetworkBinder
+{
+public:
+    // Binds the input nodes below the roots to the streams of the same names (any case). Fails (Config) when an input
+    // has no stream, naming both sides, and when their dimensions differ, with both numbers and where they come from.
+    NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams);
+
+    // The bound input nodes, as the network spells them: EpochRequest::wanted.
+    std::vector<std::string> Wanted() const;
+
+    // Fills the input nodes and the network's layouts. Allocates only when a minibatch is larger than all before.
+    template <class ElemType>
+    void Bind(const HostMinibatch<ElemType>& minibatch);
+
+    // Of the minibatch bound last: columns with gaps, and without (spec engine-and-sgd.md 2).
+    size_t Columns() const { return m_columns; }
+    size_t Samples() const { return m_samples; }
+
+private:
+    struct Binding
+    {
+        std::shared_ptr<InputValueNode> node;
+        size_t stream;
+        size_t axis;
+    };
+    // Inputs of one dynamic axis share a layout.
+    struct Axis
+    {
+        MBLayoutPtr layout;
+        size_t firstStream;
+    };
+
+    template <class ElemType>
+    void BindLayout(const Axis& axis, const HostMinibatch<ElemType>& minibatch);
+
+    std::vector<Binding> m_bindings;
+    std::vector<Axis> m_axes;
+    std::vector<std::string> m_streamNames;
+    size_t m_columns = 0;
+    size_t m_samples = 0;
+};
+
+// Gives target the sequences of source; nothing changes (and nothing is allocated) when it has them already.
+void AssignLayout(MBLayout& target, const MBLayout& source);
+
+} // namespace cntk

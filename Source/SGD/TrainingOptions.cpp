@@ -1,0 +1,272 @@
+// The rows of the SGD block and the checks between them.
+#include "SGD/TrainingOptions.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr double c_infinity = std::numeric_limits<double>::infinity();
+constexpr Range c_notNegative{0, c_infinity};
+constexpr Range c_atLeastOne{1, c_infinity};
+constexpr Range c_belowOne{0, 1, false, true};
+
+} // namespace
+
+OptionTable<AutoAdjustOptions> AutoAdjustOptions::Options()
+{
+    using S = AutoAdjustOptions;
+    return {
+        Choice("autoAdjustLR", &S::autoAdjustLR,
+               {{"none", LearningRateSearch::None},
+                {"false", LearningRateSearch::None},
+                {"searchBeforeEpoch", LearningRateSearch::SearchBeforeEpoch},
+                {"beforeEpoch", LearningRateSearch::SearchBeforeEpoch},
+                {"before", LearningRateSearch::SearchBeforeEpoch},
+                {"adjustAfterEpoch", LearningRateSearch::AdjustAfterEpoch},
+                {"afterEpoch", LearningRateSearch::AdjustAfterEpoch},
+                {"after", LearningRateSearch::AdjustAfterEpoch}},
+               "automatic control of the learning rate, for epochs that the list of rates does not cover"),
+        Opt("reduceLearnRateIfImproveLessThan", &S::reduceLearnRateIfImproveLessThan,
+            "adjustAfterEpoch: reduce the rate when the criterion improves by no more than this fraction"),
+        Opt("continueReduce", &S::continueReduce,
+            "adjustAfterEpoch: once reduced, reduce after every epoch; stop at the second insufficient improvement"),
+        Opt("learnRateAdjustInterval", &S::learnRateAdjustInterval, "adjustAfterEpoch: look every so many epochs",
+            c_atLeastOne),
+        Opt("learnRateDecreaseFactor", &S::learnRateDecreaseFactor, "adjustAfterEpoch: the rate is multiplied by this",
+            Range{0, 1, true, false}),
+        Opt("increaseLearnRateIfImproveMoreThan", &S::increaseLearnRateIfImproveMoreThan,
+            "adjustAfterEpoch: increase the rate when the criterion improves by more than this fraction"),
+        Opt("learnRateIncreaseFactor", &S::learnRateIncreaseFactor, "adjustAfterEpoch: the rate is multiplied by this",
+            c_atLeastOne),
+        Opt("loadBestModel", &S::loadBestModel,
+            "adjustAfterEpoch: go back to the earlier model when the criterion became worse"),
+        Opt("UseCVSetControlLRIfCVExists", &S::useCVSetControlLRIfCVExists,
+            "adjustAfterEpoch: let the cross-validation set decide if there is a cvReader"),
+        Opt("UseEvalCriterionControlLR", &S::useEvalCriterionControlLR,
+            "adjustAfterEpoch: let the first evaluation node decide instead of the training criterion"),
+        Opt("numMiniBatch4LRSearch", &S::numMiniBatch4LRSearch,
+            "searchBeforeEpoch: minibatches of a trial run, per epoch", c_atLeastOne),
+        Opt("numPrevLearnRates", &S::numPrevLearnRates,
+            "searchBeforeEpoch: start from the largest of so many earlier rates", c_notNegative, {"numPrevLearnRate"}),
+        Opt("numBestSearchEpoch", &S::numBestSearchEpoch, "searchBeforeEpoch: epochs whose rate is refined"),
+        Opt("autoAdjustMinibatch", &S::autoAdjustMinibatch,
+            "search for the minibatch size in epochs that the list of sizes does not cover"),
+        Opt("minibatchSizeTuningFrequency", &S::minibatchSizeTuningFrequency,
+            "autoAdjustMinibatch: search every so many epochs", c_atLeastOne),
+        Opt("minibatchSizeTuningMax", &S::minibatchSizeTuningMax, "autoAdjustMinibatch: largest size tried",
+            c_atLeastOne),
+        Opt("minibatchSearchCriterionErrorMargin", &S::minibatchSearchCriterionErrorMargin,
+            "autoAdjustMinibatch: percent by which the criterion may be worse than that of the smallest size",
+            c_notNegative),
+    };
+}
+
+OptionTable<ParallelTrainOptions> ParallelTrainOptions::Options()
+{
+    using S = ParallelTrainOptions;
+    return {
+        Choice("parallelizationMethod", &S::parallelizationMethod,
+               {{"none", ParallelizationMethod::None},
+                {"DataParallelSGD", ParallelizationMethod::DataParallelSGD},
+                {"ModelAveragingSGD", ParallelizationMethod::ModelAveragingSGD},
+                {"BlockMomentumSGD", ParallelizationMethod::BlockMomentumSGD}},
+               "how several workers share the training; without workers it counts as none"),
+        Opt("parallelizationStartEpoch", &S::parallelizationStartEpoch, "first epoch (from 1) that is shared",
+            c_atLeastOne),
+        Opt("distributedMBReading", &S::distributedMBReading, "each worker reads its share of the data only"),
+        Opt("syncPerfStats", &S::syncPerfStats, "print times every so many minibatches"),
+    };
+}
+
+OptionTable<SgdOptions> SgdOptions::Options()
+{
+    using S = SgdOptions;
+    return {
+        // ---- files and nodes
+        Opt("modelPath", &S::modelPath, "final model; modelPath.N after epoch N; may stand around the block"),
+        Opt("keepCheckPointFiles", &S::keepCheckPointFiles, "keep the .ckp files of earlier epochs"),
+        Opt("trainCriterionNodeName", &S::trainCriterionNodeName, "the node to minimise, instead of the network's"),
+        Opt("evalCriterionNodeName", &S::evalCriterionNodeName, "the node to report, instead of the network's"),
+        Opt("traceNodeNamesReal", &S::traceNodeNamesReal, "nodes whose values are printed, as numbers"),
+        Opt("traceNodeNamesCategory", &S::traceNodeNamesCategory, "nodes whose values are printed, as categories"),
+        Opt("traceNodeNamesSparse", &S::traceNodeNamesSparse, "nodes whose values are printed, in sparse form"),
+        // ---- schedules
+        Opt("learningRatesPerMB", &S::learningRatesPerMB,
+            "learning rate per minibatch of minibatchSize samples, per epoch; divided by minibatchSize", c_notNegative),
+        Opt("learningRatesPerSample", &S::learningRatesPerSample, "learning rate per sample, per epoch", c_notNegative),
+        Opt("executionEngine", &S::executionEngine, "synchronous is the only one"),
+        Opt("minibatchSize", &S::minibatchSize, "samples of a minibatch, per epoch (truncated: time steps)",
+            c_atLeastOne),
+        Opt("truncated", &S::truncated, "truncated back-propagation through time"),
+        Opt("maxSamplesInRAM", &S::maxSamplesInRAM, "cut a minibatch into pieces of at most so many samples",
+            c_atLeastOne),
+        Opt("numSubminibatches", &S::numSubminibatches, "cut a minibatch into so many pieces", c_atLeastOne),
+        Opt("epochSize", &S::epochSize, "samples of an epoch; 0: the whole data set"),
+        Opt("maxEpochs", &S::maxEpochs, "epochs to train (mandatory)", c_atLeastOne),
+        Opt("momentumPerMB", &S::momentumPerMB,
+            "momentum per minibatch of minibatchSize samples, per epoch; 0.9 if no form of momentum is given",
+            c_belowOne),
+        Opt("momentumPerSample", &S::momentumPerSample, "momentum per sample, per epoch", c_belowOne),
+        Opt("momentumAsTimeConstant", &S::momentumAsTimeConstant,
+            "momentum as the number of samples after which a gradient has faded to 1/e, per epoch; 0: none",
+            c_notNegative),
+        Opt("useNAG", &S::useNAG, "Nesterov's accelerated gradient"),
+        // ---- progress
+        Opt("maxTempMemSizeInSamplesForCNN", &S::maxTempMemSizeInSamplesForCNN,
+            "samples that a convolution may unroll at once; 0: as many as it likes"),
+        Opt("traceLevel", &S::traceLevel, "how much to print: 0 epochs, 1 also progress lines"),
+        Opt("numMBsToShowResult", &S::numMBsToShowResult, "a progress line every so many minibatches; 0: none"),
+        Opt("firstMBsToShowResult", &S::firstMBsToShowResult, "a progress line for each of the first minibatches"),
+        Opt("numMBsToCUDAProfile", &S::numMBsToCUDAProfile, "minibatches to profile on a GPU"),
+        // ---- gradients and update
+        Opt("gradientClippingWithTruncation", &S::gradientClippingWithTruncation,
+            "clip each element of a gradient; false: scale a parameter's gradient to a norm"),
+        Opt("clippingThresholdPerSample", &S::clippingThresholdPerSample,
+            "limit of a gradient, times the columns of the minibatch", Range{0, c_infinity, true, false}),
+        Opt("dropoutRate", &S::dropoutRate, "share of the outputs that dropout nodes set to 0, per epoch", c_belowOne),
+        Opt("batchNormalizationTimeConstant", &S::batchNormalizationTimeConstant,
+            "samples over which batch normalization averages its statistics, per epoch"),
+        Opt("batchNormalizationBlendTimeConstant", &S::batchNormalizationBlendTimeConstant,
+            "how much a minibatch's statistics count beside the running ones, per epoch"),
+        Choice("gradUpdateType", &S::gradUpdateType,
+               {{"none", GradientUpdateType::None},
+                {"normal", GradientUpdateType::None},
+                {"simple", GradientUpdateType::None},
+                {"adagrad", GradientUpdateType::AdaGrad},
+                {"rmsProp", GradientUpdateType::RmsProp},
+                {"fsAdagrad", GradientUpdateType::FSAdaGrad}},
+               "how a gradient changes a parameter; none: plain descent with momentum"),
+        Opt("useAdagrad", &S::useAdagrad, "old switch for gradUpdateType=adagrad"),
+        Opt("gaussianNoiseInjectStd", &S::gaussianNoiseInjectStd, "deviation of noise added to parameters",
+            c_notNegative),
+        Opt("rms_wgt_inc", &S::rmsWgtInc, "rmsProp: growth of a step while the sign of the gradient stays"),
+        Opt("rms_wgt_dec", &S::rmsWgtDec, "rmsProp: shrinking of a step when the sign changes"),
+        Opt("rms_wgt_max", &S::rmsWgtMax, "rmsProp: largest step"),
+        Opt("rms_wgt_min", &S::rmsWgtMin, "rmsProp: smallest step"),
+        Opt("rms_gamma", &S::rmsGamma, "rmsProp: how long the variance remembers", Range{0, 1}),
+        Opt("normWithAveMultiplier", &S::normWithAveMultiplier,
+            "adagrad, rmsProp: divide by the mean of the multipliers, so that the rate keeps its meaning"),
+        Opt("L2RegWeight", &S::l2RegWeight, "weight of the parameters' squares, per sample", c_notNegative),
+        Opt("L1RegWeight", &S::l1RegWeight, "weight of the parameters' magnitudes, per sample", c_notNegative),
+        Choice("adaptationRegType", &S::adaptationRegType,
+               {{"none", AdaptationRegularization::None},
+                {"KL", AdaptationRegularization::KL},
+                {"KLReg", AdaptationRegularization::KL}},
+               "keep an adapted network near the original one"),
+        Opt("adaptationRegWeight", &S::adaptationRegWeight, "adaptation: share of the original's outputs in the labels",
+            Range{0, 1}),
+        // ---- checks
+        Opt("gradientcheck", &S::gradientCheck, "compare gradients with differences of the criterion (double only)"),
+        Opt("sigFigs", &S::sigFigs, "gradientcheck: digits that must agree"),
+        Opt("UseAllDataForPreComputedNode", &S::useAllDataForPreComputedNode,
+            "precompute means and deviations over all data; false: over one epoch"),
+        Opt("unitTest", &S::unitTest, "accepted, without effect"),
+        Opt("validateAfterModelReloading", &S::validateAfterModelReloading, "accepted, without effect"),
+        // ---- sequence training
+        Opt("hSmoothingWeight", &S::hSmoothingWeight, "sequence training: weight of the sequence criterion"),
+        Opt("frameDropThresh", &S::frameDropThresh, "sequence training: frames below this posterior are dropped"),
+        Opt("doReferenceAlign", &S::doReferenceAlign, "sequence training: align the reference anew"),
+        Opt("seqGammarUsesMBR", &S::seqGammarUsesMBR, "sequence training: state-level minimum Bayes risk"),
+        Opt("seqGammarAMF", &S::seqGammarAMF, "sequence training: acoustic model factor"),
+        Opt("seqGammarLMF", &S::seqGammarLMF, "sequence training: language model factor"),
+        Opt("seqGammarBMMIFactor", &S::seqGammarBMMIFactor, "sequence training: boosting factor"),
+        Opt("seqGammarWordPen", &S::seqGammarWordPen, "sequence training: word penalty"),
+    };
+}
+
+namespace
+{
+
+std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataType precision)
+{
+    if (options.maxEpochs == 0)
+        return OptionProblem{"maxEpochs", "maxEpochs is missing; expected the number of epochs to train"};
+    if (options.minibatchSize.empty())
+        return OptionProblem{"minibatchSize", "minibatchSize is an empty list; expected at least one size"};
+    if (!options.learningRatesPerMB.empty() && !options.learningRatesPerSample.empty())
+        return OptionProblem{"learningRatesPerSample",
+                             "learningRatesPerMB and learningRatesPerSample are both given; expected one of them"};
+    if (options.learningRatesPerMB.empty() && options.learningRatesPerSample.empty() &&
+        options.autoAdjust.autoAdjustLR == LearningRateSearch::None)
+        return OptionProblem{"learningRatesPerSample",
+                             "no learning rate is given; expected learningRatesPerMB or learningRatesPerSample "
+                             "(or an AutoAdjust block with autoAdjustLR)"};
+    const int momenta = int(!options.momentumPerMB.empty()) + int(!options.momentumPerSample.empty()) +
+                        int(!options.momentumAsTimeConstant.empty());
+    if (momenta > 1)
+        return OptionProblem{options.momentumPerSample.empty() ? "momentumAsTimeConstant" : "momentumPerSample",
+                             "momentum is given in more than one form; expected one of momentumPerMB, "
+                             "momentumPerSample and momentumAsTimeConstant"};
+    if (options.epochSize != 0)
+    {
+        for (size_t i = 0; i < options.minibatchSize.size() && i < options.maxEpochs; ++i)
+        {
+            if (options.epochSize < options.minibatchSize[i])
+                return OptionProblem{"epochSize",
+                                     Concat("epochSize ", options.epochSize, " is smaller than minibatchSize ",
+                                            options.minibatchSize[i], " of epoch ", i + 1,
+                                            "; expected at least one minibatch an epoch, or 0 for the whole data set")};
+        }
+    }
+    if (!EqualsIgnoreCase(options.executionEngine, "synchronous"))
+        return OptionProblem{"executionEngine",
+                             Concat("unknown executionEngine '", options.executionEngine, "'; expected synchronous")};
+    if (options.gradientCheck && precision != DataType::Float64)
+        return OptionProblem{"gradientcheck", "gradientcheck needs precision=double, but precision is float"};
+    return std::nullopt;
+}
+
+std::optional<OptionProblem> FindUnsupported(const SgdOptions& options)
+{
+    const auto unsupported = [](const char* parameter, const std::string& what)
+    { return OptionProblem{parameter, Concat(what, " is not supported by this version")}; };
+
+    if (options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch)
+        return unsupported("autoAdjustLR", "autoAdjustLR=searchBeforeEpoch");
+    if (options.autoAdjust.autoAdjustMinibatch)
+        return unsupported("autoAdjustMinibatch", "autoAdjustMinibatch=true");
+    if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
+        return unsupported("adaptationRegType", "adaptationRegType=KL with a weight above 0");
+    if (options.gradientCheck)
+        return unsupported("gradientcheck", "gradientcheck=true");
+    if (options.numSubminibatches > 1)
+        return unsupported("numSubminibatches", Concat("numSubminibatches=", options.numSubminibatches));
+    if (options.maxSamplesInRAM != std::numeric_limits<size_t>::max())
+        return unsupported("maxSamplesInRAM", Concat("maxSamplesInRAM=", options.maxSamplesInRAM));
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision)
+{
+    if (auto problem = FindContradiction(options, precision))
+        return problem;
+    return FindUnsupported(options);
+}
+
+SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)
+{
+    sgd.Require("maxEpochs");
+    auto options = ReadOptions<SgdOptions>(sgd);
+    const ConfigParameters* autoAdjust = sgd.FindBlock("AutoAdjust");
+    options.autoAdjust = ReadOptions<AutoAdjustOptions>(autoAdjust ? *autoAdjust : sgd);
+    const ConfigParameters* parallel = sgd.FindBlock("ParallelTrain");
+    if (parallel)
+        options.parallelTrain = ReadOptions<ParallelTrainOptions>(*parallel);
+
+    if (const auto problem = FindProblem(options, precision))
+    {
+        const ConfigParameters& block = autoAdjust && autoAdjust->ExistsHere(problem->parameter) ? *autoAdjust : sgd;
+        const auto value = block.Find(problem->parameter);
+        FailAt(value ? value->Where() : sgd.Where(), ErrorKind::Config, "block '", sgd.Path(), "': ", problem->message);
+    }
+    return options;
+}
+
+} // namespace cntk

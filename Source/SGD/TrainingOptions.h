@@ -1,0 +1,173 @@
+// The SGD block as plain data: one member and one row of a table for each parameter (spec engine-and-sgd.md 4).
+// The learner itself never sees a config object.
+#pragma once
+
+#include "Common/Config/Options.h"
+#include "Common/ReaderInterface.h"
+#include "Math/DataType.h"
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+enum class GradientUpdateType
+{
+    None, // plain, with momentum
+    AdaGrad,
+    RmsProp,
+    FSAdaGrad
+};
+
+enum class LearningRateSearch
+{
+    None,
+    SearchBeforeEpoch,
+    AdjustAfterEpoch
+};
+
+enum class AdaptationRegularization
+{
+    None,
+    KL
+};
+
+enum class ParallelizationMethod
+{
+    None,
+    DataParallelSGD,
+    ModelAveragingSGD,
+    BlockMomentumSGD
+};
+
+// AutoAdjust=[...]
+struct AutoAdjustOptions
+{
+    LearningRateSearch autoAdjustLR = LearningRateSearch::None;
+    double reduceLearnRateIfImproveLessThan = 0;
+    bool continueReduce = false;
+    size_t learnRateAdjustInterval = 1;
+    double learnRateDecreaseFactor = 0.618;
+    double increaseLearnRateIfImproveMoreThan = std::numeric_limits<double>::infinity();
+    double learnRateIncreaseFactor = 1.382;
+    bool loadBestModel = true;
+    bool useCVSetControlLRIfCVExists = true;
+    bool useEvalCriterionControlLR = false;
+    Schedule<size_t> numMiniBatch4LRSearch = 500;
+    size_t numPrevLearnRates = 5;
+    size_t numBestSearchEpoch = 1;
+    bool autoAdjustMinibatch = false;
+    size_t minibatchSizeTuningFrequency = 1;
+    size_t minibatchSizeTuningMax = 1048576;
+    double minibatchSearchCriterionErrorMargin = 1;
+
+    static OptionTable<AutoAdjustOptions> Options();
+};
+
+// ParallelTrain=[...]
+struct ParallelTrainOptions
+{
+    ParallelizationMethod parallelizationMethod = ParallelizationMethod::None;
+    size_t parallelizationStartEpoch = 1; // 1-based, as the user writes it
+    bool distributedMBReading = false;
+    size_t syncPerfStats = 0;
+
+    static OptionTable<ParallelTrainOptions> Options();
+};
+
+// SGD=[...]. Rates and momenta are single precision, as the original reads them; they are widened when used.
+struct SgdOptions
+{
+    std::string modelPath;
+    bool keepCheckPointFiles = false;
+    std::string trainCriterionNodeName;
+    std::string evalCriterionNodeName;
+    std::vector<std::string> traceNodeNamesReal;
+    std::vector<std::string> traceNodeNamesCategory;
+    std::vector<std::string> traceNodeNamesSparse;
+
+    Schedule<float> learningRatesPerMB;
+    Schedule<float> learningRatesPerSample;
+    std::string executionEngine = "synchronous";
+    Schedule<size_t> minibatchSize = 256;
+    bool truncated = false;
+    size_t maxSamplesInRAM = std::numeric_limits<size_t>::max();
+    size_t numSubminibatches = 1;
+    size_t epochSize = 0; // 0: the whole data set
+    size_t maxEpochs = 0;
+
+    Schedule<float> momentumPerMB; // none of the three given: 0.9
+    Schedule<float> momentumPerSample;
+    Schedule<double> momentumAsTimeConstant;
+    bool useNAG = false;
+
+    size_t maxTempMemSizeInSamplesForCNN = 0;
+    int traceLevel = 0;
+    size_t numMBsToShowResult = 10;
+    size_t firstMBsToShowResult = 0;
+    size_t numMBsToCUDAProfile = 0;
+
+    bool gradientClippingWithTruncation = true;
+    double clippingThresholdPerSample = std::numeric_limits<double>::infinity();
+    Schedule<double> dropoutRate = 0.0;
+    Schedule<double> batchNormalizationTimeConstant = 0.0;
+    Schedule<double> batchNormalizationBlendTimeConstant = 0.0;
+
+    GradientUpdateType gradUpdateType = GradientUpdateType::None;
+    bool useAdagrad = false; // old switch for gradUpdateType=adagrad
+    double gaussianNoiseInjectStd = 0;
+    double rmsWgtInc = 1.2;
+    double rmsWgtDec = 0.75;
+    double rmsWgtMax = 10;
+    double rmsWgtMin = 0.1;
+    double rmsGamma = 0.99;
+    bool normWithAveMultiplier = true;
+    double l2RegWeight = 0;
+    double l1RegWeight = 0;
+
+    AdaptationRegularization adaptationRegType = AdaptationRegularization::None;
+    double adaptationRegWeight = 0;
+    bool gradientCheck = false;
+    size_t sigFigs = 6;
+    bool useAllDataForPreComputedNode = true;
+    bool unitTest = false;
+    bool validateAfterModelReloading = true;
+
+    double hSmoothingWeight = 0.95;
+    double frameDropThresh = 1e-10;
+    bool doReferenceAlign = false;
+    bool seqGammarUsesMBR = false;
+    double seqGammarAMF = 14;
+    double seqGammarLMF = 14;
+    double seqGammarBMMIFactor = 0;
+    double seqGammarWordPen = 0;
+
+    // Blocks of their own; filled by ReadSgdOptions.
+    AutoAdjustOptions autoAdjust;
+    ParallelTrainOptions parallelTrain;
+
+    static OptionTable<SgdOptions> Options();
+
+    // epochSize as readers take it.
+    size_t EpochSamples() const { return epochSize == 0 ? c_wholeDataSet : epochSize; }
+};
+
+// Reads the SGD block with its AutoAdjust and ParallelTrain blocks (AutoAdjust's names are accepted in SGD itself too),
+// and checks what the rows cannot check alone. modelPath may stand in the block or around it.
+SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision);
+
+// A contradiction between parameters, or a value that this program cannot serve.
+struct OptionProblem
+{
+    std::string parameter; // the one to point at
+    std::string message;
+};
+// What no table row can say alone. ReadSgdOptions calls it and points at the place; Train calls it for options that were
+// filled by hand.
+std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision);
+
+} // namespace cntk

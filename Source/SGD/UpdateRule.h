@@ -1,0 +1,41 @@
+// How a gradient changes a parameter (spec engine-and-sgd.md 6, step 4). One rule a training; the state of each parameter
+// is a matrix that checkpoints store.
+#pragma once
+
+#include "Math/Matrix.h"
+#include "SGD/TrainingOptions.h"
+
+#include <memory>
+
+namespace cntk
+{
+
+// One update of one parameter.
+struct UpdateStep
+{
+    double rate = 0;     // per sample, the parameter's multiplier included
+    double momentum = 0; // for the columns of this minibatch
+    size_t columns = 0;  // of the minibatch, gaps included
+};
+
+class UpdateRule
+{
+public:
+    virtual ~UpdateRule() = default;
+
+    // parameter -= ...; state is what this rule remembers of the parameter: parameter-sized zeros at first, taken as they
+    // are from a checkpoint later. touched: only these columns of the gradient are not zero; null: all count.
+    virtual void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient,
+                      const TouchedColumns* touched, const UpdateStep& step) = 0;
+
+    // Columns of the state for a parameter of so many columns, once updates have begun.
+    virtual size_t StateColumns(size_t parameterColumns) const { return parameterColumns; }
+
+    // What the rule remembers besides the matrices (a running count); checkpoints keep it.
+    virtual double Counter() const { return 0; }
+    virtual void SetCounter(double) {}
+};
+
+std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, DataType type, Device& device);
+
+} // namespace cntk

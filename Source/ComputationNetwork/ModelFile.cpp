@@ -1,0 +1,353 @@
+// Model files: the marks, groups and relations around the fields that nodes read and write themselves.
+#include "ComputationNetwork/ModelFile.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/ForeignFiles.h"
+#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr uint64_t c_newestRead = 14;
+constexpr uint64_t c_written = 8;
+constexpr size_t c_smallestRecord = 4; // two texts: a lower bound for a count of node records
+
+struct GroupMark
+{
+    NodeGroup group;
+    std::array<std::string_view, 2> begin; // the newer spelling first; the older one is accepted too
+    std::array<std::string_view, 2> end;
+};
+constexpr std::array<GroupMark, c_nodeGroups> c_groupMarks = {{
+    {NodeGroup::Feature, {"BFeatureNodes", ""}, {"EFeatureNodes", ""}},
+    {NodeGroup::Label, {"BLabelNodes", ""}, {"ELabelNodes", ""}},
+    {NodeGroup::Criterion, {"BCriterionNodes", "BCriteriaNodes"}, {"ECriterionNodes", "ECriteriaNodes"}},
+    {NodeGroup::Evaluation, {"BEvalNodes", ""}, {"EEvalNodes", ""}},
+    {NodeGroup::Output, {"BOutputNodes", ""}, {"EOutputNodes", ""}},
+}};
+
+// Names that old files use for types of today, beyond the aliases that scripts know too.
+constexpr std::array<std::array<std::string_view, 2>, 9> c_oldTypeNames = {{
+    {"ColumnElementTimes", "ElementTimes"},
+    {"RowElementTimes", "ElementTimes"},
+    {"Scale", "ElementTimes"},
+    {"Delay", "PastValue"},
+    {"RowSlice", "Slice"},
+    {"Transpose", "TransposeDimensions"},
+    {"ReconcileMBLayout", "ReconcileDynamicAxis"},
+    {"PerDimMeanVarNormalizationNode", "PerDimMeanVarNormalization"},
+    {"PerDimMeanVarDeNormalizationNode", "PerDimMeanVarDeNormalization"},
+}};
+
+const NodeType& RequireType(const NodeRegistry& registry, const std::string& typeName)
+{
+    if (const NodeType* type = registry.Find(typeName))
+        return *type;
+    for (const auto& [oldName, newName] : c_oldTypeNames)
+        if (EqualsIgnoreCase(oldName, typeName))
+            if (const NodeType* type = registry.Find(newName))
+                return *type;
+    std::vector<std::string> names;
+    for (const NodeType& type : registry.Types())
+        names.push_back(type.name);
+    Fail(ErrorKind::Model, "unknown node type '", typeName, "'", DidYouMean(typeName, names));
+}
+
+// 16-bit text of a mark as it stands in the file, with its zero.
+std::string BytesOfMark(std::string_view mark)
+{
+    const std::u16string wide = ToWide(mark);
+    return std::string(reinterpret_cast<const char*>(wide.c_str()), 2 * (wide.size() + 1));
+}
+
+// Walks through a file; what becomes of its nodes is the caller's business.
+class ModelFileReader
+{
+public:
+    explicit ModelFileReader(const std::string& path)
+        : m_file(ResolveInputPath(path)), m_path(path), m_in(m_file.Text(), path, "model file")
+    {
+        if (!m_in.Mark("BCN"))
+            FailNotAModel(m_file.Text(), path);
+        if (m_in.Mark("BVersion"))
+        {
+            const size_t position = m_in.Position();
+            m_version = m_in.Read<uint64_t>("the version of the model");
+            m_in.Expect("EVersion");
+            if (m_version == 0)
+                m_in.Damaged(position, Concat("a version (1 to ", c_newestRead, ")"), "0");
+            if (m_version > c_newestRead)
+                Fail(ErrorKind::Model, "'", path, "' is a model of version ", m_version,
+                     ", written by a later program; expected version 1 to ", c_newestRead,
+                     "; give a model saved by an earlier program");
+        }
+        m_isOldDialect = m_version == 1 || (m_version == 2 && Contains("BCriteriaNodes"));
+        m_nodeCount = m_in.Count("the number of nodes", c_smallestRecord);
+        m_in.Expect("BNodeList");
+    }
+
+    BinaryReader& In() { return m_in; }
+    uint64_t Version() const { return m_version; }
+    bool IsOldDialect() const { return m_isOldDialect; }
+    size_t NodeCount() const { return m_nodeCount; }
+    const std::string& Path() const { return m_path; }
+
+    // The precision word of a record; before version 7 what the first matrix of the file says.
+    DataType ReadPrecision(DataType fallback)
+    {
+        if (m_version < 7)
+        {
+            if (!m_guessedType)
+                m_guessedType = GuessPrecision(fallback);
+            return *m_guessedType;
+        }
+        const size_t position = m_in.Position();
+        const std::string word = m_in.WideText("the precision of a node");
+        if (word != "float" && word != "double")
+            m_in.Damaged(position, "the precision of a node ('float' or 'double')", m_in.Describe(position));
+        return word == "float" ? DataType::Float32 : DataType::Float64;
+    }
+
+    // Calls create(type name, node name) and lets the node it gives read its fields.
+    void ReadNodes(DataType dataType, Device& device,
+                   const std::function<ComputationNodePtr(const std::string& type, const std::string& name)>& create)
+    {
+        ModelReader archive(m_in, m_version, m_isOldDialect, dataType, device);
+        for (size_t i = 0; i < m_nodeCount; i++)
+        {
+            archive.SetElementType(ReadPrecision(dataType));
+            const std::string typeName = m_in.WideText("the type of a node");
+            const std::string name = m_in.WideText("the name of a node");
+            WithNote([&] { create(typeName, name)->SerializeFields(archive); },
+                     [&] { return Concat("in the record of node '", name, "' (", typeName, ")"); });
+        }
+        m_in.Expect("ENodeList");
+    }
+
+private:
+    bool Contains(std::string_view mark) const { return m_file.Text().find(BytesOfMark(mark)) != std::string::npos; }
+
+    DataType GuessPrecision(DataType fallback) const
+    {
+        const std::string mark = BytesOfMark("BMAT");
+        const size_t position = m_file.Text().find(mark);
+        if (position == std::string::npos || position + mark.size() >= m_file.Size())
+            return fallback;
+        const char elementSize = m_file.Text()[position + mark.size()];
+        return elementSize == 4 ? DataType::Float32 : elementSize == 8 ? DataType::Float64 : fallback;
+    }
+
+    MappedFile m_file;
+    std::string m_path;
+    BinaryReader m_in;
+    uint64_t m_version = 1;
+    bool m_isOldDialect = false;
+    size_t m_nodeCount = 0;
+    std::optional<DataType> m_guessedType;
+};
+
+void ReadRelations(ModelFileReader& file, ComputationNetwork& network)
+{
+    BinaryReader& in = file.In();
+    const auto requireNode = [&](size_t position, const std::string& name)
+    {
+        if (ComputationNodePtr node = network.Find(name))
+            return node;
+        in.Damaged(position, "the name of a node of this file", Concat("'", name, "'"));
+    };
+    in.Expect("BRelation");
+    for (size_t i = 0; i < file.NodeCount(); i++)
+    {
+        size_t position = in.Position();
+        const ComputationNodePtr node = requireNode(position, in.WideText("the name of a node"));
+        const size_t count = in.Count("the number of inputs of a node", 2);
+        std::vector<ComputationNodePtr> inputs;
+        for (size_t input = 0; input < count; input++)
+        {
+            position = in.Position();
+            inputs.push_back(requireNode(position, in.WideText("the name of an input")));
+        }
+        network.SetInputs(node, std::move(inputs));
+    }
+    in.Expect("ERelation");
+}
+
+std::vector<std::pair<size_t, std::string>> ReadNames(BinaryReader& in)
+{
+    std::vector<std::pair<size_t, std::string>> names;
+    const size_t count = in.Count("the number of nodes in a group", 2);
+    for (size_t i = 0; i < count; i++)
+    {
+        const size_t position = in.Position();
+        names.emplace_back(position, in.WideText("the name of a node"));
+    }
+    return names;
+}
+
+bool MarkEither(BinaryReader& in, const std::array<std::string_view, 2>& marks)
+{
+    return in.Mark(marks[0]) || (!marks[1].empty() && in.Mark(marks[1]));
+}
+
+void ReadGroups(BinaryReader& in, ComputationNetwork& network)
+{
+    in.Expect("BRootNodes");
+    const auto skipOldGroup = [&]
+    {
+        // Which nodes need care with several sequences is no longer the user's to say.
+        if (!in.Mark("BNodesReqMultiSeqHandling"))
+            return;
+        ReadNames(in);
+        in.Expect("ENodesReqMultiSeqHandling");
+    };
+    for (const GroupMark& mark : c_groupMarks)
+    {
+        if (mark.group == NodeGroup::Evaluation)
+            skipOldGroup();
+        if (!MarkEither(in, mark.begin))
+            continue; // a group may be absent
+        for (const auto& [position, name] : ReadNames(in))
+        {
+            const ComputationNodePtr node = network.Find(name);
+            if (!node)
+                in.Damaged(position, "the name of a node of this file", Concat("'", name, "'"));
+            network.AddToGroup(mark.group, node);
+        }
+        if (!MarkEither(in, mark.end))
+            in.Expect(mark.end[0]);
+    }
+    if (in.Mark("BPairNodes"))
+    {
+        const size_t position = in.Position();
+        if (!ReadNames(in).empty())
+            in.Damaged(position, "an empty group of pair nodes (links to other networks cannot be loaded)",
+                       "nodes in it");
+        in.Expect("EPairNodes");
+    }
+    in.Expect("ERootNodes");
+    in.Expect("ECN");
+}
+
+} // namespace
+
+std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
+                                              std::shared_ptr<Device> device, const NodeRegistry& registry)
+{
+    ModelFileReader file(path);
+    auto network = std::make_unique<ComputationNetwork>(dataType, device, registry);
+    file.ReadNodes(dataType, *device, [&](const std::string& typeName, const std::string& name)
+                   { return network->AddUnconnected(RequireType(registry, typeName).name, name); });
+    ReadRelations(file, *network);
+    ReadGroups(file.In(), *network);
+    WithNote([&] { network->Validate(); }, [&] { return Concat("in the model file '", path, "'"); });
+    return network;
+}
+
+DataType DataTypeOfModel(const std::string& path, DataType fallback)
+{
+    ModelFileReader file(path);
+    return file.NodeCount() > 0 ? file.ReadPrecision(fallback) : fallback;
+}
+
+void SaveModel(const ComputationNetwork& network, const std::string& path)
+{
+    BinaryWriter out(path);
+    ModelWriter archive(out);
+    const std::vector<ComputationNodePtr> nodes = network.Nodes();
+
+    out.WideText("BCN");
+    out.WideText("BVersion");
+    out.Write(uint64_t(c_written));
+    out.WideText("EVersion");
+    out.Write(uint64_t(nodes.size()));
+
+    out.WideText("BNodeList");
+    for (const ComputationNodePtr& node : nodes)
+    {
+        archive.SetElementType(node->GetDataType());
+        out.WideText(NameOf(node->GetDataType()));
+        out.WideText(node->TypeName());
+        out.WideText(node->Name());
+        node->SerializeFields(archive);
+    }
+    out.WideText("ENodeList");
+
+    out.WideText("BRelation");
+    for (const ComputationNodePtr& node : nodes)
+    {
+        out.WideText(node->Name());
+        out.Write(uint64_t(node->InputCount()));
+        for (const ComputationNodePtr& input : node->Inputs())
+        {
+            if (!input)
+                Fail(ErrorKind::Model, "cannot save the network to '", path, "': node '", node->Name(), "' (",
+                     node->TypeName(), ") lacks an input, and such a file could not be read");
+            out.WideText(input->Name());
+        }
+    }
+    out.WideText("ERelation");
+
+    out.WideText("BRootNodes");
+    for (const GroupMark& mark : c_groupMarks)
+    {
+        out.WideText(mark.begin[0]);
+        const auto& group = network.Group(mark.group);
+        out.Write(uint64_t(group.size()));
+        for (const ComputationNodePtr& node : group)
+            out.WideText(node->Name());
+        out.WideText(mark.end[0]);
+    }
+    out.WideText("ERootNodes");
+    out.WideText("ECN");
+    out.Commit();
+}
+
+void ReloadParameters(ComputationNetwork& network, const std::string& path)
+{
+    ModelFileReader file(path);
+    const NodeRegistry& registry = network.Registry();
+    // Read aside first: a damaged file must not leave half of the parameters replaced, and the evaluator's views of the
+    // memory must stay valid.
+    std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, ComputationNodePtr>> parameters;
+    file.ReadNodes(network.GetDataType(), network.GetDevice(),
+                   [&](const std::string& typeName, const std::string& name)
+                   {
+                       const NodeType& type = RequireType(registry, typeName);
+                       ComputationNodePtr read =
+                           registry.Create(type, name, network.GetDataType(), network.GetDevice());
+                       const ComputationNodePtr node = network.Find(name);
+                       if (auto target = std::dynamic_pointer_cast<LearnableParameterNode>(node))
+                       {
+                           if (&node->Type() != &type)
+                               Fail(ErrorKind::Model, "model file '", path, "' has a ", type.name, " named '", name,
+                                    "', but it is a ", node->TypeName(), " in the network");
+                           parameters.emplace_back(std::move(target), read);
+                       }
+                       else if (node && node->IsPrecomputed() && &node->Type() == &type)
+                           return node; // a statistic: read in place
+                       return read;
+                   });
+    for (const auto& [target, source] : parameters)
+    {
+        const Matrix& values = std::static_pointer_cast<LearnableParameterNode>(source)->Values();
+        if (values.Rows() != target->Values().Rows() || values.Columns() != target->Values().Columns())
+            Fail(ErrorKind::Model, "parameter '", target->Name(), "' is ", values.Rows(), " x ", values.Columns(),
+                 " in the model file '", path, "', but ", target->Values().Rows(), " x ", target->Values().Columns(),
+                 " in the network");
+    }
+    for (const auto& [target, source] : parameters)
+        target->Values().CopyFrom(std::static_pointer_cast<LearnableParameterNode>(source)->Values());
+}
+
+} // namespace cntk

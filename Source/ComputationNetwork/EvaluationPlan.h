@@ -36,11 +36,18 @@ public:
         ComputationNodePtr backwardRoot;            // training: the criterion; null: the last root
         std::vector<ComputationNodePtr> keepValues; // never fused away
     };
-    // backwardRoot may be null. Criteria and evaluations in the order of roots.
+    // Criteria and evaluations in the order of roots. Training fails (Model) where a node without gradient stands
+    // between the criterion and a trained parameter.
     static EvaluationPlan Build(const std::vector<ComputationNodePtr>& roots, const Options& options);
+
+    // Of given steps as they are, unchecked; what tests feed the plan checker with.
+    static EvaluationPlan FromSteps(std::vector<PlanStep> steps, std::vector<ComputationNodePtr> roots,
+                                    ComputationNodePtr backwardRoot = nullptr);
 
     const std::vector<PlanStep>& Steps() const { return m_steps; }
     const std::vector<ComputationNodePtr>& Roots() const { return m_roots; }
+    const ComputationNodePtr& BackwardRoot() const { return m_backwardRoot; } // null: not for training
+    // The node lies between a trained parameter and the backward root.
     bool NeedsGradient(const ComputationNode* node) const;
     // For each node of the plan in order, inputs before consumers.
     std::vector<ComputationNodePtr> NodesInOrder() const;
@@ -49,6 +56,7 @@ public:
 private:
     std::vector<PlanStep> m_steps;
     std::vector<ComputationNodePtr> m_roots;
+    ComputationNodePtr m_backwardRoot;
     std::vector<const ComputationNode*> m_needsGradient; // sorted
 };
 

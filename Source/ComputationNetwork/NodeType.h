@@ -40,6 +40,9 @@ struct NodeTraits
     bool isLeaf = false;              // no inputs: parameters and inputs
     bool differentiable = true;       // false: BackpropTo is an error the plan reports when asked for
     bool backpropOverwrites = false;  // BackpropTo honours GradientBeta(): sets where it is the first to add
+    bool gradientPassesThrough = false;  // BackpropTo adds the gradient as it is to inputs of the same shape (Plus)
+    // One input, backpropOverwrites: where GradientBeta() is 0 the gradients of node and input may be the same memory.
+    bool backpropInPlace = false;
 };
 
 enum class ParameterKind

@@ -1,0 +1,252 @@
+// Verifies a plan and its memory without the planner's code: walks every read and write in plan time and asks whether
+// the buffer is alive and its memory its own.
+#include "Common/Error.h"
+#include "ComputationNetwork/MemoryPlan.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Life = MemoryPlan::Life;
+using What = Life::What;
+
+std::string Describe(const Life& life)
+{
+    const char* what = life.what == What::Value ? "value" : life.what == What::Gradient ? "gradient" : "temporary";
+    return Concat("the ", what, " of node '", life.node->Name(), "' (", life.node->TypeName(), ")");
+}
+
+class Checker
+{
+public:
+    Checker(const EvaluationPlan& plan, const MemoryPlan& memory) : m_plan(plan), m_memory(memory)
+    {
+        for (const Life& life : memory.Lives())
+            m_lives.emplace(std::tuple(life.node, life.what, life.index), &life);
+        m_end = 2 * plan.Steps().size();
+    }
+
+    void Run()
+    {
+        CheckOrder();
+        for (size_t i = 0; i < m_plan.Steps().size(); i++)
+            for (const ComputationNodePtr& node : m_plan.Steps()[i].nodes)
+            {
+                CheckForward(*node, i);
+                if (m_plan.NeedsGradient(node.get()))
+                    CheckBackward(*node, m_end - 1 - i);
+            }
+        for (const ComputationNodePtr& root : m_plan.Roots())
+            if (!root->OwnsValue())
+                RequireAlive(*root, What::Value, 0, m_end, "which is a root and read after the minibatch,");
+        CheckOverlaps();
+        CheckAliases();
+    }
+
+private:
+    template <class... Parts>
+    [[noreturn]] static void Reject(const Parts&... parts)
+    {
+        Fail(ErrorKind::Internal, "wrong evaluation plan: ", parts...);
+    }
+
+    void CheckOrder()
+    {
+        std::unordered_set<const ComputationNode*> computed;
+        for (const PlanStep& step : m_plan.Steps())
+        {
+            std::unordered_set<const ComputationNode*> members;
+            for (const ComputationNodePtr& node : step.nodes)
+                members.insert(node.get());
+            for (const ComputationNodePtr& node : step.nodes)
+            {
+                for (const ComputationNodePtr& input : node->Inputs())
+                {
+                    const bool isFromEarlierTime = step.kind == PlanStep::Kind::Loop && node->Type().traits.isDelay &&
+                                                   members.contains(input.get());
+                    if (!computed.contains(input.get()) && !isFromEarlierTime)
+                        Reject("node '", node->Name(), "' comes before its input '", input->Name(), "'");
+                }
+                if (!computed.insert(node.get()).second)
+                    Reject("node '", node->Name(), "' is computed twice");
+            }
+            if (step.kind == PlanStep::Kind::FusedAffine)
+                for (size_t k = 0; k + 1 < step.nodes.size(); k++)
+                    m_inside.emplace(step.nodes[k].get(), step.nodes[k + 1].get());
+        }
+    }
+
+    // Fused nodes but the last compute no value of their own; nobody but the next of the chain may want it.
+    bool IsInside(const ComputationNode& node) const { return m_inside.contains(&node); }
+
+    void CheckForward(const ComputationNode& node, size_t time)
+    {
+        for (const ComputationNodePtr& input : node.Inputs())
+        {
+            if (const auto inside = m_inside.find(input.get()); inside != m_inside.end())
+            {
+                if (inside->second != &node)
+                    Reject("node '", node.Name(), "' reads the value of '", input->Name(), "', which is fused away");
+            }
+            else if (!input->OwnsValue())
+                RequireAlive(*input, What::Value, 0, time, Concat("which node '", node.Name(), "' reads,"));
+        }
+        if (!node.OwnsValue() && !IsInside(node))
+            RequireWritten(node, What::Value, 0, time);
+        const size_t temporaries = node.Temporaries().size();
+        for (size_t i = 0; i < temporaries; i++)
+            RequireAlive(node, What::Temporary, i, time, "which its forward pass uses,");
+    }
+
+    void CheckBackward(const ComputationNode& node, size_t time)
+    {
+        const NodeTraits& traits = node.Type().traits;
+        RequireAlive(node, What::Gradient, 0, time, "which its own backward pass reads,");
+        if (&node == m_plan.BackwardRoot().get())
+            RequireAlive(node, What::Gradient, 0, m_end / 2, "which is set when the backward pass begins,");
+        if (node.IsTrainableLeaf())
+            RequireAlive(node, What::Gradient, 0, m_end, "which the parameter update reads,");
+        if (node.InputCount() == 0)
+            return;
+        if (traits.backpropReadsOutput)
+        {
+            if (IsInside(node))
+                Reject("the backward pass of '", node.Name(), "' reads its value, which is fused away");
+            if (!node.OwnsValue())
+                RequireAlive(node, What::Value, 0, time, "which its own backward pass reads,");
+        }
+        for (const ComputationNodePtr& input : node.Inputs())
+        {
+            if (traits.backpropReadsInputs)
+            {
+                if (IsInside(*input))
+                    Reject("the backward pass of '", node.Name(), "' reads the value of '", input->Name(),
+                           "', which is fused away");
+                if (!input->OwnsValue())
+                    RequireAlive(*input, What::Value, 0, time,
+                                 Concat("which the backward pass of node '", node.Name(), "' reads,"));
+            }
+            if (m_plan.NeedsGradient(input.get()))
+                RequireAlive(*input, What::Gradient, 0, time,
+                             Concat("which the backward pass of node '", node.Name(), "' adds to,"));
+        }
+        const std::vector<TemporarySpec> specs = node.Temporaries();
+        for (size_t i = 0; i < specs.size(); i++)
+            if (specs[i].life == TemporarySpec::Life::ForwardBackward)
+                RequireAlive(node, What::Temporary, i, time, "which its backward pass reads,");
+    }
+
+    const Life& Find(const ComputationNode& node, What what, size_t index) const
+    {
+        const auto found = m_lives.find(std::tuple(&node, what, index));
+        if (found == m_lives.end() || found->second->slot == MemoryPlan::c_none)
+            Reject(Describe({.node = &node, .what = what}), " has no memory");
+        return *found->second;
+    }
+
+    void RequireAlive(const ComputationNode& node, What what, size_t index, size_t time, const std::string& why) const
+    {
+        const Life& life = Find(node, what, index);
+        if (time < life.first || time > life.last)
+            Reject(Describe(life), ", ", why, " is not alive at time ", time, "; it lives from ", life.first, " to ",
+                   life.last);
+    }
+
+    void RequireWritten(const ComputationNode& node, What what, size_t index, size_t time) const
+    {
+        const Life& life = Find(node, what, index);
+        if (life.first != time)
+            Reject(Describe(life), " is computed at time ", time, ", but its life begins at ", life.first);
+    }
+
+    void CheckOverlaps() const
+    {
+        std::map<size_t, std::vector<const Life*>> bySlot;
+        for (const Life& life : m_memory.Lives())
+            bySlot[life.slot].push_back(&life);
+        for (auto& [slot, lives] : bySlot)
+        {
+            std::sort(lives.begin(), lives.end(),
+                      [](const Life* a, const Life* b)
+                      { return std::pair(a->first, a->last) < std::pair(b->first, b->last); });
+            for (size_t i = 0; i < lives.size(); i++)
+                for (size_t k = i + 1; k < lives.size() && lives[k]->first <= lives[i]->last; k++)
+                    if (!AreAliases(*lives[i], *lives[k]))
+                        Reject(Describe(*lives[i]), " and ", Describe(*lives[k]), " are both alive at time ",
+                               lives[k]->first, " in slot ", slot);
+        }
+    }
+
+    const Life& EndOfAliases(const Life& life) const
+    {
+        const Life* end = &life;
+        for (size_t guard = 0; end->aliasOf != nullptr; guard++)
+        {
+            if (guard > m_lives.size())
+                Reject(Describe(life), " is an alias of itself");
+            end = &Find(*end->aliasOf, What::Gradient, 0);
+        }
+        return *end;
+    }
+
+    bool AreAliases(const Life& a, const Life& b) const
+    {
+        return a.what == What::Gradient && b.what == What::Gradient && &EndOfAliases(a) == &EndOfAliases(b);
+    }
+
+    // An aliased gradient needs a consumer that is the only one to add to it and leaves the rest of its gradient's
+    // readers what they expect.
+    void CheckAliases() const
+    {
+        std::unordered_map<const ComputationNode*, const ComputationNode*> aliasOfConsumer;
+        for (const Life& life : m_memory.Lives())
+        {
+            if (life.aliasOf == nullptr)
+                continue;
+            const ComputationNode& consumer = *life.aliasOf;
+            size_t uses = 0;
+            bool consumerIsIt = false;
+            for (const PlanStep& step : m_plan.Steps())
+                for (const ComputationNodePtr& node : step.nodes)
+                    if (m_plan.NeedsGradient(node.get()))
+                        for (const ComputationNodePtr& input : node->Inputs())
+                            if (input.get() == life.node)
+                            {
+                                uses++;
+                                consumerIsIt = node.get() == &consumer;
+                            }
+            const NodeTraits& traits = consumer.Type().traits;
+            const bool allowed = traits.gradientPassesThrough ||
+                                 (traits.backpropInPlace && traits.backpropOverwrites && consumer.InputCount() == 1);
+            if (uses != 1 || !consumerIsIt || !allowed || life.node->IsTrainableLeaf() ||
+                life.slot != Find(consumer, What::Gradient, 0).slot)
+                Reject(Describe(life), " cannot be the memory of the gradient of '", consumer.Name(), "'");
+            if (!aliasOfConsumer.emplace(&consumer, life.node).second)
+                Reject("the gradients of '", aliasOfConsumer[&consumer]->Name(), "' and '", life.node->Name(),
+                       "' are both the memory of the gradient of '", consumer.Name(), "'");
+        }
+    }
+
+    const EvaluationPlan& m_plan;
+    const MemoryPlan& m_memory;
+    size_t m_end = 0;
+    std::map<std::tuple<const ComputationNode*, What, size_t>, const Life*> m_lives;
+    std::unordered_map<const ComputationNode*, const ComputationNode*> m_inside; // fused node -> the next of its chain
+};
+
+} // namespace
+
+void CheckPlan(const EvaluationPlan& plan, const MemoryPlan& memory)
+{
+    Checker(plan, memory).Run();
+}
+
+} // namespace cntk

@@ -12,4 +12,4 @@ else
 fi
 printf '%s\0' "${files[@]}" |
     xargs -0 -P "$(nproc)" -n 1 clang-tidy -p "$build" --quiet --warnings-as-errors='*' \
-        --extra-arg=-Wno-unknown-warning-option
+        --extra-arg=-Wno-unknown-warning-option 2> >(grep -v 'warnings generated' >&2)

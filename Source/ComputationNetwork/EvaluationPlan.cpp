@@ -294,7 +294,7 @@ EvaluationPlan EvaluationPlan::Build(const std::vector<ComputationNodePtr>& root
         if (IsLoop(component))
             plan.m_steps.push_back(MakeLoop(component));
         else
-            plan.m_steps.push_back({PlanStep::Kind::Node, std::move(component), +1});
+            plan.m_steps.push_back({PlanStep::Kind::Node, std::move(component), ElementwiseOp::Copy, +1});
     }
     if (options.training && !roots.empty())
     {
@@ -303,6 +303,8 @@ EvaluationPlan EvaluationPlan::Build(const std::vector<ComputationNodePtr>& root
             Fail(ErrorKind::Internal, "the backward root '", plan.m_backwardRoot->Name(), "' is not one of the roots");
         plan.m_needsGradient = NodesWithGradient(plan.m_steps, plan.m_backwardRoot);
     }
+    if (options.fuse)
+        plan.FuseAffineChains(options.keepValues);
     return plan;
 }
 

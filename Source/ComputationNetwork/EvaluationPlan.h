@@ -21,7 +21,8 @@ struct PlanStep
     };
     Kind kind = Kind::Node;
     std::vector<ComputationNodePtr> nodes; // one node; the loop's nodes in order of one time step; the fused chain
-    int direction = +1;                    // loops: +1 t = 0..T-1 (PastValue), -1 backwards (FutureValue)
+    ElementwiseOp activation = ElementwiseOp::Copy; // of the fused chain
+    int direction = +1;                             // loops: +1 t = 0..T-1 (PastValue), -1 backwards (FutureValue)
 };
 
 // Immutable. Tarjan's strongly connected components; a loop without a delay, or with contradicting directions, is an
@@ -54,6 +55,8 @@ public:
     std::string ToString() const; // one line a step, for traceLevel and tests
 
 private:
+    void FuseAffineChains(const std::vector<ComputationNodePtr>& keepValues); // PlanFusion.cpp
+
     std::vector<PlanStep> m_steps;
     std::vector<ComputationNodePtr> m_roots;
     ComputationNodePtr m_backwardRoot;

@@ -36,10 +36,13 @@ public:
     // Call after the input nodes got their data and the layouts their shape. Allocates only when a larger minibatch
     // than ever arrives.
     void Forward();
-    // From root (1x1): sets its gradient to 1, all parameter gradients below to 0, and back-propagates.
+    // From root (1x1), which must be the planned backward root: sets its gradient to 1, all parameter gradients below to
+    // 0, and back-propagates.
     void Backward(const ComputationNodePtr& root);
+    // The same, but adds to the parameter gradients of the Backward before (parts of one minibatch).
+    void BackwardAccumulate(const ComputationNodePtr& root);
 
-    // Trainable parameters below the root, in case-sensitive order of names (the update and checkpoint order).
+    // Trainable parameters below the backward root, in case-sensitive order of names (the update and checkpoint order).
     const std::vector<std::shared_ptr<class LearnableParameterNode>>& Parameters() const;
 
     const EvaluationPlan& Plan() const;

@@ -1,0 +1,602 @@
+// Runs a plan: flat arrays of steps with raw pointers, made once; memory is bound anew only when a minibatch has
+// another number of columns or another evaluator ran in between.
+#include "ComputationNetwork/Evaluator.h"
+
+#include "Common/Error.h"
+#include "ComputationNetwork/NodeBinder.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "Math/Operations.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Life = MemoryPlan::Life;
+
+// A part of a flat array.
+struct Range
+{
+    size_t begin = 0;
+    size_t end = 0;
+};
+
+struct ForwardStep
+{
+    PlanStep::Kind kind;
+    ElementwiseOp activation;
+    int direction;
+    bool stepByStep; // one node, for tests
+    Range nodes;     // in m_forwardNodes
+};
+
+// One call of BackpropTo. The first contribution to a gradient zeroes it, or replaces it where the node can.
+struct BackwardCall
+{
+    ComputationNode* node;
+    ComputationNode* input;
+    size_t inputIndex;
+    bool isFirst;      // nothing was added to the input's gradient yet
+    bool mayOverwrite; // of the node's type
+    bool isParameter;  // the input is one; its gradient may be known to be sparse
+    bool isPassedOn;   // nothing to do: the two gradients are the same memory
+};
+
+struct BackwardStep
+{
+    PlanStep::Kind kind;
+    int direction; // of the loop, backwards
+    bool stepByStep;
+    ComputationNode* node; // any of the step's; its layout gives the time steps
+    Range zeroed;          // loops: m_loopGradients to zero before the first step
+    Range calls;           // loops: those inside, for each time step
+    Range callsAfter;      // loops: contributions to nodes outside, whole minibatch at once
+};
+
+struct Binding
+{
+    ComputationNode* node;
+    Life::What what;
+    size_t index;
+    size_t slot;
+    TemporarySpec temporary;
+};
+
+struct LayoutSize
+{
+    const MBLayout* layout;
+    size_t columns;
+};
+
+} // namespace
+
+struct Evaluator::Impl
+{
+    Impl(ComputationNetwork& network, std::vector<ComputationNodePtr> roots, const EvaluatorOptions& options);
+    ~Impl();
+
+    void PlanForward();
+    void PlanBackward();
+    void PlanLoopBackward(const PlanStep& step, BackwardStep& backward);
+    void AddCalls(ComputationNode& node, const PlanStep& step, bool inside);
+    bool StepsInTime(const ComputationNode& node) const;
+
+    void Bind();
+    void BindIfNeeded();
+    static const MBLayout* LayoutOf(const Binding& binding);
+    static MatrixView ViewOf(const Binding& binding);
+    void CheckInputs() const;
+
+    void RunForward(const ForwardStep& step);
+    void RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation);
+    void RunBackward(const BackwardStep& step);
+    void RunCall(const BackwardCall& call, const FrameRange& range);
+    void RunCallInTime(const BackwardCall& call, int direction);
+    void PrepareGradient(const BackwardCall& call);
+    void Backward(const ComputationNodePtr& root, bool accumulate);
+    void Poison(size_t time, bool atStart);
+
+    ComputationNetwork& m_network;
+    EvaluatorOptions m_options;
+    EvaluationPlan m_plan;
+    MemoryPlan m_memory;
+    uint64_t m_structureVersion;
+    std::vector<ComputationNodePtr> m_nodes;
+
+    std::vector<ForwardStep> m_forwardSteps;
+    std::vector<ComputationNode*> m_forwardNodes;
+    std::vector<BackwardStep> m_backwardSteps;
+    std::vector<BackwardCall> m_calls;
+    std::vector<ComputationNode*> m_loopGradients;
+    std::unordered_set<const ComputationNode*> m_started; // while planning: gradients that have a contribution
+
+    std::vector<Buffer> m_slots;
+    std::vector<size_t> m_slotBytes; // now in use
+    std::vector<Binding> m_bindings; // one for each life
+    std::vector<LayoutSize> m_layouts;
+    std::vector<const InputValueNode*> m_inputs;
+    std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
+    bool m_isBound = false;
+    bool m_accumulates = false;
+};
+
+// ---- planning
+// --------------------------------------------------------------------------------------------------------
+
+Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePtr> roots,
+                      const EvaluatorOptions& options)
+    : m_network(network), m_options(options), m_structureVersion(network.StructureVersion())
+{
+    m_plan = EvaluationPlan::Build(roots, {.training = options.training,
+                                           .fuse = options.fuse && !options.frameByFrame,
+                                           .backwardRoot = options.backwardRoot,
+                                           .keepValues = options.keepValues});
+    m_memory = MemoryPlan::Build(m_plan, {.share = options.shareMemory,
+                                          .aliasGradients = options.shareMemory && !options.frameByFrame,
+                                          .keepValues = options.keepValues});
+#ifdef NDEBUG
+    if (options.checkPlan)
+#endif
+        CheckPlan(m_plan, m_memory);
+
+    m_nodes = m_plan.NodesInOrder();
+    PlanForward();
+    if (m_plan.BackwardRoot())
+        PlanBackward();
+
+    for (const ComputationNodePtr& node : m_nodes)
+    {
+        if (auto* input = dynamic_cast<const InputValueNode*>(node.get()))
+            m_inputs.push_back(input);
+        auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node);
+        if (parameter && m_plan.NeedsGradient(parameter.get()))
+            m_parameters.push_back(std::move(parameter));
+        const MBLayout* layout = node->GetMBLayout().get();
+        if (layout != nullptr && std::none_of(m_layouts.begin(), m_layouts.end(),
+                                              [&](const LayoutSize& known) { return known.layout == layout; }))
+            m_layouts.push_back({layout, 0});
+    }
+    std::sort(m_parameters.begin(), m_parameters.end(),
+              [](const auto& a, const auto& b) { return a->Name() < b->Name(); });
+
+    std::unordered_map<const ComputationNode*, ComputationNode*> nodes;
+    for (const ComputationNodePtr& node : m_nodes)
+        nodes[node.get()] = node.get();
+    for (const Life& life : m_memory.Lives())
+    {
+        Binding binding{nodes.at(life.node), life.what, life.index, life.slot, {}};
+        if (life.what == Life::What::Temporary)
+            binding.temporary = life.node->Temporaries()[life.index];
+        m_bindings.push_back(binding);
+    }
+    for (size_t i = 0; i < m_memory.SlotCount(); i++)
+        m_slots.emplace_back(network.GetDevice());
+    m_slotBytes.resize(m_slots.size());
+}
+
+Evaluator::Impl::~Impl()
+{
+    if (m_network.BoundBy() != this)
+        return;
+    for (const Binding& binding : m_bindings) // no views of memory that is gone
+        NodeBinder::Bind(*binding.node, binding.what, binding.index, {});
+    m_network.SetBoundBy(nullptr);
+}
+
+// Frame by frame, for tests: whatever can.
+bool Evaluator::Impl::StepsInTime(const ComputationNode& node) const
+{
+    return m_options.frameByFrame && node.HasMBLayout() && !node.Type().traits.isLeaf &&
+           !node.Type().traits.needsWholeMinibatch;
+}
+
+void Evaluator::Impl::PlanForward()
+{
+    for (const PlanStep& step : m_plan.Steps())
+    {
+        const size_t begin = m_forwardNodes.size();
+        for (const ComputationNodePtr& node : step.nodes)
+            m_forwardNodes.push_back(node.get());
+        m_forwardSteps.push_back({step.kind,
+                                  step.activation,
+                                  step.direction,
+                                  step.kind == PlanStep::Kind::Node && StepsInTime(*step.nodes.front()),
+                                  {begin, m_forwardNodes.size()}});
+    }
+}
+
+void Evaluator::Impl::PlanBackward()
+{
+    m_started.insert(m_plan.BackwardRoot().get());
+    const std::vector<PlanStep>& steps = m_plan.Steps();
+    for (size_t i = steps.size(); i-- > 0;)
+    {
+        const PlanStep& step = steps[i];
+        BackwardStep backward{step.kind, -step.direction, false, step.nodes.front().get(), {}, {}, {}};
+        if (step.kind == PlanStep::Kind::Loop)
+            PlanLoopBackward(step, backward);
+        else
+        {
+            backward.stepByStep = step.kind == PlanStep::Kind::Node && StepsInTime(*step.nodes.front());
+            backward.calls.begin = m_calls.size();
+            for (size_t k = step.nodes.size(); k-- > 0;)
+                AddCalls(*step.nodes[k], step, false);
+            backward.calls.end = m_calls.size();
+        }
+        m_backwardSteps.push_back(backward); // also where there is nothing to do: the index is the time
+    }
+    m_started.clear();
+}
+
+void Evaluator::Impl::PlanLoopBackward(const PlanStep& step, BackwardStep& backward)
+{
+    backward.zeroed.begin = m_loopGradients.size();
+    for (const ComputationNodePtr& node : step.nodes)
+        if (m_plan.NeedsGradient(node.get()) && m_started.insert(node.get()).second)
+            m_loopGradients.push_back(node.get());
+    backward.zeroed.end = m_loopGradients.size();
+
+    backward.calls.begin = m_calls.size();
+    for (size_t k = step.nodes.size(); k-- > 0;)
+        AddCalls(*step.nodes[k], step, true);
+    backward.calls.end = backward.callsAfter.begin = m_calls.size();
+    for (size_t k = step.nodes.size(); k-- > 0;)
+        AddCalls(*step.nodes[k], step, false);
+    backward.callsAfter.end = m_calls.size();
+}
+
+// The calls of one node. In a loop either those to nodes of the loop (inside) or to the others.
+void Evaluator::Impl::AddCalls(ComputationNode& node, const PlanStep& step, bool inside)
+{
+    if (!m_plan.NeedsGradient(&node))
+        return;
+    const bool isLoop = step.kind == PlanStep::Kind::Loop;
+    for (size_t i = 0; i < node.InputCount(); i++)
+    {
+        ComputationNode& input = *node.Input(i);
+        if (!m_plan.NeedsGradient(&input))
+            continue;
+        if (isLoop && inside != (std::find(step.nodes.begin(), step.nodes.end(), node.Input(i)) != step.nodes.end()))
+            continue;
+        const bool isAlias = m_memory.IsGradientAlias(&input);
+        const bool isFirst = m_started.insert(&input).second;
+        m_calls.push_back({.node = &node,
+                           .input = &input,
+                           .inputIndex = i,
+                           .isFirst = isFirst,
+                           .mayOverwrite = node.Type().traits.backpropOverwrites && !StepsInTime(node),
+                           .isParameter = input.IsTrainableLeaf(),
+                           .isPassedOn = isAlias && node.Type().traits.gradientPassesThrough});
+    }
+}
+
+// ---- memory
+// ----------------------------------------------------------------------------------------------------------
+
+// The layout whose columns a temporary has; null where it has fixed ones.
+const MBLayout* Evaluator::Impl::LayoutOf(const Binding& binding)
+{
+    if (binding.what != Life::What::Temporary || binding.temporary.fixedColumns > 0)
+        return nullptr;
+    const int input = binding.temporary.layoutOfInput;
+    return (input < 0 ? *binding.node : *binding.node->Input(size_t(input))).GetMBLayout().get();
+}
+
+MatrixView Evaluator::Impl::ViewOf(const Binding& binding)
+{
+    const ComputationNode& node = *binding.node;
+    MatrixView view;
+    view.type = node.GetDataType();
+    view.device = &node.GetDevice();
+    view.rows = node.ValueRows();
+    view.columns = node.ValueColumns();
+    if (binding.what == Life::What::Temporary)
+    {
+        const TemporarySpec& spec = binding.temporary;
+        view.rows = spec.rows;
+        if (spec.fixedColumns > 0)
+            view.columns = spec.fixedColumns;
+        else if (spec.layoutOfInput >= 0)
+            view.columns = node.Input(size_t(spec.layoutOfInput))->ValueColumns();
+    }
+    view.stride = view.rows;
+    return view;
+}
+
+void Evaluator::Impl::BindIfNeeded()
+{
+    bool isCurrent = m_isBound && m_network.BoundBy() == this;
+    for (LayoutSize& known : m_layouts)
+        if (known.columns != known.layout->Columns())
+        {
+            known.columns = known.layout->Columns();
+            isCurrent = false;
+        }
+    if (!isCurrent)
+        Bind();
+}
+
+void Evaluator::Impl::Bind()
+{
+    if (m_network.StructureVersion() != m_structureVersion)
+        Fail(ErrorKind::Internal, "the network has changed since its evaluation was planned");
+    // What the gradients of parameters hold is known only if this evaluator was the last.
+    if (!m_isBound || m_network.BoundBy() != this)
+        for (const auto& parameter : m_parameters)
+            parameter->GradientColumns().all = true;
+    m_isBound = true;
+    m_network.SetBoundBy(this);
+    for (const ComputationNodePtr& node : m_nodes)
+        NodeBinder::Prepare(*node, m_plan.NeedsGradient(node.get()));
+
+    std::fill(m_slotBytes.begin(), m_slotBytes.end(), 0);
+    for (const Binding& binding : m_bindings)
+    {
+        const MatrixView view = ViewOf(binding);
+        m_slotBytes[binding.slot] = std::max(m_slotBytes[binding.slot], view.Elements() * SizeOf(view.type));
+    }
+    for (size_t i = 0; i < m_slots.size(); i++)
+        m_slots[i].Reserve(m_slotBytes[i]);
+    for (const Binding& binding : m_bindings)
+    {
+        MatrixView view = ViewOf(binding);
+        view.data = m_slots[binding.slot].Data();
+        NodeBinder::Bind(*binding.node, binding.what, binding.index, view, LayoutOf(binding));
+    }
+}
+
+void Evaluator::Impl::CheckInputs() const
+{
+    for (const InputValueNode* input : m_inputs)
+    {
+        if (!input->HasMBLayout())
+            continue;
+        const size_t columns =
+            input->IsSparse() ? input->SparseValue(FrameRange::All()).columns : input->Value().columns;
+        if (columns != input->GetMBLayout()->Columns())
+            Fail(ErrorKind::Internal, "input '", input->Name(), "' holds ", columns,
+                 " columns, but its minibatch layout has ", input->GetMBLayout()->Columns());
+    }
+}
+
+// Fills what is not alive with NaN, so that a read outside its life shows.
+void Evaluator::Impl::Poison(size_t time, bool atStart)
+{
+    const std::vector<Life>& lives = m_memory.Lives();
+    for (size_t i = 0; i < lives.size(); i++)
+    {
+        // Gradients are zeroed, or replaced, by the first contribution.
+        if ((atStart ? lives[i].first : lives[i].last) != time || lives[i].what == Life::What::Gradient)
+            continue;
+        const Binding& binding = m_bindings[i];
+        const MatrixView view = binding.what == Life::What::Value
+                                    ? binding.node->Value()
+                                    : NodeBinder::TemporaryOf(*binding.node, binding.index);
+        if (view.Elements() > 0)
+            Ops::Fill(view, std::numeric_limits<double>::quiet_NaN());
+    }
+}
+
+// ---- forward
+// ---------------------------------------------------------------------------------------------------------
+
+void Evaluator::Impl::RunForward(const ForwardStep& step)
+{
+    ComputationNode* const* nodes = m_forwardNodes.data() + step.nodes.begin;
+    const size_t count = step.nodes.end - step.nodes.begin;
+    if (step.kind == PlanStep::Kind::FusedAffine)
+        RunFused(nodes, count, step.activation);
+    else if (step.kind == PlanStep::Kind::Node && !step.stepByStep)
+        nodes[0]->ForwardProp(FrameRange::All());
+    else
+    {
+        const size_t steps = nodes[0]->GetMBLayout()->TimeSteps();
+        for (size_t i = 0; i < steps; i++)
+        {
+            const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
+            for (size_t k = 0; k < count; k++)
+                nodes[k]->ForwardProp(range);
+        }
+    }
+    for (size_t k = 0; k < count; k++)
+        nodes[k]->EndForwardProp();
+}
+
+void Evaluator::Impl::RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation)
+{
+    const ComputationNode& product = *nodes[0];
+    const ComputationNode& sum = *nodes[1];
+    const ComputationNode& bias = sum.Input(0).get() == &product ? *sum.Input(1) : *sum.Input(0);
+    Ops::MultiplyBiasActivate(product.Input(0)->Value(), Ops::Transpose::No, product.Input(1)->Value(), bias.Value(),
+                              activation, nodes[count - 1]->Value());
+}
+
+// ---- backward
+// --------------------------------------------------------------------------------------------------------
+
+// Zeroes the gradient of the input before the first contribution; of a parameter only the columns that were touched.
+void Evaluator::Impl::PrepareGradient(const BackwardCall& call)
+{
+    ComputationNode& input = *call.input;
+    if (!call.isParameter)
+    {
+        Ops::Fill(input.Gradient(), 0);
+        return;
+    }
+    TouchedColumns& touched = input.GradientColumns();
+    if (touched.all)
+        Ops::Fill(input.Gradient(), 0);
+    else
+        for (const int32_t column : touched.columns)
+            Ops::Fill(input.Gradient().Columns(size_t(column), 1), 0);
+    touched.all = false;
+    touched.columns.clear();
+}
+
+void Evaluator::Impl::RunCall(const BackwardCall& call, const FrameRange& range)
+{
+    if (call.isPassedOn)
+        return;
+    if (!call.isParameter)
+    {
+        if (call.isFirst && call.mayOverwrite)
+            NodeBinder::SetGradientIsFresh(*call.input, true);
+        else if (call.isFirst)
+            PrepareGradient(call);
+        call.node->BackpropTo(call.inputIndex, range);
+        NodeBinder::SetGradientIsFresh(*call.input, false);
+        return;
+    }
+
+    // Products with sparse data touch a few columns of a parameter and record which.
+    bool hasSparseInput = false;
+    for (const ComputationNodePtr& input : call.node->Inputs())
+        hasSparseInput = hasSparseInput || input->IsSparse();
+    TouchedColumns& touched = call.input->GradientColumns();
+    if (!hasSparseInput)
+    {
+        if (call.isFirst && !m_accumulates && call.mayOverwrite)
+            NodeBinder::SetGradientIsFresh(*call.input, true);
+        else if (call.isFirst && !m_accumulates)
+            PrepareGradient(call);
+        touched.all = true;
+        call.node->BackpropTo(call.inputIndex, range);
+        NodeBinder::SetGradientIsFresh(*call.input, false);
+        return;
+    }
+    if (call.isFirst && !m_accumulates)
+        PrepareGradient(call);
+    const size_t before = touched.columns.size();
+    call.node->BackpropTo(call.inputIndex, range);
+    // A node that added without recording counts as dense.
+    if (touched.columns.size() == before)
+        touched.all = true;
+}
+
+void Evaluator::Impl::RunCallInTime(const BackwardCall& call, int direction)
+{
+    const size_t steps = call.node->GetMBLayout()->TimeSteps();
+    BackwardCall once = call;
+    for (size_t i = 0; i < steps; i++)
+    {
+        RunCall(once, FrameRange::Step(direction > 0 ? i : steps - 1 - i));
+        once.isFirst = false;
+    }
+}
+
+void Evaluator::Impl::RunBackward(const BackwardStep& step)
+{
+    const BackwardCall* calls = m_calls.data();
+    if (step.kind != PlanStep::Kind::Loop)
+    {
+        for (size_t i = step.calls.begin; i < step.calls.end; i++)
+            if (step.stepByStep)
+                RunCallInTime(calls[i], step.direction);
+            else
+                RunCall(calls[i], FrameRange::All());
+        return;
+    }
+    for (size_t i = step.zeroed.begin; i < step.zeroed.end; i++)
+        Ops::Fill(m_loopGradients[i]->Gradient(), 0);
+    if (step.calls.begin != step.calls.end)
+    {
+        const size_t steps = step.node->GetMBLayout()->TimeSteps();
+        for (size_t i = 0; i < steps; i++)
+        {
+            const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
+            for (size_t k = step.calls.begin; k < step.calls.end; k++)
+                calls[k].node->BackpropTo(calls[k].inputIndex, range);
+        }
+    }
+    for (size_t i = step.callsAfter.begin; i < step.callsAfter.end; i++)
+        RunCall(calls[i], FrameRange::All());
+}
+
+void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
+{
+    if (!m_plan.BackwardRoot() || root != m_plan.BackwardRoot())
+        Fail(ErrorKind::Internal, "back-propagation from '", root->Name(), "' was not planned",
+             m_plan.BackwardRoot() ? "; the plan's criterion is '" + m_plan.BackwardRoot()->Name() + "'" : "");
+    if (m_network.BoundBy() != this)
+        Fail(ErrorKind::Internal, "back-propagation from '", root->Name(), "' without a forward pass before it");
+    if (!m_plan.NeedsGradient(root.get()))
+        return;
+    m_accumulates = accumulate;
+    Ops::Fill(root->Gradient(), 1);
+    const size_t stepCount = m_backwardSteps.size();
+    for (size_t i = 0; i < stepCount; i++)
+    {
+        RunBackward(m_backwardSteps[i]);
+        if (m_options.poisonMemory)
+            Poison(stepCount + i, false);
+    }
+}
+
+// ---- the class
+// ---------------------------------------------------------------------------------------------------------
+
+Evaluator::Evaluator(ComputationNetwork& network, std::vector<ComputationNodePtr> roots,
+                     const EvaluatorOptions& options)
+    : m_impl(std::make_unique<Impl>(network, std::move(roots), options))
+{
+}
+
+Evaluator::~Evaluator() = default;
+
+void Evaluator::Forward()
+{
+    Impl& impl = *m_impl;
+    impl.BindIfNeeded();
+    impl.CheckInputs();
+    for (ComputationNode* node : impl.m_forwardNodes)
+        node->BeginForwardProp();
+    for (size_t i = 0; i < impl.m_forwardSteps.size(); i++)
+    {
+        if (impl.m_options.poisonMemory)
+            impl.Poison(i, true);
+        impl.RunForward(impl.m_forwardSteps[i]);
+        if (impl.m_options.poisonMemory)
+            impl.Poison(i, false);
+    }
+}
+
+void Evaluator::Backward(const ComputationNodePtr& root)
+{
+    m_impl->Backward(root, false);
+}
+
+void Evaluator::BackwardAccumulate(const ComputationNodePtr& root)
+{
+    m_impl->Backward(root, true);
+}
+
+const std::vector<std::shared_ptr<LearnableParameterNode>>& Evaluator::Parameters() const
+{
+    return m_impl->m_parameters;
+}
+
+const EvaluationPlan& Evaluator::Plan() const
+{
+    return m_impl->m_plan;
+}
+
+const MemoryPlan& Evaluator::Memory() const
+{
+    return m_impl->m_memory;
+}
+
+size_t Evaluator::BytesAllocated() const
+{
+    size_t bytes = 0;
+    for (const Buffer& slot : m_impl->m_slots)
+        bytes += slot.Bytes();
+    return bytes;
+}
+
+} // namespace cntk

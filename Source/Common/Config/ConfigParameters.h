@@ -25,7 +25,8 @@ public:
     ConfigValue() = default;
     ConfigValue(std::string text, SourcePos where, const ConfigParameters* block, std::string keyPath);
 
-    const std::string& Text() const { return m_text; } // without quotes; braces kept
+    const std::string&
+    Text() const; // without quotes; braces kept. A block merged from several has them all: "[..] [..]"
     const SourcePos& Where() const { return m_where; }
     const std::string& KeyPath() const { return m_keyPath; } // "Train:SGD:minibatchSize"
 
@@ -41,9 +42,15 @@ public:
 
 private:
     friend class ConfigParameters;
-    std::string m_text;
+    friend class ConfigTree;
+    [[noreturn]] void FailExpected(const char* expected) const;
+
+    // A block's text is put together when asked for: most blocks are read by name only.
+    mutable std::string m_text;
+    mutable bool m_isPending = false;
     SourcePos m_where;
     const ConfigParameters* m_block = nullptr; // the block that holds the value
+    ConfigEntry* m_entry = nullptr;            // none for elements of arrays
     std::string m_keyPath;
 };
 
@@ -75,8 +82,8 @@ public:
     // Parses a text as root block. For tests and for scripts; the program uses Config/ConfigFiles.h.
     static std::unique_ptr<ConfigParameters> Parse(std::string text, std::string sourceName = "text");
 
-    const std::string& Name() const;     // "SGD"; the root: name of the last config file
-    const std::string& Path() const;     // "exp.cntk:Train:SGD"
+    const std::string& Name() const; // "SGD"; the root: name of the last config file
+    const std::string& Path() const; // "exp.cntk:Train:SGD"
     const ConfigParameters* Parent() const;
     const SourcePos& Where() const;
 
@@ -84,11 +91,12 @@ public:
     std::optional<ConfigValue> Find(std::string_view name) const;
     // This very block only.
     std::optional<ConfigValue> FindHere(std::string_view name) const;
-    bool Exists(std::string_view name) const;     // walks outwards; does not mark as read
+    bool Exists(std::string_view name) const; // walks outwards; does not mark as read
     bool ExistsHere(std::string_view name) const;
     // Fails with "required parameter missing", the path, the position of the block and near names.
     ConfigValue Require(std::string_view name) const;
-    // The block of that name (walks outwards) or null; a scalar of that name is not a block (book pitfall: parallelTrain).
+    // The block of that name (walks outwards) or null; a scalar of that name is not a block (book pitfall:
+    // parallelTrain).
     const ConfigParameters* FindBlock(std::string_view name) const;
     const ConfigParameters& RequireBlock(std::string_view name) const;
 

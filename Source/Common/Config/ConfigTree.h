@@ -1,0 +1,111 @@
+// Inside of the config language: entries, blocks that are parsed when first asked for, and the substitution of
+// $variables$. Users of configs include ConfigParameters.h only.
+#pragma once
+
+#include "Common/Config/ConfigParameters.h"
+#include "Common/Config/ConfigText.h"
+#include "Common/Config/Tokenizer.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace cntk
+{
+
+class ConfigTree;
+
+// A stretch of a config text; it outlives the tree's entries, which only refer to it.
+struct ConfigPiece
+{
+    const ConfigText* text = nullptr;
+    size_t begin = 0;
+    size_t end = 0;
+
+    std::string_view View() const { return text->Text().substr(begin, end - begin); }
+    SourcePos Where() const { return text->At(begin, end - begin); }
+};
+
+// One name of a block. A block value has one piece for every "[...]" merged into it, the later ones overriding.
+struct ConfigEntry
+{
+    std::string name;
+    ConfigPiece key;
+    std::vector<ConfigPiece> values; // none: the name stood alone and means "true"
+    bool isBlock = false;
+    bool isQuoted = false;
+    bool hasEquals = true;
+    bool isRead = false;
+    bool isReadAsBlock = false;
+    bool isSet = false;                      // by the program, not by the user
+    std::unique_ptr<ConfigParameters> block; // made when first asked for
+
+    std::string RawText() const;
+    SourcePos Where() const;
+};
+
+struct ConfigParameters::Impl
+{
+    ConfigTree* tree = nullptr;
+    const ConfigParameters* parent = nullptr;
+    std::string name;
+    std::string path;
+    SourcePos where;
+    std::vector<std::unique_ptr<ConfigEntry>> entries; // in the order of first appearance
+    std::unordered_map<std::string, ConfigEntry*> byName;
+    std::vector<ConfigPiece> unparsed;
+    std::unique_ptr<ConfigTree> ownedTree; // root only
+};
+
+class ConfigTree
+{
+public:
+    // Parses the text as root block; the root owns tree and text.
+    static std::unique_ptr<ConfigParameters> Build(std::unique_ptr<ConfigText> text, std::string rootName);
+
+    const ConfigParameters& Root() const { return *m_root; }
+
+    // The block's entries, parsed by now.
+    static ConfigParameters::Impl& Entries(const ConfigParameters& block);
+    static ConfigEntry* FindHere(const ConfigParameters& block, std::string_view name);
+    // The block's own ConfigParameters; scalars whose variables expand to "[...]" included. Null for other scalars.
+    static const ConfigParameters* BlockOf(const ConfigParameters& holder, ConfigEntry& entry);
+    static ConfigValue ValueOf(const ConfigParameters& holder, const ConfigEntry& entry);
+    static std::string KeyPathOf(const ConfigParameters& holder, std::string_view name);
+    static std::string ResolvedText(const ConfigParameters& holder, const ConfigEntry& entry);
+
+    // A block parsed from a text of its own (an array element, a variable that holds "[...]").
+    const ConfigParameters& MakeBlock(const ConfigParameters& holder, std::string_view name, std::string text,
+                                      const SourcePos& where);
+    // A text that entries of this tree may refer to.
+    const ConfigText& Keep(std::string text, const SourcePos& where);
+
+    // Replaces every $name$. The root's value wins; else the innermost block's, from scope outwards.
+    std::string Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where);
+    // The entry that $name$ stands for as seen from scope, and the block that holds it; null if there is none.
+    std::pair<ConfigEntry*, const ConfigParameters*> FindVariable(const ConfigParameters& scope, std::string_view name);
+    // Folded names of all variables that the user's text refers to anywhere.
+    const std::unordered_set<std::string>& ReferencedNames();
+
+    static void Insert(const ConfigParameters& block, const ConfigText& text, const ConfigRecord& record);
+
+private:
+    ConfigTree() = default;
+    static std::unique_ptr<ConfigParameters> NewBlock(ConfigTree* tree, const ConfigParameters* parent,
+                                                      std::string name, SourcePos where);
+    static void ParsePieces(const ConfigParameters& block);
+    static bool ExpandKey(const ConfigParameters& block, const ConfigText& text, ConfigRecord& record,
+                          std::string& keyText);
+
+    const ConfigParameters* m_root = nullptr;
+    std::vector<std::unique_ptr<ConfigText>> m_texts;
+    std::vector<std::unique_ptr<ConfigParameters>> m_looseBlocks;
+    std::vector<std::pair<const ConfigEntry*, std::string>> m_resolving; // variables being expanded, to find loops
+    std::unordered_set<std::string> m_referenced;
+    bool m_hasReferenced = false;
+};
+
+} // namespace cntk

@@ -1,0 +1,130 @@
+// $name$: textual, recursive, resolved where the found value stands; the inserted text is not scanned again.
+#include "Common/Config/ConfigTree.h"
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+// Guards against configs that only exist to blow up: chains of variables, and texts that double at each step.
+constexpr size_t c_maxDepth = 500;
+constexpr size_t c_maxResolvedSize = size_t{1} << 26;
+
+// Takes the innermost variable off the stack, also when an error passes through.
+template <class Stack>
+class ScopedPush
+{
+public:
+    ScopedPush(Stack& stack, typename Stack::value_type item) : m_stack(stack) { stack.push_back(std::move(item)); }
+    ~ScopedPush() { m_stack.pop_back(); }
+    ScopedPush(const ScopedPush&) = delete;
+    ScopedPush& operator=(const ScopedPush&) = delete;
+
+private:
+    Stack& m_stack;
+};
+
+} // namespace
+
+std::pair<ConfigEntry*, const ConfigParameters*> ConfigTree::FindVariable(const ConfigParameters& scope,
+                                                                          std::string_view name)
+{
+    if (ConfigEntry* const entry = FindHere(*m_root, name))
+        return {entry, m_root};
+    for (const ConfigParameters* block = &scope; block; block = block->Parent())
+        if (ConfigEntry* const entry = FindHere(*block, name))
+            return {entry, block};
+    return {nullptr, nullptr};
+}
+
+std::string ConfigTree::Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where)
+{
+    std::string result;
+    size_t done = 0;
+    for (auto variable = NextVariable(text, 0); variable; variable = NextVariable(text, variable->end))
+    {
+        SourcePos at = where;
+        if (where && where.text->Text().substr(std::min(where.offset, where.text->Text().size()), text.size()) == text)
+        {
+            at.offset += variable->begin;
+            at.length = variable->end - variable->begin;
+        }
+        const auto [entry, holder] = FindVariable(scope, variable->name);
+        if (!entry)
+        {
+            std::vector<std::string> names;
+            for (const ConfigParameters* block = &scope; block; block = block->Parent())
+                for (std::string& name : block->Names())
+                    names.push_back(std::move(name));
+            FailAt(at, ErrorKind::Config, "no variable found with the name '", variable->name, "' for '$",
+                   variable->name, "$'", DidYouMean(variable->name, names));
+        }
+        for (const auto& active : m_resolving)
+        {
+            if (active.first != entry)
+                continue;
+            std::string cycle;
+            bool isInside = false;
+            for (const auto& [other, name] : m_resolving)
+            {
+                isInside = isInside || other == entry;
+                if (isInside)
+                    cycle += name + " -> ";
+            }
+            FailAt(at, ErrorKind::Config, "variables refer to each other in a loop: ", cycle, entry->name);
+        }
+        if (m_resolving.size() >= c_maxDepth)
+            FailAt(at, ErrorKind::Config, "variables refer to each other more than ", c_maxDepth, " deep");
+
+        entry->isRead = true;
+        const std::string value = ResolvedText(*holder, *entry);
+        if (value.empty())
+            FailAt(at, ErrorKind::Config, "variable '", variable->name, "' is empty, expected a value for '$",
+                   variable->name, "$'");
+        if (value.find('\n') != std::string::npos)
+            FailAt(at, ErrorKind::Config, "variable '", variable->name, "' has a value of several lines (",
+                   entry->Where().Location(), "), which cannot be inserted for '$", variable->name, "$'");
+        result += text.substr(done, variable->begin - done);
+        result += value;
+        done = variable->end;
+        if (result.size() > c_maxResolvedSize)
+            FailAt(at, ErrorKind::Config, "the value grows beyond ", c_maxResolvedSize,
+                   " characters when its variables are inserted");
+    }
+    return result += text.substr(done);
+}
+
+std::string ConfigTree::ResolvedText(const ConfigParameters& holder, const ConfigEntry& entry)
+{
+    ConfigTree& tree = *holder.m_impl->tree;
+    std::string raw = entry.RawText();
+    const auto first = NextVariable(raw, 0);
+    if (!first)
+        return raw;
+    const ScopedPush guard(tree.m_resolving, {&entry, entry.name});
+    if (!entry.isBlock)
+        return tree.Resolve(holder, raw, entry.Where());
+    // A block's text may use names that are defined in the block itself and nowhere outside.
+    const ConfigParameters* scope = &holder;
+    for (auto variable = first; variable; variable = NextVariable(raw, variable->end))
+        if (!tree.FindVariable(holder, variable->name).first)
+            scope = BlockOf(holder, const_cast<ConfigEntry&>(entry));
+    return tree.Resolve(*scope, raw, entry.Where());
+}
+
+const std::unordered_set<std::string>& ConfigTree::ReferencedNames()
+{
+    if (m_hasReferenced)
+        return m_referenced;
+    for (const std::unique_ptr<ConfigText>& text : m_texts)
+        for (auto variable = NextVariable(text->Text(), 0); variable;
+             variable = NextVariable(text->Text(), variable->end))
+            m_referenced.insert(ToLower(variable->name));
+    m_hasReferenced = true;
+    return m_referenced;
+}
+
+} // namespace cntk

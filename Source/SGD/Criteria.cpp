@@ -1,0 +1,165 @@
+// Selection of criterion and evaluation nodes, and their running sums.
+#include "SGD/Criteria.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+#include "Math/Operations.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+namespace
+{
+
+// Single precision sums on a device stay exact enough for so many minibatches.
+constexpr size_t c_fetchInterval = 64;
+
+bool IsNumber(const ComputationNode& node)
+{
+    return !node.HasMBLayout() && node.SampleElements() == 1;
+}
+
+void RequireNumber(const ComputationNode& node, const char* role)
+{
+    if (!IsNumber(node))
+        Fail(ErrorKind::Config, role, " '", node.Name(), "' (", node.TypeName(), ") has dimension ",
+             node.SampleLayout().ToString(), node.HasMBLayout() ? " x *" : "",
+             "; criterion nodes to evaluate must have dimension 1x1");
+}
+
+[[noreturn]] void FailWithoutCriterion(const ComputationNetwork& network)
+{
+    std::vector<std::string> candidates;
+    for (const ComputationNodePtr& node : network.Nodes())
+    {
+        if (node->Type().traits.isCriterion)
+            candidates.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ")"));
+    }
+    Fail(ErrorKind::Config, "the network has no criterion node to train; ",
+         candidates.empty() ? "it holds no node of a criterion type, for example CrossEntropyWithSoftmax or SquareError"
+                            : Concat("candidates: ", Join(candidates, ", ")),
+         "; tag one with tag=\"criterion\" in the network description, list it in CriterionNodes, or set "
+         "trainCriterionNodeName in the SGD block");
+}
+
+bool Contains(const std::vector<ComputationNodePtr>& nodes, const ComputationNodePtr& node)
+{
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+} // namespace
+
+std::vector<ComputationNodePtr> TrainingNodes::Roots() const
+{
+    auto roots = evaluations;
+    roots.push_back(criterion);
+    return roots;
+}
+
+TrainingNodes SelectTrainingNodes(const ComputationNetwork& network, const std::string& criterionName,
+                                  const std::string& evaluationName)
+{
+    TrainingNodes nodes;
+    std::vector<ComputationNodePtr> criteria = network.Group(NodeGroup::Criterion);
+    if (!criterionName.empty())
+        criteria = {WithNote([&] { return network.Require(criterionName); },
+                             [] { return std::string("trainCriterionNodeName of the SGD block"); })};
+    if (criteria.empty())
+        FailWithoutCriterion(network);
+    nodes.criterion = criteria.front();
+
+    std::vector<ComputationNodePtr> evaluations = network.Group(NodeGroup::Evaluation);
+    if (!evaluationName.empty())
+        evaluations = {WithNote([&] { return network.Require(evaluationName); },
+                                [] { return std::string("evalCriterionNodeName of the SGD block"); })};
+    for (const ComputationNodePtr& node : evaluations)
+    {
+        if (!Contains(criteria, node) && !Contains(nodes.evaluations, node))
+            nodes.evaluations.push_back(node);
+    }
+    RequireNumber(*nodes.criterion, "training criterion");
+    for (const ComputationNodePtr& node : nodes.evaluations)
+        RequireNumber(*node, "evaluation node");
+    return nodes;
+}
+
+std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& network,
+                                                      const std::vector<std::string>& names)
+{
+    std::vector<ComputationNodePtr> nodes;
+    for (const std::string& name : names)
+        nodes.push_back(network.Require(name));
+    if (names.empty())
+    {
+        for (const NodeGroup group : {NodeGroup::Evaluation, NodeGroup::Criterion})
+        {
+            for (const ComputationNodePtr& node : network.Group(group))
+            {
+                if (!Contains(nodes, node))
+                    nodes.push_back(node);
+            }
+        }
+    }
+    if (nodes.empty())
+        Fail(ErrorKind::Config, "the network has no evaluation or criterion node to report; tag one with tag=\"eval\" "
+                                "or tag=\"criterion\" in the network description, or set evalNodeNames");
+    for (const ComputationNodePtr& node : nodes)
+        RequireNumber(*node, "node");
+    return nodes;
+}
+
+CriterionSums::CriterionSums(std::vector<ComputationNodePtr> nodes, Device& device)
+    : m_nodes(std::move(nodes)), m_onHost(device.IsHostMemory()), m_sums(m_nodes.size()), m_lastValues(m_nodes.size())
+{
+    if (m_onHost)
+        return;
+    for (const ComputationNodePtr& node : m_nodes)
+        m_deviceSums.emplace_back(1, 1, node->GetDataType(), device);
+}
+
+void CriterionSums::Add(size_t samples)
+{
+    m_samples += samples;
+    if (m_onHost)
+    {
+        for (size_t i = 0; i < m_nodes.size(); ++i)
+        {
+            m_lastValues[i] = Ops::ScalarOf(m_nodes[i]->Value());
+            m_sums[i] += m_lastValues[i];
+        }
+        return;
+    }
+    for (size_t i = 0; i < m_nodes.size(); ++i)
+        Ops::SumAll(m_nodes[i]->Value(), m_deviceSums[i], 1, 1);
+    if (++m_notFetched == c_fetchInterval)
+        Fetch();
+}
+
+void CriterionSums::Fetch()
+{
+    if (m_notFetched == 0)
+        return;
+    for (size_t i = 0; i < m_nodes.size(); ++i)
+    {
+        m_sums[i] += Ops::ScalarOf(m_deviceSums[i]);
+        m_deviceSums[i].SetZero();
+    }
+    m_notFetched = 0;
+}
+
+double CriterionSums::Sum(size_t i)
+{
+    Fetch();
+    return m_sums[i];
+}
+
+void CriterionSums::Reset()
+{
+    Fetch();
+    std::fill(m_sums.begin(), m_sums.end(), 0.0);
+    m_samples = 0;
+}
+
+} // namespace cntk

@@ -1,0 +1,65 @@
+// Which nodes of a network are minimised and reported, and their sums over many minibatches.
+#pragma once
+
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "Math/Matrix.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+struct TrainingNodes
+{
+    ComputationNodePtr criterion;
+    std::vector<ComputationNodePtr> evaluations; // without the criterion
+
+    // In the order in which they are computed: evaluations, then the criterion.
+    std::vector<ComputationNodePtr> Roots() const;
+};
+
+// The network's first criterion and its evaluation nodes; a name given replaces each. Nodes that are criteria are dropped
+// from the evaluations. Fails (Config) for an unknown name, a node that is no 1x1 number, or a network without criterion:
+// the candidates and how to tag one.
+TrainingNodes SelectTrainingNodes(const ComputationNetwork& network, const std::string& criterionName,
+                                  const std::string& evaluationName);
+
+// What test and cv report: the named nodes, or all evaluation nodes and then all criteria of the network.
+std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& network,
+                                                      const std::vector<std::string>& names);
+
+// Sums of 1x1 nodes over minibatches, in double. On a device with memory of its own they are added up there and fetched
+// now and then, so that no minibatch waits for the device.
+class CriterionSums
+{
+public:
+    CriterionSums(std::vector<ComputationNodePtr> nodes, Device& device);
+
+    const std::vector<ComputationNodePtr>& Nodes() const { return m_nodes; }
+    // After Forward: adds the nodes' values and the minibatch's samples. Allocates nothing.
+    void Add(size_t samples);
+    void Reset();
+
+    size_t Samples() const { return m_samples; }
+    // Sum of node i since Reset. May wait for the device.
+    double Sum(size_t i);
+    double Average(size_t i) { return m_samples == 0 ? 0 : Sum(i) / double(m_samples); }
+    // The value of node i in the minibatch added last; only where the device's memory is the host's, else 0.
+    double LastValue(size_t i) const { return m_lastValues[i]; }
+    bool SeesEveryValue() const { return m_onHost; }
+
+private:
+    void Fetch();
+
+    std::vector<ComputationNodePtr> m_nodes;
+    bool m_onHost;
+    std::vector<double> m_sums;
+    std::vector<double> m_lastValues;
+    std::vector<Matrix> m_deviceSums; // 1x1 each
+    size_t m_notFetched = 0;
+    size_t m_samples = 0;
+};
+
+} // namespace cntk

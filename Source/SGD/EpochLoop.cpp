@@ -1,0 +1,132 @@
+// The minibatch loop.
+#include "SGD/EpochLoop.h"
+
+#include "Common/Error.h"
+#include "Math/Operations.h"
+#include "SGD/Schedules.h"
+
+#include <cmath>
+
+namespace cntk
+{
+
+namespace
+{
+
+std::vector<ComputationNodePtr> CriterionFirst(const TrainingNodes& nodes)
+{
+    std::vector<ComputationNodePtr> ordered{nodes.criterion};
+    ordered.insert(ordered.end(), nodes.evaluations.begin(), nodes.evaluations.end());
+    return ordered;
+}
+
+} // namespace
+
+EpochLoop::EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, MinibatchSource& source, Learner& learner,
+                     Progress& progress)
+    : m_nodes(nodes), m_evaluator(evaluator), m_source(source), m_learner(learner), m_progress(progress),
+      m_sums(CriterionFirst(nodes), nodes.criterion->GetDevice()), m_running(1 + nodes.evaluations.size())
+{
+}
+
+// For devices whose values are not looked at minibatch by minibatch.
+bool EpochLoop::IsFinite()
+{
+    return std::isfinite(m_sums.Sum(0));
+}
+
+// False when the criterion is not finite; then nothing was updated.
+bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
+{
+    const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
+    m_evaluator.Forward();
+    m_sums.Add(m_source.Samples());
+    if (m_sums.SeesEveryValue() && !std::isfinite(m_sums.LastValue(0)))
+        return false;
+    if (updates)
+    {
+        m_evaluator.Backward(m_nodes.criterion);
+        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns());
+    }
+    if (m_progress.IsDue(minibatch))
+    {
+        for (size_t i = 0; i < m_running.size(); ++i)
+            m_running[i] = m_sums.Sum(i);
+        if (!std::isfinite(m_running[0]))
+            return false;
+        m_progress.ShowMinibatches(minibatch, {m_running, m_sums.Samples()});
+    }
+    m_progress.Tick(minibatch, m_sums.Samples());
+    return true;
+}
+
+EpochResult EpochLoop::Run(const EpochSettings& settings)
+{
+    const auto began = Progress::Clock::now();
+    EpochResult result;
+    size_t minibatches = 0;
+    m_sums.Reset();
+    const auto note = [&]
+    { return Concat("while training epoch ", settings.epoch + 1, ", minibatch ", minibatches + 1); };
+    WithNote(
+        [&]
+        {
+            m_source.StartEpoch({.epoch = settings.epoch,
+                                 .minibatchSize = settings.minibatchSize,
+                                 .epochSize = settings.epochSize,
+                                 .rank = 0,
+                                 .workers = 1,
+                                 .wanted = {}});
+            while (minibatches < settings.maxMinibatches && m_source.Next())
+            {
+                result.secondsWaited += m_source.SecondsWaited();
+                if (!RunMinibatch(settings, minibatches + 1))
+                {
+                    result.notFiniteAt = minibatches + 1;
+                    break;
+                }
+                ++minibatches;
+            }
+        },
+        note);
+    if (minibatches == 0 && !result.notFiniteAt)
+        Fail(ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1);
+    if (!result.notFiniteAt && !IsFinite())
+        result.notFiniteAt = minibatches;
+    result.averages.minibatches = minibatches;
+    result.averages.samples = m_sums.Samples();
+    result.averages.criterion = m_sums.Average(0);
+    for (size_t i = 0; i < m_nodes.evaluations.size(); ++i)
+        result.averages.evaluations.push_back(m_sums.Average(i + 1));
+    result.seconds = std::chrono::duration<double>(Progress::Clock::now() - began).count();
+    return result;
+}
+
+std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes)
+{
+    // Nothing shares memory, so that every value and gradient can be looked at afterwards.
+    EvaluatorOptions options;
+    options.training = true;
+    options.shareMemory = false;
+    options.keepValues = ComputationNetwork::Below(nodes.Roots());
+    Evaluator evaluator(network, nodes.Roots(), options);
+    const auto order = evaluator.Plan().NodesInOrder();
+    const auto describe = [](const char* what, const ComputationNode& node)
+    { return Concat(what, " of '", node.Name(), "' (", node.TypeName(), ")"); };
+
+    evaluator.Forward();
+    for (const ComputationNodePtr& node : order)
+    {
+        if (!node->IsSparse() && node->Value().data && Ops::HasNotFinite(node->Value()))
+            return describe("value", *node);
+    }
+    evaluator.Backward(nodes.criterion);
+    for (const ComputationNodePtr& node : order)
+    {
+        if (node->NeedsGradient() && node->Gradient().data && Ops::HasNotFinite(node->Gradient()))
+            return describe("gradient", *node);
+    }
+    return {};
+}
+
+} // namespace cntk

@@ -1,0 +1,65 @@
+// One epoch: minibatch after minibatch forward, backward, update. The steady state allocates nothing.
+#pragma once
+
+#include "ComputationNetwork/Evaluator.h"
+#include "SGD/Criteria.h"
+#include "SGD/Learner.h"
+#include "SGD/MinibatchSource.h"
+#include "SGD/Progress.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+struct EpochSettings
+{
+    size_t epoch = 0; // 0-based
+    size_t minibatchSize = 256;
+    size_t epochSize = c_wholeDataSet;
+    double learningRatePerSample = 0;
+    double momentumPerSample = 0;
+    size_t maxMinibatches = SIZE_MAX; // shorter trial runs
+};
+
+struct EpochResult
+{
+    CriterionAverages averages; // criterion and evaluations per sample
+    double seconds = 0;
+    double secondsWaited = 0;
+    // The minibatch (from 1) at which the criterion was seen not to be finite; the epoch ends there, before the update
+    // where the device's memory is the host's.
+    std::optional<size_t> notFiniteAt;
+};
+
+class EpochLoop
+{
+public:
+    // All must outlive the loop. evaluator: made for training, with roots nodes.Roots(). source: bound to the same roots.
+    EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, MinibatchSource& source, Learner& learner,
+              Progress& progress);
+
+    EpochResult Run(const EpochSettings& settings);
+
+private:
+    bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
+    bool IsFinite();
+
+    const TrainingNodes& m_nodes;
+    Evaluator& m_evaluator;
+    MinibatchSource& m_source;
+    Learner& m_learner;
+    Progress& m_progress;
+    CriterionSums m_sums;
+    std::vector<double> m_running; // what progress lines are made of
+};
+
+// "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for the
+// minibatch that the network holds. "" if all are finite. Evaluates the network once more; no other evaluator of it may be
+// used afterwards.
+std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes);
+
+} // namespace cntk

@@ -1,0 +1,107 @@
+// Forward passes over a data set.
+#include "SGD/Evaluation.h"
+
+#include "Common/Error.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+std::vector<EvaluatedNode> Averages(const std::vector<ComputationNodePtr>& nodes, const std::vector<double>& sums,
+                                    size_t samples)
+{
+    std::vector<EvaluatedNode> averages;
+    for (size_t i = 0; i < nodes.size(); ++i)
+        averages.push_back({nodes[i]->Name(), nodes[i]->TypeName(), samples == 0 ? 0 : sums[i] / double(samples)});
+    return averages;
+}
+
+// The intermediate lines: what happened since the line before.
+class IntermediateLines
+{
+public:
+    IntermediateLines(const EvaluationSettings& settings, Log& log, size_t nodes)
+        : m_interval(settings.traceLevel > 0 ? settings.numMBsToShowResult : 0), m_log(log), m_shownSums(nodes)
+    {
+    }
+
+    bool IsDue(size_t minibatch) const { return m_interval != 0 && minibatch % m_interval == 0; }
+    bool HasRest(size_t minibatch) const { return m_interval != 0 && minibatch > m_shownMinibatch; }
+    void Show(size_t minibatch, CriterionSums& sums)
+    {
+        std::vector<double> since(m_shownSums.size());
+        for (size_t i = 0; i < since.size(); ++i)
+        {
+            const double sum = sums.Sum(i);
+            since[i] = sum - m_shownSums[i];
+            m_shownSums[i] = sum;
+        }
+        const size_t samples = sums.Samples() - m_shownSamples;
+        m_log.Write(FormatEvaluation(m_shownMinibatch + 1, minibatch, samples, Averages(sums.Nodes(), since, samples),
+                                     false) +
+                    "\n");
+        m_shownMinibatch = minibatch;
+        m_shownSamples = sums.Samples();
+    }
+
+private:
+    size_t m_interval;
+    Log& m_log;
+    std::vector<double> m_shownSums;
+    size_t m_shownMinibatch = 0;
+    size_t m_shownSamples = 0;
+};
+
+} // namespace
+
+EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<ComputationNodePtr>& nodes,
+                                  MinibatchSource& source, const EvaluationSettings& settings, Log& log)
+{
+    CriterionSums sums(nodes, nodes.front()->GetDevice());
+    IntermediateLines lines(settings, log, nodes.size());
+    EvaluationResult result;
+    const auto note = [&] { return Concat("while evaluating minibatch ", result.minibatches + 1); };
+    WithNote(
+        [&]
+        {
+            source.StartEpoch({.epoch = 0,
+                               .minibatchSize = settings.minibatchSize,
+                               .epochSize = settings.epochSize == 0 ? c_wholeDataSet : settings.epochSize,
+                               .rank = 0,
+                               .workers = 1,
+                               .wanted = {}});
+            while (source.Next())
+            {
+                evaluator.Forward();
+                sums.Add(source.Samples());
+                ++result.minibatches;
+                if (lines.IsDue(result.minibatches))
+                    lines.Show(result.minibatches, sums);
+            }
+        },
+        note);
+    if (result.minibatches == 0)
+        Fail(ErrorKind::Data, "the reader delivered no data to evaluate");
+    if (lines.HasRest(result.minibatches))
+        lines.Show(result.minibatches, sums);
+
+    std::vector<double> totals;
+    for (size_t i = 0; i < nodes.size(); ++i)
+        totals.push_back(sums.Sum(i));
+    result.samples = sums.Samples();
+    result.nodes = Averages(nodes, totals, result.samples);
+    log.Write(FormatEvaluation(1, result.minibatches, result.samples, result.nodes, true) + "\n");
+    return result;
+}
+
+EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
+                                  MinibatchSource& source, const EvaluationSettings& settings, Log& log)
+{
+    Evaluator evaluator(network, nodes);
+    source.BindTo(nodes);
+    return EvaluateCriteria(evaluator, nodes, source, settings, log);
+}
+
+} // namespace cntk

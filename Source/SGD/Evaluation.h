@@ -1,0 +1,39 @@
+// Criteria of a network over a data set: the cross-validation set of a training, and the actions test, eval and cv.
+#pragma once
+
+#include "ComputationNetwork/Evaluator.h"
+#include "SGD/Criteria.h"
+#include "SGD/MinibatchSource.h"
+#include "SGD/Progress.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace cntk
+{
+
+struct EvaluationSettings
+{
+    size_t minibatchSize = 40960;
+    size_t epochSize = 0; // 0: all data
+    size_t numMBsToShowResult = 100;
+    int traceLevel = 0; // > 0: intermediate lines
+};
+
+struct EvaluationResult
+{
+    std::vector<EvaluatedNode> nodes; // averages per sample
+    size_t samples = 0;
+    size_t minibatches = 0;
+};
+
+// Runs the evaluator (whose roots include the nodes, and to whose roots the source is bound) over the data and prints the
+// lines of spec config-ndl-mel.md 6.4.
+EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<ComputationNodePtr>& nodes,
+                                  MinibatchSource& source, const EvaluationSettings& settings, Log& log);
+
+// The same with an evaluator of its own; binds the source.
+EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
+                                  MinibatchSource& source, const EvaluationSettings& settings, Log& log);
+
+} // namespace cntk

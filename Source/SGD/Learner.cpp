@@ -1,0 +1,117 @@
+// The update of all parameters after one minibatch.
+#include "SGD/Learner.h"
+
+#include "Common/Error.h"
+#include "SGD/Schedules.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace cntk
+{
+
+Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
+                 DataType type, Device& device)
+    : m_rule(MakeUpdateRule(options, type, device)), m_transforms(options, type, device)
+{
+    for (auto& node : parameters)
+    {
+        const Matrix& values = node->Values();
+        Matrix state(values.Rows(), values.Columns(), type, device);
+        m_parameters.push_back({std::move(node), std::move(state)});
+    }
+}
+
+void Learner::Update(double ratePerSample, double momentumPerSample, size_t columns)
+{
+    if (columns != m_momentumColumns || momentumPerSample != m_momentumPerSample)
+    {
+        m_momentum = MomentumOfMinibatch(momentumPerSample, columns);
+        m_momentumColumns = columns;
+        m_momentumPerSample = momentumPerSample;
+    }
+    UpdateStep step;
+    step.momentum = m_momentum;
+    step.columns = columns;
+    for (Parameter& parameter : m_parameters)
+    {
+        LearnableParameterNode& node = *parameter.node;
+        step.rate = ratePerSample * double(node.LearningRateMultiplier());
+        const MatrixView values = node.Values();
+        const MatrixView gradient = node.Gradient();
+        const TouchedColumns* touched = node.GradientColumns().all ? nullptr : &node.GradientColumns();
+        m_transforms.BeforeUpdate(values, gradient, columns, touched != nullptr);
+        m_rule->Step(values, parameter.state, gradient, touched, step);
+        m_transforms.AfterUpdate(values, step.rate, columns);
+    }
+}
+
+void Learner::Reset()
+{
+    for (Parameter& parameter : m_parameters)
+    {
+        const Matrix& values = parameter.node->Values();
+        parameter.state.Resize(values.Rows(), values.Columns());
+        parameter.state.SetZero();
+    }
+    m_rule->SetCounter(0);
+    m_transforms.SetNoiseSeed(1);
+}
+
+std::vector<const Matrix*> Learner::States() const
+{
+    std::vector<const Matrix*> states;
+    for (const Parameter& parameter : m_parameters)
+        states.push_back(&parameter.state);
+    return states;
+}
+
+void Learner::Restore(std::vector<Matrix> states, const std::string& path)
+{
+    if (states.size() != m_parameters.size())
+        Fail(ErrorKind::Model, "checkpoint '", path, "' holds the state of ", states.size(),
+             " parameters, but the network has ", m_parameters.size(), " that are trained");
+    for (size_t i = 0; i < states.size(); ++i)
+    {
+        const Matrix& values = m_parameters[i].node->Values();
+        const size_t later = m_rule->StateColumns(values.Columns());
+        const Matrix& state = states[i];
+        if (state.Rows() != values.Rows() || (state.Columns() != values.Columns() && state.Columns() != later))
+            Fail(ErrorKind::Model, "checkpoint '", path, "' holds a ", state.Rows(), " x ", state.Columns(),
+                 " state for parameter '", m_parameters[i].node->Name(), "'; expected ", values.Rows(), " x ", later,
+                 " for this network and gradUpdateType");
+    }
+    for (size_t i = 0; i < states.size(); ++i)
+        m_parameters[i].state = std::move(states[i]);
+}
+
+void Learner::SaveExtra(std::map<std::string, std::string>& extra) const
+{
+    extra["updateCounter"] = ExactText(m_rule->Counter());
+    extra["noiseSeed"] = std::to_string(m_transforms.NoiseSeed());
+}
+
+void Learner::RestoreExtra(const std::map<std::string, std::string>& extra)
+{
+    m_rule->SetCounter(NumberOf(extra, "updateCounter", 0));
+    m_transforms.SetNoiseSeed(uint64_t(NumberOf(extra, "noiseSeed", 1)));
+}
+
+std::string ExactText(double value)
+{
+    char buffer[64];
+    std::snprintf(buffer, sizeof buffer, "%a", value);
+    return buffer;
+}
+
+double NumberOf(const std::map<std::string, std::string>& extra, const std::string& name, double defaultValue)
+{
+    const auto found = extra.find(name);
+    if (found == extra.end())
+        return defaultValue;
+    char* end = nullptr;
+    const double value = std::strtod(found->second.c_str(), &end);
+    return end != found->second.c_str() && *end == '\0' ? value : defaultValue;
+}
+
+} // namespace cntk

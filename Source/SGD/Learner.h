@@ -1,0 +1,56 @@
+// Updates the trained parameters after a minibatch: transforms, rule and per-parameter state together.
+#pragma once
+
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "SGD/GradientTransforms.h"
+#include "SGD/UpdateRule.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class Learner
+{
+public:
+    // parameters: in the order of checkpoints (case-sensitive names).
+    Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options, DataType type,
+            Device& device);
+
+    // From the gradients that Backward left in the parameter nodes. Allocates nothing after the first call.
+    void Update(double ratePerSample, double momentumPerSample, size_t columns);
+
+    // As before the first update.
+    void Reset();
+    // The states in the order of the parameters, for a checkpoint.
+    std::vector<const Matrix*> States() const;
+    // Takes a checkpoint's states. Fails (Model) when their number or sizes do not fit, naming the parameter.
+    void Restore(std::vector<Matrix> states, const std::string& path);
+    // What belongs to the learner besides the states: counters and seeds.
+    void SaveExtra(std::map<std::string, std::string>& extra) const;
+    void RestoreExtra(const std::map<std::string, std::string>& extra);
+
+private:
+    struct Parameter
+    {
+        std::shared_ptr<LearnableParameterNode> node;
+        Matrix state;
+    };
+
+    std::vector<Parameter> m_parameters;
+    std::unique_ptr<UpdateRule> m_rule;
+    GradientTransforms m_transforms;
+    // Momentum of the last number of columns.
+    double m_momentumPerSample = -1;
+    size_t m_momentumColumns = 0;
+    double m_momentum = 0;
+};
+
+// Exact texts of numbers for the extra part of checkpoints; a missing or unreadable one gives the default.
+std::string ExactText(double value);
+double NumberOf(const std::map<std::string, std::string>& extra, const std::string& name, double defaultValue);
+
+} // namespace cntk

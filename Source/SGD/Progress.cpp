@@ -1,0 +1,179 @@
+// Line shapes of training and evaluation. Scripts match them: change nothing but what follows a line.
+#include "SGD/Progress.h"
+
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr std::chrono::milliseconds c_redrawInterval(200);
+
+double Seconds(Progress::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+template <class... Arguments>
+std::string Format(const char* format, Arguments... arguments)
+{
+    char buffer[256];
+    std::snprintf(buffer, sizeof buffer, format, arguments...);
+    return buffer;
+}
+
+std::string FormatDuration(double seconds)
+{
+    const auto whole = static_cast<unsigned long>(std::max(0.0, std::min(seconds, 3.6e8)));
+    return whole < 3600 ? Format("%lu:%02lu", whole / 60, whole % 60)
+                        : Format("%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+bool HasPerplexity(const std::string& operation)
+{
+    for (const char* name : {"CrossEntropyWithSoftmax", "CrossEntropy", "ClassBasedCrossEntropyWithSoftmax",
+                             "NCEBasedCrossEntropyWithSoftmax"})
+    {
+        if (operation == name)
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+std::string FormatPadded(double value, int width, int precision)
+{
+    const std::string general = Format("%.*g", precision, value);
+    const char* format = general.find('e') != std::string::npos ? "%*.*e" : "%*.*f";
+    char buffer[400]; // %f of the largest double
+    std::snprintf(buffer, sizeof buffer, format, width, precision, value);
+    return buffer;
+}
+
+std::string FormatEvaluation(size_t firstMinibatch, size_t lastMinibatch, size_t samples,
+                             const std::vector<EvaluatedNode>& nodes, bool isFinal)
+{
+    std::string line = Format("%sMinibatch[%zu-%zu]: SamplesSeen = %zu    ", isFinal ? "Final Results: " : "",
+                              firstMinibatch, lastMinibatch, samples);
+    for (const EvaluatedNode& node : nodes)
+    {
+        line += node.name + ": " + node.operation + Format("/Sample = %.8g    ", node.average);
+        if (isFinal && HasPerplexity(node.operation))
+            line += Format("Perplexity = %.8g    ", std::exp(node.average));
+    }
+    return line;
+}
+
+Progress::Progress(Log& log, const ProgressSettings& settings)
+    : m_log(log), m_settings(settings), m_hasTerminal(log.HasTerminal())
+{
+}
+
+void Progress::BeginEpoch(const EpochStart& start)
+{
+    m_start = start;
+    m_log.Print("\nStarting Epoch %d: learning rate per sample = %f  effective momentum = %f  momentum as time constant = "
+                "%.1f samples\n",
+                int(start.epoch) + 1, start.learningRatePerSample, start.effectiveMomentum, start.momentumTimeConstant);
+    m_log.Print("\nStarting minibatch loop.\n");
+    m_epochBegan = m_shownAt = m_drawnAt = Clock::now();
+    m_shownMinibatch = 0;
+    m_shownSamples = 0;
+    m_shownSums.clear();
+}
+
+void Progress::ShowMinibatches(size_t minibatch, const RunningSums& running)
+{
+    const auto now = Clock::now();
+    const double seconds = Seconds(now - m_shownAt);
+    const size_t samples = running.samples - m_shownSamples;
+    m_shownSums.resize(running.sums.size());
+    if (m_settings.traceLevel > 0)
+    {
+        std::string line = Format(" Epoch[%2d of %d]-Minibatch[%4d-%4d", int(m_start.epoch) + 1, int(m_settings.maxEpochs),
+                                  int(m_shownMinibatch) + 1, int(minibatch));
+        if (m_start.expectedSamples != 0)
+            line += Format(", %2.2f%%", 100.0 * double(running.samples) / double(m_start.expectedSamples));
+        line += Format("]: SamplesSeen = %d; TrainLossPerSample = ", int(samples));
+        for (size_t i = 0; i < running.sums.size(); ++i)
+        {
+            const double average = samples == 0 ? 0 : (running.sums[i] - m_shownSums[i]) / double(samples);
+            if (i == 0)
+                line += FormatPadded(average, 11, 8) + "; ";
+            else
+                line += Format("EvalErr[%zu]PerSample = ", i - 1) + FormatPadded(average, 0, 8) + "; ";
+        }
+        line += Format("TotalTime = %.4fs; SamplesPerSecond = %.1f\n", seconds,
+                       seconds > 0 ? double(samples) / seconds : 0.0);
+        m_log.Write(line);
+    }
+    std::copy(running.sums.begin(), running.sums.end(), m_shownSums.begin());
+    m_shownAt = now;
+    m_shownMinibatch = minibatch;
+    m_shownSamples = running.samples;
+}
+
+void Progress::Tick(size_t minibatch, size_t samples)
+{
+    if (!m_hasTerminal)
+        return;
+    const auto now = Clock::now();
+    if (now - m_drawnAt < c_redrawInterval)
+        return;
+    m_drawnAt = now;
+    const double seconds = Seconds(now - m_epochBegan);
+    const double rate = seconds > 0 ? double(samples) / seconds : 0;
+    std::string line = Format("epoch %zu of %zu  minibatch %zu  %zu samples  %.0f samples/s", m_start.epoch + 1,
+                              m_settings.maxEpochs, minibatch, samples, rate);
+    if (m_start.expectedSamples != 0 && rate > 0)
+    {
+        const double epochsLeft = double(m_settings.maxEpochs - m_start.epoch) -
+                                  std::min(1.0, double(samples) / double(m_start.expectedSamples));
+        line += Format("  %.0f%%  ", std::min(100.0, 100.0 * double(samples) / double(m_start.expectedSamples)));
+        line += FormatDuration(epochsLeft * double(m_start.expectedSamples) / rate) + " left";
+    }
+    m_log.ShowProgress(line);
+}
+
+void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
+                        const std::vector<std::string>& evaluationNames)
+{
+    m_log.ClearProgress();
+    const std::string head =
+        Format("Finished Epoch[%2d of %d]: ", int(m_start.epoch) + 1, int(m_settings.maxEpochs));
+    const auto& evaluations = end.averages.evaluations;
+    std::string text = head + Format("[Training Set] TrainLossPerSample = %.8g; TotalSamplesSeen = %zu; ",
+                                     end.averages.criterion, end.totalSamplesSeen);
+    if (evaluations.size() == 1)
+        text += Format("EvalErrPerSample = %.8g; ", evaluations[0]);
+    for (size_t i = 0; i < evaluations.size() && evaluations.size() > 1; ++i)
+        text += Format(i == 0 ? "EvalErrPerSample [%zu]=%.8g; " : "[%zu]=%.8g; ", i, evaluations[i]);
+    text += Format("AvgLearningRatePerSample = %.8g; EpochTime=%.6g\n", end.learningRatePerSample, end.seconds);
+    if (evaluations.size() > 1)
+    {
+        text += head + "    Criterion Node [" + criterionName + Format("] Per Sample = %.8g\n", end.averages.criterion);
+        for (size_t i = 0; i < evaluations.size(); ++i)
+            text += head + "    Evaluation Node [" + evaluationNames[i] + Format("] Per Sample = %.8g\n", evaluations[i]);
+    }
+    if (m_settings.traceLevel > 0)
+        text += Format("Waiting for data took %.4g s (%.1f%%) of the epoch.\n", end.secondsWaited,
+                       end.seconds > 0 ? 100 * end.secondsWaited / end.seconds : 0.0);
+    m_log.Write(text);
+}
+
+void Progress::ShowValidation(const CriterionAverages& averages)
+{
+    std::string line =
+        Format("Finished Epoch[%2d of %d]: [Validation Set] TrainLossPerSample = %.8g", int(m_start.epoch) + 1,
+               int(m_settings.maxEpochs), averages.criterion);
+    if (!averages.evaluations.empty())
+        line += Format("; EvalErrPerSample = %.8g", averages.evaluations.front());
+    m_log.Write(line + "\n");
+}
+
+} // namespace cntk

@@ -1,0 +1,115 @@
+// The only place that formats the lines of training and evaluation (spec config-ndl-mel.md 6.3 and 6.4: scripts read
+// them), and the progress line on terminals.
+#pragma once
+
+#include "Common/Log.h"
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// Averages of an epoch or of a validation set.
+struct CriterionAverages
+{
+    double criterion = 0;
+    std::vector<double> evaluations;
+    size_t samples = 0;
+    size_t minibatches = 0;
+};
+
+struct ProgressSettings
+{
+    int traceLevel = 0;
+    size_t numMBsToShowResult = 10;
+    size_t firstMBsToShowResult = 0;
+    size_t maxEpochs = 1;
+};
+
+struct EpochStart
+{
+    size_t epoch = 0; // 0-based
+    double learningRatePerSample = 0;
+    double effectiveMomentum = 0; // of a nominal minibatch
+    double momentumTimeConstant = 0;
+    size_t expectedSamples = 0; // of the epoch; 0: not known yet
+};
+
+// Sums since the epoch began, as CriterionSums has them; evaluations behind the criterion.
+struct RunningSums
+{
+    std::span<const double> sums;
+    size_t samples = 0;
+};
+
+class Progress
+{
+public:
+    using Clock = std::chrono::steady_clock;
+
+    Progress(Log& log, const ProgressSettings& settings);
+
+    // "Starting Epoch ..." and "Starting minibatch loop."
+    void BeginEpoch(const EpochStart& start);
+
+    // True when the minibatch just done (counted from 1) ends a stretch to be shown: call ShowMinibatches then.
+    bool IsDue(size_t minibatch) const
+    {
+        return minibatch <= m_settings.firstMBsToShowResult ||
+               (m_settings.numMBsToShowResult != 0 && minibatch % m_settings.numMBsToShowResult == 0);
+    }
+    // " Epoch[ 1 of 3]-Minibatch[   1-  10]: ...": what happened since the last such line; only at traceLevel > 0.
+    void ShowMinibatches(size_t minibatch, const RunningSums& running);
+    // Cheap; redraws the line on a terminal now and then.
+    void Tick(size_t minibatch, size_t samples);
+
+    // "Finished Epoch[ 1 of 3]: [Training Set] ..." and one line a node where there are several evaluation nodes.
+    struct EpochEnd
+    {
+        CriterionAverages averages;
+        size_t totalSamplesSeen = 0;
+        double learningRatePerSample = 0;
+        double seconds = 0;
+        double secondsWaited = 0; // for data
+    };
+    void EndEpoch(const EpochEnd& end, const std::string& criterionName, const std::vector<std::string>& evaluationNames);
+    // "Finished Epoch[ 1 of 3]: [Validation Set] ..."
+    void ShowValidation(const CriterionAverages& averages);
+
+    Log& GetLog() { return m_log; }
+
+private:
+    Log& m_log;
+    ProgressSettings m_settings;
+    EpochStart m_start;
+    Clock::time_point m_epochBegan;
+    // At the last progress line.
+    Clock::time_point m_shownAt;
+    size_t m_shownMinibatch = 0;
+    size_t m_shownSamples = 0;
+    std::vector<double> m_shownSums;
+    // Of the line on the terminal.
+    bool m_hasTerminal;
+    Clock::time_point m_drawnAt;
+};
+
+// One evaluated node of a "Final Results" or intermediate evaluation line.
+struct EvaluatedNode
+{
+    std::string name;
+    std::string operation; // type name
+    double average = 0;
+};
+// "[Final Results: ]Minibatch[1-4]: SamplesSeen = 400    err: ErrorPrediction/Sample = 0.39    "; the final line has
+// the perplexity behind cross entropies.
+std::string FormatEvaluation(size_t firstMinibatch, size_t lastMinibatch, size_t samples,
+                             const std::vector<EvaluatedNode>& nodes, bool isFinal);
+
+// "%11.8f", or "%11.8e" where %g would use an exponent.
+std::string FormatPadded(double value, int width, int precision);
+
+} // namespace cntk

@@ -1,0 +1,39 @@
+// The files of a training (spec engine-and-sgd.md 12): names of models and checkpoints, where make mode resumes, which
+// checkpoints are deleted.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// M(e) is the model after e epochs: modelPath.0, modelPath.1, ..., and modelPath itself after the last.
+class TrainingFiles
+{
+public:
+    TrainingFiles(std::string modelPath, size_t maxEpochs) : m_modelPath(std::move(modelPath)), m_maxEpochs(maxEpochs)
+    {
+    }
+
+    const std::string& FinalModel() const { return m_modelPath; }
+    std::string Model(size_t epochsDone) const;
+    std::string Checkpoint(size_t epochsDone) const { return Model(epochsDone) + ".ckp"; }
+
+    // The most epochs e for which M(e) exists and is at least as new as M(e-1) (which may be missing), not above
+    // atMost; nothing when there is no such model.
+    std::optional<size_t> FindResumePoint(size_t atMost) const;
+    std::optional<size_t> FindResumePoint() const { return FindResumePoint(m_maxEpochs); }
+
+    // The checkpoints that are of no more use once that of epochsDone is written. interval: of AdjustAfterEpoch with
+    // loadBestModel, which may go back to the last look; 1 without.
+    std::vector<std::string> ObsoleteCheckpoints(size_t epochsDone, size_t interval) const;
+
+private:
+    std::string m_modelPath;
+    size_t m_maxEpochs;
+};
+
+} // namespace cntk

@@ -1,6 +1,7 @@
 // A pass over the plan: Times, Plus of a bias and a non-linearity become one step where nobody else wants the values in
 // between. The gradients still flow through the three nodes.
 #include "ComputationNetwork/EvaluationPlan.h"
+#include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <algorithm>
@@ -14,15 +15,13 @@ namespace cntk
 namespace
 {
 
+// What a product's pass can apply to its result.
 std::optional<ElementwiseOp> ActivationOf(const ComputationNode& node)
 {
-    if (node.TypeName() == "Sigmoid")
-        return ElementwiseOp::Sigmoid;
-    if (node.TypeName() == "Tanh")
-        return ElementwiseOp::Tanh;
-    if (node.TypeName() == "RectifiedLinear")
-        return ElementwiseOp::RectifiedLinear;
-    return std::nullopt;
+    const std::optional<ElementwiseOp> op = ElementwiseOpOf(node);
+    const bool isKnown =
+        op == ElementwiseOp::Sigmoid || op == ElementwiseOp::Tanh || op == ElementwiseOp::RectifiedLinear;
+    return isKnown ? op : std::nullopt;
 }
 
 bool IsSparseInput(const ComputationNode& node)
@@ -46,7 +45,7 @@ bool IsPlainProduct(const ComputationNode& node)
 // Plus(product, bias) or Plus(bias, product), the bias one column without layout.
 bool IsBiasAddition(const ComputationNode& node, const ComputationNode& product)
 {
-    if (node.TypeName() != "Plus" || node.InputCount() != 2 || node.GetMBLayout() != product.GetMBLayout() ||
+    if (ElementwiseOpOf(node) != ElementwiseOp::Sum || node.GetMBLayout() != product.GetMBLayout() ||
         !(node.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes()))
         return false;
     const ComputationNode& bias = node.Input(0).get() == &product ? *node.Input(1) : *node.Input(0);

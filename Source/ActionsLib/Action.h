@@ -1,5 +1,5 @@
-// An action (train, test, write, ...: book 3.1) is a record and a function that reads its block into a job. All jobs of all
-// commands are prepared before the first one runs, so that a typo in the last command costs a second, not a night.
+// An action (train, test, write, ...: book 3.1) is a record and a function that reads its block into a job. All jobs of
+// all commands are prepared before the first one runs, so that a typo in the last command costs a second, not a night.
 #pragma once
 
 #include "Common/Config/ConfigParameters.h"
@@ -40,8 +40,8 @@ class Job
 public:
     virtual ~Job() = default;
 
-    // cntk --check: builds or loads the network, opens the data, reads one minibatch, prints shapes and memory; trains and
-    // writes nothing.
+    // cntk --check: builds or loads the network, opens the data, reads one minibatch, prints shapes and memory; trains
+    // and writes nothing.
     virtual void Check() = 0;
     virtual void Run() = 0;
     // For the log's header: epochs of a train action, else 0.
@@ -56,16 +56,16 @@ struct Action
     std::vector<std::string> aliases;
     std::string doc;
     std::string bookSection;
-    std::vector<OptionInfo> options;      // of the action's own block
-    std::vector<std::string> blocks;      // blocks it reads: "SGD", "reader", "SimpleNetworkBuilder", ...
+    std::vector<OptionInfo> options; // of the action's own block
+    std::vector<std::string> blocks; // blocks it reads: "SGD", "reader", "SimpleNetworkBuilder", ...
     std::unique_ptr<Job> (*prepare)(const CommandContext& command) = nullptr;
 };
 
 std::span<const Action> Actions();
 const Action* FindAction(std::string_view name); // any case; null if there is none
 
-// The options of every block (SGD, AutoAdjust, SimpleNetworkBuilder, format, ...), for help, documentation, and for saying
-// where a misplaced key belongs.
+// The options of every block (SGD, AutoAdjust, SimpleNetworkBuilder, format, ...), for help, documentation, and for
+// saying where a misplaced key belongs.
 struct BlockRecord
 {
     std::string name;

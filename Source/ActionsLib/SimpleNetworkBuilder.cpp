@@ -1,5 +1,5 @@
-// SIMPLENET: the feed-forward network of book 3.2.1. The names look odd in places ("W1*H0" for the output product) because
-// people's MEL scripts and models know the original's names.
+// SIMPLENET: the feed-forward network of book 3.2.1. The names look odd in places ("W1*H0" for the output product)
+// because people's MEL scripts and models know the original's names.
 #include "ActionsLib/SimpleNetworkBuilder.h"
 
 #include "Common/Text.h"
@@ -35,9 +35,8 @@ struct LayerWord
     const char* word;
     const char* nodeType;
 };
-constexpr LayerWord c_layers[] = {{"Sigmoid", "Sigmoid"}, {"RectifiedLinear", "RectifiedLinear"},
-                                  {"Tanh", "Tanh"},       {"None", ""},
-                                  {"", ""}};
+constexpr LayerWord c_layers[] = {
+    {"Sigmoid", "Sigmoid"}, {"RectifiedLinear", "RectifiedLinear"}, {"Tanh", "Tanh"}, {"None", ""}, {"", ""}};
 
 const CriterionWord* FindCriterion(std::string_view word)
 {
@@ -167,8 +166,7 @@ private:
     {
         const CriterionWord* training = FindCriterion(m_options.trainingCriterion);
         const CriterionWord* evaluation = FindCriterion(m_options.evalCriterion);
-        const ComputationNodePtr criterion =
-            m_network.Add(training->nodeType, training->nodeName, {labels, output});
+        const ComputationNodePtr criterion = m_network.Add(training->nodeType, training->nodeName, {labels, output});
         m_network.AddToGroup(NodeGroup::Criterion, criterion);
         // The same word twice makes one node in both groups.
         const ComputationNodePtr evaluated =

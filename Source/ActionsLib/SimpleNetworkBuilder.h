@@ -29,7 +29,8 @@ struct SimpleNetworkOptions
     static const OptionTable<SimpleNetworkOptions>& Options();
 };
 
-// Reads and checks the block; fails (Config) for an unknown network, layer type or criterion with position and near names.
+// Reads and checks the block; fails (Config) for an unknown network, layer type or criterion with position and near
+// names.
 SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block);
 
 // The network, validated, with random start values.

@@ -1,0 +1,112 @@
+// Builder blocks are read when the commands are prepared; the networks are built when the commands run.
+#include "ActionsLib/NetworkSource.h"
+
+#include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "ActionsLib/SimpleNetworkBuilder.h"
+#include "Common/Error.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr const char* c_simpleBlock = "SimpleNetworkBuilder";
+constexpr const char* c_ndlBlock = "NDLNetworkBuilder";
+
+const MBLayout* LayoutOf(const ComputationNode& node)
+{
+    return node.GetMBLayout().get();
+}
+
+} // namespace
+
+std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& command)
+{
+    const ConfigParameters* simple = command.block.FindBlock(c_simpleBlock);
+    const ConfigParameters* ndl = command.block.FindBlock(c_ndlBlock);
+    if (simple == nullptr && ndl == nullptr)
+        return nullptr;
+
+    auto builder = std::make_unique<NetworkBuilder>();
+    const DataType dataType = command.program.dataType;
+    if (ndl != nullptr)
+    {
+        if (simple != nullptr)
+            command.program.log.Warn("command '" + command.name + "' sees both " + c_ndlBlock + " (" +
+                                     ndl->Where().Location() + ") and " + c_simpleBlock + " (" +
+                                     simple->Where().Location() + "); " + c_ndlBlock + " is used");
+        builder->m_blockName = c_ndlBlock;
+        builder->m_build = [ndl, dataType](const std::shared_ptr<Device>& device)
+        { return BuildNetworkFromNdl(*ndl, dataType, device); };
+        return builder;
+    }
+    builder->m_blockName = c_simpleBlock;
+    builder->m_build = [options = ReadSimpleNetworkOptions(*simple), dataType](const std::shared_ptr<Device>& device)
+    { return BuildSimpleNetwork(options, dataType, device); };
+    return builder;
+}
+
+std::unique_ptr<NetworkBuilder> NetworkBuilder::Require(const CommandContext& command)
+{
+    std::unique_ptr<NetworkBuilder> builder = Find(command);
+    if (builder == nullptr)
+        FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
+               "' has no network to train: give a block SimpleNetworkBuilder=[layerSizes=...] or "
+               "NDLNetworkBuilder=[networkDescription=...]");
+    return builder;
+}
+
+std::shared_ptr<Device> DeviceOf(const CommandContext& command)
+{
+    ProgramContext& program = command.program;
+    if (program.device == nullptr)
+    {
+        const auto value = command.block.Find("deviceId");
+        program.device = MakeDevice(value ? value->Text() : "auto", program.cpu);
+    }
+    return program.device;
+}
+
+std::string DeviceWords(const Device& device)
+{
+    return device.Id() == c_cpuDevice ? "CPU" : "GPU " + std::to_string(device.Id());
+}
+
+std::string ShapeWords(const ComputationNode& node)
+{
+    std::string words = node.SampleLayout().ToString();
+    if (LayoutOf(node) != nullptr)
+        words += words.empty() ? "*" : " x *";
+    return "[" + words + "]";
+}
+
+void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel)
+{
+    const std::vector<ComputationNodePtr> roots = network.Roots();
+    log.Print("\nPost-processing network...\n\n%d roots:\n", int(roots.size()));
+    for (const ComputationNodePtr& root : roots)
+        log.Print("\t%s = %s()\n", root->Name().c_str(), root->TypeName().c_str());
+    if (traceLevel > 0)
+    {
+        const std::vector<ComputationNodePtr> nodes = ComputationNetwork::Below(roots);
+        log.Print("\nValidating network. %d nodes to process in pass 1.\n\n", int(nodes.size()));
+        for (const ComputationNodePtr& node : nodes)
+        {
+            std::string names;
+            std::string shapes;
+            for (const ComputationNodePtr& input : node->Inputs())
+            {
+                names += (names.empty() ? " (" : ", ") + input->Name();
+                shapes += (shapes.empty() ? "" : ", ") + ShapeWords(*input);
+            }
+            names += names.empty() ? "()" : ")";
+            log.Print("Validating --> %s = %s%s : %s -> %s\n", node->Name().c_str(), node->TypeName().c_str(),
+                      names.c_str(), shapes.c_str(), ShapeWords(*node).c_str());
+        }
+        log.Print("\nValidating network, final pass.\n");
+    }
+    log.Print("\nPost-processing network complete.\n");
+}
+
+} // namespace cntk

@@ -1,0 +1,79 @@
+// The text that the write action writes (book 3.5.4; format=[...] of v1.1): one file per output node, one line a
+// sample.
+#pragma once
+
+#include "Common/Config/Options.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "Common/MBLayout.h"
+#include "Math/TensorShape.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// The format block of the write action.
+struct OutputFormat
+{
+    enum class Type
+    {
+        Real,
+        Category,
+        Sparse
+    };
+    Type type = Type::Real;
+    std::string labelMappingFile;
+    bool transpose = true;
+    std::string prologue;
+    std::string epilogue;
+    std::string sequenceSeparator;
+    std::string sequencePrologue;
+    std::string sequenceEpilogue = "\\n";
+    std::string elementSeparator = " ";
+    std::string sampleSeparator = "\\n";
+    std::string precisionFormat;
+
+    static const OptionTable<OutputFormat>& Options();
+};
+
+// Writes the values of one node, minibatch after minibatch. The file gets its name with Finish(); an error before
+// leaves an older file as it was.
+class TextOutput
+{
+public:
+    // path "-": standard output.
+    TextOutput(const std::string& path, std::string nodeName, const OutputFormat& format, Log& log);
+
+    // values: sampleShape.Elements() x columns, column-major. Without a layout (a parameter, a mean) the matrix is one
+    // sample. Gaps are skipped; samples of one sequence stand on consecutive lines.
+    void Write(std::span<const double> values, const TensorShape& sampleShape, const MBLayout* layout);
+    void Finish();
+
+private:
+    void WriteSequence(std::span<const double> values, const TensorShape& sampleShape,
+                       const std::vector<size_t>& columns, size_t sequenceId);
+    void WriteSparseSequence(std::span<const double> values, const TensorShape& sampleShape,
+                             const std::vector<size_t>& columns);
+    void AppendNumber(double value);
+    void AppendCategory(std::span<const double> column);
+    void AppendSeparator(const std::string& separator, const TensorShape& sampleShape, size_t timeSteps,
+                         size_t sequenceId);
+    bool UseLabels(size_t dimension);
+    void Flush(bool force);
+
+    AtomicFile m_file;
+    std::string m_nodeName;
+    OutputFormat m_format;
+    Log& m_log;
+    std::vector<std::string> m_labels;
+    std::string m_numberFormat; // "%f", "%.2f"
+    std::string m_text;         // not yet written
+    size_t m_minibatch = 0;
+    size_t m_labelWarnings = 0;
+};
+
+} // namespace cntk

@@ -1,0 +1,188 @@
+// Which engine, how many threads, which tiles.
+#include "Math/Cpu/GemmContext.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr size_t c_alignment = 64;
+// Multiply-adds below which another thread costs more than it brings (some 8 microseconds of work).
+constexpr double c_workPerThread = 250e3;
+// From this much work a thread on, tiles are cut in two, so that a core that is taken away does not hold up the rest.
+constexpr double c_workForSpareTiles = 8e6;
+
+size_t RoundUp(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+template <class T>
+void ScaleOnly(const GemmTask<T>& task)
+{
+    for (size_t column = 0; column < task.n; ++column)
+        for (size_t row = 0; row < task.m; ++row)
+        {
+            T& value = task.c[column * task.ldc + row];
+            value = task.beta == 0 ? T(0) : task.beta * value;
+        }
+}
+
+template <class T>
+void ApplyEpilogue(const GemmTask<T>& tile, const GemmEpilogue<T>& epilogue)
+{
+    if (epilogue.bias == nullptr && epilogue.activate == nullptr)
+        return;
+    for (size_t column = 0; column < tile.n; ++column)
+    {
+        T* values = tile.c + column * tile.ldc;
+        if (epilogue.bias != nullptr)
+            for (size_t row = 0; row < tile.m; ++row)
+                values[row] += epilogue.bias[row];
+        if (epilogue.activate != nullptr)
+            epilogue.activate(values, tile.m);
+    }
+}
+
+} // namespace
+
+const GemmIsa& BestGemmIsa()
+{
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+        return GemmAvx512();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return GemmAvx2();
+    return GemmBaseline();
+}
+
+void GemmContext::AlignedDelete::operator()(std::byte* memory) const
+{
+    ::operator delete(memory, std::align_val_t(c_alignment));
+}
+
+GemmContext::GemmContext(ThreadPool& pool) : m_pool(pool), m_isa(BestGemmIsa())
+{
+    const auto make = [](size_t bytes)
+    { return Scratch(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(c_alignment)))); };
+    for (int thread = 0; thread < pool.Threads(); ++thread)
+    {
+        m_scratchA.push_back(make(m_isa.scratchBytesA));
+        m_scratchB.push_back(make(m_isa.scratchBytesB));
+    }
+}
+
+// The cheapest way to cut C into at most so many tiles: the time of the slowest thread, with the packing that each tile
+// does for itself.
+GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
+{
+    const double work = double(m) * double(n) * double(k);
+    const size_t threads = size_t(std::clamp(work / c_workPerThread, 1.0, double(m_pool.Threads())));
+    if (threads == 1)
+        return {m, n, 1, 1};
+    constexpr double c_packingCost = 6; // multiply-adds that packing one value costs
+    Grid best{m, n, 1, 1};
+    double bestCost = std::numeric_limits<double>::infinity();
+    const size_t mostTiles = work / double(threads) > c_workForSpareTiles ? 2 * threads : threads;
+    for (size_t down = 1; down <= mostTiles; ++down)
+        for (size_t across = 1; down * across <= mostTiles; ++across)
+        {
+            const size_t rows = RoundUp((m + down - 1) / down, m_isa.tileRows);
+            const size_t columns = RoundUp((n + across - 1) / across, m_isa.tileColumns);
+            const size_t tiles = ((m + rows - 1) / rows) * ((n + columns - 1) / columns);
+            const double waves = double((tiles + threads - 1) / threads);
+            const double cost = waves * (double(rows) * double(columns) + c_packingCost * double(rows + columns));
+            // Spare tiles are worth a few per cent of packing.
+            const double preference = tiles > threads ? 0.97 : 1;
+            if (cost * preference < bestCost)
+            {
+                bestCost = cost * preference;
+                best = {rows, columns, (m + rows - 1) / rows, (n + columns - 1) / columns};
+            }
+        }
+    return best;
+}
+
+template <class T>
+GemmEngine GemmContext::EngineFor(size_t m, size_t n, size_t k) const
+{
+    if (m_isForced)
+        return m_forced;
+    (void)m, (void)n, (void)k;
+    return GemmEngine::Own;
+}
+
+template <class T>
+void GemmContext::RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t thread)
+{
+    T* scratchA = reinterpret_cast<T*>(m_scratchA[thread].get());
+    T* scratchB = reinterpret_cast<T*>(m_scratchB[thread].get());
+    if constexpr (sizeof(T) == sizeof(float))
+    {
+        if (const SingleGemm library = engine == GemmEngine::Own ? nullptr : FindSingleGemm(engine))
+            library(task);
+        else
+            m_isa.multiplyFloat(task, scratchA, scratchB);
+    }
+    else
+    {
+        if (const DoubleGemm library = engine == GemmEngine::Own ? nullptr : FindDoubleGemm(engine))
+            library(task);
+        else
+            m_isa.multiplyDouble(task, scratchA, scratchB);
+    }
+    ApplyEpilogue(task, epilogue);
+}
+
+template <class T>
+void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue)
+{
+    if (task.m == 0 || task.n == 0)
+        return;
+    if (task.k == 0 || task.alpha == 0)
+    {
+        ScaleOnly(task);
+        ApplyEpilogue(task, epilogue);
+        return;
+    }
+    const GemmEngine engine = EngineFor<T>(task.m, task.n, task.k);
+    const Grid grid = Split(task.m, task.n, task.k);
+    if (grid.down * grid.across == 1)
+    {
+        RunTile(task, engine, epilogue, 0);
+        return;
+    }
+    m_pool.Run(grid.down * grid.across,
+               [&](size_t tile, size_t thread)
+               {
+                   const size_t row = tile % grid.down * grid.rows;
+                   const size_t column = tile / grid.down * grid.columns;
+                   GemmTask<T> part = task;
+                   part.m = std::min(grid.rows, task.m - row);
+                   part.n = std::min(grid.columns, task.n - column);
+                   part.a += task.transA ? row * task.lda : row;
+                   part.b += task.transB ? column : column * task.ldb;
+                   part.c += row + column * task.ldc;
+                   GemmEpilogue<T> ending = epilogue;
+                   if (ending.bias != nullptr)
+                       ending.bias += row;
+                   RunTile(part, engine, ending, thread);
+               });
+}
+
+template void GemmContext::Multiply<float>(const GemmTask<float>&, const GemmEpilogue<float>&);
+template void GemmContext::Multiply<double>(const GemmTask<double>&, const GemmEpilogue<double>&);
+template GemmEngine GemmContext::EngineFor<float>(size_t, size_t, size_t) const;
+template GemmEngine GemmContext::EngineFor<double>(size_t, size_t, size_t) const;
+
+std::string GemmContext::Describe() const
+{
+    return DescribeEngine(GemmEngine::Own);
+}
+
+} // namespace cntk

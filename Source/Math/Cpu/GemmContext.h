@@ -1,0 +1,68 @@
+// Matrix products on several threads: splits C into tiles, one engine call a tile, and can add a bias and a
+// non-linearity to each tile while it is in the cache.
+#pragma once
+
+#include "Math/Cpu/GemmEngines.h"
+#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/ThreadPool.h"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace cntk
+{
+
+// What is done to each column stretch of C after the product.
+template <class T>
+struct GemmEpilogue
+{
+    const T* bias = nullptr;                             // one value a row of C; null: none
+    void (*activate)(T* values, size_t count) = nullptr; // in place; null: none
+};
+
+// Belongs to a device; allocates only when made.
+class GemmContext
+{
+public:
+    explicit GemmContext(ThreadPool& pool);
+
+    // c = beta*c + alpha*op(a)*op(b); m, n and k may be 0.
+    template <class T>
+    void Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue = {});
+
+    // The engine that a product of this shape runs on: fixed by measurement (Documentation/Performance.md).
+    template <class T>
+    GemmEngine EngineFor(size_t m, size_t n, size_t k) const;
+    // For tests and benchmarks: every product on this engine where it is there.
+    void ForceEngine(GemmEngine engine) { m_forced = engine, m_isForced = true; }
+
+    std::string Describe() const; // "own kernels AVX2, oneDNN for large products"
+
+private:
+    struct Grid
+    {
+        size_t rows; // of a tile of C
+        size_t columns;
+        size_t down; // tiles
+        size_t across;
+    };
+    Grid Split(size_t m, size_t n, size_t k) const;
+    template <class T>
+    void RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t thread);
+
+    struct AlignedDelete
+    {
+        void operator()(std::byte* memory) const;
+    };
+    using Scratch = std::unique_ptr<std::byte, AlignedDelete>;
+
+    ThreadPool& m_pool;
+    const GemmIsa& m_isa;
+    std::vector<Scratch> m_scratchA; // one a thread
+    std::vector<Scratch> m_scratchB;
+    GemmEngine m_forced = GemmEngine::Own;
+    bool m_isForced = false;
+};
+
+} // namespace cntk

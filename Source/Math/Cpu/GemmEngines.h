@@ -1,0 +1,30 @@
+// The libraries behind the one matrix product: opened when first used, told to run on the calling thread alone. The
+// threads are ours (ThreadPool.h); a second pool beside them would ruin both.
+#pragma once
+
+#include "Math/Cpu/GemmIsa.h"
+
+#include <string>
+
+namespace cntk
+{
+
+enum class GemmEngine
+{
+    Own,
+    OpenBlas,
+    OneDnn
+};
+const char* NameOf(GemmEngine engine);
+
+// Null where the library is missing. OpenBLAS is told the processor's core type before it is loaded: Debian's version
+// does not know recent processors and would fall back to kernels at a fifth of their speed.
+using SingleGemm = void (*)(const GemmTask<float>& task);
+using DoubleGemm = void (*)(const GemmTask<double>& task);
+SingleGemm FindSingleGemm(GemmEngine engine);
+DoubleGemm FindDoubleGemm(GemmEngine engine);
+
+// "OpenBLAS Haswell"; empty where the library is missing. Loads it.
+std::string DescribeEngine(GemmEngine engine);
+
+} // namespace cntk

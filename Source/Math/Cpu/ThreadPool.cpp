@@ -1,0 +1,120 @@
+// Hand-over without locks: the caller publishes a round, threads draw task numbers from one counter.
+#include "Math/Cpu/ThreadPool.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+// Some 30 microseconds: longer than the pause between two products of a training step, shorter than anything a
+// neighbour would notice.
+constexpr int c_spins = 2000;
+
+inline void Pause()
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+void SleepWhile(std::atomic<uint32_t>& word, uint32_t value)
+{
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+void WakeAll(std::atomic<uint32_t>& word)
+{
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
+}
+
+constexpr uint64_t Ticket(uint32_t round, uint64_t task)
+{
+    return uint64_t(round) << 32 | task;
+}
+
+} // namespace
+
+ThreadPool::ThreadPool(int threads)
+{
+    for (int thread = 1; thread < threads; ++thread)
+        m_workers.emplace_back([this, thread] { Work(size_t(thread)); });
+}
+
+ThreadPool::~ThreadPool()
+{
+    m_stopping.store(true);
+    m_round.fetch_add(1);
+    WakeAll(m_round);
+    for (std::thread& worker : m_workers)
+        worker.join();
+}
+
+void ThreadPool::RunShared(size_t tasks, Function function, void* body)
+{
+    const uint32_t round = m_round.load(std::memory_order_relaxed) + 1;
+    m_function.store(function, std::memory_order_relaxed);
+    m_body.store(body, std::memory_order_relaxed);
+    m_tasks.store(tasks, std::memory_order_relaxed);
+    m_unfinished.store(tasks, std::memory_order_relaxed);
+    m_next.store(Ticket(round, 0), std::memory_order_release);
+    m_round.store(round, std::memory_order_seq_cst);
+    if (m_sleepers.load(std::memory_order_seq_cst) > 0)
+        WakeAll(m_round);
+
+    TakeTasks(round, 0);
+    for (int spins = 0; m_unfinished.load(std::memory_order_acquire) > 0; ++spins)
+    {
+        // The last tasks are running elsewhere; give way if that takes long (more threads than free cores).
+        if (spins < c_spins)
+            Pause();
+        else
+            std::this_thread::yield();
+    }
+}
+
+void ThreadPool::TakeTasks(uint32_t round, size_t thread)
+{
+    for (;;)
+    {
+        uint64_t next = m_next.load(std::memory_order_acquire);
+        do
+        {
+            if (uint32_t(next >> 32) != round || uint32_t(next) >= m_tasks.load(std::memory_order_relaxed))
+                return;
+        } while (!m_next.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire));
+        m_function.load(std::memory_order_relaxed)(m_body.load(std::memory_order_relaxed), uint32_t(next), thread);
+        m_unfinished.fetch_sub(1, std::memory_order_acq_rel);
+    }
+}
+
+void ThreadPool::Work(size_t thread)
+{
+    uint32_t seen = 0;
+    for (;;)
+    {
+        uint32_t round = m_round.load(std::memory_order_acquire);
+        for (int spins = 0; round == seen && spins < c_spins; ++spins)
+        {
+            Pause();
+            round = m_round.load(std::memory_order_acquire);
+        }
+        if (round == seen)
+        {
+            m_sleepers.fetch_add(1, std::memory_order_seq_cst);
+            while ((round = m_round.load(std::memory_order_seq_cst)) == seen)
+                SleepWhile(m_round, seen);
+            m_sleepers.fetch_sub(1, std::memory_order_relaxed);
+        }
+        if (m_stopping.load())
+            return;
+        seen = round;
+        TakeTasks(round, thread);
+    }
+}
+
+} // namespace cntk

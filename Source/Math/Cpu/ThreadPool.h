@@ -1,0 +1,81 @@
+// The one pool of threads that all CPU kernels share. Workers spin for a moment after a job, since the next one usually
+// follows at once, then sleep: a waiting thread never takes a core from a busy neighbour for long.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace cntk
+{
+
+// Belongs to one device. Run is called by one thread at a time and not from inside a job.
+class ThreadPool
+{
+public:
+    explicit ThreadPool(int threads);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    int Threads() const { return int(m_workers.size()) + 1; }
+
+    // Calls job(task, thread) for each task in [0, tasks), the caller taking part (as thread 0). Tasks are handed out
+    // in order; a worker that the system does not schedule is not waited for unless it has begun a task. A job must not
+    // throw. Allocates nothing.
+    template <class Job>
+    void Run(size_t tasks, Job&& job)
+    {
+        if (tasks <= 1 || m_workers.empty())
+        {
+            for (size_t task = 0; task < tasks; ++task)
+                job(task, size_t(0));
+            return;
+        }
+        using Body = std::remove_reference_t<Job>;
+        RunShared(
+            tasks, [](void* body, size_t task, size_t thread) { (*static_cast<Body*>(body))(task, thread); },
+            const_cast<std::remove_const_t<Body>*>(std::addressof(job)));
+    }
+
+    // Splits [0, count) into one range for each thread that is worth at least minimum elements: job(begin, end).
+    template <class Job>
+    void RunRanges(size_t count, size_t minimum, Job&& job)
+    {
+        const size_t most = size_t(Threads());
+        const size_t parts = count / (minimum == 0 ? 1 : minimum) < most ? count / (minimum == 0 ? 1 : minimum) : most;
+        if (parts <= 1)
+        {
+            if (count > 0)
+                job(size_t(0), count);
+            return;
+        }
+        // Whole cache lines of floats to each, so that no two threads write one line.
+        const size_t share = ((count + parts - 1) / parts + 15) / 16 * 16;
+        Run((count + share - 1) / share, [&](size_t part, size_t)
+            { job(part * share, part * share + share < count ? part * share + share : count); });
+    }
+
+private:
+    using Function = void (*)(void* body, size_t task, size_t thread);
+    void RunShared(size_t tasks, Function function, void* body);
+    void Work(size_t thread);
+    void TakeTasks(uint32_t round, size_t thread);
+
+    // The next task and the round it belongs to in one word, so that a late worker never takes a task of another round.
+    alignas(64) std::atomic<uint64_t> m_next{0};
+    alignas(64) std::atomic<size_t> m_unfinished{0};
+    alignas(64) std::atomic<uint32_t> m_round{0}; // workers wait for it to change
+    std::atomic<int> m_sleepers{0};
+    std::atomic<bool> m_stopping{false};
+    std::atomic<size_t> m_tasks{0};
+    std::atomic<Function> m_function{nullptr};
+    std::atomic<void*> m_body{nullptr};
+    std::vector<std::thread> m_workers;
+};
+
+} // namespace cntk

@@ -36,7 +36,7 @@ const std::string& ConfigValue::Text() const
     return m_text;
 }
 
-void ConfigValue::FailExpected(const char* expected) const
+void ConfigValue::FailExpected(std::string_view expected) const
 {
     FailAt(m_where, ErrorKind::Config, "'", m_keyPath, "' is '", Text(), "', expected ", expected);
 }

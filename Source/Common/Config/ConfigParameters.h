@@ -40,11 +40,12 @@ public:
     const ConfigParameters& AsBlock() const;
     bool IsBlock() const;
 
+    // "'Train:SGD:momentumPerMB' is 'x', expected <expected>", at the value's position (kind Config).
+    [[noreturn]] void FailExpected(std::string_view expected) const;
+
 private:
     friend class ConfigParameters;
     friend class ConfigTree;
-    [[noreturn]] void FailExpected(const char* expected) const;
-
     // A block's text is put together when asked for: most blocks are read by name only.
     mutable std::string m_text;
     mutable bool m_isPending = false;

@@ -1,13 +1,15 @@
-// Option records: a parameter of a block is one member of a plain struct and one row of its table. Parsing, range checks,
-// help, the generated Options page and did-you-mean all read the row.
+// Option records: a parameter of a block is one member of a plain struct and one row of its table. Parsing, range
+// checks, help, the generated Options page and did-you-mean all read the row.
 #pragma once
 
 #include "Common/Config/ConfigParameters.h"
 
 #include <functional>
 #include <limits>
-#include <ostream>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace cntk
@@ -40,25 +42,330 @@ struct OptionInfo
     std::string name;
     std::vector<std::string> aliases;
     std::string type; // "bool", "number", "size", "text", "schedule of numbers", "one of none|adagrad", "block", ...
-    std::string defaultText;
+    std::string defaultText; // of the member initialiser; filled by DescribeOptions
     std::string doc;
+    std::string range; // "a number >= 0 and < 1"; empty if there is no limit
+    bool isRequired = false;
+};
+
+// How a type is read, printed and called in help. Specialise it for further member types.
+template <class T>
+struct OptionType;
+
+template <>
+struct OptionType<bool>
+{
+    static std::string Name() { return "bool"; }
+    static bool Read(const ConfigValue& value, const Range&) { return value.AsBool(); }
+    static std::string Print(bool value) { return value ? "true" : "false"; }
+};
+
+template <>
+struct OptionType<std::string>
+{
+    static std::string Name() { return "text"; }
+    static std::string Read(const ConfigValue& value, const Range&) { return value.Text(); }
+    static std::string Print(const std::string& value) { return value; }
+};
+
+// "a number >= 0 and < 1"; what is "a number" or "a whole number"; empty without limits.
+std::string DescribeRange(const Range& range, const char* what);
+void CheckRange(const ConfigValue& value, double number, const Range& range, const char* what);
+std::string PrintNumber(double value);
+std::string PrintNumber(float value);
+std::string PrintSize(size_t value);
+
+template <>
+struct OptionType<double>
+{
+    static std::string Name() { return "number"; }
+    static double Read(const ConfigValue& value, const Range& range)
+    {
+        const double number = value.AsDouble();
+        CheckRange(value, number, range, "a number");
+        return number;
+    }
+    static std::string Print(double value) { return PrintNumber(value); }
+};
+
+// Single precision: read in double precision, then rounded, as the original reads learning rates and momenta.
+template <>
+struct OptionType<float>
+{
+    static std::string Name() { return "number"; }
+    static float Read(const ConfigValue& value, const Range& range)
+    {
+        return static_cast<float>(OptionType<double>::Read(value, range));
+    }
+    static std::string Print(float value) { return PrintNumber(value); }
+};
+
+template <>
+struct OptionType<int>
+{
+    static std::string Name() { return "whole number"; }
+    static int Read(const ConfigValue& value, const Range& range)
+    {
+        const int number = value.AsInt();
+        CheckRange(value, number, range, "a whole number");
+        return number;
+    }
+    static std::string Print(int value) { return std::to_string(value); }
+};
+
+template <>
+struct OptionType<size_t>
+{
+    static std::string Name() { return "size"; }
+    static size_t Read(const ConfigValue& value, const Range& range)
+    {
+        const size_t number = value.AsSize();
+        CheckRange(value, static_cast<double>(number), range, "a whole number");
+        return number;
+    }
+    static std::string Print(size_t value) { return PrintSize(value); }
+};
+
+template <class T>
+struct OptionType<std::vector<T>>
+{
+    static std::string Name() { return "list of " + OptionType<T>::Name() + 's'; }
+    static std::vector<T> Read(const ConfigValue& value, const Range& range)
+    {
+        std::vector<T> elements;
+        for (const ConfigValue& element : value.AsArray())
+            elements.push_back(OptionType<T>::Read(element, range));
+        return elements;
+    }
+    static std::string Print(const std::vector<T>& value)
+    {
+        std::string text;
+        for (size_t i = 0; i < value.size(); ++i)
+            text += (i > 0 ? ":" : "") + OptionType<T>::Print(value[i]);
+        return text;
+    }
+};
+
+template <class T>
+struct OptionType<Schedule<T>>
+{
+    static std::string Name() { return "schedule of " + OptionType<T>::Name() + 's'; }
+    static Schedule<T> Read(const ConfigValue& value, const Range& range)
+    {
+        Schedule<T> schedule;
+        schedule.values = OptionType<std::vector<T>>::Read(value, range);
+        return schedule;
+    }
+    static std::string Print(const Schedule<T>& value) { return OptionType<std::vector<T>>::Print(value.values); }
+};
+
+template <class T>
+struct OptionType<std::optional<T>>
+{
+    static std::string Name() { return OptionType<T>::Name(); }
+    static std::optional<T> Read(const ConfigValue& value, const Range& range)
+    {
+        return OptionType<T>::Read(value, range);
+    }
+    static std::string Print(const std::optional<T>& value) { return value ? OptionType<T>::Print(*value) : ""; }
+};
+
+// Rounds to single precision and widens again: 0.01 becomes 0.00999999977648258.
+inline void NarrowToFloat(double& value)
+{
+    value = static_cast<double>(static_cast<float>(value));
+}
+inline void NarrowToFloat(std::vector<double>& values)
+{
+    for (double& value : values)
+        NarrowToFloat(value);
+}
+inline void NarrowToFloat(Schedule<double>& schedule)
+{
+    NarrowToFloat(schedule.values);
+}
+inline void NarrowToFloat(std::optional<double>& value)
+{
+    if (value)
+        NarrowToFloat(*value);
+}
+template <class T>
+concept HoldsDoubles = requires(T& value)
+{
+    NarrowToFloat(value);
 };
 
 template <class S>
 struct Option
 {
     OptionInfo info;
-    std::function<void(S&, const ConfigValue&)> read;
+    std::function<void(S&, const ConfigValue&)> read;           // empty for blocks
+    std::function<void(S&, const ConfigParameters&)> readBlock; // blocks only; may be empty
+    std::function<std::string(const S&)> print;
+    std::function<void(S&)> narrow; // rounds the member to single precision
+    bool isLocal = false;
+
+    // The value is rounded to single precision, for numbers that the original reads as float.
+    Option AsFloat() &&
+    {
+        read = [read = read, narrow = narrow](S& options, const ConfigValue& value)
+        {
+            read(options, value);
+            narrow(options);
+        };
+        return std::move(*this);
+    }
+    // Missing or empty: an error with path and position.
+    Option Required() &&
+    {
+        info.isRequired = true;
+        return std::move(*this);
+    }
+    // Looked up in the very block only, not in the enclosing ones.
+    Option Here() &&
+    {
+        isLocal = true;
+        return std::move(*this);
+    }
 };
 
 // Rows: Opt("momentumPerMB", &SgdOptions::momentumPerMB, "doc", Range{0, 1, false, true}, {"aliases"})
-// Overloads for bool, int, size_t, double, float, std::string, std::vector<std::string>, Schedule<...>,
-// and Choice("gradUpdateType", &S::member, {{"none", Rule::None}, ...}, "doc") for enums (words in any case).
+// for members of all types with an OptionType: bool, int, size_t, double, float, std::string, and std::vector,
+// std::optional and Schedule of these; Choice(...) for enums; Nested(...) and Block(...) for blocks inside.
 template <class S>
 using OptionTable = std::vector<Option<S>>;
 
+template <class S, class T>
+Option<S> Opt(std::string name, T S::*member, std::string doc, Range range = {}, std::vector<std::string> aliases = {})
+{
+    Option<S> option;
+    option.info.name = std::move(name);
+    option.info.aliases = std::move(aliases);
+    option.info.type = OptionType<T>::Name();
+    option.info.doc = std::move(doc);
+    option.info.range = DescribeRange(range, option.info.type.find("number") == std::string::npos ||
+                                                     option.info.type.find("whole") != std::string::npos
+                                                 ? "a whole number"
+                                                 : "a number");
+    option.read = [member, range](S& options, const ConfigValue& value)
+    { options.*member = OptionType<T>::Read(value, range); };
+    option.print = [member](const S& options) { return OptionType<T>::Print(options.*member); };
+    if constexpr (HoldsDoubles<T>)
+        option.narrow = [member](S& options) { NarrowToFloat(options.*member); };
+    return option;
+}
+
+template <class S, class T>
+Option<S> Opt(std::string name, T S::*member, std::string doc, std::vector<std::string> aliases)
+{
+    return Opt(std::move(name), member, std::move(doc), Range{}, std::move(aliases));
+}
+
+// The index of the value's word (any case); fails with all words.
+size_t ReadChoice(const ConfigValue& value, const std::vector<std::string>& words);
+
+// Words in any case; the first word of a value is the one that help shows as default.
+template <class S, class E>
+Option<S> Choice(std::string name, E S::*member,
+                 std::type_identity_t<std::vector<std::pair<std::string, E>>> wordsAndValues, std::string doc,
+                 std::vector<std::string> aliases = {})
+{
+    std::vector<std::string> words;
+    std::vector<E> values;
+    for (const auto& [word, value] : wordsAndValues)
+    {
+        words.push_back(word);
+        values.push_back(value);
+    }
+    Option<S> option;
+    option.info.name = std::move(name);
+    option.info.aliases = std::move(aliases);
+    option.info.type = "one of ";
+    for (size_t i = 0; i < words.size(); ++i)
+        option.info.type += (i > 0 ? "|" : "") + words[i];
+    option.info.doc = std::move(doc);
+    option.read = [member, words, values](S& options, const ConfigValue& value)
+    { options.*member = values[ReadChoice(value, words)]; };
+    option.print = [member, words, values](const S& options)
+    {
+        for (size_t i = 0; i < values.size(); ++i)
+            if (values[i] == options.*member)
+                return words[i];
+        return std::string();
+    };
+    return option;
+}
+
+template <class S>
+S ReadOptions(const ConfigParameters& block);
+
+// A block inside this one, read into a struct of its own when it is there. A scalar of that name is passed over.
+template <class S, class Inner>
+Option<S> Nested(std::string name, Inner S::*member, std::string doc, std::vector<std::string> aliases = {})
+{
+    Option<S> option;
+    option.info.name = std::move(name);
+    option.info.aliases = std::move(aliases);
+    option.info.type = "block";
+    option.info.doc = std::move(doc);
+    option.readBlock = [member](S& options, const ConfigParameters& block)
+    { options.*member = ReadOptions<Inner>(block); };
+    return option;
+}
+
+// A block inside this one that somebody else reads; the row is for help and for telling where a block belongs.
+template <class S>
+Option<S> Block(std::string name, std::string doc, std::vector<std::string> aliases = {})
+{
+    Option<S> option;
+    option.info.name = std::move(name);
+    option.info.aliases = std::move(aliases);
+    option.info.type = "block";
+    option.info.doc = std::move(doc);
+    return option;
+}
+
+// The value under the option's name or one of its aliases: the innermost block that has any of them decides.
+std::optional<ConfigValue> FindOption(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
+const ConfigParameters* FindOptionBlock(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
+[[noreturn]] void FailMissing(const ConfigParameters& block, const OptionInfo& info);
+
 // Reads every row of S::Options() from the block (outwards look-up); defaults are the member initialisers.
-// template <class S> S ReadOptions(const ConfigParameters& block);
-// template <class S> std::vector<OptionInfo> DescribeOptions();
+template <class S>
+S ReadOptions(const ConfigParameters& block)
+{
+    S options{};
+    for (const Option<S>& option : S::Options())
+    {
+        if (!option.read)
+        {
+            const ConfigParameters* const inner =
+                option.readBlock ? FindOptionBlock(block, option.info, option.isLocal) : nullptr;
+            if (inner)
+                option.readBlock(options, *inner);
+            continue;
+        }
+        const std::optional<ConfigValue> value = FindOption(block, option.info, option.isLocal);
+        if (option.info.isRequired && (!value || value->Text().empty()))
+            FailMissing(block, option.info);
+        if (value)
+            option.read(options, *value);
+    }
+    return options;
+}
+
+template <class S>
+std::vector<OptionInfo> DescribeOptions()
+{
+    const S defaults{};
+    std::vector<OptionInfo> infos;
+    for (const Option<S>& option : S::Options())
+    {
+        infos.push_back(option.info);
+        if (option.print)
+            infos.back().defaultText = option.print(defaults);
+    }
+    return infos;
+}
 
 } // namespace cntk

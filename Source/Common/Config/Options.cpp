@@ -1,0 +1,113 @@
+// The parts of reading options that do not depend on the struct.
+#include "Common/Config/Options.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace cntk
+{
+
+namespace
+{
+
+template <class T>
+std::string Shortest(T value)
+{
+    if (std::isinf(value))
+        return value < 0 ? "-inf" : "inf";
+    char text[64];
+    const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+    return error == std::errc() ? std::string(text, end) : std::string();
+}
+
+const std::string* NameIn(const ConfigParameters& block, const OptionInfo& info)
+{
+    if (block.ExistsHere(info.name))
+        return &info.name;
+    for (const std::string& alias : info.aliases)
+        if (block.ExistsHere(alias))
+            return &alias;
+    return nullptr;
+}
+
+} // namespace
+
+std::string PrintNumber(double value)
+{
+    return Shortest(value);
+}
+
+std::string PrintNumber(float value)
+{
+    return Shortest(value);
+}
+
+std::string PrintSize(size_t value)
+{
+    return value == std::numeric_limits<size_t>::max() ? "unlimited" : std::to_string(value);
+}
+
+std::string DescribeRange(const Range& range, const char* what)
+{
+    std::string text;
+    if (!std::isinf(range.min))
+        text = (range.minOpen ? " > " : " >= ") + Shortest(range.min);
+    if (!std::isinf(range.max))
+        text += (text.empty() ? "" : " and") + std::string(range.maxOpen ? " < " : " <= ") + Shortest(range.max);
+    return text.empty() ? text : what + text;
+}
+
+void CheckRange(const ConfigValue& value, double number, const Range& range, const char* what)
+{
+    // Written so that nan lies outside of every range that has a limit.
+    const bool isAboveMin = std::isinf(range.min) || number > range.min || (!range.minOpen && number == range.min);
+    const bool isBelowMax = std::isinf(range.max) || number < range.max || (!range.maxOpen && number == range.max);
+    if (!isAboveMin || !isBelowMax)
+        value.FailExpected(DescribeRange(range, what));
+}
+
+size_t ReadChoice(const ConfigValue& value, const std::vector<std::string>& words)
+{
+    for (size_t i = 0; i < words.size(); ++i)
+        if (EqualsIgnoreCase(words[i], value.Text()))
+            return i;
+    value.FailExpected("one of " + Join(words, ", ") + DidYouMean(value.Text(), words));
+}
+
+std::optional<ConfigValue> FindOption(const ConfigParameters& block, const OptionInfo& info, bool isLocal)
+{
+    for (const ConfigParameters* at = &block; at; at = isLocal ? nullptr : at->Parent())
+        if (const std::string* const name = NameIn(*at, info))
+            return at->FindHere(*name);
+    return std::nullopt;
+}
+
+const ConfigParameters* FindOptionBlock(const ConfigParameters& block, const OptionInfo& info, bool isLocal)
+{
+    std::vector<std::string> names = info.aliases;
+    names.insert(names.begin(), info.name);
+    for (const ConfigParameters* at = &block; at; at = isLocal ? nullptr : at->Parent())
+    {
+        for (const std::string& name : names)
+        {
+            if (!at->ExistsHere(name))
+                continue;
+            const ConfigParameters* const found = at->FindBlock(name);
+            if (found && found->Parent() == at)
+                return found;
+        }
+    }
+    return nullptr;
+}
+
+void FailMissing(const ConfigParameters& block, const OptionInfo& info)
+{
+    // Finds the near names, or says that the value is empty; returns only for the literal value "default".
+    block.Require(info.name);
+    FailAt(block.Where(), ErrorKind::Config, "required parameter missing: ", block.Path(), ':', info.name);
+}
+
+} // namespace cntk

@@ -1,11 +1,14 @@
-// The leaves: LearnableParameter, InputValue, SparseInputValue (spec nodes.md 3). The one family with a header, since
-// the learner, the readers' binding and the builders must reach them.
+// The leaves: LearnableParameter, InputValue, SparseInputValue (spec nodes.md 3). The one family whose classes
+// everybody may use: the learner, the readers' binding and the builders must reach them.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace cntk
 {
@@ -13,40 +16,62 @@ namespace cntk
 class LearnableParameterNode final : public ComputationNode
 {
 public:
-    void InferShape(ShapeInference&) override;
+    void InferShape(ShapeInference& inference) override;
     void ForwardProp(const FrameRange&) override {}
+    void BeginForwardProp() override { m_value = m_values.View(); }
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override; // rows, cols, init, value, initValueScale, ...
     std::string DescribeFields() const override;
     bool IsTrainableLeaf() const override { return m_learningRateMultiplier > 0; }
     bool OwnsValue() const override { return true; }
 
-    // Zero dimensions are inferred later; inferring sets the values to 0 unless an initialisation is pending.
+    // Zero dimensions are inferred later; inferring sets the values to 0 unless an initialisation is pending. Values
+    // stay when the matrix that holds them keeps its size ([M x N] becomes [M x 1 x 1 x N]).
     void SetParameterShape(const TensorShape& shape);
     Matrix& Values() { return m_values; }
     const Matrix& Values() const { return m_values; }
     float LearningRateMultiplier() const { return m_learningRateMultiplier; }
     void SetLearningRateMultiplier(float multiplier) { m_learningRateMultiplier = multiplier; }
 
-    // Initialisation (spec engine-and-sgd.md 14): +-0.05*scale uniform; 0.2*scale/sqrt(columns) Gaussian.
+    // Initialisation (spec engine-and-sgd.md 14): +-0.05*scale uniform; 0.2*scale/sqrt(columns) Gaussian. With unknown
+    // dimensions it waits until they are known.
     void InitUniform(uint64_t seed, double initValueScale);
     void InitGaussian(uint64_t seed, double initValueScale);
     void InitFixed(double value);
-    void InitFromFile(const std::string& path); // text, one matrix row a line
+    void InitFromFile(const std::string& path); // text, one matrix row a line; zero dimensions are the file's
 
 private:
+    struct Initialization
+    {
+        enum class Kind
+        {
+            Uniform,
+            Gaussian,
+            Fixed
+        };
+        Kind kind;
+        uint64_t seed;
+        double number; // the scale, or the fixed value
+    };
+    void Initialize(const Initialization& initialization);
+    void SetInitialization(const NodeParameters& parameters);
+    void InferFromFileSize(size_t rows, size_t columns);
+    void LoadOldShape(ModelArchive& archive, TensorShape& shape);
+
     Matrix m_values;
     float m_learningRateMultiplier = 1;
+    std::optional<Initialization> m_pending;
 };
 
 class InputValueNode final : public ComputationNode
 {
 public:
     explicit InputValueNode(bool sparse = false) : m_isSparseInput(sparse) {}
-    void InferShape(ShapeInference&) override;
+    void InferShape(ShapeInference& inference) override;
     void ForwardProp(const FrameRange&) override {}
     void SerializeFields(ModelArchive& archive) override;
-    void SetParameters(const NodeParameters& parameters) override; // rows, cols
+    void SetParameters(const NodeParameters& parameters) override; // rows, cols, dims, dynamicAxis
+    std::string DescribeFields() const override;
     bool OwnsValue() const override { return true; }
 
     bool IsSparseInput() const { return m_isSparseInput; }
@@ -63,10 +88,18 @@ public:
                    size_t columns);
 
 private:
+    void CheckRows(size_t rows) const;
+    // All values of a minibatch, columns * rows of them, in the node's element type.
+    void TakeDense(const void* values, size_t columns);
+
     bool m_isSparseInput;
     std::string m_dynamicAxis;
     Matrix m_dense;
     SparseMatrix m_sparseValues;
+    // Host memory for conversions; kept, so that a steady state allocates nothing.
+    std::vector<std::byte> m_hostValues;
+    std::vector<int32_t> m_hostRows;
+    std::vector<int32_t> m_hostStarts;
 };
 
 } // namespace cntk

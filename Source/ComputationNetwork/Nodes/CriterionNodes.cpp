@@ -1,0 +1,467 @@
+// Training and evaluation criteria: 1x1 values, sums over the samples, gaps excluded (spec nodes.md 14).
+#include "Common/Error.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <utility>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Op = ElementwiseOp;
+using Life = TemporarySpec::Life;
+
+// Labels and predictions must be of one size and stand for the same samples.
+void RequireEqualSizes(const ComputationNode& node, const ShapeInference& inference)
+{
+    if (!inference.IsFinalPass())
+        return;
+    const ComputationNode& a = *node.Input(0);
+    const ComputationNode& b = *node.Input(1);
+    if (a.HasMBLayout() != b.HasMBLayout())
+        Fail(ErrorKind::Model, node.TypeName(), " compares ", DescribeShape(a), " with ", DescribeShape(b),
+             ", but only ", a.HasMBLayout() ? "the first" : "the second", " changes with the samples");
+    if (a.ValueRows() != b.ValueRows() || a.ValueColumns() != b.ValueColumns())
+        Fail(ErrorKind::Model, node.TypeName(), " compares ", DescribeShape(a), " with ", DescribeShape(b),
+             ": expected as many rows in both, but there are ", a.ValueRows(), " and ", b.ValueRows());
+}
+
+class Criterion : public ComputationNode
+{
+protected:
+    std::span<const uint8_t> SampleMask(size_t input) const { return Input(input)->ColumnMask(FrameRange::All()); }
+    // What is left of value, gaps excluded, is summed.
+    void SumSamples(const MatrixView& values, size_t input, double factor) const
+    {
+        Ops::MaskColumns(values, SampleMask(input));
+        Ops::SumAll(values, Value(), factor);
+    }
+};
+
+// v = sum (a - b)^2; gradients 2 (a - b) and -2 (a - b). An operand without a layout is compared with every sample.
+class SquareErrorNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        for (size_t input = 0; input < 2; input++)
+            if (Input(input)->SampleLayout().HasUnknown() && !Input(1 - input)->SampleLayout().HasUnknown())
+                InferInputShape(input, Input(1 - input)->SampleLayout());
+        CommonLayoutOfInputs(inference);
+        if (inference.IsFinalPass() && Input(0)->SampleElements() != Input(1)->SampleElements())
+            Fail(ErrorKind::Model, "SquareError compares ", DescribeShape(*Input(0)), " with ",
+                 DescribeShape(*Input(1)), ": expected as many elements in both, but there are ",
+                 Input(0)->SampleElements(), " and ", Input(1)->SampleElements());
+        SetScalarShape();
+    }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        const size_t input = InputOfSamples();
+        return {TemporaryForSamplesOf(*this, input, Input(input)->SampleElements(), Life::ForwardBackward)};
+    }
+
+    void ForwardProp(const FrameRange&) override
+    {
+        const MatrixView difference = Temporary(0, FrameRange::All());
+        Ops::Elementwise(Op::Difference, Samples(0, Input(0)->Value()), Samples(1, Input(1)->Value()), difference);
+        Ops::MaskColumns(difference, SampleMask(InputOfSamples()));
+        Ops::Elementwise(Op::Square, difference, Value());
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        Ops::Elementwise(Op::Product, Temporary(0, FrameRange::All()), Gradient(),
+                         Samples(input, InputGradient(input, range)), input == 0 ? 2 : -2, GradientBeta(input));
+    }
+
+private:
+    size_t InputOfSamples() const { return Input(0)->HasMBLayout() ? 0 : 1; }
+    MatrixView Samples(size_t input, const MatrixView& view) const { return SamplesAsColumns(*Input(input), view); }
+};
+
+// v = -sum labels * log softmax(z); labels dense or sparse, not necessarily one-hot.
+class CrossEntropyWithSoftmaxNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInput(*this, 1, inference);
+        CommonLayoutOfInputs(inference);
+        RequireEqualSizes(*this, inference);
+        SetScalarShape();
+    }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        // The logarithms are needed afterwards only for the gradient of the labels, which data do not have.
+        const bool labelsAreData = Input(0)->Type().traits.isLeaf && !Input(0)->IsTrainableLeaf();
+        return {TemporaryLikeInput(*this, 1, labelsAreData ? Life::Forward : Life::ForwardBackward),
+                TemporaryLikeInput(*this, 1, Life::ForwardBackward)};
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView prediction = Input(1)->Value();
+        const MatrixView logSoftmax = Temporary(0, range);
+        const MatrixView softmax = Temporary(1, range);
+        if (Input(0)->IsSparse())
+            Ops::CrossEntropyWithSoftmax(Input(0)->SparseValue(range), prediction, SampleMask(1), logSoftmax, softmax,
+                                         Value());
+        else
+            Ops::CrossEntropyWithSoftmax(Input(0)->Value(), prediction, SampleMask(1), logSoftmax, softmax, Value());
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const MatrixView inputGradient = InputGradient(input, range);
+        if (input == 0)
+            Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, 1);
+        else if (Input(0)->IsSparse())
+            Ops::CrossEntropyWithSoftmaxGradient(Input(0)->SparseValue(range), Temporary(1, range), SampleMask(1),
+                                                 Gradient(), inputGradient);
+        else
+            Ops::CrossEntropyWithSoftmaxGradient(Input(0)->Value(), Temporary(1, range), SampleMask(1), Gradient(),
+                                                 inputGradient);
+    }
+};
+
+// v = -sum labels * log p, with the floor of the logarithm and of the division.
+class CrossEntropyNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInput(*this, 1, inference);
+        CommonLayoutOfInputs(inference);
+        RequireEqualSizes(*this, inference);
+        SetScalarShape();
+    }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        std::vector<TemporarySpec> specs(Input(0)->IsSparse() ? 3 : 2,
+                                         TemporaryLikeInput(*this, 1, Life::ForwardBackward));
+        return specs;
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView logarithm = Temporary(0, range);
+        const MatrixView work = Temporary(1, range);
+        if (Input(0)->IsSparse())
+            Ops::ToDense(Input(0)->SparseValue(range), Temporary(2, range));
+        Ops::Elementwise(Op::Log, Input(1)->Value(), logarithm);
+        Ops::Elementwise(Op::Product, Labels(range), logarithm, work);
+        SumSamples(work, 1, -1);
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const double beta = GradientBeta(input);
+        const MatrixView inputGradient = InputGradient(input, range);
+        if (input == 0)
+            return Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, beta);
+        const MatrixView work = Temporary(1, range);
+        Ops::Elementwise(Op::Quotient, Labels(range), Input(1)->Value(), work);
+        Ops::Elementwise(Op::Product, work, Gradient(), inputGradient, -1, beta);
+    }
+
+private:
+    MatrixView Labels(const FrameRange& range) const
+    {
+        return Input(0)->IsSparse() ? Temporary(2, range) : Input(0)->Value();
+    }
+};
+
+// The number of samples whose labels' largest element is not (among the topK) largest of the prediction's.
+class ErrorPredictionNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        for (size_t input = 1; input < InputCount(); input++)
+            RequireDenseInput(*this, input, inference);
+        CommonLayoutOfInputs(inference);
+        RequireEqualSizes(*this, inference);
+        if (inference.IsFinalPass() && InputCount() == 3 &&
+            (Input(2)->HasMBLayout() || Input(2)->SampleElements() != 1))
+            Fail(ErrorKind::Model, "the third input of ErrorPrediction, topK, must be a single number, but is ",
+                 DescribeShape(*Input(2)));
+        SetScalarShape();
+    }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        TemporarySpec row = TemporaryLikeInput(*this, 1, Life::Forward);
+        row.rows = 1;
+        std::vector<TemporarySpec> specs = {row, row};
+        if (InputCount() == 3)
+        {
+            specs.insert(specs.end(), 2, TemporaryLikeInput(*this, 1, Life::Forward));
+            specs.push_back(FixedColumn(Input(1)->ValueRows(), Life::Forward));
+        }
+        return specs;
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView label = Temporary(0, range);
+        const MatrixView isRight = Temporary(1, range);
+        if (Input(0)->IsSparse())
+            Ops::ArgMax(Input(0)->SparseValue(range), label);
+        else
+            Ops::ArgMax(Input(0)->Value(), label);
+        if (InputCount() == 3)
+            RankLabels(label, isRight);
+        else
+        {
+            Ops::ArgMax(Input(1)->Value(), isRight);
+            Ops::Elementwise(Op::Difference, label, isRight, isRight);
+            Ops::Elementwise(Op::Not, isRight, isRight);
+        }
+        Ops::MaskColumns(isRight, SampleMask(1), 1);
+        Ops::Elementwise(Op::Not, isRight, Value());
+    }
+
+private:
+    // 1 where fewer than topK elements come before the label's: those that are larger, or equal with a lower index.
+    void RankLabels(const MatrixView& label, const MatrixView& isRight) const
+    {
+        const MatrixView prediction = Input(1)->Value();
+        const MatrixView work = Temporary(2, FrameRange::All());
+        const MatrixView isBefore = Temporary(3, FrameRange::All());
+        const MatrixView rowNumbers = Temporary(4, FrameRange::All());
+        const MatrixView& score = isRight; // of the label, then its rank
+        FillRowNumbers(rowNumbers);
+        Ops::Elementwise(Op::Difference, rowNumbers, label, work);
+        Ops::Elementwise(Op::Not, work, work);
+        Ops::Elementwise(Op::Product, work, prediction, score);
+        Ops::Elementwise(Op::Difference, prediction, score, work);
+        Ops::Elementwise(Op::Not, work, work);
+        Ops::Elementwise(Op::Greater, label, rowNumbers, isBefore);
+        Ops::Elementwise(Op::Product, work, isBefore, isBefore);
+        Ops::Elementwise(Op::Greater, prediction, score, work);
+        Ops::Elementwise(Op::Sum, work, isBefore, score);
+        Ops::Elementwise(Op::Greater, Input(2)->Value(), score, isRight);
+    }
+};
+
+// v = the sum of all elements.
+class SumElementsNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        SetScalarShape();
+    }
+
+    void ForwardProp(const FrameRange&) override
+    {
+        const MatrixView values = Input(0)->Value();
+        const std::span<const uint8_t> mask = SampleMask(0);
+        if (mask.empty())
+            return Ops::SumAll(values, Value());
+        Ops::Fill(Value(), 0);
+        ForEachDataStretch(mask, values.columns,
+                           [&](size_t first, size_t count)
+                           { Ops::SumAll(values.Columns(first, count), Value(), 1, 1); });
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        Ops::Elementwise(Op::Copy, Gradient(), InputGradient(input, range), 1, GradientBeta(input));
+    }
+};
+
+// v = -sum w log(2 y p + (1 - y) - p) for labels y of 0 and 1, probabilities p and weights w (1 without a third input).
+class LogisticNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        CommonLayoutOfInputs(inference);
+        RequireEqualSizes(*this, inference);
+        if (inference.IsFinalPass() && InputCount() == 3 && Input(2)->SampleElements() != 1 &&
+            Input(2)->SampleElements() != Input(1)->SampleElements())
+            Fail(ErrorKind::Model, "the weights of Logistic, ", DescribeShape(*Input(2)),
+                 ", must be one number a sample, or one for each of its ", Input(1)->SampleElements(), " elements");
+        SetScalarShape();
+    }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        return {TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Life::ForwardBackward),
+                TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Life::ForwardBackward)};
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView argument = Temporary(0, range);
+        const MatrixView work = Temporary(1, range);
+        const MatrixView label = Samples(0, Input(0)->Value());
+        const MatrixView probability = Samples(1, Input(1)->Value());
+        Ops::Fill(argument, 1);
+        Ops::Elementwise(Op::Product, label, probability, argument, 2, 1);
+        Ops::Elementwise(Op::Copy, label, argument, -1, 1);
+        Ops::Elementwise(Op::Copy, probability, argument, -1, 1);
+        Ops::Elementwise(Op::Log, argument, work);
+        ApplyWeights(work);
+        SumSamples(work, 1, -1);
+    }
+
+    // dp -= g w (2 y - 1) / argument
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        if (input != 1)
+            return;
+        const MatrixView argument = Temporary(0, range);
+        const MatrixView work = Temporary(1, range);
+        Ops::Fill(work, -1);
+        Ops::Elementwise(Op::Copy, Samples(0, Input(0)->Value()), work, 2, 1);
+        Ops::Elementwise(Op::Quotient, work, argument, work);
+        ApplyWeights(work);
+        Ops::Elementwise(Op::Product, work, Gradient(), Samples(1, InputGradient(1, range)), -1, 1);
+    }
+
+private:
+    MatrixView Samples(size_t input, const MatrixView& view) const { return SamplesAsColumns(*Input(input), view); }
+    void ApplyWeights(const MatrixView& work) const
+    {
+        if (InputCount() == 3)
+            Ops::Elementwise(Op::Product, work, Samples(2, Input(2)->Value()), work);
+    }
+};
+
+// ---- records ----
+
+GradientSample::Input Values(TensorShape shape, bool inLayout, double low = -2, double high = 2)
+{
+    GradientSample::Input input;
+    input.shape = shape;
+    input.inLayout = inLayout;
+    input.low = low;
+    input.high = high;
+    return input;
+}
+
+GradientSample::Input Labels(size_t rows, bool sparse)
+{
+    GradientSample::Input input = Values(TensorShape{rows}, true);
+    input.oneHot = true;
+    input.sparse = sparse;
+    input.checkGradient = false;
+    return input;
+}
+
+GradientSample::Input NotChecked(GradientSample::Input input)
+{
+    input.checkGradient = false;
+    return input;
+}
+
+GradientSample Case(std::vector<GradientSample::Input> inputs)
+{
+    GradientSample sample;
+    sample.inputs = std::move(inputs);
+    return sample;
+}
+
+NodeType CriterionType(const char* name, std::vector<std::string> aliases, const char* bookSection)
+{
+    NodeType type;
+    type.name = name;
+    type.aliases = std::move(aliases);
+    type.inputs = {2, 2};
+    type.inputNames = {"labels", "z"};
+    type.traits = {.backpropReadsOutput = false, .needsWholeMinibatch = true, .isCriterion = true};
+    type.bookSection = bookSection;
+    return type;
+}
+
+void RegisterCrossEntropies(NodeRegistry& registry)
+{
+    NodeType withSoftmax = CriterionType("CrossEntropyWithSoftmax", {"CEWithSM"}, "4.1.4.23");
+    withSoftmax.doc =
+        "v = -sum labels * log softmax(z) over all samples; gradient of z: softmax(z) - labels. Labels may "
+        "be sparse.";
+    // The gradient formula of z holds where labels sum to 1.
+    GradientSample::Input soft = NotChecked(Values(TensorShape{4}, true));
+    soft.oneHot = true;
+    GradientSample labelsOnly = Case({Values(TensorShape{4}, true), NotChecked(Values(TensorShape{4}, true, -3, 3))});
+    withSoftmax.samples = {Case({soft, Values(TensorShape{4}, true, -3, 3)}),
+                           Case({Labels(4, true), Values(TensorShape{4}, true, -3, 3)}), labelsOnly};
+    registry.Add<CrossEntropyWithSoftmaxNode>(withSoftmax);
+
+    NodeType plain = CriterionType("CrossEntropy", {}, "");
+    plain.inputNames = {"labels", "p"};
+    plain.doc = "v = -sum labels * log(p) over all samples, p probabilities; logarithms have a floor of -85.1.";
+    plain.traits.backpropOverwrites = true;
+    plain.samples = {Case({Values(TensorShape{4}, true, 0, 1), Values(TensorShape{4}, true, 0.1, 1)}),
+                     Case({Labels(4, false), Values(TensorShape{4}, true, 0.1, 1)}),
+                     Case({Labels(4, true), Values(TensorShape{4}, true, 0.1, 1)}),
+                     Case({Values(TensorShape{2, 3}, false, 0, 1), Values(TensorShape{2, 3}, false, 0.1, 1)})};
+    registry.Add<CrossEntropyNode>(plain);
+
+    NodeType logistic = CriterionType("Logistic", {}, "");
+    logistic.inputs = {2, 3};
+    logistic.inputNames = {"labels", "p", "weights"};
+    logistic.doc = "v = -sum w log(2 y p + (1 - y) - p) over all samples, for labels y of 0 and 1, probabilities p and "
+                   "optional weights w. Only p gets a gradient.";
+    const GradientSample::Input label = NotChecked(Values(TensorShape{1}, true, 0, 1));
+    const GradientSample::Input probability = Values(TensorShape{1}, true, 0.1, 0.9);
+    logistic.samples = {Case({label, probability}),
+                        Case({label, probability, NotChecked(Values(TensorShape{1}, true, 0.5, 2))})};
+    registry.Add<LogisticNode>(logistic);
+}
+
+} // namespace
+
+void RegisterCriterionNodes(NodeRegistry& registry)
+{
+    NodeType squareError = CriterionType("SquareError", {"SE"}, "4.1.4.22");
+    squareError.inputNames = {"a", "b"};
+    squareError.doc = "v = sum (a - b)^2 over all elements and samples, without a factor 1/2; gradients 2 (a - b) and "
+                      "-2 (a - b).";
+    squareError.traits.backpropReadsInputs = false;
+    squareError.traits.backpropOverwrites = true;
+    squareError.samples = {Case({Values(TensorShape{3}, true), Values(TensorShape{3}, true)}),
+                           Case({Values(TensorShape{2, 3}, false), Values(TensorShape{2, 3}, false)}),
+                           Case({Values(TensorShape{3}, true), Values(TensorShape{3, 1}, false)}),
+                           Case({Values(TensorShape{3, 1}, true), Values(TensorShape{3}, true)})};
+    registry.Add<SquareErrorNode>(squareError);
+
+    RegisterCrossEntropies(registry);
+
+    NodeType errors = CriterionType("ErrorPrediction", {"ClassificationError"}, "4.1.4.25");
+    errors.inputs = {2, 3};
+    errors.inputNames = {"labels", "z", "topK"};
+    errors.doc =
+        "v = the number of samples whose label (its largest element) is not the largest element of z (the first "
+        "on ties); with topK, not among the K largest. Labels may be sparse.";
+    errors.traits.backpropReadsInputs = false;
+    errors.traits.differentiable = false;
+    GradientSample::Input topK = NotChecked(Values(TensorShape{1}, false));
+    topK.values = {2};
+    errors.samples = {Case({Labels(4, false), Values(TensorShape{4}, true)}),
+                      Case({Labels(4, true), Values(TensorShape{4}, true)}),
+                      Case({Labels(4, true), Values(TensorShape{4}, true), topK})};
+    registry.Add<ErrorPredictionNode>(errors);
+
+    NodeType sum = CriterionType("SumElements", {}, "4.1.4.8");
+    sum.inputs = {1, 1};
+    sum.inputNames = {"x"};
+    sum.doc = "v = the sum of all elements over all samples.";
+    sum.traits.backpropReadsInputs = false;
+    sum.traits.backpropOverwrites = true;
+    sum.samples = {Case({Values(TensorShape{3}, true)}), Case({Values(TensorShape{2, 3}, false)})};
+    registry.Add<SumElementsNode>(sum);
+}
+
+} // namespace cntk

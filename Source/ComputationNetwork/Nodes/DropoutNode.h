@@ -1,0 +1,32 @@
+// Dropout: zeroes elements at random while training (spec nodes.md 12). The learner sets rate and seed.
+#pragma once
+
+#include "ComputationNetwork/ComputationNode.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace cntk
+{
+
+class DropoutNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override;
+    void ForwardProp(const FrameRange& range) override;
+    void BackpropTo(size_t input, const FrameRange& range) override;
+    std::vector<TemporarySpec> Temporaries() const override;
+
+    // 0 <= rate < 1. At 0, the value after loading a model, the node passes everything through.
+    void SetRate(double rate);
+    double Rate() const { return m_rate; }
+    // Of the next forward call's mask; each call adds 1073807359.
+    void SetSeed(uint64_t seed) { m_seed = seed; }
+    uint64_t Seed() const { return m_seed; }
+
+private:
+    double m_rate = 0;
+    uint64_t m_seed = 1;
+};
+
+} // namespace cntk

@@ -1,0 +1,327 @@
+// Element-wise nodes with one or two operands: rows of one table, one class (spec nodes.md 4 and 5).
+#include "ComputationNetwork/Nodes/ElementwiseNodes.h"
+
+#include "Common/Error.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Op = ElementwiseOp;
+
+// What the gradient formula takes besides the gradient of the output.
+enum class Operand
+{
+    None,
+    Input,  // the value of the input itself
+    Other,  // the value of the other input
+    Output, // this node's value
+};
+
+// gradient of the input += factor * op(g, operand)
+struct GradientFormula
+{
+    Op op = Op::Copy;
+    Operand operand = Operand::None;
+    double factor = 1;
+};
+
+struct ElementwiseRow
+{
+    const char* name;
+    std::vector<std::string> aliases;
+    Op forward;
+    std::vector<GradientFormula> gradients; // one for each input
+    const char* bookSection;
+    const char* doc;
+    // Where the gradient check draws its values, and how far it keeps from a kink at 0.
+    double low = -2;
+    double high = 2;
+    double kinkDistance = 0;
+};
+
+const std::vector<ElementwiseRow>& Rows()
+{
+    static const std::vector<ElementwiseRow> rows = {
+        {"Sigmoid",
+         {},
+         Op::Sigmoid,
+         {{Op::SigmoidGradient, Operand::Output}},
+         "4.1.4.5",
+         "v = 1 / (1 + exp(-x)), element by element."},
+        {"Tanh", {}, Op::Tanh, {{Op::TanhGradient, Operand::Output}}, "4.1.4.5", "v = tanh(x), element by element."},
+        {"RectifiedLinear",
+         {"ReLU"},
+         Op::RectifiedLinear,
+         {{Op::RectifiedLinearGradient, Operand::Output}},
+         "4.1.4.5",
+         "v = max(x, 0), element by element; the gradient passes where v > 0.",
+         -2,
+         2,
+         0.01},
+        {"Log",
+         {},
+         Op::Log,
+         {{Op::LogGradient, Operand::Output}},
+         "4.1.4.5",
+         "v = log(x), element by element; arguments below 1e-37 give -85.1. The gradient is g * exp(-v).",
+         0.2,
+         3},
+        {"Exp", {}, Op::Exp, {{Op::Product, Operand::Output}}, "", "v = exp(x), element by element."},
+        {"Cosine",
+         {"Cos"},
+         Op::Cosine,
+         {{Op::CosineGradientFromInput, Operand::Input}},
+         "",
+         "v = cos(x), element by element."},
+        {"Sin", {}, Op::Sine, {{Op::SineGradientFromInput, Operand::Input}}, "", "v = sin(x), element by element."},
+        {"Abs",
+         {},
+         Op::Abs,
+         {{Op::AbsGradientFromInput, Operand::Input}},
+         "",
+         "v = |x|, element by element; the gradient at 0 is 0.",
+         -2,
+         2,
+         0.01},
+        {"Negate", {}, Op::Negate, {{Op::Copy, Operand::None, -1}}, "4.1.4.10", "v = -x, element by element."},
+        {"Sqrt",
+         {},
+         Op::Sqrt,
+         {{Op::SqrtGradient, Operand::Output}},
+         "",
+         "v = sqrt(max(x, 0)), element by element; the gradient is g / (2 v) with v kept from 0.",
+         0.2,
+         3},
+        {"Reciprocal",
+         {},
+         Op::Reciprocal,
+         {{Op::ReciprocalGradient, Operand::Output}},
+         "",
+         "v = 1 / x, element by element, and 0 for x = 0.",
+         0.5,
+         3},
+        {"Pass", {}, Op::Copy, {{Op::Copy, Operand::None}}, "", "v = x."},
+        {"Plus",
+         {},
+         Op::Sum,
+         {{Op::Copy, Operand::None}, {Op::Copy, Operand::None}},
+         "4.1.4.18",
+         "v = a + b; dimensions of size 1, and parameters over all samples, are repeated."},
+        {"Minus",
+         {},
+         Op::Difference,
+         {{Op::Copy, Operand::None}, {Op::Copy, Operand::None, -1}},
+         "4.1.4.18",
+         "v = a - b; dimensions of size 1, and parameters over all samples, are repeated."},
+        {"ElementTimes",
+         {"Scale", "RowElementTimes", "ColumnElementTimes"},
+         Op::Product,
+         {{Op::Product, Operand::Other}, {Op::Product, Operand::Other}},
+         "4.1.4.19",
+         "v = a * b, element by element; dimensions of size 1 (a scalar, a row, a column), and parameters over all "
+         "samples, are repeated."},
+    };
+    return rows;
+}
+
+class ElementwiseNode final : public ComputationNode
+{
+public:
+    explicit ElementwiseNode(const ElementwiseRow& row) : m_row(&row) {}
+
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        if (InputCount() == 1)
+            return SetShape(Input(0)->SampleLayout(), Input(0)->GetMBLayout());
+        InferBroadcastShape(inference);
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        if (InputCount() == 1)
+            Ops::Elementwise(m_row->forward, Input(0)->Value(range), Value(range));
+        else if (m_isPlain)
+            Ops::Elementwise(m_row->forward, Input(0)->Value(range), Input(1)->Value(range), Value(range));
+        else
+            Ops::Elementwise(m_row->forward, Input(0)->ValueTensor(m_rank, range), Input(1)->ValueTensor(m_rank, range),
+                             ValueTensor(m_rank, range));
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const GradientFormula& formula = m_row->gradients[input];
+        if (InputCount() == 1 || m_isPlain)
+            return AddGradient(formula, Gradient(range), OperandNode(formula, input).Value(range),
+                               InputGradient(input, range), GradientBeta(input));
+        // Over gaps nothing may be summed: they hold anything, even no numbers.
+        const bool sumsOverSamples = HasMBLayout() && !Input(input)->HasMBLayout();
+        if (sumsOverSamples && !ColumnMask(range).empty())
+            return SumOverData(formula, input, range);
+        AddGradient(formula, GradientTensor(m_rank, range), OperandNode(formula, input).ValueTensor(m_rank, range),
+                    InputGradientTensor(input, range), GradientBeta(input));
+    }
+
+    ElementwiseOp ForwardOp() const { return m_row->forward; }
+
+private:
+    static void AddGradient(const GradientFormula& formula, const TensorView& gradient, const TensorView& operand,
+                            const TensorView& inputGradient, double beta)
+    {
+        if (formula.operand == Operand::None)
+            Ops::Elementwise(formula.op, gradient, inputGradient, formula.factor, beta);
+        else
+            Ops::Elementwise(formula.op, gradient, operand, inputGradient, formula.factor, beta);
+    }
+
+    // The node whose value the formula reads; without one any (its value is not looked at).
+    const ComputationNode& OperandNode(const GradientFormula& formula, size_t input) const
+    {
+        switch (formula.operand)
+        {
+        case Operand::Input:
+            return *Input(input);
+        case Operand::Other:
+            return *Input(1 - input);
+        case Operand::None:
+        case Operand::Output:
+            break;
+        }
+        return *this;
+    }
+
+    TensorView InputGradientTensor(size_t input, const FrameRange& range) const
+    {
+        return TensorView::OfSamples(InputGradient(input, range), Input(input)->SampleLayout(), m_rank,
+                                     Input(input)->HasMBLayout());
+    }
+
+    void SumOverData(const GradientFormula& formula, size_t input, const FrameRange& range)
+    {
+        const ComputationNode& operand = OperandNode(formula, input);
+        const MatrixView gradient = Gradient(range);
+        const MatrixView operandValue = operand.Value(range);
+        const TensorView inputGradient = InputGradientTensor(input, range);
+        if (GradientBeta(input) == 0)
+            Ops::Fill(InputGradient(input, range), 0);
+        const auto samples = [&](const ComputationNode& node, const MatrixView& view, size_t first, size_t count)
+        {
+            return TensorView::OfSamples(node.HasMBLayout() ? view.Columns(first, count) : view, node.SampleLayout(),
+                                         m_rank, node.HasMBLayout());
+        };
+        ForEachDataStretch(ColumnMask(range), gradient.columns,
+                           [&](size_t first, size_t count)
+                           {
+                               AddGradient(formula, samples(*this, gradient, first, count),
+                                           samples(operand, operandValue, first, count), inputGradient, 1);
+                           });
+    }
+
+    void InferBroadcastShape(ShapeInference& inference)
+    {
+        // A parameter without dimensions gets the other operand's.
+        for (size_t input = 0; input < 2; input++)
+            if (Input(input)->SampleLayout().HasUnknown() && !Input(1 - input)->SampleLayout().HasUnknown())
+                InferInputShape(input, Input(1 - input)->SampleLayout());
+        const TensorShape& a = Input(0)->SampleLayout();
+        const TensorShape& b = Input(1)->SampleLayout();
+        m_rank = std::max(a.Rank(), b.Rank());
+        TensorShape shape = a.Padded(m_rank);
+        for (size_t axis = 0; axis < m_rank; axis++)
+        {
+            if (inference.IsFinalPass() && a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1)
+                Fail(ErrorKind::Model, TypeName(), " cannot combine ", DescribeShape(*Input(0)), " and ",
+                     DescribeShape(*Input(1)), ": dimension ", axis + 1, " is ", a[axis], " in one and ", b[axis],
+                     " in the other; expected equal sizes, or 1 in one of them");
+            shape.SetDim(axis, std::max(a[axis], b[axis]));
+        }
+        SetShape(shape, CommonLayoutOfInputs(inference));
+        m_isPlain = a.Elements() == shape.Elements() && b.Elements() == shape.Elements() &&
+                    Input(0)->GetMBLayout() == Input(1)->GetMBLayout() &&
+                    (HasMBLayout() || (a.MatrixRows() == shape.MatrixRows() && b.MatrixRows() == shape.MatrixRows()));
+    }
+
+    const ElementwiseRow* m_row;
+    size_t m_rank = 0;      // of samples, the larger of both operands
+    bool m_isPlain = false; // operands of equal size: nothing is repeated
+};
+
+// Shapes for the gradient check: both as samples, then each kind of repeating, parameters among them.
+std::vector<GradientSample> Samples(const ElementwiseRow& row)
+{
+    const auto input = [&](TensorShape shape, bool inLayout)
+    {
+        GradientSample::Input described;
+        described.shape = shape;
+        described.inLayout = inLayout;
+        described.low = row.low;
+        described.high = row.high;
+        return described;
+    };
+    const auto sample = [&](std::vector<GradientSample::Input> inputs)
+    {
+        GradientSample described;
+        described.inputs = std::move(inputs);
+        described.kinkDistance = row.kinkDistance;
+        return described;
+    };
+    if (row.gradients.size() == 1)
+        return {sample({input({3}, true)}), sample({input({2, 3}, false)}), sample({input({2, 3, 2}, true)})};
+    std::vector<GradientSample> samples;
+    const std::vector<std::pair<TensorShape, TensorShape>> shapes = {
+        {{3}, {3}}, {{3}, {3, 1}}, {{1}, {3}}, {{3, 1}, {1, 4}}, {{2, 3, 2}, {2, 1, 2}}, {{1, 1}, {4}}};
+    for (const auto& [a, b] : shapes)
+        for (const auto& [aInLayout, bInLayout] : {std::pair(true, true), {true, false}, {false, true}, {false, false}})
+            samples.push_back(sample({input(a, aInLayout), input(b, bInLayout)}));
+    return samples;
+}
+
+} // namespace
+
+std::optional<ElementwiseOp> ElementwiseOpOf(const ComputationNode& node)
+{
+    if (const auto* elementwise = dynamic_cast<const ElementwiseNode*>(&node))
+        return elementwise->ForwardOp();
+    return std::nullopt;
+}
+
+void RegisterElementwiseNodes(NodeRegistry& registry)
+{
+    for (const ElementwiseRow& row : Rows())
+    {
+        const size_t inputs = row.gradients.size();
+        const auto reads = [&](Operand operand)
+        {
+            return std::any_of(row.gradients.begin(), row.gradients.end(),
+                               [&](const GradientFormula& formula) { return formula.operand == operand; });
+        };
+        const bool passesThrough =
+            std::all_of(row.gradients.begin(), row.gradients.end(),
+                        [](const GradientFormula& formula) { return formula.op == Op::Copy && formula.factor == 1; });
+        registry.Add({.name = row.name,
+                      .aliases = row.aliases,
+                      .doc = row.doc,
+                      .inputs = {inputs, inputs},
+                      .inputNames = inputs == 1 ? std::vector<std::string>{"x"} : std::vector<std::string>{"a", "b"},
+                      .traits = {.isElementwise = true,
+                                 .backpropReadsInputs = reads(Operand::Input) || reads(Operand::Other),
+                                 .backpropReadsOutput = reads(Operand::Output),
+                                 .backpropOverwrites = true,
+                                 .gradientPassesThrough = passesThrough,
+                                 .backpropInPlace = inputs == 1},
+                      .parameters = {},
+                      .samples = Samples(row),
+                      .bookSection = row.bookSection,
+                      .create = [&row] { return std::make_shared<ElementwiseNode>(row); }});
+    }
+}
+
+} // namespace cntk

@@ -1,0 +1,85 @@
+// Views, checks and temporaries that several node families share.
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include "Common/Error.h"
+
+#include <numeric>
+#include <vector>
+
+namespace cntk
+{
+
+MatrixView Reshaped(const MatrixView& view, size_t rows, size_t columns)
+{
+    CNTK_ASSERT(view.IsContiguous() && view.Elements() == rows * columns);
+    MatrixView reshaped = view;
+    reshaped.rows = rows;
+    reshaped.columns = columns;
+    reshaped.stride = rows;
+    return reshaped;
+}
+
+MatrixView SamplesAsColumns(const ComputationNode& node, const MatrixView& view)
+{
+    return node.HasMBLayout() ? view : Reshaped(view, view.Elements(), 1);
+}
+
+std::string DescribeShape(const ComputationNode& node)
+{
+    return Concat("'", node.Name(), "' [", node.SampleLayout().ToString(), "]");
+}
+
+void RequireDenseInput(const ComputationNode& node, size_t input, const ShapeInference& inference)
+{
+    if (inference.IsFinalPass() && node.Input(input)->IsSparse())
+        Fail(ErrorKind::Model, "input '", node.Input(input)->Name(), "' is sparse, but ", node.TypeName(),
+             " takes dense values only; read it as a dense InputValue, or multiply it by a parameter first (Times)");
+}
+
+void RequireDenseInputs(const ComputationNode& node, const ShapeInference& inference)
+{
+    for (size_t input = 0; input < node.InputCount(); input++)
+        RequireDenseInput(node, input, inference);
+}
+
+TemporarySpec TemporaryForSamplesOf(const ComputationNode& node, size_t input, size_t rows, TemporarySpec::Life life)
+{
+    TemporarySpec spec;
+    spec.rows = rows;
+    spec.life = life;
+    if (node.Input(input)->HasMBLayout())
+        spec.layoutOfInput = int(input);
+    else
+        spec.fixedColumns = 1;
+    return spec;
+}
+
+TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, TemporarySpec::Life life)
+{
+    TemporarySpec spec = TemporaryForSamplesOf(node, input, node.Input(input)->ValueRows(), life);
+    if (!node.Input(input)->HasMBLayout())
+        spec.fixedColumns = node.Input(input)->ValueColumns();
+    return spec;
+}
+
+TemporarySpec FixedColumn(size_t rows, TemporarySpec::Life life)
+{
+    TemporarySpec spec;
+    spec.rows = rows;
+    spec.fixedColumns = 1;
+    spec.life = life;
+    return spec;
+}
+
+void FillRowNumbers(const MatrixView& column)
+{
+    VisitType(column.type,
+              [&](auto tag)
+              {
+                  std::vector<decltype(tag)> numbers(column.rows);
+                  std::iota(numbers.begin(), numbers.end(), tag);
+                  column.device->CopyFromHost(column.data, numbers.data(), numbers.size() * sizeof(tag));
+              });
+}
+
+} // namespace cntk

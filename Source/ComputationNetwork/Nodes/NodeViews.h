@@ -1,0 +1,61 @@
+// Views, checks and temporaries that several node families share.
+#pragma once
+
+#include "ComputationNetwork/ComputationNode.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace cntk
+{
+
+// The same memory, which must be contiguous, under other sizes.
+MatrixView Reshaped(const MatrixView& view, size_t rows, size_t columns);
+
+// One sample a column, all of its elements below one another. A value without a layout is one sample.
+MatrixView SamplesAsColumns(const ComputationNode& node, const MatrixView& view);
+
+// body(first, count) for each maximal stretch of columns that hold data. An empty mask means that all do.
+template <class Body>
+void ForEachDataStretch(std::span<const uint8_t> mask, size_t columns, Body&& body)
+{
+    if (mask.empty())
+    {
+        if (columns > 0)
+            body(size_t(0), columns);
+        return;
+    }
+    size_t first = 0;
+    while (first < columns)
+    {
+        size_t end = first;
+        while (end < columns && mask[end] != 0)
+            end++;
+        if (end > first)
+            body(first, end - first);
+        first = end + 1;
+    }
+}
+
+// "'W' [50 x 784]"
+std::string DescribeShape(const ComputationNode& node);
+
+// In the final pass an error when an input is sparse: most types take dense inputs only.
+void RequireDenseInput(const ComputationNode& node, size_t input, const ShapeInference& inference);
+void RequireDenseInputs(const ComputationNode& node, const ShapeInference& inference);
+
+// As many columns as an input's value has samples (one without a layout), each of so many rows.
+TemporarySpec TemporaryForSamplesOf(const ComputationNode& node, size_t input, size_t rows, TemporarySpec::Life life);
+
+// Of the size of an input's value.
+TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, TemporarySpec::Life life);
+
+// A single column of a given number of rows.
+TemporarySpec FixedColumn(size_t rows, TemporarySpec::Life life);
+
+// 0, 1, 2, ... into a column, in its element type.
+void FillRowNumbers(const MatrixView& column);
+
+} // namespace cntk

@@ -1,0 +1,244 @@
+// The softmax family, per column, and normalisation by statistics of the training data (spec nodes.md 4 and 11).
+#include "Common/Error.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+
+#include <utility>
+
+namespace cntk
+{
+
+namespace
+{
+
+// Softmax and LogSoftmax: a column function with its gradient, which reads the output only.
+class SoftmaxNode final : public ComputationNode
+{
+public:
+    using Forward = void (*)(const MatrixView& input, const MatrixView& output);
+    using Backward = void (*)(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient);
+
+    SoftmaxNode(Forward forward, Backward backward) : m_forward(forward), m_backward(backward) {}
+
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        SetShape(Input(0)->SampleLayout(), Input(0)->GetMBLayout());
+    }
+    void ForwardProp(const FrameRange& range) override { m_forward(Input(0)->Value(range), Value(range)); }
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        m_backward(Gradient(range), Value(range), InputGradient(input, range));
+    }
+
+private:
+    Forward m_forward;
+    Backward m_backward;
+};
+
+// 1 at the largest element of each column (the lowest index on ties), 0 elsewhere.
+class HardmaxNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        SetShape(Input(0)->SampleLayout(), Input(0)->GetMBLayout());
+    }
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        TemporarySpec largest;
+        largest.rows = 1;
+        largest.fixedColumns = HasMBLayout() ? 0 : ValueColumns();
+        largest.life = TemporarySpec::Life::Forward;
+        return {largest, FixedColumn(ValueRows(), TemporarySpec::Life::Forward)};
+    }
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView largest = Temporary(0, range);
+        const MatrixView rowNumbers = Temporary(1, FrameRange::All());
+        FillRowNumbers(rowNumbers);
+        Ops::ArgMax(Input(0)->Value(range), largest);
+        Ops::Elementwise(ElementwiseOp::Difference, rowNumbers, largest, Value(range));
+        Ops::Elementwise(ElementwiseOp::Not, Value(range), Value(range));
+    }
+    // Flat almost everywhere.
+    void BackpropTo(size_t, const FrameRange&) override {}
+};
+
+// (x - mean) * invStdDev, and the inverse x / invStdDev + mean. No gradient flows through either.
+class PerDimMeanVarNode final : public ComputationNode
+{
+public:
+    explicit PerDimMeanVarNode(bool inverse) : m_inverse(inverse) {}
+
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        SetShape(Input(0)->SampleLayout(), Input(0)->GetMBLayout());
+        if (inference.IsFinalPass())
+            CheckInputs();
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView x = SamplesAsColumns(*this, Input(0)->Value(range));
+        const MatrixView mean = SamplesAsColumns(*Input(1), Input(1)->Value(range));
+        const MatrixView invStdDev = SamplesAsColumns(*Input(2), Input(2)->Value(range));
+        const MatrixView output = SamplesAsColumns(*this, Value(range));
+        if (!m_inverse)
+            return Ops::Elementwise(ElementwiseOp::NormalizePerDim, x, mean, invStdDev, output);
+        Ops::Elementwise(ElementwiseOp::Quotient, x, invStdDev, output);
+        Ops::Elementwise(ElementwiseOp::Copy, mean, output, 1, 1);
+    }
+
+private:
+    void CheckInputs()
+    {
+        if (Input(0)->IsPrecomputed())
+            Fail(ErrorKind::Model, "the first input of ", TypeName(), ", '", Input(0)->Name(),
+                 "', is itself a statistic (", Input(0)->TypeName(), "); expected the data to be normalised");
+        auto* meanParameter = dynamic_cast<LearnableParameterNode*>(Input(1).get());
+        auto* deviationParameter = dynamic_cast<LearnableParameterNode*>(Input(2).get());
+        const bool areStatistics = dynamic_cast<MeanNode*>(Input(1).get()) != nullptr &&
+                                   dynamic_cast<InvStdDevNode*>(Input(2).get()) != nullptr;
+        if (!areStatistics && (meanParameter == nullptr || deviationParameter == nullptr))
+            Fail(ErrorKind::Model, TypeName(), " takes the data, a Mean and an InvStdDev (or two parameters), but '",
+                 Input(1)->Name(), "' is a ", Input(1)->TypeName(), " and '", Input(2)->Name(), "' a ",
+                 Input(2)->TypeName());
+        for (size_t input = 1; input < 3; input++)
+            if (Input(input)->SampleElements() != SampleElements())
+                Fail(ErrorKind::Model, TypeName(), ": ", DescribeShape(*Input(input)), " has ",
+                     Input(input)->SampleElements(), " elements, but the data ", DescribeShape(*Input(0)), " have ",
+                     SampleElements());
+        // Statistics given as parameters are never trained.
+        for (LearnableParameterNode* parameter : {meanParameter, deviationParameter})
+            if (parameter != nullptr)
+                parameter->SetLearningRateMultiplier(0);
+    }
+
+    bool m_inverse;
+};
+
+GradientSample::Input Values(TensorShape shape, bool inLayout, double low, double high)
+{
+    GradientSample::Input input;
+    input.shape = shape;
+    input.inLayout = inLayout;
+    input.low = low;
+    input.high = high;
+    return input;
+}
+
+GradientSample Case(std::vector<GradientSample::Input> inputs)
+{
+    GradientSample sample;
+    sample.inputs = std::move(inputs);
+    return sample;
+}
+
+void RegisterSoftmaxFamily(NodeRegistry& registry)
+{
+    const NodeTraits readsOutput = {.backpropReadsInputs = false, .backpropReadsOutput = true};
+    const std::vector<GradientSample> samples = {Case({Values({5}, true, -3, 3)}), Case({Values({4, 3}, false, -3, 3)}),
+                                                 Case({Values({2, 3}, true, -3, 3)})};
+    registry.Add({.name = "Softmax",
+                  .aliases = {},
+                  .doc = "v_i = exp(x_i) / sum_k exp(x_k) in each column.",
+                  .inputs = {1, 1},
+                  .inputNames = {"x"},
+                  .traits = readsOutput,
+                  .parameters = {},
+                  .samples = samples,
+                  .bookSection = "4.1.4.6",
+                  .create = [] { return std::make_shared<SoftmaxNode>(Ops::Softmax, Ops::SoftmaxGradient); }});
+    registry.Add({.name = "LogSoftmax",
+                  .aliases = {},
+                  .doc = "v_i = x_i - log(sum_k exp(x_k)) in each column.",
+                  .inputs = {1, 1},
+                  .inputNames = {"x"},
+                  .traits = readsOutput,
+                  .parameters = {},
+                  .samples = samples,
+                  .bookSection = "4.1.4.7",
+                  .create = [] { return std::make_shared<SoftmaxNode>(Ops::LogSoftmax, Ops::LogSoftmaxGradient); }});
+    registry.Add<HardmaxNode>({.name = "Hardmax",
+                               .aliases = {},
+                               .doc = "v_i = 1 for the largest element of each column (the first on ties), else 0. Its "
+                                      "gradient is 0.",
+                               .inputs = {1, 1},
+                               .inputNames = {"x"},
+                               .traits = {.backpropReadsInputs = false, .backpropReadsOutput = false},
+                               .parameters = {},
+                               .samples = samples,
+                               .bookSection = "",
+                               .create = {}});
+}
+
+void RegisterStatistics(NodeRegistry& registry)
+{
+    const NodeTraits statistic = {.backpropReadsInputs = false,
+                                  .backpropReadsOutput = false,
+                                  .needsWholeMinibatch = true,
+                                  .differentiable = false};
+    registry.Add<MeanNode>({.name = "Mean",
+                            .aliases = {},
+                            .doc = "The mean of each row over the training data, computed before training; gaps do not "
+                                   "count.",
+                            .inputs = {1, 1},
+                            .inputNames = {"x"},
+                            .traits = statistic,
+                            .parameters = {},
+                            .samples = {Case({Values({3}, true, -1, 2)})},
+                            .bookSection = "4.1.4.29",
+                            .create = {}});
+    registry.Add<InvStdDevNode>({.name = "InvStdDev",
+                                 .aliases = {},
+                                 .doc = "1 / sqrt(variance) of each row over the training data, computed before "
+                                        "training; the variance is biased (1/N) and at least 1e-10.",
+                                 .inputs = {1, 1},
+                                 .inputNames = {"x"},
+                                 .traits = statistic,
+                                 .parameters = {},
+                                 .samples = {Case({Values({3}, true, -1, 2)})},
+                                 .bookSection = "4.1.4.30",
+                                 .create = {}});
+    const NodeTraits normalization = {
+        .isElementwise = true, .backpropReadsInputs = false, .backpropReadsOutput = false, .differentiable = false};
+    const std::vector<GradientSample> samples = {
+        Case({Values({3}, true, -1, 2), Values({3, 1}, false, -1, 1), Values({3, 1}, false, 0.5, 2)}),
+        Case({Values({2, 3}, true, -1, 2), Values({6}, false, -1, 1), Values({6}, false, 0.5, 2)})};
+    registry.Add({.name = "PerDimMeanVarNormalization",
+                  .aliases = {"PerDimMVNorm", "PerDimMeanVarNormalizationNode"},
+                  .doc = "v = (x - mean) * invStdDev, row by row; mean and invStdDev are Mean and InvStdDev nodes or "
+                         "parameters.",
+                  .inputs = {3, 3},
+                  .inputNames = {"x", "mean", "invStdDev"},
+                  .traits = normalization,
+                  .parameters = {},
+                  .samples = samples,
+                  .bookSection = "4.1.4.31",
+                  .create = [] { return std::make_shared<PerDimMeanVarNode>(false); }});
+    registry.Add({.name = "PerDimMeanVarDeNormalization",
+                  .aliases = {"PerDimMVDeNorm", "PerDimMeanVarDeNormalizationNode"},
+                  .doc = "v = x / invStdDev + mean, row by row: undoes PerDimMeanVarNormalization.",
+                  .inputs = {3, 3},
+                  .inputNames = {"x", "mean", "invStdDev"},
+                  .traits = normalization,
+                  .parameters = {},
+                  .samples = samples,
+                  .bookSection = "4.1.4.32",
+                  .create = [] { return std::make_shared<PerDimMeanVarNode>(true); }});
+}
+
+} // namespace
+
+void RegisterNormalizationNodes(NodeRegistry& registry)
+{
+    RegisterSoftmaxFamily(registry);
+    RegisterStatistics(registry);
+}
+
+} // namespace cntk

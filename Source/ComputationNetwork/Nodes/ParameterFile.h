@@ -1,0 +1,22 @@
+// Text files with initial values of a parameter: one matrix row a line (spec model-format.md 6).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+struct TextMatrix
+{
+    size_t rows = 0;
+    size_t columns = 0;
+    std::vector<double> values; // column-major
+};
+
+// Numbers separated by white space, empty lines ignored, all rows of one length. Errors (Data) name the file, the line
+// and what was found.
+TextMatrix ReadTextMatrix(const std::string& path);
+
+} // namespace cntk

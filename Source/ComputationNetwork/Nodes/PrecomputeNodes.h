@@ -1,0 +1,72 @@
+// Mean and InvStdDev: statistics of the training data, computed in a pass over them before training and then fixed
+// (spec nodes.md 11). The learner runs the pass.
+#pragma once
+
+#include "ComputationNetwork/ComputationNode.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace cntk
+{
+
+// The pass: BeginPrecompute() on every node that has not been computed, a forward pass for each minibatch, then
+// MarkComputed(). Several passes of Begin and Mark give the statistics of the last one.
+class PrecomputeNode : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override;
+    // Takes the minibatch into the statistics during the pass; afterwards nothing. Fails (Model) before it.
+    void ForwardProp(const FrameRange& range) override;
+    void BeginForwardProp() override;
+    std::vector<TemporarySpec> Temporaries() const override;
+    void SerializeFields(ModelArchive& archive) override;
+    std::string DescribeFields() const override;
+    bool OwnsValue() const override { return true; }
+    bool IsPrecomputed() const override { return true; }
+
+    bool HasComputed() const { return m_hasComputed; }
+    void BeginPrecompute();
+    // Fails (Data) when the pass saw no sample.
+    void MarkComputed();
+    // Statistics known from elsewhere (a converted model): SampleElements() values.
+    void SetComputed(std::span<const double> values);
+
+    const Matrix& Values() const { return m_statistics; }
+
+protected:
+    // Of the samples so far, exact up to double precision: their number, mean and sum of squared distances from it.
+    const std::vector<double>& MeanSoFar() const { return m_mean; }
+    double VarianceSoFar(size_t row) const { return m_sumOfSquares[row] / double(m_samples); }
+    virtual bool NeedsVariance() const = 0;
+    virtual double Statistic(size_t row) const = 0;
+
+private:
+    void Add(size_t samples, const std::vector<double>& sum, const std::vector<double>& sumOfSquares);
+    void Resize();
+
+    bool m_hasComputed = false;
+    bool m_isComputing = false;
+    Matrix m_statistics;
+    size_t m_samples = 0;
+    std::vector<double> m_mean;
+    std::vector<double> m_sumOfSquares;
+};
+
+class MeanNode final : public PrecomputeNode
+{
+protected:
+    bool NeedsVariance() const override { return false; }
+    double Statistic(size_t row) const override { return MeanSoFar()[row]; }
+};
+
+// 1 / sqrt(variance), the variance biased (1/N) and at least 1e-10.
+class InvStdDevNode final : public PrecomputeNode
+{
+protected:
+    bool NeedsVariance() const override { return true; }
+    double Statistic(size_t row) const override;
+};
+
+} // namespace cntk

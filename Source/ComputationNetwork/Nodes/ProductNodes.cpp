@@ -1,0 +1,470 @@
+// Matrix products: Times, TransposeTimes, DiagTimes (spec nodes.md 6).
+#include "Common/Error.h"
+#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Ops::Transpose;
+
+Transpose Opposite(Transpose transpose)
+{
+    return transpose == Transpose::No ? Transpose::Yes : Transpose::No;
+}
+
+// v = A B with A [O1..Or x J1..Jk], B [J1..Jk x rest] and v [O1..Or x rest]; or v = A' B with A [J x O]. Computed on
+// matrices [outputs x inner] and [inner x rest * columns].
+class TimesNode final : public ComputationNode
+{
+public:
+    explicit TimesNode(Transpose transposeLeft) : m_transposeLeft(transposeLeft) {}
+
+    void InferShape(ShapeInference& inference) override;
+    void ForwardProp(const FrameRange& range) override;
+    void BackpropTo(size_t input, const FrameRange& range) override;
+    std::vector<TemporarySpec> Temporaries() const override;
+    void SerializeFields(ModelArchive& archive) override;
+    void SetParameters(const NodeParameters& parameters) override;
+
+private:
+    bool IsTransposed() const { return m_transposeLeft == Transpose::Yes; }
+    void InferTransposedShape(ShapeInference& inference);
+    void InferUnknownColumns();
+    TensorShape InferOutputs(ShapeInference& inference);
+    [[noreturn]] void FailInner(size_t left, size_t right) const;
+
+    // The left operand, its value or gradient, as the matrix it is multiplied as.
+    MatrixView Left(const MatrixView& view) const
+    {
+        return IsTransposed() ? Reshaped(view, m_inner, m_outputs) : Reshaped(view, m_outputs, m_inner);
+    }
+    MatrixView Right(const MatrixView& view) const { return Reshaped(view, m_inner, view.Elements() / m_inner); }
+    MatrixView Output(const MatrixView& view) const { return Reshaped(view, m_outputs, view.Elements() / m_outputs); }
+    // One sample of a value; the whole value of a node without a layout.
+    static MatrixView SampleOf(const ComputationNode& node, const MatrixView& view, size_t column)
+    {
+        return node.HasMBLayout() ? view.Columns(column, 1) : view;
+    }
+
+    void AddLeftGradient(const MatrixView& gradient, const MatrixView& right, const MatrixView& left,
+                         double beta) const;
+    void AddSharedLeftGradient(const FrameRange& range);
+    void AddSparseLeftGradient(const FrameRange& range);
+    void AddGradientBySample(size_t input, const FrameRange& range);
+    void ZeroGapsOfGradient(const FrameRange& range) const;
+
+    Transpose m_transposeLeft;
+    uint64_t m_outputRank = 1;
+    int32_t m_inputRankInference = -1; // only kept, for files of version 12 and later
+    size_t m_outputs = 1;
+    size_t m_inner = 1;
+    size_t m_rest = 1;
+};
+
+// ---- shapes ----
+
+void TimesNode::FailInner(size_t left, size_t right) const
+{
+    Fail(ErrorKind::Model, "the inner dimensions of ", TypeName(), "(", DescribeShape(*Input(0)), ", ",
+         DescribeShape(*Input(1)), ") disagree: the left operand has ", left, IsTransposed() ? " rows" : " columns",
+         ", the right one ", right, " rows");
+}
+
+// A plain matrix without columns takes all of a sample's elements: [M x 0] times [1 x 1 x N] becomes [M x 1 x 1 x N].
+// So does a matrix with as many columns as the sample has elements (a file of August 2015).
+void TimesNode::InferUnknownColumns()
+{
+    const TensorShape& a = Input(0)->SampleLayout();
+    const TensorShape& b = Input(1)->SampleLayout();
+    auto* parameter = dynamic_cast<LearnableParameterNode*>(Input(0).get());
+    if (parameter == nullptr || b.HasUnknown())
+        return;
+    const size_t rank = size_t(m_outputRank);
+    TensorShape shape = a;
+    if (a.Rank() == rank + 1 && a[rank] != b[0] && (a[rank] == 0 || a[rank] == b.Elements()))
+    {
+        const TensorShape inner = b.WithoutTrailingOnes();
+        if (rank + inner.Rank() > TensorShape::c_maxRank)
+            return;
+        shape.SetDim(rank, b[0]);
+        for (size_t axis = 1; axis < inner.Rank(); axis++)
+            shape.SetDim(rank + axis, inner[axis]);
+    }
+    else
+        for (size_t axis = rank; axis < a.Rank(); axis++)
+            if (a[axis] == 0)
+                shape.SetDim(axis, b[axis - rank]);
+    if (!(shape == a))
+        parameter->SetParameterShape(shape);
+}
+
+// Sets m_inner; returns the output's dimensions that come from the right operand.
+TensorShape TimesNode::InferOutputs(ShapeInference& inference)
+{
+    InferUnknownColumns();
+    const TensorShape& a = Input(0)->SampleLayout();
+    const TensorShape& b = Input(1)->SampleLayout();
+    const size_t rank = size_t(m_outputRank);
+    if (a.Rank() < rank)
+    {
+        if (inference.IsFinalPass())
+            Fail(ErrorKind::Model, "Times with outputRank=", rank, " needs a left operand of at least as many ",
+                 "dimensions, but ", DescribeShape(*Input(0)), " has ", a.Rank());
+        return {};
+    }
+    m_outputs = 1;
+    for (size_t axis = 0; axis < rank; axis++)
+        m_outputs *= a[axis];
+    m_inner = 1;
+    bool matches = true;
+    for (size_t axis = rank; axis < a.Rank(); axis++)
+    {
+        m_inner *= a[axis];
+        matches = matches && a[axis] == b[axis - rank];
+    }
+    TensorShape rest;
+    if (matches)
+        for (size_t axis = a.Rank() - rank; axis < b.Rank(); axis++)
+            rest.SetDim(rest.Rank(), b[axis]);
+    else if (m_inner != b.Elements() && inference.IsFinalPass())
+        FailInner(m_inner, a.Rank() == rank + 1 ? b[0] : b.Elements());
+    return rest;
+}
+
+void TimesNode::InferTransposedShape(ShapeInference& inference)
+{
+    if (m_outputRank != 1 && inference.IsFinalPass())
+        Fail(ErrorKind::Model, "TransposeTimes with outputRank=", m_outputRank, "; only 1 is possible");
+    const TensorShape& b = Input(1)->SampleLayout();
+    if (Input(0)->SampleLayout()[0] == 0 && !b.HasUnknown())
+        InferInputShape(0, TensorShape{b[0], 0});
+    const TensorShape& a = Input(0)->SampleLayout();
+    if (a.Rank() > 2 && inference.IsFinalPass())
+        Fail(ErrorKind::Model, "TransposeTimes takes a matrix on the left, but ", DescribeShape(*Input(0)), " has ",
+             a.Rank(), " dimensions");
+    m_inner = a[0];
+    m_outputs = a[1];
+    TensorShape shape{m_outputs};
+    if (a[0] == b[0])
+        for (size_t axis = 1; axis < b.Rank(); axis++)
+            shape.SetDim(axis, b[axis]);
+    else if (m_inner != b.Elements() && inference.IsFinalPass())
+        FailInner(m_inner, b[0]);
+    SetShape(shape, CommonLayoutOfInputs(inference));
+}
+
+void TimesNode::InferShape(ShapeInference& inference)
+{
+    RequireDenseInput(*this, 0, inference);
+    if (IsTransposed())
+        InferTransposedShape(inference);
+    else
+    {
+        const TensorShape rest = InferOutputs(inference);
+        const TensorShape& a = Input(0)->SampleLayout();
+        TensorShape shape;
+        for (size_t axis = 0; axis < size_t(m_outputRank); axis++)
+            shape.SetDim(axis, a[axis]);
+        if (shape.Rank() + rest.Rank() > TensorShape::c_maxRank)
+            Fail(ErrorKind::Model, "the product has more than ", TensorShape::c_maxRank, " dimensions");
+        for (size_t axis = 0; axis < rest.Rank(); axis++)
+            shape.SetDim(shape.Rank(), rest[axis]);
+        SetShape(shape, CommonLayoutOfInputs(inference));
+    }
+    m_rest = m_outputs == 0 ? 1 : SampleElements() / m_outputs;
+    if (inference.IsFinalPass() && Input(1)->IsSparse() && (m_rest != 1 || Input(0)->HasMBLayout()))
+        Fail(ErrorKind::Model, "the sparse input ", DescribeShape(*Input(1)),
+             " can only be multiplied by a parameter that takes all of its rows");
+}
+
+// ---- computation ----
+
+void TimesNode::ForwardProp(const FrameRange& range)
+{
+    const MatrixView left = Input(0)->Value(range);
+    if (Input(1)->IsSparse())
+        return Ops::Multiply(Left(left), m_transposeLeft, Input(1)->SparseValue(range), Output(Value(range)));
+    const MatrixView right = Input(1)->Value(range);
+    const MatrixView output = Value(range);
+    if (!Input(0)->HasMBLayout())
+        return Ops::Multiply(Left(left), m_transposeLeft, Right(right), Transpose::No, Output(output));
+    for (size_t column = 0; column < output.columns; column++)
+        Ops::Multiply(Left(left.Columns(column, 1)), m_transposeLeft, Right(SampleOf(*Input(1), right, column)),
+                      Transpose::No, Output(output.Columns(column, 1)));
+}
+
+// dA = g B', and for A' B: dA = B g'
+void TimesNode::AddLeftGradient(const MatrixView& gradient, const MatrixView& right, const MatrixView& left,
+                                double beta) const
+{
+    if (IsTransposed())
+        Ops::Multiply(right, Transpose::No, gradient, Transpose::Yes, left, 1, beta);
+    else
+        Ops::Multiply(gradient, Transpose::No, right, Transpose::Yes, left, 1, beta);
+}
+
+void TimesNode::ZeroGapsOfGradient(const FrameRange& range) const
+{
+    Ops::MaskColumns(Gradient(range), ColumnMask(range));
+}
+
+// The left operand is the same for all samples, so its gradient is a sum over them.
+void TimesNode::AddSharedLeftGradient(const FrameRange& range)
+{
+    ZeroGapsOfGradient(range);
+    const MatrixView left = Left(InputGradient(0, range));
+    const MatrixView gradient = Output(Gradient(range));
+    const MatrixView right = Right(Input(1)->Value(range));
+    double beta = GradientBeta(0);
+    // Zeros in the gradient do for gaps, unless the other operand holds infinities or no numbers there.
+    const std::span<const uint8_t> mask = ColumnMask(range);
+    if (mask.empty() || !Ops::HasNotFinite(right))
+        return AddLeftGradient(gradient, right, left, beta);
+    if (beta == 0)
+        Ops::Fill(left, 0);
+    ForEachDataStretch(mask, mask.size(),
+                       [&](size_t first, size_t count)
+                       {
+                           AddLeftGradient(gradient.Columns(first * m_rest, count * m_rest),
+                                           right.Columns(first * m_rest, count * m_rest), left, 1);
+                       });
+}
+
+void TimesNode::AddSparseLeftGradient(const FrameRange& range)
+{
+    ZeroGapsOfGradient(range);
+    const SparseView right = Input(1)->SparseValue(range);
+    const MatrixView gradient = Output(Gradient(range));
+    if (IsTransposed())
+    {
+        const MatrixView dense = Temporary(0, range);
+        Ops::ToDense(right, dense);
+        return AddLeftGradient(gradient, dense, Left(InputGradient(0, range)), GradientBeta(0));
+    }
+    const MatrixView left = Input(0)->Gradient(range);
+    if (GradientBeta(0) == 0)
+        Ops::Fill(left, 0);
+    // Columns of the product's matrix are the parameter's only if nothing was reshaped.
+    TouchedColumns& touched = Input(0)->GradientColumns();
+    touched.all = touched.all || left.columns != m_inner;
+    Ops::MultiplyByTransposeOf(gradient, right, Left(left), touched);
+}
+
+// A different matrix for each sample.
+void TimesNode::AddGradientBySample(size_t input, const FrameRange& range)
+{
+    const MatrixView gradient = Gradient(range);
+    const MatrixView left = Input(0)->Value(range);
+    const MatrixView right = Input(1)->Value(range);
+    const MatrixView inputGradient = InputGradient(input, range);
+    const bool isShared = !Input(input)->HasMBLayout();
+    if (GradientBeta(input) == 0)
+        Ops::Fill(inputGradient, 0);
+    const auto addColumn = [&](size_t column)
+    {
+        const MatrixView g = Output(gradient.Columns(column, 1));
+        const MatrixView target = SampleOf(*Input(input), inputGradient, column);
+        if (input == 0)
+            AddLeftGradient(g, Right(SampleOf(*Input(1), right, column)), Left(target), 1);
+        else
+            Ops::Multiply(Left(left.Columns(column, 1)), Opposite(m_transposeLeft), g, Transpose::No, Right(target), 1,
+                          1);
+    };
+    ForEachDataStretch(isShared ? ColumnMask(range) : std::span<const uint8_t>(), gradient.columns,
+                       [&](size_t first, size_t count)
+                       {
+                           for (size_t column = first; column < first + count; column++)
+                               addColumn(column);
+                       });
+}
+
+void TimesNode::BackpropTo(size_t input, const FrameRange& range)
+{
+    if (Input(0)->HasMBLayout())
+        return AddGradientBySample(input, range);
+    if (input == 1)
+        return Ops::Multiply(Left(Input(0)->Value(range)), Opposite(m_transposeLeft), Output(Gradient(range)),
+                             Transpose::No, Right(InputGradient(1, range)), 1, GradientBeta(1));
+    if (Input(1)->IsSparse())
+        return AddSparseLeftGradient(range);
+    AddSharedLeftGradient(range);
+}
+
+std::vector<TemporarySpec> TimesNode::Temporaries() const
+{
+    if (!IsTransposed() || !Input(1)->IsSparse())
+        return {};
+    return {TemporaryForSamplesOf(*this, 1, m_inner, TemporarySpec::Life::ForwardBackward)};
+}
+
+// ---- fields ----
+
+void TimesNode::SerializeFields(ModelArchive& archive)
+{
+    if (archive.Version() >= 3)
+        archive.Field(m_outputRank);
+    if (archive.Version() >= 12)
+        archive.Field(m_inputRankInference);
+    if (archive.IsLoading() && m_outputRank > TensorShape::c_maxRank)
+        Fail(ErrorKind::Model, "the output rank is ", m_outputRank, "; at most ", TensorShape::c_maxRank,
+             " is possible");
+}
+
+void TimesNode::SetParameters(const NodeParameters& parameters)
+{
+    const long long rank = parameters.Integer("outputRank", 1);
+    if (rank < 1 || size_t(rank) > TensorShape::c_maxRank)
+        Fail(ErrorKind::Config, "parameter 'outputRank' is ", rank, "; expected 1 to ", TensorShape::c_maxRank);
+    m_outputRank = uint64_t(rank);
+}
+
+// ---- DiagTimes ----
+
+// v_ij = d_i y_ij: a diagonal matrix, given as a column, times Y.
+class DiagTimesNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        const ComputationNode& right = *Input(1);
+        const size_t rows = right.HasMBLayout() ? right.SampleElements() : right.SampleLayout().MatrixRows();
+        if (Input(0)->SampleLayout().HasUnknown() && !right.SampleLayout().HasUnknown())
+            InferInputShape(0, TensorShape{rows, 1});
+        SetShape(right.SampleLayout(), CommonLayoutOfInputs(inference));
+        if (!inference.IsFinalPass())
+            return;
+        if (Input(0)->SampleElements() != rows)
+            Fail(ErrorKind::Model, "DiagTimes(", DescribeShape(*Input(0)), ", ", DescribeShape(right),
+                 "): expected a column of ", rows, " elements on the left, as many as the right operand has rows");
+        if (Input(0)->HasMBLayout() && !right.HasMBLayout())
+            Fail(ErrorKind::Model, "DiagTimes(", DescribeShape(*Input(0)), ", ", DescribeShape(right),
+                 "): a diagonal that changes with the samples needs a right operand that does, too");
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        Ops::Elementwise(ElementwiseOp::Product, Diagonal(Input(0)->Value(range)), Input(1)->Value(range),
+                         Value(range));
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const double beta = GradientBeta(input);
+        const MatrixView gradient = Gradient(range);
+        if (input == 1)
+            return Ops::Elementwise(ElementwiseOp::Product, gradient, Diagonal(Input(0)->Value(range)),
+                                    InputGradient(1, range), 1, beta);
+        const MatrixView diagonal = Diagonal(InputGradient(0, range));
+        const MatrixView right = Input(1)->Value(range);
+        if (Input(0)->HasMBLayout() || ColumnMask(range).empty())
+            return Ops::Elementwise(ElementwiseOp::Product, gradient, right, diagonal, 1, beta);
+        if (beta == 0)
+            Ops::Fill(diagonal, 0);
+        ForEachDataStretch(ColumnMask(range), gradient.columns,
+                           [&](size_t first, size_t count)
+                           {
+                               Ops::Elementwise(ElementwiseOp::Product, gradient.Columns(first, count),
+                                                right.Columns(first, count), diagonal, 1, 1);
+                           });
+    }
+
+private:
+    MatrixView Diagonal(const MatrixView& view) const { return SamplesAsColumns(*Input(0), view); }
+};
+
+GradientSample::Input Parameter(TensorShape shape)
+{
+    GradientSample::Input input;
+    input.shape = shape;
+    return input;
+}
+
+GradientSample::Input Samples(TensorShape shape)
+{
+    GradientSample::Input input = Parameter(shape);
+    input.inLayout = true;
+    return input;
+}
+
+GradientSample::Input SparseSamples(TensorShape shape)
+{
+    GradientSample::Input input = Samples(shape);
+    input.sparse = true;
+    input.checkGradient = false;
+    return input;
+}
+
+GradientSample Case(std::vector<GradientSample::Input> inputs, std::map<std::string, std::string> parameters = {})
+{
+    GradientSample sample;
+    sample.inputs = std::move(inputs);
+    sample.parameters = std::move(parameters);
+    return sample;
+}
+
+} // namespace
+
+void RegisterProductNodes(NodeRegistry& registry)
+{
+    const NodeTraits product = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true};
+    const NodeParameterInfo outputRank = {.name = "outputRank",
+                                          .kind = ParameterKind::Integer,
+                                          .defaultText = "1",
+                                          .required = false,
+                                          .positional = false,
+                                          .doc = "how many of the left operand's dimensions are the product's",
+                                          .aliases = {}};
+    registry.Add({.name = "Times",
+                  .aliases = {},
+                  .doc =
+                      "v = A B, the matrix product. A parameter on the left is the same for all samples; its columns "
+                      "may be 0 and are then B's rows. B may be sparse.",
+                  .inputs = {2, 2},
+                  .inputNames = {"A", "B"},
+                  .traits = product,
+                  .parameters = {outputRank},
+                  .samples = {Case({Parameter({4, 3}), Samples({3})}), Case({Parameter({4, 3}), Parameter({3, 2})}),
+                              Case({Parameter({4, 6}), Samples({2, 3})}), Case({Parameter({4, 3}), Samples({3, 2})}),
+                              Case({Parameter({2, 2, 3}), Samples({3, 2})}, {{"outputRank", "2"}}),
+                              Case({Parameter({4, 2, 3}), Samples({2, 3})}), Case({Samples({4, 3}), Samples({3})}),
+                              Case({Samples({4, 3}), Parameter({3, 2})}), Case({Parameter({4, 5}), SparseSamples({5})}),
+                              Case({Parameter({4, 0}), SparseSamples({5})}), Case({Parameter({4, 0}), Samples({3})})},
+                  .bookSection = "4.1.4.15",
+                  .create = [] { return std::make_shared<TimesNode>(Transpose::No); }});
+    registry.Add({.name = "TransposeTimes",
+                  .aliases = {},
+                  .doc = "v = A' B, the matrix product with the left operand transposed.",
+                  .inputs = {2, 2},
+                  .inputNames = {"A", "B"},
+                  .traits = product,
+                  .parameters = {outputRank},
+                  .samples = {Case({Parameter({3, 4}), Samples({3})}), Case({Parameter({3, 4}), Parameter({3, 2})}),
+                              Case({Samples({3}), Samples({3})}), Case({Samples({3, 2}), Samples({3})}),
+                              Case({Samples({3}), Parameter({3, 2})}), Case({Parameter({5, 4}), SparseSamples({5})})},
+                  .bookSection = "4.1.4.16",
+                  .create = [] { return std::make_shared<TimesNode>(Transpose::Yes); }});
+    registry.Add<DiagTimesNode>(
+        {.name = "DiagTimes",
+         .aliases = {},
+         .doc = "v_ij = d_i y_ij: the diagonal matrix of the column d times Y.",
+         .inputs = {2, 2},
+         .inputNames = {"d", "Y"},
+         .traits = product,
+         .parameters = {},
+         .samples = {Case({Parameter({3, 1}), Samples({3})}), Case({Parameter({3}), Parameter({3, 4})}),
+                     Case({Samples({3}), Samples({3})}), Case({Parameter({6, 1}), Samples({2, 3})})},
+         .bookSection = "4.1.4.17",
+         .create = {}});
+}
+
+} // namespace cntk

@@ -20,9 +20,9 @@ struct TrainingNodes
     std::vector<ComputationNodePtr> Roots() const;
 };
 
-// The network's first criterion and its evaluation nodes; a name given replaces each. Nodes that are criteria are dropped
-// from the evaluations. Fails (Config) for an unknown name, a node that is no 1x1 number, or a network without criterion:
-// the candidates and how to tag one.
+// The network's first criterion and its evaluation nodes; a name given replaces each. Nodes that are criteria are
+// dropped from the evaluations. Fails (Config) for an unknown name, a node that is no 1x1 number, or a network without
+// criterion: the candidates and how to tag one.
 TrainingNodes SelectTrainingNodes(const ComputationNetwork& network, const std::string& criterionName,
                                   const std::string& evaluationName);
 

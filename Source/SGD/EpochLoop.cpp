@@ -108,6 +108,8 @@ std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& node
     EvaluatorOptions options;
     options.training = true;
     options.shareMemory = false;
+    options.fuse = false;
+    options.backwardRoot = nodes.criterion;
     options.keepValues = ComputationNetwork::Below(nodes.Roots());
     Evaluator evaluator(network, nodes.Roots(), options);
     const auto order = evaluator.Plan().NodesInOrder();

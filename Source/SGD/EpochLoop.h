@@ -38,7 +38,8 @@ struct EpochResult
 class EpochLoop
 {
 public:
-    // All must outlive the loop. evaluator: made for training, with roots nodes.Roots(). source: bound to the same roots.
+    // All must outlive the loop. evaluator: made for training, with roots nodes.Roots(). source: bound to the same
+    // roots.
     EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, MinibatchSource& source, Learner& learner,
               Progress& progress);
 
@@ -57,9 +58,8 @@ private:
     std::vector<double> m_running; // what progress lines are made of
 };
 
-// "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for the
-// minibatch that the network holds. "" if all are finite. Evaluates the network once more; no other evaluator of it may be
-// used afterwards.
+// "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for
+// the minibatch that the network holds. "" if all are finite. Evaluates the network once more, with nothing shared.
 std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes);
 
 } // namespace cntk

@@ -39,9 +39,9 @@ public:
             m_shownSums[i] = sum;
         }
         const size_t samples = sums.Samples() - m_shownSamples;
-        m_log.Write(FormatEvaluation(m_shownMinibatch + 1, minibatch, samples, Averages(sums.Nodes(), since, samples),
-                                     false) +
-                    "\n");
+        m_log.Write(
+            FormatEvaluation(m_shownMinibatch + 1, minibatch, samples, Averages(sums.Nodes(), since, samples), false) +
+            "\n");
         m_shownMinibatch = minibatch;
         m_shownSamples = sums.Samples();
     }

@@ -27,8 +27,8 @@ struct EvaluationResult
     size_t minibatches = 0;
 };
 
-// Runs the evaluator (whose roots include the nodes, and to whose roots the source is bound) over the data and prints the
-// lines of spec config-ndl-mel.md 6.4.
+// Runs the evaluator (whose roots include the nodes, and to whose roots the source is bound) over the data and prints
+// the lines of spec config-ndl-mel.md 6.4.
 EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
 

@@ -10,10 +10,10 @@ namespace cntk
 
 GradientTransforms::GradientTransforms(const SgdOptions& options, DataType type, Device& device)
     : m_clips(std::isfinite(options.clippingThresholdPerSample)),
-      m_clipsElements(options.gradientClippingWithTruncation),
-      m_clippingThreshold(options.clippingThresholdPerSample), m_l2Weight(options.l2RegWeight),
-      m_l1Weight(options.l1RegWeight), m_noiseDeviation(options.gaussianNoiseInjectStd), m_low(1, 1, type, device),
-      m_high(1, 1, type, device), m_threshold(1, 1, type, device)
+      m_clipsElements(options.gradientClippingWithTruncation), m_clippingThreshold(options.clippingThresholdPerSample),
+      m_l2Weight(options.l2RegWeight), m_l1Weight(options.l1RegWeight),
+      m_noiseDeviation(options.gaussianNoiseInjectStd), m_low(1, 1, type, device), m_high(1, 1, type, device),
+      m_threshold(1, 1, type, device)
 {
     if (m_noiseDeviation > 0)
         m_noise = Matrix(0, 0, type, device);
@@ -44,8 +44,8 @@ void GradientTransforms::BeforeUpdate(const MatrixView& parameter, const MatrixV
     if (m_clips)
         Clip(gradient, m_clippingThreshold * double(columns));
     if (m_l2Weight > 0 && !sparse)
-        Ops::Elementwise(ElementwiseOp::Copy, TensorView(parameter), TensorView(gradient),
-                         m_l2Weight * double(columns), 1);
+        Ops::Elementwise(ElementwiseOp::Copy, TensorView(parameter), TensorView(gradient), m_l2Weight * double(columns),
+                         1);
 }
 
 void GradientTransforms::AfterUpdate(const MatrixView& parameter, double rate, size_t columns)

@@ -15,7 +15,8 @@ class GradientTransforms
 public:
     GradientTransforms(const SgdOptions& options, DataType type, Device& device);
 
-    // columns: of the minibatch, gaps included. sparse: only some columns of the gradient are touched; L2 leaves it alone.
+    // columns: of the minibatch, gaps included. sparse: only some columns of the gradient are touched; L2 leaves it
+    // alone.
     void BeforeUpdate(const MatrixView& parameter, const MatrixView& gradient, size_t columns, bool sparse);
     // rate: per sample, the parameter's multiplier included.
     void AfterUpdate(const MatrixView& parameter, double rate, size_t columns);

@@ -1,5 +1,5 @@
-// AdjustAfterEpoch (spec engine-and-sgd.md 8.2): what the criterion of an epoch means for the next learning rate. Decisions
-// only; the trainer reloads models and prints.
+// AdjustAfterEpoch (spec engine-and-sgd.md 8.2): what the criterion of an epoch means for the next learning rate.
+// Decisions only; the trainer reloads models and prints.
 #pragma once
 
 #include "SGD/TrainingOptions.h"
@@ -13,10 +13,10 @@ namespace cntk
 // What the control remembers from epoch to epoch; a part of the checkpoint.
 struct RateState
 {
-    double learningRatePerSample = 0;                                     // of the next epoch
-    double previousCriterion = std::numeric_limits<double>::infinity();   // at the last look
-    double averageCriterion = 0;                                          // over the epochs since the last look
-    bool reducing = false;                                                // continueReduce has begun
+    double learningRatePerSample = 0;                                   // of the next epoch
+    double previousCriterion = std::numeric_limits<double>::infinity(); // at the last look
+    double averageCriterion = 0;                                        // over the epochs since the last look
+    bool reducing = false;                                              // continueReduce has begun
 };
 
 enum class RateChange

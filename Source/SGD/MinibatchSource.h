@@ -16,8 +16,11 @@ namespace cntk
 class MinibatchSource
 {
 public:
-    explicit MinibatchSource(std::unique_ptr<IDataReader<float>> reader) : m_typed(Typed<float>{std::move(reader), {}}) {}
-    explicit MinibatchSource(std::unique_ptr<IDataReader<double>> reader) : m_typed(Typed<double>{std::move(reader), {}})
+    explicit MinibatchSource(std::unique_ptr<IDataReader<float>> reader) : m_typed(Typed<float>{std::move(reader), {}})
+    {
+    }
+    explicit MinibatchSource(std::unique_ptr<IDataReader<double>> reader)
+        : m_typed(Typed<double>{std::move(reader), {}})
     {
     }
 

@@ -91,7 +91,8 @@ NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const
         CheckDimension(*node, streams[stream]);
         const MBLayoutPtr& layout = node->GetMBLayout();
         if (!layout)
-            Fail(ErrorKind::Internal, "input node '", node->Name(), "' has no minibatch layout; the network is not validated");
+            Fail(ErrorKind::Internal, "input node '", node->Name(),
+                 "' has no minibatch layout; the network is not validated");
         auto axis = std::find_if(m_axes.begin(), m_axes.end(), [&](const Axis& a) { return a.layout == layout; });
         if (axis == m_axes.end())
             axis = m_axes.insert(m_axes.end(), Axis{layout, stream});
@@ -136,7 +137,8 @@ void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
         if (!sameLayout || batch.columns != axis.layout->Columns())
             Fail(ErrorKind::Data, "streams '", m_streamNames[axis.firstStream], "' (", first.columns, " columns) and '",
                  m_streamNames[binding.stream], "' (", batch.columns,
-                 " columns) of the reader differ in their sequences; expected the same, since their inputs share an axis");
+                 " columns) of the reader differ in their sequences; expected the same, since their inputs share an "
+                 "axis");
         if (batch.sparse)
             binding.node->SetSparse(batch.values.data(), batch.rowIndices.data(), batch.columnStarts.data(), batch.rows,
                                     batch.columns);

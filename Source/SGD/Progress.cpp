@@ -16,7 +16,10 @@ namespace
 
 constexpr std::chrono::milliseconds c_redrawInterval(200);
 
-double Seconds(Progress::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+double Seconds(Progress::Clock::duration duration)
+{
+    return std::chrono::duration<double>(duration).count();
+}
 
 template <class... Arguments>
 std::string Format(const char* format, Arguments... arguments)
@@ -77,9 +80,10 @@ Progress::Progress(Log& log, const ProgressSettings& settings)
 void Progress::BeginEpoch(const EpochStart& start)
 {
     m_start = start;
-    m_log.Print("\nStarting Epoch %d: learning rate per sample = %f  effective momentum = %f  momentum as time constant = "
-                "%.1f samples\n",
-                int(start.epoch) + 1, start.learningRatePerSample, start.effectiveMomentum, start.momentumTimeConstant);
+    m_log.Print(
+        "\nStarting Epoch %d: learning rate per sample = %f  effective momentum = %f  momentum as time constant = "
+        "%.1f samples\n",
+        int(start.epoch) + 1, start.learningRatePerSample, start.effectiveMomentum, start.momentumTimeConstant);
     m_log.Print("\nStarting minibatch loop.\n");
     m_epochBegan = m_shownAt = m_drawnAt = Clock::now();
     m_shownMinibatch = 0;
@@ -95,8 +99,8 @@ void Progress::ShowMinibatches(size_t minibatch, const RunningSums& running)
     m_shownSums.resize(running.sums.size());
     if (m_settings.traceLevel > 0)
     {
-        std::string line = Format(" Epoch[%2d of %d]-Minibatch[%4d-%4d", int(m_start.epoch) + 1, int(m_settings.maxEpochs),
-                                  int(m_shownMinibatch) + 1, int(minibatch));
+        std::string line = Format(" Epoch[%2d of %d]-Minibatch[%4d-%4d", int(m_start.epoch) + 1,
+                                  int(m_settings.maxEpochs), int(m_shownMinibatch) + 1, int(minibatch));
         if (m_start.expectedSamples != 0)
             line += Format(", %2.2f%%", 100.0 * double(running.samples) / double(m_start.expectedSamples));
         line += Format("]: SamplesSeen = %d; TrainLossPerSample = ", int(samples));
@@ -144,8 +148,7 @@ void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
                         const std::vector<std::string>& evaluationNames)
 {
     m_log.ClearProgress();
-    const std::string head =
-        Format("Finished Epoch[%2d of %d]: ", int(m_start.epoch) + 1, int(m_settings.maxEpochs));
+    const std::string head = Format("Finished Epoch[%2d of %d]: ", int(m_start.epoch) + 1, int(m_settings.maxEpochs));
     const auto& evaluations = end.averages.evaluations;
     std::string text = head + Format("[Training Set] TrainLossPerSample = %.8g; TotalSamplesSeen = %zu; ",
                                      end.averages.criterion, end.totalSamplesSeen);
@@ -158,7 +161,8 @@ void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
     {
         text += head + "    Criterion Node [" + criterionName + Format("] Per Sample = %.8g\n", end.averages.criterion);
         for (size_t i = 0; i < evaluations.size(); ++i)
-            text += head + "    Evaluation Node [" + evaluationNames[i] + Format("] Per Sample = %.8g\n", evaluations[i]);
+            text +=
+                head + "    Evaluation Node [" + evaluationNames[i] + Format("] Per Sample = %.8g\n", evaluations[i]);
     }
     if (m_settings.traceLevel > 0)
         text += Format("Waiting for data took %.4g s (%.1f%%) of the epoch.\n", end.secondsWaited,
@@ -168,9 +172,8 @@ void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
 
 void Progress::ShowValidation(const CriterionAverages& averages)
 {
-    std::string line =
-        Format("Finished Epoch[%2d of %d]: [Validation Set] TrainLossPerSample = %.8g", int(m_start.epoch) + 1,
-               int(m_settings.maxEpochs), averages.criterion);
+    std::string line = Format("Finished Epoch[%2d of %d]: [Validation Set] TrainLossPerSample = %.8g",
+                              int(m_start.epoch) + 1, int(m_settings.maxEpochs), averages.criterion);
     if (!averages.evaluations.empty())
         line += Format("; EvalErrPerSample = %.8g", averages.evaluations.front());
     m_log.Write(line + "\n");

@@ -76,7 +76,8 @@ public:
         double seconds = 0;
         double secondsWaited = 0; // for data
     };
-    void EndEpoch(const EpochEnd& end, const std::string& criterionName, const std::vector<std::string>& evaluationNames);
+    void EndEpoch(const EpochEnd& end, const std::string& criterionName,
+                  const std::vector<std::string>& evaluationNames);
     // "Finished Epoch[ 1 of 3]: [Validation Set] ..."
     void ShowValidation(const CriterionAverages& averages);
 

@@ -223,8 +223,9 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
 
 std::optional<OptionProblem> FindUnsupported(const SgdOptions& options)
 {
-    const auto unsupported = [](const char* parameter, const std::string& what)
-    { return OptionProblem{parameter, Concat(what, " is not supported by this version")}; };
+    const auto unsupported = [](const char* parameter, const std::string& what) {
+        return OptionProblem{parameter, Concat(what, " is not supported by this version")};
+    };
 
     if (options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch)
         return unsupported("autoAdjustLR", "autoAdjustLR=searchBeforeEpoch");

@@ -166,8 +166,8 @@ struct OptionProblem
     std::string parameter; // the one to point at
     std::string message;
 };
-// What no table row can say alone. ReadSgdOptions calls it and points at the place; Train calls it for options that were
-// filled by hand.
+// What no table row can say alone. ReadSgdOptions calls it and points at the place; Train calls it for options that
+// were filled by hand.
 std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision);
 
 } // namespace cntk

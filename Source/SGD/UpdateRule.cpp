@@ -184,14 +184,12 @@ private:
 };
 
 // V = k V + (1-k) G^2, k = exp(-n / 720000);  w = min(0.0025 sqrt(A) / sqrt(V), 10), 0 where V = 0;
-// S = m S + (1-m) w G;  W -= rate S. A is the running mean of n over all updates; V and S lie side by side in the state.
+// S = m S + (1-m) w G;  W -= rate S. A is the running mean of n over all updates; V and S lie side by side in the
+// state.
 class FSAdaGradRule final : public UpdateRule
 {
 public:
-    FSAdaGradRule(DataType type, Device& device)
-        : m_limit(Constant(10, type, device)), m_weights(0, 0, type, device)
-    {
-    }
+    FSAdaGradRule(DataType type, Device& device) : m_limit(Constant(10, type, device)), m_weights(0, 0, type, device) {}
 
     size_t StateColumns(size_t parameterColumns) const override { return 2 * parameterColumns; }
     double Counter() const override { return m_meanColumns; }

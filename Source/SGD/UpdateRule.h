@@ -1,5 +1,5 @@
-// How a gradient changes a parameter (spec engine-and-sgd.md 6, step 4). One rule a training; the state of each parameter
-// is a matrix that checkpoints store.
+// How a gradient changes a parameter (spec engine-and-sgd.md 6, step 4). One rule a training; the state of each
+// parameter is a matrix that checkpoints store.
 #pragma once
 
 #include "Math/Matrix.h"
@@ -23,8 +23,8 @@ class UpdateRule
 public:
     virtual ~UpdateRule() = default;
 
-    // parameter -= ...; state is what this rule remembers of the parameter: parameter-sized zeros at first, taken as they
-    // are from a checkpoint later. touched: only these columns of the gradient are not zero; null: all count.
+    // parameter -= ...; state is what this rule remembers of the parameter: parameter-sized zeros at first, taken as
+    // they are from a checkpoint later. touched: only these columns of the gradient are not zero; null: all count.
     virtual void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient,
                       const TouchedColumns* touched, const UpdateStep& step) = 0;
 

@@ -1,0 +1,68 @@
+// Setting and keeping the dropout nodes' random streams.
+#include "SGD/DropoutSchedule.h"
+
+#include "Common/Log.h"
+#include "SGD/Learner.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace cntk
+{
+
+DropoutSchedule::DropoutSchedule(const EvaluationPlan& plan, const ComputationNodePtr& criterion)
+{
+    const auto below = ComputationNetwork::Below({criterion});
+    for (const ComputationNodePtr& candidate : plan.NodesInOrder())
+    {
+        auto node = std::dynamic_pointer_cast<DropoutNode>(candidate);
+        if (node && std::find(below.begin(), below.end(), candidate) != below.end())
+            m_nodes.push_back(std::move(node));
+    }
+}
+
+void DropoutSchedule::SetRate(double rate, Log& log)
+{
+    if (rate == m_rate)
+        return;
+    log.Print("Setting dropout rate to %.8g.\n", rate);
+    if (m_nodes.empty() && rate > 0)
+        log.Print("WARNING: there is no dropout node.\n");
+    for (const auto& node : m_nodes)
+    {
+        node->SetRate(rate);
+        node->SetSeed(m_nextSeed++);
+    }
+    m_rate = rate;
+}
+
+void DropoutSchedule::SaveExtra(std::map<std::string, std::string>& extra) const
+{
+    extra["dropoutRate"] = ExactText(m_rate);
+    extra["dropoutNextSeed"] = std::to_string(m_nextSeed);
+    std::string seeds;
+    for (const auto& node : m_nodes)
+        seeds += std::to_string(node->Seed()) + " ";
+    extra["dropoutSeeds"] = seeds;
+}
+
+// A checkpoint of the original has none of this: then the count begins anew, as the original does.
+void DropoutSchedule::RestoreExtra(const std::map<std::string, std::string>& extra)
+{
+    const auto found = extra.find("dropoutSeeds");
+    if (found == extra.end())
+        return;
+    m_rate = NumberOf(extra, "dropoutRate", 0);
+    m_nextSeed = uint64_t(NumberOf(extra, "dropoutNextSeed", 1));
+    std::istringstream seeds(found->second);
+    for (const auto& node : m_nodes)
+    {
+        uint64_t seed = 1;
+        if (!(seeds >> seed))
+            break;
+        node->SetRate(m_rate);
+        node->SetSeed(seed);
+    }
+}
+
+} // namespace cntk

@@ -1,0 +1,37 @@
+// Rates and seeds of the dropout nodes below the criterion (spec nodes.md 12): new seeds 1, 2, 3, ... in the order of
+// evaluation, only in epochs whose rate differs from the one before.
+#pragma once
+
+#include "ComputationNetwork/EvaluationPlan.h"
+#include "ComputationNetwork/Nodes/DropoutNode.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class Log;
+
+class DropoutSchedule
+{
+public:
+    DropoutSchedule(const EvaluationPlan& plan, const ComputationNodePtr& criterion);
+
+    // At the beginning of an epoch.
+    void SetRate(double rate, Log& log);
+
+    // All random streams, exactly; for checkpoints.
+    void SaveExtra(std::map<std::string, std::string>& extra) const;
+    void RestoreExtra(const std::map<std::string, std::string>& extra);
+
+private:
+    std::vector<std::shared_ptr<DropoutNode>> m_nodes;
+    double m_rate = 0;
+    uint64_t m_nextSeed = 1;
+};
+
+} // namespace cntk

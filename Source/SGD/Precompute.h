@@ -1,0 +1,16 @@
+// The pass over the data before training in which Mean and InvStdDev nodes are computed (spec engine-and-sgd.md 15).
+#pragma once
+
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "SGD/MinibatchSource.h"
+
+namespace cntk
+{
+
+class Log;
+
+// Computes the precomputed nodes of the network that have no value yet and marks them. False when there were none.
+// Binds the source to their inputs.
+bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t minibatchSize, size_t epochSize, Log& log);
+
+} // namespace cntk

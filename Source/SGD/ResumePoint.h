@@ -1,0 +1,28 @@
+// Where a training begins: at the newest usable model and checkpoint, or with a network built anew.
+#pragma once
+
+#include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "SGD/TrainingFiles.h"
+
+#include <memory>
+#include <optional>
+
+namespace cntk
+{
+
+class Log;
+
+struct ResumePoint
+{
+    std::unique_ptr<ComputationNetwork> network; // null: nothing to continue from
+    size_t epochsDone = 0;
+    std::optional<Checkpoint> checkpoint; // none: rates and smoothed gradients begin with their defaults
+};
+
+// The newest model below the final one with its checkpoint. A damaged model is reported and the one before is taken; a
+// damaged checkpoint likewise where there is an older one, else its model is continued without.
+ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
+                            const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log);
+
+} // namespace cntk

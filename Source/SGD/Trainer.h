@@ -1,0 +1,54 @@
+// The flow of a training (spec engine-and-sgd.md 7): where to begin, precomputation, epochs with validation and rate
+// control, checkpoints and models.
+#pragma once
+
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "SGD/MinibatchSource.h"
+#include "SGD/TrainingOptions.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class Log;
+
+// What happened in an epoch, for callers that follow a training (progress tracing, tests).
+struct EpochReport
+{
+    size_t epoch = 0; // 0-based
+    double criterion = 0;
+    std::vector<double> evaluations;
+    size_t samples = 0;
+    double learningRatePerSample = 0;
+};
+
+struct TrainingRequest
+{
+    SgdOptions options;
+    std::string modelPath; // empty: options.modelPath
+    bool makeMode = true;  // continue from the newest usable model
+
+    DataType dataType = DataType::Float32;
+    std::shared_ptr<Device> device;
+    const NodeRegistry* registry = nullptr; // of models that are loaded; null: the standard one
+
+    // The network to begin with, validated; called only when no model is continued.
+    std::function<std::unique_ptr<ComputationNetwork>()> buildNetwork;
+    std::function<std::unique_ptr<MinibatchSource>()> openReader;
+    std::function<std::unique_ptr<MinibatchSource>()> openCvReader; // empty: no cross-validation
+    // Called once with the network that will be trained (for printing it); may be empty.
+    std::function<void(const ComputationNetwork& network, bool isLoaded)> networkReady;
+    // Called at the end of each epoch, after its files are written; may be empty.
+    std::function<void(const EpochReport& report)> epochDone;
+};
+
+// Writes modelPath.0, modelPath.1, ..., modelPath and their checkpoints. NaN or infinity in the criterion is an Error
+// of kind Model with epoch, minibatch, rate and the first node that shows it; the files of the epochs before stay.
+void Train(const TrainingRequest& request, Log& log);
+
+} // namespace cntk

@@ -35,8 +35,8 @@ struct Checkpoint
 void SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
                     std::span<const Matrix* const> smoothedGradients);
 
-// Reads the form of v1.1 and the older one without version. Matrices are made in dataType. Fails (Model) saying what the
-// file is when it is no checkpoint, and where it is damaged.
+// Reads the form of v1.1 and the older one without version. Matrices are made in dataType. Fails (Model) saying what
+// the file is when it is no checkpoint, and where it is damaged.
 Checkpoint LoadCheckpoint(const std::string& path, DataType dataType, Device& device);
 
 } // namespace cntk

@@ -44,8 +44,8 @@ bool IsLaterFormat(std::string_view content)
 
 bool IsText(std::string_view content)
 {
-    return std::none_of(content.begin(), content.end(), [](char c)
-                        { return uint8_t(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f'; });
+    return std::none_of(content.begin(), content.end(),
+                        [](char c) { return uint8_t(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f'; });
 }
 
 std::string FirstLine(std::string_view content)

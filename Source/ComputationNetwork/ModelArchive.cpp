@@ -123,8 +123,8 @@ Matrix ReadSparse(BinaryReader& in, DataType dataType, Device& device)
             {
                 const uint64_t minor = word(indexBytes, i);
                 if (minor >= minorCount)
-                    in.Damaged(indexPosition + size_t(8 * i),
-                               Concat("an index of a sparse matrix below ", minorCount), std::to_string(minor));
+                    in.Damaged(indexPosition + size_t(8 * i), Concat("an index of a sparse matrix below ", minorCount),
+                               std::to_string(minor));
                 double value;
                 if (elementSize == sizeof(float))
                 {

@@ -40,8 +40,8 @@ public:
     virtual void Shape(TensorShape& shape, bool legacyAllowed = false) = 0;
     // Loading: takes the size from the file; made in the network's precision, on its device.
     virtual void MatrixField(Matrix& matrix) = 0;
-    virtual void List(std::vector<bool>& values) = 0;  // never empty: the original cannot read that back
-    virtual void NarrowText(std::string& value) = 0;   // str
+    virtual void List(std::vector<bool>& values) = 0; // never empty: the original cannot read that back
+    virtual void NarrowText(std::string& value) = 0;  // str
     // True (and consumed) if the mark comes next; when writing, writes it.
     virtual bool Mark(std::string_view mark) = 0;
     // Loading: the next i32, left in place (fields that very old files lack). Writing: 0.

@@ -246,7 +246,8 @@ std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType 
 {
     ModelFileReader file(path);
     auto network = std::make_unique<ComputationNetwork>(dataType, device, registry);
-    file.ReadNodes(dataType, *device, [&](const std::string& typeName, const std::string& name)
+    file.ReadNodes(dataType, *device,
+                   [&](const std::string& typeName, const std::string& name)
                    { return network->AddUnconnected(RequireType(registry, typeName).name, name); });
     ReadRelations(file, *network);
     ReadGroups(file.In(), *network);

@@ -188,8 +188,9 @@ private:
             if (!AtEnd() && Char() == '=')
             {
                 if (argument.value.kind != NdlExpression::Kind::Name)
-                    FailAt(argument.value.where, ErrorKind::Config, "the name of an optional parameter expected before "
-                                                                    "'=', found '",
+                    FailAt(argument.value.where, ErrorKind::Config,
+                           "the name of an optional parameter expected before "
+                           "'=', found '",
                            argument.value.text, "'");
                 m_at++;
                 SkipBlanks();

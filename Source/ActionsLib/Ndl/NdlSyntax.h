@@ -1,5 +1,5 @@
-// The syntax tree of the network description language (book 4.1): statements, calls, macros and sections, each word with
-// its place in the text. It knows no node types.
+// The syntax tree of the network description language (book 4.1): statements, calls, macros and sections, each word
+// with its place in the text. It knows no node types.
 #pragma once
 
 #include "Common/SourceText.h"

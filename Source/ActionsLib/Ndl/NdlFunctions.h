@@ -1,0 +1,55 @@
+// The functions of the language (spec config-ndl-mel.md 3.9): every node type of the registry under its name and
+// aliases, and the few whose arguments are not simply "inputs, then parameters" (Constant, Input, Parameter,
+// ImageInput, ...).
+#pragma once
+
+#include "ActionsLib/Ndl/NdlSyntax.h"
+#include "ComputationNetwork/NodeRegistry.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+struct NdlFunction
+{
+    enum class Form
+    {
+        None,     // there is no such function
+        Inputs,   // node inputs, then the positional parameters of the record
+        NodeLast, // positional parameters, then node inputs: PastValue(rows, cols, m)
+        Dimensions,
+        Constant,
+        Image // width, height, channels
+    };
+    Form form = Form::None;
+    const NodeType* type = nullptr;
+};
+
+NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name); // any case
+std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry);
+
+struct NdlBoundCall
+{
+    std::vector<const NdlExpression*> inputs;
+    NodeParameters parameters; // by the names of the record
+    std::vector<const NdlArgument*> tags;
+};
+
+struct NdlBinding
+{
+    // The text of a number (literal or constant); fails where the expression is none.
+    std::function<std::string(const NdlExpression&)> number;
+    // The text of a number, a constant, a quoted text or a word.
+    std::function<std::string(const NdlExpression&)> word;
+    std::function<void(const SourcePos&, const std::string&)> warn;
+};
+
+// Sorts the arguments of a call into inputs and parameters. Fails (Config) with position for a wrong number of
+// arguments.
+NdlBoundCall BindNdlCall(const NdlFunction& function, const NdlExpression& call, const NdlBinding& binding);
+
+} // namespace cntk

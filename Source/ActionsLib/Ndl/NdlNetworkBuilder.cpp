@@ -1,0 +1,222 @@
+// Where the script stands, in which order its parts run, and the finished network.
+#include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+
+#include "ActionsLib/Ndl/NdlParser.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace cntk
+{
+
+namespace
+{
+
+std::shared_ptr<const SourceText> ReadScriptFile(const std::string& path, const ConfigParameters& block,
+                                                 const SourcePos& namedAt)
+{
+    const std::string resolved = ResolveInputPath(path);
+    if (!FileExists(resolved))
+        FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' does not exist", NearFilesHint(path));
+    auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
+    std::string text = block.ResolveVariables(raw->Text(), {raw, 0, raw->Text().size()});
+    return text == raw->Text() ? raw : std::make_shared<SourceText>(path, std::move(text));
+}
+
+// The section as it stands in the config file, so that errors point there; where variables were inserted, a copy whose
+// lines keep their numbers.
+NdlScript ParseSection(const ConfigValue& section)
+{
+    const std::string& text = section.Text();
+    const SourcePos& where = section.Where();
+    if (where && where.offset + text.size() <= where.text->Text().size())
+    {
+        // Comments are blanks in the value.
+        const std::string_view source = where.text->Text().substr(where.offset, text.size());
+        const bool isVerbatim = where.length == text.size() &&
+                                std::equal(text.begin(), text.end(), source.begin(),
+                                           [](char ours, char theirs) { return ours == theirs || ours == ' '; });
+        if (isVerbatim)
+            return ParseNdl(where.text, where.offset, where.offset + text.size());
+    }
+    std::string name = section.KeyPath();
+    std::string copy;
+    if (where)
+    {
+        name = where.text->Name();
+        copy.assign(where.text->LineOf(where.offset) - 1, '\n');
+    }
+    return ParseNdl(std::make_shared<SourceText>(std::move(name), copy + text));
+}
+
+// The names of load= and run= in a file: load=a:b, run=net.
+std::vector<std::string> NamesOf(const NdlExpression& value)
+{
+    if (value.kind != NdlExpression::Kind::Array)
+        return {value.text};
+    std::vector<std::string> names;
+    for (const NdlArgument& argument : value.arguments)
+        names.push_back(argument.value.text);
+    return names;
+}
+
+// The parts of a script file: its sections, load and run, and the rest.
+struct ScriptFile
+{
+    std::vector<std::string> load;
+    std::optional<std::string> run;
+    SourcePos runWhere;
+    std::vector<NdlStatement> sections;
+    NdlScript rest;
+
+    explicit ScriptFile(NdlScript script)
+    {
+        for (NdlStatement& statement : script.statements)
+        {
+            const bool isAssignment = statement.kind == NdlStatement::Kind::Assignment;
+            if (statement.kind == NdlStatement::Kind::Section)
+                sections.push_back(std::move(statement));
+            else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
+                load = NamesOf(statement.value);
+            else if (isAssignment && EqualsIgnoreCase(statement.name, "run"))
+            {
+                run = NamesOf(statement.value).front();
+                runWhere = statement.where;
+            }
+            else
+                rest.statements.push_back(std::move(statement));
+        }
+    }
+    const NdlStatement* FindSection(std::string_view name) const
+    {
+        for (const NdlStatement& section : sections)
+            if (EqualsIgnoreCase(section.name, name))
+                return &section;
+        return nullptr;
+    }
+};
+
+// A section of the file or, outwards from the builder's block, of the config.
+NdlScript RequireSection(const ConfigParameters& block, const ScriptFile* file, const std::string& name,
+                         const SourcePos& where, const char* key)
+{
+    if (file)
+        if (const NdlStatement* section = file->FindSection(name))
+            return *section->body;
+    if (const std::optional<ConfigValue> section = block.Find(name))
+        return ParseSection(*section);
+    std::vector<std::string> names;
+    for (const ConfigParameters* outer = &block; outer; outer = outer->Parent())
+        for (std::string& blockName : outer->BlockNames())
+            names.push_back(std::move(blockName));
+    if (file)
+        for (const NdlStatement& section : file->sections)
+            names.push_back(section.name);
+    FailAt(where, ErrorKind::Config, "there is no section '", name, "', which ", key, "= names",
+           DidYouMean(name, names));
+}
+
+SourcePos PlaceOf(const ConfigParameters& block, std::string_view key)
+{
+    const std::optional<ConfigValue> value = block.Find(key);
+    return value ? value->Where() : block.Where();
+}
+
+void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetworkOptions& options)
+{
+    const std::shared_ptr<const SourceText> text =
+        ReadScriptFile(options.networkDescription, block, PlaceOf(block, "networkDescription"));
+    ScriptFile file(ParseNdl(text));
+    // The builder's block overrides the file.
+    if (block.ExistsHere("load"))
+        file.load = options.load;
+    if (block.ExistsHere("run"))
+    {
+        file.run = options.run;
+        file.runWhere = PlaceOf(block, "run");
+    }
+    if (!file.run)
+    {
+        if (!file.sections.empty())
+            FailAt(file.sections[0].where, ErrorKind::Config, "the file has sections, but no 'run=' that names one");
+        for (const std::string& name : file.load)
+            builder.Run(RequireSection(block, &file, name, {text, 0, 1}, "load"));
+        builder.Run(std::move(file.rest));
+        return;
+    }
+    builder.DefineMacros(file.rest);
+    for (const std::string& name : file.load)
+        builder.Run(RequireSection(block, &file, name, file.runWhere, "load"));
+    builder.Run(RequireSection(block, &file, *file.run, file.runWhere, "run"));
+}
+
+void RequireFeatures(const ComputationNetwork& network)
+{
+    if (network.Group(NodeGroup::Feature).empty())
+        Fail(ErrorKind::Config,
+             "the network has no feature node; write tag=feature on an input, or FeatureNodes=(...)");
+}
+
+} // namespace
+
+const OptionTable<NdlNetworkOptions>& NdlNetworkOptions::Options()
+{
+    using S = NdlNetworkOptions;
+    static const OptionTable<S> table = {
+        Opt("networkDescription", &S::networkDescription, "file with the network description"),
+        Opt("ndlMacros", &S::ndlMacros, "files with macros, separated by '+', read before everything else"),
+        Opt("run", &S::run, "name of the section that holds the network"),
+        Opt("load", &S::load, "names of sections with macros and constants"),
+        Opt("dumpFileName", &S::dumpFileName, "the network is described in this file after it is built"),
+        Opt("randomSeedOffset", &S::randomSeedOffset, "added to the seed of every random parameter"),
+    };
+    return table;
+}
+
+std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& builderBlock, DataType dataType,
+                                                        std::shared_ptr<Device> device, NdlContext* context)
+{
+    const auto options = ReadOptions<NdlNetworkOptions>(builderBlock);
+    NdlContext own;
+    auto network = std::make_unique<ComputationNetwork>(dataType, std::move(device));
+    NdlBuilder builder(*network, context ? *context : own, options.randomSeedOffset);
+
+    for (const std::string_view path : Split(options.ndlMacros, '+'))
+        if (!Trim(path).empty())
+            builder.DefineMacros(
+                ParseNdl(ReadScriptFile(std::string(Trim(path)), builderBlock, PlaceOf(builderBlock, "ndlMacros"))));
+    if (!options.networkDescription.empty())
+        RunFile(builder, builderBlock, options);
+    else
+    {
+        if (options.run.empty())
+            FailAt(builderBlock.Where(), ErrorKind::Config, "'", builderBlock.Name(),
+                   "' says neither networkDescription= (a file) nor run= (a section)");
+        for (const std::string& name : options.load)
+            builder.Run(RequireSection(builderBlock, nullptr, name, PlaceOf(builderBlock, "load"), "load"));
+        builder.Run(RequireSection(builderBlock, nullptr, options.run, PlaceOf(builderBlock, "run"), "run"));
+    }
+    builder.Finish();
+    RequireFeatures(*network);
+    network->Validate();
+    return network;
+}
+
+std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, std::string sourceName,
+                                                            DataType dataType, std::shared_ptr<Device> device,
+                                                            NdlContext* context)
+{
+    NdlContext own;
+    auto network = std::make_unique<ComputationNetwork>(dataType, std::move(device));
+    NdlBuilder builder(*network, context ? *context : own);
+    builder.Run(ParseNdl(std::make_shared<SourceText>(std::move(sourceName), std::move(script))));
+    builder.Finish();
+    RequireFeatures(*network);
+    network->Validate();
+    return network;
+}
+
+} // namespace cntk

@@ -1,0 +1,346 @@
+// Epochs of single records: cache, prefetching and delivery.
+#include "Readers/ReaderLib/FrameReader.h"
+
+#include "Common/Error.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr size_t c_chunkRecords = 1024;
+// A hand-over between threads costs some 10 us; below these sizes copying or parsing costs less than that.
+constexpr size_t c_prefetchCopyBytes = 256 << 10;
+constexpr size_t c_prefetchFileBytes = 1 << 20;
+
+template <class ElemType>
+size_t CacheBytesPerRecord(const StreamInfo& stream)
+{
+    return stream.sparse ? sizeof(int32_t) : stream.rows * sizeof(ElemType);
+}
+
+} // namespace
+
+template <class ElemType>
+FrameReader<ElemType>::FrameReader(std::unique_ptr<IRecordSource<ElemType>> source, FrameReaderOptions options,
+                                   Log& log)
+    : m_source(std::move(source)), m_options(std::move(options)), m_log(log), m_walk(*m_source, m_options.walk),
+      m_layout(std::make_shared<MBLayout>())
+{
+}
+
+template <class ElemType>
+FrameReader<ElemType>::~FrameReader()
+{
+    m_prefetcher.Stop(); // before what the thread uses goes away
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::ChooseStreams(const std::vector<std::string>& wanted)
+{
+    const std::vector<StreamInfo>& streams = m_source->Streams();
+    m_wanted.assign(streams.size(), wanted.empty());
+    std::vector<std::string> names;
+    for (size_t i = 0; i < streams.size(); ++i)
+    {
+        names.push_back(streams[i].name);
+        for (const std::string& name : wanted)
+            m_wanted[i] = m_wanted[i] || EqualsIgnoreCase(name, streams[i].name);
+    }
+    if (std::find(m_wanted.begin(), m_wanted.end(), true) == m_wanted.end())
+        Fail(ErrorKind::Config, m_options.readerName, ": the network's inputs are ", Join(wanted, ", "),
+             ", but the reader's blocks are ", Join(names, ", "), "; a block needs the name of the input it fills");
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::CountRecords(const EpochRequest& request)
+{
+    const bool wholeDataSet = request.epochSize == 0 || request.epochSize >= c_wholeDataSet;
+    if (m_source->IsComplete())
+        return;
+    if (wholeDataSet)
+    {
+        m_log.Print("%s: Starting at epoch %zu, counting lines to determine record count...\n",
+                    m_options.readerName.c_str(), request.epoch);
+        m_log.Print(" %zu records found.\n", m_source->Extend(SIZE_MAX));
+    }
+    else if (m_source->FileBytes() / 4 <= m_options.cacheBytes)
+    {
+        m_source->Extend(SIZE_MAX); // small enough to be kept in memory, if the total is known
+    }
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::PrepareCache()
+{
+    const std::vector<StreamInfo>& streams = m_source->Streams();
+    if (!m_cache.empty())
+    {
+        bool complete = true;
+        for (size_t i = 0; i < streams.size(); ++i)
+            complete = complete && (m_cachedStreams[i] || !m_wanted[i]);
+        if (complete)
+            return;
+        m_cache.clear(); // a stream was not asked for so far: parse again
+    }
+    if (!m_source->IsComplete())
+        return;
+    const size_t total = m_source->Known();
+    size_t bytes = 0;
+    for (size_t i = 0; i < streams.size(); ++i)
+        bytes += m_wanted[i] ? total * CacheBytesPerRecord<ElemType>(streams[i]) : 0;
+    if (bytes > m_options.cacheBytes)
+        return;
+    m_cache.resize(streams.size());
+    m_cachedStreams = m_wanted;
+    for (size_t i = 0; i < streams.size(); ++i)
+    {
+        if (!m_wanted[i])
+            continue;
+        if (streams[i].sparse)
+            m_cache[i].classIds = std::make_unique_for_overwrite<int32_t[]>(total);
+        else
+            m_cache[i].values = std::make_unique_for_overwrite<ElemType[]>(total * streams[i].rows);
+    }
+    m_unparsedChunks = (total + c_chunkRecords - 1) / c_chunkRecords;
+    m_parsedChunks.assign(m_unparsedChunks, false);
+}
+
+template <class ElemType>
+bool FrameReader<ElemType>::PrefetchingPays(size_t minibatchSize) const
+{
+    if (m_options.prefetch != PrefetchMode::Auto)
+        return m_options.prefetch == PrefetchMode::Always;
+    if (m_cache.empty() || m_unparsedChunks > 0)
+        return m_source->FileBytes() > c_prefetchFileBytes;
+    size_t bytes = 0;
+    for (size_t i = 0; i < m_wanted.size(); ++i)
+        bytes += m_wanted[i] ? minibatchSize * CacheBytesPerRecord<ElemType>(m_source->Streams()[i]) : 0;
+    return bytes > c_prefetchCopyBytes;
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::PrintEpochStart(size_t epoch)
+{
+    const size_t record = m_walk.StartRecord();
+    m_log.Print("starting epoch %zu at record count %zu, and file position %zu\n", epoch, m_walk.EpochStart(), record);
+    if (record == m_nextRecord)
+        m_log.Print("already there from last epoch\n");
+    else
+        m_log.Print("reading from record %zu to %zu to be positioned properly for epoch\n",
+                    record < m_nextRecord ? size_t(0) : m_nextRecord, record);
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::PrintProgress(size_t records)
+{
+    for (const size_t end = m_recordsRead + records; m_recordsRead < end;)
+    {
+        m_recordsRead = std::min(end, m_recordsRead / 100 * 100 + 100);
+        if (m_recordsRead % 10000 == 0)
+            m_log.Write("#");
+        else if (m_recordsRead % 1000 == 0)
+            m_log.Write("+");
+        else if (m_recordsRead % 100 == 0)
+            m_log.Write(".");
+    }
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::StartEpoch(const EpochRequest& request)
+{
+    m_prefetcher.Stop();
+    m_prefetching = false;
+    ChooseStreams(request.wanted);
+    CountRecords(request);
+    EpochRequest ours = request;
+    if (m_options.minibatchSize > 0)
+        ours.minibatchSize = m_options.minibatchSize;
+    const bool explicitSize = request.epochSize != 0 && request.epochSize < c_wholeDataSet;
+    m_walk.Start(ours);
+    if (explicitSize && m_walk.EpochSize() != request.epochSize)
+        m_log.Print("epochSize rounded up to %zu to fit an integral number of minibatches\n", m_walk.EpochSize());
+    PrintEpochStart(request.epoch);
+    m_nextRecord = m_source->IsComplete() ? (m_walk.EpochStart() + m_walk.EpochSize()) % m_source->Known()
+                                          : m_walk.EpochStart() + m_walk.EpochSize();
+    m_recordsRead = 0;
+    PrepareCache();
+    m_prefetching = PrefetchingPays(ours.minibatchSize);
+    if (m_prefetching)
+        m_prefetcher.Start([this](Slot& slot) { return Fill(slot); });
+}
+
+template <class ElemType>
+bool FrameReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
+{
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    bool made = false;
+    if (m_prefetching)
+    {
+        made = m_prefetcher.Next(m_slot);
+        std::swap(minibatch.streams, m_slot.streams);
+    }
+    else
+    {
+        std::swap(minibatch.streams, m_slot.streams); // filled in place
+        made = Fill(m_slot);
+        std::swap(minibatch.streams, m_slot.streams);
+    }
+    if (!m_slot.log.empty())
+    {
+        m_log.Write(m_slot.log);
+        m_slot.log.clear();
+    }
+    if (!made)
+        return false;
+    m_layout->InitAsFrameMode(m_slot.records.size());
+    for (size_t i = 0; i < minibatch.streams.size(); ++i)
+    {
+        MBLayoutPtr& layout = minibatch.streams[i].layout;
+        if (m_wanted[i] && layout != m_layout)
+            layout = m_layout;
+    }
+    minibatch.sequenceKeys.clear();
+    minibatch.secondsWaited = std::chrono::duration<double>(Clock::now() - start).count();
+    if (m_options.traceLevel > 1)
+        PrintProgress(m_slot.records.size());
+    return true;
+}
+
+template <class ElemType>
+size_t FrameReader<ElemType>::TotalSamples()
+{
+    std::lock_guard lock(m_sourceMutex);
+    return m_source->Extend(SIZE_MAX);
+}
+
+// Runs in the prefetch thread or in the caller's.
+template <class ElemType>
+bool FrameReader<ElemType>::Fill(Slot& slot)
+{
+    std::lock_guard lock(m_sourceMutex);
+    if (!m_walk.Next(slot.records, slot.log))
+        return false;
+    PrepareBatches(slot.streams, slot.records.size());
+    if (m_cache.empty())
+        FillFromSource(slot);
+    else
+        FillFromCache(slot);
+    return true;
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::PrepareBatches(std::vector<StreamBatch<ElemType>>& streams, size_t columns) const
+{
+    const std::vector<StreamInfo>& infos = m_source->Streams();
+    streams.resize(infos.size());
+    for (size_t i = 0; i < infos.size(); ++i)
+    {
+        StreamBatch<ElemType>& batch = streams[i];
+        const size_t used = m_wanted[i] ? columns : 0;
+        batch.rows = m_wanted[i] ? infos[i].rows : 0;
+        batch.columns = used;
+        batch.sparse = infos[i].sparse;
+        if (batch.sparse)
+        {
+            batch.values.assign(used, ElemType(1));
+            batch.rowIndices.resize(used);
+            batch.columnStarts.resize(used + 1);
+            std::iota(batch.columnStarts.begin(), batch.columnStarts.end(), 0);
+        }
+        else
+        {
+            batch.values.resize(used * batch.rows);
+        }
+    }
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::ParseChunk(size_t chunk)
+{
+    const std::vector<StreamInfo>& infos = m_source->Streams();
+    const size_t first = chunk * c_chunkRecords;
+    const size_t count = std::min(c_chunkRecords, m_source->Known() - first);
+    m_targets.assign(infos.size(), {});
+    for (size_t i = 0; i < infos.size(); ++i)
+    {
+        if (m_cachedStreams[i] && infos[i].sparse)
+            m_targets[i].classIds = m_cache[i].classIds.get() + first;
+        else if (m_cachedStreams[i])
+            m_targets[i].values = m_cache[i].values.get() + first * infos[i].rows;
+    }
+    m_source->Parse(first, count, m_targets);
+    m_parsedChunks[chunk] = true;
+    --m_unparsedChunks;
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::FillFromCache(Slot& slot)
+{
+    if (m_unparsedChunks > 0)
+    {
+        for (const size_t record : slot.records)
+        {
+            if (!m_parsedChunks[record / c_chunkRecords])
+                ParseChunk(record / c_chunkRecords);
+        }
+    }
+    for (size_t i = 0; i < slot.streams.size(); ++i)
+    {
+        if (!m_wanted[i])
+            continue;
+        StreamBatch<ElemType>& batch = slot.streams[i];
+        if (batch.sparse)
+        {
+            const int32_t* classIds = m_cache[i].classIds.get();
+            for (size_t column = 0; column < slot.records.size(); ++column)
+                batch.rowIndices[column] = classIds[slot.records[column]];
+            continue;
+        }
+        const size_t rows = batch.rows;
+        const ElemType* values = m_cache[i].values.get();
+        ElemType* target = batch.values.data();
+        for (const size_t record : slot.records)
+        {
+            std::memcpy(target, values + record * rows, rows * sizeof(ElemType));
+            target += rows;
+        }
+    }
+}
+
+template <class ElemType>
+void FrameReader<ElemType>::FillFromSource(Slot& slot)
+{
+    // Neighbours in the data are parsed in one go.
+    const std::vector<size_t>& records = slot.records;
+    m_targets.assign(slot.streams.size(), {});
+    for (size_t begin = 0; begin < records.size();)
+    {
+        size_t end = begin + 1;
+        while (end < records.size() && records[end] == records[end - 1] + 1)
+            ++end;
+        for (size_t i = 0; i < slot.streams.size(); ++i)
+        {
+            StreamBatch<ElemType>& batch = slot.streams[i];
+            if (m_wanted[i] && batch.sparse)
+                m_targets[i].classIds = batch.rowIndices.data() + begin;
+            else if (m_wanted[i])
+                m_targets[i].values = batch.values.data() + begin * batch.rows;
+        }
+        m_source->Parse(records[begin], end - begin, m_targets);
+        begin = end;
+    }
+}
+
+template class FrameReader<float>;
+template class FrameReader<double>;
+
+} // namespace cntk

@@ -1,0 +1,129 @@
+// A reader of single records (frames): everything but the grammar. A record source parses records into buffers; this
+// class walks them epoch by epoch, keeps parsed data in memory where they fit, and reads ahead in a thread where that
+// pays.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "Readers/ReaderLib/Prefetcher.h"
+#include "Readers/ReaderLib/RecordWalk.h"
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class Log;
+
+// Where the values of one stream go, record behind record: rows values each, or one class id. Both null: not wanted.
+template <class ElemType>
+struct RecordTarget
+{
+    ElemType* values = nullptr;
+    int32_t* classIds = nullptr;
+};
+
+// Records of a fixed shape that can be parsed in any order. Used by one thread at a time.
+template <class ElemType>
+class IRecordSource : public IRecordCounter
+{
+public:
+    // Streams that are sparse have one class id a record, the others `rows` values.
+    virtual const std::vector<StreamInfo>& Streams() const = 0;
+    // Bytes of the files behind it: an upper limit of what indexing them costs.
+    virtual size_t FileBytes() const = 0;
+    // Parses known records first .. first+count-1; one target a stream.
+    virtual void Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets) = 0;
+    virtual std::vector<std::string> CreateLabelMaps() = 0;
+};
+
+enum class PrefetchMode
+{
+    Auto, // where a minibatch costs more than handing it to another thread
+    Always,
+    Never
+};
+
+struct FrameReaderOptions
+{
+    static constexpr size_t c_defaultCacheBytes = size_t(256) << 20;
+
+    std::string readerName; // for the log
+    RecordWalkOptions walk;
+    size_t minibatchSize = 0; // 0: what the epoch asks for
+    size_t cacheBytes = c_defaultCacheBytes;
+    PrefetchMode prefetch = PrefetchMode::Auto;
+    int traceLevel = 0;
+};
+
+template <class ElemType>
+class FrameReader final : public IDataReader<ElemType>
+{
+public:
+    FrameReader(std::unique_ptr<IRecordSource<ElemType>> source, FrameReaderOptions options, Log& log);
+    ~FrameReader() override;
+
+    const std::vector<StreamInfo>& Streams() const override { return m_source->Streams(); }
+    void StartEpoch(const EpochRequest& request) override;
+    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override;
+    size_t TotalSamples() override;
+    std::vector<std::string> CreateLabelMaps() override { return m_source->CreateLabelMaps(); }
+
+    // For tests and the log: whether this epoch is read ahead, and whether parsed data are kept.
+    bool IsPrefetching() const { return m_prefetching; }
+    bool IsCaching() const { return !m_cache.empty(); }
+
+private:
+    // Parsed data of one stream, of all records.
+    struct CachedStream
+    {
+        std::unique_ptr<ElemType[]> values;
+        std::unique_ptr<int32_t[]> classIds;
+    };
+    // What goes through the prefetcher.
+    struct Slot
+    {
+        std::vector<StreamBatch<ElemType>> streams;
+        std::vector<size_t> records;
+        std::string log;
+    };
+
+    void ChooseStreams(const std::vector<std::string>& wanted);
+    void CountRecords(const EpochRequest& request);
+    void PrepareCache();
+    bool PrefetchingPays(size_t minibatchSize) const;
+    void PrintEpochStart(size_t epoch);
+    void PrintProgress(size_t records);
+
+    bool Fill(Slot& slot);
+    void ParseChunk(size_t chunk);
+    void PrepareBatches(std::vector<StreamBatch<ElemType>>& streams, size_t columns) const;
+    void FillFromCache(Slot& slot);
+    void FillFromSource(Slot& slot);
+
+    std::unique_ptr<IRecordSource<ElemType>> m_source;
+    FrameReaderOptions m_options;
+    Log& m_log;
+    RecordWalk m_walk;
+    std::vector<bool> m_wanted; // by stream
+    MBLayoutPtr m_layout;
+
+    // The cache, by stream; chunks of records are parsed when first asked for.
+    std::vector<CachedStream> m_cache;
+    std::vector<bool> m_cachedStreams;
+    std::vector<bool> m_parsedChunks;
+    size_t m_unparsedChunks = 0;
+    std::vector<RecordTarget<ElemType>> m_targets;
+
+    Slot m_slot; // the minibatch at hand
+    bool m_prefetching = false;
+    size_t m_nextRecord = 0; // where the last epoch stopped
+    size_t m_recordsRead = 0;
+    std::mutex m_sourceMutex; // the prefetch thread parses while the caller asks for the total
+    Prefetcher<Slot> m_prefetcher;
+};
+
+} // namespace cntk

@@ -1,0 +1,158 @@
+// Label maps: the mapping file's grammar, the hash table behind Find, and messages with the nearest labels.
+#include "Readers/ReaderLib/LabelMap.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr size_t c_firstSlots = 64;
+
+// FNV-1a: labels are short.
+uint64_t Hash(std::string_view text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char c : text)
+        hash = (hash ^ uint8_t(c)) * 0x100000001b3u;
+    return hash ^ (hash >> 32);
+}
+
+// Labels of one line of a mapping file, in the grammar of config arrays.
+std::vector<std::string> LabelsOfLine(std::string_view line)
+{
+    std::vector<std::string> labels;
+    std::string label;
+    bool quoted = false;
+    const auto finish = [&]
+    {
+        std::string_view text = quoted ? std::string_view(label) : Trim(label);
+        size_t times = 1;
+        if (const size_t star = text.rfind('*'); !quoted && star != std::string_view::npos && star > 0)
+        {
+            const auto count = ParseInteger(text.substr(star + 1));
+            constexpr long long c_mostRepeats = 1000000;
+            if (count && *count >= 0 && *count <= c_mostRepeats)
+            {
+                times = size_t(*count);
+                text = Trim(text.substr(0, star));
+            }
+        }
+        if (quoted || !text.empty())
+            labels.insert(labels.end(), times, std::string(text));
+        label.clear();
+        quoted = false;
+    };
+    for (size_t i = 0; i < line.size(); ++i)
+    {
+        const char c = line[i];
+        const bool atStart = Trim(label).empty() && !quoted;
+        const char closing = c == '{' ? '}' : c;
+        const size_t close = line.find(closing, i + 1);
+        if (atStart && (c == '"' || c == '{') && close != std::string_view::npos)
+        {
+            label = std::string(line.substr(i + 1, close - i - 1));
+            quoted = true;
+            i = close;
+        }
+        else if (c == '#' && (atStart || line[i - 1] == ' ' || line[i - 1] == '\t'))
+        {
+            break;
+        }
+        else if (c == ',' || c == ':')
+        {
+            finish();
+        }
+        else if (!quoted)
+        {
+            label += c;
+        }
+    }
+    finish();
+    return labels;
+}
+
+} // namespace
+
+LabelMap LabelMap::FromFile(const std::string& path)
+{
+    return FromText(ReadTextFile(path), path);
+}
+
+LabelMap LabelMap::FromText(std::string_view text, std::string source)
+{
+    LabelMap map;
+    map.m_source = std::move(source);
+    for (const std::string_view rawLine : Split(text, '\n'))
+    {
+        const std::string_view line = Trim(rawLine);
+        if (line.empty() || line[0] == '#')
+            continue;
+        std::vector<std::string> labels = LabelsOfLine(line);
+        if (labels.empty()) // a punctuation mark is a label too: nothing may shift the ids of those behind it
+            labels.emplace_back(line);
+        for (std::string& label : labels)
+            map.Add(std::move(label));
+    }
+    return map;
+}
+
+size_t LabelMap::SlotOf(std::string_view label) const
+{
+    const size_t mask = m_slots.size() - 1;
+    size_t slot = Hash(label) & mask;
+    while (m_slots[slot] != c_unknown && m_names[size_t(m_slots[slot])] != label)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+void LabelMap::Grow()
+{
+    m_slots.assign(std::max(c_firstSlots, 2 * m_slots.size()), c_unknown);
+    for (size_t id = 0; id < m_names.size(); ++id)
+        m_slots[SlotOf(m_names[id])] = int32_t(id);
+}
+
+void LabelMap::Add(std::string label)
+{
+    if (2 * (m_names.size() + 1) > m_slots.size())
+        Grow();
+    const size_t slot = SlotOf(label);
+    m_slots[slot] = int32_t(m_names.size());
+    m_names.push_back(std::move(label));
+}
+
+int32_t LabelMap::Find(std::string_view label) const
+{
+    return m_slots.empty() ? c_unknown : m_slots[SlotOf(label)];
+}
+
+int32_t LabelMap::FindOrAdd(std::string_view label)
+{
+    const int32_t id = Find(label);
+    if (id != c_unknown)
+        return id;
+    Add(std::string(label));
+    return int32_t(m_names.size()) - 1;
+}
+
+void LabelMap::Save(const std::string& path) const
+{
+    AtomicFile file(path);
+    for (const std::string& name : m_names)
+        file.Write(name + "\n");
+    file.Commit();
+}
+
+std::string LabelMap::UnknownLabelMessage(std::string_view label) const
+{
+    return Concat("label '", label, "' is not in label map '", m_source, "', which has ", m_names.size(), " label",
+                  m_names.size() == 1 ? "" : "s", DidYouMean(label, m_names));
+}
+
+} // namespace cntk

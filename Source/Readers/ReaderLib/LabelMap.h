@@ -1,0 +1,51 @@
+// The texts of a category label and their class ids. The mapping file holds one label a line, id = line number from 0.
+// Looking a label up costs one hash and one comparison and allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+class LabelMap
+{
+public:
+    static constexpr int32_t c_unknown = -1;
+
+    LabelMap() = default;
+
+    // Reads a mapping file. '#' starts a comment; commas and colons separate labels too; x*3 repeats one; quotes make a
+    // label of anything. Of a label that occurs more than once the last id counts.
+    static LabelMap FromFile(const std::string& path);
+    static LabelMap FromText(std::string_view text, std::string source);
+
+    // Id of the label, c_unknown if there is none.
+    int32_t Find(std::string_view label) const;
+    // Id of the label, which is added if it is new.
+    int32_t FindOrAdd(std::string_view label);
+
+    size_t Size() const { return m_names.size(); }
+    const std::vector<std::string>& Names() const { return m_names; }
+    // The mapping file; for messages.
+    const std::string& Source() const { return m_source; }
+
+    // Writes one label a line.
+    void Save(const std::string& path) const;
+
+    // "label 'mabye' is not in label map 'map.txt', which has 3 labels; did you mean 'maybe'?"
+    std::string UnknownLabelMessage(std::string_view label) const;
+
+private:
+    void Add(std::string label);
+    size_t SlotOf(std::string_view label) const; // its slot or the free one where it belongs
+    void Grow();
+
+    std::vector<std::string> m_names;
+    std::string m_source;
+    std::vector<int32_t> m_slots; // open addressing, a power of two; c_unknown is free
+};
+
+} // namespace cntk

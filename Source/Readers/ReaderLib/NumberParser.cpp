@@ -1,0 +1,93 @@
+// The rare forms of a number: many digits, exponents, words.
+#include "Readers/ReaderLib/NumberParser.h"
+
+#include "Common/Text.h"
+
+#include <cmath>
+#include <limits>
+
+namespace cntk
+{
+
+NumberParser::NumberParser(char decimalPoint) : m_decimalPoint(decimalPoint)
+{
+    for (size_t i = 0; i < m_exponents.size(); ++i)
+        m_exponents[i] = std::pow(10.0, double(i) - double(c_exponentTable));
+}
+
+const char* NumberParser::ParseManyDigits(const char* at, double& value) const
+{
+    for (; IsDigit(*at); ++at)
+        value = value * 10 + (*at - '0');
+    return at;
+}
+
+const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, double& value) const
+{
+    uint64_t digits;
+    size_t count = LoadDigits(at, digits);
+    if (count < c_group || !IsDigit(at[c_group]))
+    {
+        const uint64_t fraction = first * uint64_t(c_powersOfTen[count]) + ValueOf(digits, count);
+        value += double(int64_t(fraction)) / c_powersOfTen[c_group + count];
+        return at + count;
+    }
+    // More than 16 digits: those that a double cannot hold change nothing but the scale.
+    double fraction = double(int64_t(first));
+    count = c_group;
+    for (; IsDigit(*at); ++at, ++count)
+        fraction = fraction * 10 + (*at - '0');
+    if (count > 300) // both would overflow
+    {
+        const size_t excess = count - 300;
+        fraction = std::isfinite(fraction) ? fraction / std::pow(10.0, double(excess)) : 0;
+        count = 300;
+    }
+    value += fraction / std::pow(10.0, double(count));
+    return at;
+}
+
+const char* NumberParser::ParseExponent(const char* at, double& value) const
+{
+    const char* digit = at + 1;
+    const bool negative = *digit == '-';
+    digit += negative || *digit == '+';
+    if (!IsDigit(*digit))
+        return at; // "1e" is no number: what follows the digits is no separator
+    constexpr int c_far = 100000;
+    int exponent = 0;
+    for (; IsDigit(*digit); ++digit)
+        exponent = exponent < c_far ? exponent * 10 + (*digit - '0') : exponent;
+    if (negative)
+        exponent = -exponent;
+    const bool inTable = size_t(std::abs(exponent)) <= c_exponentTable;
+    if (value != 0) // 0e999 is 0 and not nan
+        value *= inTable ? m_exponents[size_t(exponent + int(c_exponentTable))] : std::pow(10.0, double(exponent));
+    return digit;
+}
+
+bool NumberParser::ParseWord(std::string_view token, double& value)
+{
+    const bool negative = !token.empty() && token[0] == '-';
+    if (!token.empty() && (token[0] == '-' || token[0] == '+'))
+        token.remove_prefix(1);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    constexpr struct
+    {
+        const char* word;
+        double value;
+    } words[] = {{"inf", infinity}, {"infinity", infinity}, {"1#inf", infinity}, {"1.#inf", infinity}, {"nan", nan},
+                 {"1#ind", nan},    {"1.#ind", nan},        {"1.#qnan", nan},    {"1#qnan", nan}};
+    for (const auto& entry : words)
+    {
+        if (EqualsIgnoreCase(token, entry.word))
+        {
+            value = negative ? -entry.value : entry.value;
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace cntk

@@ -1,0 +1,262 @@
+// Which sub-blocks are features and which are labels, and what must hold between their parameters.
+#include "Readers/UCIFastReader/UciOptions.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr size_t c_mostColumns = size_t(1) << 31;
+
+bool IsLabelBlock(const ConfigParameters& block)
+{
+    const std::optional<ConfigValue> section = block.FindHere("sectionType");
+    return block.ExistsHere("labelMappingFile") || block.ExistsHere("labelDim") || block.ExistsHere("labelType") ||
+           (section && EqualsIgnoreCase(section->Text(), "labels"));
+}
+
+bool IsFeatureBlock(const ConfigParameters& block)
+{
+    return block.ExistsHere("dim") || EqualsIgnoreCase(block.Name(), "features");
+}
+
+// Position of a key as seen from the block, or of the block.
+SourcePos PositionOf(const ConfigParameters& block, const char* key)
+{
+    const std::optional<ConfigValue> value = block.Find(key);
+    return value ? value->Where() : block.Where();
+}
+
+// Keys of the original's binary cache: known, so that nobody is told that they are misspelt.
+bool ReadCacheKeys(const ConfigParameters& block)
+{
+    bool any = false;
+    for (const char* key : {"writerType", "wfile", "wsize", "wrecords", "windowSize", "wref"})
+        any = block.FindHere(key).has_value() || any;
+    return any;
+}
+
+UciBlock ReadFeatureBlock(const ConfigParameters& config, std::string& file)
+{
+    const auto options = ReadOptions<UciFeatureOptions>(config);
+    file = options.file;
+    UciBlock block;
+    block.name = config.Name();
+    block.config = &config;
+    block.start = options.start;
+    block.columns = options.dim;
+    return block;
+}
+
+// False for labelType=none.
+bool ReadLabelBlock(const ConfigParameters& config, std::string& file, UciBlock& block)
+{
+    const auto options = ReadOptions<UciLabelOptions>(config);
+    if (options.labelType == LabelType::None)
+        return false;
+    file = options.file;
+    block.name = config.Name();
+    block.config = &config;
+    block.isLabel = true;
+    block.start = options.start;
+    block.isCategory = options.labelType == LabelType::Category;
+    if (block.isCategory)
+    {
+        if (options.dim > 1)
+            FailAt(PositionOf(config, "dim"), ErrorKind::Config, "'", block.name,
+                   "': a category label is one column, dim=", options.dim,
+                   " asks for more; numbers in several columns are labelType=regression");
+        if (options.labelMappingFile.empty())
+            FailAt(config.Where(), ErrorKind::Config, "'", block.name,
+                   "': a category label needs labelMappingFile, a file with one label a line; the createLabelMap "
+                   "action makes "
+                   "one; numbers as labels are labelType=regression");
+        block.columns = 1;
+        block.labelDim = options.labelDim;
+        block.labelMappingFile = options.labelMappingFile;
+    }
+    else
+    {
+        if (options.dim == 0)
+            FailAt(config.Where(), ErrorKind::Config, "'", block.name,
+                   "': labelType=regression needs dim, the number of label columns");
+        block.columns = options.dim;
+    }
+    return true;
+}
+
+void CheckCharacter(const ConfigParameters& config, const char* key, const std::string& text)
+{
+    const bool forbidden = text.size() == 1 && (text[0] == '\n' || (text[0] >= '0' && text[0] <= '9'));
+    if (text.size() > 1 || forbidden)
+        FailAt(PositionOf(config, key), ErrorKind::Config, key, " must be one character that is no digit, not '", text,
+               "'");
+}
+
+} // namespace
+
+RandomizeWindow OptionType<RandomizeWindow>::Read(const ConfigValue& value, const Range&)
+{
+    const std::string& text = value.Text();
+    if (EqualsIgnoreCase(text, "auto") || EqualsIgnoreCase(text, "true"))
+        return {};
+    if (EqualsIgnoreCase(text, "none") || EqualsIgnoreCase(text, "false"))
+        return {0};
+    const std::optional<long long> number = ParseInteger(text);
+    if (!number || *number < 0)
+        FailAt(value.Where(), ErrorKind::Config, value.KeyPath(), " must be auto, none or a number of records, not '",
+               text, "'");
+    const size_t range = size_t(*number);
+    return {range >= c_wholeDataSet ? RecordWalkOptions::c_autoRange : range};
+}
+
+std::string OptionType<RandomizeWindow>::Print(const RandomizeWindow& value)
+{
+    if (value.range == RecordWalkOptions::c_autoRange)
+        return "auto";
+    return value.range == 0 ? "none" : std::to_string(value.range);
+}
+
+PrefetchMode OptionType<PrefetchMode>::Read(const ConfigValue& value, const Range&)
+{
+    if (EqualsIgnoreCase(value.Text(), "auto"))
+        return PrefetchMode::Auto;
+    return value.AsBool() ? PrefetchMode::Always : PrefetchMode::Never;
+}
+
+std::string OptionType<PrefetchMode>::Print(const PrefetchMode& value)
+{
+    return value == PrefetchMode::Auto ? "auto" : value == PrefetchMode::Always ? "true" : "false";
+}
+
+OptionTable<UciFeatureOptions> UciFeatureOptions::Options()
+{
+    using S = UciFeatureOptions;
+    return {
+        Opt("file", &S::file, "The data file; mostly written in the reader block, since all blocks read the same file")
+            .Required(),
+        Opt("dim", &S::dim, "Number of columns, one for each element of the feature", Range{1, double(c_mostColumns)})
+            .Required(),
+        Opt("start", &S::start, "First column, counted from 0", Range{0, double(c_mostColumns)}),
+    };
+}
+
+OptionTable<UciLabelOptions> UciLabelOptions::Options()
+{
+    using S = UciLabelOptions;
+    return {
+        Opt("file", &S::file, "The data file; mostly written in the reader block, since all blocks read the same file")
+            .Required(),
+        Opt("dim", &S::dim, "Number of label columns: 1 for a category", Range{0, double(c_mostColumns)}),
+        Opt("start", &S::start, "First label column, counted from 0", Range{0, double(c_mostColumns)}),
+        Opt("labelDim", &S::labelDim, "Number of classes; 0: as many as the mapping file has",
+            Range{0, double(INT32_MAX)}),
+        Choice("labelType", &S::labelType,
+               {{"category", LabelType::Category}, {"regression", LabelType::Regression}, {"none", LabelType::None}},
+               "category: text that the mapping file turns into a class; regression: numbers; none: no labels"),
+        Opt("labelMappingFile", &S::labelMappingFile,
+            "File with one label a line; the line number from 0 is the class id"),
+    };
+}
+
+OptionTable<UciReaderOptions> UciReaderOptions::Options()
+{
+    using S = UciReaderOptions;
+    return {
+        Opt("randomize", &S::randomize,
+            "Order of the records: shuffled over the epoch, as they stand, or shuffled in blocks"),
+        Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
+               "full: only minibatches of full size, the epoch is rounded up to a multiple of it"),
+        Opt("customDelimiter", &S::customDelimiter, "A character that separates columns, beside blank and tabulator"),
+        Opt("customDecimalPoint", &S::customDecimalPoint, "The character used as decimal point"),
+        Opt("prefetch", &S::prefetch, "Read ahead in a thread; auto: where that pays"),
+        Opt("oneLinePerFile", &S::oneLinePerFile,
+            "For files with one observation each: the minibatch size is nbruttsineachrecurrentiter"),
+        Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Number of parallel sequences", Range{1}),
+        Opt("allowMapCreation", &S::allowMapCreation,
+            "A missing mapping file is made from the labels in the order of the data; set by the createLabelMap "
+            "action"),
+        Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file, 2 shows progress marks"),
+        Opt("verbosity", &S::verbosity, "Accepted and not used"),
+        Opt("cacheMB", &S::cacheMB,
+            "Parsed data are kept in memory up to this many megabytes; larger ones are parsed anew"),
+    };
+}
+
+UciConfig ReadUciConfig(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    UciConfig uci;
+    uci.reader = ReadOptions<UciReaderOptions>(config);
+    if (!config.Exists("traceLevel"))
+        uci.reader.traceLevel = context.traceLevel;
+    if (context.forWriting)
+        uci.reader.randomize.range = 0;
+    CheckCharacter(config, "customDelimiter", uci.reader.customDelimiter);
+    CheckCharacter(config, "customDecimalPoint", uci.reader.customDecimalPoint);
+    const std::string& point = uci.reader.customDecimalPoint;
+    if (!point.empty() && (point == uci.reader.customDelimiter || point == " " || point == "\t"))
+        FailAt(PositionOf(config, "customDecimalPoint"), ErrorKind::Config, "customDecimalPoint '", point,
+               "' is a column separator as well");
+    uci.hasCacheKeys = ReadCacheKeys(config);
+
+    std::vector<std::string> names = config.BlockNames();
+    std::sort(names.begin(), names.end(), LessIgnoreCase);
+    bool hasFeatures = false;
+    for (const std::string& name : names)
+    {
+        const ConfigParameters& inner = config.RequireBlock(name);
+        UciBlock block;
+        std::string file;
+        if (IsLabelBlock(inner))
+        {
+            if (!ReadLabelBlock(inner, file, block))
+                continue;
+            uci.hasLabels = true;
+        }
+        else if (IsFeatureBlock(inner))
+        {
+            block = ReadFeatureBlock(inner, file);
+            hasFeatures = true;
+        }
+        else
+        {
+            continue;
+        }
+        uci.hasCacheKeys = ReadCacheKeys(inner) || uci.hasCacheKeys;
+        block.name = name;
+        file = ResolveInputPath(file);
+        if (!uci.file.empty() && file != uci.file)
+            FailAt(PositionOf(inner, "file"), ErrorKind::Config, "'", name, "' reads '", file, "', but '",
+                   uci.blocks[0].name, "' reads '", uci.file, "': features and labels must be in the same file");
+        uci.file = file;
+        uci.blocks.push_back(std::move(block));
+    }
+    if (!hasFeatures)
+        FailAt(config.Where(), ErrorKind::Config,
+               "the reader has no feature block; it needs one such as features=[dim=2 start=0], named as the network's "
+               "input",
+               names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
+    return uci;
+}
+
+void DescribeUciOptions(PluginDescription& description)
+{
+    const auto add = [&](const char* block, const std::vector<OptionInfo>& options)
+    {
+        for (const OptionInfo& option : options)
+            description.options.push_back(
+                {block, option.name, option.isRequired ? "required" : option.defaultText, option.doc});
+    };
+    add("", DescribeOptions<UciReaderOptions>());
+    add("features", DescribeOptions<UciFeatureOptions>());
+    add("labels", DescribeOptions<UciLabelOptions>());
+}
+
+} // namespace cntk

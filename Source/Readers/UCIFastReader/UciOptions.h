@@ -1,0 +1,110 @@
+// The parameters of UCIFastReader (book 3.4.1), read from the reader block and its feature and label blocks.
+#pragma once
+
+#include "Common/Config/Options.h"
+#include "Common/ReaderInterface.h"
+#include "Readers/ReaderLib/FrameReader.h"
+
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// randomize = auto | none | number of records
+struct RandomizeWindow
+{
+    size_t range = RecordWalkOptions::c_autoRange;
+};
+
+template <>
+struct OptionType<RandomizeWindow>
+{
+    static std::string Name() { return "auto, none or a number of records"; }
+    static RandomizeWindow Read(const ConfigValue& value, const Range&);
+    static std::string Print(const RandomizeWindow& value);
+};
+
+// prefetch = auto | true | false
+template <>
+struct OptionType<PrefetchMode>
+{
+    static std::string Name() { return "auto, true or false"; }
+    static PrefetchMode Read(const ConfigValue& value, const Range&);
+    static std::string Print(const PrefetchMode& value);
+};
+
+enum class LabelType
+{
+    Category,   // text of one column, delivered as one-hot columns
+    Regression, // numbers
+    None
+};
+
+struct UciFeatureOptions
+{
+    std::string file;
+    size_t dim = 0;
+    size_t start = 0;
+
+    static OptionTable<UciFeatureOptions> Options();
+};
+
+struct UciLabelOptions
+{
+    std::string file;
+    size_t dim = 0;
+    size_t start = 0;
+    size_t labelDim = 0;
+    LabelType labelType = LabelType::Category;
+    std::string labelMappingFile;
+
+    static OptionTable<UciLabelOptions> Options();
+};
+
+struct UciReaderOptions
+{
+    RandomizeWindow randomize;
+    bool fullMinibatches = false;
+    std::string customDelimiter;
+    std::string customDecimalPoint;
+    PrefetchMode prefetch = PrefetchMode::Auto;
+    bool oneLinePerFile = false;
+    size_t parallelSequences = 1;
+    bool allowMapCreation = false;
+    int traceLevel = 0;
+    int verbosity = 0;
+    size_t cacheMB = FrameReaderOptions::c_defaultCacheBytes >> 20;
+
+    static OptionTable<UciReaderOptions> Options();
+};
+
+// One feature or label block, with what is needed to speak of it.
+struct UciBlock
+{
+    std::string name;
+    const ConfigParameters* config = nullptr;
+    size_t start = 0;
+    size_t columns = 0; // of the file
+    bool isLabel = false;
+    bool isCategory = false;
+    size_t labelDim = 0;          // 0: what the label map says
+    std::string labelMappingFile; // category labels only
+};
+
+struct UciConfig
+{
+    UciReaderOptions reader;
+    std::string file;
+    std::vector<UciBlock> blocks; // in alphabetical order; label blocks of type none are left out
+    bool hasLabels = false;
+    bool hasCacheKeys = false; // the original's binary cache was asked for
+};
+
+// Reads and checks the blocks; fails (Config) with positions.
+UciConfig ReadUciConfig(const ReaderContext& context);
+
+// For --help and the documentation.
+void DescribeUciOptions(PluginDescription& description);
+
+} // namespace cntk

@@ -1,0 +1,275 @@
+// Parsing of UCI text, and what is said about malformed lines.
+#include "Readers/UCIFastReader/UciParser.h"
+
+#include "Common/Error.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr size_t c_mostTextShown = 60;
+
+std::string Shortened(std::string_view text)
+{
+    if (text.size() <= c_mostTextShown)
+        return std::string(text);
+    return std::string(text.substr(0, c_mostTextShown)) + "...";
+}
+
+std::string ColumnRange(const UciColumns& columns)
+{
+    if (columns.count == 1)
+        return Concat("'", columns.stream, "' is column ", columns.start);
+    return Concat("'", columns.stream, "' is columns ", columns.start, " to ", columns.start + columns.count - 1);
+}
+
+} // namespace
+
+template <class ElemType>
+UciParser<ElemType>::UciParser(UciFormat format, const LineIndex& lines)
+    : m_format(std::move(format)), m_lines(lines), m_numbers(m_format.decimalPoint)
+{
+    for (const char c : {' ', '\t', '\r', m_format.delimiter})
+        m_isSeparator[uint8_t(c)] = true;
+    MakeSegments();
+    const std::string_view text = m_lines.Text();
+    if (text.size() > NumberParser::c_readAhead)
+    {
+        const size_t newline = text.rfind('\n', text.size() - NumberParser::c_readAhead - 1);
+        m_safeEnd = newline == std::string_view::npos ? 0 : newline + 1;
+    }
+}
+
+template <class ElemType>
+void UciParser<ElemType>::MakeSegments()
+{
+    std::vector<size_t> borders{0};
+    for (const UciColumns& columns : m_format.streams)
+    {
+        borders.push_back(columns.start);
+        borders.push_back(columns.start + columns.count);
+    }
+    std::sort(borders.begin(), borders.end());
+    borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+    for (size_t i = 0; i + 1 < borders.size(); ++i)
+    {
+        Segment segment;
+        segment.first = borders[i];
+        segment.count = borders[i + 1] - borders[i];
+        for (size_t stream = 0; stream < m_format.streams.size(); ++stream)
+        {
+            const UciColumns& columns = m_format.streams[stream];
+            if (columns.start <= segment.first && segment.first < columns.start + columns.count)
+                segment.streams.push_back(stream);
+        }
+        m_segments.push_back(std::move(segment));
+    }
+}
+
+template <class ElemType>
+inline const char* UciParser<ElemType>::SkipSeparators(const char* at) const
+{
+    while (IsSeparator(*at))
+        ++at;
+    return at;
+}
+
+template <class ElemType>
+inline const char* UciParser<ElemType>::EndOfToken(const char* at) const
+{
+    while (!EndsToken(*at))
+        ++at;
+    return at;
+}
+
+template <class ElemType>
+void UciParser<ElemType>::Parse(size_t offset, size_t count, std::span<const RecordTarget<ElemType>> targets)
+{
+    const std::string_view text = m_lines.Text();
+    for (size_t index = 0; index < count; ++index)
+    {
+        CNTK_ASSERT(offset < text.size());
+        const size_t next = [&]
+        {
+            m_recordOffset = offset;
+            if (offset < m_safeEnd)
+            {
+                m_record = text.data() + offset;
+                const char* end = ParseRecord(m_record, index, targets);
+                if (*end != '\n')
+                    end = static_cast<const char*>(std::memchr(end, '\n', text.data() + text.size() - end));
+                return size_t(end - text.data()) + 1;
+            }
+            // The last lines: the file may end without a newline, and nothing behind it may be read.
+            const size_t lineEnd = m_lines.NextLine(offset);
+            m_lastLines.assign(text.substr(offset, lineEnd - offset));
+            m_lastLines += '\n';
+            m_lastLines.append(NumberParser::c_readAhead, '\0');
+            m_record = m_lastLines.data();
+            ParseRecord(m_record, index, targets);
+            return lineEnd;
+        }();
+        offset = m_lines.SkipBlankLines(next);
+    }
+}
+
+template <class ElemType>
+const char* UciParser<ElemType>::ParseRecord(const char* at, size_t index,
+                                             std::span<const RecordTarget<ElemType>> targets)
+{
+    for (const Segment& segment : m_segments)
+    {
+        if (segment.streams.size() > 1)
+        {
+            at = ParseShared(at, segment, index, targets);
+            continue;
+        }
+        const size_t stream = segment.streams.empty() ? 0 : segment.streams[0];
+        const RecordTarget<ElemType> target = segment.streams.empty() ? RecordTarget<ElemType>{} : targets[stream];
+        if (target.values != nullptr)
+        {
+            const UciColumns& columns = m_format.streams[stream];
+            at = ParseNumbers(at, segment, stream,
+                              target.values + index * columns.count + segment.first - columns.start);
+            continue;
+        }
+        for (size_t i = 0; i < segment.count; ++i)
+        {
+            at = SkipSeparators(at);
+            const char* end = EndOfToken(at);
+            if (target.classIds != nullptr)
+            {
+                if (end == at)
+                    FailMissing(at, segment.first + i, segment);
+                target.classIds[index] = ClassOf(at, end, stream);
+            }
+            at = end;
+        }
+    }
+    return at;
+}
+
+template <class ElemType>
+const char* UciParser<ElemType>::ParseNumbers(const char* at, const Segment& segment, size_t stream, ElemType* values)
+{
+    for (size_t i = 0; i < segment.count; ++i)
+    {
+        at = SkipSeparators(at);
+        double value;
+        const char* end = m_numbers.Parse(at, value);
+        if (end == nullptr || !EndsToken(*end)) [[unlikely]]
+        {
+            end = EndOfToken(at);
+            if (end == at)
+                FailMissing(at, segment.first + i, segment);
+            value = SlowNumber(at, end, stream, segment.first + i);
+        }
+        values[i] = ElemType(value);
+        at = end;
+    }
+    return at;
+}
+
+// Columns that more than one stream reads.
+template <class ElemType>
+const char* UciParser<ElemType>::ParseShared(const char* at, const Segment& segment, size_t index,
+                                             std::span<const RecordTarget<ElemType>> targets)
+{
+    for (size_t i = 0; i < segment.count; ++i)
+    {
+        at = SkipSeparators(at);
+        const char* end = EndOfToken(at);
+        for (const size_t stream : segment.streams)
+        {
+            const RecordTarget<ElemType>& target = targets[stream];
+            const UciColumns& columns = m_format.streams[stream];
+            if (end == at && (target.values != nullptr || target.classIds != nullptr))
+                FailMissing(at, segment.first + i, segment);
+            if (target.classIds != nullptr)
+                target.classIds[index] = ClassOf(at, end, stream);
+            if (target.values == nullptr)
+                continue;
+            double value;
+            if (m_numbers.Parse(at, value) != end)
+                value = SlowNumber(at, end, stream, segment.first + i);
+            target.values[index * columns.count + segment.first + i - columns.start] = ElemType(value);
+        }
+        at = end;
+    }
+    return at;
+}
+
+template <class ElemType>
+double UciParser<ElemType>::SlowNumber(const char* begin, const char* end, size_t stream, size_t column) const
+{
+    const std::string_view token(begin, size_t(end - begin));
+    double value;
+    if (!NumberParser::ParseWord(token, value))
+        FailWithLine(Concat(Location(begin), ": expected a number in column ", column, " (",
+                            ColumnRange(m_format.streams[stream]), ", counted from 0), found '", Shortened(token),
+                            "'"));
+    return value;
+}
+
+template <class ElemType>
+int32_t UciParser<ElemType>::ClassOf(const char* begin, const char* end, size_t stream) const
+{
+    const LabelMap& labels = *m_format.streams[stream].labels;
+    const std::string_view label(begin, size_t(end - begin));
+    const int32_t id = labels.Find(label);
+    if (id == LabelMap::c_unknown)
+        FailWithLine(Concat(Location(begin), ": ", labels.UnknownLabelMessage(Shortened(label))));
+    return id;
+}
+
+template <class ElemType>
+std::string_view UciParser<ElemType>::TextOfColumn(size_t offset, size_t column) const
+{
+    const std::string_view text = m_lines.Text();
+    size_t at = offset;
+    const size_t lineEnd = m_lines.NextLine(offset);
+    for (size_t i = 0;; ++i)
+    {
+        while (at < lineEnd && IsSeparator(text[at]))
+            ++at;
+        size_t end = at;
+        while (end < lineEnd && !EndsToken(text[end]))
+            ++end;
+        if (i == column || end == at)
+            return text.substr(at, end - at);
+        at = end;
+    }
+}
+
+template <class ElemType>
+std::string UciParser<ElemType>::Location(const char* at) const
+{
+    return Concat(m_lines.Path(), ":", m_lines.LineNumber(m_recordOffset), ":", at - m_record + 1);
+}
+
+template <class ElemType>
+void UciParser<ElemType>::FailMissing(const char* at, size_t column, const Segment& segment) const
+{
+    FailWithLine(Concat(Location(at), ": the line has ", column, " column", column == 1 ? "" : "s", ", but ",
+                        ColumnRange(m_format.streams[segment.streams[0]]), " (counted from 0)"));
+}
+
+template <class ElemType>
+void UciParser<ElemType>::FailWithLine(std::string message) const
+{
+    const char* end = m_record;
+    while (*end != '\n')
+        ++end;
+    Error error(ErrorKind::Data, std::move(message));
+    error.AddNote("the line is: " + Shortened({m_record, size_t(end - m_record)}));
+    throw error;
+}
+
+template class UciParser<float>;
+template class UciParser<double>;
+
+} // namespace cntk

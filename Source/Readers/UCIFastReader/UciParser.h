@@ -1,0 +1,87 @@
+// The grammar of UCI text: columns of numbers and label texts, separated by blanks, tabulators or a character of the
+// user's.
+#pragma once
+
+#include "Readers/ReaderLib/FrameReader.h"
+#include "Readers/ReaderLib/LabelMap.h"
+#include "Readers/ReaderLib/LineIndex.h"
+#include "Readers/ReaderLib/NumberParser.h"
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// Columns [start, start + count) of the file, of one stream.
+struct UciColumns
+{
+    std::string stream;
+    size_t start = 0;
+    size_t count = 0;
+    const LabelMap* labels = nullptr; // category labels: count is 1; null: numbers
+};
+
+struct UciFormat
+{
+    char delimiter = ' '; // besides blank, tabulator and carriage return
+    char decimalPoint = '.';
+    std::vector<UciColumns> streams;
+};
+
+template <class ElemType>
+class UciParser
+{
+public:
+    UciParser(UciFormat format, const LineIndex& lines);
+
+    // Parses count records from the one that begins at the offset; one target a stream. Fails (Data) with file, line,
+    // column, what was expected and what was found.
+    void Parse(size_t offset, size_t count, std::span<const RecordTarget<ElemType>> targets);
+
+    // The text of a column, of the record that begins at the offset.
+    std::string_view TextOfColumn(size_t offset, size_t column) const;
+
+private:
+    static constexpr size_t c_skip = SIZE_MAX;
+
+    // Neighbouring columns with the same use, in the order of the line.
+    struct Segment
+    {
+        size_t first = 0;
+        size_t count = 0;
+        std::vector<size_t> streams; // empty: columns nobody reads
+    };
+
+    void MakeSegments();
+    // Chooses the plan for these targets and the segments that are needed.
+    const char* ParseRecord(const char* at, size_t index, std::span<const RecordTarget<ElemType>> targets);
+    const char* ParseNumbers(const char* at, const Segment& segment, size_t stream, ElemType* values);
+    const char* ParseShared(const char* at, const Segment& segment, size_t index,
+                            std::span<const RecordTarget<ElemType>> targets);
+    const char* SkipSeparators(const char* at) const;
+    const char* EndOfToken(const char* at) const;
+    double SlowNumber(const char* begin, const char* end, size_t stream, size_t column) const;
+    int32_t ClassOf(const char* begin, const char* end, size_t stream) const;
+
+    bool IsSeparator(char c) const { return m_isSeparator[uint8_t(c)]; }
+    bool EndsToken(char c) const { return IsSeparator(c) || c == '\n'; }
+    std::string Location(const char* at) const;
+    [[noreturn]] void FailMissing(const char* at, size_t column, const Segment& segment) const;
+    [[noreturn]] void FailWithLine(std::string message) const;
+
+    UciFormat m_format;
+    const LineIndex& m_lines;
+    NumberParser m_numbers;
+    std::array<bool, 256> m_isSeparator{};
+    std::vector<Segment> m_segments;
+    size_t m_safeEnd = 0; // records that begin before it can be parsed in place: enough text follows them
+
+    std::string m_lastLines;        // padded copy of a record at the end of the file
+    const char* m_record = nullptr; // the record being parsed, and its place in the file
+    size_t m_recordOffset = 0;
+};
+
+} // namespace cntk

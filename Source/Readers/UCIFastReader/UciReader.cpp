@@ -1,0 +1,144 @@
+// Label maps and streams of a UCI file.
+#include "Readers/UCIFastReader/UciReader.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr const char* c_readerName = "UCIFastReader";
+
+SourcePos PositionIn(const UciBlock& block, const char* key)
+{
+    const std::optional<ConfigValue> value = block.config->Find(key);
+    return value ? value->Where() : block.config->Where();
+}
+
+} // namespace
+
+template <class ElemType>
+UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_lines(config.file)
+{
+    const UciReaderOptions& options = config.reader;
+    if (options.traceLevel > 0)
+        log.Print("Reading UCI file %s\n", config.file.c_str());
+    if (!options.customDelimiter.empty())
+        m_format.delimiter = options.customDelimiter[0];
+    if (!options.customDecimalPoint.empty())
+        m_format.decimalPoint = options.customDecimalPoint[0];
+    for (const UciBlock& block : config.blocks)
+    {
+        StreamInfo info;
+        info.name = block.name;
+        info.rows = block.columns;
+        info.isLabel = block.isLabel;
+        info.sparse = block.isCategory;
+        info.source = config.file;
+        m_labels.push_back(nullptr);
+        if (block.isCategory)
+        {
+            auto labels = std::make_unique<LabelMap>();
+            LoadLabelMap(block, *labels, options.allowMapCreation, log);
+            const bool created = !m_createdMaps.empty() && m_createdMaps.back() == block.labelMappingFile;
+            info.rows = CheckLabelDim(block, *labels, created, log);
+            info.labelNames = labels->Names();
+            m_labels.back() = std::move(labels);
+        }
+        m_format.streams.push_back({block.name, block.start, block.columns, m_labels.back().get()});
+        m_streams.push_back(std::move(info));
+    }
+    m_parser = std::make_unique<UciParser<ElemType>>(m_format, m_lines);
+}
+
+template <class ElemType>
+void UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation, Log& log)
+{
+    const std::string path = ResolveInputPath(block.labelMappingFile);
+    if (FileExists(path))
+    {
+        labels = LabelMap::FromFile(path);
+        if (labels.Size() == 0)
+            FailAt(PositionIn(block, "labelMappingFile"), ErrorKind::Data, "label map '", path, "' has no labels");
+        return;
+    }
+    if (!allowCreation)
+        FailAt(PositionIn(block, "labelMappingFile"), ErrorKind::Data, "label map '", path, "' does not exist",
+               NearFilesHint(path), "; the createLabelMap action makes it from the data");
+    CollectLabels(block, labels);
+    labels.Save(block.labelMappingFile);
+    log.Print("label file %s written to disk\n", block.labelMappingFile.c_str());
+    m_createdMaps.push_back(block.labelMappingFile);
+}
+
+template <class ElemType>
+size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool created, Log& log) const
+{
+    const size_t count = labels.Size();
+    if (block.labelDim == 0 || created)
+        return std::max(block.labelDim, count);
+    const SourcePos where = PositionIn(block, "labelDim");
+    if (block.labelDim < count)
+        FailAt(where, ErrorKind::Config, "labelDim=", block.labelDim, " of '", block.name,
+               "' and its label map disagree: '", labels.Source(), "' has ", count, " labels");
+    if (block.labelDim > count)
+        log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
+                        "', but '", labels.Source(), "' has only ", count, " labels"));
+    return block.labelDim;
+}
+
+// All labels of the data, in the order in which they first appear.
+template <class ElemType>
+void UciSource<ElemType>::CollectLabels(const UciBlock& block, LabelMap& labels)
+{
+    const UciParser<ElemType> parser({m_format.delimiter, m_format.decimalPoint, {}}, m_lines);
+    const size_t end = m_lines.Text().size();
+    m_lines.Extend(1);
+    for (size_t offset = m_lines.OffsetOf(0); offset < end; offset = m_lines.SkipBlankLines(m_lines.NextLine(offset)))
+    {
+        const std::string_view label = parser.TextOfColumn(offset, block.start);
+        if (label.empty())
+            Fail(ErrorKind::Data, m_lines.Path(), ":", m_lines.LineNumber(offset), ": the line has no column ",
+                 block.start, " (counted from 0), the label of '", block.name, "'");
+        labels.FindOrAdd(label);
+    }
+}
+
+template <class ElemType>
+void UciSource<ElemType>::Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets)
+{
+    m_parser->Parse(m_lines.OffsetOf(first), count, targets);
+}
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeUciReader(const ReaderContext& context)
+{
+    const UciConfig config = ReadUciConfig(context);
+    Log& log = context.log;
+    if (config.hasCacheKeys)
+        log.Warn("UCIFastReader: writerType, wfile and other keys of the binary cache are not needed and not used; "
+                 "parsed data "
+                 "are kept in memory");
+    if (!config.hasLabels && config.reader.traceLevel > 0)
+        log.Warn("UCIFastReader: labels are not specified");
+    FrameReaderOptions options;
+    options.readerName = c_readerName;
+    options.walk = {config.reader.randomize.range, config.reader.fullMinibatches};
+    options.minibatchSize = config.reader.oneLinePerFile ? config.reader.parallelSequences : 0;
+    options.cacheBytes = config.reader.cacheMB << 20;
+    options.prefetch = config.reader.prefetch;
+    options.traceLevel = config.reader.traceLevel;
+    return std::make_unique<FrameReader<ElemType>>(std::make_unique<UciSource<ElemType>>(config, log), options, log);
+}
+
+template class UciSource<float>;
+template class UciSource<double>;
+template std::unique_ptr<IDataReader<float>> MakeUciReader<float>(const ReaderContext&);
+template std::unique_ptr<IDataReader<double>> MakeUciReader<double>(const ReaderContext&);
+
+} // namespace cntk

@@ -1,0 +1,274 @@
+// What every node type must hold, by being registered: gradients, accumulation, gaps, traits, frames, devices, files,
+// documentation.
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+#include "NodeCase.h"
+#include "TestNetwork.h"
+
+#include <cmath>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <limits>
+#include <set>
+
+namespace cntk::Testing
+{
+
+namespace
+{
+
+class RegistryTest : public testing::TestWithParam<std::string>
+{
+protected:
+    const NodeType& Type() const { return *NodeRegistry::Standard().Find(GetParam()); }
+
+    // body(case factory) for each sample and each layout that makes a difference to it.
+    template <class Body>
+    void ForEachCase(std::initializer_list<Layout> layouts, Body&& body) const
+    {
+        for (size_t index = 0; index < Type().samples.size(); index++)
+        {
+            const GradientSample& sample = Type().samples[index];
+            const bool hasData = std::any_of(sample.inputs.begin(), sample.inputs.end(),
+                                             [](const GradientSample::Input& input) { return input.inLayout; });
+            for (const Layout layout : layouts)
+            {
+                if (!hasData && layout != *layouts.begin())
+                    continue;
+                SCOPED_TRACE(Describe(Type(), index, layout));
+                body(sample, layout);
+            }
+        }
+    }
+
+    struct Results
+    {
+        double criterion = 0;
+        std::vector<double> value;
+        std::vector<std::vector<double>> gradients;
+    };
+
+    static Results Run(NodeCase& node, const EvaluatorOptions& options)
+    {
+        Evaluator evaluator(node.Network(), {node.Criterion()}, options);
+        evaluator.Forward();
+        if (auto* precompute = dynamic_cast<PrecomputeNode*>(node.Node().get()))
+            precompute->MarkComputed();
+        Results results{node.CriterionValue(), node.NodeValue(), {}};
+        if (options.training)
+        {
+            evaluator.Backward(node.Criterion());
+            for (size_t source = 0; source < node.Sources().size(); source++)
+                results.gradients.push_back(node.Gradient(source));
+        }
+        return results;
+    }
+
+    static void ExpectNear(const Results& a, const Results& b, double tolerance)
+    {
+        const auto compare = [&](const std::vector<double>& x, const std::vector<double>& y, const char* what)
+        {
+            ASSERT_EQ(x.size(), y.size()) << what;
+            for (size_t i = 0; i < x.size(); i++)
+                ASSERT_NEAR(x[i], y[i], tolerance * std::max({1.0, std::abs(x[i]), std::abs(y[i])}))
+                    << what << ", element " << i;
+        };
+        compare({a.criterion}, {b.criterion}, "criterion");
+        compare(a.value, b.value, "value");
+        ASSERT_EQ(a.gradients.size(), b.gradients.size());
+        for (size_t source = 0; source < a.gradients.size(); source++)
+            compare(a.gradients[source], b.gradients[source], "gradient");
+    }
+};
+
+std::string TypeName(const testing::TestParamInfo<std::string>& info)
+{
+    return info.param;
+}
+
+std::vector<std::string> TypeNames()
+{
+    std::vector<std::string> names;
+    for (const NodeType& type : NodeRegistry::Standard().Types())
+        names.push_back(type.name);
+    return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, RegistryTest, testing::ValuesIn(TypeNames()), TypeName);
+
+TEST_P(RegistryTest, IsDocumented)
+{
+    EXPECT_FALSE(Type().doc.empty());
+    EXPECT_TRUE(Type().create);
+    EXPECT_LE(Type().inputs.min, Type().inputs.max);
+    EXPECT_EQ(Type().inputNames.size(), Type().inputs.max == Arity::c_any ? 1 : Type().inputs.max);
+    std::set<std::string> names;
+    for (const NodeParameterInfo& parameter : Type().parameters)
+    {
+        EXPECT_FALSE(parameter.doc.empty()) << parameter.name;
+        EXPECT_TRUE(names.insert(ToLower(parameter.name)).second) << parameter.name;
+        for (const std::string& alias : parameter.aliases)
+            EXPECT_TRUE(names.insert(ToLower(alias)).second) << alias;
+    }
+    EXPECT_TRUE(Type().traits.isLeaf || !Type().samples.empty()) << "a type needs samples for the generic tests";
+}
+
+// Two instances share the inputs, so a gradient that is not added to what is there comes out wrong.
+TEST_P(RegistryTest, GradientsAgreeWithDifferences)
+{
+    ForEachCase({Layout::Frames, Layout::Ragged},
+                [&](const GradientSample& sample, Layout layout)
+                {
+                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    if (!node.Options().training)
+                        return;
+                    Evaluator evaluator(node.Network(), {node.Criterion()}, node.Options());
+                    evaluator.Forward();
+                    evaluator.Backward(node.Criterion());
+                    std::vector<std::vector<double>> gradients;
+                    for (size_t source = 0; source < node.Sources().size(); source++)
+                        gradients.push_back(node.Gradient(source));
+                    for (size_t source = 0; source < node.Sources().size(); source++)
+                    {
+                        Matrix& matrix = node.Sources()[source]->Values();
+                        const std::vector<double> values = matrix.ToHost();
+                        const auto criterionAt = [&](size_t element, double offset)
+                        {
+                            std::vector<double> moved = values;
+                            moved[element] += offset;
+                            matrix.FromHost(moved);
+                            evaluator.Forward();
+                            return node.CriterionValue();
+                        };
+                        constexpr double step = 1e-5;
+                        for (size_t element = 0; element < values.size(); element++)
+                        {
+                            const double expected =
+                                (criterionAt(element, step) - criterionAt(element, -step)) / (2 * step);
+                            ASSERT_NEAR(gradients[source][element], expected,
+                                        sample.tolerance * std::max(1.0, std::abs(expected)))
+                                << node.Sources()[source]->Name() << ", element " << element;
+                        }
+                        matrix.FromHost(values);
+                    }
+                });
+}
+
+// Poisons what Backward claims not to read.
+TEST_P(RegistryTest, TraitsAreTrue)
+{
+    const NodeTraits& traits = Type().traits;
+    ForEachCase({Layout::Frames, Layout::Ragged},
+                [&](const GradientSample& sample, Layout layout)
+                {
+                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    if (!node.Options().training)
+                        return;
+                    EvaluatorOptions options = node.Options();
+                    options.poisonMemory = false;
+                    const Results expected = Run(node, options);
+
+                    options.shareMemory = false;
+                    Evaluator evaluator(node.Network(), {node.Criterion()}, options);
+                    evaluator.Forward();
+                    const double noNumber = std::numeric_limits<double>::quiet_NaN();
+                    if (!traits.backpropReadsOutput)
+                        Ops::Fill(node.Node()->Value(), noNumber);
+                    if (!traits.backpropReadsInputs)
+                        for (const ComputationNodePtr& input : node.Inputs())
+                            if (!input->IsSparse())
+                                Ops::Fill(input->Value(), noNumber);
+                    evaluator.Backward(node.Criterion());
+                    for (size_t source = 0; source < node.Sources().size(); source++)
+                    {
+                        const std::vector<double> gradient = node.Gradient(source);
+                        for (size_t element = 0; element < gradient.size(); element++)
+                            ASSERT_DOUBLE_EQ(gradient[element], expected.gradients[source][element]);
+                    }
+                });
+}
+
+TEST_P(RegistryTest, FrameByFrameEqualsWholeMinibatch)
+{
+    ForEachCase({Layout::Ragged},
+                [&](const GradientSample& sample, Layout layout)
+                {
+                    NodeCase whole(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    NodeCase byFrame(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    EvaluatorOptions options = byFrame.Options();
+                    options.frameByFrame = true;
+                    ExpectNear(Run(whole, whole.Options()), Run(byFrame, options), 1e-12);
+                });
+}
+
+TEST_P(RegistryTest, DevicesAgree)
+{
+    for (const auto& [dataType, tolerance] : {std::pair(DataType::Float64, 1e-12), {DataType::Float32, 2e-5}})
+        ForEachCase({Layout::Frames, Layout::Ragged},
+                    [&](const GradientSample& sample, Layout layout)
+                    {
+                        SCOPED_TRACE(cntk::NameOf(dataType));
+                        NodeCase cpu(Type(), sample, layout, dataType, MakeCpuDevice());
+                        NodeCase reference(Type(), sample, layout, dataType, MakeReferenceDevice());
+                        ExpectNear(Run(cpu, cpu.Options()), Run(reference, reference.Options()), tolerance);
+                    });
+}
+
+TEST_P(RegistryTest, TakesAnEmptyMinibatch)
+{
+    ForEachCase({Layout::Empty},
+                [&](const GradientSample& sample, Layout layout)
+                {
+                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    Evaluator evaluator(node.Network(), {node.Criterion()}, node.Options());
+                    evaluator.Forward();
+                    if (!node.Options().training)
+                        return;
+                    evaluator.Backward(node.Criterion());
+                    if (node.Node()->HasMBLayout())
+                    {
+                        EXPECT_EQ(node.CriterionValue(), 0);
+                    }
+                    for (size_t source = 0; source < node.Sources().size(); source++)
+                        for (const double gradient : node.Gradient(source))
+                            EXPECT_TRUE(std::isfinite(gradient));
+                });
+}
+
+TEST_P(RegistryTest, SavedAgainIsTheSame)
+{
+    ForEachCase({Layout::Frames},
+                [&](const GradientSample& sample, Layout layout)
+                {
+                    const std::string folder = testing::TempDir();
+                    const std::string first = folder + "registry." + Type().name + ".first.dnn";
+                    const std::string second = folder + "registry." + Type().name + ".second.dnn";
+                    NodeCase node(Type(), sample, layout, DataType::Float32, MakeCpuDevice());
+                    SaveModel(node.Network(), first);
+                    const auto loaded = LoadModel(first, DataType::Float32, MakeCpuDevice());
+                    SaveModel(*loaded, second);
+                    EXPECT_EQ(MappedFile(first).Text(), MappedFile(second).Text());
+                    EXPECT_EQ(loaded->Require("node")->Type().name, Type().name);
+                    RemoveFile(first);
+                    RemoveFile(second);
+                });
+}
+
+TEST(NodeRegistryTest, NamesAndAliasesAreUnique)
+{
+    std::set<std::string> names;
+    for (const NodeType& type : NodeRegistry::Standard().Types())
+    {
+        EXPECT_TRUE(names.insert(ToLower(type.name)).second) << type.name;
+        for (const std::string& alias : type.aliases)
+            EXPECT_TRUE(names.insert(ToLower(alias)).second) << alias;
+    }
+}
+
+} // namespace
+
+} // namespace cntk::Testing

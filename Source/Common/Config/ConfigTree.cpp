@@ -112,6 +112,8 @@ void ConfigTree::Insert(const ConfigParameters& block, const ConfigText& text, c
         return ConfigPiece{&text, offsetOf(part), offsetOf(part) + part.size()};
     };
     ConfigParameters::Impl& impl = *block.m_impl;
+    if (&text != impl.tree->m_texts.front().get())
+        ++impl.tree->m_changes;
     ConfigEntry*& slot = impl.byName[ToLower(keyText)];
     if (!slot)
     {

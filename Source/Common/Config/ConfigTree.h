@@ -42,6 +42,8 @@ struct ConfigEntry
     bool isReadAsBlock = false;
     bool isSet = false;                      // by the program, not by the user
     std::unique_ptr<ConfigParameters> block; // made when first asked for
+    mutable std::string resolved;            // with variables inserted, as of that change of the tree
+    mutable size_t resolvedAt = 0;
 
     std::string RawText() const;
     SourcePos Where() const;
@@ -106,6 +108,7 @@ private:
     std::vector<std::pair<const ConfigEntry*, std::string>> m_resolving; // variables being expanded, to find loops
     std::unordered_set<std::string> m_referenced;
     bool m_hasReferenced = false;
+    size_t m_changes = 1; // resolved texts of before the last change are not used
 };
 
 } // namespace cntk

@@ -11,7 +11,7 @@ namespace
 
 // Guards against configs that only exist to blow up: chains of variables, and texts that double at each step.
 constexpr size_t c_maxDepth = 500;
-constexpr size_t c_maxResolvedSize = size_t{1} << 26;
+constexpr size_t c_maxResolvedSize = size_t{1} << 22;
 
 // Takes the innermost variable off the stack, also when an error passes through.
 template <class Stack>
@@ -104,15 +104,17 @@ std::string ConfigTree::ResolvedText(const ConfigParameters& holder, const Confi
     const auto first = NextVariable(raw, 0);
     if (!first)
         return raw;
+    if (entry.resolvedAt == tree.m_changes)
+        return entry.resolved;
     const ScopedPush guard(tree.m_resolving, {&entry, entry.name});
-    if (!entry.isBlock)
-        return tree.Resolve(holder, raw, entry.Where());
     // A block's text may use names that are defined in the block itself and nowhere outside.
     const ConfigParameters* scope = &holder;
-    for (auto variable = first; variable; variable = NextVariable(raw, variable->end))
+    for (auto variable = first; entry.isBlock && variable; variable = NextVariable(raw, variable->end))
         if (!tree.FindVariable(holder, variable->name).first)
             scope = BlockOf(holder, const_cast<ConfigEntry&>(entry));
-    return tree.Resolve(*scope, raw, entry.Where());
+    entry.resolved = tree.Resolve(*scope, raw, entry.Where());
+    entry.resolvedAt = tree.m_changes;
+    return entry.resolved;
 }
 
 const std::unordered_set<std::string>& ConfigTree::ReferencedNames()

@@ -1,4 +1,6 @@
 // The CPU as a device: how many threads, which instruction sets.
+#include "Math/Cpu/CpuDevice.h"
+
 #include "Common/Error.h"
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/Gemm.h"
@@ -25,16 +27,21 @@ int AllowedCores()
 class CpuDevice final : public HostDevice
 {
 public:
-    explicit CpuDevice(int threads) : m_threads(threads), m_kernels(threads) {}
+    CpuDevice(int threads, InstructionSet instructionSet)
+        : m_threads(threads), m_instructionSet(instructionSet), m_kernels(threads, instructionSet)
+    {
+    }
 
     std::string Describe() const override
     {
-        return Concat("CPU (", m_threads, m_threads == 1 ? " thread, " : " threads, ", DescribeGemm(), ")");
+        return Concat("CPU (", m_threads, m_threads == 1 ? " thread, " : " threads, ", NameOf(m_instructionSet), ", ",
+                      DescribeGemm(), ")");
     }
     Kernels& GetKernels() override { return m_kernels; }
 
 private:
     int m_threads;
+    InstructionSet m_instructionSet;
     CpuKernels m_kernels;
 };
 
@@ -43,7 +50,13 @@ private:
 std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options)
 {
     const int allowed = AllowedCores();
-    return std::make_shared<CpuDevice>(options.threads > 0 ? std::min(options.threads, allowed) : allowed);
+    const int threads = options.threads > 0 ? std::min(options.threads, allowed) : allowed;
+    return MakeCpuDeviceWith(BestInstructionSet(), threads);
+}
+
+std::shared_ptr<Device> MakeCpuDeviceWith(InstructionSet instructionSet, int threads)
+{
+    return std::make_shared<CpuDevice>(threads, instructionSet);
 }
 
 } // namespace cntk

@@ -1,22 +1,83 @@
-// The CPU backend: vectorised kernels, threads where the work is worth them.
+// The CPU backend: vectorised inner loops, threads where the work is worth them.
 #pragma once
 
-#include "Math/Reference/ReferenceKernels.h"
+#include "Math/Cpu/VectorKernels.h"
+#include "Math/Kernels.h"
 
 namespace cntk
 {
 
-class CpuKernels final : public ReferenceKernels
+class CpuKernels final : public Kernels
 {
 public:
-    explicit CpuKernels(int threads) : m_threads(threads) {}
+    CpuKernels(int threads, InstructionSet instructionSet);
+
+    void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
+
+    void Fill(const MatrixView& output, double value) override;
+    void Copy(const MatrixView& source, const MatrixView& output) override;
+    void Scale(const MatrixView& output, double factor) override;
+    void MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value) override;
+    void SumAll(const MatrixView& input, const MatrixView& output, double alpha, double beta) override;
+    double SumOfSquares(const MatrixView& value) override;
+    bool HasNotFinite(const MatrixView& value) override;
 
     void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) override;
     void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias, ElementwiseOp activation,
                               const MatrixView& c) override;
+    void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;
+    void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c, TouchedColumns& touched,
+                               double alpha) override;
+    void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) override;
+    void ToDense(const SparseView& s, const MatrixView& output) override;
+
+    void LogSoftmax(const MatrixView& input, const MatrixView& output) override;
+    void Softmax(const MatrixView& input, const MatrixView& output) override;
+    void SoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient) override;
+    void LogSoftmaxGradient(const MatrixView& gradient, const MatrixView& value,
+                            const MatrixView& inputGradient) override;
+    void ArgMax(const MatrixView& input, const MatrixView& output) override;
+    void ArgMax(const SparseView& input, const MatrixView& output) override;
+    void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                                 const MatrixView& logSoftmax, const MatrixView& softmax,
+                                 const MatrixView& output) override;
+    void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                                 const MatrixView& logSoftmax, const MatrixView& softmax,
+                                 const MatrixView& output) override;
+    void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
+                                         std::span<const uint8_t> mask, const MatrixView& scale,
+                                         const MatrixView& predictionGradient) override;
+    void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
+                                         std::span<const uint8_t> mask, const MatrixView& scale,
+                                         const MatrixView& predictionGradient) override;
+
+    void FillUniform(const MatrixView& output, double low, double high, uint64_t seed) override;
+    void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed) override;
+    void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed) override;
+
+    void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
+                        double rate, double momentum, const TouchedColumns* touched) override;
 
 private:
+    template <class T>
+    const VectorKernels<T>& Vector() const
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            return m_floats;
+        else
+            return m_doubles;
+    }
+
+    // Calls body(kernels) with the inner loops of the element type.
+    template <class Body>
+    decltype(auto) Visit(DataType type, Body&& body) const
+    {
+        return type == DataType::Float32 ? body(m_floats) : body(m_doubles);
+    }
+
     int m_threads;
+    const VectorKernels<float>& m_floats;
+    const VectorKernels<double>& m_doubles;
 };
 
 } // namespace cntk

@@ -1,6 +1,9 @@
-// Products of matrices.
+// Products of dense and sparse matrices.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/Gemm.h"
+#include "Math/Cpu/Threads.h"
+
+#include <algorithm>
 
 namespace cntk
 {
@@ -20,13 +23,143 @@ void CpuKernels::MultiplyBiasActivate(const Operand& a, const MatrixView& b, con
                                       ElementwiseOp activation, const MatrixView& c)
 {
     Multiply(a, Operand{b}, c, 1, 0);
+    const bool isFused = Visit(c.type,
+                               [&]<class T>(const VectorKernels<T>& kernels)
+                               {
+                                   const auto function = kernels.activatedSum[size_t(activation)];
+                                   if (!function)
+                                       return false;
+                                   // A tanh counts as much as eight additions.
+                                   const int parts = UsefulThreads(8 * c.Elements(), m_threads);
+                                   ForEachPart(c.columns, 1, parts,
+                                               [&](int, size_t begin, size_t end)
+                                               {
+                                                   ElementwiseLoop<T> loop;
+                                                   loop.inner = c.rows;
+                                                   loop.outer = end - begin;
+                                                   loop.output = c.As<T>() + begin * c.stride;
+                                                   loop.outputStride = ptrdiff_t(c.stride);
+                                                   loop.inputs[0] = loop.output;
+                                                   loop.inputStrides[0] = loop.outputStride;
+                                                   loop.inputs[1] = bias.As<T>();
+                                                   function(loop);
+                                               });
+                                   return true;
+                               });
+    if (isFused)
+        return;
     const TensorView output(c);
     const TensorView biasColumn(bias);
     const TensorView* sum[] = {&output, &biasColumn};
     Elementwise({ElementwiseOp::Sum, ReduceOp::Sum, 1, 0, sum}, output);
     const TensorView* activated[] = {&output};
-    if (activation != ElementwiseOp::Copy)
-        Elementwise({activation, ReduceOp::Sum, 1, 0, activated}, output);
+    Elementwise({activation, ReduceOp::Sum, 1, 0, activated}, output);
+}
+
+void CpuKernels::MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta)
+{
+    Visit(c.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              const T* values = static_cast<const T*>(s.values);
+              const size_t stride = a.matrix.stride;
+              const auto computeColumn = [&](size_t column)
+              {
+                  T* target = c.As<T>() + column * c.stride;
+                  if (beta == 0)
+                      std::fill_n(target, c.rows, T(0));
+                  else if (beta != 1)
+                      for (size_t row = 0; row < c.rows; ++row)
+                          target[row] *= T(beta);
+                  for (int32_t at = s.columnStarts[column]; at < s.columnStarts[column + 1]; ++at)
+                  {
+                      const T factor = T(alpha) * values[at];
+                      const size_t inner = size_t(s.rowIndices[at]);
+                      if (!a.transposed)
+                      {
+                          kernels.addScaled(factor, a.matrix.As<T>() + inner * stride, target, c.rows);
+                          continue;
+                      }
+                      const T* source = a.matrix.As<T>() + inner;
+                      for (size_t row = 0; row < c.rows; ++row)
+                          target[row] += factor * source[row * stride];
+                  }
+              };
+              const size_t nonZeros = size_t(s.columnStarts[s.columns] - s.columnStarts[0]);
+              const int parts = UsefulThreads((nonZeros + s.columns) * c.rows, m_threads);
+              ForEachPart(s.columns, 1, parts,
+                          [&](int, size_t begin, size_t end)
+                          {
+                              for (size_t column = begin; column < end; ++column)
+                                  computeColumn(column);
+                          });
+          });
+}
+
+void CpuKernels::MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c,
+                                       TouchedColumns& touched, double alpha)
+{
+    const size_t nonZeros = size_t(s.columnStarts[s.columns] - s.columnStarts[0]);
+    Visit(c.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              const T* values = static_cast<const T*>(s.values);
+              // Threads share out the rows: samples that touch the same column then stay in order.
+              const int parts = UsefulThreads(nonZeros * c.rows, m_threads);
+              ForEachPart(c.rows, 16, parts,
+                          [&](int, size_t begin, size_t end)
+                          {
+                              for (size_t sample = 0; sample < s.columns; ++sample)
+                              {
+                                  const T* source = a.As<T>() + sample * a.stride + begin;
+                                  for (int32_t at = s.columnStarts[sample]; at < s.columnStarts[sample + 1]; ++at)
+                                  {
+                                      T* target = c.As<T>() + size_t(s.rowIndices[at]) * c.stride + begin;
+                                      kernels.addScaled(T(alpha) * values[at], source, target, end - begin);
+                                  }
+                              }
+                          });
+          });
+    if (touched.all)
+        return;
+    const int32_t* first = s.rowIndices + s.columnStarts[0];
+    touched.columns.insert(touched.columns.end(), first, first + nonZeros);
+    std::sort(touched.columns.begin(), touched.columns.end());
+    touched.columns.erase(std::unique(touched.columns.begin(), touched.columns.end()), touched.columns.end());
+}
+
+void CpuKernels::ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)
+{
+    Visit(a.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              ForEachPart(a.columns, 16, UsefulThreads(a.Elements(), m_threads),
+                          [&](int, size_t begin, size_t end)
+                          {
+                              for (size_t column = begin; column < end; ++column)
+                              {
+                                  output.As<T>()[column * output.stride] = T(kernels.innerProduct(
+                                      a.As<T>() + column * a.stride, b.As<T>() + column * b.stride, a.rows));
+                              }
+                          });
+          });
+}
+
+void CpuKernels::ToDense(const SparseView& s, const MatrixView& output)
+{
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  const T* values = static_cast<const T*>(s.values);
+                  for (size_t column = 0; column < s.columns; ++column)
+                  {
+                      T* target = output.As<T>() + column * output.stride;
+                      std::fill_n(target, output.rows, T(0));
+                      for (int32_t at = s.columnStarts[column]; at < s.columnStarts[column + 1]; ++at)
+                          target[s.rowIndices[at]] = values[at];
+                  }
+              });
 }
 
 } // namespace cntk

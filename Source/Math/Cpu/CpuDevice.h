@@ -1,0 +1,13 @@
+// The CPU with an instruction set and a number of threads of one's choice: for tests and measurements.
+#pragma once
+
+#include "Math/Cpu/VectorKernels.h"
+#include "Math/Device.h"
+
+namespace cntk
+{
+
+// The processor must have the instruction set. Threads may be more than there are cores.
+std::shared_ptr<Device> MakeCpuDeviceWith(InstructionSet instructionSet, int threads);
+
+} // namespace cntk

@@ -1,0 +1,296 @@
+// The softmax family, column by column, and the criterion built on it.
+#include "Math/Cpu/CpuKernels.h"
+#include "Math/Cpu/Threads.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+namespace
+{
+
+// Two exponentials an element.
+constexpr size_t c_operationsPerElement = 16;
+
+template <class T>
+ColumnBlock<T> BlockOf(const MatrixView& view, size_t firstColumn)
+{
+    return {view.data ? view.As<T>() + firstColumn * view.stride : nullptr, view.stride};
+}
+
+template <class T>
+const T* ColumnOf(const MatrixView& view, size_t column)
+{
+    return view.As<T>() + column * view.stride;
+}
+
+// Splits the columns of a matrix; body(part, begin, end).
+template <class Body>
+void ForEachColumnRange(const MatrixView& view, size_t operationsPerElement, int threads, Body&& body)
+{
+    ForEachPart(view.columns, 16, UsefulThreads(view.Elements() * operationsPerElement, threads), body);
+}
+
+template <class T>
+void LogSoftmaxOf(const VectorKernels<T>& kernels, int threads, const MatrixView& input, const MatrixView& logSoftmax,
+                  const MatrixView& softmax)
+{
+    ForEachColumnRange(input, c_operationsPerElement, threads,
+                       [&](int, size_t begin, size_t end)
+                       {
+                           if (begin < end)
+                           {
+                               kernels.logSoftmax(BlockOf<const T>(input, begin), BlockOf<T>(logSoftmax, begin),
+                                                  BlockOf<T>(softmax, begin), input.rows, end - begin);
+                           }
+                       });
+}
+
+bool IsData(std::span<const uint8_t> mask, size_t column)
+{
+    return mask.empty() || mask[column] != 0;
+}
+
+template <class T>
+double CrossEntropyOf(const VectorKernels<T>& kernels, const MatrixView& labels, const MatrixView& logSoftmax,
+                      size_t column)
+{
+    return kernels.crossEntropy(ColumnOf<T>(labels, column), ColumnOf<T>(logSoftmax, column), labels.rows);
+}
+
+template <class T>
+double CrossEntropyOf(const VectorKernels<T>&, const SparseView& labels, const MatrixView& logSoftmax, size_t column)
+{
+    const T* values = static_cast<const T*>(labels.values);
+    double sum = 0;
+    for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
+    {
+        if (values[at] != T(0))
+            sum -= double(values[at]) * double(ColumnOf<T>(logSoftmax, column)[labels.rowIndices[at]]);
+    }
+    return sum;
+}
+
+template <class T, class Labels>
+void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, int threads, const Labels& labels,
+                               const MatrixView& prediction, std::span<const uint8_t> mask,
+                               const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
+{
+    constexpr int most = 64;
+    double sums[most] = {};
+    threads = std::min(threads, most);
+    if (prediction.rows > 0)
+    {
+        ForEachColumnRange(prediction, c_operationsPerElement, threads,
+                           [&](int part, size_t begin, size_t end)
+                           {
+                               if (begin == end)
+                                   return;
+                               kernels.logSoftmax(BlockOf<const T>(prediction, begin), BlockOf<T>(logSoftmax, begin),
+                                                  BlockOf<T>(softmax, begin), prediction.rows, end - begin);
+                               double sum = 0;
+                               for (size_t column = begin; column < end; ++column)
+                                   if (IsData(mask, column))
+                                       sum += CrossEntropyOf(kernels, labels, logSoftmax, column);
+                               sums[part] = sum;
+                           });
+    }
+    double sum = 0;
+    for (double part : sums)
+        sum += part;
+    *output.As<T>() = T(sum);
+}
+
+template <class T, class Subtract>
+void SoftmaxMinusLabels(const VectorKernels<T>& kernels, int threads, const MatrixView& softmax,
+                        std::span<const uint8_t> mask, const MatrixView& gradient, Subtract&& subtract)
+{
+    ForEachColumnRange(softmax, 1, threads,
+                       [&](int, size_t begin, size_t end)
+                       {
+                           for (size_t column = begin; column < end; ++column)
+                               if (IsData(mask, column))
+                                   subtract(kernels, column, gradient.As<T>() + column * gradient.stride);
+                       });
+}
+
+} // namespace
+
+void CpuKernels::LogSoftmax(const MatrixView& input, const MatrixView& output)
+{
+    Visit(input.type, [&]<class T>(const VectorKernels<T>& kernels)
+          { LogSoftmaxOf(kernels, m_threads, input, output, MatrixView{}); });
+}
+
+void CpuKernels::Softmax(const MatrixView& input, const MatrixView& output)
+{
+    Visit(input.type,
+          [&]<class T>(const VectorKernels<T>& kernels) { LogSoftmaxOf(kernels, m_threads, input, output, output); });
+}
+
+void CpuKernels::SoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient)
+{
+    Visit(value.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              ForEachColumnRange(value, 2, m_threads,
+                                 [&](int, size_t begin, size_t end)
+                                 {
+                                     for (size_t column = begin; column < end; ++column)
+                                     {
+                                         kernels.softmaxGradient(
+                                             ColumnOf<T>(gradient, column), ColumnOf<T>(value, column),
+                                             inputGradient.As<T>() + column * inputGradient.stride, value.rows);
+                                     }
+                                 });
+          });
+}
+
+void CpuKernels::LogSoftmaxGradient(const MatrixView& gradient, const MatrixView& value,
+                                    const MatrixView& inputGradient)
+{
+    Visit(value.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              ForEachColumnRange(value, c_operationsPerElement / 2, m_threads,
+                                 [&](int, size_t begin, size_t end)
+                                 {
+                                     for (size_t column = begin; column < end; ++column)
+                                     {
+                                         kernels.logSoftmaxGradient(
+                                             ColumnOf<T>(gradient, column), ColumnOf<T>(value, column),
+                                             inputGradient.As<T>() + column * inputGradient.stride, value.rows);
+                                     }
+                                 });
+          });
+}
+
+void CpuKernels::ArgMax(const MatrixView& input, const MatrixView& output)
+{
+    Visit(input.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              ForEachColumnRange(input, 1, m_threads,
+                                 [&](int, size_t begin, size_t end)
+                                 {
+                                     for (size_t column = begin; column < end; ++column)
+                                     {
+                                         output.As<T>()[column * output.stride] =
+                                             T(kernels.argMax(ColumnOf<T>(input, column), input.rows));
+                                     }
+                                 });
+          });
+}
+
+void CpuKernels::ArgMax(const SparseView& input, const MatrixView& output)
+{
+    VisitType(input.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  const T* values = static_cast<const T*>(input.values);
+                  for (size_t column = 0; column < input.columns; ++column)
+                  {
+                      // The rows that are not stored count as 0; the first of them comes in at its place.
+                      size_t best = 0;
+                      T largest = T(0);
+                      bool isFirst = true;
+                      size_t next = 0; // the row that follows the stored ones seen so far
+                      const auto offer = [&](size_t row, T value)
+                      {
+                          if (isFirst || value > largest)
+                          {
+                              best = row;
+                              largest = value;
+                          }
+                          isFirst = false;
+                      };
+                      for (int32_t at = input.columnStarts[column]; at < input.columnStarts[column + 1]; ++at)
+                      {
+                          const size_t row = size_t(input.rowIndices[at]);
+                          if (next < row)
+                              offer(next, T(0));
+                          offer(row, values[at]);
+                          next = row + 1;
+                      }
+                      if (next < input.rows)
+                          offer(next, T(0));
+                      output.As<T>()[column * output.stride] = T(best);
+                  }
+              });
+}
+
+void CpuKernels::CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction,
+                                         std::span<const uint8_t> mask, const MatrixView& logSoftmax,
+                                         const MatrixView& softmax, const MatrixView& output)
+{
+    Visit(prediction.type, [&](const auto& kernels)
+          { CrossEntropyWithSoftmaxOf(kernels, m_threads, labels, prediction, mask, logSoftmax, softmax, output); });
+}
+
+void CpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction,
+                                         std::span<const uint8_t> mask, const MatrixView& logSoftmax,
+                                         const MatrixView& softmax, const MatrixView& output)
+{
+    Visit(prediction.type, [&](const auto& kernels)
+          { CrossEntropyWithSoftmaxOf(kernels, m_threads, labels, prediction, mask, logSoftmax, softmax, output); });
+}
+
+void CpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
+                                                 std::span<const uint8_t> mask, const MatrixView& scale,
+                                                 const MatrixView& predictionGradient)
+{
+    Visit(softmax.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              const T factor = *scale.As<T>();
+              if (mask.empty() && softmax.IsContiguous() && labels.IsContiguous() && predictionGradient.IsContiguous())
+              {
+                  ForEachPart(softmax.Elements(), 64, UsefulThreads(softmax.Elements(), m_threads),
+                              [&](int, size_t begin, size_t end)
+                              {
+                                  kernels.addScaledDifference(factor, softmax.As<T>() + begin, labels.As<T>() + begin,
+                                                              predictionGradient.As<T>() + begin, end - begin);
+                              });
+                  return;
+              }
+              SoftmaxMinusLabels(kernels, m_threads, softmax, mask, predictionGradient,
+                                 [&](const VectorKernels<T>& vector, size_t column, T* gradient)
+                                 {
+                                     vector.addScaledDifference(factor, ColumnOf<T>(softmax, column),
+                                                                ColumnOf<T>(labels, column), gradient, softmax.rows);
+                                 });
+          });
+}
+
+void CpuKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
+                                                 std::span<const uint8_t> mask, const MatrixView& scale,
+                                                 const MatrixView& predictionGradient)
+{
+    Visit(softmax.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              const T factor = *scale.As<T>();
+              const T* values = static_cast<const T*>(labels.values);
+              SoftmaxMinusLabels(kernels, m_threads, softmax, mask, predictionGradient,
+                                 [&](const VectorKernels<T>& vector, size_t column, T* gradient)
+                                 {
+                                     const T* source = ColumnOf<T>(softmax, column);
+                                     // The labels' rows take the difference, as in the dense form; the rest is 0.
+                                     int32_t at = labels.columnStarts[column];
+                                     const int32_t last = labels.columnStarts[column + 1];
+                                     size_t row = 0;
+                                     for (; at < last; ++at)
+                                     {
+                                         const size_t label = size_t(labels.rowIndices[at]);
+                                         vector.addScaled(factor, source + row, gradient + row, label - row);
+                                         gradient[label] += factor * (source[label] - values[at]);
+                                         row = label + 1;
+                                     }
+                                     vector.addScaled(factor, source + row, gradient + row, softmax.rows - row);
+                                 });
+          });
+}
+
+} // namespace cntk

@@ -1,0 +1,55 @@
+// Update rules: one pass over the parameter.
+#include "Math/Cpu/CpuKernels.h"
+#include "Math/Cpu/Threads.h"
+
+namespace cntk
+{
+
+void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
+                                double rate, double momentum, const TouchedColumns* touched)
+{
+    Visit(parameter.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              // The sparse form keeps the rate out of the smoothed gradient.
+              const T factor = touched ? T(1 - momentum) : T((1 - momentum) * rate);
+              const T step = touched ? T(rate) : T(1);
+              const auto updateColumn = [&](size_t column)
+              {
+                  kernels.momentumUpdate(
+                      parameter.As<T>() + column * parameter.stride, smoothed.As<T>() + column * smoothed.stride,
+                      gradient.As<T>() + column * gradient.stride, parameter.rows, T(momentum), factor, step);
+              };
+              if (touched)
+              {
+                  const size_t columns = touched->columns.size();
+                  ForEachPart(columns, 1, UsefulThreads(2 * columns * parameter.rows, m_threads),
+                              [&](int, size_t begin, size_t end)
+                              {
+                                  for (size_t i = begin; i < end; ++i)
+                                      updateColumn(size_t(touched->columns[i]));
+                              });
+                  return;
+              }
+              const int parts = UsefulThreads(2 * parameter.Elements(), m_threads);
+              if (parameter.IsContiguous() && smoothed.IsContiguous() && gradient.IsContiguous())
+              {
+                  ForEachPart(parameter.Elements(), 64, parts,
+                              [&](int, size_t begin, size_t end)
+                              {
+                                  kernels.momentumUpdate(parameter.As<T>() + begin, smoothed.As<T>() + begin,
+                                                         gradient.As<T>() + begin, end - begin, T(momentum), factor,
+                                                         step);
+                              });
+                  return;
+              }
+              ForEachPart(parameter.columns, 1, parts,
+                          [&](int, size_t begin, size_t end)
+                          {
+                              for (size_t column = begin; column < end; ++column)
+                                  updateColumn(column);
+                          });
+          });
+}
+
+} // namespace cntk

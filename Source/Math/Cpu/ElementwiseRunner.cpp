@@ -1,0 +1,360 @@
+// Element-wise calls: contiguous stretches go to the vectorised inner loops as they are, others by way of small tiles.
+#include "Math/Cpu/ElementwiseRunner.h"
+
+#include "Math/Cpu/Threads.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace cntk
+{
+
+template <class T>
+ElementwiseRunner<T>::ElementwiseRunner(const VectorKernels<T>& kernels, int threads, const ElementwiseCall& call,
+                                        const TensorView& output)
+    : m_kernels(kernels), m_threads(threads), m_call(call), m_nest(call, output), m_arity(call.inputs.size()),
+      m_alpha(T(call.alpha)), m_beta(T(call.beta))
+{
+    for (size_t i = 0; i < m_arity; ++i)
+        m_start.inputs[i] = static_cast<const T*>(call.inputs[i]->data);
+    m_start.output = static_cast<T*>(output.data);
+}
+
+template <class T>
+size_t ElementwiseRunner<T>::OperationsPerElement() const
+{
+    switch (m_call.op)
+    {
+    case ElementwiseOp::Exp:
+    case ElementwiseOp::Log:
+    case ElementwiseOp::Sigmoid:
+    case ElementwiseOp::Tanh:
+    case ElementwiseOp::LogGradient:
+        return 8;
+    case ElementwiseOp::Cosine:
+    case ElementwiseOp::Sine:
+    case ElementwiseOp::CosineGradientFromInput:
+    case ElementwiseOp::SineGradientFromInput:
+        return 32;
+    default:
+        return 1;
+    }
+}
+
+template <class T>
+typename ElementwiseRunner<T>::Pointers ElementwiseRunner<T>::StartOf(size_t axis, size_t begin) const
+{
+    Pointers start = m_start;
+    for (size_t i = 0; i < m_arity; ++i)
+        start.inputs[i] += ptrdiff_t(begin) * m_nest[axis].inputs[i];
+    start.output += ptrdiff_t(begin) * m_nest[axis].output;
+    return start;
+}
+
+template <class T>
+void ElementwiseRunner<T>::Run()
+{
+    const size_t elements = m_nest.Elements();
+    if (elements == 0 && !m_nest.IsReduction())
+        return;
+    const int parts = UsefulThreads(elements * OperationsPerElement(), m_threads);
+    // Threads share out the longest axis of the output; its elements are independent of one another.
+    const size_t axis = parts > 1 ? m_nest.LongestAxis(false) : m_nest.Axes();
+    if (parts > 1 && (axis == m_nest.Axes() || m_nest[axis].extent < size_t(parts)) && m_nest.IsReduction() &&
+        m_nest.LongestAxis(false) == m_nest.Axes())
+    {
+        ReduceToOneInParts();
+        return;
+    }
+    if (axis == m_nest.Axes())
+    {
+        m_nest.IsReduction() ? Reduce(m_nest, m_start) : Map(m_nest, m_start);
+        return;
+    }
+    const size_t granule = axis == 0 && m_nest[axis].extent >= 64 * size_t(parts) ? 64 : 1;
+    ForEachPart(m_nest[axis].extent, granule, int(std::min(size_t(parts), m_nest[axis].extent)),
+                [&](int, size_t begin, size_t end)
+                {
+                    if (begin == end)
+                        return;
+                    LoopNest nest = m_nest;
+                    nest[axis].extent = end - begin;
+                    const Pointers start = StartOf(axis, begin);
+                    nest.IsReduction() ? Reduce(nest, start) : Map(nest, start);
+                });
+}
+
+// ---- without reduction
+// ---------------------------------------------------------------------------------------------------
+
+template <class T>
+bool ElementwiseRunner<T>::HasPattern(const LoopAxis& axis, size_t& pattern) const
+{
+    if (axis.output != 1 && axis.extent != 1)
+        return false;
+    size_t repeated = 0;
+    for (size_t i = 0; i < m_arity; ++i)
+    {
+        if (axis.extent == 1 || axis.inputs[i] == 1)
+            continue;
+        if (axis.inputs[i] != 0 || m_arity != 2)
+            return false;
+        ++repeated;
+        pattern = i + 1;
+    }
+    return repeated <= 1;
+}
+
+template <class T>
+void ElementwiseRunner<T>::Map(const LoopNest& nest, const Pointers& start) const
+{
+    size_t pattern = 0;
+    if (!HasPattern(nest[0], pattern))
+    {
+        MapGathered(nest, start);
+        return;
+    }
+    const auto function = m_kernels.elementwise[size_t(m_call.op)][pattern];
+    ElementwiseLoop<T> loop;
+    loop.alpha = m_alpha;
+    loop.beta = m_beta;
+    loop.inner = nest[0].extent;
+    if (nest.Axes() > 1)
+    {
+        loop.outer = nest[1].extent;
+        std::copy(std::begin(nest[1].inputs), std::end(nest[1].inputs), std::begin(loop.inputStrides));
+        loop.outputStride = nest[1].output;
+    }
+    if (nest.Axes() <= 2)
+    {
+        std::copy(std::begin(start.inputs), std::end(start.inputs), std::begin(loop.inputs));
+        loop.output = start.output;
+        function(loop);
+        return;
+    }
+    LoopPosition position(nest, 2, false);
+    do
+    {
+        for (size_t i = 0; i < m_arity; ++i)
+            loop.inputs[i] = start.inputs[i] + position.Input(i);
+        loop.output = start.output + position.Output();
+        function(loop);
+    } while (position.Next());
+}
+
+template <class T>
+const T* ElementwiseRunner<T>::Gather(const T* source, ptrdiff_t step, size_t count, T* tile) const
+{
+    if (step == 1)
+        return source;
+    for (size_t i = 0; i < count; ++i)
+        tile[i] = source[ptrdiff_t(i) * step];
+    return tile;
+}
+
+template <class T>
+const T* ElementwiseRunner<T>::Values(const LoopAxis& axis, const Pointers& at, size_t count, Tile& tile) const
+{
+    ElementwiseLoop<T> loop;
+    for (size_t i = 0; i < m_arity; ++i)
+        loop.inputs[i] = Gather(at.inputs[i], axis.inputs[i], count, tile.inputs[i]);
+    if (m_call.op == ElementwiseOp::Copy)
+        return loop.inputs[0];
+    loop.inner = count;
+    loop.output = tile.output;
+    m_kernels.elementwise[size_t(m_call.op)][0](loop);
+    return tile.output;
+}
+
+template <class T>
+void ElementwiseRunner<T>::MapGathered(const LoopNest& nest, const Pointers& start) const
+{
+    Tile tile;
+    const LoopAxis& axis = nest[0];
+    LoopPosition position(nest, 1, false);
+    do
+    {
+        for (size_t begin = 0; begin < axis.extent; begin += c_tile)
+        {
+            const size_t count = std::min(c_tile, axis.extent - begin);
+            Pointers at;
+            for (size_t i = 0; i < m_arity; ++i)
+                at.inputs[i] = start.inputs[i] + position.Input(i) + ptrdiff_t(begin) * axis.inputs[i];
+            T* output = start.output + position.Output() + ptrdiff_t(begin) * axis.output;
+            const T* values = Values(axis, at, count, tile);
+            for (size_t i = 0; i < count; ++i)
+            {
+                T& target = output[ptrdiff_t(i) * axis.output];
+                target = m_beta == T(0) ? m_alpha * values[i] : m_alpha * values[i] + m_beta * target;
+            }
+        }
+    } while (position.Next());
+}
+
+// ---- with reduction
+// ------------------------------------------------------------------------------------------------------
+
+template <class T>
+double ElementwiseRunner<T>::Identity() const
+{
+    const double infinity = std::numeric_limits<double>::infinity();
+    return m_call.reduce == ReduceOp::Sum ? 0 : m_call.reduce == ReduceOp::Max ? -infinity : infinity;
+}
+
+template <class T>
+double ElementwiseRunner<T>::Combine(double a, double b) const
+{
+    switch (m_call.reduce)
+    {
+    case ReduceOp::Max:
+        return b > a ? b : a;
+    case ReduceOp::Min:
+        return b < a ? b : a;
+    case ReduceOp::Sum:
+        break;
+    }
+    return a + b;
+}
+
+template <class T>
+void ElementwiseRunner<T>::Store(T& target, double value) const
+{
+    target = m_call.beta == 0 ? T(m_call.alpha * value) : T(m_call.alpha * value + m_call.beta * double(target));
+}
+
+template <class T>
+double ElementwiseRunner<T>::ReduceToOne(const LoopNest& nest, const Pointers& start) const
+{
+    // The innermost of the reduced axes runs through the tiles.
+    size_t inner = 0;
+    while (!nest[inner].reduced)
+        ++inner;
+    const LoopAxis& axis = nest[inner];
+    const bool isPlain = m_call.op == ElementwiseOp::Copy && axis.inputs[0] == 1;
+    const size_t step = isPlain ? axis.extent : c_tile;
+
+    Tile tile;
+    double result = Identity();
+    LoopPosition position(nest, inner + 1, true);
+    do
+    {
+        for (size_t begin = 0; begin < axis.extent; begin += step)
+        {
+            const size_t count = std::min(step, axis.extent - begin);
+            Pointers at;
+            for (size_t i = 0; i < m_arity; ++i)
+                at.inputs[i] = start.inputs[i] + position.Input(i) + ptrdiff_t(begin) * axis.inputs[i];
+            const T* values = Values(axis, at, count, tile);
+            if (m_call.reduce == ReduceOp::Sum)
+                result += m_kernels.sum(values, count);
+            else if (m_call.reduce == ReduceOp::Max)
+                result = double(m_kernels.maximum(values, count, T(result)));
+            else
+                result = double(m_kernels.minimum(values, count, T(result)));
+        }
+    } while (position.Next());
+    return result;
+}
+
+template <class T>
+void ElementwiseRunner<T>::Reduce(const LoopNest& nest, const Pointers& start) const
+{
+    if (!nest[0].reduced && nest[0].output == 1 && nest.Elements() > 0)
+    {
+        ReduceIntoRow(nest, start);
+        return;
+    }
+    bool isEmpty = false;
+    for (size_t axis = 0; axis < nest.Axes(); ++axis)
+    {
+        if (nest[axis].extent == 0 && !nest[axis].reduced)
+            return;
+        isEmpty |= nest[axis].extent == 0;
+    }
+    LoopPosition position(nest, 0, false);
+    do
+    {
+        Pointers at;
+        for (size_t i = 0; i < m_arity; ++i)
+            at.inputs[i] = start.inputs[i] + position.Input(i);
+        Store(start.output[position.Output()], isEmpty ? Identity() : ReduceToOne(nest, at));
+    } while (position.Next());
+}
+
+// The innermost axis is kept: a row of results grows while the reduced axes run.
+template <class T>
+void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& start) const
+{
+    Tile tile;
+    alignas(64) double sums[c_tile];
+    alignas(64) T extremes[c_tile];
+    const LoopAxis& row = nest[0];
+    const bool isPlain = m_call.op == ElementwiseOp::Copy && row.inputs[0] == 1;
+    // The next axis is stepped through inside the vectorised loop where it can be.
+    const bool stepsInside = isPlain && nest.Axes() > 1 && nest[1].reduced;
+    const size_t steps = stepsInside ? nest[1].extent : 1;
+    const ptrdiff_t stride = stepsInside ? nest[1].inputs[0] : 0;
+
+    LoopPosition kept(nest, 1, false);
+    do
+    {
+        for (size_t begin = 0; begin < row.extent; begin += c_tile)
+        {
+            const size_t count = std::min(c_tile, row.extent - begin);
+            std::fill_n(sums, count, 0.0);
+            std::fill_n(extremes, count, T(Identity()));
+            LoopPosition reduced(nest, stepsInside ? 2 : 1, true);
+            do
+            {
+                Pointers at;
+                for (size_t i = 0; i < m_arity; ++i)
+                {
+                    at.inputs[i] =
+                        start.inputs[i] + kept.Input(i) + reduced.Input(i) + ptrdiff_t(begin) * row.inputs[i];
+                }
+                const T* values = Values(row, at, count, tile);
+                if (m_call.reduce == ReduceOp::Sum)
+                    m_kernels.sumColumns(values, stride, count, steps, sums);
+                else if (m_call.reduce == ReduceOp::Max)
+                    m_kernels.maximumOfColumns(values, stride, count, steps, extremes);
+                else
+                    m_kernels.minimumOfColumns(values, stride, count, steps, extremes);
+            } while (reduced.Next());
+
+            T* output = start.output + kept.Output() + begin;
+            for (size_t i = 0; i < count; ++i)
+                Store(output[i], m_call.reduce == ReduceOp::Sum ? sums[i] : double(extremes[i]));
+        }
+    } while (kept.Next());
+}
+
+// One element from very many: each thread reduces a part; the parts are combined in order.
+template <class T>
+void ElementwiseRunner<T>::ReduceToOneInParts()
+{
+    constexpr int most = 64;
+    const size_t axis = m_nest.LongestAxis(true);
+    const size_t extent = m_nest[axis].extent;
+    const int useful = UsefulThreads(m_nest.Elements() * OperationsPerElement(), m_threads);
+    const int parts = int(std::min({size_t(most), size_t(useful), extent}));
+    double results[most];
+    std::fill_n(results, most, Identity());
+    ForEachPart(extent, 1, parts,
+                [&](int part, size_t begin, size_t end)
+                {
+                    if (begin == end)
+                        return;
+                    LoopNest nest = m_nest;
+                    nest[axis].extent = end - begin;
+                    results[part] = ReduceToOne(nest, StartOf(axis, begin));
+                });
+    double result = Identity();
+    for (int part = 0; part < parts; ++part)
+        result = Combine(result, results[part]);
+    Store(*m_start.output, result);
+}
+
+template class ElementwiseRunner<float>;
+template class ElementwiseRunner<double>;
+
+} // namespace cntk

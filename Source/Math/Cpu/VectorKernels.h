@@ -1,0 +1,101 @@
+// Inner loops compiled for several instruction sets; the best one that the processor has is chosen when a device is
+// made.
+#pragma once
+
+#include "Math/ElementwiseOps.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cntk
+{
+
+enum class InstructionSet : uint8_t
+{
+    Baseline, // what every x86-64 has
+    Avx2,     // with FMA
+    Avx512    // F, BW, DQ, VL
+};
+
+InstructionSet BestInstructionSet();
+const char* NameOf(InstructionSet set);
+
+// A loop over inner x outer elements. Along the inner axis inputs and output are contiguous, or an input is repeated.
+template <class T>
+struct ElementwiseLoop
+{
+    size_t inner = 0;
+    size_t outer = 1;
+    const T* inputs[3] = {};
+    ptrdiff_t inputStrides[3] = {}; // along the outer axis
+    T* output = nullptr;
+    ptrdiff_t outputStride = 0;
+    T alpha = 1;
+    T beta = 0; // 0: the output is not read
+};
+
+// Columns of a matrix for kernels that work column by column.
+template <class T>
+struct ColumnBlock
+{
+    T* data = nullptr;
+    size_t stride = 0;
+
+    T* Column(size_t column) const { return data + column * stride; }
+};
+
+template <class T>
+struct VectorKernels
+{
+    using ElementwiseFunction = void (*)(const ElementwiseLoop<T>& loop);
+    // Which inputs are repeated along the inner axis.
+    enum Pattern : uint8_t
+    {
+        AllContiguous,
+        FirstRepeated, // of two
+        SecondRepeated // of two
+    };
+    static constexpr size_t c_operations = 0
+#define CNTK_COUNT_ROW(name, arity, expression) +1
+        CNTK_ELEMENTWISE_OPS(CNTK_COUNT_ROW)
+#undef CNTK_COUNT_ROW
+        ;
+    // Null where there is no such function: patterns of operations that do not have two operands.
+    ElementwiseFunction elementwise[c_operations][3];
+    // output = f(first + second) for the activations that networks use; null for other operations.
+    ElementwiseFunction activatedSum[c_operations];
+
+    // Sums are kept in double.
+    double (*sum)(const T* values, size_t count);
+    double (*sumOfSquares)(const T* values, size_t count);
+    double (*innerProduct)(const T* a, const T* b, size_t count);
+    T (*maximum)(const T* values, size_t count, T start);
+    T (*minimum)(const T* values, size_t count, T start);
+    // Row by row over the columns of a block; adds to sums, or goes on from what is in result.
+    void (*sumColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, double* sums);
+    void (*maximumOfColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result);
+    void (*minimumOfColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result);
+    bool (*hasNotFinite)(const T* values, size_t count);
+    // y += factor * x
+    void (*addScaled)(T factor, const T* x, T* y, size_t count);
+
+    // softmax may have no data where it is not wanted; logSoftmax may not, but may be the same memory as softmax.
+    void (*logSoftmax)(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax,
+                       const ColumnBlock<T>& softmax, size_t rows, size_t columns);
+    void (*softmaxGradient)(const T* gradient, const T* value, T* inputGradient, size_t rows);
+    void (*logSoftmaxGradient)(const T* gradient, const T* value, T* inputGradient, size_t rows);
+    // -sum labels * logSoftmax of one column, where a label of 0 contributes nothing.
+    double (*crossEntropy)(const T* labels, const T* logSoftmax, size_t rows);
+    // output += scale * (a - b)
+    void (*addScaledDifference)(T scale, const T* a, const T* b, T* output, size_t count);
+    size_t (*argMax)(const T* values, size_t count);
+
+    // s = momentum * s + factor * g; w -= rate * s
+    void (*momentumUpdate)(T* w, T* s, const T* g, size_t count, T momentum, T factor, T rate);
+};
+
+// The set must be one that the processor has.
+template <class T>
+const VectorKernels<T>& VectorKernelsFor(InstructionSet set);
+
+} // namespace cntk

@@ -1,0 +1,214 @@
+// Kernel cases of whole-matrix operations: fills, sums, products, random numbers, update rules.
+#include "MathTests/KernelCases.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+using Ops::Transpose;
+
+void AddFillCases(std::vector<KernelCase>& cases)
+{
+    cases.push_back({"Fill", [](KernelCaseRun& run)
+                     {
+                         Ops::Fill(run.Undefined(7, 5), 1.5);
+                         Ops::Fill(run.Undefined(7, 5, 3), -2);
+                         Ops::Fill(run.Undefined(400, 300), 3);
+                         Ops::Fill(run.Output(0, 5), 1);
+                     }});
+    cases.push_back({"Copy", [](KernelCaseRun& run)
+                     {
+                         Ops::Copy(run.Input(7, 5), run.Undefined(7, 5));
+                         Ops::Copy(run.Input(7, 5, 2), run.Undefined(7, 5, 3));
+                         Ops::Copy(run.Input(400, 300), run.Undefined(400, 300));
+                     }});
+    cases.push_back({"Scale", [](KernelCaseRun& run)
+                     {
+                         Ops::Scale(run.Output(7, 5), 0.3);
+                         Ops::Scale(run.Output(7, 5, 2), -1);
+                     }});
+    cases.push_back({"MaskColumns", [](KernelCaseRun& run)
+                     {
+                         Ops::MaskColumns(run.Output(7, 20), run.Mask(20));
+                         Ops::MaskColumns(run.Output(7, 20, 2), run.Mask(20), 3.5);
+                         Ops::MaskColumns(run.Output(7, 20), {});
+                     }});
+    cases.push_back({"SumAll", [](KernelCaseRun& run)
+                     {
+                         for (size_t size : {0, 1, 50, 1000})
+                         {
+                             Ops::SumAll(run.Input(size, 25), run.Output(1, 1), 2, 1);
+                             Ops::SumAll(run.Input(size, 25, 1), run.Undefined(1, 1));
+                         }
+                         Ops::SumAll(run.Input(400, 500), run.Output(1, 1));
+                     }});
+    cases.push_back({"NormAndScalar", [](KernelCaseRun& run)
+                     {
+                         run.Record(Ops::FrobeniusNorm(run.Input(50, 25)));
+                         run.Record(Ops::FrobeniusNorm(run.Input(50, 25, 3)));
+                         run.Record(Ops::FrobeniusNorm(run.Input(400, 500)));
+                         run.Record(Ops::FrobeniusNorm(run.Input(0, 5)));
+                         run.Record(Ops::ScalarOf(run.Input(1, 1)));
+                     }});
+    cases.push_back({"HasNotFinite", [](KernelCaseRun& run)
+                     {
+                         run.Record(Ops::HasNotFinite(run.Input(50, 60)));
+                         run.Record(Ops::HasNotFinite(run.Input(5, 6, 2)));
+                         run.Record(Ops::HasNotFinite(run.Undefined(5, 6)));
+                         const MatrixView values = run.Output(50, 60);
+                         Ops::Fill(values.Rows(7, 1).Columns(59, 1), -1e308 * 10);
+                         run.Record(Ops::HasNotFinite(values));
+                     }});
+}
+
+void AddProductCases(std::vector<KernelCase>& cases)
+{
+    for (Transpose transposeA : {Transpose::No, Transpose::Yes})
+    {
+        for (Transpose transposeB : {Transpose::No, Transpose::Yes})
+        {
+            const auto product = [=](KernelCaseRun& run)
+            {
+                const size_t sizes[][3] = {{1, 1, 1},   {2, 25, 50},   {50, 25, 2}, {50, 25, 50}, {5, 1, 64},
+                                           {1, 7, 130}, {33, 17, 129}, {64, 64, 1}, {3, 4, 0},    {190, 130, 250}};
+                for (const auto& [m, n, k] : sizes)
+                {
+                    for (size_t pad : {0, 3})
+                    {
+                        const MatrixView a = transposeA == Transpose::Yes ? run.Input(k, m, pad) : run.Input(m, k, pad);
+                        const MatrixView b = transposeB == Transpose::Yes ? run.Input(n, k, pad) : run.Input(k, n, pad);
+                        Ops::Multiply(a, transposeA, b, transposeB, run.Undefined(m, n, pad));
+                        Ops::Multiply(a, transposeA, b, transposeB, run.Output(m, n, pad), 0.5, 1);
+                        Ops::Multiply(a, transposeA, b, transposeB, run.Output(m, n, pad), -1, 0.25);
+                    }
+                }
+            };
+            cases.push_back({std::string("Multiply") + (transposeA == Transpose::Yes ? "T" : "N") +
+                                 (transposeB == Transpose::Yes ? "T" : "N"),
+                             product});
+        }
+        const std::string suffix = transposeA == Transpose::Yes ? "T" : "N";
+        cases.push_back({"MultiplyBiasActivate" + suffix, [=](KernelCaseRun& run)
+                         {
+                             for (ElementwiseOp op : {ElementwiseOp::Copy, ElementwiseOp::Sigmoid, ElementwiseOp::Tanh,
+                                                      ElementwiseOp::RectifiedLinear, ElementwiseOp::Exp})
+                             {
+                                 const MatrixView a =
+                                     transposeA == Transpose::Yes ? run.Input(9, 50, 1) : run.Input(50, 9, 1);
+                                 Ops::MultiplyBiasActivate(a, transposeA, run.Input(9, 25), run.Input(50, 1), op,
+                                                           run.Undefined(50, 25, 2));
+                             }
+                         }});
+        cases.push_back({"MultiplySparse" + suffix, [=](KernelCaseRun& run)
+                         {
+                             for (double density : {0.0, 0.1, 0.7})
+                             {
+                                 const MatrixView a =
+                                     transposeA == Transpose::Yes ? run.Input(40, 31, 2) : run.Input(31, 40, 2);
+                                 const SparseView s = run.Sparse(40, 23, density);
+                                 Ops::Multiply(a, transposeA, s, run.Undefined(31, 23, 1));
+                                 Ops::Multiply(a, transposeA, s, run.Output(31, 23), 0.5, 1);
+                                 Ops::Multiply(a, transposeA, s.Columns(3, 9), run.Output(31, 9), 2, 0.25);
+                             }
+                             const MatrixView a =
+                                 transposeA == Transpose::Yes ? run.Input(500, 200) : run.Input(200, 500);
+                             Ops::Multiply(a, transposeA, run.OneHot(500, 700), run.Undefined(200, 700));
+                         }});
+    }
+    cases.push_back({"MultiplyByTransposeOfSparse", [](KernelCaseRun& run)
+                     {
+                         TouchedColumns touched;
+                         const SparseView s = run.Sparse(40, 23, 0.05);
+                         const MatrixView c = run.Output(31, 40, 2);
+                         Ops::MultiplyByTransposeOf(run.Input(31, 23, 1), s, c, touched);
+                         Ops::MultiplyByTransposeOf(run.Input(31, 9), s.Columns(5, 9), c, touched, 0.5);
+                         for (int32_t column : touched.columns)
+                             run.Record(column);
+                         TouchedColumns many;
+                         Ops::MultiplyByTransposeOf(run.Input(300, 900), run.OneHot(600, 900), run.Output(300, 600),
+                                                    many);
+                         for (int32_t column : many.columns)
+                             run.Record(column);
+                     }});
+    cases.push_back({"ColumnInnerProducts", [](KernelCaseRun& run)
+                     {
+                         Ops::ColumnInnerProducts(run.Input(50, 25), run.Input(50, 25, 1), run.Undefined(1, 25));
+                         Ops::ColumnInnerProducts(run.Input(0, 25), run.Input(0, 25), run.Undefined(1, 25));
+                         Ops::ColumnInnerProducts(run.Input(400, 300), run.Input(400, 300), run.Undefined(1, 300, 2));
+                     }});
+    cases.push_back({"ToDense", [](KernelCaseRun& run)
+                     {
+                         const SparseView s = run.Sparse(17, 23, 0.2);
+                         Ops::ToDense(s, run.Undefined(17, 23, 2));
+                         Ops::ToDense(s.Columns(4, 5), run.Undefined(17, 5));
+                     }});
+}
+
+void AddRandomCases(std::vector<KernelCase>& cases)
+{
+    // The streams are exact: no tolerance.
+    cases.push_back({"FillUniform",
+                     [](KernelCaseRun& run)
+                     {
+                         Ops::FillUniform(run.Undefined(7, 5), -0.05, 0.05, 1);
+                         Ops::FillUniform(run.Undefined(50, 3, 2), 0, 1, 0);
+                         Ops::FillUniform(run.Undefined(333, 301), -3, 0.5, 123456789012345);
+                         Ops::FillUniform(run.Undefined(1, 1), 0, 1, 2147483647);
+                     },
+                     0});
+    cases.push_back({"FillGaussian",
+                     [](KernelCaseRun& run)
+                     {
+                         Ops::FillGaussian(run.Undefined(7, 5), 0, 0.1, 2);
+                         Ops::FillGaussian(run.Undefined(50, 3, 2), 1, 2, 77);
+                     },
+                     0});
+    cases.push_back({"FillDropoutMask",
+                     [](KernelCaseRun& run)
+                     {
+                         Ops::FillDropoutMask(run.Undefined(7, 5), 0.5, 2, 1);
+                         Ops::FillDropoutMask(run.Undefined(50, 3, 2), 0.2, 1.25, 3);
+                         Ops::FillDropoutMask(run.Undefined(333, 301), 0.1, 1 / 0.9, 1073807360);
+                     },
+                     0});
+}
+
+void AddUpdateCases(std::vector<KernelCase>& cases)
+{
+    cases.push_back(
+        {"MomentumUpdate", [](KernelCaseRun& run)
+         {
+             for (double momentum : {0.0, 0.9})
+             {
+                 Ops::MomentumUpdate(run.Output(50, 25), run.Output(50, 25), run.Input(50, 25), 0.1, momentum);
+                 Ops::MomentumUpdate(run.Output(50, 25, 1), run.Output(50, 25, 2), run.Input(50, 25, 3), 0.1, momentum);
+                 Ops::MomentumUpdate(run.Output(300, 500), run.Output(300, 500), run.Input(300, 500), 0.1, momentum);
+             }
+         }});
+    cases.push_back(
+        {"MomentumUpdateOfTouchedColumns", [](KernelCaseRun& run)
+         {
+             TouchedColumns touched;
+             Ops::MomentumUpdate(run.Output(9, 20), run.Output(9, 20), run.Input(9, 20), 0.1, 0.9, &touched);
+             touched.columns = {0, 3, 4, 19};
+             Ops::MomentumUpdate(run.Output(9, 20), run.Output(9, 20), run.Input(9, 20), 0.1, 0.9, &touched);
+             touched.all = true;
+             Ops::MomentumUpdate(run.Output(9, 20), run.Output(9, 20), run.Input(9, 20), 0.1, 0.9, &touched);
+         }});
+}
+
+} // namespace
+
+std::vector<KernelCase> MatrixCases()
+{
+    std::vector<KernelCase> cases;
+    AddFillCases(cases);
+    AddProductCases(cases);
+    AddRandomCases(cases);
+    AddUpdateCases(cases);
+    return cases;
+}
+
+} // namespace cntk

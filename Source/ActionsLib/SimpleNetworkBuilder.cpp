@@ -2,6 +2,7 @@
 // because people's MEL scripts and models know the original's names.
 #include "ActionsLib/SimpleNetworkBuilder.h"
 
+#include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 

@@ -1,0 +1,30 @@
+// The rows of the table of actions, one function in each action's own file, and what actions share.
+#pragma once
+
+#include "ActionsLib/Action.h"
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "SGD/MinibatchSource.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+Action MakeTrainAction();
+Action MakeTestAction();
+Action MakeCvAction();
+Action MakeWriteAction();
+Action MakeDumpNodeAction();
+Action MakePlotAction();
+Action MakeCreateLabelMapAction();
+
+// --check: reads one minibatch, computes the roots, reports samples and memory.
+void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
+                 MinibatchSource& source, size_t minibatchSize, bool training);
+
+// Loads the model of modelPath= for an action that uses it, with the original's log lines.
+std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path);
+
+} // namespace cntk

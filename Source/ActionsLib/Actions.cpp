@@ -1,0 +1,45 @@
+// The table of actions and the table of blocks: what help, documentation and suggestions know.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/SimpleNetworkBuilder.h"
+#include "ActionsLib/TextOutput.h"
+#include "Common/Text.h"
+#include "SGD/TrainingOptions.h"
+
+namespace cntk
+{
+
+std::span<const Action> Actions()
+{
+    static const std::vector<Action> actions = {MakeTrainAction(), MakeTestAction(), MakeCvAction(), MakeWriteAction(),
+                                                MakeCreateLabelMapAction()};
+    return actions;
+}
+
+const Action* FindAction(std::string_view name)
+{
+    for (const Action& action : Actions())
+    {
+        if (EqualsIgnoreCase(action.name, name))
+            return &action;
+        for (const std::string& alias : action.aliases)
+            if (EqualsIgnoreCase(alias, name))
+                return &action;
+    }
+    return nullptr;
+}
+
+std::span<const BlockRecord> Blocks()
+{
+    static const std::vector<BlockRecord> blocks = {
+        {"SGD", "The learner: what is minimised, how fast, for how long.", "train", DescribeOptions<SgdOptions>()},
+        {"AutoAdjust", "Automatic control of the learning rate and of the minibatch size.", "SGD",
+         DescribeOptions<AutoAdjustOptions>()},
+        {"ParallelTrain", "Training on several machines.", "SGD", DescribeOptions<ParallelTrainOptions>()},
+        {"SimpleNetworkBuilder", "A standard network from a list of layer sizes.", "train",
+         DescribeOptions<SimpleNetworkOptions>()},
+        {"format", "How the write action prints numbers.", "write", DescribeOptions<OutputFormat>()},
+    };
+    return blocks;
+}
+
+} // namespace cntk

@@ -1,0 +1,106 @@
+// action=createLabelMap (book 3.5.10): collects the labels of a reader's data into its label mapping files.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/ReaderSource.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+struct CreateLabelMapOptions
+{
+    std::string section;
+    size_t minibatchSize = 2048;
+
+    static OptionTable<CreateLabelMapOptions> Options()
+    {
+        using S = CreateLabelMapOptions;
+        return {Opt("section", &S::section, "name of the block (usually a train command) whose reader block is used")
+                    .Required(),
+                Opt("minibatchSize", &S::minibatchSize, "samples read at a time")};
+    }
+};
+
+// Paths of the label mapping files that the reader block and its label blocks name.
+std::vector<std::string> MappingFiles(const ConfigParameters& reader)
+{
+    std::vector<std::string> files;
+    for (const std::string& name : reader.BlockNames())
+    {
+        const ConfigParameters& block = reader.RequireBlock(name);
+        const bool isLabel =
+            block.ExistsHere("labelMappingFile") || block.ExistsHere("labelDim") || block.ExistsHere("labelType");
+        if (!isLabel)
+            continue;
+        if (const auto file = block.Find("labelMappingFile"))
+            files.push_back(ResolveOutputPath(file->Text()));
+    }
+    return files;
+}
+
+class CreateLabelMapJob final : public Job
+{
+public:
+    explicit CreateLabelMapJob(const CommandContext& command) : m_command(command)
+    {
+        const CreateLabelMapOptions options = ReadOptions<CreateLabelMapOptions>(command.block);
+        const ConfigParameters& section = command.block.RequireBlock(options.section);
+        m_reader = RequireReader({command.program, options.section, section}, "reader");
+        m_reader.block->Set("allowMapCreation", "true");
+        m_files = MappingFiles(*m_reader.block);
+        if (m_files.empty())
+            FailAt(m_reader.block->Where(), ErrorKind::Config,
+                   "CreateLabelMap: No labelMappingFile defined in the label block of the reader");
+    }
+
+    std::vector<std::string> Produces() const override { return m_files; }
+
+    void Run() override
+    {
+        Log& log = m_command.program.log;
+        bool allThere = true;
+        for (const std::string& file : m_files)
+        {
+            if (FileExists(file))
+                log.Print("CreateLabelMap: the label mapping file '%s' already exists, no work to do.\n", file.c_str());
+            else
+            {
+                log.Print("CreateLabelMap: Creating the mapping file '%s' \n", file.c_str());
+                allThere = false;
+            }
+        }
+        if (allThere)
+            return;
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open();
+        const std::vector<std::string> written = source->CreateLabelMaps();
+        if (TraceLevelOf(m_command) > 0)
+            for (const std::string& file : written)
+                log.Print("CreateLabelMap: produced %s\n", file.c_str());
+    }
+
+    void Check() override { m_reader.Open(); }
+
+private:
+    CommandContext m_command;
+    ReaderSource m_reader;
+    std::vector<std::string> m_files;
+};
+
+} // namespace
+
+Action MakeCreateLabelMapAction()
+{
+    return {"createLabelMap",
+            {},
+            "Reads the data once and writes the label mapping files, one label a line in order of first appearance.",
+            "3.5.10",
+            DescribeOptions<CreateLabelMapOptions>(),
+            {},
+            [](const CommandContext& command) -> std::unique_ptr<Job>
+            { return std::make_unique<CreateLabelMapJob>(command); }};
+}
+
+} // namespace cntk

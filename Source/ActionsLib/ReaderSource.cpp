@@ -1,0 +1,59 @@
+// Which plugin serves a reader block, and what every command needs to find in its block.
+#include "ActionsLib/ReaderSource.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/PluginLoader.h"
+
+namespace cntk
+{
+
+std::unique_ptr<MinibatchSource> ReaderSource::Open() const
+{
+    const ReaderContext context{*block, program->log, traceLevel, forWriting};
+    const std::string type = ReaderTypeOf(*block);
+    const auto note = [&] { return "while opening the " + type + " of " + block->Path(); };
+    return WithNote(
+        [&]
+        {
+            if (program->dataType == DataType::Float32)
+                return std::make_unique<MinibatchSource>(LoadReader<float>(type, context));
+            return std::make_unique<MinibatchSource>(LoadReader<double>(type, context));
+        },
+        note);
+}
+
+ReaderSource FindReader(const CommandContext& command, const char* blockName, bool forWriting)
+{
+    ReaderSource source{command.block.FindBlock(blockName), &command.program, TraceLevelOf(command), forWriting};
+    if (source && forWriting)
+        source.block->Set("randomize", "None");
+    return source;
+}
+
+ReaderSource RequireReader(const CommandContext& command, const char* blockName, bool forWriting)
+{
+    ReaderSource source = FindReader(command, blockName, forWriting);
+    if (!source)
+        FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name, "' has no ", blockName,
+               " block; it needs ", blockName, "=[readerType=... file=... features=[...] labels=[...]]");
+    return source;
+}
+
+std::string RequireModelPath(const CommandContext& command)
+{
+    if (const auto path = command.block.Find("modelPath"))
+        return ResolveOutputPath(path->Text());
+    if (const ConfigParameters* sgd = command.block.FindBlock("SGD"))
+        if (const auto path = sgd->Find("modelPath"))
+            return ResolveOutputPath(path->Text());
+    return command.block.Require("modelPath").Text();
+}
+
+int TraceLevelOf(const CommandContext& command)
+{
+    const auto value = command.block.Find("traceLevel");
+    return value ? value->AsInt() : 0;
+}
+
+} // namespace cntk

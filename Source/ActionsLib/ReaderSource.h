@@ -1,0 +1,34 @@
+// A command's reader (or cvReader) block: opened as the element type of the run.
+#pragma once
+
+#include "ActionsLib/Action.h"
+#include "Common/ReaderInterface.h"
+#include "SGD/MinibatchSource.h"
+
+#include <memory>
+#include <string>
+
+namespace cntk
+{
+
+struct ReaderSource
+{
+    const ConfigParameters* block = nullptr; // null: there is no such block
+    ProgramContext* program = nullptr;
+    int traceLevel = 0;
+    bool forWriting = false;
+
+    explicit operator bool() const { return block != nullptr; }
+    std::unique_ptr<MinibatchSource> Open() const;
+};
+
+// The block of that name as the command sees it; fails if it must be there and is not. The command's traceLevel goes
+// into the block, as the original does it.
+ReaderSource FindReader(const CommandContext& command, const char* blockName, bool forWriting = false);
+ReaderSource RequireReader(const CommandContext& command, const char* blockName, bool forWriting = false);
+
+// modelPath of a command: in its block, around it, or in its SGD block.
+std::string RequireModelPath(const CommandContext& command);
+int TraceLevelOf(const CommandContext& command);
+
+} // namespace cntk

@@ -1,0 +1,217 @@
+// action=test, eval (book 3.5.2) and cv (3.5.3): criteria of one model, or of the models of many epochs, over a data
+// set.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/NetworkSource.h"
+#include "ActionsLib/ReaderSource.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "SGD/Criteria.h"
+#include "SGD/Evaluation.h"
+
+#include <chrono>
+#include <limits>
+#include <thread>
+
+namespace cntk
+{
+
+namespace
+{
+
+struct TestOptions
+{
+    Schedule<size_t> minibatchSize = 40960;
+    size_t epochSize = 0;
+    size_t numMBsToShowResult = 100;
+    std::vector<std::string> evalNodeNames;
+
+    static OptionTable<TestOptions> Options()
+    {
+        using S = TestOptions;
+        return {
+            Opt("minibatchSize", &S::minibatchSize, "samples a minibatch; of a schedule the first value is used",
+                Range{1}),
+            Opt("epochSize", &S::epochSize, "samples to evaluate; 0: all data"),
+            Opt("numMBsToShowResult", &S::numMBsToShowResult,
+                "with traceLevel > 0, a line of intermediate results every so many minibatches"),
+            Opt("evalNodeNames", &S::evalNodeNames,
+                "nodes to report; empty: all evaluation nodes of the model, then all criteria"),
+        };
+    }
+};
+
+struct CvOptions
+{
+    std::vector<size_t> crossValidationInterval;
+    size_t sleepTimeBetweenRuns = 0;
+
+    static OptionTable<CvOptions> Options()
+    {
+        using S = CvOptions;
+        return {
+            Opt("crossValidationInterval", &S::crossValidationInterval,
+                "first:step:last, the epochs whose models modelPath.<epoch> are evaluated")
+                .Required(),
+            Opt("sleepTimeBetweenRuns", &S::sleepTimeBetweenRuns, "seconds to wait after each model"),
+        };
+    }
+};
+
+// What test and cv share: a reader and the settings of one evaluation.
+class EvaluatingJob : public Job
+{
+public:
+    explicit EvaluatingJob(const CommandContext& command)
+        : m_command(command), m_reader(RequireReader(command, "reader")), m_modelPath(RequireModelPath(command))
+    {
+        const TestOptions options = ReadOptions<TestOptions>(command.block);
+        m_nodeNames = options.evalNodeNames;
+        m_settings.minibatchSize = options.minibatchSize[0];
+        m_settings.epochSize = options.epochSize;
+        m_settings.numMBsToShowResult = options.numMBsToShowResult;
+        m_settings.traceLevel = TraceLevelOf(command);
+    }
+
+    void Check() override
+    {
+        Log& log = m_command.program.log;
+        if (!FileExists(m_modelPath))
+        {
+            log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
+                      m_modelPath.c_str());
+            return;
+        }
+        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_modelPath);
+        const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*network, m_nodeNames);
+        CheckSource(log, *network, nodes, *m_reader.Open(), m_settings.minibatchSize, false);
+    }
+
+protected:
+    EvaluationResult Evaluate(const std::string& path)
+    {
+        Log& log = m_command.program.log;
+        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, path);
+        if (m_nodeNames.empty())
+            log.Print(
+                "evalNodeNames are not specified, using all the default evalnodes and training criterion nodes.\n");
+        const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*network, m_nodeNames);
+        return EvaluateCriteria(*network, nodes, *m_reader.Open(), m_settings, log);
+    }
+
+    CommandContext m_command;
+    ReaderSource m_reader;
+    std::string m_modelPath;
+    std::vector<std::string> m_nodeNames;
+    EvaluationSettings m_settings;
+};
+
+class TestJob final : public EvaluatingJob
+{
+public:
+    using EvaluatingJob::EvaluatingJob;
+    void Run() override { Evaluate(m_modelPath); }
+};
+
+class CvJob final : public EvaluatingJob
+{
+public:
+    explicit CvJob(const CommandContext& command) : EvaluatingJob(command)
+    {
+        const CvOptions options = ReadOptions<CvOptions>(command.block);
+        const ConfigValue interval = command.block.Require("crossValidationInterval");
+        if (options.crossValidationInterval.size() < 3)
+            FailAt(interval.Where(), ErrorKind::Config,
+                   "crossValidationInterval needs first:step:last, as in 1:1:10; found '", interval.Text(), "'");
+        m_first = options.crossValidationInterval[0];
+        m_step = options.crossValidationInterval[1];
+        m_last = options.crossValidationInterval[2];
+        if (m_step == 0)
+            FailAt(interval.Where(), ErrorKind::Config,
+                   "the step of crossValidationInterval is 0; it must be at least 1");
+        m_pause = options.sleepTimeBetweenRuns;
+    }
+
+    void Run() override
+    {
+        Log& log = m_command.program.log;
+        for (size_t epoch = m_first; epoch <= m_last; epoch += m_step)
+        {
+            const std::string path = m_modelPath + "." + std::to_string(epoch);
+            if (FileExists(path))
+            {
+                EvaluateOne(path);
+                continue;
+            }
+            // Models end before the interval does: the final one has no number.
+            log.Print("Model %s does not exist.\n", path.c_str());
+            if (FileExists(m_modelPath))
+                EvaluateOne(m_modelPath);
+            break;
+        }
+        if (m_best.empty())
+            Fail(ErrorKind::Model, "no model is evaluated: there is neither ", m_modelPath, ".", m_first, " nor ",
+                 m_modelPath);
+        log.Print("\nBest models:\n------------\n");
+        for (size_t i = 0; i < m_best.size(); ++i)
+            log.Print("Based on Err[%d]: Best model = %s with min err %.8g\n", int(i), m_best[i].path.c_str(),
+                      m_best[i].error);
+    }
+
+private:
+    void EvaluateOne(const std::string& path)
+    {
+        m_command.program.log.Print("Model %s --> ", path.c_str());
+        const EvaluationResult result = Evaluate(path);
+        m_best.resize(result.nodes.size());
+        for (size_t i = 0; i < result.nodes.size(); ++i)
+            if (result.nodes[i].average < m_best[i].error)
+                m_best[i] = {path, result.nodes[i].average};
+        std::this_thread::sleep_for(std::chrono::seconds(m_pause));
+    }
+
+    struct Best
+    {
+        std::string path;
+        double error = std::numeric_limits<double>::infinity();
+    };
+    std::vector<Best> m_best;
+    size_t m_first = 0;
+    size_t m_step = 1;
+    size_t m_last = 0;
+    size_t m_pause = 0;
+};
+
+} // namespace
+
+std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path)
+{
+    return LoadModel(path, command.program.dataType, DeviceOf(command));
+}
+
+Action MakeTestAction()
+{
+    return {"test",
+            {"eval"},
+            "Evaluates criteria of a model over a data set.",
+            "3.5.2",
+            DescribeOptions<TestOptions>(),
+            {"reader"},
+            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TestJob>(command); }};
+}
+
+Action MakeCvAction()
+{
+    std::vector<OptionInfo> options = DescribeOptions<TestOptions>();
+    for (OptionInfo& option : DescribeOptions<CvOptions>())
+        options.push_back(std::move(option));
+    return {"cv",
+            {},
+            "Evaluates the models of many epochs over a data set and names the best.",
+            "3.5.3",
+            std::move(options),
+            {"reader"},
+            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<CvJob>(command); }};
+}
+
+} // namespace cntk

@@ -1,0 +1,134 @@
+// action=train (book 3.5.1): builds or continues a network and trains it.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/NetworkSource.h"
+#include "ActionsLib/ReaderSource.h"
+#include "Common/Error.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/Evaluator.h"
+#include "SGD/Criteria.h"
+#include "SGD/Trainer.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+struct TrainOptions
+{
+    bool makeMode = true;
+
+    static OptionTable<TrainOptions> Options()
+    {
+        using S = TrainOptions;
+        return {Opt("makeMode", &S::makeMode,
+                    "true: continue from the newest usable model, do nothing if the final model is there; false: start "
+                    "afresh")};
+    }
+};
+
+class TrainJob final : public Job
+{
+public:
+    explicit TrainJob(const CommandContext& command)
+        : m_command(command), m_traceLevel(TraceLevelOf(command)), m_builder(NetworkBuilder::Require(command)),
+          m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader"))
+    {
+        // v1.1 also calls the block optimizer.
+        const ConfigParameters* sgd = command.block.FindBlock("SGD");
+        if (sgd == nullptr)
+            sgd = command.block.FindBlock("optimizer");
+        if (sgd == nullptr)
+            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
+                   "' has no SGD block; it needs SGD=[maxEpochs=... minibatchSize=... learningRatesPerSample=...]");
+        m_request.options = ReadSgdOptions(*sgd, command.program.dataType);
+        m_request.modelPath = RequireModelPath(command);
+        m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
+        m_request.dataType = command.program.dataType;
+    }
+
+    size_t Epochs() const override { return m_request.options.maxEpochs; }
+    std::vector<std::string> Produces() const override { return {m_request.modelPath}; }
+
+    void Run() override
+    {
+        Log& log = m_command.program.log;
+        const std::shared_ptr<Device> device = DeviceOf(m_command);
+        m_request.device = device;
+        m_request.buildNetwork = [&]
+        {
+            log.Print("%s Using %s\n\nCreating virgin network.\n", m_builder->BlockName().c_str(),
+                      DeviceWords(*device).c_str());
+            return m_builder->Build(device);
+        };
+        m_request.openReader = [this] { return m_reader.Open(); };
+        if (m_cvReader)
+            m_request.openCvReader = [this] { return m_cvReader.Open(); };
+        m_request.networkReady = [&](const ComputationNetwork& network, bool isLoaded)
+        {
+            LogNetwork(log, network, m_traceLevel);
+            log.Print("\n%s model with %d nodes on %s.\n", isLoaded ? "Loaded" : "Created", int(network.size()),
+                      DeviceWords(*device).c_str());
+        };
+        Train(m_request, log);
+    }
+
+    void Check() override
+    {
+        Log& log = m_command.program.log;
+        const std::unique_ptr<ComputationNetwork> network = m_builder->Build(DeviceOf(m_command));
+        const TrainingNodes nodes = SelectTrainingNodes(*network, m_request.options.trainCriterionNodeName,
+                                                        m_request.options.evalCriterionNodeName);
+        LogNetwork(log, *network, 1);
+        for (const ReaderSource* reader : {&m_reader, &m_cvReader})
+        {
+            if (!*reader)
+                continue;
+            const std::unique_ptr<MinibatchSource> source = reader->Open();
+            CheckSource(log, *network, nodes.Roots(), *source, m_request.options.minibatchSize[0], true);
+        }
+        log.Print("Command '%s' (action train): %d epochs into %s\n", m_command.name.c_str(), int(Epochs()),
+                  m_request.modelPath.c_str());
+    }
+
+private:
+    CommandContext m_command;
+    int m_traceLevel;
+    std::unique_ptr<NetworkBuilder> m_builder;
+    ReaderSource m_reader;
+    ReaderSource m_cvReader;
+    TrainingRequest m_request;
+};
+
+} // namespace
+
+void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
+                 MinibatchSource& source, size_t minibatchSize, bool training)
+{
+    source.BindTo(roots);
+    EpochRequest request;
+    request.minibatchSize = minibatchSize;
+    source.StartEpoch(request);
+    if (!source.Next())
+        Fail(ErrorKind::Data, "the reader delivers no data");
+    EvaluatorOptions options;
+    options.training = training;
+    Evaluator evaluator(network, roots, options);
+    evaluator.Forward();
+    log.Print("Read a minibatch of %d samples; values%s take %.1f MB.\n", int(source.Samples()),
+              training ? " and gradients" : "", double(evaluator.BytesAllocated()) / 1e6);
+}
+
+Action MakeTrainAction()
+{
+    return {"train",
+            {"trainRNN"},
+            "Builds a network from SimpleNetworkBuilder or NDLNetworkBuilder, or continues from the newest model, and "
+            "trains it.",
+            "3.5.1",
+            DescribeOptions<TrainOptions>(),
+            {"SGD", "reader", "cvReader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
+            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TrainJob>(command); }};
+}
+
+} // namespace cntk

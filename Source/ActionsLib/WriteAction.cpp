@@ -1,0 +1,271 @@
+// action=write (book 3.5.4): values of nodes over a data set, as text or through a writer library.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/NetworkSource.h"
+#include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/TextOutput.h"
+#include "Common/Error.h"
+#include "Common/PluginLoader.h"
+#include "Common/Text.h"
+#include "Common/WriterInterface.h"
+#include "ComputationNetwork/Evaluator.h"
+
+#include <functional>
+#include <map>
+
+namespace cntk
+{
+
+namespace
+{
+
+struct WriteOptions
+{
+    Schedule<size_t> minibatchSize = 2048;
+    size_t epochSize = 0;
+    std::vector<std::string> outputNodeNames;
+    std::string outputPath;
+
+    static OptionTable<WriteOptions> Options()
+    {
+        using S = WriteOptions;
+        return {
+            Opt("minibatchSize", &S::minibatchSize, "samples a minibatch; of a schedule the first value is used",
+                Range{1}),
+            Opt("epochSize", &S::epochSize, "samples to write; 0: all data"),
+            Opt("outputNodeNames", &S::outputNodeNames, "nodes to write; empty: the model's output nodes"),
+            Opt("outputPath", &S::outputPath, "text files <outputPath>.<node name>; - is standard output"),
+        };
+    }
+};
+
+// A place that the values of the nodes go to, minibatch after minibatch.
+class Output
+{
+public:
+    virtual ~Output() = default;
+    virtual void Write(const std::vector<ComputationNodePtr>& nodes, const std::vector<std::string>& keys) = 0;
+    virtual void Finish() = 0;
+};
+
+class TextFiles final : public Output
+{
+public:
+    TextFiles(const std::vector<ComputationNodePtr>& nodes, const std::string& path, const OutputFormat& format,
+              Log& log)
+    {
+        for (const ComputationNodePtr& node : nodes)
+            m_files.push_back(std::make_unique<TextOutput>(path == "-" ? path : path + "." + node->Name(), node->Name(),
+                                                           format, log));
+    }
+
+    void Write(const std::vector<ComputationNodePtr>& nodes, const std::vector<std::string>&) override
+    {
+        for (size_t i = 0; i < nodes.size(); ++i)
+        {
+            m_staging.CopyFrom(nodes[i]->Value());
+            m_files[i]->Write(m_staging.ToHost(), nodes[i]->SampleLayout(), nodes[i]->GetMBLayout().get());
+        }
+    }
+
+    void Finish() override
+    {
+        for (const std::unique_ptr<TextOutput>& file : m_files)
+            file->Finish();
+    }
+
+    void Prepare(DataType type, Device& device) { m_staging = Matrix(0, 0, type, device); }
+
+private:
+    std::vector<std::unique_ptr<TextOutput>> m_files;
+    Matrix m_staging;
+};
+
+template <class ElemType>
+class LibraryWriter final : public Output
+{
+public:
+    LibraryWriter(std::unique_ptr<IDataWriter<ElemType>> writer, Device& device)
+        : m_writer(std::move(writer)), m_staging(0, 0, DataTypeOf<ElemType>(), device)
+    {
+    }
+
+    void Write(const std::vector<ComputationNodePtr>& nodes, const std::vector<std::string>& keys) override
+    {
+        for (const ComputationNodePtr& node : nodes)
+        {
+            StreamBatch<ElemType>& batch = m_batches[node->Name()];
+            m_staging.CopyFrom(node->Value());
+            batch.rows = m_staging.Rows();
+            batch.columns = m_staging.Columns();
+            batch.values.resize(m_staging.Elements());
+            m_staging.CopyToHost(batch.values.data());
+            batch.layout = node->GetMBLayout();
+        }
+        m_writer->SaveMinibatch(m_batches, keys);
+    }
+
+    void Finish() override { m_writer->Finish(); }
+
+private:
+    std::unique_ptr<IDataWriter<ElemType>> m_writer;
+    std::map<std::string, StreamBatch<ElemType>> m_batches;
+    Matrix m_staging;
+};
+
+class WriteJob final : public Job
+{
+public:
+    explicit WriteJob(const CommandContext& command)
+        : m_command(command), m_reader(RequireReader(command, "reader", true)),
+          m_options(ReadOptions<WriteOptions>(command.block)), m_writer(command.block.FindBlock("writer"))
+    {
+        // A model file, or a network built on the spot.
+        if (command.block.Exists("modelPath"))
+            m_modelPath = RequireModelPath(command);
+        else
+            m_builder = NetworkBuilder::Find(command);
+        if (m_modelPath.empty() && m_builder == nullptr)
+            RequireModelPath(command);
+        if (const ConfigParameters* format = command.block.FindBlock("format"))
+            m_format = ReadOptions<OutputFormat>(*format);
+        if (m_writer == nullptr && m_options.outputPath.empty())
+            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
+                   "' has nowhere to write: give outputPath=<path> for text, or a block writer=[writerType=...]");
+        m_options.outputPath = ResolveOutputPath(m_options.outputPath);
+    }
+
+    void Run() override
+    {
+        Log& log = m_command.program.log;
+        const std::unique_ptr<ComputationNetwork> network = MakeNetwork();
+        const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open();
+        const std::unique_ptr<Output> output = OpenOutput(nodes);
+
+        source->BindTo(nodes);
+        EpochRequest request;
+        request.minibatchSize = m_options.minibatchSize[0];
+        if (m_options.epochSize > 0)
+            request.epochSize = m_options.epochSize;
+        source->StartEpoch(request);
+        Evaluator evaluator(*network, nodes, {});
+        size_t samples = 0;
+        for (size_t minibatch = 0; source->Next(); ++minibatch)
+        {
+            const auto note = [&] { return "in minibatch " + std::to_string(minibatch + 1); };
+            WithNote(
+                [&]
+                {
+                    evaluator.Forward();
+                    output->Write(nodes, source->SequenceKeys());
+                },
+                note);
+            log.Print("Minibatch[%lu]: ActualMBSize = %lu\n", static_cast<unsigned long>(minibatch),
+                      static_cast<unsigned long>(source->Columns()));
+            samples += source->Columns();
+        }
+        output->Finish();
+        if (m_writer == nullptr)
+            log.Print("Written to %s*\n", m_options.outputPath.c_str());
+        log.Print("Total Samples Evaluated = %lu\n", static_cast<unsigned long>(samples));
+    }
+
+    void Check() override
+    {
+        Log& log = m_command.program.log;
+        if (m_builder == nullptr && !FileExists(m_modelPath))
+        {
+            log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
+                      m_modelPath.c_str());
+            return;
+        }
+        const std::unique_ptr<ComputationNetwork> network = MakeNetwork();
+        CheckSource(log, *network, SelectNodes(*network), *m_reader.Open(), m_options.minibatchSize[0], false);
+    }
+
+private:
+    std::unique_ptr<ComputationNetwork> MakeNetwork()
+    {
+        return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath);
+    }
+
+    std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
+    {
+        std::vector<ComputationNodePtr> nodes;
+        if (m_options.outputNodeNames.empty())
+        {
+            nodes = network.Group(NodeGroup::Output);
+            if (nodes.empty())
+                Fail(ErrorKind::Model, "the model names no output node; give outputNodeNames=<node>, one of ",
+                     Join(Candidates(network), ", "));
+            return nodes;
+        }
+        for (const std::string& name : m_options.outputNodeNames)
+        {
+            const ComputationNodePtr node = network.Find(name);
+            if (node == nullptr)
+            {
+                std::vector<std::string> names;
+                for (const ComputationNodePtr& candidate : network.Nodes())
+                    names.push_back(candidate->Name());
+                const auto value = m_command.block.Find("outputNodeNames");
+                FailAt(value ? value->Where() : SourcePos{}, ErrorKind::Config,
+                       "outputNodeNames: the model has no node '", name, "'", DidYouMean(name, names),
+                       "; candidates: ", Join(Candidates(network), ", "));
+            }
+            nodes.push_back(node);
+        }
+        return nodes;
+    }
+
+    // What somebody may want to write: everything that is computed.
+    static std::vector<std::string> Candidates(const ComputationNetwork& network)
+    {
+        std::vector<std::string> names;
+        for (const ComputationNodePtr& node : network.Nodes())
+            if (!node->Type().traits.isLeaf && !node->Type().traits.isCriterion)
+                names.push_back(node->Name());
+        return names;
+    }
+
+    std::unique_ptr<Output> OpenOutput(const std::vector<ComputationNodePtr>& nodes) const
+    {
+        ProgramContext& program = m_command.program;
+        Device& device = *DeviceOf(m_command);
+        if (m_writer == nullptr)
+        {
+            auto files = std::make_unique<TextFiles>(nodes, m_options.outputPath, m_format, program.log);
+            files->Prepare(program.dataType, device);
+            return files;
+        }
+        const auto type = m_writer->Find("writerType");
+        const std::string writerType = type ? type->Text() : "BinaryWriter";
+        const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true};
+        if (program.dataType == DataType::Float32)
+            return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(writerType, context), device);
+        return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(writerType, context), device);
+    }
+
+    CommandContext m_command;
+    ReaderSource m_reader;
+    WriteOptions m_options;
+    OutputFormat m_format;
+    const ConfigParameters* m_writer;
+    std::string m_modelPath;
+    std::unique_ptr<NetworkBuilder> m_builder;
+};
+
+} // namespace
+
+Action MakeWriteAction()
+{
+    return {"write",
+            {},
+            "Writes the values of nodes over a data set, as text files or through a writer library.",
+            "3.5.4",
+            DescribeOptions<WriteOptions>(),
+            {"reader", "writer", "format"},
+            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<WriteJob>(command); }};
+}
+
+} // namespace cntk

@@ -1,0 +1,46 @@
+// Options begin with "--"; "-h" and "help" are understood too. Everything else is the config's.
+#include "CNTK/CommandLine.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+namespace cntk
+{
+
+CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
+{
+    CommandLine line;
+    line.program = arguments.empty() ? "cntk" : arguments[0];
+    for (size_t i = 1; i < arguments.size(); ++i)
+    {
+        const std::string& argument = arguments[i];
+        const bool hasNext = i + 1 < arguments.size();
+        if (argument == "--help" || argument == "-h" || argument == "-?" || argument == "help")
+        {
+            line.help = true;
+            if (hasNext)
+                line.helpTopic = arguments[++i];
+        }
+        else if (argument == "--version")
+            line.version = true;
+        else if (argument == "--check")
+            line.check = true;
+        else if (argument == "--print-config")
+            line.printConfig = true;
+        else if (argument == "--write-docs")
+        {
+            if (!hasNext)
+                Fail(ErrorKind::Usage, "--write-docs needs a folder");
+            line.writeDocs = arguments[++i];
+        }
+        else if (argument.starts_with("--"))
+            Fail(ErrorKind::Usage, "unknown option '", argument, "'",
+                 DidYouMean(argument, {"--help", "--version", "--check", "--print-config", "--write-docs"}),
+                 "; config parameters have no dashes: name=value");
+        else
+            line.configArguments.push_back(argument);
+    }
+    return line;
+}
+
+} // namespace cntk

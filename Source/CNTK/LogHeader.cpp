@@ -1,0 +1,117 @@
+// The header has the original's lines, since scripts look for some of them.
+#include "CNTK/LogHeader.h"
+
+#include "Common/Error.h"
+#include "Common/PluginLoader.h"
+#include "Common/Text.h"
+#include "Math/Device.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+#include <unistd.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr const char* c_version = CNTK_VERSION;
+const std::string c_rule(67, '-');
+
+#if defined(__clang__)
+constexpr const char* c_compiler = "clang " __clang_version__;
+#else
+constexpr const char* c_compiler = "g++ " __VERSION__;
+#endif
+
+} // namespace
+
+std::string TimeStamp()
+{
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&now, &local);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y/%m/%d %H:%M:%S", &local);
+    return text.data();
+}
+
+std::string HostName()
+{
+    std::array<char, 256> name{};
+    return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+int ThreadsFrom(int numCpuThreads)
+{
+    const int hardware = std::max(int(std::thread::hardware_concurrency()), 1);
+    if (numCpuThreads < 0)
+        return std::max(hardware + numCpuThreads, 1);
+    return std::min(numCpuThreads, hardware);
+}
+
+void PrintHeader(Log& log, const std::string& program, const std::vector<std::string>& arguments,
+                 const ConfigParameters& root, const std::vector<std::string>& commands, const ProgramContext& context)
+{
+    log.Print("%s\nBuild info: \n\n\t\tVersion: %s\n\t\tCompiler: %s\n%s\n\n", c_rule.c_str(), c_version, c_compiler,
+              c_rule.c_str());
+    log.Print("Running on %s at %s\nCommand line: \n%s", HostName().c_str(), TimeStamp().c_str(), program.c_str());
+    for (const std::string& argument : arguments)
+        log.Print("  %s", argument.c_str());
+    log.Print("\n\n");
+    (void)root;
+    log.Print("Commands:");
+    for (const std::string& command : commands)
+        log.Print(" %s", command.c_str());
+    log.Print("\nPrecision = \"%s\"\n", NameOf(context.dataType));
+    if (context.cpu.threads > 0)
+        log.Print("Using %d CPU threads.\n", context.cpu.threads);
+}
+
+std::string VersionText()
+{
+    std::string text = std::string("CNTK Classic ") + c_version + "\ncompiler: " + c_compiler + "\n";
+    text += "CPU: " + MakeCpuDevice()->Describe() + "\n";
+    text += "CUDA: ";
+    try
+    {
+        text += MakeGpuDevice(0)->Describe() + "\n";
+    }
+    catch (const Error& error)
+    {
+        text += "none (" + error.Message() + ")\n";
+    }
+    text += "MPI: not built in\n";
+    std::string readers;
+    std::string writers;
+    for (const PluginRecord& plugin : ListPlugins())
+    {
+        if (!plugin.problem.empty())
+            readers += (readers.empty() ? "" : ", ") + plugin.name + " (does not load: " + plugin.problem + ")";
+        else if (plugin.reads)
+            readers += (readers.empty() ? "" : ", ") + plugin.name;
+        if (plugin.writes)
+            writers += (writers.empty() ? "" : ", ") + plugin.name;
+    }
+    text += "readers: " + (readers.empty() ? "none found" : readers) + "\n";
+    if (!writers.empty())
+        text += "writers: " + writers + "\n";
+    return text;
+}
+
+void PrintEffectiveConfig(const ConfigParameters& root)
+{
+    (void)root;
+}
+
+void ReportUnreadKeys(const ConfigParameters& root, Log& log)
+{
+    (void)root;
+    (void)log;
+}
+
+} // namespace cntk

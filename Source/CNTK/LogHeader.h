@@ -1,0 +1,32 @@
+// What the program says of itself and of its config: the log's header, --version, --print-config, unread keys.
+#pragma once
+
+#include "ActionsLib/Action.h"
+
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// The original's header lines: build info, host, command line, config before and after substitution, commands,
+// precision.
+void PrintHeader(Log& log, const std::string& program, const std::vector<std::string>& arguments,
+                 const ConfigParameters& root, const std::vector<std::string>& commands, const ProgramContext& context);
+
+// Version, compiler, what computes matrix products, instruction sets, CUDA, MPI, readers found.
+std::string VersionText();
+
+// The effective config on standard output, each value with the file and line it came from.
+void PrintEffectiveConfig(const ConfigParameters& root);
+
+// Warns of keys that nothing has read, with near names; strictConfig=true makes them an error.
+void ReportUnreadKeys(const ConfigParameters& root, Log& log);
+
+// numCPUThreads: n > 0 that many, at most the hardware's; n < 0 the hardware's + n, at least 1; 0 as many as allowed.
+int ThreadsFrom(int numCpuThreads);
+
+std::string TimeStamp(); // "2026/11/20 23:59:04"
+std::string HostName();
+
+} // namespace cntk

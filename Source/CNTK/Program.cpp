@@ -1,0 +1,238 @@
+// Every block of every command is read before the first command starts; then the jobs run in order, with the original's
+// banners and lines around them.
+#include "CNTK/Program.h"
+
+#include "ActionsLib/Action.h"
+#include "ActionsLib/Help.h"
+#include "CNTK/CommandLine.h"
+#include "CNTK/LogHeader.h"
+#include "Common/Config/ConfigFiles.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+
+#include <cstdio>
+#include <new>
+#include <unistd.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+struct PlannedJob
+{
+    const Action* action;
+    std::string command;
+    std::unique_ptr<Job> job;
+};
+
+std::vector<std::string> TextsOf(const ConfigParameters& block, std::string_view key, const std::string& defaultValue)
+{
+    const auto value = block.Find(key);
+    if (!value)
+        return {defaultValue};
+    std::vector<std::string> texts;
+    for (const ConfigValue& element : value->AsArray())
+        texts.push_back(element.Text());
+    return texts;
+}
+
+DataType PrecisionOf(const ConfigParameters& root)
+{
+    auto value = root.Find("precision");
+    if (!value)
+        value = root.Find("type"); // its old name
+    if (!value || EqualsIgnoreCase(value->Text(), "float"))
+        return DataType::Float32;
+    if (!EqualsIgnoreCase(value->Text(), "double"))
+        FailAt(value->Where(), ErrorKind::Config, "invalid precision '", value->Text(), "'; accepted: float, double");
+    return DataType::Float64;
+}
+
+// Names of the blocks at the root that may be commands, for suggestions.
+std::vector<std::string> CommandCandidates(const ConfigParameters& root)
+{
+    std::vector<std::string> names;
+    for (const std::string& name : root.BlockNames())
+        names.push_back(name);
+    return names;
+}
+
+std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vector<std::string>& commands,
+                                    ProgramContext& program)
+{
+    const auto where = [&]
+    {
+        const auto value = root.Find("command");
+        return value ? value->Where() : SourcePos{};
+    };
+    std::vector<PlannedJob> jobs;
+    for (const std::string& name : commands)
+    {
+        const ConfigParameters* block = root.FindBlock(name);
+        if (block == nullptr)
+            FailAt(where(), ErrorKind::Config, "command '", name, "' is listed but not defined",
+                   DidYouMean(name, CommandCandidates(root)), "; it needs a block ", name, "=[action=...]");
+        for (const std::string& word : TextsOf(*block, "action", "train"))
+        {
+            const Action* action = FindAction(word);
+            if (action == nullptr)
+            {
+                std::vector<std::string> names;
+                for (const Action& candidate : Actions())
+                    names.push_back(candidate.name);
+                const auto value = block->Find("action");
+                FailAt(value ? value->Where() : block->Where(), ErrorKind::Config, "unknown action '", word,
+                       "' in command '", name, "'", DidYouMean(word, names), "; actions: ", Join(names, ", "));
+            }
+            const auto note = [&] { return "while preparing command '" + name + "' (action '" + action->name + "')"; };
+            jobs.push_back({action, name, WithNote([&] { return action->prepare({program, name, *block}); }, note)});
+        }
+    }
+    return jobs;
+}
+
+void RunJobs(const std::vector<PlannedJob>& jobs, Log& log)
+{
+    for (const PlannedJob& planned : jobs)
+    {
+        const std::string banner = "# Action \"" + planned.action->name + "\"";
+        log.Print("\n%s\n#%*s#\n%-77s#\n#%*s#\n%s\n\n", std::string(78, '#').c_str(), 76, "", banner.c_str(), 76, "",
+                  std::string(78, '#').c_str());
+        const bool trains = planned.job->Epochs() > 0;
+        if (trains)
+            log.Print("CNTKCommandTrainBegin: %s\n", planned.command.c_str());
+        const auto note = [&]
+        { return "in command '" + planned.command + "' (action '" + planned.action->name + "')"; };
+        WithNote([&] { planned.job->Run(); }, note);
+        if (trains)
+            log.Print("CNTKCommandTrainEnd: %s\n", planned.command.c_str());
+        log.Print("\nAction \"%s\" complete.\n\n", planned.action->name.c_str());
+    }
+}
+
+std::string LogFileName(const std::string& prefix, const std::vector<std::string>& commands)
+{
+    std::string name = prefix;
+    for (const std::string& command : commands)
+        name += "_" + command;
+    return ResolveOutputPath(name + ".log");
+}
+
+void WriteDoneFile(const std::string& path)
+{
+    AtomicFile file(path);
+    file.Write("successfully finished at " + TimeStamp() + " on " + HostName() + "\n");
+    file.Commit();
+}
+
+void RunConfig(const CommandLine& line, Log& log)
+{
+    if (line.configArguments.empty())
+        Fail(ErrorKind::Usage,
+             "no command-line argument given; usage: cntk configFile=<file> [name=value ...], or cntk "
+             "--help");
+    const LoadedConfig config = LoadConfig(line.configArguments);
+    const ConfigParameters& root = *config.root;
+    if (line.printConfig)
+    {
+        PrintEffectiveConfig(root);
+        return;
+    }
+
+    const std::vector<std::string> commands = TextsOf(root, "command", "train");
+    if (const auto timestamping = root.Find("timestamping"))
+        log.SetTimestamping(timestamping->AsBool());
+    if (const auto prefix = root.Find("stderr"); prefix && !line.check)
+    {
+        const std::string file = LogFileName(prefix->Text(), commands);
+        log.Print("Redirecting stderr to file %s\n", file.c_str());
+        log.RedirectTo(file);
+    }
+    ProgramContext program{log, PrecisionOf(root), {}, nullptr};
+    if (const auto threads = root.Find("numCPUThreads"))
+        program.cpu.threads = ThreadsFrom(threads->AsInt());
+
+    if (!line.check)
+        PrintHeader(log, line.program, line.configArguments, root, commands, program);
+    for (const std::string& notice : config.notices)
+        log.Print("%s\n", notice.c_str());
+    const std::vector<PlannedJob> jobs = PrepareJobs(root, commands, program);
+    ReportUnreadKeys(root, log);
+
+    if (line.check)
+    {
+        for (const PlannedJob& planned : jobs)
+        {
+            const auto note = [&]
+            { return "while checking command '" + planned.command + "' (action '" + planned.action->name + "')"; };
+            log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(), planned.action->name.c_str());
+            WithNote([&] { planned.job->Check(); }, note);
+        }
+        log.Print("__CHECKED__: %d commands, nothing was trained or written\n", int(jobs.size()));
+        return;
+    }
+    size_t epochs = 0;
+    for (const PlannedJob& planned : jobs)
+        if (planned.job->Epochs() > 0)
+        {
+            epochs += planned.job->Epochs();
+            for (const std::string& model : planned.job->Produces())
+                log.Print("CNTKModelPath: %s\n", model.c_str());
+            log.Print("CNTKCommandTrainInfo: %s : %d\n", planned.command.c_str(), int(planned.job->Epochs()));
+        }
+    if (epochs > 0)
+        log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
+    RunJobs(jobs, log);
+    if (const auto doneFile = root.Find("DoneFile"))
+        WriteDoneFile(ResolveOutputPath(doneFile->Text()));
+    log.Print("__COMPLETED__\n");
+}
+
+int Report(const Error& error, Log& log)
+{
+    log.ClearProgress();
+    const std::string report = error.Report();
+    // People look at the terminal, scripts at the log file.
+    if (log.IsRedirected())
+        log.Write("\nEXCEPTION occurred: " + error.Message() + "\n" + report + "\n");
+    std::fprintf(stderr, "%s\n", report.c_str());
+    return ExitCodeOf(error.Kind());
+}
+
+} // namespace
+
+int RunProgram(const std::vector<std::string>& arguments)
+{
+    Log log;
+    try
+    {
+        const CommandLine line = ParseCommandLine(arguments);
+        if (line.help)
+            std::fputs(HelpText(line.helpTopic).c_str(), stdout);
+        else if (line.version)
+            std::fputs(VersionText().c_str(), stdout);
+        else if (!line.writeDocs.empty())
+            WriteReferencePages(line.writeDocs);
+        else
+            RunConfig(line, log);
+        return 0;
+    }
+    catch (const Error& error)
+    {
+        return Report(error, log);
+    }
+    catch (const std::bad_alloc&)
+    {
+        return Report(Error(ErrorKind::Device, "out of memory"), log);
+    }
+    catch (const std::exception& error)
+    {
+        return Report(Error(ErrorKind::Internal, error.what()), log);
+    }
+}
+
+} // namespace cntk

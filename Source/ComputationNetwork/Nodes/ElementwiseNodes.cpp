@@ -166,7 +166,11 @@ public:
         const bool sumsOverSamples = HasMBLayout() && !Input(input)->HasMBLayout();
         if (sumsOverSamples && !ColumnMask(range).empty())
             return SumOverData(formula, input, range);
-        AddGradient(formula, GradientTensor(m_rank, range), OperandNode(formula, input).ValueTensor(m_rank, range),
+        // A formula without operand must not touch a value: in a fused chain there is none.
+        const TensorView gradient = GradientTensor(m_rank, range);
+        AddGradient(formula, gradient,
+                    formula.operand == Operand::None ? gradient
+                                                     : OperandNode(formula, input).ValueTensor(m_rank, range),
                     InputGradientTensor(input, range), GradientBeta(input));
     }
 

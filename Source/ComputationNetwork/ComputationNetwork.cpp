@@ -61,6 +61,12 @@ ComputationNetwork::ComputationNetwork(DataType dataType, std::shared_ptr<Device
 {
 }
 
+ComputationNetwork::~ComputationNetwork()
+{
+    for (const auto& [key, node] : m_nodes)
+        node->m_inputs.clear();
+}
+
 // ---- building ----
 
 ComputationNodePtr ComputationNetwork::Add(std::string_view typeName, std::string name,

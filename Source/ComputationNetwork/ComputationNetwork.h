@@ -30,6 +30,9 @@ class ComputationNetwork
 public:
     ComputationNetwork(DataType dataType, std::shared_ptr<Device> device,
                        const NodeRegistry& registry = NodeRegistry::Standard());
+    ~ComputationNetwork(); // disconnects the nodes: loops would keep each other alive
+    ComputationNetwork(const ComputationNetwork&) = delete;
+    ComputationNetwork& operator=(const ComputationNetwork&) = delete;
 
     DataType GetDataType() const { return m_dataType; }
     Device& GetDevice() const { return *m_device; }

@@ -333,7 +333,12 @@ void Evaluator::Impl::Bind()
     m_isBound = true;
     m_network.SetBoundBy(this);
     for (const ComputationNodePtr& node : m_nodes)
+    {
         NodeBinder::Prepare(*node, m_plan.NeedsGradient(node.get()));
+        // Values that are fused away still have a size.
+        if (!node->OwnsValue())
+            NodeBinder::Bind(*node, Life::What::Value, 0, ViewOf({node.get(), Life::What::Value, 0, 0, {}}));
+    }
 
     std::fill(m_slotBytes.begin(), m_slotBytes.end(), 0);
     for (const Binding& binding : m_bindings)

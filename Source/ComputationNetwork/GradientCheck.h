@@ -1,0 +1,41 @@
+// Back-propagated gradients against central differences: for tests, and for gradientCheck=true (spec engine-and-sgd.md
+// 11). For networks in double, without dropout.
+#pragma once
+
+#include "ComputationNetwork/Evaluator.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cntk
+{
+
+struct GradientCheckOptions
+{
+    size_t elementsPerParameter = 50; // chosen at random where a parameter has more
+    double step = 1e-5;
+    uint64_t seed = 1;
+};
+
+// One element of a parameter, both ways.
+struct GradientComparison
+{
+    std::shared_ptr<LearnableParameterNode> parameter;
+    size_t row = 0, column = 0;
+    double backpropagated = 0;
+    double numeric = 0;
+
+    // The original's measure: the difference is below 10^(max(0, ceil(log10(smaller magnitude))) - digits).
+    bool AgreesTo(int digits) const;
+};
+
+// On the minibatch that the inputs hold. Afterwards values and gradients are those of an ordinary Forward and Backward.
+std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const ComputationNodePtr& criterion,
+                                                 const GradientCheckOptions& options = {});
+// Fails (Internal) at the first element that does not agree, naming parameter, element and both numbers.
+void CheckGradients(Evaluator& evaluator, const ComputationNodePtr& criterion, int digits,
+                    const GradientCheckOptions& options = {});
+
+} // namespace cntk

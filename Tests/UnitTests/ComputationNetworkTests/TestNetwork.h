@@ -1,0 +1,51 @@
+// A network in double on the CPU with node types of the tests' own: delays, which make loops, and a criterion whose
+// gradient differs from element to element, so that symmetric mistakes show.
+#pragma once
+
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk::Testing
+{
+
+// The standard types, and: TestDelay and TestDelayFromFuture by one step with initial value 0.1; TestCriterion, the sum
+// of c_ij x_ij^2 / 2 over columns with data, all c_ij different; TestOpaque, a copy without gradient; TestWhole, a copy
+// that wants the whole minibatch at once.
+const NodeRegistry& TestRegistry();
+
+struct TestNetwork
+{
+    explicit TestNetwork(DataType type = DataType::Float64);
+
+    ComputationNodePtr Parameter(const std::string& name, const TensorShape& shape); // reproducible values in +-1
+    ComputationNodePtr Input(const std::string& name, const TensorShape& shape);
+    ComputationNodePtr Add(const std::string& type, const std::string& name, std::vector<ComputationNodePtr> inputs)
+    {
+        return network.Add(type, name, std::move(inputs));
+    }
+
+    // The default layout: frame mode, or sequences of these lengths side by side with gaps behind the short ones.
+    void SetFrames(size_t samples);
+    void SetSequences(const std::vector<size_t>& lengths);
+    // Reproducible values in +-1 for all inputs, of the layout's size; gaps hold NaN.
+    void FillInputs(unsigned seed = 1);
+
+    ComputationNetwork network;
+};
+
+std::vector<double> ValueOf(const ComputationNodePtr& node);
+std::vector<double> GradientOf(const ComputationNodePtr& node);
+std::vector<double> HostCopy(const MatrixView& view);
+
+// The message of the Error that body throws; "" if it throws none.
+std::string MessageOf(const std::function<void()>& body);
+// The whole report: notes and message.
+std::string ReportOf(const std::function<void()>& body);
+
+} // namespace cntk::Testing

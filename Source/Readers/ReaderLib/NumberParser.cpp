@@ -25,25 +25,22 @@ const char* NumberParser::ParseManyDigits(const char* at, double& value) const
 const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, double& value) const
 {
     uint64_t digits;
-    size_t count = LoadDigits(at, digits);
+    const size_t count = LoadDigits(at, digits);
     if (count < c_group || !IsDigit(at[c_group]))
     {
         const uint64_t fraction = first * uint64_t(c_powersOfTen[count]) + ValueOf(digits, count);
         value += double(int64_t(fraction)) / c_powersOfTen[c_group + count];
         return at + count;
     }
-    // More than 16 digits: those that a double cannot hold change nothing but the scale.
-    double fraction = double(int64_t(first));
-    count = c_group;
-    for (; IsDigit(*at); ++at, ++count)
-        fraction = fraction * 10 + (*at - '0');
-    if (count > 300) // both would overflow
-    {
-        const size_t excess = count - 300;
-        fraction = std::isfinite(fraction) ? fraction / std::pow(10.0, double(excess)) : 0;
-        count = 300;
-    }
-    value += fraction / std::pow(10.0, double(count));
+    // More than 16 digits: 18 behind the leading zeros are more than a double can hold.
+    constexpr uint64_t c_enough = 100000000000000000;
+    uint64_t fraction = first;
+    size_t used = c_group;
+    for (; IsDigit(*at) && fraction < c_enough; ++at, ++used)
+        fraction = fraction * 10 + uint64_t(*at - '0');
+    while (IsDigit(*at))
+        ++at;
+    value += double(int64_t(fraction)) / std::pow(10.0, double(used));
     return at;
 }
 

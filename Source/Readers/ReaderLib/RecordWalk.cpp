@@ -5,7 +5,6 @@
 #include "Readers/ReaderLib/RecordOrder.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 
@@ -38,6 +37,7 @@ void RecordWalk::Start(const EpochRequest& request)
         m_epochSize = (m_epochSize + minibatchSize - 1) / minibatchSize * minibatchSize;
     m_epochStart = request.epoch * m_epochSize;
     m_position = m_epochStart;
+    m_blockEnd = 0;
     if (m_counter.Extend(m_epochStart + 1) <= m_epochStart)
         m_startRecord = m_epochStart % m_counter.Known();
     else
@@ -65,24 +65,22 @@ void RecordWalk::EnterBlock(size_t position, std::string& log)
 {
     const size_t begin = m_epochStart + (position - m_epochStart) / m_range * m_range;
     const size_t count = std::min(m_range, m_epochStart + m_epochSize - begin);
-    if (m_haveBlock && m_blockBegin == begin && m_order.size() == count)
-        return;
     m_counter.Extend(begin + count);
     if (count > UINT32_MAX)
         Fail(ErrorKind::Config, "randomize: a window of ", count, " records is too large; at most ", UINT32_MAX,
              " records can be shuffled with each other");
-    const uint64_t seed = begin / m_range;
-    if (!m_haveBlock || m_blockSeed != seed || m_order.size() != count)
-    {
-        const size_t refused = ShuffleWithinWindow(m_order, count, m_range, uint32_t(seed));
-        Append(log, "RandomOrdering: %zu retries for %zu elements (%.1f%%) to ensure window condition\n", refused,
-               count, 100.0 * double(refused) / double(count));
-        Append(log, "RandomOrdering: recached sequence for seed %" PRIu64 ": %u, %u, ...\n", seed, m_order.front(),
-               m_order[count > 1 ? 1 : 0]);
-    }
     m_blockBegin = begin;
-    m_blockSeed = seed;
-    m_haveBlock = true;
+    m_blockEnd = begin + count;
+    const size_t seed = begin / m_range;
+    if (m_orderSeed == seed && m_orderRange == m_range && m_order.size() == count)
+        return;
+    const size_t refused = ShuffleWithinWindow(m_order, count, m_range, GlibcRand(uint32_t(seed)));
+    Append(log, "RandomOrdering: %zu retries for %zu elements (%.1f%%) to ensure window condition\n", refused, count,
+           100.0 * double(refused) / double(count));
+    Append(log, "RandomOrdering: recached sequence for seed %zu: %u, %u, ...\n", seed, m_order.front(),
+           m_order[count > 1 ? 1 : 0]);
+    m_orderSeed = seed;
+    m_orderRange = m_range;
 }
 
 bool RecordWalk::Next(std::vector<size_t>& records, std::string& log)
@@ -106,7 +104,7 @@ bool RecordWalk::Next(std::vector<size_t>& records, std::string& log)
             records.push_back(RecordAt(position));
             continue;
         }
-        if (!m_haveBlock || position < m_blockBegin || position - m_blockBegin >= m_order.size())
+        if (position >= m_blockEnd)
             EnterBlock(position, log);
         records.push_back(RecordAt(m_blockBegin + m_order[position - m_blockBegin]));
     }

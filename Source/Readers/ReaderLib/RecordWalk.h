@@ -64,11 +64,12 @@ private:
     size_t m_position = 0; // of the next minibatch
     size_t m_range = 0;    // 0: in the order of the data
 
-    // The block of shuffled positions [begin, begin + order.size()).
+    // The shuffled block that the epoch has come to: positions [begin, end).
     size_t m_blockBegin = 0;
-    uint64_t m_blockSeed = 0;
-    bool m_haveBlock = false;
+    size_t m_blockEnd = 0;
     std::vector<uint32_t> m_order;
+    size_t m_orderSeed = SIZE_MAX; // what the order was made of
+    size_t m_orderRange = 0;
 };
 
 } // namespace cntk

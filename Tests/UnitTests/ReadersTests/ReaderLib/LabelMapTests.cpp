@@ -1,0 +1,82 @@
+// Label maps: the grammar of mapping files, look-up, messages, saving.
+#include "Readers/ReaderLib/LabelMap.h"
+#include "ReadersTests/ReaderTestTools.h"
+
+namespace cntk
+{
+namespace
+{
+
+using Names = std::vector<std::string>;
+
+Names NamesOf(std::string_view text)
+{
+    return LabelMap::FromText(text, "map.txt").Names();
+}
+
+TEST(LabelMapTests, OneLabelALine)
+{
+    const LabelMap map = LabelMap::FromText("no\nyes\nmaybe", "map.txt");
+    EXPECT_EQ(map.Names(), (Names{"no", "yes", "maybe"}));
+    EXPECT_EQ(map.Find("no"), 0);
+    EXPECT_EQ(map.Find("maybe"), 2);
+    EXPECT_EQ(map.Find("may"), LabelMap::c_unknown);
+    EXPECT_EQ(map.Find("Yes"), LabelMap::c_unknown); // exact text
+    EXPECT_EQ(LabelMap().Find("x"), LabelMap::c_unknown);
+}
+
+TEST(LabelMapTests, Grammar)
+{
+    EXPECT_EQ(NamesOf("0\r\n1\r\n"), (Names{"0", "1"}));
+    EXPECT_EQ(NamesOf(" 0 \n\n 1 \n"), (Names{"0", "1"}));
+    EXPECT_EQ(NamesOf("# classes\ncat # small\ndog\n"), (Names{"cat", "dog"}));
+    EXPECT_EQ(NamesOf("cat,dog:bird"), (Names{"cat", "dog", "bird"}));
+    EXPECT_EQ(NamesOf("cat:dog\nbird"), (Names{"cat", "dog", "bird"}));
+    EXPECT_EQ(NamesOf("x*3\ny"), (Names{"x", "x", "x", "y"}));
+    EXPECT_EQ(NamesOf("\"a:b\"\n{c,d}\n\"#\""), (Names{"a:b", "c,d", "#"}));
+    EXPECT_EQ(NamesOf("C#\n*\na*b"), (Names{"C#", "*", "a*b"}));
+    EXPECT_EQ(NamesOf("a\n,\n:\nb"), (Names{"a", ",", ":", "b"})); // punctuation labels keep their line's id
+}
+
+TEST(LabelMapTests, TheLastOfARepeatedLabelCounts)
+{
+    const LabelMap map = LabelMap::FromText("a\nb\na\n", "map.txt");
+    EXPECT_EQ(map.Size(), 3u);
+    EXPECT_EQ(map.Find("a"), 2);
+}
+
+TEST(LabelMapTests, ManyLabels)
+{
+    LabelMap map;
+    for (int i = 0; i < 10000; ++i)
+        EXPECT_EQ(map.FindOrAdd("label" + std::to_string(i)), i);
+    for (int i = 0; i < 10000; ++i)
+        EXPECT_EQ(map.FindOrAdd("label" + std::to_string(i)), i);
+    EXPECT_EQ(map.Size(), 10000u);
+}
+
+TEST(LabelMapTests, UnknownLabelNamesMapAndNearest)
+{
+    const LabelMap map = LabelMap::FromText("no\nyes\nmaybe", "map.txt");
+    EXPECT_EQ(map.UnknownLabelMessage("mabye"),
+              "label 'mabye' is not in label map 'map.txt', which has 3 labels; did you mean 'maybe'?");
+    EXPECT_EQ(LabelMap::FromText("x", "map.txt").UnknownLabelMessage("elephant"),
+              "label 'elephant' is not in label map 'map.txt', which has 1 label");
+}
+
+class LabelMapFileTests : public ReaderTest
+{
+};
+
+TEST_F(LabelMapFileTests, SavesAndLoads)
+{
+    LabelMap map;
+    map.FindOrAdd("b");
+    map.FindOrAdd("a");
+    map.Save(Path("new/map.txt"));
+    EXPECT_EQ(ReadTextFile(Path("new/map.txt")), "b\na\n");
+    EXPECT_EQ(LabelMap::FromFile(Path("new/map.txt")).Names(), (Names{"b", "a"}));
+}
+
+} // namespace
+} // namespace cntk

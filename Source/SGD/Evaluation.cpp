@@ -28,7 +28,8 @@ public:
     }
 
     bool IsDue(size_t minibatch) const { return m_interval != 0 && minibatch % m_interval == 0; }
-    bool HasRest(size_t minibatch) const { return m_interval != 0 && minibatch > m_shownMinibatch; }
+    // Behind intermediate lines the rest gets one too; alone it would only repeat the final line.
+    bool HasRest(size_t minibatch) const { return m_shownMinibatch != 0 && minibatch > m_shownMinibatch; }
     void Show(size_t minibatch, CriterionSums& sums)
     {
         std::vector<double> since(m_shownSums.size());

@@ -28,7 +28,7 @@ size_t LearningRateCount(const SgdOptions& options)
 double LearningRatePerSample(const SgdOptions& options, size_t epoch, size_t nominalSize)
 {
     if (!options.learningRatesPerMB.empty())
-        return double(options.learningRatesPerMB[epoch]) / double(nominalSize);
+        return double(options.learningRatesPerMB[epoch] / float(nominalSize)); // in single precision, as the original
     if (!options.learningRatesPerSample.empty())
         return double(options.learningRatesPerSample[epoch]);
     return 0.5 / double(nominalSize);

@@ -17,6 +17,14 @@ namespace
 // No schedule or shape has more elements; "1*99999999999" would only eat the memory.
 constexpr size_t c_maxElements = 10'000'000;
 
+// Two numbers where one should be are most likely a list.
+const char* ListHint(std::string_view text)
+{
+    const size_t gap = text.find_first_of(" \t;|");
+    const bool isList = gap != std::string_view::npos && ParseDouble(text.substr(0, gap));
+    return isList ? "; elements of a list are separated by ':'" : "";
+}
+
 } // namespace
 
 // ---- ConfigValue
@@ -53,7 +61,7 @@ double ConfigValue::AsDouble() const
 {
     const std::optional<double> value = ParseDouble(Text());
     if (!value)
-        FailExpected("a number such as 0.5, 1e-3, inf or 1#INF");
+        FailExpected(std::string("a number such as 0.5, 1e-3, inf or 1#INF") + ListHint(Text()));
     return *value;
 }
 

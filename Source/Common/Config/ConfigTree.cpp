@@ -18,6 +18,12 @@ std::string ConfigEntry::RawText() const
     return text;
 }
 
+std::string ConfigEntry::RawTextAsWritten() const
+{
+    const size_t end = values.empty() || values.back().text != key.text ? key.end : values.back().end;
+    return std::string(key.text->Text().substr(key.begin, end - key.begin));
+}
+
 SourcePos ConfigEntry::Where() const
 {
     return values.empty() ? key.Where() : values.back().Where();
@@ -165,6 +171,11 @@ const ConfigParameters* ConfigTree::BlockOf(const ConfigParameters& holder, Conf
     entry.block = NewBlock(tree, &holder, entry.name, entry.key.Where());
     entry.block->m_impl->unparsed = entry.values;
     return entry.block.get();
+}
+
+const ConfigText& ConfigTree::MainText(const ConfigParameters& block)
+{
+    return *block.m_impl->tree->m_texts.front();
 }
 
 std::string ConfigTree::KeyPathOf(const ConfigParameters& holder, std::string_view name)

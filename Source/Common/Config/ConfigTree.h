@@ -46,6 +46,8 @@ struct ConfigEntry
     mutable size_t resolvedAt = 0;
 
     std::string RawText() const;
+    // Name and value as they stand in the text.
+    std::string RawTextAsWritten() const;
     SourcePos Where() const;
 };
 
@@ -68,7 +70,8 @@ public:
     // Parses the text as root block; the root owns tree and text.
     static std::unique_ptr<ConfigParameters> Build(std::unique_ptr<ConfigText> text, std::string rootName);
 
-    const ConfigParameters& Root() const { return *m_root; }
+    // All files and arguments.
+    static const ConfigText& MainText(const ConfigParameters& block);
 
     // The block's entries, parsed by now.
     static ConfigParameters::Impl& Entries(const ConfigParameters& block);
@@ -89,6 +92,7 @@ public:
     std::string Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where);
     // The entry that $name$ stands for as seen from scope, and the block that holds it; null if there is none.
     std::pair<ConfigEntry*, const ConfigParameters*> FindVariable(const ConfigParameters& scope, std::string_view name);
+    static bool HasVariable(const ConfigParameters& scope, std::string_view name);
     // Folded names of all variables that the user's text refers to anywhere.
     const std::unordered_set<std::string>& ReferencedNames();
 

@@ -40,6 +40,11 @@ std::pair<ConfigEntry*, const ConfigParameters*> ConfigTree::FindVariable(const 
     return {nullptr, nullptr};
 }
 
+bool ConfigTree::HasVariable(const ConfigParameters& scope, std::string_view name)
+{
+    return scope.m_impl->tree->FindVariable(scope, name).first != nullptr;
+}
+
 std::string ConfigTree::Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where)
 {
     std::string result;

@@ -1,0 +1,338 @@
+// Says for each unread key what the user most likely meant.
+#include "Common/Config/UnusedKeys.h"
+
+#include "Common/Config/ConfigTree.h"
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace cntk
+{
+
+namespace
+{
+
+bool HasName(const OptionInfo& option, std::string_view name)
+{
+    return EqualsIgnoreCase(option.name, name) ||
+           std::any_of(option.aliases.begin(), option.aliases.end(),
+                       [&](const std::string& alias) { return EqualsIgnoreCase(alias, name); });
+}
+
+std::string BlockPath(const ConfigParameters& block)
+{
+    return block.Parent() ? ConfigTree::KeyPathOf(*block.Parent(), block.Name()) : std::string();
+}
+
+// "in block 'Train:SGD'" or "at the root of the config"
+std::string InBlock(const ConfigParameters& block)
+{
+    return block.Parent() ? "in block '" + BlockPath(block) + '\'' : "at the root of the config";
+}
+
+bool IsWordChar(char c)
+{
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+// Whether the word stands anywhere in the text outside of [begin, end), in any case.
+bool HasWordElsewhere(std::string_view text, std::string_view word, size_t begin, size_t end)
+{
+    const std::string lower = ToLower(text);
+    const std::string wanted = ToLower(word);
+    for (size_t at = lower.find(wanted); at != std::string::npos; at = lower.find(wanted, at + 1))
+    {
+        const bool isWhole = (at == 0 || !IsWordChar(lower[at - 1])) &&
+                             (at + wanted.size() == lower.size() || !IsWordChar(lower[at + wanted.size()]));
+        if (isWhole && (at < begin || at >= end))
+            return true;
+    }
+    return false;
+}
+
+class Finder
+{
+public:
+    Finder(const ConfigParameters& root, const std::vector<KnownBlock>& blocks) : m_root(root), m_blocks(blocks) {}
+
+    std::vector<UnusedKey> Find()
+    {
+        for (const ConfigParameters::Unread& unread : m_root.UnreadEntries())
+        {
+            const ConfigEntry* const entry = ConfigTree::FindHere(*unread.block, unread.name);
+            if (!entry || IsExpected(*unread.block, *entry))
+                continue;
+            std::string message = DescribeStray(*unread.block, *entry);
+            if (message.empty())
+                message = DescribeUnknown(*unread.block, *entry);
+            // Several pieces of one list tell the same.
+            const bool isNew = std::none_of(m_found.begin(), m_found.end(),
+                                            [&](const UnusedKey& key) { return key.message == message; });
+            if (isNew)
+                m_found.push_back({std::move(message), unread.where});
+        }
+        return std::move(m_found);
+    }
+
+private:
+    bool IsKnownAs(const KnownBlock& known, const ConfigParameters& block) const
+    {
+        const bool isName = known.name == "*" ? block.Parent() != nullptr
+                                              : EqualsIgnoreCase(known.name, block.Parent() ? block.Name() : "");
+        if (!isName || known.parents.empty() || !block.Parent())
+            return isName;
+        return std::any_of(known.parents.begin(), known.parents.end(),
+                           [&](const std::string& parent) { return EqualsIgnoreCase(parent, block.Parent()->Name()); });
+    }
+
+    std::vector<const OptionInfo*> OptionsOf(const ConfigParameters& block) const
+    {
+        std::vector<const OptionInfo*> options;
+        bool hasOwn = false;
+        for (const KnownBlock& known : m_blocks)
+        {
+            if (!IsKnownAs(known, block) || (known.name == "*" && hasOwn))
+                continue;
+            hasOwn = hasOwn || known.name != "*";
+            for (const OptionInfo& option : known.options)
+                options.push_back(&option);
+        }
+        return options;
+    }
+
+    // "the block SGD": blocks whose options include the name, or in which a block of that name stands.
+    std::vector<std::string> HomesOf(std::string_view name) const
+    {
+        std::vector<std::string> homes;
+        const auto add = [&](const std::string& home, const char* what = "the block ")
+        {
+            if (!home.empty() && std::find(homes.begin(), homes.end(), what + home) == homes.end())
+                homes.push_back(what + home);
+        };
+        for (const KnownBlock& known : m_blocks)
+        {
+            if (EqualsIgnoreCase(known.name, name))
+                for (const std::string& parent : known.parents)
+                    add(parent);
+            for (const OptionInfo& option : known.options)
+            {
+                if (!HasName(option, name))
+                    continue;
+                if (known.name != "*")
+                    add(known.name);
+                else
+                    for (const std::string& parent : known.parents)
+                        add(parent, "a block inside ");
+            }
+        }
+        return homes;
+    }
+
+    bool IsKnownAnywhere(std::string_view name) const
+    {
+        return std::any_of(m_blocks.begin(), m_blocks.end(),
+                           [&](const KnownBlock& known)
+                           {
+                               return EqualsIgnoreCase(known.name, name) ||
+                                      std::any_of(known.options.begin(), known.options.end(),
+                                                  [&](const OptionInfo& option) { return HasName(option, name); });
+                           });
+    }
+
+    bool IsExpected(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        for (const OptionInfo* option : OptionsOf(block))
+            if (HasName(*option, entry.name))
+                return true;
+        if (block.Parent())
+            return false;
+        if (IsKnownAnywhere(entry.name))
+            return true;
+        if (!entry.isBlock)
+            return false;
+        try
+        {
+            const ConfigParameters* const inner = ConfigTree::BlockOf(block, const_cast<ConfigEntry&>(entry));
+            if (inner && inner->ExistsHere("action"))
+                return true;
+        }
+        catch (const Error&)
+        {
+            // A section in another language, or a broken block of a command that is not run.
+        }
+        // Sections of NDL and the like are named by load=, run=, command=.
+        const ConfigText& text = *entry.key.text;
+        return HasWordElsewhere(text.Text(), entry.name, entry.key.begin, entry.key.end);
+    }
+
+    std::string DescribeUnknown(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        const std::vector<std::string> homes = HomesOf(entry.name);
+        if (!homes.empty())
+        {
+            return '\'' + entry.name + "' is not read " + InBlock(block) + "; it belongs into " +
+                   Join({homes.begin(), homes.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(homes.size(), 3))},
+                        " or ");
+        }
+        std::vector<std::string> here, anywhere;
+        for (const OptionInfo* option : OptionsOf(block))
+            here.push_back(option->name);
+        for (const KnownBlock& known : m_blocks)
+        {
+            if (!known.name.empty() && known.name != "*")
+                anywhere.push_back(known.name);
+            for (const OptionInfo& option : known.options)
+                anywhere.push_back(option.name);
+        }
+        std::string message = (entry.isBlock ? "unused block '" : "unknown key '") + entry.name + "' " + InBlock(block);
+        const std::string near = DidYouMean(entry.name, here);
+        return message + (near.empty() ? DidYouMean(entry.name, anywhere) : near);
+    }
+
+    // The last entry whose value ends before the stray key on the same line; pieces without a value do not count.
+    static const ConfigEntry* OwnerOf(const ConfigParameters& block, const ConfigEntry& stray)
+    {
+        const ConfigEntry* owner = nullptr;
+        for (const auto& entry : ConfigTree::Entries(block).entries)
+        {
+            if (entry->values.empty() || entry->key.text != stray.key.text || entry->key.begin >= stray.key.begin)
+                continue;
+            if (!owner || entry->key.begin > owner->key.begin)
+                owner = entry.get();
+        }
+        if (!owner)
+            return nullptr;
+        const std::string_view between = stray.key.text->Text().substr(
+            owner->values.back().end, stray.key.begin - std::min(stray.key.begin, owner->values.back().end));
+        return between.find('\n') == std::string_view::npos ? owner : nullptr;
+    }
+
+    bool IsList(const ConfigParameters& block, std::string_view name) const
+    {
+        const auto isList = [&](const OptionInfo& option)
+        { return HasName(option, name) && (option.type.starts_with("list") || option.type.starts_with("schedule")); };
+        for (const OptionInfo* option : OptionsOf(block))
+            if (isList(*option))
+                return true;
+        return std::any_of(m_blocks.begin(), m_blocks.end(),
+                           [&](const KnownBlock& known)
+                           { return std::any_of(known.options.begin(), known.options.end(), isList); });
+    }
+
+    // A key without value behind another value on the same line is most likely a part of that value.
+    std::string DescribeStray(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        if (entry.isBlock || (!entry.values.empty() && entry.hasEquals) || IsKnownAnywhere(entry.name))
+            return {};
+        const ConfigEntry* const owner = OwnerOf(block, entry);
+        if (!owner)
+            return {};
+        const std::string_view text = entry.key.text->Text();
+        const size_t before = text.find_last_not_of(" \t", entry.key.begin - 1);
+        const char separator = text[before];
+        const size_t begin = owner->key.begin;
+        if (separator == ';' || separator == ',')
+        {
+            const char first = entry.name[0];
+            const bool isNumber = (first >= '0' && first <= '9') || first == '.' || first == '-';
+            if (!entry.values.empty() || owner->isBlock ||
+                !(isNumber || separator == ',' || IsList(block, owner->name)))
+                return {};
+            // To the end of the record behind the last of the pieces.
+            size_t end = entry.key.end;
+            for (const auto& other : ConfigTree::Entries(block).entries)
+                if (other->values.empty() && other->key.text == entry.key.text && other->key.end > end &&
+                    !IsKnownAnywhere(other->name) && OwnerOf(block, *other) == owner)
+                    end = other->key.end;
+            const std::string_view written = text.substr(begin, end - begin);
+            std::string pieces, mended;
+            std::string rest(written);
+            std::replace(rest.begin(), rest.end(), ',', ';');
+            for (const std::string_view piece : Split(rest, ';'))
+            {
+                if (Trim(piece).empty())
+                    continue;
+                pieces += (pieces.empty() ? "'" : ", '") + std::string(Trim(piece)) + '\'';
+                mended += (mended.empty() ? "" : ":") + std::string(Trim(piece));
+            }
+            return '\'' + std::string(written) + "' " + InBlock(block) + " falls into " + pieces +
+                   ": the elements of a list are separated by ':', write " + mended;
+        }
+        if (separator == ')' || separator == ']' || separator == '}' || separator == '"')
+            return '\'' + entry.RawTextAsWritten() + "' " + InBlock(block) + " is not part of the value of '" +
+                   owner->name + "', which ends with the '" + separator + "' before it";
+        return {};
+    }
+
+    const ConfigParameters& m_root;
+    const std::vector<KnownBlock>& m_blocks;
+    std::vector<UnusedKey> m_found;
+};
+
+void CollectUnresolved(const ConfigParameters& block, std::vector<UnusedKey>& found)
+{
+    for (const auto& entry : ConfigTree::Entries(block).entries)
+    {
+        if (entry->isBlock)
+        {
+            try
+            {
+                CollectUnresolved(*ConfigTree::BlockOf(block, *entry), found);
+            }
+            catch (const Error&)
+            {
+                // Not a config block, or one that is not used.
+            }
+            continue;
+        }
+        const std::string raw = entry->RawText();
+        if (entry->isRead)
+            continue;
+        for (auto variable = NextVariable(raw, 0); variable; variable = NextVariable(raw, variable->end))
+            if (!ConfigTree::HasVariable(block, variable->name))
+                found.push_back({"no variable found with the name '" + std::string(variable->name) + "' for '" +
+                                     ConfigTree::KeyPathOf(block, entry->name) + "', which this run does not use",
+                                 entry->Where()});
+    }
+}
+
+std::string WithPlace(const UnusedKey& key)
+{
+    return key.where ? key.where.Location() + ": " + key.message : key.message;
+}
+
+} // namespace
+
+std::vector<UnusedKey> FindUnusedKeys(const ConfigParameters& root, const std::vector<KnownBlock>& blocks)
+{
+    return Finder(root, blocks).Find();
+}
+
+std::vector<UnusedKey> FindUnresolvedVariables(const ConfigParameters& root)
+{
+    std::vector<UnusedKey> found;
+    CollectUnresolved(root, found);
+    return found;
+}
+
+void CheckUnusedKeys(const ConfigParameters& root, const std::vector<KnownBlock>& blocks, Log& log)
+{
+    const std::optional<ConfigValue> strict = root.Find("strictConfig");
+    const std::vector<UnusedKey> unused = FindUnusedKeys(root, blocks);
+    if (strict && strict->AsBool() && !unused.empty())
+    {
+        Error error(ErrorKind::Config, unused[0].message, unused[0].where);
+        for (size_t i = 1; i < unused.size(); ++i)
+            error.AddNote(WithPlace(unused[i]));
+        error.AddNote("strictConfig=true (" + strict->Where().Location() + ") makes unused keys an error");
+        throw error;
+    }
+    for (const UnusedKey& key : unused)
+        log.Warn(WithPlace(key));
+    for (const UnusedKey& key : FindUnresolvedVariables(root))
+        log.Warn(WithPlace(key));
+}
+
+} // namespace cntk

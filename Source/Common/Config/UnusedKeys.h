@@ -1,0 +1,41 @@
+// Keys that nobody read: misspelt, misplaced, or pieces of a list that a wrong separator broke up. Asked for when every
+// block of every command has been read.
+#pragma once
+
+#include "Common/Config/ConfigParameters.h"
+#include "Common/Config/Options.h"
+#include "Common/Log.h"
+
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// What may stand in a block. A command's block is known under the command's name with the options of its actions; the
+// root under the empty name; all blocks inside a "reader", whatever their names, under the name "*".
+struct KnownBlock
+{
+    std::string name;
+    std::vector<std::string> parents; // blocks it stands in; empty: anywhere
+    std::vector<OptionInfo> options;
+};
+
+struct UnusedKey
+{
+    std::string message; // "unknown key 'minbatchSize' in block 'Train:SGD'; did you mean 'minibatchSize'?"
+    SourcePos where;
+};
+
+// Root blocks that hold an "action" are commands of another run, and root values that some block knows are defaults for
+// other commands: neither is reported. Nor are keys that the block's options list.
+std::vector<UnusedKey> FindUnusedKeys(const ConfigParameters& root, const std::vector<KnownBlock>& blocks);
+
+// Warns of each unused key with its place, and of variables without a value in blocks that this run does not use. With
+// strictConfig=true at the root the unused keys are an error (Config).
+void CheckUnusedKeys(const ConfigParameters& root, const std::vector<KnownBlock>& blocks, Log& log);
+
+// "$x$ in 'Test:modelPath' ...", for values that nobody read.
+std::vector<UnusedKey> FindUnresolvedVariables(const ConfigParameters& root);
+
+} // namespace cntk

@@ -1,0 +1,173 @@
+// What is said about keys that nobody read.
+#include "Common/Config/UnusedKeys.h"
+#include "Common/Error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+OptionInfo Row(std::string name, std::string type = "number", std::vector<std::string> aliases = {})
+{
+    OptionInfo info;
+    info.name = std::move(name);
+    info.type = std::move(type);
+    info.aliases = std::move(aliases);
+    return info;
+}
+
+const std::vector<KnownBlock>& Known()
+{
+    static const std::vector<KnownBlock> c_known = {
+        {"", {}, {Row("command", "list of texts"), Row("stderr", "text"), Row("hyperCompressMemory", "bool")}},
+        {"Train", {}, {Row("action"), Row("modelPath"), Row("SGD", "block"), Row("reader", "block")}},
+        {"Write", {}, {Row("action"), Row("outputNodeNames", "list of texts"), Row("reader", "block")}},
+        {"SGD",
+         {"Train"},
+         {Row("minibatchSize", "schedule of sizes"), Row("learningRatesPerMB", "schedule of numbers"), Row("maxEpochs"),
+          Row("AutoAdjust", "block"), Row("dropoutRate", "schedule of numbers")}},
+        {"AutoAdjust", {"SGD"}, {Row("autoAdjustLR"), Row("numPrevLearnRates", "size", {"numPrevLearnRate"})}},
+        {"reader", {}, {Row("readerType"), Row("file")}},
+        {"*", {"reader"}, {Row("dim"), Row("start")}},
+        {"NDLNetworkBuilder", {"Train"}, {Row("run")}},
+    };
+    return c_known;
+}
+
+// Reads the root's command, and of each block the keys of its own that are known and all blocks that are known.
+void ReadAll(const ConfigParameters& block, const std::vector<std::string>& names)
+{
+    for (const std::string& name : names)
+    {
+        const size_t colon = name.find(':');
+        if (colon == std::string::npos)
+            block.FindHere(name);
+        else
+            ReadAll(block.RequireBlock(name.substr(0, colon)), {name.substr(colon + 1)});
+    }
+}
+
+std::vector<std::string> Unused(const std::string& text, const std::vector<std::string>& readNames)
+{
+    const auto config = ConfigParameters::Parse(text, "exp.cntk");
+    ReadAll(*config, readNames);
+    std::vector<std::string> found;
+    for (const UnusedKey& key : FindUnusedKeys(*config, Known()))
+        found.push_back(key.where.Location() + ": " + key.message);
+    return found;
+}
+
+TEST(UnusedKeysTests, MisspeltKeys)
+{
+    EXPECT_THAT(Unused("command=Train\nTrain=[action=train\n  SGD=[\n    minbatchSize=256\n    numPrevLearnRats=1\n    "
+                       "xyzzy=1\n]]",
+                       {"command", "Train:action", "Train:SGD:maxEpochs"}),
+                ElementsAre("exp.cntk:4:5: unknown key 'minbatchSize' in block 'Train:SGD'; did you mean "
+                            "'minibatchSize'?",
+                            "exp.cntk:5:5: unknown key 'numPrevLearnRats' in block 'Train:SGD'; did you mean "
+                            "'numPrevLearnRates'?",
+                            "exp.cntk:6:5: unknown key 'xyzzy' in block 'Train:SGD'"));
+}
+
+TEST(UnusedKeysTests, MisplacedKeys)
+{
+    EXPECT_THAT(
+        Unused("Train=[action=train\n AutoAdjust=[autoAdjustLR=none]\n SGD=[file=x;dim=2]]\n"
+               "Write=[action=write\n NDLNetworkBuilder=[run=n]\n dropoutRate=0.1]",
+               {"Train:action", "Train:SGD:maxEpochs", "Write:action"}),
+        ElementsAre("exp.cntk:2:2: 'AutoAdjust' is not read in block 'Train'; it belongs into the block SGD",
+                    "exp.cntk:3:7: 'file' is not read in block 'Train:SGD'; it belongs into the block reader",
+                    "exp.cntk:3:14: 'dim' is not read in block 'Train:SGD'; it belongs into a block inside reader",
+                    "exp.cntk:5:2: 'NDLNetworkBuilder' is not read in block 'Write'; it belongs into the block "
+                    "Train",
+                    "exp.cntk:6:2: 'dropoutRate' is not read in block 'Write'; it belongs into the block SGD"));
+}
+
+TEST(UnusedKeysTests, StreamsOfReaders)
+{
+    EXPECT_THAT(Unused("reader=[file=a\n features=[dim=1\n strat=0]]", {"reader:file", "reader:features:dim"}),
+                ElementsAre("exp.cntk:3:2: unknown key 'strat' in block 'reader:features'; did you mean 'start'?"));
+}
+
+TEST(UnusedKeysTests, RootValuesServeOtherCommands)
+{
+    EXPECT_THAT(Unused("command=Train\nminibatchSize=4\nSGD=[x=1]\nhyperCompressMemory=1\nTest=[action=test;y=1]\n"
+                       "macros=[ M(a) { M=Plus(a,a) } ]\nOther=[action=edit;load=macros]\nRoot=x\nTrain=[p=$Root$]",
+                       {"command", "Train:p"}),
+                IsEmpty());
+    EXPECT_THAT(Unused("comand=Train\nstderr=x\nSDG=[maxEpochs=1]", {"stderr"}),
+                ElementsAre("exp.cntk:1:1: unknown key 'comand' at the root of the config; did you mean 'command'?",
+                            "exp.cntk:3:1: unused block 'SDG' at the root of the config; did you mean 'SGD'?"));
+}
+
+TEST(UnusedKeysTests, ListsWithWrongSeparator)
+{
+    const std::vector<std::string> read = {"SGD:learningRatesPerMB", "SGD:maxEpochs", "Write:outputNodeNames"};
+    EXPECT_THAT(
+        Unused("SGD=[learningRatesPerMB=0.5;0.2*3;0.1 ; maxEpochs=3]", {read[0], read[1]}),
+        ElementsAre("exp.cntk:1:29: 'learningRatesPerMB=0.5;0.2*3;0.1' in block 'SGD' falls into "
+                    "'learningRatesPerMB=0.5', '0.2*3', '0.1': the elements of a list are separated by ':', write "
+                    "learningRatesPerMB=0.5:0.2*3:0.1"));
+    EXPECT_THAT(Unused("Write=[\noutputNodeNames=a,b\n]", {read[2]}),
+                ElementsAre("exp.cntk:2:19: 'outputNodeNames=a,b' in block 'Write' falls into 'outputNodeNames=a', "
+                            "'b': the elements of a list are separated by ':', write outputNodeNames=a:b"));
+    EXPECT_THAT(Unused("Write=[\noutputNodeNames=a;b\n]", {read[2]}),
+                ElementsAre("exp.cntk:2:19: 'outputNodeNames=a;b' in block 'Write' falls into 'outputNodeNames=a', "
+                            "'b': the elements of a list are separated by ':', write outputNodeNames=a:b"));
+    EXPECT_THAT(Unused("SGD=[maxEpochs=3;verbos\n0.5]", {read[1]}),
+                ElementsAre("exp.cntk:1:18: unknown key 'verbos' in block 'SGD'",
+                            "exp.cntk:2:1: unknown key '0.5' in block 'SGD'"));
+}
+
+TEST(UnusedKeysTests, TextBehindAValue)
+{
+    EXPECT_THAT(
+        Unused("SGD=[minibatchSize=(1:2)*3\nmaxEpochs=\"3\" x]", {"SGD:minibatchSize", "SGD:maxEpochs"}),
+        ElementsAre("exp.cntk:1:25: '*3' in block 'SGD' is not part of the value of 'minibatchSize', which ends "
+                    "with the ')' before it",
+                    "exp.cntk:2:15: 'x' in block 'SGD' is not part of the value of 'maxEpochs', which ends "
+                    "with the '\"' before it"));
+}
+
+TEST(UnusedKeysTests, StrictConfigIsAnError)
+{
+    Log log;
+    const auto config = ConfigParameters::Parse("strictConfig=true\ncomand=x\nstder=y", "exp.cntk");
+    try
+    {
+        CheckUnusedKeys(*config, Known(), log);
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Config);
+        EXPECT_EQ(error.Report(),
+                  "note: exp.cntk:3:1: unknown key 'stder' at the root of the config; did you mean 'stderr'?\n"
+                  "note: strictConfig=true (exp.cntk:1:14) makes unused keys an error\n"
+                  "    2 | comand=x\n      | ^~~~~~\n"
+                  "exp.cntk:2:1: error: unknown key 'comand' at the root of the config; did you mean 'command'?");
+    }
+}
+
+TEST(UnusedKeysTests, WarningsGoToTheLog)
+{
+    const auto config = ConfigParameters::Parse("comand=x\nTest=[action=test;p=$gone$]", "exp.cntk");
+    ::testing::internal::CaptureStderr();
+    {
+        Log log;
+        CheckUnusedKeys(*config, Known(), log);
+    }
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "WARNING: exp.cntk:1:1: unknown key 'comand' at the root of the config; did you mean 'command'?\n"
+              "WARNING: exp.cntk:2:21: no variable found with the name 'gone' for 'Test:p', which this run does not "
+              "use\n");
+}
+
+} // namespace
+} // namespace cntk

@@ -1,0 +1,51 @@
+// A folder that exists as long as the test; optionally the working directory.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace cntk
+{
+
+class TemporaryFolder
+{
+public:
+    TemporaryFolder()
+    {
+        std::string pattern = (std::filesystem::temp_directory_path() / "cntk-test-XXXXXX").string();
+        m_path = ::mkdtemp(pattern.data());
+        m_before = std::filesystem::current_path();
+    }
+    ~TemporaryFolder()
+    {
+        std::error_code ignored;
+        std::filesystem::current_path(m_before, ignored);
+        std::filesystem::remove_all(m_path, ignored);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    void Enter() const { std::filesystem::current_path(m_path); }
+    std::string Path() const { return m_path.string(); }
+    std::string operator/(const std::string& name) const { return (m_path / name).string(); }
+
+    void Write(const std::string& name, const std::string& text) const
+    {
+        std::filesystem::create_directories((m_path / name).parent_path());
+        std::ofstream(m_path / name, std::ios::binary) << text;
+    }
+    std::string Read(const std::string& name) const
+    {
+        std::ifstream file(m_path / name, std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+private:
+    std::filesystem::path m_path;
+    std::filesystem::path m_before;
+};
+
+} // namespace cntk

@@ -1,0 +1,429 @@
+// Scripts to networks: structure, names, groups and seeds, the places where scripts stand, and errors on their full
+// text.
+#include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "Common/Error.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace cntk
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<ComputationNetwork> Build(const std::string& script, NdlContext* context = nullptr)
+{
+    return BuildNetworkFromNdlText(script, "net.ndl", DataType::Float64, MakeCpuDevice(), context);
+}
+
+// "name=Type(inputs) ..." in name order.
+std::string Show(const ComputationNetwork& network)
+{
+    std::string text;
+    for (const ComputationNodePtr& node : network.Nodes())
+    {
+        text += node->Name() + "=" + node->TypeName() + "(";
+        for (size_t i = 0; i < node->InputCount(); i++)
+            text += (i > 0 ? "," : "") + node->Input(i)->Name();
+        text += ") ";
+    }
+    return text;
+}
+
+std::string GroupOf(const ComputationNetwork& network, NodeGroup group)
+{
+    std::string text;
+    for (const ComputationNodePtr& node : network.Group(group))
+        text += node->Name() + " ";
+    return text;
+}
+
+std::vector<double> ValuesOf(const ComputationNetwork& network, const std::string& name)
+{
+    return std::dynamic_pointer_cast<LearnableParameterNode>(network.Require(name))->Values().ToHost();
+}
+
+std::string ErrorOf(const std::string& script)
+{
+    try
+    {
+        Build(script);
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Config);
+        return error.Report();
+    }
+    return "no error";
+}
+
+const std::string c_simple = "SDim=3\n"
+                             "LDim=2\n"
+                             "features=Input(SDim, tag=feature)\n"
+                             "labels=Input(LDim, tag=label)\n"
+                             "W=Parameter(LDim, SDim)\n"
+                             "B=Parameter(LDim, 1, init=fixedValue, value=0.5)\n"
+                             "T=Times(W, features)\n"
+                             "z=Plus(T, B)\n"
+                             "ce=CrossEntropyWithSoftmax(labels, z, tag=criteria)\n"
+                             "err=ErrorPrediction(labels, z, tag=eval, tag=output)\n";
+
+TEST(NdlNetworkBuilderTests, BuildsASimpleNetwork)
+{
+    const auto network = Build(c_simple);
+    EXPECT_EQ(Show(*network),
+              "B=LearnableParameter() ce=CrossEntropyWithSoftmax(labels,z) "
+              "err=ErrorPrediction(labels,z) features=InputValue() labels=InputValue() T=Times(W,features) "
+              "W=LearnableParameter() z=Plus(T,B) ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Feature), "features ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Label), "labels ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Criterion), "ce ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Evaluation), "err ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Output), "err ");
+    EXPECT_EQ(network->Require("W")->SampleLayout(), (TensorShape{2, 3}));
+    EXPECT_EQ(network->Require("features")->SampleLayout(), (TensorShape{3}));
+    EXPECT_EQ(ValuesOf(*network, "B"), (std::vector<double>{0.5, 0.5}));
+}
+
+TEST(NdlNetworkBuilderTests, CountsSeedsInScriptOrder)
+{
+    NdlContext context;
+    const std::string script = "x=Input(1, tag=feature)\n"
+                               "A=Parameter(2,2)\n"
+                               "F=Parameter(2,2, randomSeed=7)\n"
+                               "C=Parameter(2,2, init=fixedValue, value=1)\n"
+                               "G=Parameter(2,2, init=gaussian, initValueScale=2)\n";
+    const auto network = Build(script, &context);
+    const auto expected = [&](uint64_t seed, bool isGaussian)
+    {
+        ComputationNetwork other(DataType::Float64, MakeCpuDevice());
+        const auto node = std::dynamic_pointer_cast<LearnableParameterNode>(other.AddParameter("p", TensorShape{2, 2}));
+        isGaussian ? node->InitGaussian(seed, 2) : node->InitUniform(seed, 1);
+        return node->Values().ToHost();
+    };
+    EXPECT_EQ(ValuesOf(*network, "A"), expected(1, false));
+    EXPECT_EQ(ValuesOf(*network, "F"), expected(7, false));
+    EXPECT_EQ(ValuesOf(*network, "G"), expected(2, true));
+    EXPECT_EQ(context.nextRandomSeed, 3u);
+    EXPECT_EQ(ValuesOf(*Build(script, &context), "A"), expected(3, false));
+}
+
+TEST(NdlNetworkBuilderTests, AcceptsConstantsWhereNodesAreExpected)
+{
+    const auto network = Build("x=Input(2, tag=feature)\nk=0.5\nc=Constant(-3)\nd=Constant(2, rows=2, cols=1)\n"
+                               "e=Constant(4, 2, 1)\ny=Scale(0.25, x)\nw=ElementTimes(k, y)\nv=Plus(w, c)\n");
+    EXPECT_EQ(ValuesOf(*network, "c"), (std::vector<double>{-3}));
+    EXPECT_EQ(ValuesOf(*network, "d"), (std::vector<double>{2, 2}));
+    EXPECT_EQ(ValuesOf(*network, "e"), (std::vector<double>{4, 4}));
+    EXPECT_EQ(network->Require("y")->TypeName(), "ElementTimes");
+    EXPECT_EQ(ValuesOf(*network, network->Require("y")->Input(0)->Name()), (std::vector<double>{0.25}));
+    EXPECT_EQ(ValuesOf(*network, network->Require("w")->Input(0)->Name()), (std::vector<double>{0.5}));
+    EXPECT_FALSE(network->Require("c")->IsTrainableLeaf());
+}
+
+TEST(NdlNetworkBuilderTests, NumbersOfInputsAndImages)
+{
+    const auto network = Build("a=Input(784, 32, tag=feature)\nb=Input(3,4,5)\nc=ImageInput(6,7,3)\n"
+                               "d=Image(6,7,3,1,imageLayout=CHW)\ne=SparseInput(9)\nf=Parameter(4)\n");
+    EXPECT_EQ(network->Require("a")->SampleLayout(), (TensorShape{784}));
+    EXPECT_EQ(network->Require("b")->SampleLayout(), (TensorShape{3, 4, 5}));
+    EXPECT_EQ(network->Require("c")->SampleLayout(), (TensorShape{3, 6, 7}));
+    EXPECT_EQ(network->Require("d")->SampleLayout(), (TensorShape{6, 7, 3}));
+    EXPECT_EQ(network->Require("e")->TypeName(), "SparseInputValue");
+    EXPECT_EQ(network->Require("f")->SampleLayout(), (TensorShape{4}));
+}
+
+TEST(NdlNetworkBuilderTests, NestedCallsAreUnnamed)
+{
+    const auto network = Build("x=Input(2, tag=feature)\ny=Sigmoid(Plus(x, x))\n");
+    EXPECT_EQ(Show(*network), "unnamed1=Plus(x,x) x=InputValue() y=Sigmoid(unnamed1) ");
+}
+
+TEST(NdlNetworkBuilderTests, AliasRenames)
+{
+    const auto network = Build("x=Input(2, tag=feature)\na=Sigmoid(x)\nout=a\ny=Tanh(a)\nz=Exp(out)\n");
+    EXPECT_EQ(Show(*network), "out=Sigmoid(x) x=InputValue() y=Tanh(out) z=Exp(out) ");
+}
+
+TEST(NdlNetworkBuilderTests, NodeArrays)
+{
+    const auto network = Build("x=Input(2)\nl=Input(2)\nc=SquareError(l, x)\nFeatureNodes=x\nLabelNodes=(l)\n"
+                               "CriteriaNodes=(c)\nEvalNodes=(c)\nOutputNodes=(x:c)\nNodesReqMultiSeqHandling=(c)\n");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Feature), "x ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Criterion), "c ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Output), "x c ");
+    EXPECT_EQ(network->Require("x")->Name(), "x");
+}
+
+TEST(NdlNetworkBuilderTests, ForwardReferences)
+{
+    const auto network = Build("x=Input(2, tag=feature)\ny=Plus(later, x)\nlater=Sigmoid(x)\n");
+    EXPECT_EQ(network->Require("y")->Input(0), network->Require("later"));
+}
+
+// ---- macros ----
+
+TEST(NdlNetworkBuilderTests, MacrosNameTheirNodesByPath)
+{
+    const auto network = Build("BFF(input, rows, cols)\n{\n  W=Parameter(rows, cols)\n  B=Parameter(rows, 1)\n"
+                               "  T=Times(W, input)\n  P=Plus(T, B)\n}\n"
+                               "RBFF(input, rows, cols)\n{\n  F=BFF(input, rows, cols)\n  RL=RectifiedLinear(F)\n}\n"
+                               "HDim=4\nx=Input(3, tag=feature)\nL1=RBFF(x, HDim, 3)\ny=Sigmoid(L1)\nv=Tanh(L1.F.T)\n");
+    EXPECT_EQ(
+        Show(*network),
+        "L1.F.B=LearnableParameter() L1.F.P=Plus(L1.F.T,L1.F.B) L1.F.T=Times(L1.F.W,x) "
+        "L1.F.W=LearnableParameter() L1.RL=RectifiedLinear(L1.F.P) v=Tanh(L1.F.T) x=InputValue() y=Sigmoid(L1.RL) ");
+}
+
+TEST(NdlNetworkBuilderTests, MacrosReturnTheLocalOfTheirNameOrTheLastCall)
+{
+    const auto network = Build("A(x) { A=Exp(x); B=Tanh(x) }\nB(x)=Exp(Tanh(x))\nx=Input(2, tag=feature)\n"
+                               "a=A(x)\nc=Plus(a, B(x))\n");
+    EXPECT_EQ(network->Require("c")->Input(0)->Name(), "a.A");
+    EXPECT_EQ(network->Require("c")->Input(1)->TypeName(), "Exp");
+}
+
+TEST(NdlNetworkBuilderTests, MacrosTakeCallsTagsAndNumbersByName)
+{
+    const auto network = Build("M(x) { n=2; W=Parameter(n, 3); T=Times(W, x) }\nx=Input(3, tag=feature)\n"
+                               "a=M(Sigmoid(x), tag=output)\nb=M(x, n=5)\n");
+    EXPECT_EQ(network->Require("a.W")->SampleLayout(), (TensorShape{2, 3}));
+    EXPECT_EQ(network->Require("b.W")->SampleLayout(), (TensorShape{5, 3}));
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Output), "a.T ");
+    EXPECT_EQ(network->Require("a.T")->Input(1)->TypeName(), "Sigmoid");
+}
+
+TEST(NdlNetworkBuilderTests, ConstantsInsideMacrosAreReachable)
+{
+    const auto network = Build("Sizes() { SDim=3; HDim=4 }\ncon=Sizes()\nx=Input(con.SDim, tag=feature)\n");
+    EXPECT_EQ(network->Require("x")->SampleLayout(), (TensorShape{3}));
+}
+
+// ---- errors ----
+
+TEST(NdlNetworkBuilderTests, ExplainsUnknownNames)
+{
+    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\ny=Sigmoyd(x)\n"),
+              "    2 | y=Sigmoyd(x)\n"
+              "      |   ^~~~~~~\n"
+              "net.ndl:2:3: error: unknown function or macro 'Sigmoyd'; did you mean 'Sigmoid'?");
+    EXPECT_EQ(ErrorOf("features=Input(2, tag=feature)\ny=Sigmoid(feature)\n"),
+              "    2 | y=Sigmoid(feature)\n"
+              "      |           ^~~~~~~\n"
+              "net.ndl:2:11: error: unknown variable 'feature'; did you mean 'features'?");
+    EXPECT_EQ(ErrorOf("SDim=2\nx=Input(SDin, tag=feature)\n"),
+              "    2 | x=Input(SDin, tag=feature)\n"
+              "      |         ^~~~\n"
+              "net.ndl:2:9: error: a number expected, found the unknown name 'SDin'; did you mean 'SDim'?");
+    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nOutputNodes=(y)\n"),
+              "    2 | OutputNodes=(y)\n"
+              "      |              ^\n"
+              "net.ndl:2:14: error: OutputNodes names an unknown node 'y'");
+}
+
+TEST(NdlNetworkBuilderTests, ExplainsWrongCounts)
+{
+    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\ny=Plus(x)\n"),
+              "    2 | y=Plus(x)\n"
+              "      |   ^~~~\n"
+              "net.ndl:2:3: error: Plus cannot take 1 argument; expected Plus(a, b)");
+    EXPECT_EQ(
+        ErrorOf("x=Input()\n"),
+        "    1 | x=Input()\n"
+        "      |   ^~~~~\n"
+        "net.ndl:1:3: error: Input cannot take 0 arguments; expected Input(rows, [cols] (without effect), or dim1, "
+        "dim2, dim3, ...; {tag})");
+    EXPECT_EQ(ErrorOf("Lin(w, x, b)=Plus(Times(w, x), b)\nx=Input(2, tag=feature)\ny=Lin(x, x)\n"),
+              "    3 | y=Lin(x, x)\n"
+              "      |   ^~~\n"
+              "net.ndl:3:3: error: macro Lin cannot take 2 arguments; expected Lin(w, x, b)");
+}
+
+TEST(NdlNetworkBuilderTests, ExplainsNamesDefinedTwice)
+{
+    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nX=3\n"), "    2 | X=3\n"
+                                                         "      | ^\n"
+                                                         "net.ndl:2:1: error: 'X' is already defined at net.ndl:1:1");
+    EXPECT_EQ(ErrorOf("F(x)=Exp(x)\nf(y)=Tanh(y)\n"),
+              "    2 | f(y)=Tanh(y)\n"
+              "      | ^\n"
+              "net.ndl:2:1: error: macro 'f' is already defined at net.ndl:1:1");
+    EXPECT_EQ(ErrorOf("Sigmoid=3\n"), "    1 | Sigmoid=3\n"
+                                      "      | ^~~~~~~\n"
+                                      "net.ndl:1:1: error: the name 'Sigmoid' is reserved: it is also the name of a "
+                                      "function");
+}
+
+TEST(NdlNetworkBuilderTests, ExplainsTagsAndParameters)
+{
+    EXPECT_EQ(
+        ErrorOf("x=Input(2, tag=featur)\n"),
+        "    1 | x=Input(2, tag=featur)\n"
+        "      |                ^~~~~~\n"
+        "net.ndl:1:16: error: unknown tag 'featur'; expected feature, label, criterion (criteria), eval or output; "
+        "did you mean 'feature'?");
+    EXPECT_EQ(ErrorOf("x=Input(-2, tag=feature)\n"),
+              "    1 | x=Input(-2, tag=feature)\n"
+              "      |         ^~\n"
+              "net.ndl:1:9: error: a dimension is -2; expected a whole number, 0 "
+              "(to be inferred) or more");
+    NdlContext context;
+    Build("x=Input(2, tag=feature)\nW=Parameter(2,2,initvaluescal=3)\n", &context);
+    ASSERT_EQ(context.warnings.size(), 1u);
+    EXPECT_EQ(context.warnings[0],
+              "net.ndl:2:17: Parameter has no parameter 'initvaluescal'; it is ignored; did you mean 'init' or "
+              "'initValueScale'?");
+}
+
+TEST(NdlNetworkBuilderTests, ExplainsMacroMistakes)
+{
+    EXPECT_EQ(
+        ErrorOf("HDim=3\nM(x) { W=Parameter(HDim, 2) }\nx=Input(2, tag=feature)\ny=M(x)\n"),
+        "note: in macro 'M', called at net.ndl:4:3\n"
+        "    2 | M(x) { W=Parameter(HDim, 2) }\n"
+        "      |                    ^~~~\n"
+        "net.ndl:2:20: error: a number expected, found the unknown name 'HDim'; macro 'M' sees its own names only: "
+        "make 'HDim' one of its parameters");
+    EXPECT_NE(ErrorOf("M(x) { y=M(x) }\nx=Input(2, tag=feature)\ny=M(x)\n").find("macro 'M' calls itself"),
+              std::string::npos);
+    EXPECT_NE(ErrorOf("M(x) { y=Exp(x) }\nf=Input(2, tag=feature)\nL=M(L.x)\n").find("unknown variable"),
+              std::string::npos);
+}
+
+TEST(NdlNetworkBuilderTests, WantsAFeature)
+{
+    EXPECT_EQ(ErrorOf("x=Input(2)\n"), "error: the network has no feature node; write tag=feature on an input, or "
+                                       "FeatureNodes=(...)");
+}
+
+// ---- where scripts stand ----
+
+class NdlFilesTests : public ::testing::Test
+{
+protected:
+    NdlFilesTests() : m_folder(fs::temp_directory_path() / ("NdlFilesTests." + std::to_string(::getpid())))
+    {
+        fs::create_directories(m_folder);
+    }
+    ~NdlFilesTests() override { fs::remove_all(m_folder); }
+
+    std::string Write(const std::string& name, const std::string& text) const
+    {
+        std::ofstream(m_folder / name) << text;
+        return (m_folder / name).string();
+    }
+    static std::unique_ptr<ComputationNetwork> BuildFrom(const std::string& config)
+    {
+        const auto root = ConfigParameters::Parse(config, "exp.cntk");
+        return BuildNetworkFromNdl(root->RequireBlock("Train").RequireBlock("NDLNetworkBuilder"), DataType::Float32,
+                                   MakeCpuDevice());
+    }
+    static std::string BuildError(const std::string& config)
+    {
+        try
+        {
+            BuildFrom(config);
+        }
+        catch (const Error& error)
+        {
+            return error.Report();
+        }
+        return "no error";
+    }
+
+    fs::path m_folder;
+};
+
+TEST_F(NdlFilesTests, AFileWithVariables)
+{
+    const std::string path = Write("net.ndl", "x=Input($dim$, tag=feature)\n");
+    const auto network = BuildFrom("dim=7\nTrain=[ NDLNetworkBuilder=[ networkDescription=\"" + path + "\" ] ]");
+    EXPECT_EQ(network->Require("x")->SampleLayout(), (TensorShape{7}));
+}
+
+TEST_F(NdlFilesTests, SectionsInTheConfig)
+{
+    const std::string config =
+        "shared=[ Lin(w, x)=[ P=Times(w, x) ] ; SDim=3 ]\n"
+        "Train=[ NDLNetworkBuilder=[\n run=net ; load=shared\n net=[\n"
+        "   x=Input(SDim, tag=feature) # the data\n   W=Parameter(2, SDim)\n   y=Lin(W, x)\n ]\n] ]";
+    EXPECT_EQ(Show(*BuildFrom(config)), "W=LearnableParameter() x=InputValue() y.P=Times(W,x) ");
+}
+
+TEST_F(NdlFilesTests, SectionsInAFile)
+{
+    const std::string macros = Write("macros.ndl", "Lin(w, x)=[ P=Times(w, x) ]\nignored=3\n");
+    const std::string path =
+        Write("net.ndl", "load=sizes\nrun=small\nsizes=[ SDim=3 ]\n"
+                         "small=[ x=Input(SDim, tag=feature) ]\n"
+                         "large=[ x=Input(SDim, tag=feature)\n W=Parameter(2, SDim)\n y=Lin(W, x) ]\n");
+    EXPECT_EQ(BuildFrom("Train=[ NDLNetworkBuilder=[ networkDescription=\"" + path + "\" ] ]")->size(), 1u);
+    const auto large = BuildFrom("Train=[ NDLNetworkBuilder=[ networkDescription=\"" + path + "\" ; ndlMacros=\"" +
+                                 macros + "\" ; run=large ] ]");
+    EXPECT_EQ(Show(*large), "W=LearnableParameter() x=InputValue() y.P=Times(W,x) ");
+}
+
+TEST_F(NdlFilesTests, ErrorsPointIntoTheConfig)
+{
+    EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[\n run=net\n net=[\n   # data\n   x=Input(3, tag=feature)\n"
+                         "   y=Sigmoid(xx)\n ]\n] ]"),
+              "    6 |    y=Sigmoid(xx)\n"
+              "      |              ^~\n"
+              "exp.cntk:6:14: error: unknown variable 'xx'");
+    EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[\n run=nett\n net=[ x=Input(3, tag=feature) ]\n] ]"),
+              "    2 |  run=nett\n"
+              "      |      ^~~~\n"
+              "exp.cntk:2:6: error: there is no section 'nett', which run= names; did you mean 'net'?");
+    EXPECT_EQ(
+        BuildError("Train=[ NDLNetworkBuilder=[ a=1 ] ]"),
+        "    1 | Train=[ NDLNetworkBuilder=[ a=1 ] ]\n"
+        "      |                           ^~~~~~~\n"
+        "exp.cntk:1:27: error: 'NDLNetworkBuilder' says neither networkDescription= (a file) nor run= (a section)");
+    EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[ networkDescription=absent/net.ndl ] ]"),
+              "    1 | Train=[ NDLNetworkBuilder=[ networkDescription=absent/net.ndl ] ]\n"
+              "      |                                                ^~~~~~~~~~~~~~\n"
+              "exp.cntk:1:48: error: NDL file 'absent/net.ndl' does not exist; folder 'absent' does not exist");
+}
+
+// Every script of the golden cases builds, as far as its node types exist.
+TEST_F(NdlFilesTests, GoldenScripts)
+{
+    const char* shared = std::getenv("CNTK_TEST_SHARED");
+    if (shared == nullptr || !fs::exists(fs::path(shared) / "golden"))
+        GTEST_SKIP() << "CNTK_TEST_SHARED names no folder with golden cases";
+    size_t built = 0, missing = 0;
+    const fs::path before = fs::current_path();
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(shared) / "golden"))
+    {
+        if (entry.path().extension() != ".ndl")
+            continue;
+        fs::current_path(entry.path().parent_path());
+        SCOPED_TRACE(entry.path().string());
+        try
+        {
+            BuildFrom("Train=[ NDLNetworkBuilder=[ networkDescription=" + entry.path().filename().string() + " ] ]");
+            built++;
+        }
+        catch (const Error& error)
+        {
+            // Macro files and snippets are no networks; some types are still to come.
+            const std::string& message = error.Message();
+            EXPECT_TRUE(message.starts_with("unknown function") || message.starts_with("the network has no feature") ||
+                        message.starts_with("no variable found") || message.starts_with("the file has sections"))
+                << error.Report();
+            missing++;
+        }
+    }
+    fs::current_path(before);
+    std::printf("%zu built, %zu not\n", built, missing);
+    EXPECT_GE(built, 40u);
+}
+
+} // namespace
+} // namespace cntk

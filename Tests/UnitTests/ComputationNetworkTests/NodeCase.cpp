@@ -18,7 +18,18 @@ namespace
 
 const char* NameOf(Layout layout)
 {
-    return layout == Layout::Frames ? "Frames" : layout == Layout::Ragged ? "Ragged" : "Empty";
+    switch (layout)
+    {
+    case Layout::Frames:
+        return "Frames";
+    case Layout::Ragged:
+        return "Ragged";
+    case Layout::Dirty:
+        return "Dirty";
+    case Layout::Empty:
+        break;
+    }
+    return "Empty";
 }
 
 } // namespace
@@ -30,7 +41,8 @@ std::string Describe(const NodeType& type, size_t sample, Layout layout)
 
 NodeCase::NodeCase(const NodeType& type, const GradientSample& sample, Layout layout, DataType dataType,
                    std::shared_ptr<Device> device)
-    : m_type(&type), m_sample(&sample), m_device(std::move(device))
+    : m_type(&type), m_sample(&sample),
+      m_garbage(layout == Layout::Dirty ? 7 : std::numeric_limits<double>::quiet_NaN()), m_device(std::move(device))
 {
     m_network = std::make_unique<ComputationNetwork>(dataType, m_device);
     SetLayout(layout);
@@ -56,7 +68,7 @@ NodeCase::NodeCase(const NodeType& type, const GradientSample& sample, Layout la
 void NodeCase::SetLayout(Layout layout)
 {
     MBLayout& minibatch = *m_network->Layout();
-    if (layout != Layout::Ragged)
+    if (layout == Layout::Frames || layout == Layout::Empty)
         return minibatch.InitAsFrameMode(layout == Layout::Frames ? 4 : 0);
     minibatch.Init(3, 4);
     minibatch.AddSequence(0, 0, 0, 4);
@@ -85,11 +97,11 @@ std::vector<double> NodeCase::Draw(const GradientSample::Input& described, size_
     return values;
 }
 
-void NodeCase::PoisonGaps(std::vector<double>& values, size_t rows) const
+void NodeCase::FillGaps(std::vector<double>& values, size_t rows, double garbage) const
 {
     for (size_t column = 0; column < Mask().size(); column++)
         if (Mask()[column] == 0)
-            std::fill_n(values.begin() + ptrdiff_t(column * rows), rows, std::numeric_limits<double>::quiet_NaN());
+            std::fill_n(values.begin() + ptrdiff_t(column * rows), rows, garbage);
 }
 
 ComputationNodePtr NodeCase::AddData(const std::string& name, const TensorShape& shape,
@@ -98,12 +110,7 @@ ComputationNodePtr NodeCase::AddData(const std::string& name, const TensorShape&
     const ComputationNodePtr node = m_network->AddInput(name, shape, sparse);
     auto& input = dynamic_cast<InputValueNode&>(*node);
     std::vector<double> data = values;
-    if (!sparse)
-        PoisonGaps(data, shape.Elements());
-    else
-        for (size_t column = 0; column < Mask().size(); column++)
-            if (Mask()[column] == 0)
-                std::fill_n(data.begin() + ptrdiff_t(column * shape.Elements()), shape.Elements(), 0.0);
+    FillGaps(data, shape.Elements(), sparse ? 0 : m_garbage);
     input.SetDense(data.data(), shape.Elements(), m_network->Layout()->Columns());
     return node;
 }
@@ -173,10 +180,7 @@ std::vector<double> NodeCase::NodeValue() const
 {
     std::vector<double> values = HostCopy(m_node->Value());
     if (m_node->HasMBLayout())
-        for (size_t column = 0; column < Mask().size(); column++)
-            if (Mask()[column] == 0)
-                std::fill_n(values.begin() + ptrdiff_t(column * m_node->SampleElements()), m_node->SampleElements(),
-                            0.0);
+        FillGaps(values, m_node->SampleElements(), 0);
     return values;
 }
 

@@ -1,5 +1,6 @@
 // A gradient sample of a node type as a network: the node twice over the same inputs, under a criterion that weights
-// each of its elements differently. Gaps of everything that is data hold NaN, so that a sum over them shows.
+// each of its elements differently. Gaps of everything that is data hold NaN, or numbers, so that a sum over them
+// shows.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -18,7 +19,8 @@ namespace cntk::Testing
 enum class Layout
 {
     Frames, // four samples
-    Ragged, // sequences of 4, 2, 3 and 1 steps in three rows, with gaps
+    Ragged, // sequences of 4, 2, 3 and 1 steps in three rows, with gaps that hold NaN
+    Dirty,  // the same, gaps hold numbers
     Empty   // no sample
 };
 
@@ -52,10 +54,11 @@ private:
     std::vector<double> Draw(const GradientSample::Input& described, size_t rows, size_t columns);
     double Number(double low, double high) { return std::uniform_real_distribution<double>(low, high)(m_random); }
     void SetLayout(Layout layout);
-    void PoisonGaps(std::vector<double>& values, size_t rows) const;
+    void FillGaps(std::vector<double>& values, size_t rows, double garbage) const;
 
     const NodeType* m_type;
     const GradientSample* m_sample;
+    double m_garbage;
     std::mt19937 m_random{12345};
     std::shared_ptr<Device> m_device;
     std::unique_ptr<ComputationNetwork> m_network;

@@ -120,7 +120,7 @@ TEST_P(RegistryTest, IsDocumented)
 // Two instances share the inputs, so a gradient that is not added to what is there comes out wrong.
 TEST_P(RegistryTest, GradientsAgreeWithDifferences)
 {
-    ForEachCase({Layout::Frames, Layout::Ragged},
+    ForEachCase({Layout::Frames, Layout::Ragged, Layout::Dirty},
                 [&](const GradientSample& sample, Layout layout)
                 {
                     NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
@@ -194,7 +194,7 @@ TEST_P(RegistryTest, TraitsAreTrue)
 
 TEST_P(RegistryTest, FrameByFrameEqualsWholeMinibatch)
 {
-    ForEachCase({Layout::Ragged},
+    ForEachCase({Layout::Ragged, Layout::Dirty},
                 [&](const GradientSample& sample, Layout layout)
                 {
                     NodeCase whole(Type(), sample, layout, DataType::Float64, MakeCpuDevice());

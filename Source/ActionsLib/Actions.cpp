@@ -1,5 +1,6 @@
 // The table of actions and the table of blocks: what help, documentation and suggestions know.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/RootOptions.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "ActionsLib/TextOutput.h"
 #include "Common/Text.h"
@@ -31,6 +32,7 @@ const Action* FindAction(std::string_view name)
 std::span<const BlockRecord> Blocks()
 {
     static const std::vector<BlockRecord> blocks = {
+        {"root", "What may stand at the root of a config, outside of all blocks.", "", DescribeOptions<RootOptions>()},
         {"SGD", "The learner: what is minimised, how fast, for how long.", "train", DescribeOptions<SgdOptions>()},
         {"AutoAdjust", "Automatic control of the learning rate and of the minibatch size.", "SGD",
          DescribeOptions<AutoAdjustOptions>()},

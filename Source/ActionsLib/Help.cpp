@@ -173,8 +173,8 @@ std::string ActionHelp(const Action& action)
 
 std::string BlockHelp(const BlockRecord& block)
 {
-    return block.name + "=[ ... ]   in " + block.parent + "\n\n" + Wrapped(block.doc, 0, 0) + "\n\nParameters:\n" +
-           TerminalOptions(block.options);
+    return (block.parent.empty() ? "the root of the config" : block.name + "=[ ... ]   in " + block.parent) + "\n\n" +
+           Wrapped(block.doc, 0, 0) + "\n\nParameters:\n" + TerminalOptions(block.options);
 }
 
 std::string PluginHelp(const PluginRecord& plugin)
@@ -258,7 +258,8 @@ std::string OptionsPage()
 {
     std::string text = "# Parameters of every block\n\n" + std::string(c_generated);
     for (const BlockRecord& block : Blocks())
-        text += "## " + block.name + "\n\n" + block.doc + " Stands in: " + block.parent + ".\n\n" +
+        text += "## " + block.name + "\n\n" + block.doc +
+                (block.parent.empty() ? "" : " Stands in: " + block.parent + ".") + "\n\n" +
                 MarkdownOptions(block.options);
     return text;
 }

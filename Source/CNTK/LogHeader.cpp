@@ -1,6 +1,7 @@
 // The header has the original's lines, since scripts look for some of them.
 #include "CNTK/LogHeader.h"
 
+#include "Common/Config/PrintConfig.h"
 #include "Common/Error.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
@@ -63,7 +64,14 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
     for (const std::string& argument : arguments)
         log.Print("  %s", argument.c_str());
     log.Print("\n\n");
-    (void)root;
+    const auto dump = [&](const char* title, const char* end, const std::string& text)
+    {
+        log.Write(std::string(">>>>>>>>>>>>>>>>>>>> ") + title + " >>>>>>>>>>>>>>>>>>>>\n" + text +
+                  "\n<<<<<<<<<<<<<<<<<<<< " + title + end + "<<<<<<<<<<<<<<<<<<<<\n\n");
+    };
+    dump("RAW CONFIG (VARIABLES NOT RESOLVED)", "  ", RawConfigText(root));
+    dump("RAW CONFIG WITH ALL VARIABLES RESOLVED", " ", ResolvedConfigText(root));
+    dump("PROCESSED CONFIG WITH ALL VARIABLES RESOLVED", " ", ProcessedConfigText(root));
     log.Print("Commands:");
     for (const std::string& command : commands)
         log.Print(" %s", command.c_str());
@@ -101,17 +109,6 @@ std::string VersionText()
     if (!writers.empty())
         text += "writers: " + writers + "\n";
     return text;
-}
-
-void PrintEffectiveConfig(const ConfigParameters& root)
-{
-    (void)root;
-}
-
-void ReportUnreadKeys(const ConfigParameters& root, Log& log)
-{
-    (void)root;
-    (void)log;
 }
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// What the program says of itself and of its config: the log's header, --version, --print-config, unread keys.
+// What the program says of itself and of its config: the log's header, --version.
 #pragma once
 
 #include "ActionsLib/Action.h"
@@ -16,12 +16,6 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
 
 // Version, compiler, what computes matrix products, instruction sets, CUDA, MPI, readers found.
 std::string VersionText();
-
-// The effective config on standard output, each value with the file and line it came from.
-void PrintEffectiveConfig(const ConfigParameters& root);
-
-// Warns of keys that nothing has read, with near names; strictConfig=true makes them an error.
-void ReportUnreadKeys(const ConfigParameters& root, Log& log);
 
 // numCPUThreads: n > 0 that many, at most the hardware's; n < 0 the hardware's + n, at least 1; 0 as many as allowed.
 int ThreadsFrom(int numCpuThreads);

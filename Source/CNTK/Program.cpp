@@ -4,9 +4,13 @@
 
 #include "ActionsLib/Action.h"
 #include "ActionsLib/Help.h"
+#include "ActionsLib/KnownBlocks.h"
+#include "ActionsLib/RootOptions.h"
 #include "CNTK/CommandLine.h"
 #include "CNTK/LogHeader.h"
 #include "Common/Config/ConfigFiles.h"
+#include "Common/Config/PrintConfig.h"
+#include "Common/Config/UnusedKeys.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -14,7 +18,6 @@
 
 #include <cstdio>
 #include <new>
-#include <unistd.h>
 
 namespace cntk
 {
@@ -38,18 +41,6 @@ std::vector<std::string> TextsOf(const ConfigParameters& block, std::string_view
     for (const ConfigValue& element : value->AsArray())
         texts.push_back(element.Text());
     return texts;
-}
-
-DataType PrecisionOf(const ConfigParameters& root)
-{
-    auto value = root.Find("precision");
-    if (!value)
-        value = root.Find("type"); // its old name
-    if (!value || EqualsIgnoreCase(value->Text(), "float"))
-        return DataType::Float32;
-    if (!EqualsIgnoreCase(value->Text(), "double"))
-        FailAt(value->Where(), ErrorKind::Config, "invalid precision '", value->Text(), "'; accepted: float, double");
-    return DataType::Float64;
 }
 
 // Names of the blocks at the root that may be commands, for suggestions.
@@ -93,6 +84,14 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
         }
     }
     return jobs;
+}
+
+std::vector<std::pair<std::string, const Action*>> ActionsOf(const std::vector<PlannedJob>& jobs)
+{
+    std::vector<std::pair<std::string, const Action*>> actions;
+    for (const PlannedJob& planned : jobs)
+        actions.emplace_back(planned.command, planned.action);
+    return actions;
 }
 
 void RunJobs(const std::vector<PlannedJob>& jobs, Log& log)
@@ -139,29 +138,29 @@ void RunConfig(const CommandLine& line, Log& log)
     const ConfigParameters& root = *config.root;
     if (line.printConfig)
     {
-        PrintEffectiveConfig(root);
+        std::fputs(PrintConfig(root).c_str(), stdout);
         return;
     }
 
-    const std::vector<std::string> commands = TextsOf(root, "command", "train");
-    if (const auto timestamping = root.Find("timestamping"))
-        log.SetTimestamping(timestamping->AsBool());
-    if (const auto prefix = root.Find("stderr"); prefix && !line.check)
+    const RootOptions options = ReadOptions<RootOptions>(root);
+    const std::vector<std::string>& commands = options.command;
+    log.SetTimestamping(options.timestamping);
+    if (!options.stderrPrefix.empty() && !line.check)
     {
-        const std::string file = LogFileName(prefix->Text(), commands);
+        const std::string file = LogFileName(options.stderrPrefix, commands);
         log.Print("Redirecting stderr to file %s\n", file.c_str());
         log.RedirectTo(file);
     }
-    ProgramContext program{log, PrecisionOf(root), {}, nullptr};
-    if (const auto threads = root.Find("numCPUThreads"))
-        program.cpu.threads = ThreadsFrom(threads->AsInt());
+    ProgramContext program{log, options.precision, {}, nullptr};
+    if (options.numCPUThreads != 0)
+        program.cpu.threads = ThreadsFrom(options.numCPUThreads);
 
     if (!line.check)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
     for (const std::string& notice : config.notices)
         log.Print("%s\n", notice.c_str());
     const std::vector<PlannedJob> jobs = PrepareJobs(root, commands, program);
-    ReportUnreadKeys(root, log);
+    CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), log);
 
     if (line.check)
     {
@@ -187,8 +186,8 @@ void RunConfig(const CommandLine& line, Log& log)
     if (epochs > 0)
         log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
     RunJobs(jobs, log);
-    if (const auto doneFile = root.Find("DoneFile"))
-        WriteDoneFile(ResolveOutputPath(doneFile->Text()));
+    if (!options.doneFile.empty())
+        WriteDoneFile(ResolveOutputPath(options.doneFile));
     log.Print("__COMPLETED__\n");
 }
 

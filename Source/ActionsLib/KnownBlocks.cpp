@@ -1,0 +1,101 @@
+// The registries' records in the form that the search for unused keys wants.
+#include "ActionsLib/KnownBlocks.h"
+
+#include "ActionsLib/RootOptions.h"
+#include "Common/Error.h"
+#include "Common/PluginLoader.h"
+#include "Common/Text.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+OptionInfo InfoOf(const PluginOption& option)
+{
+    OptionInfo info;
+    info.name = option.name;
+    info.defaultText = option.defaultText;
+    info.doc = option.doc;
+    return info;
+}
+
+std::string BlockNameOf(const ConfigParameters& root, std::string_view name)
+{
+    for (const std::string& spelled : root.BlockNames())
+        if (EqualsIgnoreCase(spelled, name))
+            return spelled;
+    return std::string(name);
+}
+
+// The reader block (which any action may call reader, cvReader, ...) and all stream blocks inside it.
+void AddReader(const ConfigParameters& command, const std::string& name, std::vector<KnownBlock>& blocks)
+{
+    const ConfigParameters* reader = command.FindBlock(name);
+    if (reader == nullptr)
+        return;
+    PluginDescription description;
+    try
+    {
+        const PluginLibrary library = PluginLibrary::Open(ReaderTypeOf(*reader), PluginSearch::Default());
+        const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin"));
+        if (describe == nullptr)
+            return;
+        describe(description);
+    }
+    catch (const Error&)
+    {
+        return; // reported when the reader is opened, with all that is to be said about it
+    }
+    KnownBlock own{name, {}, {}};
+    KnownBlock streams{"*", {name}, {}};
+    for (const PluginOption& option : description.options)
+        (option.block.empty() ? own : streams).options.push_back(InfoOf(option));
+    // Streams have names of the user's choice.
+    for (const std::string& stream : reader->BlockNames())
+    {
+        OptionInfo info;
+        info.name = stream;
+        info.type = "block";
+        own.options.push_back(info);
+    }
+    // A stream's keys may stand one level higher, for all streams at once.
+    for (const OptionInfo& option : streams.options)
+        own.options.push_back(option);
+    blocks.push_back(std::move(own));
+    blocks.push_back(std::move(streams));
+}
+
+} // namespace
+
+std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
+                                      const std::vector<std::pair<std::string, const Action*>>& commands)
+{
+    std::vector<KnownBlock> blocks;
+    blocks.push_back({"", {}, DescribeOptions<RootOptions>()});
+    for (const BlockRecord& block : Blocks())
+        if (!block.parent.empty())
+            blocks.push_back({block.name, {}, block.options});
+    for (const auto& [name, action] : commands)
+    {
+        KnownBlock command{BlockNameOf(root, name), {}, action->options};
+        OptionInfo actionKey;
+        actionKey.name = "action";
+        command.options.push_back(actionKey);
+        for (const std::string& inner : action->blocks)
+        {
+            OptionInfo block;
+            block.name = inner;
+            block.type = "block";
+            command.options.push_back(block);
+            if (inner == "reader" || inner == "cvReader" || inner == "writer")
+                if (const ConfigParameters* own = root.FindBlock(name))
+                    AddReader(*own, inner, blocks);
+        }
+        blocks.push_back(std::move(command));
+    }
+    return blocks;
+}
+
+} // namespace cntk

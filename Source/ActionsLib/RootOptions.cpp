@@ -1,0 +1,33 @@
+// Most of these may also stand in a command's block, where look-up finds them first.
+#include "ActionsLib/RootOptions.h"
+
+namespace cntk
+{
+
+OptionTable<RootOptions> RootOptions::Options()
+{
+    using S = RootOptions;
+    return {
+        Opt("command", &S::command, "names of the blocks to run, in order"),
+        Choice("precision", &S::precision, {{"float", DataType::Float32}, {"double", DataType::Float64}},
+               "element type of the whole run", {"type"}),
+        Opt("deviceId", &S::deviceId, "auto, cpu or -1 for the CPU, 0, 1, ... for a GPU"),
+        Opt("numCPUThreads", &S::numCPUThreads,
+            "threads; 0: as many as the process may use; below 0: the hardware's less so many"),
+        Opt("traceLevel", &S::traceLevel, "how much is printed: 0 little, 1 progress, 2 details"),
+        Opt("stderr", &S::stderrPrefix,
+            "the log goes to <stderr>_<command>_..._<command>.log instead of standard error"),
+        Opt("doneFile", &S::doneFile, "file written when all commands have succeeded"),
+        Opt("timestamping", &S::timestamping, "date and time before the log's lines"),
+        Opt("strictConfig", &S::strictConfig, "true: keys that nothing reads are an error, not a warning"),
+        Opt("makeMode", &S::makeMode, "true: train commands continue from existing models"),
+        Opt("progressTracing", &S::progressTracing, "accepted for old configs; has no effect"),
+        Opt("lockGPU", &S::lockGPU, "accepted for old configs; has no effect"),
+        Opt("parallelTrain", &S::parallelTrain, "train with several processes; this program has one"),
+        Opt("shareNodeValueMatrices", &S::shareNodeValueMatrices,
+            "accepted for old configs; memory is always shared, which never changes results"),
+        Opt("currentDirectory", &S::currentDirectory, "on the command line: changes into this folder at once"),
+    };
+}
+
+} // namespace cntk

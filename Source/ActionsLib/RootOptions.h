@@ -1,0 +1,34 @@
+// What may stand at the root of a config besides the commands' blocks (book 3.8).
+#pragma once
+
+#include "Common/Config/Options.h"
+#include "Math/DataType.h"
+
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+struct RootOptions
+{
+    std::vector<std::string> command{"train"};
+    DataType precision = DataType::Float32;
+    std::string deviceId = "auto";
+    int numCPUThreads = 0;
+    int traceLevel = 0;
+    std::string stderrPrefix;
+    std::string doneFile;
+    bool timestamping = false;
+    bool strictConfig = false;
+    bool makeMode = true;
+    bool progressTracing = false;
+    bool lockGPU = true;
+    bool parallelTrain = false;
+    bool shareNodeValueMatrices = false;
+    std::string currentDirectory;
+
+    static OptionTable<RootOptions> Options();
+};
+
+} // namespace cntk

@@ -16,6 +16,7 @@ namespace
 {
 
 constexpr size_t c_chunkRecords = 1024;
+constexpr size_t c_recordsPerMark = 100;
 // A hand-over between threads costs some 10 us; below these sizes copying or parsing costs less than that.
 constexpr size_t c_prefetchCopyBytes = 256 << 10;
 constexpr size_t c_prefetchFileBytes = 1 << 20;
@@ -143,12 +144,12 @@ void FrameReader<ElemType>::PrintProgress(size_t records)
 {
     for (const size_t end = m_recordsRead + records; m_recordsRead < end;)
     {
-        m_recordsRead = std::min(end, m_recordsRead / 100 * 100 + 100);
+        m_recordsRead = std::min(end, m_recordsRead / c_recordsPerMark * c_recordsPerMark + c_recordsPerMark);
         if (m_recordsRead % 10000 == 0)
             m_log.Write("#");
         else if (m_recordsRead % 1000 == 0)
             m_log.Write("+");
-        else if (m_recordsRead % 100 == 0)
+        else if (m_recordsRead % c_recordsPerMark == 0)
             m_log.Write(".");
     }
 }
@@ -200,7 +201,11 @@ bool FrameReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
         m_slot.log.clear();
     }
     if (!made)
+    {
+        if (m_options.traceLevel > 1 && m_recordsRead >= c_recordsPerMark)
+            m_log.Write("\n");
         return false;
+    }
     m_layout->InitAsFrameMode(m_slot.records.size());
     for (size_t i = 0; i < minibatch.streams.size(); ++i)
     {

@@ -95,8 +95,8 @@ void CheckCharacter(const ConfigParameters& config, const char* key, const std::
 {
     const bool forbidden = text.size() == 1 && (text[0] == '\n' || (text[0] >= '0' && text[0] <= '9'));
     if (text.size() > 1 || forbidden)
-        FailAt(PositionOf(config, key), ErrorKind::Config, key, " must be one character that is no digit, not '", text,
-               "'");
+        FailAt(PositionOf(config, key), ErrorKind::Config, "'", key, "' is '", text,
+               "', expected one character that is no digit");
 }
 
 } // namespace
@@ -110,8 +110,8 @@ RandomizeWindow OptionType<RandomizeWindow>::Read(const ConfigValue& value, cons
         return {0};
     const std::optional<long long> number = ParseInteger(text);
     if (!number || *number < 0)
-        FailAt(value.Where(), ErrorKind::Config, value.KeyPath(), " must be auto, none or a number of records, not '",
-               text, "'");
+        FailAt(value.Where(), ErrorKind::Config, "'", value.KeyPath(), "' is '", text,
+               "', expected auto, none or a number of records");
     const size_t range = size_t(*number);
     return {range >= c_wholeDataSet ? RecordWalkOptions::c_autoRange : range};
 }
@@ -236,6 +236,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
             FailAt(PositionOf(inner, "file"), ErrorKind::Config, "'", name, "' reads '", file, "', but '",
                    uci.blocks[0].name, "' reads '", uci.file, "': features and labels must be in the same file");
         uci.file = file;
+        uci.fileWhere = PositionOf(inner, "file");
         uci.blocks.push_back(std::move(block));
     }
     if (!hasFeatures)

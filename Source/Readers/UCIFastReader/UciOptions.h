@@ -96,6 +96,7 @@ struct UciConfig
 {
     UciReaderOptions reader;
     std::string file;
+    SourcePos fileWhere;
     std::vector<UciBlock> blocks; // in alphabetical order; label blocks of type none are left out
     bool hasLabels = false;
     bool hasCacheKeys = false; // the original's binary cache was asked for

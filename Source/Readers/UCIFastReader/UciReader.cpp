@@ -20,10 +20,23 @@ SourcePos PositionIn(const UciBlock& block, const char* key)
     return value ? value->Where() : block.config->Where();
 }
 
+// Errors of the file get the position of its name in the config.
+LineIndex OpenLines(const UciConfig& config)
+{
+    try
+    {
+        return LineIndex(config.file);
+    }
+    catch (const Error& error)
+    {
+        throw Error(error.Kind(), error.Message(), config.fileWhere);
+    }
+}
+
 } // namespace
 
 template <class ElemType>
-UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_lines(config.file)
+UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_lines(OpenLines(config))
 {
     const UciReaderOptions& options = config.reader;
     if (options.traceLevel > 0)

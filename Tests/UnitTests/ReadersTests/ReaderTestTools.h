@@ -11,11 +11,18 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <regex>
 #include <string>
 #include <vector>
 
 namespace cntk
 {
+
+// Parameters may be separated by blanks in these tests: puts each "name=" on a line of its own.
+inline std::string OnLines(const std::string& parameters)
+{
+    return std::regex_replace(parameters, std::regex("([ \\[])(\\w+=)"), "$1\n$2");
+}
 
 // A folder of its own for each test; gone afterwards.
 class ReaderTest : public testing::Test

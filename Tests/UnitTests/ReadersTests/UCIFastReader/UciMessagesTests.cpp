@@ -1,0 +1,216 @@
+// What UCIFastReader says about wrong data and wrong parameters: the full texts.
+#include "Readers/UCIFastReader/UciReader.h"
+#include "ReadersTests/ReaderTestTools.h"
+
+namespace cntk
+{
+namespace
+{
+
+class UciMessagesTests : public ReaderTest
+{
+protected:
+    UciMessagesTests()
+    {
+        m_map = Write("map.txt", "no\nyes\nmaybe\n");
+        m_data = Write("data.txt", "1 2 no\n3 4 yes\n");
+    }
+
+    void Make(const std::string& block)
+    {
+        m_config = ConfigParameters::Parse("reader=[\n" + OnLines(block) + "\n]", "test.cntk");
+        m_reader = MakeUciReader<float>(ReaderContext{m_config->RequireBlock("reader"), m_log});
+    }
+
+    // What making the reader with this block says, with the position in the config.
+    std::string MakingSays(const std::string& block)
+    {
+        try
+        {
+            Make(block);
+        }
+        catch (const Error& error)
+        {
+            return std::string(NameOf(error.Kind())) + ": " + error.Where().Location() + ": " + error.Message();
+        }
+        return "no error";
+    }
+
+    // What reading this text says, with a feature in columns 0 and 1 and a label in column 2.
+    std::string ReadingSays(const std::string& text, const std::string& more = "", size_t dim = 2)
+    {
+        Write("data.txt", text);
+        Make(Concat("randomize=none ", more, " file=", m_data, "\nfeatures=[dim=", dim, "]\nlabels=[dim=1 start=", dim,
+                    " labelDim=3 labelMappingFile=", m_map, "]"));
+        HostMinibatch<float> minibatch;
+        m_notes.clear();
+        try
+        {
+            m_reader->StartEpoch({});
+            while (m_reader->GetMinibatch(minibatch))
+                ;
+        }
+        catch (const Error& error)
+        {
+            m_notes = error.Notes();
+            return std::string(NameOf(error.Kind())) + ": " + error.Message();
+        }
+        return "no error";
+    }
+
+    std::string m_map;
+    std::string m_data;
+    std::vector<std::string> m_notes;
+    std::unique_ptr<IDataReader<float>> m_reader;
+};
+
+TEST_F(UciMessagesTests, TextWhereANumberBelongs)
+{
+    for (const char* more : {"", "cacheMB=0", "prefetch=true", "prefetch=true cacheMB=0"})
+    {
+        EXPECT_EQ(ReadingSays("1 2 no\n\n3 4x yes\n5 6 no\n", more),
+                  "data: " + m_data +
+                      ":3:3: expected a number in column 1 ('features' is columns 0 to 1, counted from 0), " +
+                      "found '4x'");
+        EXPECT_EQ(m_notes, (std::vector<std::string>{"the line is: 3 4x yes"}));
+    }
+    EXPECT_EQ(ReadingSays("1 yes no\n"),
+              "data: " + m_data +
+                  ":1:3: expected a number in column 1 ('features' is columns 0 to 1, counted "
+                  "from 0), found 'yes'");
+    EXPECT_EQ(ReadingSays("1 2 no\n1 1e no"), "data: " + m_data +
+                                                  ":2:3: expected a number in column 1 ('features' is columns 0 to 1, "
+                                                  "counted from 0), found '1e'");
+}
+
+TEST_F(UciMessagesTests, MissingColumn)
+{
+    EXPECT_EQ(ReadingSays("1 2 no\n3 4\n"),
+              "data: " + m_data + ":2:4: the line has 2 columns, but 'labels' is column 2 (counted from 0)");
+    EXPECT_EQ(ReadingSays("1\n"),
+              "data: " + m_data + ":1:2: the line has 1 column, but 'features' is columns 0 to 1 (counted from 0)");
+    EXPECT_EQ(ReadingSays("1 2 no\r\n3 4 \r\n"),
+              "data: " + m_data + ":2:6: the line has 2 columns, but 'labels' is column 2 (counted from 0)");
+}
+
+TEST_F(UciMessagesTests, WrongDim)
+{
+    // a dimension larger than the file has: the label is met where a number belongs
+    EXPECT_EQ(ReadingSays("1 2 no\n", "", 3), "data: " + m_data +
+                                                  ":1:5: expected a number in column 2 ('features' is columns 0 to 2, "
+                                                  "counted from 0), found 'no'");
+    EXPECT_EQ(ReadingSays("1 2 3 no\n", ""),
+              "data: " + m_data + ":1:5: label '3' is not in label map '" + m_map + "', which has 3 labels");
+}
+
+TEST_F(UciMessagesTests, LabelNotInTheMap)
+{
+    EXPECT_EQ(ReadingSays("1 2 no\n3 4 mabye\n"), "data: " + m_data + ":2:5: label 'mabye' is not in label map '" +
+                                                      m_map + "', which has 3 labels; did you mean 'maybe'?");
+    EXPECT_EQ(m_notes, (std::vector<std::string>{"the line is: 3 4 mabye"}));
+}
+
+TEST_F(UciMessagesTests, LongLinesAreShortened)
+{
+    ReadingSays("1 " + std::string(100, 'x') + " no\n");
+    EXPECT_EQ(m_notes, (std::vector<std::string>{"the line is: 1 " + std::string(58, 'x') + "..."}));
+}
+
+TEST_F(UciMessagesTests, AnErrorInALaterEpochPartComesWhenItIsRead)
+{
+    Write("data.txt", "1 2 no\n3 4 no\nbad\n");
+    Make("randomize=none cacheMB=0 prefetch=true file=" + m_data +
+         "\nfeatures=[dim=2]\nlabels=[dim=1 start=2 labelMappingFile=" + m_map + "]");
+    HostMinibatch<float> minibatch;
+    EpochRequest request;
+    request.minibatchSize = 1;
+    m_reader->StartEpoch(request);
+    EXPECT_TRUE(m_reader->GetMinibatch(minibatch));
+    EXPECT_TRUE(m_reader->GetMinibatch(minibatch));
+    EXPECT_THAT(MessageOf([&] { m_reader->GetMinibatch(minibatch); }), testing::HasSubstr(":3:1: expected a number"));
+}
+
+TEST_F(UciMessagesTests, LabelMapAndLabelDimDisagree)
+{
+    const std::string block = "file=" + m_data + "\nfeatures=[dim=2]\nlabels=[dim=1 start=2 labelMappingFile=" + m_map;
+    EXPECT_EQ(MakingSays(block + " labelDim=2]"),
+              "config: test.cntk:9:10: labelDim=2 of 'labels' and its label map disagree: '" + m_map +
+                  "' has 3 labels");
+    EXPECT_EQ(MakingSays(block + " labelDim=5]"), "no error");
+    EXPECT_THAT(LogText(), testing::HasSubstr("labelDim=5 of 'labels', but '" + m_map + "' has only 3 labels"));
+}
+
+TEST_F(UciMessagesTests, LabelMapMissingOrEmpty)
+{
+    const std::string block =
+        "file=" + m_data + "\nfeatures=[dim=2]\nlabels=[dim=1 start=2 labelDim=3 labelMappingFile=";
+    EXPECT_THAT(MakingSays(block + Path("mpa.txt") + "]"),
+                testing::AllOf(testing::StartsWith("data: test.cntk:9:18: "),
+                               testing::HasSubstr("label map '" + Path("mpa.txt") + "' does not exist"),
+                               testing::HasSubstr("map.txt"),
+                               testing::EndsWith("; the createLabelMap action makes it from the data")));
+    const std::string empty = Write("empty.txt", "# nothing\n");
+    EXPECT_THAT(MakingSays(block + empty + "]"), testing::EndsWith(": label map '" + empty + "' has no labels"));
+    EXPECT_THAT(
+        MakingSays("file=" + m_data + "\nfeatures=[dim=2]\nlabels=[dim=1 start=2 labelDim=3]"),
+        testing::EndsWith(": 'labels': a category label needs labelMappingFile, a file with one label a line; the "
+                          "createLabelMap action makes one; numbers as labels are labelType=regression"));
+}
+
+TEST_F(UciMessagesTests, DataFileMissingOrEmpty)
+{
+    EXPECT_THAT(MakingSays("file=" + Path("dtaa.txt") + " features=[dim=2]"),
+                testing::AllOf(testing::HasSubstr("data file '" + Path("dtaa.txt") + "' does not exist"),
+                               testing::HasSubstr("data.txt")));
+    const std::string empty = Write("empty.txt", "");
+    EXPECT_EQ(MakingSays("file=" + empty + " features=[dim=2]"),
+              "data: test.cntk:2:6: data file '" + empty + "' is empty");
+}
+
+TEST_F(UciMessagesTests, BlocksThatCannotBe)
+{
+    EXPECT_EQ(
+        MakingSays("file=x\nlables=[start=2]"),
+        "config: test.cntk:1:1: the reader has no feature block; it needs one such as features=[dim=2 start=0], named "
+        "as the network's input; blocks that are there: lables");
+    EXPECT_THAT(
+        MakingSays("file=" + m_data +
+                   "\nfeatures=[dim=2]\nlabels=[dim=2 start=2 labelType=category labelMappingFile=" + m_map + "]"),
+        testing::HasSubstr("'labels': a category label is one column, dim=2 asks for more; numbers in several columns "
+                           "are labelType=regression"));
+    EXPECT_THAT(MakingSays("file=" + m_data + "\nfeatures=[dim=2]\nlabels=[start=2 labelType=regression]"),
+                testing::EndsWith("'labels': labelType=regression needs dim, the number of label columns"));
+    EXPECT_THAT(
+        MakingSays("features=[dim=2 file=" + m_data + "]\nlabels=[dim=1 labelType=regression file=" + m_map + "]"),
+        testing::EndsWith(": 'labels' reads '" + m_map + "', but 'features' reads '" + m_data +
+                          "': features and labels must be in the same file"));
+    EXPECT_THAT(MakingSays("features=[dim=2]"), testing::HasSubstr("file"));
+    EXPECT_THAT(MakingSays("file=" + m_data + "\nfeatures=[dim=0]"), testing::HasSubstr("dim"));
+}
+
+TEST_F(UciMessagesTests, WrongValuesOfParameters)
+{
+    const std::string block = "file=" + m_data + "\nfeatures=[dim=2]\n";
+    EXPECT_EQ(MakingSays(block + "randomize=some"),
+              "config: test.cntk:5:11: 'reader:randomize' is 'some', expected auto, none or a number of records");
+    EXPECT_EQ(MakingSays(block + "customDelimiter=ab"),
+              "config: test.cntk:5:17: 'customDelimiter' is 'ab', expected one character that is no digit");
+    EXPECT_EQ(MakingSays(block + "customDecimalPoint=\",\" customDelimiter=\",\""),
+              "config: test.cntk:5:21: customDecimalPoint ',' is a column separator as well");
+    EXPECT_THAT(MakingSays(block + "minibatchMode=most"), testing::HasSubstr("minibatchMode"));
+    EXPECT_THAT(MakingSays(block + "prefetch=maybe"), testing::HasSubstr("prefetch"));
+}
+
+TEST_F(UciMessagesTests, NoBlockForAnyInput)
+{
+    Make("file=" + m_data + "\nfeatures=[dim=2]");
+    EpochRequest request;
+    request.wanted = {"input", "target"};
+    EXPECT_EQ(
+        MessageOf([&] { m_reader->StartEpoch(request); }),
+        "config: UCIFastReader: the network's inputs are input, target, but the reader's blocks are features; a block "
+        "needs the name of the input it fills");
+}
+
+} // namespace
+} // namespace cntk

@@ -22,14 +22,12 @@ std::string ListOf(const std::vector<StreamInfo>& streams)
 
 std::string SourceOf(const StreamInfo& stream)
 {
-    std::string source;
+    std::vector<std::string> parts;
     if (!stream.source.empty())
-        source = Concat(" from '", stream.source, "'");
+        parts.push_back(Concat("from '", stream.source, "'"));
     if (!stream.labelNames.empty())
-        source += Concat(source.empty() ? " (" : ", ", stream.labelNames.size(), " labels in its map");
-    if (!stream.labelNames.empty() && stream.source.empty())
-        source += ")";
-    return source;
+        parts.push_back(Concat("with ", stream.labelNames.size(), " labels in its map"));
+    return parts.empty() ? "" : " (" + Join(parts, ", ") + ")";
 }
 
 size_t StreamOf(const InputValueNode& node, const std::vector<StreamInfo>& streams)
@@ -49,8 +47,7 @@ void CheckDimension(const InputValueNode& node, const StreamInfo& stream)
 {
     if (stream.rows != node.SampleElements())
         Fail(ErrorKind::Config, "input node '", node.Name(), "' of the network has dimension ", node.SampleElements(),
-             " [", node.SampleLayout().ToString(), "], but stream '", stream.name, "' of the reader has dimension ",
-             stream.rows, SourceOf(stream), "; ",
+             ", but stream '", stream.name, "' of the reader has dimension ", stream.rows, SourceOf(stream), "; ",
              stream.isLabel ? "expected labelDim of the reader and the label dimension of the network to agree"
                             : "expected dim of the reader and the input dimension of the network to agree");
 }

@@ -107,7 +107,7 @@ OptionTable<SgdOptions> SgdOptions::Options()
             c_atLeastOne),
         Opt("numSubminibatches", &S::numSubminibatches, "cut a minibatch into so many pieces", c_atLeastOne),
         Opt("epochSize", &S::epochSize, "samples of an epoch; 0: the whole data set"),
-        Opt("maxEpochs", &S::maxEpochs, "epochs to train (mandatory)", c_atLeastOne),
+        Opt("maxEpochs", &S::maxEpochs, "epochs to train", c_atLeastOne).Required(),
         Opt("momentumPerMB", &S::momentumPerMB,
             "momentum per minibatch of minibatchSize samples, per epoch; 0.9 if no form of momentum is given",
             c_belowOne),
@@ -176,6 +176,9 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("seqGammarLMF", &S::seqGammarLMF, "sequence training: language model factor"),
         Opt("seqGammarBMMIFactor", &S::seqGammarBMMIFactor, "sequence training: boosting factor"),
         Opt("seqGammarWordPen", &S::seqGammarWordPen, "sequence training: word penalty"),
+        // ---- blocks
+        Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size"),
+        Nested("ParallelTrain", &S::parallelTrain, "training by several workers"),
     };
 }
 
@@ -253,18 +256,13 @@ std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType pre
 
 SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)
 {
-    sgd.Require("maxEpochs");
     auto options = ReadOptions<SgdOptions>(sgd);
     const ConfigParameters* autoAdjust = sgd.FindBlock("AutoAdjust");
-    options.autoAdjust = ReadOptions<AutoAdjustOptions>(autoAdjust ? *autoAdjust : sgd);
-    const ConfigParameters* parallel = sgd.FindBlock("ParallelTrain");
-    if (parallel)
-        options.parallelTrain = ReadOptions<ParallelTrainOptions>(*parallel);
-
+    if (!autoAdjust)
+        options.autoAdjust = ReadOptions<AutoAdjustOptions>(sgd);
     if (const auto problem = FindProblem(options, precision))
     {
-        const ConfigParameters& block = autoAdjust && autoAdjust->ExistsHere(problem->parameter) ? *autoAdjust : sgd;
-        const auto value = block.Find(problem->parameter);
+        const auto value = (autoAdjust ? *autoAdjust : sgd).Find(problem->parameter);
         FailAt(value ? value->Where() : sgd.Where(), ErrorKind::Config, "block '", sgd.Path(), "': ", problem->message);
     }
     return options;

@@ -146,7 +146,6 @@ struct SgdOptions
     double seqGammarBMMIFactor = 0;
     double seqGammarWordPen = 0;
 
-    // Blocks of their own; filled by ReadSgdOptions.
     AutoAdjustOptions autoAdjust;
     ParallelTrainOptions parallelTrain;
 

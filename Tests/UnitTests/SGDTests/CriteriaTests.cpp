@@ -1,0 +1,85 @@
+// Selection of criterion and evaluation nodes, and their sums.
+#include "Common/Error.h"
+#include "SGD/Criteria.h"
+#include "SGDTests/TrainingFixture.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+class CriteriaTest : public TrainingTest
+{
+protected:
+    template <class Body>
+    static std::string MessageOf(Body&& body)
+    {
+        try
+        {
+            body();
+        }
+        catch (const Error& error)
+        {
+            return error.Message();
+        }
+        return "no error";
+    }
+};
+
+} // namespace
+
+TEST_F(CriteriaTest, TheNetworksCriterionAndEvaluationsAreTaken)
+{
+    const auto network = Classifier();
+    const TrainingNodes nodes = SelectTrainingNodes(*network, "", "");
+    EXPECT_EQ(nodes.criterion->Name(), "ce");
+    ASSERT_EQ(nodes.evaluations.size(), 1u);
+    EXPECT_EQ(nodes.evaluations[0]->Name(), "err");
+    EXPECT_EQ(nodes.Roots().back(), nodes.criterion);
+}
+
+TEST_F(CriteriaTest, NamesReplaceThem)
+{
+    const auto network = Classifier();
+    TrainingNodes nodes = SelectTrainingNodes(*network, "ERR", "ce");
+    EXPECT_EQ(nodes.criterion->Name(), "err");
+    EXPECT_EQ(nodes.evaluations[0]->Name(), "ce");
+    nodes = SelectTrainingNodes(*network, "err", "");
+    EXPECT_TRUE(nodes.evaluations.empty()); // a criterion is no evaluation
+}
+
+TEST_F(CriteriaTest, WithoutCriterionTheCandidatesAreNamed)
+{
+    const auto network = Classifier();
+    network->RemoveFromGroup(NodeGroup::Criterion, network->Require("ce"));
+    EXPECT_EQ(
+        MessageOf([&] { SelectTrainingNodes(*network, "", ""); }),
+        "the network has no criterion node to train; candidates: 'ce' (CrossEntropyWithSoftmax), 'err' "
+        "(ErrorPrediction); tag one with tag=\"criterion\" in the network description, list it in CriterionNodes, "
+        "or set trainCriterionNodeName in the SGD block");
+}
+
+TEST_F(CriteriaTest, NodesThatAreNoNumberAreRefused)
+{
+    const auto network = Classifier();
+    EXPECT_EQ(
+        MessageOf([&] { SelectTrainingNodes(*network, "H1", ""); }),
+        "training criterion 'H1' (Sigmoid) has dimension 5 x 1 x *; criterion nodes to evaluate must have dimension "
+        "1x1");
+    EXPECT_EQ(MessageOf([&] { SelectEvaluationNodes(*network, {"features"}); }),
+              "node 'features' (InputValue) has dimension 2 x *; criterion nodes to evaluate must have dimension 1x1");
+}
+
+TEST_F(CriteriaTest, EvaluationTakesEvaluationNodesThenCriteria)
+{
+    const auto network = Classifier();
+    const auto all = SelectEvaluationNodes(*network, {});
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0]->Name(), "err");
+    EXPECT_EQ(all[1]->Name(), "ce");
+    EXPECT_EQ(SelectEvaluationNodes(*network, {"ce"}).size(), 1u);
+    EXPECT_THROW(SelectEvaluationNodes(*network, {"nothing"}), Error);
+}
+
+} // namespace cntk

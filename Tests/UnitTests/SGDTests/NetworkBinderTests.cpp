@@ -1,0 +1,137 @@
+// Streams to input nodes: what is bound, and what the messages say where something does not fit.
+#include "Common/Error.h"
+#include "SGD/NetworkBinder.h"
+#include "SGDTests/TrainingFixture.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+class NetworkBinderTest : public TrainingTest
+{
+protected:
+    std::string MessageFor(const std::vector<StreamInfo>& streams)
+    {
+        const auto network = Classifier();
+        try
+        {
+            NetworkBinder binder(network->Group(NodeGroup::Criterion), streams);
+        }
+        catch (const Error& error)
+        {
+            EXPECT_EQ(error.Kind(), ErrorKind::Config);
+            return error.Message();
+        }
+        return "no error";
+    }
+    static StreamInfo Stream(const std::string& name, size_t rows)
+    {
+        StreamInfo stream;
+        stream.name = name;
+        stream.rows = rows;
+        return stream;
+    }
+};
+
+} // namespace
+
+TEST_F(NetworkBinderTest, NamesMatchInAnyCaseAndAreWantedAsTheNetworkSpellsThem)
+{
+    const auto network = Classifier();
+    const NetworkBinder binder(network->Group(NodeGroup::Criterion), {Stream("LABELS", 2), Stream("Features", 2)});
+    auto wanted = binder.Wanted();
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_EQ(wanted, (std::vector<std::string>{"features", "labels"}));
+}
+
+TEST_F(NetworkBinderTest, OnlyInputsBelowTheRootsNeedAStream)
+{
+    const auto network = Classifier();
+    const NetworkBinder binder(network->Group(NodeGroup::Output), {Stream("features", 2)});
+    EXPECT_EQ(binder.Wanted(), std::vector<std::string>{"features"});
+}
+
+TEST_F(NetworkBinderTest, AnInputWithoutStreamNamesBothSides)
+{
+    EXPECT_EQ(MessageFor({Stream("features", 2), Stream("label", 2)}),
+              "no stream of the reader feeds input node 'labels' of the network; streams of the reader: 'features', "
+              "'label'; did you mean 'label'?");
+    EXPECT_EQ(MessageFor({Stream("features", 2)}),
+              "no stream of the reader feeds input node 'labels' of the network; streams of the reader: 'features'");
+}
+
+TEST_F(NetworkBinderTest, DifferentDimensionsAreBothNamedWithTheirSources)
+{
+    StreamInfo labels = Stream("labels", 3);
+    labels.isLabel = true;
+    labels.source = "map.txt";
+    labels.labelNames = {"a", "b", "c"};
+    EXPECT_EQ(MessageFor({Stream("features", 2), labels}),
+              "input node 'labels' of the network has dimension 2, but stream 'labels' of the reader has dimension 3 "
+              "(from 'map.txt', with 3 labels in its map); expected labelDim of the reader and the label dimension of "
+              "the network to agree");
+    EXPECT_EQ(MessageFor({Stream("features", 4), Stream("labels", 2)}),
+              "input node 'features' of the network has dimension 2, but stream 'features' of the reader has dimension "
+              "4; expected dim of the reader and the input dimension of the network to agree");
+}
+
+TEST_F(NetworkBinderTest, ValuesAndLayoutArriveInTheNetwork)
+{
+    const auto network = Classifier();
+    NetworkBinder binder(network->Group(NodeGroup::Criterion), {Stream("features", 2), Stream("labels", 2)});
+    HostMinibatch<float> minibatch;
+    auto layout = std::make_shared<MBLayout>();
+    layout->Init(2, 3);
+    layout->AddSequence(0, 0, 0, 3);
+    layout->AddSequence(1, 1, 0, 1);
+    layout->AddGap(1, 1, 3);
+    for (int stream = 0; stream < 2; ++stream)
+    {
+        StreamBatch<float> batch;
+        batch.rows = 2;
+        batch.columns = 6;
+        for (int i = 0; i < 12; ++i)
+            batch.values.push_back(float(i));
+        batch.layout = layout;
+        minibatch.streams.push_back(batch);
+    }
+    binder.Bind(minibatch);
+    EXPECT_EQ(binder.Columns(), 6u);
+    EXPECT_EQ(binder.Samples(), 4u);
+    EXPECT_TRUE(*network->Layout() == *layout);
+    const uint64_t version = network->Layout()->Version();
+    binder.Bind(minibatch);
+    EXPECT_EQ(network->Layout()->Version(), version);
+}
+
+TEST_F(NetworkBinderTest, StreamsOfDifferentSequencesOnOneAxisAreAnError)
+{
+    const auto network = Classifier();
+    NetworkBinder binder(network->Group(NodeGroup::Criterion), {Stream("features", 2), Stream("labels", 2)});
+    HostMinibatch<double> minibatch;
+    minibatch.streams.resize(2);
+    for (size_t i = 0; i < 2; ++i)
+    {
+        StreamBatch<double>& batch = minibatch.streams[i];
+        batch.rows = 2;
+        batch.columns = 3 + i;
+        batch.values.resize(2 * batch.columns);
+        batch.layout = std::make_shared<MBLayout>();
+        batch.layout->InitAsFrameMode(batch.columns);
+    }
+    try
+    {
+        binder.Bind(minibatch);
+        FAIL() << "no error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Data);
+        EXPECT_NE(error.Message().find("(4 columns)"), std::string::npos) << error.Message();
+        EXPECT_NE(error.Message().find("(3 columns)"), std::string::npos) << error.Message();
+    }
+}
+
+} // namespace cntk

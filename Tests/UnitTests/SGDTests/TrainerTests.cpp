@@ -1,0 +1,470 @@
+// Whole trainings over data in memory: the numbers, the files, resuming, what stops a training.
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "SGD/Trainer.h"
+#include "SGDTests/TrainingFixture.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+namespace cntk
+{
+
+namespace
+{
+
+class TrainerTest : public TrainingTest
+{
+protected:
+    // One weight, y = w x, on five points; minibatches of 2, 2, 1.
+    TrainingRequest LineRequest() const
+    {
+        TrainingRequest request;
+        request.options.maxEpochs = 2;
+        request.options.minibatchSize = 2;
+        request.options.learningRatesPerSample = 0.01f;
+        request.options.momentumPerMB = 0.5f;
+        request.modelPath = Path("line.dnn");
+        request.dataType = DataType::Float64;
+        request.device = m_device;
+        request.buildNetwork = [this] { return Line(0.25); };
+        request.openReader = [this]
+        { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(m_points)); };
+        return request;
+    }
+    std::unique_ptr<ComputationNetwork> Load(const std::string& name) const
+    {
+        return LoadModel(Path(name), DataType::Float64, m_device);
+    }
+    std::vector<std::string> FilesLike(const std::string& prefix) const
+    {
+        std::vector<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+        {
+            const std::string name = entry.path().filename().string();
+            if (name.starts_with(prefix))
+                names.push_back(name);
+        }
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+    std::string MessageOf(const TrainingRequest& request)
+    {
+        try
+        {
+            Run(request);
+        }
+        catch (const Error& error)
+        {
+            m_kind = error.Kind();
+            return error.Message();
+        }
+        return "no error";
+    }
+
+    SyntheticData m_points{
+        .featureDim = 1, .labelDim = 1, .features = {1, 2, -1, 0.5, 3}, .labels = {2, 3.5, -2, 1.5, 6.5}};
+    ErrorKind m_kind = ErrorKind::Usage;
+};
+
+} // namespace
+
+TEST_F(TrainerTest, MomentumFollowsTheFormulaAndShortMinibatchesGetMore)
+{
+    TrainingRequest request = LineRequest();
+    std::vector<EpochReport> reports;
+    request.epochDone = [&](const EpochReport& report) { reports.push_back(report); };
+    Run(request);
+
+    const double rate = double(0.01f);
+    const double perSample = std::pow(double(0.5f), 0.5);
+    double w = 0.25;
+    double smoothed = 0;
+    std::vector<double> losses;
+    for (int epoch = 0; epoch < 2; ++epoch)
+    {
+        double loss = 0;
+        for (const auto& [first, last] : {std::pair<size_t, size_t>{0, 2}, {2, 4}, {4, 5}})
+        {
+            double gradient = 0;
+            for (size_t i = first; i < last; ++i)
+            {
+                const double error = m_points.labels[i] - w * m_points.features[i];
+                loss += error * error;
+                gradient -= 2 * error * m_points.features[i];
+            }
+            const double momentum = std::pow(perSample, double(last - first));
+            smoothed = momentum * smoothed + (1 - momentum) * rate * gradient;
+            w -= smoothed;
+        }
+        losses.push_back(loss / 5);
+    }
+    EXPECT_NEAR(ValuesOf(*Load("line.dnn"), "W")[0], w, 1e-14);
+    ASSERT_EQ(reports.size(), 2u);
+    for (size_t i = 0; i < 2; ++i)
+    {
+        EXPECT_NEAR(reports[i].criterion, losses[i], 1e-12);
+        EXPECT_EQ(reports[i].samples, 5u);
+        EXPECT_TRUE(reports[i].evaluations.empty());
+    }
+    const Checkpoint checkpoint = LoadCheckpoint(Path("line.dnn.ckp"), DataType::Float64, *m_device);
+    EXPECT_EQ(checkpoint.info.samplesSeen, 10u);
+    EXPECT_EQ(checkpoint.info.minibatchSize, 2u);
+    EXPECT_DOUBLE_EQ(checkpoint.info.learningRatePerSample, rate);
+    EXPECT_NEAR(checkpoint.info.previousCriterion, losses[1], 1e-12);
+    ASSERT_EQ(checkpoint.smoothedGradients.size(), 1u);
+    EXPECT_NEAR(checkpoint.smoothedGradients[0].ToHost()[0], smoothed, 1e-14);
+}
+
+TEST_F(TrainerTest, EpochsSmallerAndLargerThanTheDataGoOnWhereTheReaderStopped)
+{
+    for (const size_t epochSize : {3, 8})
+    {
+        TrainingRequest request = LineRequest();
+        request.makeMode = false;
+        request.options.epochSize = epochSize;
+        std::vector<size_t> samples;
+        request.epochDone = [&](const EpochReport& report) { samples.push_back(report.samples); };
+        Run(request);
+        EXPECT_EQ(samples, (std::vector<size_t>{epochSize, epochSize}));
+    }
+}
+
+TEST_F(TrainerTest, LogHasTheOriginalsLines)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.options.traceLevel = 1;
+    request.options.numMBsToShowResult = 2;
+    Run(request);
+    const std::string log = LogText();
+    EXPECT_NE(log.find("\nTraining criterion node(s):\n\tce = CrossEntropyWithSoftmax\n"), std::string::npos) << log;
+    EXPECT_NE(log.find("\nEvaluation criterion node(s):\n\terr = ErrorPrediction\n"), std::string::npos);
+    EXPECT_NE(log.find("No PreCompute nodes found, skipping PreCompute step.\n"), std::string::npos);
+    EXPECT_NE(log.find("\nStarting Epoch 1: learning rate per sample = 0.050000  effective momentum = 0.800000  "
+                       "momentum as time constant = 22.4 samples\n"),
+              std::string::npos);
+    EXPECT_NE(log.find("Starting minibatch loop.\n"), std::string::npos);
+    EXPECT_NE(log.find(" Epoch[ 1 of 2]-Minibatch[   1-   2]: SamplesSeen = 10; TrainLossPerSample = "),
+              std::string::npos);
+    EXPECT_NE(log.find(" Epoch[ 1 of 2]-Minibatch[   3-   4]: SamplesSeen = 10; "), std::string::npos);
+    EXPECT_NE(log.find(" Epoch[ 2 of 2]-Minibatch[   1-   2, 43.48%]: SamplesSeen = 10; "), std::string::npos);
+    EXPECT_NE(log.find("Finished Epoch[ 1 of 2]: [Training Set] TrainLossPerSample = "), std::string::npos);
+    EXPECT_NE(log.find("; TotalSamplesSeen = 46; EvalErrPerSample = "), std::string::npos);
+    EXPECT_NE(log.find("; AvgLearningRatePerSample = 0.050000001; EpochTime="), std::string::npos);
+    EXPECT_NE(log.find("SGD: Saving checkpoint model '" + Path("m.dnn.1") + "'\n"), std::string::npos);
+    EXPECT_NE(log.find("Waiting for data took "), std::string::npos);
+}
+
+TEST_F(TrainerTest, WithoutTraceLevelNoProgressLines)
+{
+    Run(ClassifierRequest(1));
+    EXPECT_EQ(LogText().find("Minibatch["), std::string::npos);
+    EXPECT_EQ(LogText().find("Waiting for data"), std::string::npos);
+    EXPECT_NE(LogText().find("Finished Epoch[ 1 of 1]: [Training Set]"), std::string::npos);
+}
+
+TEST_F(TrainerTest, FilesHaveTheOriginalsNames)
+{
+    Run(ClassifierRequest(3));
+    EXPECT_EQ(FilesLike("m.dnn"), (std::vector<std::string>{"m.dnn", "m.dnn.0", "m.dnn.1", "m.dnn.2", "m.dnn.ckp"}));
+}
+
+TEST_F(TrainerTest, KeepCheckPointFilesKeepsThemAll)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    EXPECT_EQ(FilesLike("m.dnn"), (std::vector<std::string>{"m.dnn", "m.dnn.0", "m.dnn.1", "m.dnn.1.ckp", "m.dnn.2",
+                                                            "m.dnn.2.ckp", "m.dnn.ckp"}));
+}
+
+TEST_F(TrainerTest, ModelPathMayComeWithTheOptions)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.modelPath.clear();
+    EXPECT_EQ(MessageOf(request),
+              "modelPath is missing; expected the name of the model to write, in the SGD block or around it");
+    request.options.modelPath = Path("folder/other.dnn");
+    Run(request);
+    EXPECT_TRUE(FileExists(Path("folder/other.dnn")));
+}
+
+TEST_F(TrainerTest, AFinalModelEndsAMakeModeTrainingAtOnce)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    Run(request);
+    request.buildNetwork = []() -> std::unique_ptr<ComputationNetwork> { throw std::logic_error("not to be built"); };
+    Run(request);
+    EXPECT_NE(LogText().find("Final model exists: " + Path("m.dnn") + "\nNo further training is necessary.\n"),
+              std::string::npos);
+    request.makeMode = false;
+    EXPECT_THROW(Run(request), std::logic_error);
+}
+
+TEST_F(TrainerTest, MakeModeStartsFromModelZeroWhereThereIsOne)
+{
+    TrainingRequest request = LineRequest();
+    SaveModel(*Line(7), Path("line.dnn.0"));
+    request.options.learningRatesPerSample = 0.00001f;
+    Run(request);
+    EXPECT_NE(LogText().find("Starting from checkpoint. Loading network from '" + Path("line.dnn.0") + "'.\n"),
+              std::string::npos);
+    EXPECT_NEAR(ValuesOf(*Load("line.dnn"), "W")[0], 7, 0.1);
+}
+
+TEST_F(TrainerTest, ResumedTrainingIsBitIdentical)
+{
+    for (const bool dropout : {false, true})
+    {
+        TrainingRequest whole = ClassifierRequest(5, dropout);
+        whole.modelPath = Path(dropout ? "dropout/whole.dnn" : "whole.dnn");
+        whole.options.learningRatesPerMB.values = {};
+        whole.options.momentumPerMB.values = {0.9f, 0.8f};
+        whole.options.dropoutRate.values = dropout ? std::vector<double>{0.2, 0.5} : std::vector<double>{0};
+        TrainingRequest stopped = whole;
+        stopped.modelPath = Path(dropout ? "dropout/stopped.dnn" : "stopped.dnn");
+        Run(whole);
+
+        struct Interrupt
+        {
+        };
+        stopped.epochDone = [](const EpochReport& report)
+        {
+            if (report.epoch == 2)
+                throw Interrupt();
+        };
+        EXPECT_THROW(Run(stopped), Interrupt);
+        EXPECT_FALSE(FileExists(stopped.modelPath));
+        stopped.epochDone = nullptr;
+        Run(stopped);
+        EXPECT_EQ(BytesOf(whole.modelPath), BytesOf(stopped.modelPath)) << "dropout " << dropout;
+        EXPECT_EQ(BytesOf(whole.modelPath + ".ckp"), BytesOf(stopped.modelPath + ".ckp")) << "dropout " << dropout;
+    }
+}
+
+TEST_F(TrainerTest, EveryUpdateRuleResumesBitIdentically)
+{
+    for (const auto rule : {GradientUpdateType::AdaGrad, GradientUpdateType::RmsProp, GradientUpdateType::FSAdaGrad})
+    {
+        TrainingRequest request = ClassifierRequest(4);
+        request.makeMode = true;
+        request.options.gradUpdateType = rule;
+        request.options.gaussianNoiseInjectStd = 0.001;
+        const std::string name = "rule" + std::to_string(int(rule));
+        request.modelPath = Path(name + "/whole.dnn");
+        Run(request);
+        request.modelPath = Path(name + "/parts.dnn");
+        request.options.keepCheckPointFiles = true;
+        Run(request);
+        const std::string final = BytesOf(request.modelPath);
+        for (const char* suffix : {"", ".ckp", ".3", ".3.ckp"})
+            RemoveFile(request.modelPath + suffix);
+        Run(request);
+        EXPECT_EQ(BytesOf(request.modelPath), final);
+        EXPECT_EQ(BytesOf(Path(name + "/whole.dnn")), final);
+    }
+}
+
+TEST_F(TrainerTest, AMissingCheckpointIsAWarning)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    Run(request);
+    RemoveFile(Path("m.dnn"));
+    Run(request);
+    EXPECT_NE(LogText().find("Warning: Checkpoint file is missing. Learning parameters will be initialized from 0\n"),
+              std::string::npos);
+    EXPECT_TRUE(FileExists(Path("m.dnn")));
+}
+
+TEST_F(TrainerTest, ADamagedCheckpointIsReportedAndTheOneBeforeIsUsed)
+{
+    TrainingRequest request = ClassifierRequest(4);
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    const std::string final = BytesOf(Path("m.dnn"));
+    RemoveFile(Path("m.dnn"));
+    RemoveFile(Path("m.dnn.ckp"));
+    const std::string checkpoint = BytesOf(Path("m.dnn.3.ckp"));
+    std::ofstream(Path("m.dnn.3.ckp"), std::ios::binary) << checkpoint.substr(0, checkpoint.size() / 2);
+    Run(request);
+    EXPECT_NE(LogText().find("WARNING: '" + Path("m.dnn.3.ckp") + "' cannot be used: "), std::string::npos);
+    EXPECT_NE(LogText().find("going back to the checkpoint before it"), std::string::npos);
+    EXPECT_NE(LogText().find("Loading network from '" + Path("m.dnn.2") + "'"), std::string::npos);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), final);
+}
+
+TEST_F(TrainerTest, ADamagedModelIsReportedAndTheOneBeforeIsUsed)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    const std::string final = BytesOf(Path("m.dnn"));
+    RemoveFile(Path("m.dnn"));
+    const std::string model = BytesOf(Path("m.dnn.2"));
+    std::ofstream(Path("m.dnn.2"), std::ios::binary) << model.substr(0, model.size() - 40);
+    Run(request);
+    EXPECT_NE(LogText().find("WARNING: '" + Path("m.dnn.2") + "' cannot be used: "), std::string::npos);
+    EXPECT_NE(LogText().find("going back to the model before it"), std::string::npos);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), final);
+}
+
+TEST_F(TrainerTest, ACheckpointOfAnotherNetworkIsRefused)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    Run(request);
+    RemoveFile(Path("m.dnn"));
+    std::filesystem::rename(Path("m.dnn.ckp"), Path("m.dnn.2.ckp"));
+    request.options.gradUpdateType = GradientUpdateType::RmsProp;
+    Run(request); // plain states are what rmsprop begins with
+    RemoveFile(Path("m.dnn"));
+    std::filesystem::rename(Path("m.dnn.ckp"), Path("m.dnn.2.ckp"));
+    request.options.gradUpdateType = GradientUpdateType::None;
+    EXPECT_EQ(MessageOf(request), "checkpoint '" + Path("m.dnn.2.ckp") +
+                                      "' holds a 5 x 3 state for parameter 'B0'; expected 5 x 1 for this network and "
+                                      "gradUpdateType");
+}
+
+TEST_F(TrainerTest, InfinityInTheDataStopsTheTrainingAtItsMinibatch)
+{
+    TrainingRequest request = LineRequest();
+    request.options.learningRatesPerSample = 0.001f;
+    request.options.epochSize = 5;
+    m_points.features.insert(m_points.features.end(), {1, 1, std::nan(""), 1, 1});
+    m_points.labels.insert(m_points.labels.end(), {1, 1, 1, 1, 1});
+    const std::string message = MessageOf(request);
+    EXPECT_EQ(m_kind, ErrorKind::Model);
+    EXPECT_EQ(message, "the training criterion 'criterion' is not a finite number in epoch 2, minibatch 2 (learning "
+                       "rate per sample 0.001); the first node that is not finite: value of 'features' (InputValue)");
+    // The first epoch's model and checkpoint stay.
+    EXPECT_EQ(FilesLike("line.dnn"), (std::vector<std::string>{"line.dnn.0", "line.dnn.1", "line.dnn.1.ckp"}));
+    EXPECT_NO_THROW(Load("line.dnn.1"));
+}
+
+TEST_F(TrainerTest, ADivergingRateStopsTheTrainingAndNamesTheNode)
+{
+    TrainingRequest request = LineRequest();
+    request.options.learningRatesPerSample = 1e30f;
+    request.options.maxEpochs = 50;
+    const std::string message = MessageOf(request);
+    EXPECT_NE(message.find("is not a finite number in epoch "), std::string::npos) << message;
+    EXPECT_NE(message.find("(learning rate per sample 1e+30)"), std::string::npos) << message;
+    EXPECT_NE(message.find("the first node that is not finite: value of '"), std::string::npos) << message;
+}
+
+TEST_F(TrainerTest, ARateBelowTheMinimumEndsTheTraining)
+{
+    TrainingRequest request = LineRequest();
+    request.options.learningRatesPerSample.values = {0.01f, 0};
+    Run(request);
+    EXPECT_NE(LogText().find("Learn Rate Per Sample for Epoch[2] = 0 is less than minLearnRate "), std::string::npos);
+    EXPECT_EQ(FilesLike("line.dnn"), (std::vector<std::string>{"line.dnn.0", "line.dnn.1", "line.dnn.1.ckp"}));
+}
+
+TEST_F(TrainerTest, CrossValidationIsEvaluatedAfterEachEpoch)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.openCvReader = []
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(12, 3))); };
+    Run(request);
+    const std::string log = LogText();
+    EXPECT_NE(log.find("Final Results: Minibatch[1-3]: SamplesSeen = 12    ce: CrossEntropyWithSoftmax/Sample = "),
+              std::string::npos)
+        << log;
+    EXPECT_NE(log.find("Perplexity = "), std::string::npos);
+    EXPECT_NE(log.find("    err: ErrorPrediction/Sample = "), std::string::npos);
+    EXPECT_NE(log.find("Finished Epoch[ 2 of 2]: [Validation Set] TrainLossPerSample = "), std::string::npos);
+    EXPECT_NE(log.find("; EvalErrPerSample = "), std::string::npos);
+}
+
+TEST_F(TrainerTest, ACriterionThatBecameWorseRollsBack)
+{
+    TrainingRequest request = LineRequest();
+    request.options.maxEpochs = 3;
+    request.options.momentumPerMB = 0.0f;
+    request.options.learningRatesPerSample = 0.25f; // diverges on the last point
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.autoAdjust.learnRateDecreaseFactor = 0.1;
+    std::vector<double> rates;
+    request.epochDone = [&](const EpochReport& report) { rates.push_back(report.learningRatePerSample); };
+    Run(request);
+    EXPECT_NE(LogText().find("Loading (rolling back to) previous model with best training-criterion value: " +
+                             Path("line.dnn.1") + ".\n"),
+              std::string::npos)
+        << LogText();
+    EXPECT_NE(LogText().find("learnRatePerSample reduced to 0.025\n"), std::string::npos);
+    ASSERT_EQ(rates.size(), 3u);
+    EXPECT_DOUBLE_EQ(rates[2], 0.025);
+    EXPECT_EQ(ValuesOf(*Load("line.dnn.2"), "W"), ValuesOf(*Load("line.dnn.1"), "W"));
+}
+
+TEST_F(TrainerTest, DropoutSeedsCountOnOnlyWhereTheRateChanges)
+{
+    TrainingRequest request = ClassifierRequest(3, true);
+    request.options.keepCheckPointFiles = true;
+    request.options.dropoutRate.values = {0.5, 0.5, 0.2};
+    Run(request);
+    const auto nextSeed = [&](const std::string& name)
+    { return LoadCheckpoint(Path(name), DataType::Float64, *m_device).info.extra.at("dropoutNextSeed"); };
+    EXPECT_EQ(nextSeed("m.dnn.1.ckp"), "2");
+    EXPECT_EQ(nextSeed("m.dnn.2.ckp"), "2");
+    EXPECT_EQ(nextSeed("m.dnn.ckp"), "3");
+    EXPECT_NE(LogText().find("Setting dropout rate to 0.5.\n"), std::string::npos);
+    EXPECT_NE(LogText().find("Setting dropout rate to 0.2.\n"), std::string::npos);
+}
+
+TEST_F(TrainerTest, ADropoutRateWithoutDropoutNodeIsAWarning)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.options.dropoutRate = 0.5;
+    Run(request);
+    EXPECT_NE(LogText().find("Setting dropout rate to 0.5.\nWARNING: there is no dropout node.\n"), std::string::npos);
+}
+
+TEST_F(TrainerTest, MeanAndDeviationAreComputedBeforeTheFirstEpoch)
+{
+    TrainingRequest request = LineRequest();
+    request.buildNetwork = [this]
+    {
+        auto network = Line(0.25);
+        const auto features = network->Require("features");
+        const auto mean = network->Add("Mean", "mean", {features});
+        const auto deviation = network->Add("InvStdDev", "deviation", {features});
+        const auto normalized = network->Add("PerDimMeanVarNormalization", "normalized", {features, mean, deviation});
+        network->SetInput(network->Require("y"), 1, normalized);
+        network->Validate();
+        return network;
+    };
+    Run(request);
+    EXPECT_NE(LogText().find("Precomputing --> 2 PreCompute nodes found.\n"), std::string::npos);
+    EXPECT_NE(LogText().find("Precomputing --> Completed.\n"), std::string::npos);
+    const auto network = Load("line.dnn.0");
+    EXPECT_NEAR(Matrix(1, 1, DataType::Float64, *m_device).ToHost()[0], 0, 0);
+    // A second training from the saved model has nothing to compute.
+    RemoveFile(Path("line.dnn"));
+    Run(request);
+    EXPECT_NE(LogText().find("No PreCompute nodes found, skipping PreCompute step.\n"), std::string::npos);
+}
+
+TEST_F(TrainerTest, FloatAndDoubleReadersBothServe)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.dataType = DataType::Float32;
+    request.buildNetwork = [this] { return Classifier(false, DataType::Float32); };
+    request.openReader = []
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<float>>(TwoClasses(23, 7))); };
+    Run(request);
+    EXPECT_TRUE(FileExists(Path("m.dnn")));
+}
+
+TEST_F(TrainerTest, ContradictingOptionsAreRefused)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.options.learningRatesPerMB = 0.1f;
+    EXPECT_EQ(MessageOf(request), "block 'SGD': learningRatesPerMB and learningRatesPerSample are both given; expected "
+                                  "one of them");
+}
+
+} // namespace cntk

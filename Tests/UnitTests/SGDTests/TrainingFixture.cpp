@@ -1,0 +1,128 @@
+// Folder, log, data and networks of the learner's tests.
+#include "SGDTests/TrainingFixture.h"
+
+#include "Common/Error.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <unistd.h>
+
+namespace cntk
+{
+
+TrainingTest::TrainingTest() : m_device(MakeCpuDevice({.threads = 1}))
+{
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    m_folder = (std::filesystem::temp_directory_path() /
+                Concat("cntk_sgd_", ::getpid(), "_", info->test_suite_name(), "_", info->name()))
+                   .string();
+    std::filesystem::remove_all(m_folder);
+    std::filesystem::create_directories(m_folder);
+    m_log = std::make_unique<Log>();
+    m_log->RedirectTo(Path("log.txt"));
+}
+
+TrainingTest::~TrainingTest()
+{
+    m_log.reset();
+    std::filesystem::remove_all(m_folder);
+}
+
+std::string TrainingTest::LogText()
+{
+    return BytesOf(Path("log.txt"));
+}
+
+std::string TrainingTest::BytesOf(const std::string& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    return bytes.str();
+}
+
+std::unique_ptr<ComputationNetwork> TrainingTest::Line(double weight, DataType type) const
+{
+    auto network = std::make_unique<ComputationNetwork>(type, m_device);
+    const auto features = network->AddInput("features", {1});
+    const auto labels = network->AddInput("labels", {1});
+    const auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(network->AddParameter("W", {1, 1}));
+    parameter->InitFixed(weight);
+    const auto product = network->Add("Times", "y", {parameter, features});
+    const auto criterion = network->Add("SquareError", "criterion", {labels, product});
+    network->AddToGroup(NodeGroup::Feature, features);
+    network->AddToGroup(NodeGroup::Label, labels);
+    network->AddToGroup(NodeGroup::Criterion, criterion);
+    network->Validate();
+    return network;
+}
+
+std::unique_ptr<ComputationNetwork> TrainingTest::Classifier(bool dropout, DataType type) const
+{
+    auto network = std::make_unique<ComputationNetwork>(type, m_device);
+    const auto features = network->AddInput("features", {2});
+    const auto labels = network->AddInput("labels", {2});
+    uint64_t seed = 1;
+    const auto parameter = [&](const char* name, const TensorShape& shape)
+    {
+        auto node = std::dynamic_pointer_cast<LearnableParameterNode>(network->AddParameter(name, shape));
+        node->InitUniform(seed++, 10);
+        return node;
+    };
+    const auto product = network->Add("Times", "W0*features", {parameter("W0", {5, 2}), features});
+    const auto sum = network->Add("Plus", "z", {product, parameter("B0", {5, 1})});
+    ComputationNodePtr hidden = network->Add("Sigmoid", "H1", {sum});
+    if (dropout)
+        hidden = network->Add("Dropout", "H1_D", {hidden});
+    const auto output = network->Add("Times", "W1*H1", {parameter("W1", {2, 5}), hidden});
+    const auto last = network->Add("Plus", "HLast", {output, parameter("B1", {2, 1})});
+    network->AddToGroup(NodeGroup::Feature, features);
+    network->AddToGroup(NodeGroup::Label, labels);
+    network->AddToGroup(NodeGroup::Criterion, network->Add("CrossEntropyWithSoftmax", "ce", {labels, last}));
+    network->AddToGroup(NodeGroup::Evaluation, network->Add("ErrorPrediction", "err", {labels, last}));
+    network->AddToGroup(NodeGroup::Output, last);
+    network->Validate();
+    return network;
+}
+
+SyntheticData TrainingTest::TwoClasses(size_t samples, unsigned seed)
+{
+    SyntheticData data{.featureDim = 2, .labelDim = 2, .features = {}, .labels = {}};
+    std::minstd_rand0 random(seed);
+    const auto draw = [&] { return double(random()) / 2147483647.0 * 2 - 1; };
+    for (size_t i = 0; i < samples; ++i)
+    {
+        const double x = draw();
+        const double y = draw();
+        const bool isAbove = y > 0.5 * std::sin(3 * x);
+        data.features.insert(data.features.end(), {x, y});
+        data.labels.insert(data.labels.end(), {isAbove ? 1.0 : 0.0, isAbove ? 0.0 : 1.0});
+    }
+    return data;
+}
+
+TrainingRequest TrainingTest::ClassifierRequest(size_t maxEpochs, bool dropout) const
+{
+    TrainingRequest request;
+    request.options.maxEpochs = maxEpochs;
+    request.options.minibatchSize = 5;
+    request.options.learningRatesPerSample = 0.05f;
+    request.options.momentumPerMB = 0.8f;
+    request.modelPath = Path("m.dnn");
+    request.dataType = DataType::Float64;
+    request.device = m_device;
+    request.buildNetwork = [this, dropout] { return Classifier(dropout); };
+    request.openReader = []
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(23, 7))); };
+    return request;
+}
+
+std::vector<double> TrainingTest::ValuesOf(const ComputationNetwork& network, const std::string& parameter)
+{
+    return std::dynamic_pointer_cast<LearnableParameterNode>(network.Require(parameter))->Values().ToHost();
+}
+
+} // namespace cntk

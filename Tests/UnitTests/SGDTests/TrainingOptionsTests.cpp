@@ -1,0 +1,124 @@
+// The SGD block: defaults, forms, and the message for each contradiction.
+#include "Common/Error.h"
+#include "SGD/TrainingOptions.h"
+
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+SgdOptions Read(const std::string& text, DataType precision = DataType::Float32)
+{
+    const auto root = ConfigParameters::Parse(text, "exp.cntk");
+    const ConfigParameters* train = root->FindBlock("Train");
+    return ReadSgdOptions((train ? *train : *root).RequireBlock("SGD"), precision);
+}
+
+std::string MessageOf(const std::string& text, DataType precision = DataType::Float32)
+{
+    try
+    {
+        Read(text, precision);
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Config);
+        return error.Message();
+    }
+    return "no error";
+}
+
+} // namespace
+
+TEST(TrainingOptions, DefaultsAreTheOriginals)
+{
+    const SgdOptions options = Read("SGD=[maxEpochs=3;learningRatesPerMB=0.5]");
+    EXPECT_EQ(options.maxEpochs, 3u);
+    EXPECT_EQ(options.minibatchSize[0], 256u);
+    EXPECT_EQ(options.epochSize, 0u);
+    EXPECT_EQ(options.EpochSamples(), c_wholeDataSet);
+    EXPECT_EQ(options.numMBsToShowResult, 10u);
+    EXPECT_TRUE(options.gradientClippingWithTruncation);
+    EXPECT_FALSE(options.keepCheckPointFiles);
+    EXPECT_EQ(options.dropoutRate[5], 0);
+    EXPECT_TRUE(options.momentumPerMB.empty());
+    EXPECT_EQ(options.autoAdjust.learnRateDecreaseFactor, 0.618);
+    EXPECT_EQ(options.traceLevel, 0);
+}
+
+TEST(TrainingOptions, SchedulesNamesInAnyCaseAndOutwardLookUp)
+{
+    const SgdOptions options =
+        Read("traceLevel=1\nTrain=[\nmodelPath=m.dnn\nminibatchSize=25\nSGD=[\n"
+             "MAXEPOCHS=4\nlearningratespersample=0.1*2:0.01\nmomentumPerSample=0:0.99\ndropoutRate=0.5*3:0\n"
+             "gradUpdateType=RmsProp\nAutoAdjust=[\nautoAdjustLR=AdjustAfterEpoch\nnumPrevLearnRate=7\n]\n]\n]");
+    EXPECT_EQ(options.modelPath, "m.dnn");
+    EXPECT_EQ(options.traceLevel, 1);
+    EXPECT_EQ(options.minibatchSize[0], 25u);
+    EXPECT_EQ(options.learningRatesPerSample.size(), 3u);
+    EXPECT_EQ(options.learningRatesPerSample[9], 0.01f);
+    EXPECT_EQ(options.momentumPerSample[1], 0.99f);
+    EXPECT_EQ(options.dropoutRate[2], 0.5);
+    EXPECT_EQ(options.dropoutRate[3], 0);
+    EXPECT_EQ(options.gradUpdateType, GradientUpdateType::RmsProp);
+    EXPECT_EQ(options.autoAdjust.autoAdjustLR, LearningRateSearch::AdjustAfterEpoch);
+    EXPECT_EQ(options.autoAdjust.numPrevLearnRates, 7u);
+}
+
+TEST(TrainingOptions, AutoAdjustNamesMayStandInTheBlockItself)
+{
+    EXPECT_EQ(Read("SGD=[maxEpochs=1;autoAdjustLR=afterEpoch;learnRateDecreaseFactor=0.5]")
+                  .autoAdjust.learnRateDecreaseFactor,
+              0.5);
+}
+
+TEST(TrainingOptions, Contradictions)
+{
+    EXPECT_NE(MessageOf("SGD=[learningRatesPerMB=0.1]").find("maxEpochs"), std::string::npos);
+    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1]"),
+              "block 'exp.cntk:SGD': no learning rate is given; expected learningRatesPerMB or learningRatesPerSample "
+              "(or an AutoAdjust block with autoAdjustLR)");
+    EXPECT_EQ(
+        MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;learningRatesPerSample=0.1]"),
+        "block 'exp.cntk:SGD': learningRatesPerMB and learningRatesPerSample are both given; expected one of them");
+    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;momentumPerMB=0.9;momentumPerSample=0.99]"),
+              "block 'exp.cntk:SGD': momentum is given in more than one form; expected one of momentumPerMB, "
+              "momentumPerSample and momentumAsTimeConstant");
+    EXPECT_EQ(MessageOf("SGD=[maxEpochs=2;learningRatesPerMB=0.1;epochSize=10;minibatchSize=5:20]"),
+              "block 'exp.cntk:SGD': epochSize 10 is smaller than minibatchSize 20 of epoch 2; expected at least one "
+              "minibatch an epoch, or 0 for the whole data set");
+    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;gradientcheck=true]"),
+              "block 'exp.cntk:SGD': gradientcheck needs precision=double, but precision is float");
+    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;executionEngine=lazy]"),
+              "block 'exp.cntk:SGD': unknown executionEngine 'lazy'; expected synchronous");
+}
+
+TEST(TrainingOptions, WhatIsNotThereYetSaysSo)
+{
+    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;AutoAdjust=[autoAdjustLR=beforeEpoch]]"),
+              "block 'exp.cntk:SGD': autoAdjustLR=searchBeforeEpoch is not supported by this version");
+    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;numSubminibatches=2]"),
+              "block 'exp.cntk:SGD': numSubminibatches=2 is not supported by this version");
+}
+
+TEST(TrainingOptions, RangesAreChecked)
+{
+    for (const char* option : {"momentumPerMB=1", "momentumPerSample=-0.1", "dropoutRate=1", "minibatchSize=0",
+                               "L2RegWeight=-1", "gradUpdateType=adam", "AutoAdjust=[learnRateIncreaseFactor=0.5]",
+                               "AutoAdjust=[learnRateDecreaseFactor=1.5]"})
+        EXPECT_NE(MessageOf(std::string("SGD=[maxEpochs=1;learningRatesPerMB=0.1;") + option + "]"), "no error")
+            << option;
+}
+
+TEST(TrainingOptions, EveryRowIsDocumented)
+{
+    for (const OptionInfo& info : DescribeOptions<SgdOptions>())
+        EXPECT_FALSE(info.doc.empty()) << info.name;
+    for (const OptionInfo& info : DescribeOptions<AutoAdjustOptions>())
+        EXPECT_FALSE(info.doc.empty()) << info.name;
+}
+
+} // namespace cntk

@@ -1,0 +1,58 @@
+// What a user sees of an error.
+#include "Common/Error.h"
+
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+TEST(ErrorTests, ExitCodes)
+{
+    EXPECT_EQ(ExitCodeOf(ErrorKind::Usage), 2);
+    EXPECT_EQ(ExitCodeOf(ErrorKind::Config), 3);
+    EXPECT_EQ(ExitCodeOf(ErrorKind::Data), 4);
+    EXPECT_EQ(ExitCodeOf(ErrorKind::Model), 5);
+    EXPECT_EQ(ExitCodeOf(ErrorKind::Device), 6);
+    EXPECT_EQ(ExitCodeOf(ErrorKind::Internal), 70);
+    EXPECT_STREQ(NameOf(ErrorKind::Usage), "usage");
+    EXPECT_STREQ(NameOf(ErrorKind::Config), "config");
+    EXPECT_STREQ(NameOf(ErrorKind::Data), "data");
+    EXPECT_STREQ(NameOf(ErrorKind::Model), "model");
+    EXPECT_STREQ(NameOf(ErrorKind::Device), "device");
+    EXPECT_STREQ(NameOf(ErrorKind::Internal), "internal");
+}
+
+TEST(ErrorTests, ReportEndsWithTheMessage)
+{
+    const auto source = std::make_shared<const SourceText>("exp.cntk", "SGD=[\n        minbatchSize = 256\n]");
+    Error error(ErrorKind::Config, "unknown option 'minbatchSize'", {source, 14, 12});
+    error.AddNote("inner");
+    error.AddNote("while preparing command 'Train'");
+    EXPECT_EQ(error.Report(), "note: inner\n"
+                              "note: while preparing command 'Train'\n"
+                              "    2 |         minbatchSize = 256\n"
+                              "      |         ^~~~~~~~~~~~\n"
+                              "exp.cntk:2:9: error: unknown option 'minbatchSize'");
+    EXPECT_STREQ(error.what(), "unknown option 'minbatchSize'");
+}
+
+TEST(ErrorTests, NotesAreAddedOnTheWayUp)
+{
+    try
+    {
+        WithNote([] { Fail(ErrorKind::Model, "node '", "W1", "': ", 3, " inputs"); }, [] { return std::string("up"); });
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Report(), "note: up\nerror: node 'W1': 3 inputs");
+        EXPECT_EQ(error.Kind(), ErrorKind::Model);
+        EXPECT_FALSE(error.Where());
+    }
+    EXPECT_EQ(WithNote([] { return 5; }, [] { return std::string(); }), 5);
+}
+
+} // namespace
+} // namespace cntk

@@ -1,0 +1,211 @@
+// Files are replaced whole or not at all; paths may use backslashes.
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "CommonTests/TemporaryFolder.h"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cntk
+{
+namespace
+{
+
+template <class Body>
+std::string ReportOf(ErrorKind kind, Body&& body)
+{
+    try
+    {
+        body();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), kind);
+        return error.Report();
+    }
+    return "no error";
+}
+
+TEST(FileTests, BackslashesInPaths)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("sub/a.txt", "x");
+    folder.Write("odd\\name", "y");
+    EXPECT_EQ(ResolveInputPath("sub\\a.txt"), "sub/a.txt");
+    EXPECT_EQ(ResolveInputPath("odd\\name"), "odd\\name");
+    EXPECT_EQ(ResolveInputPath("none\\a.txt"), "none\\a.txt");
+    EXPECT_EQ(ResolveInputPath("sub/a.txt"), "sub/a.txt");
+    EXPECT_EQ(ResolveOutputPath("out\\m.dnn"), "out/m.dnn");
+    EXPECT_EQ(ReadTextFile("sub\\a.txt"), "x");
+}
+
+TEST(FileTests, ReadTextFile)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("bom.txt", "\xEF\xBB\xBFhello\n");
+    folder.Write("empty.txt", "");
+    EXPECT_EQ(ReadTextFile("bom.txt"), "hello\n");
+    EXPECT_EQ(ReadTextFile("empty.txt"), "");
+    EXPECT_GT(ReadTextFile("/proc/self/status").size(), 100u);
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { ReadTextFile("bon.txt"); }),
+              "error: cannot open file 'bon.txt': No such file or directory; did you mean 'bom.txt' in folder '.'?");
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { ReadTextFile("gone/x"); }),
+              "error: cannot open file 'gone/x': No such file or directory; folder 'gone' does not exist");
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { ReadTextFile("."); }), "error: '.' is a folder, expected a file");
+}
+
+TEST(FileTests, AtomicFileReplacesOnCommit)
+{
+    const TemporaryFolder folder;
+    folder.Write("m.dnn", "old");
+    {
+        AtomicFile file(folder / "m.dnn");
+        file.Write("new");
+        EXPECT_EQ(folder.Read("m.dnn"), "old");
+        EXPECT_TRUE(FileExists(folder / "m.dnn.tmp"));
+        file.Commit();
+    }
+    EXPECT_EQ(folder.Read("m.dnn"), "new");
+    EXPECT_FALSE(FileExists(folder / "m.dnn.tmp"));
+}
+
+TEST(FileTests, AtomicFileWithoutCommitLeavesNothing)
+{
+    const TemporaryFolder folder;
+    folder.Write("m.dnn", "old");
+    {
+        AtomicFile file(folder / "m.dnn");
+        file.Write("half");
+    }
+    EXPECT_EQ(folder.Read("m.dnn"), "old");
+    EXPECT_FALSE(FileExists(folder / "m.dnn.tmp"));
+}
+
+TEST(FileTests, AtomicFileMakesFolders)
+{
+    const TemporaryFolder folder;
+    AtomicFile file(folder / "a\\b/c.txt");
+    file.Write("x");
+    file.Commit();
+    EXPECT_EQ(folder.Read("a/b/c.txt"), "x");
+}
+
+TEST(FileTests, AtomicFileKeepsLinks)
+{
+    const TemporaryFolder folder;
+    folder.Write("real/m", "old");
+    std::filesystem::create_symlink(folder / "real/m", folder / "link");
+    AtomicFile file(folder / "link");
+    file.Write("new");
+    file.Commit();
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+    EXPECT_EQ(folder.Read("real/m"), "new");
+}
+
+TEST(FileTests, FullDevice)
+{
+    if (!FileExists("/dev/full"))
+        GTEST_SKIP() << "no /dev/full here";
+    EXPECT_EQ(ReportOf(ErrorKind::Device,
+                       []
+                       {
+                           AtomicFile file("/dev/full");
+                           file.Write("x");
+                           file.Commit();
+                       }),
+              "error: cannot write file '/dev/full': No space left on device");
+}
+
+TEST(FileTests, FailedWriteKeepsThePreviousFile)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("m.dnn", "old");
+    rlimit before = {};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit small = before;
+    small.rlim_cur = 4096;
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const std::string report = ReportOf(ErrorKind::Device,
+                                        []
+                                        {
+                                            AtomicFile file("m.dnn");
+                                            file.Write(std::string(100000, 'x'));
+                                            file.Commit();
+                                        });
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_EQ(report, "error: cannot write file 'm.dnn': File too large; the previous file, if any, is intact");
+    EXPECT_EQ(folder.Read("m.dnn"), "old");
+    EXPECT_FALSE(FileExists("m.dnn.tmp"));
+}
+
+TEST(FileTests, FolderThatCannotBeMade)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("file", "x");
+    EXPECT_EQ(ReportOf(ErrorKind::Device, [] { MakeFoldersFor("file/sub/x"); }),
+              "error: cannot create folder 'file/sub' for file 'file/sub/x': Not a directory");
+    EXPECT_EQ(ReportOf(ErrorKind::Device, [] { AtomicFile("file/x"); }),
+              "error: cannot create folder 'file' for file 'file/x': Not a directory");
+    MakeFoldersFor("plain");
+}
+
+TEST(FileTests, FolderThatIsNotWritable)
+{
+    if (::geteuid() == 0)
+        GTEST_SKIP() << "root may write everywhere";
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("locked/m", "old");
+    ::chmod("locked", 0500);
+    EXPECT_EQ(ReportOf(ErrorKind::Device, [] { AtomicFile("locked/m"); }),
+              "error: cannot write file 'locked/m': Permission denied");
+    ::chmod("locked", 0700);
+    EXPECT_EQ(folder.Read("locked/m"), "old");
+}
+
+TEST(FileTests, RemoveFile)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("x", "1");
+    RemoveFile("x");
+    EXPECT_FALSE(FileExists("x"));
+    RemoveFile("x");
+    folder.Write("d/x", "1");
+    EXPECT_EQ(ReportOf(ErrorKind::Device, [] { RemoveFile("d"); }), "error: cannot remove file 'd': Is a directory");
+}
+
+TEST(FileTests, MappedFile)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("x", "content");
+    folder.Write("empty", "");
+    MappedFile file("x");
+    EXPECT_EQ(file.Text(), "content");
+    EXPECT_EQ(file.Path(), "x");
+    const MappedFile moved(std::move(file));
+    EXPECT_EQ(moved.Text(), "content");
+    EXPECT_EQ(MappedFile("empty").Size(), 0u);
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { MappedFile("gone"); }),
+              "error: cannot open file 'gone': No such file or directory");
+
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::write(ends[1], "piped", 5), 5);
+    ::close(ends[1]);
+    EXPECT_EQ(MappedFile("/dev/fd/" + std::to_string(ends[0])).Text(), "piped");
+    ::close(ends[0]);
+}
+
+} // namespace
+} // namespace cntk

@@ -1,0 +1,82 @@
+// Log lines, warnings and time stamps. Tests have no terminal, so nothing of a progress line may appear.
+#include "Common/Error.h"
+#include "Common/Log.h"
+#include "CommonTests/TemporaryFolder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+TEST(LogTests, PrintsToStandardError)
+{
+    ::testing::internal::CaptureStderr();
+    {
+        Log log;
+        log.Print("Epoch[%2d of %d]: %s\n", 1, 10, "x");
+        log.Print("%s", std::string(2000, 'y').c_str());
+        log.Warn("odd");
+        log.Warn("odd");
+        log.ShowProgress("50%");
+        log.Write("end\n");
+        EXPECT_FALSE(log.IsRedirected());
+        EXPECT_FALSE(log.HasTerminal());
+    }
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "Epoch[ 1 of 10]: x\n" + std::string(2000, 'y') + "\nWARNING: odd\nend\n");
+}
+
+TEST(LogTests, RedirectsToAFile)
+{
+    const TemporaryFolder folder;
+    folder.Write("a/x.log", "old content");
+    {
+        Log log;
+        log.RedirectTo(folder / "a\\x.log");
+        EXPECT_TRUE(log.IsRedirected());
+        log.Print("one\n");
+        EXPECT_EQ(folder.Read("a/x.log"), "one\n");
+        log.ShowProgress("50%");
+        log.RedirectTo(folder / "new/y.log");
+        log.Print("two\n");
+    }
+    EXPECT_EQ(folder.Read("a/x.log"), "one\n");
+    EXPECT_EQ(folder.Read("new/y.log"), "two\n");
+}
+
+TEST(LogTests, RedirectionThatFails)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("dir/x", "");
+    Log log;
+    try
+    {
+        log.RedirectTo("dir");
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Device);
+        EXPECT_EQ(error.Report(), "error: cannot write log file 'dir': Is a directory");
+    }
+    EXPECT_FALSE(log.IsRedirected());
+}
+
+TEST(LogTests, TimeStampsInFrontOfLines)
+{
+    const TemporaryFolder folder;
+    Log log;
+    log.RedirectTo(folder / "x.log");
+    log.SetTimestamping(true);
+    log.Print("one\n\nt");
+    log.Print("wo\n");
+    const std::string stamp = "[0-9][0-9]/[0-9][0-9]/20[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]: ";
+    EXPECT_THAT(folder.Read("x.log"), ::testing::MatchesRegex(stamp + "one\n\n" + stamp + "two\n"));
+}
+
+} // namespace
+} // namespace cntk

@@ -1,0 +1,97 @@
+// Numbers, words and did-you-mean.
+#include "Common/Text.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(TextTests, CaseAndBlanks)
+{
+    EXPECT_EQ(ToLower("AbC-1"), "abc-1");
+    EXPECT_TRUE(EqualsIgnoreCase("minibatchSize", "MINIBATCHSIZE"));
+    EXPECT_FALSE(EqualsIgnoreCase("a", "ab"));
+    EXPECT_TRUE(LessIgnoreCase("B0", "w1"));
+    EXPECT_TRUE(LessIgnoreCase("a", "B"));
+    EXPECT_FALSE(LessIgnoreCase("A", "a"));
+    EXPECT_EQ(Trim(" \t a b\r\n"), "a b");
+    EXPECT_EQ(Trim("  "), "");
+    EXPECT_THAT(Split("a::b", ':'), ElementsAre("a", "", "b"));
+    EXPECT_THAT(Split("", ':'), ElementsAre(""));
+    EXPECT_EQ(Join({"a", "b", "c"}, ", "), "a, b, c");
+    EXPECT_EQ(Join({}, ", "), "");
+}
+
+TEST(TextTests, Doubles)
+{
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const char* text : {"1#INF", "#inf", "1#INFx", "inf", "INFINITY", "1e400", "1.#INF", "+inf"})
+        EXPECT_EQ(ParseDouble(text), infinity) << text;
+    for (const char* text : {"-1#INF", "-#inf", "-inf", "-1.#Inf"})
+        EXPECT_EQ(ParseDouble(text), -infinity) << text;
+    for (const char* text : {"1#IND", "1.#IND", "-1.#IND", "nan", "1.#QNAN"})
+        EXPECT_TRUE(std::isnan(ParseDouble(text).value_or(0))) << text;
+    EXPECT_EQ(ParseDouble("0x10"), 16);
+    EXPECT_EQ(ParseDouble("+.5"), 0.5);
+    EXPECT_EQ(ParseDouble("-1e-3"), -0.001);
+    EXPECT_EQ(ParseDouble("0.1"), 0.1);
+    EXPECT_EQ(ParseDouble("1e-320"), 1e-320);
+    for (const char* text : {"", "1.5abc", "x", "1 2", "1,5", "--1", "1#", "e5"})
+        EXPECT_FALSE(ParseDouble(text)) << text;
+}
+
+TEST(TextTests, WholeNumbers)
+{
+    EXPECT_EQ(ParseInteger("-12"), -12);
+    EXPECT_EQ(ParseInteger("+12"), 12);
+    EXPECT_EQ(ParseInteger("9223372036854775807"), 9223372036854775807LL);
+    for (const char* text : {"", "1.0", "0x10", "9223372036854775808", "+-1", "1 ", "+"})
+        EXPECT_FALSE(ParseInteger(text)) << text;
+    EXPECT_EQ(ParseSize("18446744073709551615"), 18446744073709551615ULL);
+    EXPECT_FALSE(ParseSize("-1"));
+    EXPECT_FALSE(ParseSize("18446744073709551616"));
+}
+
+TEST(TextTests, Booleans)
+{
+    for (const char* text : {"t", "T", "True", "TRUE", "true", "tRue", "1"})
+        EXPECT_EQ(ParseBool(text), true) << text;
+    for (const char* text : {"f", "F", "False", "FALSE", "false", "0", ""})
+        EXPECT_EQ(ParseBool(text), false) << text;
+    for (const char* text : {"yes", "2", "no", "tr"})
+        EXPECT_FALSE(ParseBool(text)) << text;
+}
+
+TEST(TextTests, NearestNames)
+{
+    const std::vector<std::string> names = {
+        "minibatchSize", "maxEpochs",   "learningRatesPerMB", "learningRatesPerSample",
+        "L1RegWeight",   "L2RegWeight", "dropoutRate"};
+    EXPECT_THAT(NearestNames("minbatchSize", names), ElementsAre("minibatchSize"));
+    EXPECT_THAT(NearestNames("MINIBATCHSIZE", names), ElementsAre("minibatchSize"));
+    EXPECT_THAT(NearestNames("L3RegWeight", names), ElementsAre("L1RegWeight", "L2RegWeight"));
+    EXPECT_THAT(NearestNames("learningRates", names), ElementsAre("learningRatesPerMB", "learningRatesPerSample"));
+    EXPECT_THAT(NearestNames("dropuotRate", names), ElementsAre("dropoutRate"));
+    EXPECT_THAT(NearestNames("qqq", names), IsEmpty());
+    EXPECT_THAT(NearestNames("a", {"b", "c"}), IsEmpty());
+    EXPECT_THAT(NearestNames("", names), IsEmpty());
+    EXPECT_THAT(NearestNames("ab1", {"ab2", "ab3", "ab4", "ab5"}), ElementsAre("ab2", "ab3", "ab4"));
+}
+
+TEST(TextTests, DidYouMean)
+{
+    EXPECT_EQ(DidYouMean("x1", {"Train", "Test"}), "");
+    EXPECT_EQ(DidYouMean("Tran", {"Train", "Write"}), "; did you mean 'Train'?");
+    EXPECT_EQ(DidYouMean("W3", {"W1", "W2"}), "; did you mean 'W1' or 'W2'?");
+    EXPECT_EQ(DidYouMean("W4", {"W1", "W2", "W3"}), "; did you mean 'W1', 'W2' or 'W3'?");
+}
+
+} // namespace
+} // namespace cntk

@@ -383,8 +383,8 @@ TEST_F(NdlFilesTests, ErrorsPointIntoTheConfig)
     EXPECT_EQ(
         BuildError("Train=[ NDLNetworkBuilder=[ a=1 ] ]"),
         "    1 | Train=[ NDLNetworkBuilder=[ a=1 ] ]\n"
-        "      |                           ^~~~~~~\n"
-        "exp.cntk:1:27: error: 'NDLNetworkBuilder' says neither networkDescription= (a file) nor run= (a section)");
+        "      |         ^~~~~~~~~~~~~~~~~\n"
+        "exp.cntk:1:9: error: 'NDLNetworkBuilder' says neither networkDescription= (a file) nor run= (a section)");
     EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[ networkDescription=absent/net.ndl ] ]"),
               "    1 | Train=[ NDLNetworkBuilder=[ networkDescription=absent/net.ndl ] ]\n"
               "      |                                                ^~~~~~~~~~~~~~\n"

@@ -1,0 +1,302 @@
+// The original's text writer put a blank in front of every token, line ends included; the layout keeps that.
+#include "ComputationNetwork/NetworkReport.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+
+#include <cstdio>
+#include <functional>
+#include <regex>
+#include <set>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr size_t c_ruleWidth = 68;
+constexpr size_t c_flushAt = size_t(1) << 20;
+
+// The numbers that a dump shows: of parameters and statistics; null for all other nodes.
+const Matrix* StoredValues(const ComputationNode& node)
+{
+    if (const auto* parameter = dynamic_cast<const LearnableParameterNode*>(&node))
+        return &parameter->Values();
+    if (const auto* statistic = dynamic_cast<const PrecomputeNode*>(&node))
+        return &statistic->Values();
+    return nullptr;
+}
+
+class NodeDumper
+{
+public:
+    NodeDumper(const DumpOptions& options, const std::string& path) : m_options(options), m_file(path) {}
+
+    void Write(const ComputationNode& node)
+    {
+        if (m_options.printMetadata)
+            WriteHeader(node);
+        const Matrix* values = m_options.printValues ? StoredValues(node) : nullptr;
+        if (!values)
+            return;
+        m_text += " \n";
+        if (values->IsAllocated())
+            WriteValues(*values);
+        if (m_options.printMetadata)
+            m_text += " " + std::string(c_ruleWidth, '#');
+    }
+    void Commit()
+    {
+        Flush();
+        m_file.Commit();
+    }
+
+private:
+    void WriteHeader(const ComputationNode& node)
+    {
+        m_text += " \n" + node.Name() + "=" + node.TypeName();
+        if (node.InputCount() > 0)
+        {
+            m_text += " (";
+            for (size_t i = 0; i < node.InputCount(); i++)
+                m_text += (i > 0 ? " , " : " ") + (node.Input(i) ? node.Input(i)->Name() : std::string("NULL"));
+            m_text += " )";
+        }
+        if (const std::string fields = node.DescribeFields(); !fields.empty())
+            m_text += " " + fields;
+    }
+
+    void WriteValues(const Matrix& matrix)
+    {
+        const char* format = matrix.Type() == DataType::Float32 ? " %.9g" : " %.17g";
+        const std::vector<double> values = matrix.ToHost();
+        for (size_t row = 0; row < matrix.Rows(); row++)
+        {
+            for (size_t column = 0; column < matrix.Columns(); column++)
+            {
+                char number[40];
+                std::snprintf(number, sizeof(number), format, values[column * matrix.Rows() + row]);
+                m_text += number;
+            }
+            m_text += " \n";
+            if (m_text.size() >= c_flushAt)
+                Flush();
+        }
+    }
+
+    void Flush()
+    {
+        m_file.Write(m_text);
+        m_text.clear();
+    }
+
+    DumpOptions m_options;
+    AtomicFile m_file;
+    std::string m_text;
+};
+
+// ---- DOT ----
+
+std::string Quoted(std::string_view text)
+{
+    std::string quoted = "\"";
+    for (const char c : text)
+    {
+        if (c == '"' || c == '\\')
+            quoted += '\\';
+        quoted += c;
+    }
+    return quoted + "\"";
+}
+
+bool IsPast(const ComputationNode& node)
+{
+    return node.Type().traits.isDelay && node.Type().traits.delayDirection > 0;
+}
+
+bool IsFuture(const ComputationNode& node)
+{
+    return node.Type().traits.isDelay && node.Type().traits.delayDirection < 0;
+}
+
+class DotWriter
+{
+public:
+    explicit DotWriter(const ComputationNetwork& network) : m_network(network), m_nodes(network.Nodes()) {}
+
+    std::string Write()
+    {
+        m_text = "strict digraph {\nrankdir = BT ;\n// special nodes\n";
+        WriteStyles();
+        m_text += "\n// add labels and operation name\n";
+        for (const ComputationNodePtr& node : m_nodes)
+            m_text += Quoted(node->Name()) + " [ label = \"" + Escaped(node->Name()) + " " + ShapeInWords(*node) +
+                      "\\n" + node->TypeName() + "\" ] ;\n";
+        WriteRanks();
+        WriteArcs();
+        m_text += "}\n";
+        return std::move(m_text);
+    }
+
+private:
+    static std::string Escaped(const std::string& text)
+    {
+        const std::string quoted = Quoted(text);
+        return quoted.substr(1, quoted.size() - 2);
+    }
+
+    void WriteGroup(std::string_view attributes, const std::vector<ComputationNodePtr>& nodes)
+    {
+        if (nodes.empty())
+            return;
+        m_text += Concat("node [ ", attributes, " ];");
+        for (const ComputationNodePtr& node : nodes)
+            m_text += " " + Quoted(node->Name());
+        m_text += " ;\n";
+    }
+    std::vector<ComputationNodePtr> Select(const std::function<bool(const ComputationNode&)>& isWanted) const
+    {
+        std::vector<ComputationNodePtr> selected;
+        for (const ComputationNodePtr& node : m_nodes)
+            if (isWanted(*node))
+                selected.push_back(node);
+        return selected;
+    }
+
+    void WriteStyles()
+    {
+        WriteGroup("shape = box , color = gray , style = \"filled, rounded\"",
+                   Select([](const ComputationNode& node) { return node.TypeName() == "LearnableParameter"; }));
+        WriteGroup("shape = ellipse , color = red , fillcolor = white", m_network.Group(NodeGroup::Feature));
+        WriteGroup("shape = diamond, color = brown, style = bold", m_network.Group(NodeGroup::Label));
+        WriteGroup("shape = doublecircle , color = red , fillcolor = white", m_network.Group(NodeGroup::Criterion));
+        WriteGroup("shape = box , color = black, style = \"dashed, filled\", fillcolor= limegreen",
+                   Select([](const ComputationNode& node) { return node.IsPrecomputed(); }));
+        WriteGroup("shape = box3d , color = lightgray, style = \"filled\" , fillcolor = white", Select(IsPast));
+        WriteGroup("shape = box3d , color = red, style = \"filled\" , fillcolor = white", Select(IsFuture));
+        m_text += "node [ shape = ellipse, color = blue, fillcolor = white, style = solid ];\n";
+    }
+
+    void WriteRanks()
+    {
+        const auto write = [&](std::string_view rank, std::initializer_list<NodeGroup> groups)
+        {
+            m_text += Concat("subgraph { rank=", rank, " ;");
+            for (const NodeGroup group : groups)
+                for (const ComputationNodePtr& node : m_network.Group(group))
+                    m_text += " " + Quoted(node->Name());
+            m_text += " }\n";
+        };
+        m_text += "\n// subgraphs\n";
+        write("source", {NodeGroup::Feature});
+        write("sink", {NodeGroup::Criterion, NodeGroup::Output, NodeGroup::Evaluation});
+        m_text += "\n// arcs\n";
+    }
+
+    // Depth-first from the groups, then from what they do not reach; the last input is followed first.
+    void WriteArcs()
+    {
+        std::vector<ComputationNodePtr> stack;
+        const auto roots = [&]
+        {
+            std::vector<ComputationNodePtr> found;
+            for (const NodeGroup group :
+                 {NodeGroup::Feature, NodeGroup::Label, NodeGroup::Criterion, NodeGroup::Evaluation, NodeGroup::Output})
+                for (const ComputationNodePtr& node : m_network.Group(group))
+                    found.push_back(node);
+            found.insert(found.end(), m_nodes.begin(), m_nodes.end());
+            return found;
+        }();
+        std::set<const ComputationNode*> seen;
+        for (const ComputationNodePtr& root : roots)
+        {
+            stack.push_back(root);
+            while (!stack.empty())
+            {
+                const ComputationNodePtr node = stack.back();
+                stack.pop_back();
+                if (!seen.insert(node.get()).second)
+                    continue;
+                for (const ComputationNodePtr& input : node->Inputs())
+                    if (input)
+                    {
+                        WriteArc(*input, *node);
+                        stack.push_back(input);
+                    }
+            }
+        }
+    }
+
+    // An arc from a delay starts at a copy of it, which keeps the picture free of cycles.
+    void WriteArc(const ComputationNode& input, const ComputationNode& node)
+    {
+        std::string from = input.Name();
+        if (input.Type().traits.isDelay)
+        {
+            from += ".dummy";
+            m_text += Concat("node [ shape = box3d , color = ", IsPast(input) ? "lightgray" : "red",
+                             ", style = \"filled\" , label = \"", Escaped(input.Name()), "\\n(", input.TypeName(),
+                             ")\" ] ; ", Quoted(from), "\n");
+        }
+        m_text += Quoted(from) + " -> " + Quoted(node.Name()) + " ;\n";
+    }
+
+    const ComputationNetwork& m_network;
+    std::vector<ComputationNodePtr> m_nodes;
+    std::string m_text;
+};
+
+} // namespace
+
+std::vector<ComputationNodePtr> FindNodesByRegex(const ComputationNetwork& network, const std::string& expression)
+{
+    std::regex regex;
+    try
+    {
+        regex.assign(expression, std::regex::ECMAScript);
+    }
+    catch (const std::regex_error& error)
+    {
+        Fail(ErrorKind::Config, "'", expression, "' is no valid regular expression: ", error.what());
+    }
+    std::vector<ComputationNodePtr> found;
+    for (const ComputationNodePtr& node : network.Nodes())
+        if (std::regex_match(node->Name(), regex))
+            found.push_back(node);
+    return found;
+}
+
+void DumpNodes(const std::vector<ComputationNodePtr>& nodes, const DumpOptions& options, const std::string& path)
+{
+    if (!options.printValues && !options.printMetadata)
+        Fail(ErrorKind::Config, "printValues and printMetadata are both false; there is nothing to print");
+    NodeDumper dumper(options, path);
+    for (const ComputationNodePtr& node : nodes)
+        dumper.Write(*node);
+    dumper.Commit();
+}
+
+std::string ShapeInWords(const ComputationNode& node)
+{
+    std::string text = node.SampleLayout().ToString();
+    if (node.HasMBLayout())
+        text += text.empty() ? "*" : " x *";
+    return "[" + text + "]";
+}
+
+std::string DotGraph(const ComputationNetwork& network)
+{
+    return DotWriter(network).Write();
+}
+
+void WriteDotGraph(const ComputationNetwork& network, const std::string& path)
+{
+    AtomicFile file(path);
+    file.Write(DotGraph(network));
+    file.Commit();
+}
+
+} // namespace cntk

@@ -1,0 +1,151 @@
+// The dump and the DOT graph, character by character; the original's own dump where it is at hand.
+#include "Common/Error.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace cntk
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+class NetworkReportTests : public ::testing::Test
+{
+protected:
+    NetworkReportTests() : m_folder(fs::temp_directory_path() / ("NetworkReportTests." + std::to_string(::getpid())))
+    {
+        fs::create_directories(m_folder);
+        const auto features = m_network.AddInput("features", TensorShape{2});
+        const auto weights = m_network.Add<LearnableParameterNode>("LearnableParameter", "W*x");
+        weights->SetParameterShape(TensorShape{2, 2});
+        weights->Values().FromHost(std::vector<double>{1, 0.1, -3, 1e-20});
+        const auto mean = m_network.Add<MeanNode>("Mean", "m", {features});
+        m_network.Validate();
+        mean->SetComputed(std::vector<double>{0.5, 0.25});
+        const auto product = m_network.Add("Times", "z", {weights, features});
+        m_network.AddToGroup(NodeGroup::Feature, features);
+        m_network.AddToGroup(NodeGroup::Output, product);
+        m_network.Validate();
+    }
+    ~NetworkReportTests() override { fs::remove_all(m_folder); }
+
+    std::string Dump(const std::vector<ComputationNodePtr>& nodes, const DumpOptions& options) const
+    {
+        const std::string path = (m_folder / "dump.txt").string();
+        DumpNodes(nodes, options, path);
+        return Read(path);
+    }
+    static std::string Read(const fs::path& path)
+    {
+        std::ifstream file(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    fs::path m_folder;
+    ComputationNetwork m_network{DataType::Float32, MakeCpuDevice()};
+};
+
+const std::string c_rule(68, '#');
+
+TEST_F(NetworkReportTests, DumpsAsTheOriginal)
+{
+    EXPECT_EQ(Dump(m_network.Nodes(), {}),
+              " \nfeatures=InputValue [ 2 ]"
+              " \nm=Mean ( features ) [2]   HasComputed=true \n 0.5 \n 0.25 \n " +
+                  c_rule +
+                  " \nW*x=LearnableParameter [2,2]   learningRateMultiplier=1.000000  NeedsGradient=true"
+                  " \n 1 -3 \n 0.100000001 9.99999968e-21 \n " +
+                  c_rule + " \nz=Times ( W*x , features )");
+    EXPECT_EQ(Dump({m_network.Require("w*x")}, {.printValues = false, .printMetadata = true}),
+              " \nW*x=LearnableParameter [2,2]   learningRateMultiplier=1.000000  NeedsGradient=true");
+    EXPECT_EQ(Dump({m_network.Require("w*x"), m_network.Require("z")}, {.printValues = true, .printMetadata = false}),
+              " \n 1 -3 \n 0.100000001 9.99999968e-21 \n");
+}
+
+TEST_F(NetworkReportTests, WritesNullForAMissingInput)
+{
+    m_network.Delete(m_network.Require("W*x"));
+    EXPECT_EQ(Dump({m_network.Require("z")}, {}), " \nz=Times ( NULL , features )");
+}
+
+TEST_F(NetworkReportTests, SelectsByRegex)
+{
+    EXPECT_EQ(FindNodesByRegex(m_network, "[mz]|W.*").size(), 3u);
+    EXPECT_TRUE(FindNodesByRegex(m_network, "w.*").empty());
+    EXPECT_TRUE(FindNodesByRegex(m_network, "feat").empty());
+    try
+    {
+        FindNodesByRegex(m_network, "a(");
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message().substr(0, 38), "'a(' is no valid regular expression: P");
+    }
+}
+
+TEST_F(NetworkReportTests, RefusesToPrintNothing)
+{
+    try
+    {
+        Dump({}, {.printValues = false, .printMetadata = false});
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(), "printValues and printMetadata are both false; there is nothing to print");
+    }
+}
+
+TEST_F(NetworkReportTests, DrawsTheGraph)
+{
+    EXPECT_EQ(DotGraph(m_network),
+              "strict digraph {\n"
+              "rankdir = BT ;\n"
+              "// special nodes\n"
+              "node [ shape = box , color = gray , style = \"filled, rounded\" ]; \"W*x\" ;\n"
+              "node [ shape = ellipse , color = red , fillcolor = white ]; \"features\" ;\n"
+              "node [ shape = box , color = black, style = \"dashed, filled\", fillcolor= limegreen ]; \"m\" ;\n"
+              "node [ shape = ellipse, color = blue, fillcolor = white, style = solid ];\n"
+              "\n"
+              "// add labels and operation name\n"
+              "\"features\" [ label = \"features [2 x *]\\nInputValue\" ] ;\n"
+              "\"m\" [ label = \"m [2]\\nMean\" ] ;\n"
+              "\"W*x\" [ label = \"W*x [2 x 2]\\nLearnableParameter\" ] ;\n"
+              "\"z\" [ label = \"z [2 x *]\\nTimes\" ] ;\n"
+              "\n"
+              "// subgraphs\n"
+              "subgraph { rank=source ; \"features\" }\n"
+              "subgraph { rank=sink ; \"z\" }\n"
+              "\n"
+              "// arcs\n"
+              "\"W*x\" -> \"z\" ;\n"
+              "\"features\" -> \"z\" ;\n"
+              "\"features\" -> \"m\" ;\n"
+              "}\n");
+}
+
+TEST_F(NetworkReportTests, DumpsTheOriginalsModelAsTheOriginalDid)
+{
+    const char* shared = std::getenv("CNTK_TEST_SHARED");
+    const fs::path folder = fs::path(shared ? shared : "") / "golden" / "action_dumpnode";
+    if (shared == nullptr || !fs::exists(folder))
+        GTEST_SKIP() << "CNTK_TEST_SHARED names no folder with golden cases";
+    const auto network = LoadModel((folder / "start" / "base.dnn").string(), DataType::Float64, MakeCpuDevice());
+    EXPECT_EQ(Dump(network->Nodes(), {}), Read(folder / "expected" / "all.txt"));
+    EXPECT_EQ(Dump(network->Nodes(), {.printValues = false, .printMetadata = true}),
+              Read(folder / "expected" / "bare.txt"));
+    EXPECT_EQ(Dump({network->Require("L1.BFF1.W")}, {}), Read(folder / "expected" / "one.txt"));
+}
+
+} // namespace
+} // namespace cntk

@@ -3,7 +3,6 @@
 
 #include "Common/Error.h"
 #include "Math/Cpu/CpuKernels.h"
-#include "Math/Cpu/Gemm.h"
 #include "Math/HostDevice.h"
 
 #include <algorithm>
@@ -28,19 +27,20 @@ class CpuDevice final : public HostDevice
 {
 public:
     CpuDevice(int threads, InstructionSet instructionSet)
-        : m_threads(threads), m_instructionSet(instructionSet), m_kernels(threads, instructionSet)
+        : m_pool(threads), m_instructionSet(instructionSet), m_kernels(m_pool, instructionSet)
     {
     }
 
     std::string Describe() const override
     {
-        return Concat("CPU (", m_threads, m_threads == 1 ? " thread, " : " threads, ", NameOf(m_instructionSet), ", ",
-                      DescribeGemm(), ")");
+        const int threads = m_pool.Threads();
+        return Concat("CPU (", threads, threads == 1 ? " thread, " : " threads, ", NameOf(m_instructionSet),
+                      "; products: ", m_kernels.Products().Describe(), ")");
     }
     Kernels& GetKernels() override { return m_kernels; }
 
 private:
-    int m_threads;
+    ThreadPool m_pool;
     InstructionSet m_instructionSet;
     CpuKernels m_kernels;
 };

@@ -9,8 +9,8 @@
 namespace cntk
 {
 
-CpuKernels::CpuKernels(int threads, InstructionSet instructionSet)
-    : m_threads(threads), m_floats(VectorKernelsFor<float>(instructionSet)),
+CpuKernels::CpuKernels(ThreadPool& pool, InstructionSet instructionSet)
+    : m_pool(pool), m_gemm(pool), m_floats(VectorKernelsFor<float>(instructionSet)),
       m_doubles(VectorKernelsFor<double>(instructionSet))
 {
 }
@@ -20,12 +20,12 @@ namespace
 
 // Calls body(first element, count) for contiguous stretches that cover the view, on several threads where it is large.
 template <class T, class Body>
-void ForEachStretch(const MatrixView& view, int threads, Body&& body)
+void ForEachStretch(const MatrixView& view, ThreadPool& pool, Body&& body)
 {
     const bool isContiguous = view.IsContiguous();
     const size_t stretches = isContiguous ? view.Elements() : view.columns;
-    const int parts = UsefulThreads(view.Elements(), threads);
-    ForEachPart(stretches, isContiguous ? 64 : 1, parts,
+    const int parts = UsefulThreads(view.Elements(), pool);
+    ForEachPart(pool, stretches, isContiguous ? 64 : 1, parts,
                 [&](int, size_t begin, size_t end)
                 {
                     if (isContiguous)
@@ -44,9 +44,9 @@ void ForEachStretch(const MatrixView& view, int threads, Body&& body)
 void CpuKernels::Elementwise(const ElementwiseCall& call, const TensorView& output)
 {
     if (output.type == DataType::Float32)
-        ElementwiseRunner<float>(m_floats, m_threads, call, output).Run();
+        ElementwiseRunner<float>(m_floats, m_pool, call, output).Run();
     else
-        ElementwiseRunner<double>(m_doubles, m_threads, call, output).Run();
+        ElementwiseRunner<double>(m_doubles, m_pool, call, output).Run();
 }
 
 void CpuKernels::Fill(const MatrixView& output, double value)
@@ -55,7 +55,7 @@ void CpuKernels::Fill(const MatrixView& output, double value)
               [&](auto tag)
               {
                   using T = decltype(tag);
-                  ForEachStretch<T>(output, m_threads,
+                  ForEachStretch<T>(output, m_pool,
                                     [&](size_t at, size_t, size_t count)
                                     { std::fill_n(output.As<T>() + at, count, T(value)); });
               });
@@ -69,7 +69,7 @@ void CpuKernels::Copy(const MatrixView& source, const MatrixView& output)
                   using T = decltype(tag);
                   if (source.IsContiguous() && output.IsContiguous())
                   {
-                      ForEachStretch<T>(output, m_threads,
+                      ForEachStretch<T>(output, m_pool,
                                         [&](size_t at, size_t, size_t count)
                                         { std::memmove(output.As<T>() + at, source.As<T>() + at, count * sizeof(T)); });
                       return;
@@ -113,11 +113,10 @@ double CpuKernels::SumOfSquares(const MatrixView& value)
     return Visit(value.type,
                  [&]<class T>(const VectorKernels<T>& kernels)
                  {
-                     constexpr int most = 64;
-                     double sums[most] = {};
-                     const int parts = std::min(most, UsefulThreads(value.Elements(), m_threads));
+                     double sums[c_mostParts] = {};
+                     const int parts = UsefulThreads(value.Elements(), m_pool);
                      const bool isContiguous = value.IsContiguous();
-                     ForEachPart(isContiguous ? value.Elements() : value.columns, isContiguous ? 64 : 1, parts,
+                     ForEachPart(m_pool, isContiguous ? value.Elements() : value.columns, isContiguous ? 64 : 1, parts,
                                  [&](int part, size_t begin, size_t end)
                                  {
                                      if (isContiguous)

@@ -1,6 +1,8 @@
 // The CPU backend: vectorised inner loops, threads where the work is worth them.
 #pragma once
 
+#include "Math/Cpu/GemmContext.h"
+#include "Math/Cpu/ThreadPool.h"
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/Kernels.h"
 
@@ -10,7 +12,9 @@ namespace cntk
 class CpuKernels final : public Kernels
 {
 public:
-    CpuKernels(int threads, InstructionSet instructionSet);
+    CpuKernels(ThreadPool& pool, InstructionSet instructionSet);
+
+    const GemmContext& Products() const { return m_gemm; }
 
     void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
 
@@ -75,7 +79,8 @@ private:
         return type == DataType::Float32 ? body(m_floats) : body(m_doubles);
     }
 
-    int m_threads;
+    ThreadPool& m_pool;
+    GemmContext m_gemm;
     const VectorKernels<float>& m_floats;
     const VectorKernels<double>& m_doubles;
 };

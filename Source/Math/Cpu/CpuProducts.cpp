@@ -1,6 +1,5 @@
 // Products of dense and sparse matrices.
 #include "Math/Cpu/CpuKernels.h"
-#include "Math/Cpu/Gemm.h"
 #include "Math/Cpu/Threads.h"
 
 #include <algorithm>
@@ -8,46 +7,80 @@
 namespace cntk
 {
 
+namespace
+{
+
+template <class T>
+GemmTask<T> TaskOf(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta)
+{
+    GemmTask<T> task;
+    task.transA = a.transposed;
+    task.transB = b.transposed;
+    task.m = c.rows;
+    task.n = c.columns;
+    task.k = a.Columns();
+    task.alpha = T(alpha);
+    task.a = a.matrix.As<T>();
+    task.lda = a.matrix.stride;
+    task.b = b.matrix.As<T>();
+    task.ldb = b.matrix.stride;
+    task.beta = T(beta);
+    task.c = c.As<T>();
+    task.ldc = c.stride;
+    return task;
+}
+
+// Adds the bias to a tile of the product and applies the non-linearity while the tile is in the cache.
+template <class T>
+struct BiasActivation
+{
+    void (*function)(const ElementwiseLoop<T>& loop);
+    const T* bias;
+
+    static void Apply(const void* self, T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns)
+    {
+        const auto& activation = *static_cast<const BiasActivation*>(self);
+        ElementwiseLoop<T> loop;
+        loop.inner = rows;
+        loop.outer = columns;
+        loop.output = tile;
+        loop.outputStride = ptrdiff_t(stride);
+        loop.inputs[0] = tile;
+        loop.inputStrides[0] = ptrdiff_t(stride);
+        loop.inputs[1] = activation.bias + firstRow;
+        activation.function(loop);
+    }
+};
+
+} // namespace
+
 void CpuKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta)
 {
     VisitType(c.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
-                  Gemm<T>(a.transposed, b.transposed, c.rows, c.columns, a.Columns(), alpha, a.matrix.As<T>(),
-                          a.matrix.stride, b.matrix.As<T>(), b.matrix.stride, beta, c.As<T>(), c.stride, m_threads);
+                  m_gemm.Multiply(TaskOf<T>(a, b, c, alpha, beta));
               });
 }
 
 void CpuKernels::MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
                                       ElementwiseOp activation, const MatrixView& c)
 {
-    Multiply(a, Operand{b}, c, 1, 0);
-    const bool isFused = Visit(c.type,
-                               [&]<class T>(const VectorKernels<T>& kernels)
-                               {
-                                   const auto function = kernels.activatedSum[size_t(activation)];
-                                   if (!function)
-                                       return false;
-                                   // A tanh counts as much as eight additions.
-                                   const int parts = UsefulThreads(8 * c.Elements(), m_threads);
-                                   ForEachPart(c.columns, 1, parts,
-                                               [&](int, size_t begin, size_t end)
-                                               {
-                                                   ElementwiseLoop<T> loop;
-                                                   loop.inner = c.rows;
-                                                   loop.outer = end - begin;
-                                                   loop.output = c.As<T>() + begin * c.stride;
-                                                   loop.outputStride = ptrdiff_t(c.stride);
-                                                   loop.inputs[0] = loop.output;
-                                                   loop.inputStrides[0] = loop.outputStride;
-                                                   loop.inputs[1] = bias.As<T>();
-                                                   function(loop);
-                                               });
-                                   return true;
-                               });
+    const bool isFused =
+        Visit(c.type,
+              [&]<class T>(const VectorKernels<T>& kernels)
+              {
+                  const auto function = kernels.activatedSum[size_t(activation)];
+                  if (!function)
+                      return false;
+                  const BiasActivation<T> ending{function, bias.As<T>()};
+                  m_gemm.Multiply(TaskOf<T>(a, Operand{b}, c, 1, 0), {&BiasActivation<T>::Apply, &ending});
+                  return true;
+              });
     if (isFused)
         return;
+    Multiply(a, Operand{b}, c, 1, 0);
     const TensorView output(c);
     const TensorView biasColumn(bias);
     const TensorView* sum[] = {&output, &biasColumn};
@@ -86,8 +119,8 @@ void CpuKernels::MultiplySparse(const Operand& a, const SparseView& s, const Mat
                   }
               };
               const size_t nonZeros = size_t(s.columnStarts[s.columns] - s.columnStarts[0]);
-              const int parts = UsefulThreads((nonZeros + s.columns) * c.rows, m_threads);
-              ForEachPart(s.columns, 1, parts,
+              const int parts = UsefulThreads((nonZeros + s.columns) * c.rows, m_pool);
+              ForEachPart(m_pool, s.columns, 1, parts,
                           [&](int, size_t begin, size_t end)
                           {
                               for (size_t column = begin; column < end; ++column)
@@ -105,8 +138,8 @@ void CpuKernels::MultiplyByTransposeOf(const MatrixView& a, const SparseView& s,
           {
               const T* values = static_cast<const T*>(s.values);
               // Threads share out the rows: samples that touch the same column then stay in order.
-              const int parts = UsefulThreads(nonZeros * c.rows, m_threads);
-              ForEachPart(c.rows, 16, parts,
+              const int parts = UsefulThreads(nonZeros * c.rows, m_pool);
+              ForEachPart(m_pool, c.rows, 16, parts,
                           [&](int, size_t begin, size_t end)
                           {
                               for (size_t sample = 0; sample < s.columns; ++sample)
@@ -133,7 +166,7 @@ void CpuKernels::ColumnInnerProducts(const MatrixView& a, const MatrixView& b, c
     Visit(a.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
-              ForEachPart(a.columns, 16, UsefulThreads(a.Elements(), m_threads),
+              ForEachPart(m_pool, a.columns, 16, UsefulThreads(a.Elements(), m_pool),
                           [&](int, size_t begin, size_t end)
                           {
                               for (size_t column = begin; column < end; ++column)

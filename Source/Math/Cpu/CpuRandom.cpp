@@ -103,13 +103,13 @@ void ToCanonical(const int32_t* outputs, double* values, size_t count)
 
 // Calls convert(values, count, target) with uniform numbers for stretches of each column, in the stream's order.
 template <class T, class Convert>
-void FillFromStream(const MatrixView& output, uint64_t seed, int threads, Convert&& convert)
+void FillFromStream(const MatrixView& output, uint64_t seed, ThreadPool& pool, Convert&& convert)
 {
     constexpr size_t lanes = RandomLanes::c_lanes;
     constexpr size_t perStep = lanes / DrawsPer(T());
     const size_t elements = output.Elements();
     // Each number costs about as much as four additions.
-    ForEachPart(elements, lanes, UsefulThreads(4 * elements, threads),
+    ForEachPart(pool, elements, lanes, UsefulThreads(4 * elements, pool),
                 [&](int, size_t begin, size_t end)
                 {
                     RandomLanes stream(seed, begin * DrawsPer(T()));
@@ -147,7 +147,7 @@ void CpuKernels::FillUniform(const MatrixView& output, double low, double high, 
               {
                   using T = decltype(tag);
                   const T width = T(high) - T(low);
-                  FillFromStream<T>(output, seed, m_threads,
+                  FillFromStream<T>(output, seed, m_pool,
                                     [&](const T* values, size_t count, T* target)
                                     {
                                         for (size_t i = 0; i < count; ++i)
@@ -177,7 +177,7 @@ void CpuKernels::FillDropoutMask(const MatrixView& output, double rate, double s
               [&](auto tag)
               {
                   using T = decltype(tag);
-                  FillFromStream<T>(output, seed, m_threads,
+                  FillFromStream<T>(output, seed, m_pool,
                                     [&](const T* values, size_t count, T* target)
                                     {
                                         for (size_t i = 0; i < count; ++i)

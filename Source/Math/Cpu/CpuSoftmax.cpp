@@ -27,16 +27,16 @@ const T* ColumnOf(const MatrixView& view, size_t column)
 
 // Splits the columns of a matrix; body(part, begin, end).
 template <class Body>
-void ForEachColumnRange(const MatrixView& view, size_t operationsPerElement, int threads, Body&& body)
+void ForEachColumnRange(const MatrixView& view, size_t operationsPerElement, ThreadPool& pool, Body&& body)
 {
-    ForEachPart(view.columns, 16, UsefulThreads(view.Elements() * operationsPerElement, threads), body);
+    ForEachPart(pool, view.columns, 16, UsefulThreads(view.Elements() * operationsPerElement, pool), body);
 }
 
 template <class T>
-void LogSoftmaxOf(const VectorKernels<T>& kernels, int threads, const MatrixView& input, const MatrixView& logSoftmax,
-                  const MatrixView& softmax)
+void LogSoftmaxOf(const VectorKernels<T>& kernels, ThreadPool& pool, const MatrixView& input,
+                  const MatrixView& logSoftmax, const MatrixView& softmax)
 {
-    ForEachColumnRange(input, c_operationsPerElement, threads,
+    ForEachColumnRange(input, c_operationsPerElement, pool,
                        [&](int, size_t begin, size_t end)
                        {
                            if (begin < end)
@@ -73,16 +73,14 @@ double CrossEntropyOf(const VectorKernels<T>&, const SparseView& labels, const M
 }
 
 template <class T, class Labels>
-void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, int threads, const Labels& labels,
+void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, ThreadPool& pool, const Labels& labels,
                                const MatrixView& prediction, std::span<const uint8_t> mask,
                                const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
 {
-    constexpr int most = 64;
-    double sums[most] = {};
-    threads = std::min(threads, most);
+    double sums[c_mostParts] = {};
     if (prediction.rows > 0)
     {
-        ForEachColumnRange(prediction, c_operationsPerElement, threads,
+        ForEachColumnRange(prediction, c_operationsPerElement, pool,
                            [&](int part, size_t begin, size_t end)
                            {
                                if (begin == end)
@@ -103,10 +101,10 @@ void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, int threads, con
 }
 
 template <class T, class Subtract>
-void SoftmaxMinusLabels(const VectorKernels<T>& kernels, int threads, const MatrixView& softmax,
+void SoftmaxMinusLabels(const VectorKernels<T>& kernels, ThreadPool& pool, const MatrixView& softmax,
                         std::span<const uint8_t> mask, const MatrixView& gradient, Subtract&& subtract)
 {
-    ForEachColumnRange(softmax, 1, threads,
+    ForEachColumnRange(softmax, 1, pool,
                        [&](int, size_t begin, size_t end)
                        {
                            for (size_t column = begin; column < end; ++column)
@@ -120,13 +118,13 @@ void SoftmaxMinusLabels(const VectorKernels<T>& kernels, int threads, const Matr
 void CpuKernels::LogSoftmax(const MatrixView& input, const MatrixView& output)
 {
     Visit(input.type, [&]<class T>(const VectorKernels<T>& kernels)
-          { LogSoftmaxOf(kernels, m_threads, input, output, MatrixView{}); });
+          { LogSoftmaxOf(kernels, m_pool, input, output, MatrixView{}); });
 }
 
 void CpuKernels::Softmax(const MatrixView& input, const MatrixView& output)
 {
     Visit(input.type,
-          [&]<class T>(const VectorKernels<T>& kernels) { LogSoftmaxOf(kernels, m_threads, input, output, output); });
+          [&]<class T>(const VectorKernels<T>& kernels) { LogSoftmaxOf(kernels, m_pool, input, output, output); });
 }
 
 void CpuKernels::SoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient)
@@ -134,7 +132,7 @@ void CpuKernels::SoftmaxGradient(const MatrixView& gradient, const MatrixView& v
     Visit(value.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
-              ForEachColumnRange(value, 2, m_threads,
+              ForEachColumnRange(value, 2, m_pool,
                                  [&](int, size_t begin, size_t end)
                                  {
                                      for (size_t column = begin; column < end; ++column)
@@ -153,7 +151,7 @@ void CpuKernels::LogSoftmaxGradient(const MatrixView& gradient, const MatrixView
     Visit(value.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
-              ForEachColumnRange(value, c_operationsPerElement / 2, m_threads,
+              ForEachColumnRange(value, c_operationsPerElement / 2, m_pool,
                                  [&](int, size_t begin, size_t end)
                                  {
                                      for (size_t column = begin; column < end; ++column)
@@ -171,7 +169,7 @@ void CpuKernels::ArgMax(const MatrixView& input, const MatrixView& output)
     Visit(input.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
-              ForEachColumnRange(input, 1, m_threads,
+              ForEachColumnRange(input, 1, m_pool,
                                  [&](int, size_t begin, size_t end)
                                  {
                                      for (size_t column = begin; column < end; ++column)
@@ -226,7 +224,7 @@ void CpuKernels::CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixV
                                          const MatrixView& softmax, const MatrixView& output)
 {
     Visit(prediction.type, [&](const auto& kernels)
-          { CrossEntropyWithSoftmaxOf(kernels, m_threads, labels, prediction, mask, logSoftmax, softmax, output); });
+          { CrossEntropyWithSoftmaxOf(kernels, m_pool, labels, prediction, mask, logSoftmax, softmax, output); });
 }
 
 void CpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction,
@@ -234,7 +232,7 @@ void CpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixV
                                          const MatrixView& softmax, const MatrixView& output)
 {
     Visit(prediction.type, [&](const auto& kernels)
-          { CrossEntropyWithSoftmaxOf(kernels, m_threads, labels, prediction, mask, logSoftmax, softmax, output); });
+          { CrossEntropyWithSoftmaxOf(kernels, m_pool, labels, prediction, mask, logSoftmax, softmax, output); });
 }
 
 void CpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
@@ -247,7 +245,7 @@ void CpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const
               const T factor = *scale.As<T>();
               if (mask.empty() && softmax.IsContiguous() && labels.IsContiguous() && predictionGradient.IsContiguous())
               {
-                  ForEachPart(softmax.Elements(), 64, UsefulThreads(softmax.Elements(), m_threads),
+                  ForEachPart(m_pool, softmax.Elements(), 64, UsefulThreads(softmax.Elements(), m_pool),
                               [&](int, size_t begin, size_t end)
                               {
                                   kernels.addScaledDifference(factor, softmax.As<T>() + begin, labels.As<T>() + begin,
@@ -255,7 +253,7 @@ void CpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const
                               });
                   return;
               }
-              SoftmaxMinusLabels(kernels, m_threads, softmax, mask, predictionGradient,
+              SoftmaxMinusLabels(kernels, m_pool, softmax, mask, predictionGradient,
                                  [&](const VectorKernels<T>& vector, size_t column, T* gradient)
                                  {
                                      vector.addScaledDifference(factor, ColumnOf<T>(softmax, column),
@@ -273,7 +271,7 @@ void CpuKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels, const
           {
               const T factor = *scale.As<T>();
               const T* values = static_cast<const T*>(labels.values);
-              SoftmaxMinusLabels(kernels, m_threads, softmax, mask, predictionGradient,
+              SoftmaxMinusLabels(kernels, m_pool, softmax, mask, predictionGradient,
                                  [&](const VectorKernels<T>& vector, size_t column, T* gradient)
                                  {
                                      const T* source = ColumnOf<T>(softmax, column);

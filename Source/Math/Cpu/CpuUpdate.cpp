@@ -23,7 +23,7 @@ void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
               if (touched)
               {
                   const size_t columns = touched->columns.size();
-                  ForEachPart(columns, 1, UsefulThreads(2 * columns * parameter.rows, m_threads),
+                  ForEachPart(m_pool, columns, 1, UsefulThreads(2 * columns * parameter.rows, m_pool),
                               [&](int, size_t begin, size_t end)
                               {
                                   for (size_t i = begin; i < end; ++i)
@@ -31,10 +31,10 @@ void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
                               });
                   return;
               }
-              const int parts = UsefulThreads(2 * parameter.Elements(), m_threads);
+              const int parts = UsefulThreads(2 * parameter.Elements(), m_pool);
               if (parameter.IsContiguous() && smoothed.IsContiguous() && gradient.IsContiguous())
               {
-                  ForEachPart(parameter.Elements(), 64, parts,
+                  ForEachPart(m_pool, parameter.Elements(), 64, parts,
                               [&](int, size_t begin, size_t end)
                               {
                                   kernels.momentumUpdate(parameter.As<T>() + begin, smoothed.As<T>() + begin,
@@ -43,7 +43,7 @@ void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
                               });
                   return;
               }
-              ForEachPart(parameter.columns, 1, parts,
+              ForEachPart(m_pool, parameter.columns, 1, parts,
                           [&](int, size_t begin, size_t end)
                           {
                               for (size_t column = begin; column < end; ++column)

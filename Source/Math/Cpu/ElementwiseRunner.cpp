@@ -10,9 +10,9 @@ namespace cntk
 {
 
 template <class T>
-ElementwiseRunner<T>::ElementwiseRunner(const VectorKernels<T>& kernels, int threads, const ElementwiseCall& call,
+ElementwiseRunner<T>::ElementwiseRunner(const VectorKernels<T>& kernels, ThreadPool& pool, const ElementwiseCall& call,
                                         const TensorView& output)
-    : m_kernels(kernels), m_threads(threads), m_call(call), m_nest(call, output), m_arity(call.inputs.size()),
+    : m_kernels(kernels), m_pool(pool), m_call(call), m_nest(call, output), m_arity(call.inputs.size()),
       m_alpha(T(call.alpha)), m_beta(T(call.beta))
 {
     for (size_t i = 0; i < m_arity; ++i)
@@ -57,7 +57,7 @@ void ElementwiseRunner<T>::Run()
     const size_t elements = m_nest.Elements();
     if (elements == 0 && !m_nest.IsReduction())
         return;
-    const int parts = UsefulThreads(elements * OperationsPerElement(), m_threads);
+    const int parts = UsefulThreads(elements * OperationsPerElement(), m_pool);
     // Threads share out the longest axis of the output; its elements are independent of one another.
     const size_t axis = parts > 1 ? m_nest.LongestAxis(false) : m_nest.Axes();
     if (parts > 1 && (axis == m_nest.Axes() || m_nest[axis].extent < size_t(parts)) && m_nest.IsReduction() &&
@@ -72,7 +72,7 @@ void ElementwiseRunner<T>::Run()
         return;
     }
     const size_t granule = axis == 0 && m_nest[axis].extent >= 64 * size_t(parts) ? 64 : 1;
-    ForEachPart(m_nest[axis].extent, granule, int(std::min(size_t(parts), m_nest[axis].extent)),
+    ForEachPart(m_pool, m_nest[axis].extent, granule, int(std::min(size_t(parts), m_nest[axis].extent)),
                 [&](int, size_t begin, size_t end)
                 {
                     if (begin == end)
@@ -332,14 +332,13 @@ void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& s
 template <class T>
 void ElementwiseRunner<T>::ReduceToOneInParts()
 {
-    constexpr int most = 64;
     const size_t axis = m_nest.LongestAxis(true);
     const size_t extent = m_nest[axis].extent;
-    const int useful = UsefulThreads(m_nest.Elements() * OperationsPerElement(), m_threads);
-    const int parts = int(std::min({size_t(most), size_t(useful), extent}));
-    double results[most];
-    std::fill_n(results, most, Identity());
-    ForEachPart(extent, 1, parts,
+    const int useful = UsefulThreads(m_nest.Elements() * OperationsPerElement(), m_pool);
+    const int parts = int(std::min(size_t(useful), extent));
+    double results[c_mostParts];
+    std::fill_n(results, c_mostParts, Identity());
+    ForEachPart(m_pool, extent, 1, parts,
                 [&](int part, size_t begin, size_t end)
                 {
                     if (begin == end)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Math/Cpu/LoopNest.h"
+#include "Math/Cpu/ThreadPool.h"
 #include "Math/Cpu/VectorKernels.h"
 
 namespace cntk
@@ -11,7 +12,7 @@ template <class T>
 class ElementwiseRunner
 {
 public:
-    ElementwiseRunner(const VectorKernels<T>& kernels, int threads, const ElementwiseCall& call,
+    ElementwiseRunner(const VectorKernels<T>& kernels, ThreadPool& pool, const ElementwiseCall& call,
                       const TensorView& output);
 
     void Run();
@@ -55,7 +56,7 @@ private:
     const T* Gather(const T* source, ptrdiff_t step, size_t count, T* tile) const;
 
     const VectorKernels<T>& m_kernels;
-    int m_threads;
+    ThreadPool& m_pool;
     const ElementwiseCall& m_call;
     LoopNest m_nest;
     size_t m_arity;

@@ -34,19 +34,10 @@ void ScaleOnly(const GemmTask<T>& task)
 }
 
 template <class T>
-void ApplyEpilogue(const GemmTask<T>& tile, const GemmEpilogue<T>& epilogue)
+void ApplyEpilogue(const GemmTask<T>& tile, const GemmEpilogue<T>& epilogue, size_t firstRow)
 {
-    if (epilogue.bias == nullptr && epilogue.activate == nullptr)
-        return;
-    for (size_t column = 0; column < tile.n; ++column)
-    {
-        T* values = tile.c + column * tile.ldc;
-        if (epilogue.bias != nullptr)
-            for (size_t row = 0; row < tile.m; ++row)
-                values[row] += epilogue.bias[row];
-        if (epilogue.activate != nullptr)
-            epilogue.activate(values, tile.m);
-    }
+    if (epilogue.apply != nullptr)
+        epilogue.apply(epilogue.context, tile.c, tile.ldc, firstRow, tile.m, tile.n);
 }
 
 } // namespace
@@ -118,7 +109,8 @@ GemmEngine GemmContext::EngineFor(size_t m, size_t n, size_t k) const
 }
 
 template <class T>
-void GemmContext::RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t thread)
+void GemmContext::RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t firstRow,
+                          size_t thread)
 {
     T* scratchA = reinterpret_cast<T*>(m_scratchA[thread].get());
     T* scratchB = reinterpret_cast<T*>(m_scratchB[thread].get());
@@ -136,7 +128,7 @@ void GemmContext::RunTile(const GemmTask<T>& task, GemmEngine engine, const Gemm
         else
             m_isa.multiplyDouble(task, scratchA, scratchB);
     }
-    ApplyEpilogue(task, epilogue);
+    ApplyEpilogue(task, epilogue, firstRow);
 }
 
 template <class T>
@@ -147,14 +139,14 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
     if (task.k == 0 || task.alpha == 0)
     {
         ScaleOnly(task);
-        ApplyEpilogue(task, epilogue);
+        ApplyEpilogue(task, epilogue, 0);
         return;
     }
     const GemmEngine engine = EngineFor<T>(task.m, task.n, task.k);
     const Grid grid = Split(task.m, task.n, task.k);
     if (grid.down * grid.across == 1)
     {
-        RunTile(task, engine, epilogue, 0);
+        RunTile(task, engine, epilogue, 0, 0);
         return;
     }
     m_pool.Run(grid.down * grid.across,
@@ -168,10 +160,7 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
                    part.a += task.transA ? row * task.lda : row;
                    part.b += task.transB ? column : column * task.ldb;
                    part.c += row + column * task.ldc;
-                   GemmEpilogue<T> ending = epilogue;
-                   if (ending.bias != nullptr)
-                       ending.bias += row;
-                   RunTile(part, engine, ending, thread);
+                   RunTile(part, engine, epilogue, row, thread);
                });
 }
 

@@ -13,12 +13,13 @@
 namespace cntk
 {
 
-// What is done to each column stretch of C after the product.
+// What is done to each tile of C after the product.
 template <class T>
 struct GemmEpilogue
 {
-    const T* bias = nullptr;                             // one value a row of C; null: none
-    void (*activate)(T* values, size_t count) = nullptr; // in place; null: none
+    // null: nothing. firstRow: of the tile in C.
+    void (*apply)(const void* context, T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns) = nullptr;
+    const void* context = nullptr;
 };
 
 // Belongs to a device; allocates only when made.
@@ -49,7 +50,8 @@ private:
     };
     Grid Split(size_t m, size_t n, size_t k) const;
     template <class T>
-    void RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t thread);
+    void RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t firstRow,
+                 size_t thread);
 
     struct AlignedDelete
     {

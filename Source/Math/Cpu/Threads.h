@@ -1,9 +1,10 @@
 // Splitting a loop among threads where the work is worth more than waking them.
 #pragma once
 
+#include "Math/Cpu/ThreadPool.h"
+
 #include <algorithm>
 #include <cstddef>
-#include <omp.h>
 
 namespace cntk
 {
@@ -11,18 +12,21 @@ namespace cntk
 // Element operations (an addition counts 1, an exponential about 8) below which one thread does it all: starting a team
 // costs as much as some 20k to 40k of them.
 constexpr size_t c_operationsPerThread = 32 * 1024;
+// Partial results of so many parts fit into arrays of fixed size.
+constexpr int c_mostParts = 64;
 
-inline int UsefulThreads(size_t operations, int threads)
+inline int UsefulThreads(size_t operations, const ThreadPool& pool)
 {
+    const int threads = std::min(pool.Threads(), c_mostParts);
     if (operations < 2 * c_operationsPerThread || threads <= 1)
         return 1;
     return int(std::min(operations / c_operationsPerThread, size_t(threads)));
 }
 
-// Calls body(part, begin, end) for disjoint ranges that cover [0, count), each on a thread of its own; ranges begin at
+// Calls body(part, begin, end) for disjoint ranges that cover [0, count) on the pool's threads; ranges begin at
 // multiples of the granule. The split depends on count, granule and parts only. body must not throw.
 template <class Body>
-void ForEachPart(size_t count, size_t granule, int parts, Body&& body)
+void ForEachPart(ThreadPool& pool, size_t count, size_t granule, int parts, Body&& body)
 {
     const size_t granules = (count + granule - 1) / granule;
     const auto startOf = [&](size_t part) { return std::min(count, granules * part / size_t(parts) * granule); };
@@ -31,9 +35,7 @@ void ForEachPart(size_t count, size_t granule, int parts, Body&& body)
         body(0, size_t(0), count);
         return;
     }
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
-    for (int part = 0; part < parts; ++part)
-        body(part, startOf(size_t(part)), startOf(size_t(part) + 1));
+    pool.Run(size_t(parts), [&](size_t part, size_t) { body(int(part), startOf(part), startOf(part + 1)); });
 }
 
 } // namespace cntk

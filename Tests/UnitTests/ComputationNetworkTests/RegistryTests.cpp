@@ -209,7 +209,7 @@ TEST_P(RegistryTest, DevicesAgree)
 {
     for (const auto& [dataType, tolerance] : {std::pair(DataType::Float64, 1e-12), {DataType::Float32, 2e-5}})
         ForEachCase({Layout::Frames, Layout::Ragged},
-                    [&](const GradientSample& sample, Layout layout)
+                    [&, dataType = dataType, tolerance = tolerance](const GradientSample& sample, Layout layout)
                     {
                         SCOPED_TRACE(cntk::NameOf(dataType));
                         NodeCase cpu(Type(), sample, layout, dataType, MakeCpuDevice());

@@ -5,6 +5,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/NetworkReport.h"
 
 #include <algorithm>
 #include <optional>
@@ -202,6 +203,8 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
     builder.Finish();
     RequireFeatures(*network);
     network->Validate();
+    if (!options.dumpFileName.empty())
+        DumpNetwork(*network, {.printValues = false, .printMetadata = true}, options.dumpFileName);
     return network;
 }
 

@@ -11,7 +11,8 @@ namespace cntk
 
 std::span<const Action> Actions()
 {
-    static const std::vector<Action> actions = {MakeTrainAction(), MakeTestAction(), MakeCvAction(), MakeWriteAction(),
+    static const std::vector<Action> actions = {MakeTrainAction(),         MakeTestAction(),     MakeCvAction(),
+                                                MakeWriteAction(),         MakeDumpNodeAction(), MakePlotAction(),
                                                 MakeCreateLabelMapAction()};
     return actions;
 }

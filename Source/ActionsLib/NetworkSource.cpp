@@ -4,6 +4,7 @@
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
+#include "ComputationNetwork/NetworkReport.h"
 
 namespace cntk
 {
@@ -13,11 +14,6 @@ namespace
 
 constexpr const char* c_simpleBlock = "SimpleNetworkBuilder";
 constexpr const char* c_ndlBlock = "NDLNetworkBuilder";
-
-const MBLayout* LayoutOf(const ComputationNode& node)
-{
-    return node.GetMBLayout().get();
-}
 
 } // namespace
 
@@ -73,14 +69,6 @@ std::string DeviceWords(const Device& device)
     return device.Id() == c_cpuDevice ? "CPU" : "GPU " + std::to_string(device.Id());
 }
 
-std::string ShapeWords(const ComputationNode& node)
-{
-    std::string words = node.SampleLayout().ToString();
-    if (LayoutOf(node) != nullptr)
-        words += words.empty() ? "*" : " x *";
-    return "[" + words + "]";
-}
-
 void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel)
 {
     const std::vector<ComputationNodePtr> roots = network.Roots();
@@ -98,11 +86,11 @@ void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel)
             for (const ComputationNodePtr& input : node->Inputs())
             {
                 names += (names.empty() ? " (" : ", ") + input->Name();
-                shapes += (shapes.empty() ? "" : ", ") + ShapeWords(*input);
+                shapes += (shapes.empty() ? "" : ", ") + ShapeInWords(*input);
             }
             names += names.empty() ? "()" : ")";
             log.Print("Validating --> %s = %s%s : %s -> %s\n", node->Name().c_str(), node->TypeName().c_str(),
-                      names.c_str(), shapes.c_str(), ShapeWords(*node).c_str());
+                      names.c_str(), shapes.c_str(), ShapeInWords(*node).c_str());
         }
         log.Print("\nValidating network, final pass.\n");
     }

@@ -37,7 +37,5 @@ std::string DeviceWords(const Device& device);
 
 // The original's log lines about a network: roots, each node with its shapes ("Validating --> ..."), criteria.
 void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel);
-// "[10 x 2]" or "[10 x *]" for minibatch data.
-std::string ShapeWords(const ComputationNode& node);
 
 } // namespace cntk

@@ -1,0 +1,117 @@
+// action=dumpnode (book 3.5.7): nodes of a model and their values as text.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/ReaderSource.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/NetworkReport.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr const char* c_allNodes = "__AllNodes__";
+
+struct DumpNodeOptions
+{
+    std::string nodeName = c_allNodes;
+    std::string nodeNameRegex;
+    std::string outputFile;
+    bool printValues = true;
+    bool printMetadata = true;
+
+    static OptionTable<DumpNodeOptions> Options()
+    {
+        using S = DumpNodeOptions;
+        return {
+            Opt("nodeName", &S::nodeName, "the node to dump; __AllNodes__: all"),
+            Opt("nodeNameRegex", &S::nodeNameRegex,
+                "regular expression that must match the whole name, with case; wins over nodeName"),
+            Opt("outputFile", &S::outputFile, "empty: <modelPath>.<nodeName>.txt; - is standard output"),
+            Opt("printValues", &S::printValues, "print the values of parameters and precomputed nodes"),
+            Opt("printMetadata", &S::printMetadata, "print names, types, inputs and shapes"),
+        };
+    }
+};
+
+class DumpNodeJob final : public Job
+{
+public:
+    explicit DumpNodeJob(const CommandContext& command)
+        : m_command(command), m_modelPath(RequireModelPath(command)),
+          m_options(ReadOptions<DumpNodeOptions>(command.block))
+    {
+        if (!m_options.printValues && !m_options.printMetadata)
+            FailAt(command.block.Where(), ErrorKind::Config,
+                   "printValues and printMetadata are both false: there is nothing to dump");
+        if (m_options.outputFile.empty())
+            m_options.outputFile = m_modelPath + "." + m_options.nodeName + ".txt";
+        m_options.outputFile = ResolveOutputPath(m_options.outputFile);
+    }
+
+    std::vector<std::string> Produces() const override { return {m_options.outputFile}; }
+
+    void Run() override
+    {
+        const std::unique_ptr<ComputationNetwork> network = Load();
+        DumpNodes(SelectNodes(*network), {m_options.printValues, m_options.printMetadata}, m_options.outputFile);
+    }
+
+    void Check() override
+    {
+        if (FileExists(m_modelPath))
+            Load();
+    }
+
+private:
+    std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
+    {
+        Log& log = m_command.program.log;
+        if (!m_options.nodeNameRegex.empty())
+        {
+            const std::vector<ComputationNodePtr> nodes = FindNodesByRegex(network, m_options.nodeNameRegex);
+            log.Print("DumpNodeInfo: %d nodes matching RegEx(%s): \n", int(nodes.size()),
+                      m_options.nodeNameRegex.c_str());
+            for (const ComputationNodePtr& node : nodes)
+                log.Print("\t%s\n", node->Name().c_str());
+            log.Print("DumpNodeInfo: dumping node info (%s printing values) to %s\n",
+                      m_options.printValues ? "with" : "without", m_options.outputFile.c_str());
+            return nodes;
+        }
+        if (m_options.nodeName == c_allNodes)
+            return network.Nodes();
+        if (const ComputationNodePtr node = network.Find(m_options.nodeName))
+            return {node};
+        log.Print("Warning: node name '%s' does not exist in the network. dumping all nodes instead.\n",
+                  m_options.nodeName.c_str());
+        return network.Nodes();
+    }
+
+    // On the CPU whatever deviceId says: nothing is computed.
+    std::unique_ptr<ComputationNetwork> Load() const
+    {
+        return LoadModel(m_modelPath, m_command.program.dataType, MakeCpuDevice({.threads = 1}));
+    }
+
+    CommandContext m_command;
+    std::string m_modelPath;
+    DumpNodeOptions m_options;
+};
+
+} // namespace
+
+Action MakeDumpNodeAction()
+{
+    return {"dumpnode",
+            {},
+            "Writes the nodes of a model and the values of its parameters as text.",
+            "3.5.7",
+            DescribeOptions<DumpNodeOptions>(),
+            {},
+            [](const CommandContext& command) -> std::unique_ptr<Job>
+            { return std::make_unique<DumpNodeJob>(command); }};
+}
+
+} // namespace cntk

@@ -1,0 +1,132 @@
+// Criteria: values known by hand, ties, topK, sparse and soft labels, gaps, errors.
+#include "ComputationNetwork/Evaluator.h"
+#include "TestNetwork.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace cntk::Testing
+{
+
+namespace
+{
+
+// A criterion over labels and predictions given column by column, and a constant third input.
+struct Compared
+{
+    Compared(const std::string& type, size_t rows, const std::vector<double>& labels,
+             const std::vector<double>& predictions, bool sparseLabels = false, double third = 0)
+    {
+        net.SetFrames(predictions.size() / rows);
+        const ComputationNodePtr label = net.network.AddInput("labels", {rows}, sparseLabels);
+        const ComputationNodePtr prediction = net.network.AddInput("z", {rows});
+        std::vector<ComputationNodePtr> inputs = {label, prediction};
+        if (third != 0)
+        {
+            inputs.push_back(net.Parameter("third", {1}));
+            dynamic_cast<LearnableParameterNode&>(*inputs.back()).InitFixed(third);
+        }
+        criterion = net.Add(type, "c", inputs);
+        net.network.Validate();
+        dynamic_cast<InputValueNode&>(*label).SetDense(labels.data(), rows, labels.size() / rows);
+        dynamic_cast<InputValueNode&>(*prediction).SetDense(predictions.data(), rows, predictions.size() / rows);
+    }
+    double Value()
+    {
+        Evaluator evaluator(net.network, {criterion});
+        evaluator.Forward();
+        return ValueOf(criterion)[0];
+    }
+    TestNetwork net;
+    ComputationNodePtr criterion;
+};
+
+TEST(CriterionNodesTest, SquareErrorHasNoFactor)
+{
+    EXPECT_DOUBLE_EQ(Compared("SquareError", 2, {1, 2, 3, 4}, {1, 0, 0, 4}).Value(), 13);
+}
+
+TEST(CriterionNodesTest, CrossEntropyStandsZerosAndExtremes)
+{
+    for (const bool sparse : {false, true})
+    {
+        EXPECT_DOUBLE_EQ(Compared("CrossEntropy", 2, {1, 0}, {0, 1}, sparse).Value(), 85.1);
+        EXPECT_DOUBLE_EQ(Compared("CrossEntropyWithSoftmax", 2, {1, 0}, {-1e4, 1e4}, sparse).Value(), 2e4);
+        EXPECT_DOUBLE_EQ(Compared("CrossEntropyWithSoftmax", 2, {1, 0}, {1e4, -1e4}, sparse).Value(), 0);
+    }
+    EXPECT_NEAR(Compared("CrossEntropyWithSoftmax", 2, {0.25, 0.75}, {0, 0}).Value(), std::log(2.0), 1e-15);
+}
+
+TEST(CriterionNodesTest, ErrorsAreCountedWithTiesToTheLowestIndex)
+{
+    const std::vector<double> labels = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0};
+    const std::vector<double> predictions = {5, 5, 1, 5, 5, 1, 0, 1, 2, 1, 2, 3};
+    for (const bool sparse : {false, true})
+    {
+        EXPECT_EQ(Compared("ErrorPrediction", 3, labels, predictions, sparse).Value(), 2);
+        EXPECT_EQ(Compared("ClassificationError", 3, labels, predictions, sparse, 1).Value(), 2);
+        EXPECT_EQ(Compared("ErrorPrediction", 3, labels, predictions, sparse, 2).Value(), 1);
+        EXPECT_EQ(Compared("ErrorPrediction", 3, labels, predictions, sparse, 3).Value(), 0);
+    }
+}
+
+TEST(CriterionNodesTest, GapsGiveNoError)
+{
+    TestNetwork net;
+    net.SetSequences({3, 1});
+    const ComputationNodePtr labels = net.Input("labels", {4});
+    const ComputationNodePtr z = net.Input("z", {4});
+    std::vector<ComputationNodePtr> criteria;
+    for (const char* type : {"ErrorPrediction", "SquareError", "CrossEntropyWithSoftmax", "CrossEntropy", "Logistic"})
+        criteria.push_back(net.Add(type, type, {labels, z}));
+    criteria.push_back(net.Add("SumElements", "SumElements", {z}));
+    net.network.Validate();
+    net.FillInputs();
+    Evaluator evaluator(net.network, criteria);
+    evaluator.Forward();
+    for (const ComputationNodePtr& criterion : criteria)
+        EXPECT_TRUE(std::isfinite(ValueOf(criterion)[0])) << criterion->Name();
+    EXPECT_LE(ValueOf(criteria[0])[0], 4);
+}
+
+TEST(CriterionNodesTest, LogisticIsTheBinaryCrossEntropy)
+{
+    const double expected = -std::log(0.8) - std::log(1 - 0.3);
+    EXPECT_NEAR(Compared("Logistic", 1, {1, 0}, {0.8, 0.3}).Value(), expected, 1e-15);
+    EXPECT_NEAR(Compared("Logistic", 1, {1, 0}, {0.8, 0.3}, false, 2).Value(), 2 * expected, 1e-15);
+}
+
+TEST(CriterionNodesTest, SizesMustAgree)
+{
+    for (const char* type : {"CrossEntropyWithSoftmax", "ErrorPrediction", "CrossEntropy"})
+    {
+        TestNetwork net;
+        net.Add(type, "c", {net.Input("labels", {10}), net.Input("z", {12})});
+        EXPECT_EQ(MessageOf([&] { net.network.Validate(); }),
+                  std::string(type) + " compares 'labels' [10] with 'z' [12]: expected as many rows in both, but there "
+                                      "are 10 and 12");
+    }
+    TestNetwork net;
+    net.Add("SquareError", "c", {net.Input("labels", {10}), net.Input("z", {12})});
+    EXPECT_EQ(
+        MessageOf([&] { net.network.Validate(); }),
+        "SquareError compares 'labels' [10] with 'z' [12]: expected as many elements in both, but there are 10 and "
+        "12");
+    TestNetwork mixed;
+    mixed.Add("CrossEntropy", "c", {mixed.Parameter("labels", {3}), mixed.Input("z", {3})});
+    EXPECT_EQ(MessageOf([&] { mixed.network.Validate(); }),
+              "CrossEntropy compares 'labels' [3] with 'z' [3], but only the second changes with the samples");
+    TestNetwork top;
+    top.Add("ErrorPrediction", "c", {top.Input("labels", {3}), top.Input("z", {3}), top.Parameter("k", {2})});
+    EXPECT_EQ(MessageOf([&] { top.network.Validate(); }),
+              "the third input of ErrorPrediction, topK, must be a single number, but is 'k' [2]");
+    TestNetwork weights;
+    weights.Add("Logistic", "c", {weights.Input("y", {3}), weights.Input("p", {3}), weights.Input("w", {2})});
+    EXPECT_EQ(MessageOf([&] { weights.network.Validate(); }),
+              "the weights of Logistic, 'w' [2], must be one number a sample, or one for each of its 3 elements");
+}
+
+} // namespace
+
+} // namespace cntk::Testing

@@ -1,0 +1,98 @@
+// Element-wise nodes: floors and edges, broadcasting errors, shape inference.
+#include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Nodes/ElementwiseNodes.h"
+#include "TestNetwork.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk::Testing
+{
+
+namespace
+{
+
+using testing::ElementsAre;
+
+// The value and the gradient (of the sum) of a node over a column of numbers.
+struct Applied
+{
+    std::vector<double> value;
+    std::vector<double> gradient;
+};
+
+Applied Apply(const std::string& type, const std::vector<double>& numbers)
+{
+    TestNetwork net;
+    const ComputationNodePtr x = net.Parameter("x", {numbers.size()});
+    dynamic_cast<LearnableParameterNode&>(*x).Values().FromHost(numbers);
+    const ComputationNodePtr y = net.Add(type, "y", {x});
+    const ComputationNodePtr sum = net.Add("SumElements", "sum", {y});
+    net.network.Validate();
+    EvaluatorOptions options;
+    options.training = true;
+    options.keepValues = {y};
+    Evaluator evaluator(net.network, {sum}, options);
+    evaluator.Forward();
+    evaluator.Backward(sum);
+    return {ValueOf(y), GradientOf(x)};
+}
+
+TEST(ElementwiseNodesTest, KeepTheOriginalsFloors)
+{
+    EXPECT_THAT(Apply("Log", {0, -1, 1e-38}).value, ElementsAre(-85.1, -85.1, -85.1));
+    EXPECT_NEAR(Apply("Log", {0}).gradient[0], std::exp(85.1), 1e23);
+    EXPECT_THAT(Apply("Reciprocal", {0, 2}).value, ElementsAre(0, 0.5));
+    EXPECT_THAT(Apply("Reciprocal", {0, 2}).gradient, ElementsAre(0, -0.25));
+    EXPECT_THAT(Apply("Sqrt", {-4, 4}).value, ElementsAre(0, 2));
+    EXPECT_THAT(Apply("RectifiedLinear", {-1, 0, 1}).gradient, ElementsAre(0, 0, 1));
+    EXPECT_THAT(Apply("Abs", {-2, 0, 2}).gradient, ElementsAre(-1, 0, 1));
+    EXPECT_THAT(Apply("Sigmoid", {-1e4, 0, 1e4}).value, ElementsAre(0, 0.5, 1));
+    EXPECT_THAT(Apply("Tanh", {-1e4, 1e4}).value, ElementsAre(-1, 1));
+}
+
+TEST(ElementwiseNodesTest, OperandsMustFit)
+{
+    TestNetwork net;
+    net.Add("Plus", "sum", {net.Parameter("a", {3, 2}), net.Parameter("b", {3, 4})});
+    EXPECT_EQ(MessageOf([&] { net.network.Validate(); }),
+              "Plus cannot combine 'a' [3 x 2] and 'b' [3 x 4]: dimension 2 is 2 in one and 4 in the other; expected "
+              "equal sizes, or 1 in one of them");
+}
+
+TEST(ElementwiseNodesTest, TakeDenseInputsOnly)
+{
+    TestNetwork net;
+    net.Add("Sigmoid", "y", {net.network.AddInput("words", {10}, true)});
+    EXPECT_EQ(
+        MessageOf([&] { net.network.Validate(); }),
+        "input 'words' is sparse, but Sigmoid takes dense values only; read it as a dense InputValue, or multiply "
+        "it by a parameter first (Times)");
+}
+
+TEST(ElementwiseNodesTest, AParameterTakesTheOtherOperandsShape)
+{
+    TestNetwork net;
+    net.SetFrames(2);
+    const ComputationNodePtr bias = net.network.AddParameter("b", {0, 1});
+    const ComputationNodePtr sum = net.Add("Plus", "sum", {net.Input("x", {3}), bias});
+    net.network.Validate();
+    EXPECT_EQ(bias->SampleLayout(), (TensorShape{3, 1}));
+    EXPECT_EQ(sum->SampleLayout(), (TensorShape{3, 1}));
+}
+
+TEST(ElementwiseNodesTest, OldNamesAreElementTimes)
+{
+    TestNetwork net;
+    for (const char* name : {"Scale", "RowElementTimes", "ColumnElementTimes"})
+        EXPECT_EQ(net.network.Registry().Find(name)->name, "ElementTimes");
+    const ComputationNodePtr node = net.Add("ReLU", "y", {net.Parameter("x", {3})});
+    EXPECT_EQ(node->TypeName(), "RectifiedLinear");
+    EXPECT_EQ(ElementwiseOpOf(*node), ElementwiseOp::RectifiedLinear);
+    EXPECT_EQ(ElementwiseOpOf(*node->Input(0)), std::nullopt);
+}
+
+} // namespace
+
+} // namespace cntk::Testing

@@ -1,0 +1,329 @@
+// Leaves: initial values (the original's), text files, parameters, the reader's data, the model file's fields.
+#include "Common/Error.h"
+#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/ParameterFile.h"
+#include "TestNetwork.h"
+
+#include <cmath>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace cntk::Testing
+{
+
+namespace
+{
+
+using testing::DoubleEq;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::Pointwise;
+
+std::shared_ptr<LearnableParameterNode> AddParameter(TestNetwork& net, const TensorShape& shape)
+{
+    return std::dynamic_pointer_cast<LearnableParameterNode>(net.network.AddParameter("W", shape));
+}
+
+NodeParameters Parameters(std::initializer_list<std::pair<const char*, const char*>> values)
+{
+    NodeParameters parameters;
+    for (const auto& [name, value] : values)
+        parameters.Set(name, value);
+    return parameters;
+}
+
+std::string WriteText(const std::string& name, const std::string& text)
+{
+    const std::string path = testing::TempDir() + name;
+    std::ofstream(path) << text;
+    return path;
+}
+
+// ---- initial values ----
+
+// The first numbers of what the original draws for initValueScale 3 and 2 (uniform 5 x 3, Gaussian 7 x 3, seed 1).
+TEST(LearnableParameterTest, DrawsTheOriginalsInitialValues)
+{
+    TestNetwork net;
+    auto uniform = AddParameter(net, {5, 3});
+    uniform->InitUniform(1, 3);
+    std::vector<double> values = uniform->Values().ToHost();
+    EXPECT_NEAR(values[0], -0.11053866532552624, 1e-15);
+    EXPECT_NEAR(values[1], -0.012404960577882373, 1e-15);
+
+    TestNetwork other;
+    auto gaussian = AddParameter(other, {7, 3});
+    gaussian->InitGaussian(1, 2);
+    values = gaussian->Values().ToHost();
+    EXPECT_NEAR(values[0], -0.028166791742147805, 1e-15);
+    EXPECT_NEAR(values[1], -0.2509898799058155, 1e-15);
+}
+
+TEST(LearnableParameterTest, InitialisationWaitsForTheShape)
+{
+    TestNetwork net;
+    net.SetFrames(2);
+    const auto weights = net.network.Add<LearnableParameterNode>(
+        "Parameter", "W", {}, Parameters({{"rows", "4"}, {"cols", "0"}, {"init", "gaussian"}, {"randomSeed", "7"}}));
+    net.Add("Times", "y", {weights, net.Input("x", {3})});
+    net.network.Validate();
+    EXPECT_EQ(weights->SampleLayout(), (TensorShape{4, 3}));
+
+    TestNetwork direct;
+    const auto expected = AddParameter(direct, {4, 3});
+    expected->InitGaussian(7, 1);
+    EXPECT_EQ(weights->Values().ToHost(), expected->Values().ToHost());
+}
+
+TEST(LearnableParameterTest, ValuesStayWhenTheShapeIsOnlyRedeclared)
+{
+    TestNetwork net;
+    auto weights = AddParameter(net, {2, 6});
+    weights->InitUniform(3, 1);
+    const std::vector<double> before = weights->Values().ToHost();
+    weights->SetParameterShape({2, 1, 2, 3});
+    EXPECT_EQ(weights->Values().ToHost(), before);
+    weights->SetParameterShape({3, 4});
+    EXPECT_EQ(weights->Values().ToHost(), std::vector<double>(12, 0.0));
+}
+
+TEST(LearnableParameterTest, UnknownDimensionsAreAnError)
+{
+    TestNetwork net;
+    AddParameter(net, {3, 0});
+    EXPECT_EQ(MessageOf([&] { net.network.Validate(); }),
+              "the dimensions [3 x 0] of parameter 'W' are not known: no node that uses it determines them; give them");
+}
+
+// ---- parameters ----
+
+TEST(LearnableParameterTest, TakesParameters)
+{
+    TestNetwork net;
+    const auto add = [&](const char* name, std::initializer_list<std::pair<const char*, const char*>> parameters)
+    { return net.network.Add<LearnableParameterNode>("LearnableParameter", name, {}, Parameters(parameters)); };
+    const auto constant =
+        add("c", {{"rows", "2"}, {"cols", "2"}, {"init", "fixedValue"}, {"value", "0.5"}, {"needGradient", "false"}});
+    EXPECT_THAT(constant->Values().ToHost(), ElementsAre(0.5, 0.5, 0.5, 0.5));
+    EXPECT_FALSE(constant->IsTrainableLeaf());
+    EXPECT_EQ(constant->DescribeFields(), "[2,2]   learningRateMultiplier=0.000000  NeedsGradient=false");
+    EXPECT_EQ(add("v", {{"rows", "3"}})->SampleLayout(), (TensorShape{3}));
+    EXPECT_EQ(add("t", {{"dims", "2:3:4"}})->SampleLayout(), (TensorShape{2, 3, 4}));
+    EXPECT_THAT(add("z", {{"rows", "2"}, {"init", "zero"}})->Values().ToHost(), ElementsAre(0, 0));
+    EXPECT_FLOAT_EQ(add("m", {{"rows", "2"}, {"learningRateMultiplier", "0.25"}})->LearningRateMultiplier(), 0.25f);
+}
+
+TEST(LearnableParameterTest, RefusesWrongParameters)
+{
+    TestNetwork net;
+    const auto message = [&](std::initializer_list<std::pair<const char*, const char*>> parameters)
+    { return MessageOf([&] { net.network.Add("Parameter", "p", {}, Parameters(parameters)); }); };
+    EXPECT_EQ(message({{"rows", "2"}, {"init", "gausian"}}),
+              "parameter 'init' is 'gausian'; expected uniform, gaussian, fixedValue, zero or fromFile; did you mean "
+              "'gaussian'?");
+    EXPECT_EQ(message({{"rows", "-2"}}), "parameter 'rows' is -2; expected 0 (to be inferred) or more");
+    EXPECT_EQ(message({{"dims", "2:x"}}), "parameter 'dims' is '2:x'; expected dimensions like 3:4:5");
+    EXPECT_EQ(message({{"dims", "1:1:1:1:1:1:1:1:1:1:1:1:1"}}),
+              "parameter 'dims' is '1:1:1:1:1:1:1:1:1:1:1:1:1'; at most 12 dimensions are possible");
+    EXPECT_EQ(message({{"rows", "2"}, {"learningRateMultiplier", "-1"}}),
+              "parameter 'learningRateMultiplier' is '-1'; expected 0 or more");
+    EXPECT_EQ(message({{"rows", "2"}, {"init", "fromFile"}}), "init=fromFile needs the parameter 'initFromFilePath'");
+}
+
+// ---- text files ----
+
+TEST(LearnableParameterTest, ReadsATextFileRowByRow)
+{
+    const std::string path = WriteText("weights.txt", "1 2 3\r\n\n  4\t5e0 -6  \n");
+    TestNetwork net;
+    auto weights = AddParameter(net, {2, 3});
+    weights->InitFromFile(path);
+    EXPECT_THAT(weights->Values().ToHost(), ElementsAre(1, 4, 2, 5, 3, -6));
+    TestNetwork other;
+    auto inferred = AddParameter(other, {0, 0});
+    inferred->InitFromFile(path);
+    EXPECT_EQ(inferred->SampleLayout(), (TensorShape{2, 3}));
+}
+
+TEST(LearnableParameterTest, RefusesAMalformedTextFile)
+{
+    TestNetwork net;
+    auto weights = AddParameter(net, {2, 2});
+    const auto message = [&](const std::string& text)
+    {
+        const std::string path = WriteText("bad.txt", text);
+        std::string found = MessageOf([&] { weights->InitFromFile(path); });
+        if (const size_t at = found.find(path); at != std::string::npos)
+            found.replace(at, path.size(), "bad.txt");
+        return found;
+    };
+    EXPECT_EQ(message("1 2\n3 4x\n"), "file 'bad.txt', line 2, column 3: '4x' is not a number");
+    EXPECT_EQ(message("1 2\n\n3\n"), "file 'bad.txt', line 3: 1 number, but the lines before have 2; all rows of a "
+                                     "matrix have the same length");
+    EXPECT_EQ(message("\n"), "file 'bad.txt' holds no numbers; expected a matrix, one row a line");
+    EXPECT_EQ(message("1 2 3\n4 5 6\n"), "file 'bad.txt' holds 2 rows of 3 numbers, but parameter 'W' is [2 x 2]; "
+                                         "expected 2 lines of 2 numbers");
+    EXPECT_THAT(MessageOf([&] { weights->InitFromFile(testing::TempDir() + "no-such-file.txt"); }),
+                testing::HasSubstr("no-such-file.txt"));
+}
+
+// ---- the reader's data ----
+
+TEST(InputValueTest, ConvertsWhatTheReaderGives)
+{
+    TestNetwork net;
+    net.SetFrames(2);
+    auto dense = std::dynamic_pointer_cast<InputValueNode>(net.network.AddInput("dense", {3}));
+    auto sparse = std::dynamic_pointer_cast<InputValueNode>(net.network.AddInput("sparse", {3}, true));
+    net.network.Validate();
+    const std::vector<float> values = {0, 2, 0, 4, 0, 6};
+    dense->SetDense(values.data(), 3, 2);
+    EXPECT_THAT(ValueOf(dense), ElementsAre(0, 2, 0, 4, 0, 6));
+    sparse->SetDense(values.data(), 3, 2);
+    EXPECT_TRUE(sparse->IsSparse());
+    EXPECT_EQ(sparse->SparseValue(FrameRange::All()).nonZeros, 3u);
+
+    const std::vector<float> nonZeros = {5, 7};
+    const std::vector<int32_t> rows = {2, 0}, starts = {0, 1, 2};
+    dense->SetSparse(nonZeros.data(), rows.data(), starts.data(), 3, 2);
+    EXPECT_THAT(ValueOf(dense), ElementsAre(0, 0, 5, 7, 0, 0));
+    sparse->SetSparse(nonZeros.data(), rows.data(), starts.data(), 3, 2);
+    EXPECT_EQ(sparse->SparseValue(FrameRange::All()).nonZeros, 2u);
+    EXPECT_EQ(sparse->DescribeFields(), "[ 3 ]");
+}
+
+TEST(InputValueTest, RefusesDataOfAnotherSize)
+{
+    TestNetwork net;
+    auto input = std::dynamic_pointer_cast<InputValueNode>(net.network.AddInput("x", {2, 3}));
+    const std::vector<double> values(8);
+    EXPECT_EQ(MessageOf([&] { input->SetDense(values.data(), 4, 2); }),
+              "input 'x' is [2 x 3], 6 numbers a sample, but the data have 4");
+    const std::vector<int32_t> rows = {6}, starts = {0, 1};
+    EXPECT_EQ(MessageOf([&] { input->SetSparse(values.data(), rows.data(), starts.data(), 6, 1); }),
+              "input 'x' has 6 rows, but the data name row 6 (rows are counted from 0)");
+}
+
+// ---- fields of old files ----
+
+class Bytes
+{
+public:
+    template <class T>
+    Bytes& Add(T value)
+    {
+        m_bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
+        return *this;
+    }
+    Bytes& Text(std::string_view text)
+    {
+        for (const char c : text)
+            Add(char16_t(c));
+        return Add(char16_t(0));
+    }
+    Bytes& DenseMatrix(uint64_t rows, uint64_t columns)
+    {
+        Add('d').Text("BMAT").Add(uint64_t(8)).Text("unnamed").Add(int32_t(0)).Add(rows).Add(columns);
+        for (uint64_t i = 0; i < rows * columns; i++)
+            Add(double(i));
+        return Text("EMAT");
+    }
+    // Reads the fields of a node as a file of this version.
+    void Load(ComputationNode& node, uint64_t version) const
+    {
+        BinaryReader in(m_bytes, "test.dnn", "model file");
+        ModelReader archive(in, version, false, DataType::Float64, node.GetDevice());
+        node.SerializeFields(archive);
+        EXPECT_EQ(in.Left(), 0u);
+    }
+
+private:
+    std::string m_bytes;
+};
+
+TEST(LearnableParameterTest, ReadsFieldsOfAllVersions)
+{
+    TestNetwork net;
+    auto weights = AddParameter(net, {1});
+    Bytes().Add(0.5f).Add(uint32_t(2)).Add(uint32_t(2)).Add(uint32_t(3)).DenseMatrix(2, 3).Load(*weights, 8);
+    EXPECT_EQ(weights->SampleLayout(), (TensorShape{2, 3}));
+    EXPECT_FLOAT_EQ(weights->LearningRateMultiplier(), 0.5f);
+    EXPECT_THAT(weights->Values().ToHost(), ElementsAre(0, 1, 2, 3, 4, 5));
+
+    Bytes().Add(false).Add(uint64_t(3)).Add(uint64_t(2)).DenseMatrix(3, 2).Load(*weights, 2);
+    EXPECT_EQ(weights->SampleLayout(), (TensorShape{3, 2}));
+    EXPECT_EQ(weights->LearningRateMultiplier(), 0);
+
+    // Autumn 2015: a shape in place of rows and columns, or a shape and the columns.
+    Bytes()
+        .Add(true)
+        .Add(uint64_t(0))
+        .Add(uint64_t(0))
+        .Add(uint32_t(2))
+        .Add(uint32_t(2))
+        .Add(uint32_t(3))
+        .DenseMatrix(2, 3)
+        .Load(*weights, 2);
+    EXPECT_EQ(weights->SampleLayout(), (TensorShape{2, 3}));
+    EXPECT_EQ(weights->LearningRateMultiplier(), 1);
+    Bytes()
+        .Add(true)
+        .Add(uint64_t(0))
+        .Add(uint64_t(4))
+        .Add(uint32_t(2))
+        .Add(uint32_t(2))
+        .Add(uint32_t(3))
+        .DenseMatrix(2, 12)
+        .Load(*weights, 2);
+    EXPECT_EQ(weights->SampleLayout(), (TensorShape{2, 3, 4}));
+
+    EXPECT_EQ(MessageOf(
+                  [&] {
+                      Bytes()
+                          .Add(1.0f)
+                          .Add(uint32_t(2))
+                          .Add(uint32_t(2))
+                          .Add(uint32_t(3))
+                          .DenseMatrix(2, 2)
+                          .Load(*weights, 8);
+                  }),
+              "parameter 'W' has the dimensions [2 x 3], but its matrix is 2 x 2");
+}
+
+TEST(InputValueTest, ReadsFieldsOfAllVersions)
+{
+    TestNetwork net;
+    auto input = std::dynamic_pointer_cast<InputValueNode>(net.network.AddInput("x", {1}));
+    const auto header = [](uint64_t rows) { return Bytes().Add(rows).Add(uint64_t(rows == 0 ? 0 : 1)); };
+    header(0).Add(uint32_t(1)).Add(uint32_t(5)).Add(uint32_t(1)).Text("time").Load(*input, 8);
+    EXPECT_EQ(input->SampleLayout(), (TensorShape{5}));
+    EXPECT_EQ(input->DynamicAxis(), "time");
+    header(0).Add(uint32_t(1)).Add(uint32_t(5)).Add(uint32_t(0)).Add(1.0f).Load(*input, 10);
+    header(0).Add(uint32_t(2)).Add(uint32_t(3)).Add(uint32_t(2)).Load(*input, 7);
+    EXPECT_EQ(input->SampleLayout(), (TensorShape{3, 2}));
+    // August 2015: W, H, C as 64-bit numbers.
+    header(6).Add(uint64_t(1)).Add(uint64_t(6)).Add(uint64_t(1)).Load(*input, 2);
+    EXPECT_EQ(input->SampleLayout(), (TensorShape{1, 1, 6}));
+    header(7).Add(uint64_t(1)).Add(uint64_t(6)).Add(uint64_t(1)).Load(*input, 2);
+    EXPECT_EQ(input->SampleLayout(), (TensorShape{7}));
+    EXPECT_EQ(MessageOf([&] { header(0).Add(uint32_t(1)).Add(uint32_t(5)).Add(uint32_t(2)).Load(*input, 8); }),
+              "input 'x' has 2 dynamic axes; expected 0 or 1");
+}
+
+TEST(TimesFieldsTest, AreReadInAllVersions)
+{
+    TestNetwork net;
+    const ComputationNodePtr product = net.Add("Times", "p", {net.Parameter("A", {2, 3}), net.Parameter("B", {3, 2})});
+    Bytes().Load(*product, 2);
+    Bytes().Add(uint64_t(1)).Load(*product, 3);
+    Bytes().Add(uint64_t(1)).Add(int32_t(-1)).Load(*product, 12);
+    EXPECT_EQ(MessageOf([&] { Bytes().Add(uint64_t(99)).Load(*product, 8); }),
+              "the output rank is 99; at most 12 is possible");
+}
+
+} // namespace
+
+} // namespace cntk::Testing

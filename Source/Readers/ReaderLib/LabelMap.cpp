@@ -124,10 +124,12 @@ void LabelMap::Add(std::string label)
         Grow();
     const size_t slot = SlotOf(label);
     m_slots[slot] = int32_t(m_names.size());
+    if (label.size() == 1)
+        m_oneByte[uint8_t(label[0])] = int32_t(m_names.size());
     m_names.push_back(std::move(label));
 }
 
-int32_t LabelMap::Find(std::string_view label) const
+int32_t LabelMap::FindLonger(std::string_view label) const
 {
     return m_slots.empty() ? c_unknown : m_slots[SlotOf(label)];
 }

@@ -2,6 +2,7 @@
 // Looking a label up costs one hash and one comparison and allocates nothing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,15 +16,16 @@ class LabelMap
 public:
     static constexpr int32_t c_unknown = -1;
 
-    LabelMap() = default;
-
     // Reads a mapping file. '#' starts a comment; commas and colons separate labels too; x*3 repeats one; quotes make a
     // label of anything. Of a label that occurs more than once the last id counts.
     static LabelMap FromFile(const std::string& path);
     static LabelMap FromText(std::string_view text, std::string source);
 
     // Id of the label, c_unknown if there is none.
-    int32_t Find(std::string_view label) const;
+    int32_t Find(std::string_view label) const
+    {
+        return label.size() == 1 ? m_oneByte[uint8_t(label[0])] : FindLonger(label);
+    }
     // Id of the label, which is added if it is new.
     int32_t FindOrAdd(std::string_view label);
 
@@ -40,11 +42,19 @@ public:
 
 private:
     void Add(std::string label);
+    int32_t FindLonger(std::string_view label) const;
+    static std::array<int32_t, 256> NoLabels()
+    {
+        std::array<int32_t, 256> ids;
+        ids.fill(c_unknown);
+        return ids;
+    }
     size_t SlotOf(std::string_view label) const; // its slot or the free one where it belongs
     void Grow();
 
     std::vector<std::string> m_names;
     std::string m_source;
+    std::array<int32_t, 256> m_oneByte = NoLabels();
     std::vector<int32_t> m_slots; // open addressing, a power of two; c_unknown is free
 };
 

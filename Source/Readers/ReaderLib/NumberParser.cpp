@@ -4,43 +4,70 @@
 #include "Common/Text.h"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace cntk
 {
 
-NumberParser::NumberParser(char decimalPoint) : m_decimalPoint(decimalPoint)
+NumberParser::NumberParser(char decimalPoint, std::string_view terminators) : m_decimalPoint(decimalPoint)
 {
+    for (const char c : terminators)
+        m_isTerminator[uint8_t(c)] = true;
     for (size_t i = 0; i < m_exponents.size(); ++i)
         m_exponents[i] = std::pow(10.0, double(i) - double(c_exponentTable));
 }
 
-const char* NumberParser::ParseManyDigits(const char* at, double& value) const
+const char* NumberParser::ParseAnyForm(const char* at, bool negative, double& value) const
+{
+    uint64_t digits;
+    const size_t count = LoadDigits(at, digits);
+    at += count;
+    double result = double(int64_t(ValueOf(digits, count)));
+    if (count == c_group)
+        at = ParseManyDigits(at, result);
+    size_t fractionCount = 0;
+    if (*at == m_decimalPoint)
+    {
+        ++at;
+        fractionCount = LoadDigits(at, digits);
+        at += fractionCount;
+        const uint64_t fraction = ValueOf(digits, fractionCount);
+        if (fractionCount == c_group && IsDigit(*at))
+            at = ParseLongFraction(at, fraction, result);
+        else
+            result += double(int64_t(fraction)) / c_powersOfTen[fractionCount];
+    }
+    if (count + fractionCount == 0)
+        return nullptr;
+    if ((*at | 0x20) == 'e')
+        at = ParseExponent(at, result);
+    value = WithSign(result, negative);
+    return IsTerminator(*at) ? at : nullptr;
+}
+
+const char* NumberParser::ParseManyDigits(const char* at, double& value)
 {
     for (; IsDigit(*at); ++at)
         value = value * 10 + (*at - '0');
     return at;
 }
 
-const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, double& value) const
+const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, double& value)
 {
     uint64_t digits;
     const size_t count = LoadDigits(at, digits);
-    if (count < c_group || !IsDigit(at[c_group]))
-    {
-        const uint64_t fraction = first * uint64_t(c_powersOfTen[count]) + ValueOf(digits, count);
-        value += double(int64_t(fraction)) / c_powersOfTen[c_group + count];
-        return at + count;
-    }
-    // More than 16 digits: 18 behind the leading zeros are more than a double can hold.
+    uint64_t fraction = first * uint64_t(c_powersOfTen[count]) + ValueOf(digits, count);
+    size_t used = c_group + count;
+    at += count;
+    // 18 digits behind the leading zeros are more than a double can hold.
     constexpr uint64_t c_enough = 100000000000000000;
-    uint64_t fraction = first;
-    size_t used = c_group;
     for (; IsDigit(*at) && fraction < c_enough; ++at, ++used)
         fraction = fraction * 10 + uint64_t(*at - '0');
     while (IsDigit(*at))
         ++at;
-    value += double(int64_t(fraction)) / std::pow(10.0, double(used));
+    value += double(int64_t(fraction)) /
+             (used < std::size(c_powersOfTen) ? c_powersOfTen[used] : std::pow(10.0, double(used)));
     return at;
 }
 

@@ -20,46 +20,76 @@ public:
     // The text behind a number must be readable for that many bytes: digits are loaded a word at a time.
     static constexpr size_t c_readAhead = 16;
 
-    explicit NumberParser(char decimalPoint = '.');
+    // terminators: the characters that may follow a number.
+    NumberParser(char decimalPoint, std::string_view terminators);
 
-    // Reads a number at `at` and returns the position behind it; null if none begins there. Takes "-1.5e-3", ".5",
-    // "5.",
-    // "+2"; not nan and inf (ParseNumberWord).
+    bool IsTerminator(char c) const { return m_isTerminator[uint8_t(c)]; }
+
+    // Reads the number that begins at `at` and returns the position of the terminator behind it; null if the text up to
+    // the next terminator is no number. Takes "-1.5e-3", ".5", "5.", "+2"; not nan and inf (ParseWord).
     const char* Parse(const char* at, double& value) const
     {
         const bool negative = *at == '-';
-        at += negative || *at == '+';
+        const char* digit = at + (negative | (*at == '+'));
+        const uint8_t first = uint8_t(*digit - '0');
+        const char second = first < 10 ? digit[1] : '\0';
         uint64_t digits;
-        size_t count = LoadDigits(at, digits);
-        at += count;
-        double result = double(int64_t(ValueOf(digits, count)));
-        if (count == c_group && IsDigit(*at)) [[unlikely]]
-            at = ParseManyDigits(at, result);
-        if (*at == m_decimalPoint)
+        if (first < 10 && IsTerminator(second)) // the most frequent number has one digit
         {
-            ++at;
-            const size_t fractionCount = LoadDigits(at, digits);
-            at += fractionCount;
-            if (fractionCount == c_group && IsDigit(*at))
+            value = WithSign(first, negative);
+            return digit + 1;
+        }
+        if (second == m_decimalPoint)
+        {
+            const size_t count = LoadDigits(digit + 2, digits);
+            const char* end = digit + 2 + count;
+            if (IsTerminator(*end)) [[likely]]
             {
-                at = ParseLongFraction(at, ValueOf(digits, fractionCount), result);
-            }
-            else
-            {
-                if (count + fractionCount == 0)
-                    return nullptr;
-                result += double(int64_t(ValueOf(digits, fractionCount))) / c_powersOfTen[fractionCount];
+                value = WithSign(first + double(int64_t(ValueOf(digits, count))) / c_powersOfTen[count], negative);
+                return end;
             }
         }
-        else if (count == 0)
+        else if (const size_t count = LoadDigits(digit, digits); count > 0)
         {
-            return nullptr;
+            const char* end = digit + count;
+            const double whole = double(int64_t(ValueOf(digits, count)));
+            if (IsTerminator(*end))
+            {
+                value = WithSign(whole, negative);
+                return end;
+            }
+            if (*end == m_decimalPoint)
+            {
+                const size_t fraction = LoadDigits(end + 1, digits);
+                end += 1 + fraction;
+                if (IsTerminator(*end)) [[likely]]
+                {
+                    value = WithSign(whole + double(int64_t(ValueOf(digits, fraction))) / c_powersOfTen[fraction],
+                                     negative);
+                    return end;
+                }
+            }
         }
-        if ((*at | 0x20) == 'e') [[unlikely]]
-            at = ParseExponent(at, result);
-        value = negative ? -result : result;
-        return at;
+        return ParseAnyForm(digit, negative, value);
     }
+
+    // Takes "0 1 0 0 " at once, four numbers of one digit with a blank behind each: images and one-hot columns are full
+    // of them. False if the next eight characters are something else.
+    template <class T>
+    static bool ParseFourDigits(const char* at, T* values)
+    {
+        uint64_t text;
+        std::memcpy(&text, at, sizeof text);
+        const uint64_t digits = text & 0x000F000F000F000Fu;
+        if ((text ^ digits) != 0x2030203020302030u || ((digits + 0x0006000600060006u) & 0x0010001000100010u) != 0)
+            return false;
+        values[0] = T(int(digits & 15));
+        values[1] = T(int((digits >> 16) & 15));
+        values[2] = T(int((digits >> 32) & 15));
+        values[3] = T(int(digits >> 48));
+        return true;
+    }
+    static constexpr size_t c_fourDigitsLength = 8;
 
     // A whole token: nan, inf, infinity, 1#INF, 1.#INF, 1#IND, 1.#IND, 1.#QNAN with or without a sign, in any case.
     static bool ParseWord(std::string_view token, double& value);
@@ -69,6 +99,11 @@ private:
     static constexpr size_t c_exponentTable = 64;
     static constexpr double c_powersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                                1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+
+    static double WithSign(double value, bool negative)
+    {
+        return std::bit_cast<double>(std::bit_cast<uint64_t>(value) ^ (uint64_t(negative) << 63));
+    }
 
     static bool IsDigit(char c) { return uint8_t(c - '0') < 10; }
 
@@ -91,11 +126,14 @@ private:
                32;
     }
 
-    const char* ParseManyDigits(const char* at, double& value) const;
-    const char* ParseLongFraction(const char* at, uint64_t first, double& value) const;
+    // The whole grammar, behind the sign.
+    const char* ParseAnyForm(const char* at, bool negative, double& value) const;
+    static const char* ParseManyDigits(const char* at, double& value);
+    static const char* ParseLongFraction(const char* at, uint64_t first, double& value);
     const char* ParseExponent(const char* at, double& value) const;
 
     char m_decimalPoint;
+    std::array<bool, 256> m_isTerminator{};
     std::array<double, 2 * c_exponentTable + 1> m_exponents; // pow(10, i - c_exponentTable)
 };
 

@@ -31,10 +31,9 @@ std::string ColumnRange(const UciColumns& columns)
 
 template <class ElemType>
 UciParser<ElemType>::UciParser(UciFormat format, const LineIndex& lines)
-    : m_format(std::move(format)), m_lines(lines), m_numbers(m_format.decimalPoint)
+    : m_format(std::move(format)), m_lines(lines),
+      m_numbers(m_format.decimalPoint, std::string(" \t\r\n") + m_format.delimiter)
 {
-    for (const char c : {' ', '\t', '\r', m_format.delimiter})
-        m_isSeparator[uint8_t(c)] = true;
     MakeSegments();
     const std::string_view text = m_lines.Text();
     if (text.size() > NumberParser::c_readAhead)
@@ -156,19 +155,25 @@ const char* UciParser<ElemType>::ParseRecord(const char* at, size_t index,
 template <class ElemType>
 const char* UciParser<ElemType>::ParseNumbers(const char* at, const Segment& segment, size_t stream, ElemType* values)
 {
-    for (size_t i = 0; i < segment.count; ++i)
+    for (size_t i = 0; i < segment.count;)
     {
         at = SkipSeparators(at);
+        if (i + 4 <= segment.count && NumberParser::ParseFourDigits(at, values + i))
+        {
+            at += NumberParser::c_fourDigitsLength;
+            i += 4;
+            continue;
+        }
         double value;
         const char* end = m_numbers.Parse(at, value);
-        if (end == nullptr || !EndsToken(*end)) [[unlikely]]
+        if (end == nullptr) [[unlikely]]
         {
             end = EndOfToken(at);
             if (end == at)
                 FailMissing(at, segment.first + i, segment);
             value = SlowNumber(at, end, stream, segment.first + i);
         }
-        values[i] = ElemType(value);
+        values[i++] = ElemType(value);
         at = end;
     }
     return at;

@@ -7,7 +7,6 @@
 #include "Readers/ReaderLib/LineIndex.h"
 #include "Readers/ReaderLib/NumberParser.h"
 
-#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,8 +65,8 @@ private:
     double SlowNumber(const char* begin, const char* end, size_t stream, size_t column) const;
     int32_t ClassOf(const char* begin, const char* end, size_t stream) const;
 
-    bool IsSeparator(char c) const { return m_isSeparator[uint8_t(c)]; }
-    bool EndsToken(char c) const { return IsSeparator(c) || c == '\n'; }
+    bool EndsToken(char c) const { return m_numbers.IsTerminator(c); }
+    bool IsSeparator(char c) const { return EndsToken(c) && c != '\n'; }
     std::string Location(const char* at) const;
     [[noreturn]] void FailMissing(const char* at, size_t column, const Segment& segment) const;
     [[noreturn]] void FailWithLine(std::string message) const;
@@ -75,7 +74,6 @@ private:
     UciFormat m_format;
     const LineIndex& m_lines;
     NumberParser m_numbers;
-    std::array<bool, 256> m_isSeparator{};
     std::vector<Segment> m_segments;
     size_t m_safeEnd = 0; // records that begin before it can be parsed in place: enough text follows them
 

@@ -19,7 +19,7 @@ double Value(std::string text, char point = '.')
     const size_t size = text.size();
     text.append(NumberParser::c_readAhead, '\n');
     double value = 0;
-    const NumberParser parser(point);
+    const NumberParser parser(point, " \n");
     const char* end = parser.Parse(text.c_str(), value);
     return end == text.c_str() + size ? value : std::nan("");
 }
@@ -60,6 +60,19 @@ TEST(NumberParserTests, NotNumbers)
     for (const char* text :
          {"", "-", "+", ".", "-.", "e5", "abc", "1e", "1e+", "1.2.3", "--1", "1-", "0x10", "nan", "1,5"})
         EXPECT_TRUE(std::isnan(Value(text))) << text;
+}
+
+TEST(NumberParserTests, FourDigitsAtOnce)
+{
+    float values[4] = {};
+    EXPECT_TRUE(NumberParser::ParseFourDigits("0 1 9 5 x", values));
+    EXPECT_EQ(values[0], 0.0f);
+    EXPECT_EQ(values[1], 1.0f);
+    EXPECT_EQ(values[2], 9.0f);
+    EXPECT_EQ(values[3], 5.0f);
+    for (const char* text :
+         {"0 1 9 5x", "0 1 9 .5", "0 : 9 5 ", "10 1 9 5", "0 1 9 - ", "0 1  9 5", "a 1 9 5 ", "? 1 9 5 "})
+        EXPECT_FALSE(NumberParser::ParseFourDigits(text, values)) << text;
 }
 
 TEST(NumberParserTests, NearStrtod)

@@ -87,6 +87,26 @@ TEST_F(UciReaderTests, GrammarOfTheFile)
     EXPECT_TRUE(std::isnan(samples[3].features[1]));
 }
 
+TEST_F(UciReaderTests, ManyColumnsOfEveryWidth)
+{
+    std::string text;
+    std::vector<Sample> expected(40);
+    for (size_t record = 0; record < expected.size(); ++record)
+    {
+        for (size_t column = 0; column < 21; ++column)
+        {
+            const int value = int((record * column * 7) % (column % 5 == 0 ? 300 : 10));
+            expected[record].features.push_back(value);
+            text += std::to_string(value) + ((record + column) % 11 == 0 ? "  " : " ");
+        }
+        text.back() = '\n';
+    }
+    text.pop_back();
+    Write("data.txt", text);
+    EXPECT_EQ(ReadEpoch(*Make("randomize=none file=" + Path("data.txt") + " features=[dim=21]"), Request(0, 9)),
+              expected);
+}
+
 TEST_F(UciReaderTests, CustomDelimiterAndDecimalPoint)
 {
     Write("data.txt", "1,5;2;a\n-0,25; 7,5e1 ;b;more\n");

@@ -18,7 +18,7 @@ std::string ResolveOutputPath(const std::string& path);
 
 bool FileExists(const std::string& path);
 void MakeFoldersFor(const std::string& filePath);
-void RemoveFile(const std::string& path); // no error when it is not there
+void RemoveFile(const std::string& path);          // no error when it is not there
 std::string ReadTextFile(const std::string& path); // "-" is standard input; drops a UTF-8 byte order mark
 // "; did you mean 'exp.cntk' in folder '...'" for a missing file: near names in its folder; "" if none.
 std::string NearFilesHint(const std::string& path);

@@ -18,7 +18,8 @@ public:
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
 
-    // From now on into this file (folders are created, an existing file is overwritten). Fails (Device) with path and reason.
+    // From now on into this file (folders are created, an existing file is overwritten). Fails (Device) with path and
+    // reason.
     void RedirectTo(const std::string& path);
     bool IsRedirected() const;
 
@@ -28,7 +29,8 @@ public:
     // "WARNING: ..." on a line of its own; the same text only once.
     void Warn(std::string_view message);
 
-    // The progress line under the log: only on a terminal, never in a file; redrawn in place, wiped before the next Print.
+    // The progress line under the log: only on a terminal, never in a file; redrawn in place, wiped before the next
+    // Print.
     void ShowProgress(const std::string& line);
     void ClearProgress();
     bool HasTerminal() const;

@@ -3,6 +3,7 @@
 #include "ComputationNetwork/Evaluator.h"
 
 #include "Common/Error.h"
+#include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/NodeBinder.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Operations.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace cntk
 {
@@ -20,44 +20,9 @@ namespace
 
 using Life = MemoryPlan::Life;
 
-// A part of a flat array.
-struct Range
-{
-    size_t begin = 0;
-    size_t end = 0;
-};
-
-struct ForwardStep
-{
-    PlanStep::Kind kind;
-    ElementwiseOp activation;
-    int direction;
-    bool stepByStep; // one node, for tests
-    Range nodes;     // in m_forwardNodes
-};
-
-// One call of BackpropTo. The first contribution to a gradient zeroes it, or replaces it where the node can.
-struct BackwardCall
-{
-    ComputationNode* node;
-    ComputationNode* input;
-    size_t inputIndex;
-    bool isFirst;      // nothing was added to the input's gradient yet
-    bool mayOverwrite; // of the node's type
-    bool isParameter;  // the input is one; its gradient may be known to be sparse
-    bool isPassedOn;   // nothing to do: the two gradients are the same memory
-};
-
-struct BackwardStep
-{
-    PlanStep::Kind kind;
-    int direction; // of the loop, backwards
-    bool stepByStep;
-    ComputationNode* node; // any of the step's; its layout gives the time steps
-    Range zeroed;          // loops: m_loopGradients to zero before the first step
-    Range calls;           // loops: those inside, for each time step
-    Range callsAfter;      // loops: contributions to nodes outside, whole minibatch at once
-};
+using ForwardStep = EvaluationProgram::ForwardStep;
+using BackwardStep = EvaluationProgram::BackwardStep;
+using BackwardCall = EvaluationProgram::BackwardCall;
 
 struct Binding
 {
@@ -81,12 +46,6 @@ struct Evaluator::Impl
     Impl(ComputationNetwork& network, std::vector<ComputationNodePtr> roots, const EvaluatorOptions& options);
     ~Impl();
 
-    void PlanForward();
-    void PlanBackward();
-    void PlanLoopBackward(const PlanStep& step, BackwardStep& backward);
-    void AddCalls(ComputationNode& node, const PlanStep& step, bool inside);
-    bool StepsInTime(const ComputationNode& node) const;
-
     void Bind();
     void BindIfNeeded();
     static const MBLayout* LayoutOf(const Binding& binding);
@@ -109,12 +68,7 @@ struct Evaluator::Impl
     uint64_t m_structureVersion;
     std::vector<ComputationNodePtr> m_nodes;
 
-    std::vector<ForwardStep> m_forwardSteps;
-    std::vector<ComputationNode*> m_forwardNodes;
-    std::vector<BackwardStep> m_backwardSteps;
-    std::vector<BackwardCall> m_calls;
-    std::vector<ComputationNode*> m_loopGradients;
-    std::unordered_set<const ComputationNode*> m_started; // while planning: gradients that have a contribution
+    std::unique_ptr<EvaluationProgram> m_program;
 
     std::vector<Buffer> m_slots;
     std::vector<size_t> m_slotBytes; // now in use
@@ -126,8 +80,7 @@ struct Evaluator::Impl
     bool m_accumulates = false;
 };
 
-// ---- planning
-// --------------------------------------------------------------------------------------------------------
+// ---- planning ----
 
 Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePtr> roots,
                       const EvaluatorOptions& options)
@@ -146,9 +99,7 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
         CheckPlan(m_plan, m_memory);
 
     m_nodes = m_plan.NodesInOrder();
-    PlanForward();
-    if (m_plan.BackwardRoot())
-        PlanBackward();
+    m_program = std::make_unique<EvaluationProgram>(m_plan, m_memory, options.frameByFrame);
 
     for (const ComputationNodePtr& node : m_nodes)
     {
@@ -189,95 +140,7 @@ Evaluator::Impl::~Impl()
     m_network.SetBoundBy(nullptr);
 }
 
-// Frame by frame, for tests: whatever can.
-bool Evaluator::Impl::StepsInTime(const ComputationNode& node) const
-{
-    return m_options.frameByFrame && node.HasMBLayout() && !node.Type().traits.isLeaf &&
-           !node.Type().traits.needsWholeMinibatch;
-}
-
-void Evaluator::Impl::PlanForward()
-{
-    for (const PlanStep& step : m_plan.Steps())
-    {
-        const size_t begin = m_forwardNodes.size();
-        for (const ComputationNodePtr& node : step.nodes)
-            m_forwardNodes.push_back(node.get());
-        m_forwardSteps.push_back({step.kind,
-                                  step.activation,
-                                  step.direction,
-                                  step.kind == PlanStep::Kind::Node && StepsInTime(*step.nodes.front()),
-                                  {begin, m_forwardNodes.size()}});
-    }
-}
-
-void Evaluator::Impl::PlanBackward()
-{
-    m_started.insert(m_plan.BackwardRoot().get());
-    const std::vector<PlanStep>& steps = m_plan.Steps();
-    for (size_t i = steps.size(); i-- > 0;)
-    {
-        const PlanStep& step = steps[i];
-        BackwardStep backward{step.kind, -step.direction, false, step.nodes.front().get(), {}, {}, {}};
-        if (step.kind == PlanStep::Kind::Loop)
-            PlanLoopBackward(step, backward);
-        else
-        {
-            backward.stepByStep = step.kind == PlanStep::Kind::Node && StepsInTime(*step.nodes.front());
-            backward.calls.begin = m_calls.size();
-            for (size_t k = step.nodes.size(); k-- > 0;)
-                AddCalls(*step.nodes[k], step, false);
-            backward.calls.end = m_calls.size();
-        }
-        m_backwardSteps.push_back(backward); // also where there is nothing to do: the index is the time
-    }
-    m_started.clear();
-}
-
-void Evaluator::Impl::PlanLoopBackward(const PlanStep& step, BackwardStep& backward)
-{
-    backward.zeroed.begin = m_loopGradients.size();
-    for (const ComputationNodePtr& node : step.nodes)
-        if (m_plan.NeedsGradient(node.get()) && m_started.insert(node.get()).second)
-            m_loopGradients.push_back(node.get());
-    backward.zeroed.end = m_loopGradients.size();
-
-    backward.calls.begin = m_calls.size();
-    for (size_t k = step.nodes.size(); k-- > 0;)
-        AddCalls(*step.nodes[k], step, true);
-    backward.calls.end = backward.callsAfter.begin = m_calls.size();
-    for (size_t k = step.nodes.size(); k-- > 0;)
-        AddCalls(*step.nodes[k], step, false);
-    backward.callsAfter.end = m_calls.size();
-}
-
-// The calls of one node. In a loop either those to nodes of the loop (inside) or to the others.
-void Evaluator::Impl::AddCalls(ComputationNode& node, const PlanStep& step, bool inside)
-{
-    if (!m_plan.NeedsGradient(&node))
-        return;
-    const bool isLoop = step.kind == PlanStep::Kind::Loop;
-    for (size_t i = 0; i < node.InputCount(); i++)
-    {
-        ComputationNode& input = *node.Input(i);
-        if (!m_plan.NeedsGradient(&input))
-            continue;
-        if (isLoop && inside != (std::find(step.nodes.begin(), step.nodes.end(), node.Input(i)) != step.nodes.end()))
-            continue;
-        const bool isAlias = m_memory.IsGradientAlias(&input);
-        const bool isFirst = m_started.insert(&input).second;
-        m_calls.push_back({.node = &node,
-                           .input = &input,
-                           .inputIndex = i,
-                           .isFirst = isFirst,
-                           .mayOverwrite = node.Type().traits.backpropOverwrites && !StepsInTime(node),
-                           .isParameter = input.IsTrainableLeaf(),
-                           .isPassedOn = isAlias && node.Type().traits.gradientPassesThrough});
-    }
-}
-
-// ---- memory
-// ----------------------------------------------------------------------------------------------------------
+// ---- memory ----
 
 // The layout whose columns a temporary has; null where it has fixed ones.
 const MBLayout* Evaluator::Impl::LayoutOf(const Binding& binding)
@@ -388,12 +251,11 @@ void Evaluator::Impl::Poison(size_t time, bool atStart)
     }
 }
 
-// ---- forward
-// ---------------------------------------------------------------------------------------------------------
+// ---- forward ----
 
 void Evaluator::Impl::RunForward(const ForwardStep& step)
 {
-    ComputationNode* const* nodes = m_forwardNodes.data() + step.nodes.begin;
+    ComputationNode* const* nodes = m_program->forwardNodes.data() + step.nodes.begin;
     const size_t count = step.nodes.end - step.nodes.begin;
     if (step.kind == PlanStep::Kind::FusedAffine)
         RunFused(nodes, count, step.activation);
@@ -422,8 +284,7 @@ void Evaluator::Impl::RunFused(ComputationNode* const* nodes, size_t count, Elem
                               activation, nodes[count - 1]->Value());
 }
 
-// ---- backward
-// --------------------------------------------------------------------------------------------------------
+// ---- backward ----
 
 // Zeroes the gradient of the input before the first contribution; of a parameter only the columns that were touched.
 void Evaluator::Impl::PrepareGradient(const BackwardCall& call)
@@ -497,7 +358,7 @@ void Evaluator::Impl::RunCallInTime(const BackwardCall& call, int direction)
 
 void Evaluator::Impl::RunBackward(const BackwardStep& step)
 {
-    const BackwardCall* calls = m_calls.data();
+    const BackwardCall* calls = m_program->calls.data();
     if (step.kind != PlanStep::Kind::Loop)
     {
         for (size_t i = step.calls.begin; i < step.calls.end; i++)
@@ -508,7 +369,7 @@ void Evaluator::Impl::RunBackward(const BackwardStep& step)
         return;
     }
     for (size_t i = step.zeroed.begin; i < step.zeroed.end; i++)
-        Ops::Fill(m_loopGradients[i]->Gradient(), 0);
+        Ops::Fill(m_program->loopGradients[i]->Gradient(), 0);
     if (step.calls.begin != step.calls.end)
     {
         const size_t steps = step.node->GetMBLayout()->TimeSteps();
@@ -534,17 +395,16 @@ void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
         return;
     m_accumulates = accumulate;
     Ops::Fill(root->Gradient(), 1);
-    const size_t stepCount = m_backwardSteps.size();
+    const size_t stepCount = m_program->backwardSteps.size();
     for (size_t i = 0; i < stepCount; i++)
     {
-        RunBackward(m_backwardSteps[i]);
+        RunBackward(m_program->backwardSteps[i]);
         if (m_options.poisonMemory)
             Poison(stepCount + i, false);
     }
 }
 
-// ---- the class
-// ---------------------------------------------------------------------------------------------------------
+// ---- the class ----
 
 Evaluator::Evaluator(ComputationNetwork& network, std::vector<ComputationNodePtr> roots,
                      const EvaluatorOptions& options)
@@ -559,13 +419,13 @@ void Evaluator::Forward()
     Impl& impl = *m_impl;
     impl.BindIfNeeded();
     impl.CheckInputs();
-    for (ComputationNode* node : impl.m_forwardNodes)
+    for (ComputationNode* node : impl.m_program->forwardNodes)
         node->BeginForwardProp();
-    for (size_t i = 0; i < impl.m_forwardSteps.size(); i++)
+    for (size_t i = 0; i < impl.m_program->forwardSteps.size(); i++)
     {
         if (impl.m_options.poisonMemory)
             impl.Poison(i, true);
-        impl.RunForward(impl.m_forwardSteps[i]);
+        impl.RunForward(impl.m_program->forwardSteps[i]);
         if (impl.m_options.poisonMemory)
             impl.Poison(i, false);
     }

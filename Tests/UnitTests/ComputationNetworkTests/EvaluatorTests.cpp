@@ -5,6 +5,7 @@
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "Math/Operations.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -262,6 +263,115 @@ TEST(Evaluator, WorksInSinglePrecision)
     a.Backward(single.criterion);
     b.Backward(reference.criterion);
     ExpectNear(GradientOf(single.network.Find("W1")), GradientOf(reference.network.Find("W1")), 1e-5);
+}
+
+TEST(Evaluator, AxesOfDifferentLengthsInOneNetwork)
+{
+    TestNetwork net;
+    NodeParameters parameters;
+    parameters.Set("rows", "3");
+    parameters.Set("cols", "1");
+    parameters.Set("dynamicAxis", "other");
+    auto w = net.Parameter("W", {2, 3});
+    auto x = net.Input("x", {3});
+    auto y = net.network.Add("InputValue", "y", {}, parameters);
+    auto a = net.Add("TestCriterion", "a", {net.Add("Tanh", "tx", {net.Add("Times", "px", {w, x})})});
+    auto b = net.Add("TestCriterion", "b", {net.Add("Sigmoid", "sy", {net.Add("Times", "py", {w, y})})});
+    auto criterion = net.Add("Plus", "ce", {a, b});
+    net.network.Validate();
+    Evaluator evaluator(net.network, {criterion}, Training());
+    for (const size_t columns : {7, 2, 9})
+    {
+        net.SetFrames(4);
+        net.network.Layout("other")->InitAsFrameMode(columns);
+        net.FillInputs();
+        ExpectGradientsAgree(evaluator, criterion);
+    }
+}
+
+// ---- sparse gradients ----
+
+struct SparseNetwork : TestNetwork
+{
+    SparseNetwork()
+    {
+        x = std::dynamic_pointer_cast<InputValueNode>(network.AddInput("x", {6}, true));
+        w = Parameter("W", {2, 6});
+        criterion = Add("TestCriterion", "ce", {Add("Tanh", "t", {Add("Times", "p", {w, x})})});
+        network.Validate();
+    }
+    // One-hot columns.
+    void Set(const std::vector<int32_t>& words)
+    {
+        SetFrames(words.size());
+        std::vector<int32_t> starts(words.size() + 1);
+        for (size_t i = 0; i < starts.size(); i++)
+            starts[i] = int32_t(i);
+        const std::vector<double> ones(words.size(), 1.0);
+        x->SetSparse(ones.data(), words.data(), starts.data(), 6, words.size());
+    }
+    std::shared_ptr<InputValueNode> x;
+    ComputationNodePtr w, criterion;
+};
+
+TEST(EvaluatorSparse, OnlyTouchedColumnsHoldAGradient)
+{
+    SparseNetwork net;
+    Evaluator evaluator(net.network, {net.criterion}, Training());
+    for (const std::vector<int32_t>& words : {std::vector<int32_t>{4, 1, 4}, {0, 1}, {5}})
+    {
+        net.Set(words);
+        evaluator.Forward();
+        evaluator.Backward(net.criterion);
+        const TouchedColumns touched = net.w->GradientColumns();
+        EXPECT_FALSE(touched.all);
+        std::vector<int32_t> expected = words;
+        std::sort(expected.begin(), expected.end());
+        expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+        EXPECT_EQ(touched.columns, expected);
+        // The columns of the minibatch before are zero again.
+        const std::vector<double> gradient = GradientOf(net.w);
+        for (int32_t column = 0; column < 6; column++)
+        {
+            if (std::find(expected.begin(), expected.end(), column) == expected.end())
+                EXPECT_EQ(gradient[size_t(column) * 2], 0) << "column " << column;
+        }
+        ExpectGradientsAgree(evaluator, net.criterion);
+    }
+}
+
+TEST(EvaluatorSparse, ADenseContributionMakesItDense)
+{
+    SparseNetwork net;
+    auto y = net.Input("y", {6});
+    auto dense = net.Add("TestCriterion", "de", {net.Add("Tanh", "t2", {net.Add("Times", "p2", {net.w, y})})});
+    auto criterion = net.Add("Plus", "both", {net.criterion, dense});
+    net.network.Validate();
+    net.Set({3, 0});
+    std::dynamic_pointer_cast<InputValueNode>(y)->SetDense(std::vector<double>(12, 0.5).data(), 6, 2);
+    Evaluator evaluator(net.network, {criterion}, Training());
+    ExpectGradientsAgree(evaluator, criterion);
+    EXPECT_TRUE(net.w->GradientColumns().all);
+}
+
+TEST(EvaluatorSparse, ASecondEvaluatorLeavesNothingBehind)
+{
+    SparseNetwork net;
+    EvaluatorOptions options = Training();
+    Evaluator first(net.network, {net.criterion}, options), second(net.network, {net.criterion}, options);
+    net.Set({4, 1});
+    first.Forward();
+    first.Backward(net.criterion);
+    net.Set({2});
+    second.Forward();
+    second.Backward(net.criterion);
+    net.Set({3});
+    first.Forward();
+    first.Backward(net.criterion);
+    const std::vector<double> gradient = GradientOf(net.w);
+    for (const size_t column : {0, 1, 2, 4, 5})
+        EXPECT_EQ(gradient[column * 2], 0) << "column " << column;
+    EXPECT_NE(gradient[3 * 2], 0);
 }
 
 // ---- loops ----

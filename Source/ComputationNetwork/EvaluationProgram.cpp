@@ -1,0 +1,104 @@
+// Flattens a plan: the calls of the forward pass, and those of the backward pass in their order.
+#include "ComputationNetwork/EvaluationProgram.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+EvaluationProgram::EvaluationProgram(const EvaluationPlan& plan, const MemoryPlan& memory, bool frameByFrame)
+    : m_plan(plan), m_memory(memory), m_frameByFrame(frameByFrame)
+{
+    PlanForward();
+    if (plan.BackwardRoot())
+        PlanBackward();
+}
+
+// Frame by frame, for tests: whatever can.
+bool EvaluationProgram::StepsInTime(const ComputationNode& node) const
+{
+    return m_frameByFrame && node.HasMBLayout() && !node.Type().traits.isLeaf &&
+           !node.Type().traits.needsWholeMinibatch;
+}
+
+void EvaluationProgram::PlanForward()
+{
+    for (const PlanStep& step : m_plan.Steps())
+    {
+        const size_t begin = forwardNodes.size();
+        for (const ComputationNodePtr& node : step.nodes)
+            forwardNodes.push_back(node.get());
+        forwardSteps.push_back({step.kind,
+                                step.activation,
+                                step.direction,
+                                step.kind == PlanStep::Kind::Node && StepsInTime(*step.nodes.front()),
+                                {begin, forwardNodes.size()}});
+    }
+}
+
+void EvaluationProgram::PlanBackward()
+{
+    m_started.insert(m_plan.BackwardRoot().get());
+    const std::vector<PlanStep>& steps = m_plan.Steps();
+    for (size_t i = steps.size(); i-- > 0;)
+    {
+        const PlanStep& step = steps[i];
+        BackwardStep backward{step.kind, -step.direction, false, step.nodes.front().get(), {}, {}, {}};
+        if (step.kind == PlanStep::Kind::Loop)
+            PlanLoopBackward(step, backward);
+        else
+        {
+            backward.stepByStep = step.kind == PlanStep::Kind::Node && StepsInTime(*step.nodes.front());
+            backward.calls.begin = calls.size();
+            for (size_t k = step.nodes.size(); k-- > 0;)
+                AddCalls(*step.nodes[k], step, false);
+            backward.calls.end = calls.size();
+        }
+        backwardSteps.push_back(backward); // also where there is nothing to do: the index is the time
+    }
+    m_started.clear();
+}
+
+void EvaluationProgram::PlanLoopBackward(const PlanStep& step, BackwardStep& backward)
+{
+    backward.zeroed.begin = loopGradients.size();
+    for (const ComputationNodePtr& node : step.nodes)
+        if (m_plan.NeedsGradient(node.get()) && m_started.insert(node.get()).second)
+            loopGradients.push_back(node.get());
+    backward.zeroed.end = loopGradients.size();
+
+    backward.calls.begin = calls.size();
+    for (size_t k = step.nodes.size(); k-- > 0;)
+        AddCalls(*step.nodes[k], step, true);
+    backward.calls.end = backward.callsAfter.begin = calls.size();
+    for (size_t k = step.nodes.size(); k-- > 0;)
+        AddCalls(*step.nodes[k], step, false);
+    backward.callsAfter.end = calls.size();
+}
+
+// The calls of one node. In a loop either those to nodes of the loop (inside) or to the others.
+void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, bool inside)
+{
+    if (!m_plan.NeedsGradient(&node))
+        return;
+    const bool isLoop = step.kind == PlanStep::Kind::Loop;
+    for (size_t i = 0; i < node.InputCount(); i++)
+    {
+        ComputationNode& input = *node.Input(i);
+        if (!m_plan.NeedsGradient(&input))
+            continue;
+        if (isLoop && inside != (std::find(step.nodes.begin(), step.nodes.end(), node.Input(i)) != step.nodes.end()))
+            continue;
+        const bool isAlias = m_memory.IsGradientAlias(&input);
+        const bool isFirst = m_started.insert(&input).second;
+        calls.push_back({.node = &node,
+                         .input = &input,
+                         .inputIndex = i,
+                         .isFirst = isFirst,
+                         .mayOverwrite = node.Type().traits.backpropOverwrites && !StepsInTime(node),
+                         .isParameter = input.IsTrainableLeaf(),
+                         .isPassedOn = isAlias && node.Type().traits.gradientPassesThrough});
+    }
+}
+
+} // namespace cntk

@@ -32,11 +32,20 @@ void* CountedAllocate(size_t bytes, std::align_val_t alignment)
 
 } // namespace
 
+// All forms, so that no pair of a sanitizer's and ours meets.
 void* operator new(size_t bytes)
 {
     return CountedAllocate(bytes);
 }
 void* operator new[](size_t bytes)
+{
+    return CountedAllocate(bytes);
+}
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept
+{
+    return CountedAllocate(bytes);
+}
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept
 {
     return CountedAllocate(bytes);
 }
@@ -53,6 +62,14 @@ void operator delete(void* memory) noexcept
     std::free(memory);
 }
 void operator delete[](void* memory) noexcept
+{
+    std::free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept
+{
+    std::free(memory);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept
 {
     std::free(memory);
 }

@@ -276,21 +276,20 @@ TEST_F(ModelFileTests, SurvivesEveryDamagedByte)
     const std::string whole = SmallFile(DataType::Float32);
     size_t errors = 0;
     for (size_t at = 0; at < whole.size(); at++)
-        for (const unsigned change : {0x01u, 0x80u})
+    {
+        std::string bytes = whole;
+        bytes[at] = char(uint8_t(bytes[at]) ^ (at % 2 == 0 ? 0x01u : 0x80u));
+        WriteBytes(Path("bad.dnn"), bytes);
+        try
         {
-            std::string bytes = whole;
-            bytes[at] = char(uint8_t(bytes[at]) ^ change);
-            WriteBytes(Path("bad.dnn"), bytes);
-            try
-            {
-                LoadModel(Path("bad.dnn"), DataType::Float32, m_device);
-            }
-            catch (const Error&)
-            {
-                errors++;
-            }
+            LoadModel(Path("bad.dnn"), DataType::Float32, m_device);
         }
-    EXPECT_GT(errors, whole.size() / 2);
+        catch (const Error&)
+        {
+            errors++;
+        }
+    }
+    EXPECT_GT(errors, whole.size() / 4);
 }
 
 TEST_F(ModelFileTests, LeavesTheOldFileWhenSavingFails)

@@ -89,7 +89,7 @@ TEST_F(NetworkReportTests, SelectsByRegex)
     }
     catch (const Error& error)
     {
-        EXPECT_EQ(error.Message().substr(0, 36), "'a(' is no valid regular expression");
+        EXPECT_EQ(error.Message().substr(0, 35), "'a(' is no valid regular expression");
     }
 }
 

@@ -1,5 +1,6 @@
 // The table of actions and the table of blocks: what help, documentation and suggestions know.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/RootOptions.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "ActionsLib/TextOutput.h"
@@ -40,6 +41,8 @@ std::span<const BlockRecord> Blocks()
         {"ParallelTrain", "Training on several machines.", "SGD", DescribeOptions<ParallelTrainOptions>()},
         {"SimpleNetworkBuilder", "A standard network from a list of layer sizes.", "train",
          DescribeOptions<SimpleNetworkOptions>()},
+        {"NDLNetworkBuilder", "A network from a network description (NDL).", "train",
+         DescribeOptions<NdlNetworkOptions>()},
         {"format", "How the write action prints numbers.", "write", DescribeOptions<OutputFormat>()},
     };
     return blocks;

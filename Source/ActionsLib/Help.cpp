@@ -358,8 +358,8 @@ std::string HelpText(std::string_view topic)
         candidates.push_back(action.name);
     for (const NodeType* type : SortedTypes())
         candidates.push_back(type->name);
-    Fail(ErrorKind::Usage, "no help on '", topic, "'", DidYouMean(topic, candidates),
-         "; cntk --help lists actions, blocks, readers and node types");
+    Fail(ErrorKind::Usage, "no help on '", topic, "'; cntk --help lists actions, blocks, readers and node types",
+         DidYouMean(topic, candidates));
 }
 
 void WriteReferencePages(const std::string& folder)

@@ -21,6 +21,22 @@ OptionInfo InfoOf(const PluginOption& option)
     return info;
 }
 
+// What may stand in a command of this action: its parameters and its blocks.
+std::vector<OptionInfo> OptionsOf(const Action& action)
+{
+    std::vector<OptionInfo> options = action.options;
+    OptionInfo info;
+    info.name = "action";
+    options.push_back(info);
+    info.type = "block";
+    for (const std::string& block : action.blocks)
+    {
+        info.name = block;
+        options.push_back(info);
+    }
+    return options;
+}
+
 std::string BlockNameOf(const ConfigParameters& root, std::string_view name)
 {
     for (const std::string& spelled : root.BlockNames())
@@ -77,23 +93,16 @@ std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
     for (const BlockRecord& block : Blocks())
         if (!block.parent.empty())
             blocks.push_back({block.name, {}, block.options});
+    // Root values may be defaults for commands that do not run this time.
+    for (const Action& action : Actions())
+        blocks.push_back({"of a " + action.name + " command", {}, OptionsOf(action)});
     for (const auto& [name, action] : commands)
     {
-        KnownBlock command{BlockNameOf(root, name), {}, action->options};
-        OptionInfo actionKey;
-        actionKey.name = "action";
-        command.options.push_back(actionKey);
-        for (const std::string& inner : action->blocks)
-        {
-            OptionInfo block;
-            block.name = inner;
-            block.type = "block";
-            command.options.push_back(block);
-            if (inner == "reader" || inner == "cvReader" || inner == "writer")
-                if (const ConfigParameters* own = root.FindBlock(name))
+        blocks.push_back({BlockNameOf(root, name), {}, OptionsOf(*action)});
+        if (const ConfigParameters* own = root.FindBlock(name))
+            for (const std::string& inner : action->blocks)
+                if (inner == "reader" || inner == "cvReader" || inner == "writer")
                     AddReader(*own, inner, blocks);
-        }
-        blocks.push_back(std::move(command));
     }
     return blocks;
 }

@@ -15,6 +15,16 @@ namespace
 constexpr const char* c_simpleBlock = "SimpleNetworkBuilder";
 constexpr const char* c_ndlBlock = "NDLNetworkBuilder";
 
+// Reads the block now, so that its mistakes are found before anything runs, and marks the sections that it will use.
+void MarkScript(const ConfigParameters& ndl)
+{
+    const NdlNetworkOptions options = ReadOptions<NdlNetworkOptions>(ndl);
+    for (const std::string& section : options.load)
+        ndl.Find(section);
+    if (!options.run.empty())
+        ndl.Find(options.run);
+}
+
 } // namespace
 
 std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& command)
@@ -33,6 +43,7 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& comma
                                      ndl->Where().Location() + ") and " + c_simpleBlock + " (" +
                                      simple->Where().Location() + "); " + c_ndlBlock + " is used");
         builder->m_blockName = c_ndlBlock;
+        MarkScript(*ndl);
         builder->m_build = [ndl, dataType](const std::shared_ptr<Device>& device)
         { return BuildNetworkFromNdl(*ndl, dataType, device); };
         return builder;

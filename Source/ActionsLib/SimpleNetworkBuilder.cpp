@@ -70,8 +70,8 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
     const CriterionWord* found = FindCriterion(word);
     if (found != nullptr && (found->forTraining || !forTraining))
         return;
-    FailAt(PositionOf(block, key), ErrorKind::Config, "unknown ", key, " '", word, "'", DidYouMean(word, accepted),
-           "; accepted: ", Join(accepted, ", "));
+    FailAt(PositionOf(block, key), ErrorKind::Config, "unknown ", key, " '", word,
+           "'; accepted: ", Join(accepted, ", "), DidYouMean(word, accepted));
 }
 
 // Builds one network; holds what the steps share.
@@ -212,7 +212,7 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
     for (const std::string& kind : options.rnnType)
         if (!EqualsIgnoreCase(kind, "SIMPLENET"))
             FailAt(PositionOf(block, "rnnType"), ErrorKind::Config, "unknown rnnType '", kind, "'",
-                   DidYouMean(kind, {"SIMPLENET"}), "; accepted: SIMPLENET");
+                   "; accepted: SIMPLENET", DidYouMean(kind, {"SIMPLENET"}));
     if (options.layerSizes.size() < 2)
         FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config,
                "layerSizes needs at least two entries, the input and the output, as in 784:256:10; found ",
@@ -225,8 +225,8 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
     for (const std::string& type : options.layerTypes)
         if (FindLayer(type) == nullptr)
             FailAt(PositionOf(block, "layerTypes"), ErrorKind::Config, "unknown layer type '", type, "'",
-                   DidYouMean(type, {"Sigmoid", "RectifiedLinear", "Tanh", "None"}),
-                   "; accepted: Sigmoid, RectifiedLinear, Tanh, None");
+                   "; accepted: Sigmoid, RectifiedLinear, Tanh, None",
+                   DidYouMean(type, {"Sigmoid", "RectifiedLinear", "Tanh", "None"}));
     CheckCriterion(block, "trainingCriterion", options.trainingCriterion, true);
     CheckCriterion(block, "evalCriterion", options.evalCriterion, false);
     return options;

@@ -210,8 +210,8 @@ private:
                     names.push_back(candidate->Name());
                 const auto value = m_command.block.Find("outputNodeNames");
                 FailAt(value ? value->Where() : SourcePos{}, ErrorKind::Config,
-                       "outputNodeNames: the model has no node '", name, "'", DidYouMean(name, names),
-                       "; candidates: ", Join(Candidates(network), ", "));
+                       "outputNodeNames: the model has no node '", name,
+                       "'; candidates: ", Join(Candidates(network), ", "), DidYouMean(name, names));
             }
             nodes.push_back(node);
         }

@@ -65,8 +65,8 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
     {
         const ConfigParameters* block = root.FindBlock(name);
         if (block == nullptr)
-            FailAt(where(), ErrorKind::Config, "command '", name, "' is listed but not defined",
-                   DidYouMean(name, CommandCandidates(root)), "; it needs a block ", name, "=[action=...]");
+            FailAt(where(), ErrorKind::Config, "command '", name, "' is listed but not defined", "; it needs a block ",
+                   name, "=[action=...]", DidYouMean(name, CommandCandidates(root)));
         for (const std::string& word : TextsOf(*block, "action", "train"))
         {
             const Action* action = FindAction(word);
@@ -77,7 +77,7 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
                     names.push_back(candidate.name);
                 const auto value = block->Find("action");
                 FailAt(value ? value->Where() : block->Where(), ErrorKind::Config, "unknown action '", word,
-                       "' in command '", name, "'", DidYouMean(word, names), "; actions: ", Join(names, ", "));
+                       "' in command '", name, "'; actions: ", Join(names, ", "), DidYouMean(word, names));
             }
             const auto note = [&] { return "while preparing command '" + name + "' (action '" + action->name + "')"; };
             jobs.push_back({action, name, WithNote([&] { return action->prepare({program, name, *block}); }, note)});

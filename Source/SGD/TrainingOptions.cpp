@@ -177,7 +177,7 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("seqGammarBMMIFactor", &S::seqGammarBMMIFactor, "sequence training: boosting factor"),
         Opt("seqGammarWordPen", &S::seqGammarWordPen, "sequence training: word penalty"),
         // ---- blocks
-        Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size"),
+        Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size").Here(),
         Nested("ParallelTrain", &S::parallelTrain, "training by several workers"),
     };
 }
@@ -257,7 +257,8 @@ std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType pre
 SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)
 {
     auto options = ReadOptions<SgdOptions>(sgd);
-    const ConfigParameters* autoAdjust = sgd.FindBlock("AutoAdjust");
+    // In this very block: one beside SGD belongs to nobody, and is reported as misplaced.
+    const ConfigParameters* autoAdjust = sgd.ExistsHere("AutoAdjust") ? sgd.FindBlock("AutoAdjust") : nullptr;
     if (!autoAdjust)
         options.autoAdjust = ReadOptions<AutoAdjustOptions>(sgd);
     if (const auto problem = FindProblem(options, precision))

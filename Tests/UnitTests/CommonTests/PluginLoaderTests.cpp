@@ -70,10 +70,9 @@ TEST_F(PluginLoaderTests, NameInAnyCaseAndPaths)
 
 TEST_F(PluginLoaderTests, NoSuchReaderNamesTheNearestAndTheFolders)
 {
-    EXPECT_EQ(
-        MessageOf("EcoReader", ErrorKind::Config),
-        "there is no reader or writer 'EcoReader'; did you mean 'EchoReader'?; folders searched for 'EcoReader.so': " +
-            m_folder + ", the system's library folders; " + m_existing);
+    EXPECT_EQ(MessageOf("EcoReader", ErrorKind::Config),
+              "there is no reader or writer 'EcoReader'; folders searched for 'EcoReader.so': " + m_folder +
+                  ", the system's library folders; " + m_existing + "; did you mean 'EchoReader'?");
 }
 
 TEST_F(PluginLoaderTests, AliasesLookForTheReadersLibrary)

@@ -160,6 +160,7 @@ void FrameReader<ElemType>::StartEpoch(const EpochRequest& request)
     m_prefetcher.Stop();
     m_prefetching = false;
     ChooseStreams(request.wanted);
+    m_source->CreateLabelMaps();
     CountRecords(request);
     EpochRequest ours = request;
     if (m_options.minibatchSize > 0)

@@ -37,6 +37,7 @@ public:
     virtual size_t FileBytes() const = 0;
     // Parses known records first .. first+count-1; one target a stream.
     virtual void Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets) = 0;
+    // Writes label maps that were made of the data and are not written yet; names of the files.
     virtual std::vector<std::string> CreateLabelMaps() = 0;
 };
 

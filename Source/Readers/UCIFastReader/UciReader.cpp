@@ -36,7 +36,7 @@ LineIndex OpenLines(const UciConfig& config)
 } // namespace
 
 template <class ElemType>
-UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_lines(OpenLines(config))
+UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_log(log), m_lines(OpenLines(config))
 {
     const UciReaderOptions& options = config.reader;
     if (options.traceLevel > 0)
@@ -57,9 +57,10 @@ UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_lines(Open
         if (block.isCategory)
         {
             auto labels = std::make_unique<LabelMap>();
-            LoadLabelMap(block, *labels, options.allowMapCreation, log);
-            const bool created = !m_createdMaps.empty() && m_createdMaps.back() == block.labelMappingFile;
-            info.rows = CheckLabelDim(block, *labels, created, log);
+            const bool made = !LoadLabelMap(block, *labels, options.allowMapCreation);
+            if (made)
+                m_newMaps.push_back({block.labelMappingFile, labels.get()});
+            info.rows = CheckLabelDim(block, *labels, made);
             info.labelNames = labels->Names();
             m_labels.back() = std::move(labels);
         }
@@ -70,7 +71,7 @@ UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_lines(Open
 }
 
 template <class ElemType>
-void UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation, Log& log)
+bool UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation)
 {
     const std::string path = ResolveInputPath(block.labelMappingFile);
     if (FileExists(path))
@@ -78,31 +79,43 @@ void UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, 
         labels = LabelMap::FromFile(path);
         if (labels.Size() == 0)
             FailAt(PositionIn(block, "labelMappingFile"), ErrorKind::Data, "label map '", path, "' has no labels");
-        return;
+        return true;
     }
     if (!allowCreation)
         FailAt(PositionIn(block, "labelMappingFile"), ErrorKind::Data, "label map '", path, "' does not exist",
                NearFilesHint(path), "; the createLabelMap action makes it from the data");
     CollectLabels(block, labels);
-    labels.Save(block.labelMappingFile);
-    log.Print("label file %s written to disk\n", block.labelMappingFile.c_str());
-    m_createdMaps.push_back(block.labelMappingFile);
+    return false;
 }
 
 template <class ElemType>
-size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool created, Log& log) const
+size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool made) const
 {
     const size_t count = labels.Size();
-    if (block.labelDim == 0 || created)
+    if (block.labelDim == 0 || made)
         return std::max(block.labelDim, count);
     const SourcePos where = PositionIn(block, "labelDim");
     if (block.labelDim < count)
         FailAt(where, ErrorKind::Config, "labelDim=", block.labelDim, " of '", block.name,
                "' and its label map disagree: '", labels.Source(), "' has ", count, " labels");
     if (block.labelDim > count)
-        log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
-                        "', but '", labels.Source(), "' has only ", count, " labels"));
+        m_log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
+                          "', but '", labels.Source(), "' has only ", count, " labels"));
     return block.labelDim;
+}
+
+template <class ElemType>
+std::vector<std::string> UciSource<ElemType>::CreateLabelMaps()
+{
+    std::vector<std::string> files;
+    for (const NewMap& map : m_newMaps)
+    {
+        map.labels->Save(map.path);
+        m_log.Print("label file %s written to disk\n", map.path.c_str());
+        files.push_back(map.path);
+    }
+    m_newMaps.clear();
+    return files;
 }
 
 // All labels of the data, in the order in which they first appear.

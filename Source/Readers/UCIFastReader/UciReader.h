@@ -27,18 +27,27 @@ public:
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     size_t FileBytes() const override { return m_lines.Text().size(); }
     void Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets) override;
-    std::vector<std::string> CreateLabelMaps() override { return m_createdMaps; }
+    std::vector<std::string> CreateLabelMaps() override;
 
 private:
-    void LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation, Log& log);
-    size_t CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool created, Log& log) const;
+    // A label map that was made of the data and is not written yet.
+    struct NewMap
+    {
+        std::string path;
+        const LabelMap* labels;
+    };
+
+    // False if the mapping file is missing and the labels were taken from the data.
+    bool LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation);
+    size_t CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool made) const;
     void CollectLabels(const UciBlock& block, LabelMap& labels);
 
+    Log& m_log;
     UciFormat m_format;
     LineIndex m_lines;
     std::vector<std::unique_ptr<LabelMap>> m_labels; // by stream; null for numbers
     std::vector<StreamInfo> m_streams;
-    std::vector<std::string> m_createdMaps;
+    std::vector<NewMap> m_newMaps;
     std::unique_ptr<UciParser<ElemType>> m_parser;
 };
 

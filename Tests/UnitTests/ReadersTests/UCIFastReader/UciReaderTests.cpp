@@ -478,12 +478,21 @@ TEST_F(UciReaderTests, CreatesLabelMaps)
     WriteRows(7);
     RemoveFile(Path("map.txt"));
     auto reader = Make(RowsBlock("allowMapCreation=true"));
+    EXPECT_FALSE(FileExists(Path("map.txt"))); // not before it is needed
     EXPECT_EQ(reader->CreateLabelMaps(), (std::vector<std::string>{Path("map.txt")}));
     EXPECT_EQ(ReadTextFile(Path("map.txt")), "a\nb\nc\n");
     EXPECT_THAT(LogText(), testing::HasSubstr("label file " + Path("map.txt") + " written to disk\n"));
     EXPECT_EQ(ReadEpoch(*reader, Request(0, 7)).size(), 7u);
     reader = Make(RowsBlock("allowMapCreation=true")); // it is there now
     EXPECT_TRUE(reader->CreateLabelMaps().empty());
+}
+
+TEST_F(UciReaderTests, ANewLabelMapIsWrittenWhenReadingBegins)
+{
+    WriteRows(7);
+    RemoveFile(Path("map.txt"));
+    ReadEpoch(*Make(RowsBlock("allowMapCreation=true")), Request(0, 7));
+    EXPECT_EQ(ReadTextFile(Path("map.txt")), "a\nb\nc\n");
 }
 
 TEST_F(UciReaderTests, LabelMapMayGrowBeyondLabelDimWhenItIsMade)

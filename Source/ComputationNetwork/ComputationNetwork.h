@@ -49,7 +49,7 @@ public:
     {
         return std::dynamic_pointer_cast<Node>(Add(typeName, std::move(name), std::move(inputs), parameters));
     }
-    // Without inputs, for loops and for files that list nodes before their links: SetInputs must follow before Validate.
+    // Without inputs, for loops and files that list nodes before their links; SetInputs must follow before Validate.
     ComputationNodePtr AddUnconnected(std::string_view typeName, std::string name,
                                       const NodeParameters& parameters = {});
     ComputationNodePtr AddParameter(std::string name, const TensorShape& shape);

@@ -36,8 +36,8 @@ public:
     // Call after the input nodes got their data and the layouts their shape. Allocates only when a larger minibatch
     // than ever arrives.
     void Forward();
-    // From root (1x1), which must be the planned backward root: sets its gradient to 1, all parameter gradients below to
-    // 0, and back-propagates.
+    // From root (1x1), which must be the planned backward root: sets its gradient to 1, all parameter gradients below
+    // to 0, and back-propagates.
     void Backward(const ComputationNodePtr& root);
     // The same, but adds to the parameter gradients of the Backward before (parts of one minibatch).
     void BackwardAccumulate(const ComputationNodePtr& root);

@@ -30,17 +30,17 @@ struct Arity
 // How a node behaves; drives planning. Tests prove each claim (poisoned buffers).
 struct NodeTraits
 {
-    bool isElementwise = false;       // column by column, element by element (with broadcasting)
-    bool backpropReadsInputs = true;  // BackpropTo reads values of inputs
-    bool backpropReadsOutput = true;  // BackpropTo reads this node's value
-    bool needsWholeMinibatch = false; // cannot run frame by frame (criteria, statistics, TimeReverse)
-    bool isCriterion = false;         // 1x1 value, a sum over samples
-    bool isDelay = false;             // PastValue, FutureValue
-    int delayDirection = +1;          // of a delay: +1 reads earlier steps (PastValue), -1 later ones (FutureValue)
-    bool isLeaf = false;              // no inputs: parameters and inputs
-    bool differentiable = true;       // false: BackpropTo is an error the plan reports when asked for
-    bool backpropOverwrites = false;  // BackpropTo honours GradientBeta(): sets where it is the first to add
-    bool gradientPassesThrough = false;  // BackpropTo adds the gradient as it is to inputs of the same shape (Plus)
+    bool isElementwise = false;         // column by column, element by element (with broadcasting)
+    bool backpropReadsInputs = true;    // BackpropTo reads values of inputs
+    bool backpropReadsOutput = true;    // BackpropTo reads this node's value
+    bool needsWholeMinibatch = false;   // cannot run frame by frame (criteria, statistics, TimeReverse)
+    bool isCriterion = false;           // 1x1 value, a sum over samples
+    bool isDelay = false;               // PastValue, FutureValue
+    int delayDirection = +1;            // of a delay: +1 reads earlier steps (PastValue), -1 later ones (FutureValue)
+    bool isLeaf = false;                // no inputs: parameters and inputs
+    bool differentiable = true;         // false: BackpropTo is an error the plan reports when asked for
+    bool backpropOverwrites = false;    // BackpropTo honours GradientBeta(): sets where it is the first to add
+    bool gradientPassesThrough = false; // BackpropTo adds the gradient as it is to inputs of the same shape (Plus)
     // One input, backpropOverwrites: where GradientBeta() is 0 the gradients of node and input may be the same memory.
     bool backpropInPlace = false;
 };

@@ -289,6 +289,22 @@ TEST(Evaluator, AxesOfDifferentLengthsInOneNetwork)
     }
 }
 
+TEST(Evaluator, EmptyMinibatchesHaveZeroGradients)
+{
+    Layers net;
+    Evaluator evaluator(net.network, {net.criterion}, Training());
+    for (const size_t samples : {4, 0})
+    {
+        net.SetFrames(samples);
+        net.FillInputs();
+        evaluator.Forward();
+        evaluator.Backward(net.criterion);
+    }
+    EXPECT_EQ(ValueOf(net.criterion), std::vector<double>{0});
+    for (const auto& parameter : evaluator.Parameters())
+        EXPECT_EQ(GradientOf(parameter), std::vector<double>(parameter->Values().Elements(), 0.0)) << parameter->Name();
+}
+
 // ---- sparse gradients ----
 
 struct SparseNetwork : TestNetwork

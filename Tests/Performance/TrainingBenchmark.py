@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Times whole trainings and evaluations of cntk, beside PyTorch where that is given.
+
+    TrainingBenchmark.py [--cntk PATH] [--json OUT] [--only NAME...] [--peer peer_torch.py] [--rounds N]
+
+Each case runs --rounds times, the program and the peer in turn, so that both see the same neighbours; figures are
+medians, ratios are medians of the ratios of each round. The data of a case are made here and read by UCIFastReader.
+The peer is a program that prints one JSON line with samples_per_second and knows `WORKLOAD --mb N --threads N
+--seconds S --epochs N --epoch-samples N` and `infer --model WORKLOAD`. With --peer-as-shipped it runs once more with
+the settings of an unprepared installation. Standard library only.
+"""
+import argparse
+import collections
+import json
+import math
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+Case = collections.namedtuple('Case', 'name workload layers kind minibatch samples threads rate inference')
+
+
+def case(name, workload, layers, kind, minibatch, samples, threads, rate, inference=False):
+    return Case(name, workload, layers, kind, minibatch, samples, threads, rate, inference)
+
+
+TIMIT, BIG = [792, 512, 512, 512, 183], [784, 2048, 2048, 2048, 2048, 10]
+PATIENCE = 20 # seconds that a run of the peer may take
+# samples: of an epoch, small enough for a text file; rate: samples a second expected on one thread, to choose how many
+# epochs to run.
+CASES = [
+    case('simple2d', 'simple2d', [2, 50, 50, 2], 'Sigmoid', 25, 10000, (1, 4), 800e3),
+    case('mnist-mlp mb32', 'mnist-mlp', [784, 256, 10], 'RectifiedLinear', 32, 16384, (1, 4), 60e3),
+    case('timit-dnn mb256', 'timit-dnn', TIMIT, 'Sigmoid', 256, 8192, (1, 4), 12e3),
+    case('timit-dnn mb1024', 'timit-dnn', TIMIT, 'Sigmoid', 1024, 8192, (1, 4), 12e3),
+    case('mnist-mlp-big mb1024', 'mnist-mlp-big', BIG, 'RectifiedLinear', 1024, 2048, (1, 4), 1e3),
+    case('infer timit-dnn mb1024', 'timit-dnn', TIMIT, 'Sigmoid', 1024, 8192, (1, 4), 35e3, True),
+    case('infer mnist-mlp-big mb1024', 'mnist-mlp-big', BIG, 'RectifiedLinear', 1024, 2048, (1, 4), 3e3, True),
+]
+
+CONFIG = """
+command={command}
+precision=float
+deviceId=-1
+traceLevel=1
+numCPUThreads={threads}
+modelPath={folder}/model/net.dnn
+Train=[
+  action=train
+  SimpleNetworkBuilder=[
+    layerSizes={layers}
+    layerTypes={kind}
+    trainingCriterion=CrossEntropyWithSoftmax
+    evalCriterion=ErrorPrediction
+    applyMeanVarNorm=false
+    needPrior=false
+    initValueScale=1.0
+    uniformInit=true
+  ]
+  SGD=[
+    epochSize=0
+    minibatchSize={minibatch}
+    learningRatesPerMB={learning_rate}
+    momentumPerMB=0.9
+    maxEpochs={epochs}
+    numMBsToShowResult={show}
+  ]
+  {reader}
+]
+Test=[
+  action=test
+  minibatchSize={minibatch}
+  epochSize={test_samples}
+  numMBsToShowResult={show}
+  {reader}
+]
+"""
+
+READER = """reader=[
+    readerType=UCIFastReader
+    file={folder}/data.txt
+    {extra}
+    features=[
+      start=1
+      dim={inputs}
+    ]
+    labels=[
+      start=0
+      dim=1
+      labelDim={outputs}
+      labelMappingFile={folder}/labels.txt
+    ]
+  ]"""
+
+
+def write_data(folder, layers, samples):
+    """Few digits a number, and lines put together from pieces: text of a size that any disk takes at once."""
+    rng = random.Random(1)
+    inputs, outputs = layers[0], layers[-1]
+    with open(os.path.join(folder, 'labels.txt'), 'w') as f:
+        f.writelines('%d\n' % i for i in range(outputs))
+    with open(os.path.join(folder, 'data.txt'), 'w') as f:
+        if inputs == 2:
+            for _ in range(samples):
+                x, y = rng.uniform(-1, 1), rng.uniform(-1, 1)
+                f.write('%d %.4f %.4f\n' % (0.25 * math.sin(math.pi * x) > y, x, y))
+            return
+        length = max(d for d in range(1, 100) if inputs % d == 0)
+        pieces = [' '.join('%.2g' % rng.gauss(0, 1) for _ in range(length)) for _ in range(512)]
+        for _ in range(samples):
+            f.write('%d %s\n' % (rng.randrange(outputs), ' '.join(rng.choices(pieces, k=inputs // length))))
+
+
+def write_config(folder, c, threads, **changes):
+    values = dict(command='Train', threads=threads, folder=folder, layers=':'.join(map(str, c.layers)), kind=c.kind,
+                  minibatch=c.minibatch, learning_rate=0.01, epochs=2, show=0, test_samples=0)
+    extra = changes.pop('extra', '')
+    values.update(changes)
+    reader = READER.format(folder=folder, inputs=c.layers[0], outputs=c.layers[-1], extra=extra)
+    path = os.path.join(folder, 'bench.cntk')
+    with open(path, 'w') as f:
+        f.write(CONFIG.format(reader=reader, **values))
+    return path
+
+
+def fresh_model(folder):
+    subprocess.run(['rm', '-rf', os.path.join(folder, 'model')], check=True)
+
+
+def run_cntk(cntk, config):
+    """The lines of the log, each with the time at which it came, and what the child used."""
+    began = time.perf_counter()
+    child = subprocess.Popen([cntk, 'configFile=' + config], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                             bufsize=1)
+    lines = [(time.perf_counter() - began, line) for line in child.stderr]
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit('%s failed:\n%s' % (cntk, ''.join(line for _, line in lines[-20:])))
+    return lines, usage
+
+
+def train(cntk, folder, c, threads, seconds):
+    """Samples a second over all epochs but the first, and the share of the time spent waiting for data."""
+    epochs = 1 + max(2, round(seconds * c.rate * (1 if threads == 1 or c.samples / c.minibatch > 100 else 2.5) / c.samples))
+    config = write_config(folder, c, threads, epochs=epochs)
+    fresh_model(folder)
+    lines, usage = run_cntk(cntk, config)
+    text = ''.join(line for _, line in lines)
+    times = [float(t) for t in re.findall(r'\[Training Set\].*EpochTime=([0-9.e+-]+)', text)][1:]
+    waits = [float(t) for t in re.findall(r'Waiting for data took ([0-9.e+-]+) s', text)][1:]
+    return {'samples_per_second': c.samples / statistics.median(times),
+            'waiting_share': sum(waits) / sum(times) if waits else None,
+            'cpu_seconds': usage.ru_utime + usage.ru_stime}
+
+
+def infer(cntk, folder, c, threads, seconds):
+    """Samples a second of action=test, from when its intermediate lines come."""
+    if not os.path.exists(os.path.join(folder, 'model', 'net.dnn')):
+        run_cntk(cntk, write_config(folder, c, 4, epochs=1))
+    per_line = max(1, c.samples // c.minibatch)
+    wanted = seconds * c.rate * (1 if threads == 1 else 2.5)
+    samples = max(4, round(wanted / c.samples)) * c.samples
+    config = write_config(folder, c, threads, command='Test', show=per_line, test_samples=samples)
+    lines, _ = run_cntk(cntk, config)
+    seen = [(t, int(m.group(1))) for t, line in lines
+            for m in [re.match(r'Minibatch\[.*SamplesSeen = (\d+)', line)] if m]
+    gaps = [(b[0] - a[0]) / b[1] for a, b in zip(seen, seen[1:])]
+    return {'samples_per_second': 1 / statistics.median(gaps)}
+
+
+def run_peer(peer, c, threads, seconds, shipped):
+    command = ['/usr/bin/python3', peer] + (['infer', '--model', c.workload] if c.inference else [c.workload])
+    command += ['--mb', str(c.minibatch), '--threads', str(threads), '--seconds', str(seconds), '--epochs', '2']
+    command += ['--epoch-samples', str(max(2 * c.minibatch, int(c.rate / 50))), '--warmup', '4']
+    with open('/proc/cpuinfo') as f:
+        has_avx512 = 'avx512f' in f.read()
+    if shipped:
+        command += ['--blas', 'system', '--openblas-core', 'none', '--isa', 'default', '--malloc', 'glibc']
+    elif not has_avx512:
+        command += ['--isa', 'avx2']
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None # its threads spin against busy neighbours: no figure
+    if done.returncode != 0:
+        sys.stderr.write('peer failed (%s): %s\n' % (' '.join(command), done.stderr[-300:]))
+        return None
+    return json.loads(done.stdout.strip().splitlines()[-1])['samples_per_second']
+
+
+def median(values):
+    values = [v for v in values if v is not None]
+    return statistics.median(values) if values else None
+
+
+def measure(args, c, threads, folder):
+    run = infer if c.inference else train
+    ours, tuned, ratios = [], [], []
+    for _ in range(args.rounds):
+        ours.append(run(args.cntk, folder, c, threads, args.seconds))
+        if args.peer:
+            tuned.append(run_peer(args.peer, c, threads, args.seconds, False))
+            ratios.append(ours[-1]['samples_per_second'] / tuned[-1] if tuned[-1] else None)
+    row = {'case': c.name, 'threads': threads, 'samples_per_second': median([o['samples_per_second'] for o in ours]),
+           'waiting_share': median([o.get('waiting_share') for o in ours])}
+    if args.peer:
+        row['peer_samples_per_second'] = median(tuned)
+        row['ratio'] = median(ratios)
+        if args.peer_as_shipped:
+            shipped = run_peer(args.peer, c, threads, args.seconds, True)
+            row['shipped_samples_per_second'] = shipped
+            row['shipped_ratio'] = row['samples_per_second'] / shipped if shipped else None
+    return row
+
+
+def start_time(args):
+    """Milliseconds from the start of the process to the line of the first minibatch of the Simple demo."""
+    c = CASES[0]
+    with tempfile.TemporaryDirectory() as folder:
+        write_data(folder, c.layers, c.samples)
+        config = write_config(folder, c, 1, epochs=1, show=1)
+        times = []
+        for _ in range(9):
+            fresh_model(folder)
+            lines, _ = run_cntk(args.cntk, config)
+            times.append(next(t for t, line in lines if 'Minibatch[' in line))
+        return 1e3 * statistics.median(times)
+
+
+def peak_memory(args):
+    """Peak memory of timit-dnn at minibatch 1024 and the least that it could be, in MB."""
+    c = next(c for c in CASES if c.name == 'timit-dnn mb1024')
+    parameters = sum((a + 1) * b for a, b in zip(c.layers, c.layers[1:]))
+    # Values of each layer, and the gradients of two layers at a time: the rest can share memory.
+    values = c.minibatch * (sum(c.layers) + 2 * max(c.layers[1:]))
+    with tempfile.TemporaryDirectory() as folder:
+        write_data(folder, c.layers, 2 * c.minibatch)
+        fresh_model(folder)
+        _, usage = run_cntk(args.cntk, write_config(folder, c, 1, epochs=3, extra='cacheMB=0'))
+        fresh_model(folder)
+        small = Case(*c)._replace(layers=[792, 1, 183], minibatch=1)
+        _, base = run_cntk(args.cntk, write_config(folder, small, 1, epochs=1, extra='cacheMB=0'))
+    least = 4 * (3 * parameters + values) / 1e6
+    peak, empty = usage.ru_maxrss * 1024 / 1e6, base.ru_maxrss * 1024 / 1e6
+    return {'peak_mb': peak, 'of_program_mb': empty, 'least_mb': least, 'ratio': peak / least,
+            'ratio_without_program': (peak - empty) / least}
+
+
+def show(row):
+    def text(key, form, none='-'):
+        value = row.get(key)
+        return none if value is None else form % value
+    print('%-28s %2dt %10s %10s %7s %10s %7s %6s' % (
+        row['case'], row['threads'], text('samples_per_second', '%.0f'), text('peer_samples_per_second', '%.0f'),
+        text('ratio', '%.2fx'), text('shipped_samples_per_second', '%.0f'), text('shipped_ratio', '%.2fx'),
+        text('waiting_share', '%.3f')), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--cntk', default=os.environ.get('CNTK', 'cntk'))
+    parser.add_argument('--json', help='where the results go')
+    parser.add_argument('--only', nargs='+', help='cases whose names begin so')
+    parser.add_argument('--threads', nargs='+', type=int, help='only with so many threads')
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--seconds', type=float, default=1.0, help='about how long each run is timed')
+    parser.add_argument('--peer', default=os.environ.get('CNTK_PEER'), help='path of peer_torch.py')
+    parser.add_argument('--peer-as-shipped', action='store_true')
+    args = parser.parse_args()
+    args.cntk = os.path.abspath(args.cntk) if os.path.exists(args.cntk) else args.cntk
+
+    result = {'load_at_start': os.getloadavg()[0], 'cases': []}
+    print('%-28s %3s %10s %10s %7s %10s %7s %6s' % ('samples/s', '', 'cntk', 'peer', 'ratio', 'shipped', 'ratio', 'wait'))
+    for c in CASES:
+        if args.only and not any(c.name.startswith(name) for name in args.only):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            write_data(folder, c.layers, c.samples)
+            for threads in c.threads:
+                if not args.threads or threads in args.threads:
+                    result['cases'].append(measure(args, c, threads, folder))
+                    show(result['cases'][-1])
+    if not args.only:
+        result['start_ms'] = start_time(args)
+        result['memory'] = peak_memory(args)
+        print('start to first minibatch: %.1f ms' % result['start_ms'])
+        print('peak memory, timit-dnn mb1024: %(peak_mb).1f MB, of it the program itself %(of_program_mb).1f MB; '
+              'parameters x 3 and one minibatch: %(least_mb).1f MB' % result['memory'])
+    result['load_at_end'] = os.getloadavg()[0]
+    if args.json:
+        with open(args.json, 'w') as f:
+            json.dump(result, f, indent=1)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,6 +1,7 @@
 // Plugin search, the interface check, and what to say when a plugin is not there or does not load.
 #include "Common/PluginLoader.h"
 
+#include "Common/CompositeReader.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -311,6 +312,22 @@ std::unique_ptr<IDataWriter<ElemType>> PluginLibrary::MakeWriter(const ReaderCon
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context)
 {
+    if (const std::optional<ConfigValue> readers = context.config.FindHere("readers"))
+    {
+        std::vector<typename CompositeReader<ElemType>::Part> parts;
+        for (const ConfigValue& name : readers->AsArray())
+        {
+            const ConfigParameters* block = context.config.FindBlock(name.Text());
+            if (block == nullptr)
+                FailAt(readers->Where(), ErrorKind::Config, "readers: there is no block '", name.Text(), "'",
+                       DidYouMean(name.Text(), context.config.BlockNames()));
+            const ReaderContext own{*block, context.log, context.traceLevel, context.forWriting};
+            parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), own)});
+        }
+        if (parts.empty())
+            FailAt(readers->Where(), ErrorKind::Config, "readers is empty; it needs names of blocks, such as a:b");
+        return std::make_unique<CompositeReader<ElemType>>(std::move(parts), readers->Where());
+    }
     const SourcePos where = PositionOf(context.config, "readerType");
     return std::make_unique<LoadedReader<ElemType>>(PluginLibrary::Open(readerType, PluginSearch::Default(), where),
                                                     context);

@@ -65,7 +65,8 @@ private:
     SourcePos m_where;
 };
 
-// The reader (writer) that the block asks for with readerType= (writerType=).
+// The reader (writer) that the block asks for with readerType= (writerType=). A block with readers=a:b gives the
+// readers of the blocks a and b as one (CompositeReader.h).
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context);
 template <class ElemType>

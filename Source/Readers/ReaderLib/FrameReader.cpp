@@ -211,7 +211,9 @@ bool FrameReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
     for (size_t i = 0; i < minibatch.streams.size(); ++i)
     {
         MBLayoutPtr& layout = minibatch.streams[i].layout;
-        if (m_wanted[i] && layout != m_layout)
+        if (!m_wanted[i])
+            layout = nullptr;
+        else if (layout != m_layout)
             layout = m_layout;
     }
     minibatch.sequenceKeys.clear();

@@ -1,0 +1,150 @@
+// Readers side by side: their minibatches are put together without copying, and must fit.
+#include "Common/CompositeReader.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+template <class ElemType>
+MBLayoutPtr LayoutOf(const HostMinibatch<ElemType>& minibatch)
+{
+    for (const StreamBatch<ElemType>& stream : minibatch.streams)
+    {
+        if (stream.layout)
+            return stream.layout;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+template <class ElemType>
+CompositeReader<ElemType>::CompositeReader(std::vector<Part> parts, const SourcePos& where)
+    : m_parts(std::move(parts)), m_used(m_parts.size(), false), m_minibatches(m_parts.size())
+{
+    for (const Part& part : m_parts)
+    {
+        for (const StreamInfo& stream : part.reader->Streams())
+        {
+            const auto same = [&](const StreamInfo& other) { return EqualsIgnoreCase(stream.name, other.name); };
+            if (std::any_of(m_streams.begin(), m_streams.end(), same))
+                FailAt(where, ErrorKind::Config, "readers: more than one of them has a block '", stream.name, "'");
+            m_streams.push_back(stream);
+        }
+    }
+}
+
+template <class ElemType>
+void CompositeReader<ElemType>::StartEpoch(const EpochRequest& request)
+{
+    for (size_t i = 0; i < m_parts.size(); ++i)
+    {
+        EpochRequest own = request;
+        own.wanted.clear();
+        for (const StreamInfo& stream : m_parts[i].reader->Streams())
+        {
+            const auto same = [&](const std::string& name) { return EqualsIgnoreCase(name, stream.name); };
+            if (std::any_of(request.wanted.begin(), request.wanted.end(), same))
+                own.wanted.push_back(stream.name);
+        }
+        m_used[i] = request.wanted.empty() || !own.wanted.empty();
+        if (m_used[i])
+            m_parts[i].reader->StartEpoch(own);
+    }
+    if (std::find(m_used.begin(), m_used.end(), true) == m_used.end())
+    {
+        std::vector<std::string> names;
+        for (const StreamInfo& stream : m_streams)
+            names.push_back(stream.name);
+        Fail(ErrorKind::Config, "the network's inputs are ", Join(request.wanted, ", "),
+             ", but the readers' blocks are ", Join(names, ", "), "; a block needs the name of the input it fills");
+    }
+}
+
+template <class ElemType>
+bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
+{
+    minibatch.streams.resize(m_streams.size());
+    minibatch.secondsWaited = 0;
+    size_t firstUsed = m_parts.size();
+    bool any = false;
+    MBLayoutPtr layout;
+    size_t stream = 0;
+    for (size_t i = 0; i < m_parts.size(); ++i)
+    {
+        const size_t count = m_parts[i].reader->Streams().size();
+        if (m_used[i])
+        {
+            HostMinibatch<ElemType>& own = m_minibatches[i];
+            own.streams.resize(count);
+            for (size_t j = 0; j < count; ++j)
+                std::swap(own.streams[j], minibatch.streams[stream + j]); // the caller's buffers are used again
+            const bool more = m_parts[i].reader->GetMinibatch(own);
+            if (firstUsed == m_parts.size())
+            {
+                firstUsed = i;
+                any = more;
+                layout = LayoutOf(own);
+                std::swap(minibatch.sequenceKeys, own.sequenceKeys);
+            }
+            else if (more != any)
+            {
+                Fail(ErrorKind::Data, "readers: '", m_parts[any ? i : firstUsed].name, "' is at its end, '",
+                     m_parts[any ? firstUsed : i].name, "' has more data; they must have the same number of samples");
+            }
+            else if (more)
+            {
+                CheckSamples(i, firstUsed, *LayoutOf(own), *layout);
+            }
+            for (size_t j = 0; j < count; ++j)
+            {
+                if (own.streams[j].layout && more)
+                    own.streams[j].layout = layout; // one time axis: one object
+                std::swap(own.streams[j], minibatch.streams[stream + j]);
+            }
+            minibatch.secondsWaited += own.secondsWaited;
+        }
+        stream += count;
+    }
+    return any;
+}
+
+template <class ElemType>
+void CompositeReader<ElemType>::CheckSamples(size_t part, size_t first, const MBLayout& layout,
+                                             const MBLayout& expected) const
+{
+    if (layout == expected)
+        return;
+    Fail(ErrorKind::Data, "readers: in one minibatch '", m_parts[first].name, "' has ", expected.ActualSamples(),
+         " samples of ", expected.ParallelSequences(), " parallel sequences, '", m_parts[part].name, "' has ",
+         layout.ActualSamples(), " of ", layout.ParallelSequences(), "; they must agree");
+}
+
+template <class ElemType>
+size_t CompositeReader<ElemType>::TotalSamples()
+{
+    return m_parts.front().reader->TotalSamples();
+}
+
+template <class ElemType>
+std::vector<std::string> CompositeReader<ElemType>::CreateLabelMaps()
+{
+    std::vector<std::string> files;
+    for (const Part& part : m_parts)
+    {
+        for (std::string& file : part.reader->CreateLabelMaps())
+            files.push_back(std::move(file));
+    }
+    return files;
+}
+
+template class CompositeReader<float>;
+template class CompositeReader<double>;
+
+} // namespace cntk

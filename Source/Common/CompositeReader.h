@@ -1,0 +1,45 @@
+// Several readers as one (book 5.1, readers=a:b): each is a block of its own with its own readerType. All are asked for
+// every minibatch, and each fills the streams it has.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "Common/SourceText.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+template <class ElemType>
+class CompositeReader final : public IDataReader<ElemType>
+{
+public:
+    struct Part
+    {
+        std::string name; // of its block
+        std::unique_ptr<IDataReader<ElemType>> reader;
+    };
+
+    // Fails (Config) if two parts have a stream of the same name. where: the value of readers=.
+    explicit CompositeReader(std::vector<Part> parts, const SourcePos& where = {});
+
+    const std::vector<StreamInfo>& Streams() const override { return m_streams; }
+    // A part none of whose streams is wanted is left out.
+    void StartEpoch(const EpochRequest& request) override;
+    // Fails (Data) if the parts deliver different numbers of samples or minibatches.
+    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override;
+    size_t TotalSamples() override;
+    std::vector<std::string> CreateLabelMaps() override;
+
+private:
+    void CheckSamples(size_t part, size_t first, const MBLayout& layout, const MBLayout& expected) const;
+
+    std::vector<Part> m_parts;
+    std::vector<StreamInfo> m_streams; // of all parts, part after part
+    std::vector<bool> m_used;          // by part, in this epoch
+    std::vector<HostMinibatch<ElemType>> m_minibatches;
+};
+
+} // namespace cntk

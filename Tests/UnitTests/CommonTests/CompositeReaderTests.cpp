@@ -1,0 +1,162 @@
+// Several readers as one: streams side by side, and readers that do not fit together.
+#include "Common/CompositeReader.h"
+#include "Common/Error.h"
+
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+// One stream that counts; minibatches of `size` until `total`.
+class CountingReader final : public IDataReader<float>
+{
+public:
+    CountingReader(std::string name, size_t total, size_t size) : m_streams(1), m_total(total), m_size(size)
+    {
+        m_streams[0].name = std::move(name);
+        m_streams[0].rows = 1;
+        m_layout = std::make_shared<MBLayout>();
+    }
+    const std::vector<StreamInfo>& Streams() const override { return m_streams; }
+    void StartEpoch(const EpochRequest& request) override
+    {
+        m_next = 0;
+        m_wanted = request.wanted;
+    }
+    bool GetMinibatch(HostMinibatch<float>& minibatch) override
+    {
+        if (m_next == m_total)
+            return false;
+        const size_t count = std::min(m_size, m_total - m_next);
+        minibatch.streams.resize(1);
+        StreamBatch<float>& batch = minibatch.streams[0];
+        batch.rows = 1;
+        batch.columns = count;
+        batch.values.clear();
+        for (size_t i = 0; i < count; ++i)
+            batch.values.push_back(float(m_next++));
+        m_layout->InitAsFrameMode(count);
+        batch.layout = m_layout;
+        minibatch.secondsWaited = 1;
+        return true;
+    }
+    size_t TotalSamples() override { return m_total; }
+    std::vector<std::string> CreateLabelMaps() override { return {m_streams[0].name + ".map"}; }
+
+    std::vector<std::string> m_wanted;
+
+private:
+    std::vector<StreamInfo> m_streams;
+    size_t m_total;
+    size_t m_size;
+    size_t m_next = 0;
+    MBLayoutPtr m_layout;
+};
+
+std::unique_ptr<CompositeReader<float>> Make(size_t totalA, size_t sizeA, size_t totalB, size_t sizeB)
+{
+    std::vector<CompositeReader<float>::Part> parts;
+    parts.push_back({"a", std::make_unique<CountingReader>("features", totalA, sizeA)});
+    parts.push_back({"b", std::make_unique<CountingReader>("labels", totalB, sizeB)});
+    return std::make_unique<CompositeReader<float>>(std::move(parts));
+}
+
+std::string ReadAll(CompositeReader<float>& reader)
+{
+    HostMinibatch<float> minibatch;
+    try
+    {
+        reader.StartEpoch({});
+        while (reader.GetMinibatch(minibatch))
+            ;
+    }
+    catch (const Error& error)
+    {
+        return error.Message();
+    }
+    return "no error";
+}
+
+TEST(CompositeReaderTests, FillsTheStreamsOfAll)
+{
+    auto reader = Make(5, 2, 5, 2);
+    ASSERT_EQ(reader->Streams().size(), 2u);
+    EXPECT_EQ(reader->Streams()[1].name, "labels");
+    EXPECT_EQ(reader->TotalSamples(), 5u);
+    EXPECT_EQ(reader->CreateLabelMaps(), (std::vector<std::string>{"features.map", "labels.map"}));
+    for (int epoch = 0; epoch < 2; ++epoch)
+    {
+        HostMinibatch<float> minibatch;
+        reader->StartEpoch({});
+        for (size_t first = 0; first < 5; first += 2)
+        {
+            ASSERT_TRUE(reader->GetMinibatch(minibatch));
+            ASSERT_EQ(minibatch.streams.size(), 2u);
+            for (const StreamBatch<float>& stream : minibatch.streams)
+            {
+                EXPECT_EQ(stream.values.front(), float(first));
+                EXPECT_EQ(stream.layout, minibatch.streams[0].layout);
+                EXPECT_EQ(stream.layout->ActualSamples(), stream.columns);
+            }
+            EXPECT_EQ(minibatch.secondsWaited, 2);
+        }
+        EXPECT_FALSE(reader->GetMinibatch(minibatch));
+    }
+}
+
+TEST(CompositeReaderTests, AsksOnlyThoseThatHaveAWantedStream)
+{
+    auto reader = Make(4, 2, 3, 1); // would not fit
+    EpochRequest request;
+    request.wanted = {"Labels"};
+    HostMinibatch<float> minibatch;
+    reader->StartEpoch(request);
+    ASSERT_TRUE(reader->GetMinibatch(minibatch));
+    EXPECT_EQ(minibatch.streams[0].columns, 0u);
+    EXPECT_EQ(minibatch.streams[1].columns, 1u);
+    request.wanted = {"x"};
+    try
+    {
+        reader->StartEpoch(request);
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(),
+                  "the network's inputs are x, but the readers' blocks are features, labels; a block needs the "
+                  "name of the input it fills");
+    }
+}
+
+TEST(CompositeReaderTests, ReadersMustFit)
+{
+    EXPECT_EQ(ReadAll(*Make(4, 2, 4, 2)), "no error");
+    EXPECT_EQ(ReadAll(*Make(4, 2, 2, 2)),
+              "readers: 'b' is at its end, 'a' has more data; they must have the same number of samples");
+    EXPECT_EQ(ReadAll(*Make(2, 2, 4, 2)),
+              "readers: 'a' is at its end, 'b' has more data; they must have the same number of samples");
+    EXPECT_EQ(ReadAll(*Make(4, 2, 4, 1)),
+              "readers: in one minibatch 'a' has 2 samples of 2 parallel sequences, 'b' has 1 of 1; "
+              "they must agree");
+}
+
+TEST(CompositeReaderTests, NamesMustDiffer)
+{
+    std::vector<CompositeReader<float>::Part> parts;
+    parts.push_back({"a", std::make_unique<CountingReader>("x", 1, 1)});
+    parts.push_back({"b", std::make_unique<CountingReader>("X", 1, 1)});
+    try
+    {
+        CompositeReader<float> reader(std::move(parts));
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(), "readers: more than one of them has a block 'X'");
+    }
+}
+
+} // namespace
+} // namespace cntk

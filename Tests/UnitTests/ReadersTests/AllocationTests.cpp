@@ -1,0 +1,108 @@
+// Once its buffers have grown, a reader allocates nothing for a minibatch, with and without cache and prefetch thread.
+#include "Readers/UCIFastReader/UciReader.h"
+#include "ReadersTests/ReaderTestTools.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace
+{
+
+std::atomic<size_t> s_allocations{0}; // of all threads
+
+void* CountedAllocate(size_t bytes)
+{
+    ++s_allocations;
+    if (void* memory = std::malloc(bytes == 0 ? 1 : bytes))
+        return memory;
+    throw std::bad_alloc();
+}
+
+} // namespace
+
+void* operator new(size_t bytes)
+{
+    return CountedAllocate(bytes);
+}
+void* operator new[](size_t bytes)
+{
+    return CountedAllocate(bytes);
+}
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept
+{
+    return CountedAllocate(bytes);
+}
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept
+{
+    return CountedAllocate(bytes);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept
+{
+    std::free(memory);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept
+{
+    std::free(memory);
+}
+void operator delete(void* memory) noexcept
+{
+    std::free(memory);
+}
+void operator delete[](void* memory) noexcept
+{
+    std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept
+{
+    std::free(memory);
+}
+void operator delete[](void* memory, size_t) noexcept
+{
+    std::free(memory);
+}
+
+namespace cntk
+{
+namespace
+{
+
+class ReaderAllocationTests : public ReaderTest
+{
+};
+
+TEST_F(ReaderAllocationTests, NonePerMinibatch)
+{
+    std::string text;
+    for (size_t i = 0; i < 4000; ++i)
+        text += std::to_string(i) + " 0.5 a longer label " + char('a' + i % 3) + "\n";
+    Write("data.txt", text);
+    Write("map.txt", "a\nb\nc\n");
+    for (const char* how : {"prefetch=false", "prefetch=true", "prefetch=false\ncacheMB=0", "prefetch=true\ncacheMB=0"})
+    {
+        m_config = ConfigParameters::Parse(
+            "file=" + Path("data.txt") + "\n" + how +
+            "\nfeatures=[dim=2]\nlabels=[dim=1\nstart=5\nlabelMappingFile=" + Path("map.txt") + "]");
+        auto reader = MakeUciReader<float>(ReaderContext{*m_config, m_log});
+        HostMinibatch<float> minibatch;
+        EpochRequest request;
+        request.minibatchSize = 16;
+        request.wanted = {"features", "labels"};
+        for (; request.epoch < 2; ++request.epoch)
+        {
+            reader->StartEpoch(request);
+            while (reader->GetMinibatch(minibatch))
+                ;
+        }
+        reader->StartEpoch(request);
+        for (size_t i = 0; i < 5; ++i) // the order of the epoch and its log lines
+            reader->GetMinibatch(minibatch);
+        const size_t before = s_allocations;
+        for (size_t i = 0; i < 200; ++i)
+            reader->GetMinibatch(minibatch);
+        EXPECT_EQ(s_allocations - before, 0u) << how;
+    }
+}
+
+} // namespace
+} // namespace cntk

@@ -208,7 +208,6 @@ UciConfig ReadUciConfig(const ReaderContext& context)
 
     std::vector<std::string> names = config.BlockNames();
     std::sort(names.begin(), names.end(), LessIgnoreCase);
-    bool hasFeatures = false;
     for (const std::string& name : names)
     {
         const ConfigParameters& inner = config.RequireBlock(name);
@@ -223,7 +222,6 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         else if (IsFeatureBlock(inner))
         {
             block = ReadFeatureBlock(inner, file);
-            hasFeatures = true;
         }
         else
         {
@@ -239,7 +237,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         uci.fileWhere = PositionOf(inner, "file");
         uci.blocks.push_back(std::move(block));
     }
-    if (!hasFeatures)
+    if (uci.blocks.empty())
         FailAt(config.Where(), ErrorKind::Config,
                "the reader has no feature block; it needs one such as features=[dim=2 start=0], named as the network's "
                "input",

@@ -139,9 +139,11 @@ OptionTable<UciFeatureOptions> UciFeatureOptions::Options()
 {
     using S = UciFeatureOptions;
     return {
-        Opt("file", &S::file, "The data file; mostly written in the reader block, since all blocks read the same file")
+        Opt("file", &S::file,
+            "Required. The data file; mostly written in the reader block, since all blocks read the same file")
             .Required(),
-        Opt("dim", &S::dim, "Number of columns, one for each element of the feature", Range{1, double(c_mostColumns)})
+        Opt("dim", &S::dim, "Required. Number of columns, one for each element of the feature",
+            Range{1, double(c_mostColumns)})
             .Required(),
         Opt("start", &S::start, "First column, counted from 0", Range{0, double(c_mostColumns)}),
     };
@@ -151,7 +153,8 @@ OptionTable<UciLabelOptions> UciLabelOptions::Options()
 {
     using S = UciLabelOptions;
     return {
-        Opt("file", &S::file, "The data file; mostly written in the reader block, since all blocks read the same file")
+        Opt("file", &S::file,
+            "Required. The data file; mostly written in the reader block, since all blocks read the same file")
             .Required(),
         Opt("dim", &S::dim, "Number of label columns: 1 for a category", Range{0, double(c_mostColumns)}),
         Opt("start", &S::start, "First label column, counted from 0", Range{0, double(c_mostColumns)}),
@@ -251,7 +254,7 @@ void DescribeUciOptions(PluginDescription& description)
     {
         for (const OptionInfo& option : options)
             description.options.push_back(
-                {block, option.name, option.isRequired ? "required" : option.defaultText, option.doc});
+                {block, option.name, option.isRequired ? "" : option.defaultText, option.doc});
     };
     add("", DescribeOptions<UciReaderOptions>());
     add("features", DescribeOptions<UciFeatureOptions>());

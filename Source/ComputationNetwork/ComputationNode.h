@@ -127,6 +127,9 @@ public:
 
     // Mean, InvStdDev: computed in a pass over the data before training, then fixed (book 2.3).
     virtual bool IsPrecomputed() const { return false; }
+    // False: the value is there and no longer depends on the inputs (a statistic that has been computed). Plans stop
+    // here, so that a network whose output subtracts the labels' prior runs without labels.
+    virtual bool ReadsInputs() const { return true; }
 
 protected:
     ComputationNode() = default;

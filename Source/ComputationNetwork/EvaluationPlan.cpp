@@ -78,7 +78,7 @@ private:
         while (!m_stack.empty())
         {
             Visit& top = m_stack.back();
-            if (top.nextInput < top.node->InputCount())
+            if (top.node->ReadsInputs() && top.nextInput < top.node->InputCount())
             {
                 const ComputationNodePtr& input = top.node->Input(top.nextInput++);
                 const auto known = m_marks.find(input.get());

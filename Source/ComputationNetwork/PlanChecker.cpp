@@ -58,6 +58,11 @@ private:
         Fail(ErrorKind::Internal, "wrong evaluation plan: ", parts...);
     }
 
+    static std::vector<ComputationNodePtr> InputsReadBy(const ComputationNode& node)
+    {
+        return node.ReadsInputs() ? node.Inputs() : std::vector<ComputationNodePtr>();
+    }
+
     void CheckOrder()
     {
         std::unordered_set<const ComputationNode*> computed;
@@ -68,7 +73,7 @@ private:
                 members.insert(node.get());
             for (const ComputationNodePtr& node : step.nodes)
             {
-                for (const ComputationNodePtr& input : node->Inputs())
+                for (const ComputationNodePtr& input : InputsReadBy(*node))
                 {
                     const bool isFromEarlierTime = step.kind == PlanStep::Kind::Loop && node->Type().traits.isDelay &&
                                                    members.contains(input.get());
@@ -89,7 +94,7 @@ private:
 
     void CheckForward(const ComputationNode& node, size_t time)
     {
-        for (const ComputationNodePtr& input : node.Inputs())
+        for (const ComputationNodePtr& input : InputsReadBy(node))
         {
             if (const auto inside = m_inside.find(input.get()); inside != m_inside.end())
             {

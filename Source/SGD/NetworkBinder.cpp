@@ -5,6 +5,7 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace cntk
 {
@@ -75,11 +76,36 @@ void AssignLayout(MBLayout& target, const MBLayout& source)
     }
 }
 
+namespace
+{
+
+// What the roots are computed from now: the inputs below a statistic that has been computed are no longer needed (a
+// network whose output subtracts the labels' prior can be written without labels).
+std::vector<ComputationNodePtr> NodesToFeed(const std::vector<ComputationNodePtr>& roots)
+{
+    std::vector<ComputationNodePtr> found;
+    std::unordered_set<const ComputationNode*> seen;
+    std::vector<ComputationNodePtr> open(roots.rbegin(), roots.rend());
+    while (!open.empty())
+    {
+        const ComputationNodePtr node = open.back();
+        open.pop_back();
+        if (!seen.insert(node.get()).second)
+            continue;
+        found.push_back(node);
+        if (node->ReadsInputs())
+            open.insert(open.end(), node->Inputs().rbegin(), node->Inputs().rend());
+    }
+    return found;
+}
+
+} // namespace
+
 NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams)
 {
     for (const StreamInfo& stream : streams)
         m_streamNames.push_back(stream.name);
-    for (const ComputationNodePtr& below : ComputationNetwork::Below(roots))
+    for (const ComputationNodePtr& below : NodesToFeed(roots))
     {
         auto node = std::dynamic_pointer_cast<InputValueNode>(below);
         if (!node)

@@ -25,6 +25,7 @@ public:
     std::string DescribeFields() const override;
     bool OwnsValue() const override { return true; }
     bool IsPrecomputed() const override { return true; }
+    bool ReadsInputs() const override { return !m_hasComputed; }
 
     bool HasComputed() const { return m_hasComputed; }
     void BeginPrecompute();

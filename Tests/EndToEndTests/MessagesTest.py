@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""What users of the original stumbled over: each mistake gets a message with the place, what was found and what to do.
+
+Every test compares the whole last line on standard error (or the whole warning).
+"""
+import os
+import re
+
+from EndToEnd import EndToEndTest, main
+
+CONFIG = """command=Train
+modelPath=m.dnn
+Train=[
+  action=train
+  SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]
+  SGD=[
+    maxEpochs=1
+    minibatchSize=4
+    learningRatesPerSample=0.1
+  ]
+  reader=[
+    readerType=UCIFastReader
+    file=train.txt
+    randomize=none
+    features=[ dim=2; start=0 ]
+    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]
+  ]
+]
+Test=[
+  action=test
+  reader=[
+    readerType=UCIFastReader
+    file=train.txt
+    features=[ dim=2; start=0 ]
+    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]
+  ]
+]
+Write=[
+  action=write
+  reader=[
+    readerType=UCIFastReader
+    file=train.txt
+    features=[ dim=2; start=0 ]
+  ]
+  outputPath=out/values
+]
+"""
+DATA = "0.5 1 yes\n-1 0.25 no\n0 0 yes\n1 1 no\n0.5 -1 yes\n"
+
+
+class MessagesTest(EndToEndTest):
+    def setUp(self):
+        super().setUp()
+        self.write("exp.cntk", CONFIG)
+        self.write("train.txt", DATA)
+        self.write("map.txt", "yes\nno\n")
+
+    def last_line(self, *arguments, status):
+        run = self.cntk(*arguments, status=status)
+        return run.stderr.rstrip("\n").splitlines()[-1]
+
+    def error(self, *arguments, status=3):
+        return self.last_line("configFile=exp.cntk", *arguments, status=status)
+
+    def warnings(self, *arguments):
+        run = self.cntk("configFile=exp.cntk", "--check", *arguments)
+        return [line for line in run.stderr.splitlines() if line.startswith("WARNING: ")]
+
+    def edit(self, old, new):
+        self.assertIn(old, CONFIG)
+        self.write("exp.cntk", CONFIG.replace(old, new))
+
+    def train(self):
+        self.cntk("configFile=exp.cntk")
+
+    # ---- the command line and the config ------------------------------------------------------------------------------
+
+    def test_no_arguments(self):
+        self.assertIn("usage: cntk configFile=<file>", self.last_line(status=2))
+
+    def test_unknown_option(self):
+        self.assertEqual(self.last_line("--chek", status=2).split(";")[0], "error: unknown option '--chek'")
+
+    def test_space_after_config_file(self):
+        self.assertEqual(
+            self.last_line("configFile=", "exp.cntk", status=2),
+            "command line:1:1: error: argument 1 'configFile=' names no file; expected configFile=<file>[+<file>...], "
+            "without blanks around '='; a blank before 'exp.cntk' makes it an argument of its own")
+
+    def test_missing_config_file(self):
+        folder = os.path.realpath(self.folder)
+        self.assertEqual(
+            self.last_line("configFile=exq.cntk", status=3),
+            "command line:1:1: error: config file 'exq.cntk' does not exist; looked for '%s/exq.cntk', working "
+            "directory is '%s'; did you mean 'exp.cntk' in folder '.'?" % (folder, folder))
+
+    def test_not_a_boolean(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; keepCheckPointFiles=maybe")
+        self.assertEqual(
+            self.error(),
+            "exp.cntk:7:38: error: 'Train:SGD:keepCheckPointFiles' is 'maybe', expected a boolean: true, t or 1, "
+            "false, f or 0, in any case")
+
+    def test_not_a_number(self):
+        self.edit("maxEpochs=1", "maxEpochs=many")
+        self.assertEqual(
+            self.error(),
+            "exp.cntk:7:15: error: 'Train:SGD:maxEpochs' is 'many', expected a whole number that is not negative")
+
+    def test_misspelt_key(self):
+        self.edit("minibatchSize=4", "minbatchSize=4")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:8:5: unknown key 'minbatchSize' in block 'Train:SGD'; "
+                                           "did you mean 'minibatchSize'?"])
+
+    def test_strict_config_makes_it_an_error(self):
+        self.edit("minibatchSize=4", "minbatchSize=4")
+        self.assertEqual(self.error("strictConfig=true"),
+                         "exp.cntk:8:5: error: unknown key 'minbatchSize' in block 'Train:SGD'; did you mean "
+                         "'minibatchSize'?")
+
+    def test_misplaced_auto_adjust(self):
+        self.edit("  SGD=[", "  AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n  SGD=[")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:6:3: 'AutoAdjust' is not read in block 'Train'; it "
+                                           "belongs into the block SGD"])
+
+    def test_builder_left_in_a_write_block(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  outputPath=out/values\n  SimpleNetworkBuilder=[ layerSizes=2:2 ]")
+        self.assertEqual(self.warnings("command=Write"),
+                         ["WARNING: exp.cntk:36:3: 'SimpleNetworkBuilder' is not read in block 'Write'; it belongs "
+                          "into the block of a train command"])
+
+    def test_list_with_the_wrong_separator(self):
+        self.edit("learningRatesPerSample=0.1", "learningRatesPerSample=0.5;0.2;0.1")
+        self.assertEqual(
+            self.warnings(),
+            ["WARNING: exp.cntk:9:32: 'learningRatesPerSample=0.5;0.2;0.1' in block 'Train:SGD' falls into "
+             "'learningRatesPerSample=0.5', '0.2', '0.1': the elements of a list are separated by ':', write "
+             "learningRatesPerSample=0.5:0.2:0.1"])
+
+    def test_command_not_defined(self):
+        self.edit("command=Train", "command=Trian")
+        self.assertEqual(self.error(),
+                         "exp.cntk:1:9: error: command 'Trian' is listed but not defined; it needs a block "
+                         "Trian=[action=...]; did you mean 'Train'?")
+
+    def test_unknown_action(self):
+        self.edit("action=train", "action=tarin")
+        self.assertRegex(self.error(),
+                         "^exp.cntk:4:10: error: unknown action 'tarin' in command 'Train'; actions: train, test, .*; "
+                         "did you mean 'train'\\?$")
+
+    def test_no_network(self):
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]", "")
+        self.assertIn("command 'Train' has no network to train: give a block SimpleNetworkBuilder=", self.error())
+
+    def test_later_command_is_read_before_the_first_runs(self):
+        self.edit("  outputPath=out/values", "")
+        self.assertIn("command 'Write' has nowhere to write", self.error("command=Train:Write"))
+        self.assertFalse((self.folder / "m.dnn").exists())
+
+    # ---- data -----------------------------------------------------------------------------------------------------------
+
+    def test_malformed_row(self):
+        self.write("train.txt", DATA.replace("0 0 yes", "0 zero yes"))
+        self.assertEqual(self.error(status=4),
+                         "error: train.txt:3:3: expected a number in column 1 ('features' is columns 0 to 1, counted "
+                         "from 0), found 'zero'")
+
+    def test_missing_column(self):
+        self.write("train.txt", DATA.replace("0 0 yes", "0 0"))
+        self.assertEqual(self.error(status=4),
+                         "error: train.txt:3:4: the line has 2 columns, but 'labels' is column 2 (counted from 0)")
+
+    def test_label_not_in_the_map(self):
+        self.write("train.txt", DATA.replace("0 0 yes", "0 0 yess"))
+        self.assertEqual(self.error(status=4),
+                         "error: train.txt:3:5: label 'yess' is not in label map 'map.txt', which has 2 labels; did "
+                         "you mean 'yes'?")
+
+    def test_label_map_and_network_disagree(self):
+        self.edit("layerSizes=2:3:2", "layerSizes=2:3:4")
+        message = self.error()
+        for part in ("'labels' of the network has dimension 4", "has dimension 2", "train.txt"):
+            self.assertIn(part, message)
+
+    def test_missing_data_file(self):
+        self.edit("file=train.txt\n    randomize", "file=trian.txt\n    randomize")
+        message = self.error(status=4)
+        self.assertIn("trian.txt", message)
+        self.assertIn("did you mean 'train.txt'", message)
+
+    def test_empty_data_file(self):
+        self.write("train.txt", "")
+        self.assertIn("train.txt", self.error(status=4))
+
+    def test_whole_data_set_with_randomization(self):
+        self.edit("randomize=none", "randomize=auto")
+        self.train()
+
+    def test_window_smaller_than_the_epoch(self):
+        self.edit("randomize=none", "randomize=2")
+        self.write("exp.cntk", self.read("exp.cntk").replace("minibatchSize=4", "minibatchSize=2\n    epochSize=4"))
+        self.train()
+
+    def test_unknown_reader(self):
+        self.edit("readerType=UCIFastReader\n    file=train.txt\n    randomize",
+                  "readerType=UCIFastReeder\n    file=train.txt\n    randomize")
+        message = self.error()
+        self.assertIn("there is no reader or writer 'UCIFastReeder'; folders searched for 'UCIFastReeder.so': ", message)
+        self.assertIn("readers that exist: ", message)
+        self.assertTrue(message.endswith("did you mean 'UCIFastReader'?"), message)
+
+    # ---- models ----------------------------------------------------------------------------------------------------------
+
+    def test_unknown_output_node(self):
+        self.train()
+        self.assertEqual(
+            self.error("command=Write", "outputNodeNames=HLasd"),
+            "command line:1:51: error: outputNodeNames: the model has no node 'HLasd'; candidates: H1, HLast, "
+            "PosteriorProb, W0*features, W0*features+B0, W1*H0; did you mean 'HLast'?")
+
+    def test_checkpoint_given_as_model(self):
+        self.train()
+        self.assertEqual(self.error("command=Test", "modelPath=m.dnn.ckp", status=5),
+                         "error: 'm.dnn.ckp' is a training checkpoint (version 2), which holds the learner's state and "
+                         "no network; give the model file 'm.dnn'")
+
+    def test_text_given_as_model(self):
+        self.assertEqual(self.error("command=Test", "modelPath=map.txt", status=5),
+                         "error: 'map.txt' is a text file that begins with 'yes'; expected a model file, as the actions "
+                         "train and edit write them")
+
+    def test_newer_model(self):
+        self.train()
+        model = bytearray((self.folder / "m.dnn").read_bytes())
+        mark = "BVersion\0".encode("utf-16-le")
+        at = model.index(mark) + len(mark)
+        model[at] = 99
+        (self.folder / "new.dnn").write_bytes(model)
+        message = self.error("command=Test", "modelPath=new.dnn", status=5)
+        self.assertIn("'new.dnn'", message)
+        self.assertIn("99", message)
+
+    def test_truncated_model(self):
+        self.train()
+        model = (self.folder / "m.dnn").read_bytes()
+        (self.folder / "cut.dnn").write_bytes(model[:len(model) // 2])
+        self.assertIn("cut.dnn", self.error("command=Test", "modelPath=cut.dnn", status=5))
+
+    def test_no_criterion(self):
+        self.write("net.ndl", "features=Input(2, tag=feature)\nlabels=Input(2, tag=label)\n"
+                              "W=Parameter(2, 2)\nz=Times(W, features)\nce=CrossEntropyWithSoftmax(labels, z)\n")
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=net.ndl ]")
+        message = self.error()
+        self.assertIn("ce", message)
+        self.assertIn("criteri", message)
+
+    # ---- the machine -----------------------------------------------------------------------------------------------------
+
+    def test_folder_that_cannot_be_made(self):
+        self.write("file", "not a folder")
+        message = self.error("modelPath=file/m.dnn", status=6)
+        self.assertRegex(message, "^error: cannot create folder 'file' for file 'file/m.dnn.0': ")
+
+    def test_full_disk_leaves_the_previous_file(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full here")
+        self.train()
+        before = (self.folder / "m.dnn").read_bytes()
+        (self.folder / "m.dnn.tmp").symlink_to("/dev/full")
+        run = self.cntk("configFile=exp.cntk", "makeMode=false", status=6)
+        last = run.stderr.rstrip("\n").splitlines()[-1]
+        self.assertIn("No space left on device", last)
+        self.assertIn("m.dnn", last)
+        self.assertEqual((self.folder / "m.dnn").read_bytes(), before)
+
+    def test_gpu_that_is_not_there(self):
+        if os.path.exists("/dev/nvidia0"):
+            self.skipTest("this machine has a GPU")
+        message = self.error("deviceId=0", status=6)
+        self.assertIn("GPU 0", message)
+
+    # ---- what a good run looks like ---------------------------------------------------------------------------------------
+
+    def test_check_trains_and_writes_nothing(self):
+        run = self.cntk("configFile=exp.cntk", "--check")
+        self.assertRegex(run.stderr, re.compile("^Read a minibatch of 4 samples", re.M))
+        self.assertFalse((self.folder / "m.dnn").exists())
+        self.assertFalse((self.folder / "m.dnn.0").exists())
+
+    def test_print_config_says_where_values_come_from(self):
+        run = self.cntk("configFile=exp.cntk", "--print-config", "modelPath=other.dnn")
+        self.assertRegex(run.stdout, "modelPath=other.dnn.*command line")
+        self.assertRegex(run.stdout, "maxEpochs=1.*exp.cntk:7")
+
+    def test_help(self):
+        for topic in ("", "SGD", "train", "Times", "UCIFastReader", "SimpleNetworkBuilder"):
+            run = self.cntk("--help", *([topic] if topic else []))
+            self.assertIn(topic, run.stdout)
+        self.assertIn("did you mean 'Times'", self.last_line("--help", "Tims", status=2))
+
+    def test_version(self):
+        run = self.cntk("--version")
+        for word in ("CNTK Classic", "CPU", "CUDA", "MPI", "readers: ", "UCIFastReader"):
+            self.assertIn(word, run.stdout)
+
+
+if __name__ == "__main__":
+    main()

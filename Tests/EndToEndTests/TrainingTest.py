@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Trainings on real data through the real program: the original's Simple demo, handwritten digits, stop and resume."""
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+from EndToEnd import CNTK, ROOT, EndToEndTest, main
+
+SIMPLE = ROOT / "Examples/Simple2d/Simple.cntk"
+
+DIGITS = """command=Train:Test
+precision=float
+modelPath=digits.dnn
+traceLevel=1
+Train=[
+  action=train
+  SimpleNetworkBuilder=[
+    layerSizes=64:100:10
+    layerTypes=Sigmoid
+    trainingCriterion=CrossEntropyWithSoftmax
+    evalCriterion=ErrorPrediction
+    applyMeanVarNorm=false
+    initValueScale=4
+    randomSeedOffset=$seed$
+  ]
+  SGD=[
+    maxEpochs=30
+    minibatchSize=32
+    learningRatesPerSample=0.005*20:0.001
+    momentumPerMB=0.9
+    L2RegWeight=0.0005
+  ]
+  reader=[
+    readerType=UCIFastReader
+    file=train.txt
+    features=[ start=1; dim=64 ]
+    labels=[ start=0; dim=1; labelDim=10; labelMappingFile=labelsmap.txt ]
+  ]
+]
+Test=[
+  action=test
+  reader=[
+    readerType=UCIFastReader
+    file=test.txt
+    features=[ start=1; dim=64 ]
+    labels=[ start=0; dim=1; labelDim=10; labelMappingFile=labelsmap.txt ]
+  ]
+]
+"""
+
+
+def test_error(log):
+    return float(re.search(r"Final Results: .*ErrorPrediction/Sample = (\S+)", log).group(1))
+
+
+class TrainingTest(EndToEndTest):
+    def simple_demo(self, *arguments, **keywords):
+        """The Simple demo's own config on the original's data, ten epochs."""
+        return self.cntk("configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo:Simple_Demo_Test",
+                         "Simple_Demo=[SGD=[maxEpochs=10;numMBsToShowResult=100]]", *arguments, **keywords)
+
+    def prepare_simple_demo(self):
+        for name in ("SimpleDataTrain.txt", "SimpleDataTest.txt", "SimpleMapping.txt"):
+            self.copy_shared("data/simple2d/" + name, "data")
+
+    def test_simple_demo_reaches_the_original_s_error(self):
+        self.prepare_simple_demo()
+        self.simple_demo()
+        log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log")
+        # The original, from the same random start: 27 of the 603 test points.
+        self.assertAlmostEqual(test_error(log), 27 / 603, places=6)
+        self.assertTrue(log.rstrip().endswith("__COMPLETED__"))
+        self.assertEqual(len(re.findall(r"^ Epoch\[ *\d+ of 10\]-Minibatch\[ *\d+- *\d+.*\]: SamplesSeen = 2500; "
+                                        r"TrainLossPerSample = +[\d.e+-]+; EvalErr\[0\]PerSample = [\d.e+-]+; "
+                                        r"TotalTime = [\d.]+s; SamplesPerSecond = [\d.]+$", log, re.M)), 40)
+
+    def test_threads_do_not_change_the_path(self):
+        self.prepare_simple_demo()
+        finals = []
+        for threads in (1, 3):
+            self.simple_demo("numCPUThreads=%d" % threads, "makeMode=false")
+            log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log")
+            finals.append(re.search("Final Results.*", log).group(0))
+        self.assertEqual(finals[0], finals[1])
+
+    def test_digits(self):
+        for name in ("train.txt", "test.txt", "labelsmap.txt"):
+            self.copy_shared("data/digits/" + name)
+        self.write("digits.cntk", DIGITS)
+        errors = []
+        for seed in range(5):
+            run = self.cntk("configFile=digits.cntk", "seed=%d" % seed, "makeMode=false")
+            errors.append(test_error(run.stderr))
+        print("test errors of five seeds: " + ", ".join("%.1f %%" % (100 * error) for error in errors))
+        self.assertLessEqual(max(errors), 0.09)
+
+    def test_resumes_to_the_bit_after_a_kill(self):
+        self.prepare_simple_demo()
+        arguments = ["configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo",
+                     "Simple_Demo=[SGD=[maxEpochs=40]]"]
+        self.cntk(*arguments, "modelPath=whole/m.dnn")
+        process = subprocess.Popen([str(CNTK), *arguments, "modelPath=killed/m.dnn"], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        third = self.folder / "killed/m.dnn.3.ckp"
+        while process.poll() is None and not third.exists() and not (self.folder / "killed/m.dnn.4").exists():
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.assertFalse((self.folder / "killed/m.dnn").exists(), "the training ended before it could be killed")
+        self.cntk(*arguments, "modelPath=killed/m.dnn")
+        for name in ("m.dnn", "m.dnn.ckp"):
+            self.assertEqual((self.folder / "killed" / name).read_bytes(), (self.folder / "whole" / name).read_bytes())
+
+    def test_make_mode_does_nothing_when_the_model_is_there(self):
+        self.prepare_simple_demo()
+        self.simple_demo()
+        before = (self.folder / "models/simple.dnn").stat().st_mtime_ns
+        self.simple_demo()
+        log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log")
+        self.assertIn("Final model exists: models/simple.dnn", log)
+        self.assertEqual((self.folder / "models/simple.dnn").stat().st_mtime_ns, before)
+
+    def test_criterion_that_is_no_number_stops_with_the_place(self):
+        self.prepare_simple_demo()
+        run = self.cntk("configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo",
+                        "Simple_Demo=[SGD=[maxEpochs=3;learningRatesPerMB=1e30;numMBsToShowResult=10]]",
+                        "Simple_Demo=[SimpleNetworkBuilder=[layerTypes=RectifiedLinear]]", status=5)
+        last = run.stderr.rstrip().splitlines()[-1]
+        for word in ("epoch", "minibatch", "rate"):
+            self.assertIn(word, last + run.stderr)
+        self.assertTrue((self.folder / "models/simple.dnn.0").exists())
+        self.assertFalse((self.folder / "models/simple.dnn").exists())
+
+
+if __name__ == "__main__":
+    main()

@@ -186,7 +186,11 @@ template <class T>
 CNTK_VECTOR_FUNCTION T Logistic(T x)
 {
     const T e = Exponential(-Absolute(x));
-    return (x < T(0) ? e : T(1)) / (T(1) + e);
+    const T sum = T(1) + e;
+    const T lost = e - (sum - T(1)); // what rounding the sum left out
+    const T quotient = (x < T(0) ? e : T(1)) / sum;
+    const T inverse = x < T(0) ? T(1) - quotient : quotient; // of the sum
+    return quotient - quotient * lost * inverse;
 }
 
 CNTK_VECTOR_FUNCTION float HyperbolicTangent(float x)

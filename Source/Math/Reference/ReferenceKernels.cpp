@@ -63,9 +63,14 @@ void ForEachInColumn(const SparseView& s, size_t column, Body&& body)
 
 double Get(const SparseView& s, size_t row, size_t column)
 {
-    double found = 0;
-    ForEachInColumn(s, column, [&](size_t index, double value) { found = index == row ? value : found; });
-    return found;
+    const int32_t* first = s.rowIndices + s.columnStarts[column];
+    const int32_t* last = s.rowIndices + s.columnStarts[column + 1];
+    const int32_t* found = std::lower_bound(first, last, int32_t(row));
+    if (found == last || size_t(*found) != row)
+        return 0;
+    const ptrdiff_t at = found - s.rowIndices;
+    return s.type == DataType::Float32 ? double(static_cast<const float*>(s.values)[at])
+                                       : static_cast<const double*>(s.values)[at];
 }
 
 } // namespace

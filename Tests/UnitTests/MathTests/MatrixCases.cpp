@@ -35,7 +35,8 @@ void AddFillCases(std::vector<KernelCase>& cases)
                          Ops::MaskColumns(run.Output(7, 20, 2), run.Mask(20), 3.5);
                          Ops::MaskColumns(run.Output(7, 20), {});
                      }});
-    cases.push_back({"SumAll", [](KernelCaseRun& run)
+    cases.push_back({"SumAll",
+                     [](KernelCaseRun& run)
                      {
                          for (size_t size : {0, 1, 50, 1000})
                          {
@@ -43,7 +44,8 @@ void AddFillCases(std::vector<KernelCase>& cases)
                              Ops::SumAll(run.Input(size, 25, 1), run.Undefined(1, 1));
                          }
                          Ops::SumAll(run.Input(400, 500), run.Output(1, 1));
-                     }});
+                     },
+                     4096});
     cases.push_back({"NormAndScalar", [](KernelCaseRun& run)
                      {
                          run.Record(Ops::FrobeniusNorm(run.Input(50, 25)));

@@ -1,0 +1,158 @@
+// exp, log, sigmoid and tanh of every instruction set against libm in a wider type: at most 2 units in the last place.
+#include "Math/Cpu/VectorKernels.h"
+#include "Math/DataType.h"
+#include "Math/ElementwiseFunctions.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace cntk
+{
+namespace
+{
+
+// Floats are judged in double, doubles in long double.
+template <class T>
+using Wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+template <class T>
+Wider<T> Exact(ElementwiseOp op, T value)
+{
+    const Wider<T> x = value;
+    switch (op)
+    {
+    case ElementwiseOp::Exp:
+        return std::exp(x);
+    case ElementwiseOp::Log:
+        return value < T(c_logFloor) ? Wider<T>(T(c_logOfFloor)) : std::log(x);
+    case ElementwiseOp::Sigmoid:
+        return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+    default:
+        return std::tanh(x);
+    }
+}
+
+// The distance of a result from the exact value, in units in the last place of the exact value's neighbourhood.
+template <class T>
+double UnitsInLastPlace(T found, Wider<T> exact)
+{
+    if (std::isnan(exact) || std::isnan(found))
+        return std::isnan(exact) && std::isnan(found) ? 0 : 1e9;
+    const T rounded = T(exact);
+    if (std::isinf(rounded) || std::isinf(found))
+    {
+        // One step beside infinity is the largest number.
+        const bool isClose = std::fabs(found) >= std::numeric_limits<T>::max() * T(0.9999) &&
+                             std::fabs(rounded) >= std::numeric_limits<T>::max() * T(0.9999);
+        return rounded == found || isClose ? 0 : 1e9;
+    }
+    const T magnitude = std::max(std::fabs(rounded), std::numeric_limits<T>::min());
+    const Wider<T> unit = std::ldexp(Wider<T>(1), std::ilogb(magnitude) - (std::numeric_limits<T>::digits - 1));
+    return double(std::fabs(Wider<T>(found) - exact) / unit);
+}
+
+template <class T>
+std::vector<T> Arguments()
+{
+    const T infinity = std::numeric_limits<T>::infinity();
+    std::vector<T> values{0,
+                          -T(0),
+                          infinity,
+                          -infinity,
+                          std::numeric_limits<T>::quiet_NaN(),
+                          std::numeric_limits<T>::denorm_min(),
+                          -std::numeric_limits<T>::denorm_min(),
+                          std::numeric_limits<T>::max(),
+                          std::numeric_limits<T>::lowest(),
+                          std::numeric_limits<T>::min(),
+                          T(0.625),
+                          T(-0.625),
+                          T(1e-37),
+                          T(0.99e-37)};
+    std::mt19937_64 random(1);
+    // All bit patterns are equally likely: all exponents, NaN and denormals too.
+    for (size_t i = 0; i < 400000; ++i)
+    {
+        const uint64_t bits = random();
+        T value;
+        std::memcpy(&value, &bits, sizeof(T));
+        values.push_back(value);
+    }
+    // Where the functions change, and where their results are denormal.
+    const auto sample = [&](T low, T high)
+    {
+        std::uniform_real_distribution<T> uniform(low, high);
+        for (size_t i = 0; i < 400000; ++i)
+            values.push_back(uniform(random));
+    };
+    sample(-1, 1);
+    sample(-20, 20);
+    sample(T(0.5), T(2));
+    sizeof(T) == sizeof(float) ? sample(-110, 95) : sample(-760, 720);
+    sizeof(T) == sizeof(float) ? sample(-105, -86) : sample(-746, -707);
+    return values;
+}
+
+template <class T>
+void CheckFunctions(InstructionSet set)
+{
+    const std::vector<T> arguments = Arguments<T>();
+    std::vector<T> results(arguments.size());
+    for (ElementwiseOp op : {ElementwiseOp::Exp, ElementwiseOp::Log, ElementwiseOp::Sigmoid, ElementwiseOp::Tanh})
+    {
+        ElementwiseLoop<T> loop;
+        loop.inner = arguments.size();
+        loop.inputs[0] = arguments.data();
+        loop.output = results.data();
+        VectorKernelsFor<T>(set).elementwise[size_t(op)][0](loop);
+        double worst = 0;
+        T at = 0;
+        for (size_t i = 0; i < arguments.size(); ++i)
+        {
+            const double error = UnitsInLastPlace<T>(results[i], Exact(op, arguments[i]));
+            if (error > worst)
+            {
+                worst = error;
+                at = arguments[i];
+            }
+        }
+        EXPECT_LE(worst, 2.0) << NameOf(op) << " of " << NameOf(DataTypeOf<T>()) << " at " << double(at);
+        std::printf("%s of %s: %.3f\n", NameOf(op), NameOf(DataTypeOf<T>()), worst);
+    }
+}
+
+class VectorMathTests : public testing::TestWithParam<InstructionSet>
+{
+protected:
+    void SetUp() override
+    {
+        if (GetParam() > BestInstructionSet())
+            GTEST_SKIP() << "the processor has no " << NameOf(GetParam());
+    }
+};
+
+TEST_P(VectorMathTests, FloatsAreAccurate)
+{
+    CheckFunctions<float>(GetParam());
+}
+
+TEST_P(VectorMathTests, DoublesAreAccurate)
+{
+    CheckFunctions<double>(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, VectorMathTests,
+                         testing::Values(InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512),
+                         [](const testing::TestParamInfo<InstructionSet>& info) {
+                             return info.param == InstructionSet::Avx512 ? "Avx512"
+                                    : info.param == InstructionSet::Avx2 ? "Avx2"
+                                                                         : "Sse2";
+                         });
+
+} // namespace
+} // namespace cntk

@@ -49,7 +49,7 @@ struct ElementwiseRow
 
 const std::vector<ElementwiseRow>& Rows()
 {
-    static const std::vector<ElementwiseRow> rows = {
+    static const std::vector<ElementwiseRow> c_rows = {
         {"Sigmoid",
          {},
          Op::Sigmoid,
@@ -129,7 +129,7 @@ const std::vector<ElementwiseRow>& Rows()
          "v = a * b, element by element; dimensions of size 1 (a scalar, a row, a column), and parameters over all "
          "samples, are repeated."},
     };
-    return rows;
+    return c_rows;
 }
 
 class ElementwiseNode final : public ComputationNode
@@ -212,7 +212,7 @@ private:
     {
         const ComputationNode& operand = OperandNode(formula, input);
         const MatrixView gradient = Gradient(range);
-        const MatrixView operandValue = operand.Value(range);
+        const MatrixView operandValue = formula.operand == Operand::None ? gradient : operand.Value(range);
         const TensorView inputGradient = InputGradientTensor(input, range);
         if (GradientBeta(input) == 0)
             Ops::Fill(InputGradient(input, range), 0);

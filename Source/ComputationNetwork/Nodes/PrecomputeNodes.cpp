@@ -16,11 +16,9 @@ namespace
 
 constexpr double c_varianceFloor = 1e-10;
 
-enum Temporaries
-{
-    c_sum,
-    c_batchMean
-};
+// The temporaries' numbers.
+constexpr size_t c_sum = 0;
+constexpr size_t c_batchMean = 1;
 
 std::vector<double> ToHost(const MatrixView& column)
 {

@@ -82,6 +82,32 @@ TEST(ElementwiseNodesTest, AParameterTakesTheOtherOperandsShape)
     EXPECT_EQ(sum->SampleLayout(), (TensorShape{3, 1}));
 }
 
+// A fused chain computes neither the product nor the sum, yet the bias' gradient flows through the sum.
+TEST(ElementwiseNodesTest, ABiasInAFusedChainSkipsGaps)
+{
+    std::vector<std::vector<double>> gradients;
+    for (const bool fuse : {true, false})
+    {
+        TestNetwork net;
+        net.SetSequences({3, 1, 2});
+        const ComputationNodePtr bias = net.Parameter("b", {4, 1});
+        const ComputationNodePtr product = net.Add("Times", "p", {net.Parameter("W", {4, 2}), net.Input("x", {2})});
+        const ComputationNodePtr hidden = net.Add("Sigmoid", "h", {net.Add("Plus", "z", {product, bias})});
+        const ComputationNodePtr criterion = net.Add("SquareError", "c", {hidden, net.Input("labels", {4})});
+        net.network.Validate();
+        net.FillInputs();
+        EvaluatorOptions options;
+        options.training = true;
+        options.fuse = fuse;
+        Evaluator evaluator(net.network, {criterion}, options);
+        evaluator.Forward();
+        evaluator.Backward(criterion);
+        gradients.push_back(GradientOf(bias));
+    }
+    for (size_t i = 0; i < 4; i++)
+        EXPECT_NEAR(gradients[0][i], gradients[1][i], 1e-12);
+}
+
 TEST(ElementwiseNodesTest, OldNamesAreElementTimes)
 {
     TestNetwork net;

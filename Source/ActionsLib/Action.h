@@ -2,6 +2,7 @@
 // all commands are prepared before the first one runs, so that a typo in the last command costs a second, not a night.
 #pragma once
 
+#include "ActionsLib/Ndl/NdlBuilder.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Config/Options.h"
 #include "Common/Log.h"
@@ -24,6 +25,10 @@ struct ProgramContext
     DataType dataType = DataType::Float32;
     CpuOptions cpu;
     std::shared_ptr<Device> device; // made when the first job needs it; one per process
+    NdlContext ndl;                 // seeds and names of NDL networks go on counting from one command to the next
+    bool progressTracing = false;
+    size_t epochsTotal = 0; // of all train jobs, for progress tracing
+    size_t epochsDone = 0;
 };
 
 // One command of `command=`: its name and its block at the root.

@@ -44,8 +44,14 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& comma
                                      simple->Where().Location() + "); " + c_ndlBlock + " is used");
         builder->m_blockName = c_ndlBlock;
         MarkScript(*ndl);
-        builder->m_build = [ndl, dataType](const std::shared_ptr<Device>& device)
-        { return BuildNetworkFromNdl(*ndl, dataType, device); };
+        builder->m_build = [ndl, dataType, program = &command.program](const std::shared_ptr<Device>& device)
+        {
+            std::unique_ptr<ComputationNetwork> network = BuildNetworkFromNdl(*ndl, dataType, device, &program->ndl);
+            for (const std::string& warning : program->ndl.warnings)
+                program->log.Warn(warning);
+            program->ndl.warnings.clear();
+            return network;
+        };
         return builder;
     }
     builder->m_blockName = c_simpleBlock;

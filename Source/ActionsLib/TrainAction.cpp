@@ -8,6 +8,8 @@
 #include "SGD/Criteria.h"
 #include "SGD/Trainer.h"
 
+#include <cstdio>
+
 namespace cntk
 {
 
@@ -70,6 +72,8 @@ public:
             log.Print("\n%s model with %d nodes on %s.\n", isLoaded ? "Loaded" : "Created", int(network.size()),
                       DeviceWords(*device).c_str());
         };
+        if (m_command.program.progressTracing)
+            m_request.epochDone = [this](const EpochReport& report) { TraceProgress(report); };
         Train(m_request, log);
     }
 
@@ -92,6 +96,17 @@ public:
     }
 
 private:
+    // Lines on standard output for programs that watch (progressTracing=true).
+    void TraceProgress(const EpochReport& report) const
+    {
+        ProgramContext& program = m_command.program;
+        ++program.epochsDone;
+        std::printf("PROGRESS: %.2f%%\n", 100.0 * double(program.epochsDone) / double(program.epochsTotal));
+        if (!report.evaluations.empty())
+            std::printf("EVALERR: %.7f%%\n", 100 * report.evaluations[0]);
+        std::fflush(stdout);
+    }
+
     CommandContext m_command;
     int m_traceLevel;
     std::unique_ptr<NetworkBuilder> m_builder;

@@ -151,7 +151,9 @@ void RunConfig(const CommandLine& line, Log& log)
         log.Print("Redirecting stderr to file %s\n", file.c_str());
         log.RedirectTo(file);
     }
-    ProgramContext program{log, options.precision, {}, nullptr};
+    ProgramContext program{log, options.precision, {}, nullptr, {}, options.progressTracing};
+    if (options.parallelTrain)
+        log.Warn("parallelTrain=true, but this program trains in one process; it goes on alone");
     if (options.numCPUThreads != 0)
         program.cpu.threads = ThreadsFrom(options.numCPUThreads);
 
@@ -183,6 +185,7 @@ void RunConfig(const CommandLine& line, Log& log)
                 log.Print("CNTKModelPath: %s\n", model.c_str());
             log.Print("CNTKCommandTrainInfo: %s : %d\n", planned.command.c_str(), int(planned.job->Epochs()));
         }
+    program.epochsTotal = epochs;
     if (epochs > 0)
         log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
     RunJobs(jobs, log);

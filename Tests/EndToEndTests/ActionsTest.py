@@ -53,6 +53,11 @@ class ActionsTest(EndToEndTest):
         self.assertEqual(len(re.findall(r"^Finished Epoch\[ \d of 3\]: \[Training Set\] TrainLossPerSample = ",
                                         run.stderr, re.M)), 3)
 
+    def test_progress_tracing(self):
+        run = self.run_command("Train", "progressTracing=true")
+        self.assertRegex(run.stdout, r"^PROGRESS: 33\.33%\nEVALERR: \d+\.\d{7}%\nPROGRESS: 66\.67%\n")
+        self.assertIn("PROGRESS: 100.00%\n", run.stdout)
+
     def test_eval_and_cv(self):
         self.run_command("Train")
         run = self.run_command("Test:Cv")

@@ -241,8 +241,9 @@ std::unordered_set<const ComputationNode*> NodesAboveParameters(const std::vecto
                         [&](const ComputationNodePtr& node)
                         {
                             return node->IsTrainableLeaf() ||
-                                   std::any_of(node->Inputs().begin(), node->Inputs().end(),
-                                               [&](const auto& input) { return above.contains(input.get()); });
+                                   (node->ReadsInputs() &&
+                                    std::any_of(node->Inputs().begin(), node->Inputs().end(),
+                                                [&](const auto& input) { return above.contains(input.get()); }));
                         });
         if (any)
             for (const ComputationNodePtr& node : step.nodes)

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 namespace cntk
 {
@@ -47,18 +48,67 @@ struct GemmKernel
     }
     static void Store(T* to, Vector vector) { std::memcpy(to, &vector, sizeof vector); }
 
+    template <size_t Distance, size_t... Lane>
+    static void ExchangePair(Vector& a, Vector& b, std::index_sequence<Lane...>)
+    {
+        const Vector low = __builtin_shufflevector(a, b, int(Lane & Distance ? Lane - Distance + c_lanes : Lane)...);
+        b = __builtin_shufflevector(a, b, int(Lane & Distance ? Lane + c_lanes : Lane + Distance)...);
+        a = low;
+    }
+
+    // The square block of registers, transposed: halves, quarters, ... down to single elements change places.
+    template <size_t Distance = c_lanes / 2>
+    static void Transpose(Vector (&v)[c_lanes])
+    {
+        if constexpr (Distance > 0)
+        {
+#pragma GCC unroll 16
+            for (size_t i = 0; i < c_lanes; ++i)
+                if ((i & Distance) == 0)
+                    ExchangePair<Distance>(v[i], v[i + Distance], std::make_index_sequence<c_lanes>());
+            Transpose<Distance / 2>(v);
+        }
+    }
+
+    enum class Panels
+    {
+        Packed,        // A and B
+        Plain,         // either of them as it lies
+        PlainKeepingA, // and A is packed on the way
+    };
+    // A panel of op(b): element (p, j) at data + p*row + j*column.
+    struct PlainB
+    {
+        const T* data;
+        size_t row;
+        size_t column;
+    };
+    static PlainB At(const GemmTask<T>& g, size_t column, size_t step)
+    {
+        if (g.transB)
+            return {g.b + column + step * g.ldb, g.ldb, 1};
+        return {g.b + column * g.ldb + step, 1, g.ldb};
+    }
+
     // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: c_rows values a step, steps aStride apart;
     // b[p][j] at b + p*bRow + j*bColumn. rows < c_rows: only these rows of C exist.
-    // With packed panels the strides are known when compiling.
-    template <bool Packed, size_t N>
+    // With packed panels the strides are known when compiling. kept: not null where the panel of A is to be packed on
+    // the way.
+    template <Panels Kind, size_t N>
     static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow, size_t bColumn, T alpha, T beta,
-                     T* c, size_t ldc, size_t rows)
+                     T* c, size_t ldc, size_t rows, T* kept)
     {
-        if constexpr (Packed)
+        if constexpr (Kind == Panels::Packed)
         {
             aStride = c_rows;
             bRow = c_columns;
             bColumn = 1;
+        }
+#pragma GCC unroll 16
+        for (size_t j = 0; j < N; ++j)
+        {
+            __builtin_prefetch(c + j * ldc, 1);
+            __builtin_prefetch(c + j * ldc + c_rows - 1, 1);
         }
         Vector low[N] = {};
         Vector high[N] = {};
@@ -66,6 +116,13 @@ struct GemmKernel
         {
             const Vector aLow = Load(a);
             const Vector aHigh = Load(a + c_lanes);
+            if constexpr (Kind == Panels::PlainKeepingA)
+            {
+                // Each step is in a page of its own: no prefetcher of the processor follows.
+                __builtin_prefetch(a + 12 * aStride);
+                Store(kept + p * c_rows, aLow);
+                Store(kept + p * c_rows + c_lanes, aHigh);
+            }
 #pragma GCC unroll 16
             for (size_t j = 0; j < N; ++j)
             {
@@ -103,16 +160,16 @@ struct GemmKernel
     }
 
     // The same for a number of columns known at run time.
-    template <bool Packed, size_t N = Columns>
+    template <Panels Kind, size_t N = Columns>
     static void TileOf(size_t columns, size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
-                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows)
+                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, T* kept = nullptr)
     {
         if constexpr (N > 0)
         {
             if (columns == N)
-                Tile<Packed, N>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows);
+                Tile<Kind, N>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
             else
-                TileOf<Packed, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows);
+                TileOf<Kind, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
         }
     }
 
@@ -140,25 +197,24 @@ struct GemmKernel
                 }
                 continue;
             }
-            // Transposed: blocks of 8 steps, so that lines of the source and of the panel are both used whole.
-            for (size_t p = 0; p < depth; p += 8)
-            {
-                const size_t steps = Least(8, depth - p);
+            const T* from = g.a + (row + panel) * g.lda + step;
+            size_t p = 0;
+            if (here == c_rows)
+                for (; p + c_lanes <= depth; p += c_lanes)
+                    for (size_t half = 0; half < c_rows; half += c_lanes)
+                    {
+                        Vector block[c_lanes];
+#pragma GCC unroll 16
+                        for (size_t i = 0; i < c_lanes; ++i)
+                            block[i] = Load(from + (half + i) * g.lda + p);
+                        Transpose(block);
+#pragma GCC unroll 16
+                        for (size_t q = 0; q < c_lanes; ++q)
+                            Store(to + (p + q) * c_rows + half, block[q]);
+                    }
+            for (; p < depth; ++p)
                 for (size_t i = 0; i < c_rows; ++i)
-                {
-                    const T* from = g.a + (row + panel + i) * g.lda + step + p;
-                    T* out = to + p * c_rows + i;
-                    if (i >= here)
-                        for (size_t q = 0; q < steps; ++q)
-                            out[q * c_rows] = T(0);
-                    else if (steps == 8)
-                        for (size_t q = 0; q < 8; ++q)
-                            out[q * c_rows] = from[q];
-                    else
-                        for (size_t q = 0; q < steps; ++q)
-                            out[q * c_rows] = from[q];
-                }
-            }
+                    to[p * c_rows + i] = i < here ? from[i * g.lda + p] : T(0);
         }
     }
 
@@ -173,55 +229,92 @@ struct GemmKernel
             {
                 const T* from = g.b + (column + panel) + step * g.ldb;
                 for (size_t p = 0; p < depth; ++p, from += g.ldb)
-                    for (size_t j = 0; j < here; ++j)
-                        to[p * c_columns + j] = from[j];
+                    if (here == c_columns)
+                        std::memcpy(to + p * c_columns, from, c_columns * sizeof(T));
+                    else
+                        for (size_t j = 0; j < here; ++j)
+                            to[p * c_columns + j] = from[j];
                 continue;
             }
-            for (size_t j = 0; j < here; ++j)
-            {
-                const T* from = g.b + (column + panel + j) * g.ldb + step;
-                T* out = to + j;
-                for (size_t p = 0; p < depth; ++p)
-                    out[p * c_columns] = from[p];
-            }
+            const T* from = g.b + (column + panel) * g.ldb + step;
+            size_t p = 0;
+            // Whole registers are stored where only c_columns elements are meant: the next step overwrites the rest.
+            // The last steps are left to the loop below, which stays within the panel.
+            constexpr size_t c_transposed = c_columns < c_lanes ? c_columns : c_lanes;
+            if (c_columns <= c_lanes && here == c_columns)
+                for (; p + 2 * c_lanes <= depth; p += c_lanes)
+                {
+                    Vector block[c_lanes] = {};
+#pragma GCC unroll 16
+                    for (size_t j = 0; j < c_transposed; ++j)
+                        block[j] = Load(from + j * g.ldb + p);
+                    Transpose(block);
+#pragma GCC unroll 16
+                    for (size_t q = 0; q < c_lanes; ++q)
+                        Store(to + (p + q) * c_columns, block[q]);
+                }
+            for (; p < depth; ++p)
+                for (size_t j = 0; j < here; ++j)
+                    to[p * c_columns + j] = from[j * g.ldb + p];
         }
     }
 
-    // The inner loops over a block of packed (or plain) A and packed (or plain) B.
+    // The inner loops over a block of packed A and packed (or plain) B.
     static void Block(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
-                      size_t depth, const T* packedA, const T* packedB, T* edge)
+                      size_t depth, const T* packedA, const T* packedB)
     {
         const T beta = step == 0 ? g.beta : T(1);
         for (size_t j = 0; j < columns; j += c_columns)
         {
             const size_t width = Least(c_columns, columns - j);
-            const T* b = packedB + j * depth;
-            size_t bRow = c_columns;
-            size_t bColumn = 1;
-            if (packedB == nullptr)
-            {
-                b = g.transB ? g.b + (column + j) + step * g.ldb : g.b + (column + j) * g.ldb + step;
-                bRow = g.transB ? g.ldb : 1;
-                bColumn = g.transB ? 1 : g.ldb;
-            }
+            const PlainB b = packedB != nullptr ? PlainB{packedB + j * depth, c_columns, 1} : At(g, column + j, step);
             for (size_t i = 0; i < rows; i += c_rows)
             {
                 const size_t height = Least(c_rows, rows - i);
                 const T* a = packedA + i * depth;
-                size_t aStride = c_rows;
-                if (packedA == nullptr)
-                {
-                    // Plain A; its last rows are packed once, since a whole register must not be read beyond its end.
-                    a = height == c_rows ? g.a + (row + i) + step * g.lda : edge;
-                    aStride = height == c_rows ? g.lda : c_rows;
-                    if (height != c_rows && j == 0)
-                        PackA(g, row + i, height, step, depth, edge);
-                }
                 T* c = g.c + (row + i) + (column + j) * g.ldc;
-                if (packedA != nullptr && packedB != nullptr)
-                    TileOf<true>(width, depth, a, aStride, b, bRow, bColumn, g.alpha, beta, c, g.ldc, height);
+                if (packedB != nullptr)
+                    TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, c_columns, 1, g.alpha, beta, c, g.ldc,
+                                           height);
                 else
-                    TileOf<false>(width, depth, a, aStride, b, bRow, bColumn, g.alpha, beta, c, g.ldc, height);
+                    TileOf<Panels::Plain>(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha, beta, c, g.ldc,
+                                          height);
+            }
+        }
+    }
+
+    // The same with A as it lies: each panel of it is packed by the first tile that needs it.
+    static void BlockOfPlainA(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
+                              size_t depth, const T* packedB, T* panel)
+    {
+        const T beta = step == 0 ? g.beta : T(1);
+        for (size_t i = 0; i < rows; i += c_rows)
+        {
+            const size_t height = Least(c_rows, rows - i);
+            // A whole register must not be read beyond the last rows.
+            bool isPacked = height != c_rows;
+            if (isPacked)
+                PackA(g, row + i, height, step, depth, panel);
+            for (size_t j = 0; j < columns; j += c_columns)
+            {
+                const size_t width = Least(c_columns, columns - j);
+                const PlainB b =
+                    packedB != nullptr ? PlainB{packedB + j * depth, c_columns, 1} : At(g, column + j, step);
+                const T* a = isPacked ? panel : g.a + (row + i) + step * g.lda;
+                const size_t aStride = isPacked ? c_rows : g.lda;
+                T* c = g.c + (row + i) + (column + j) * g.ldc;
+                if (isPacked && packedB != nullptr)
+                    TileOf<Panels::Packed>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c, g.ldc,
+                                           height);
+                else if (isPacked || columns <= c_columns)
+                    TileOf<Panels::Plain>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c, g.ldc,
+                                          height);
+                else
+                {
+                    TileOf<Panels::PlainKeepingA>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c,
+                                                  g.ldc, height, panel);
+                    isPacked = true;
+                }
             }
         }
     }
@@ -245,10 +338,13 @@ struct GemmKernel
                 for (size_t row = 0; row < g.m; row += c_blockRows)
                 {
                     const size_t rows = Least(c_blockRows, g.m - row);
-                    if (packA)
-                        PackA(g, row, rows, step, depth, scratchA);
-                    Block(g, row, rows, column, columns, step, depth, packA ? scratchA : nullptr,
-                          packB ? scratchB : nullptr, scratchA);
+                    if (!packA)
+                    {
+                        BlockOfPlainA(g, row, rows, column, columns, step, depth, packB ? scratchB : nullptr, scratchA);
+                        continue;
+                    }
+                    PackA(g, row, rows, step, depth, scratchA);
+                    Block(g, row, rows, column, columns, step, depth, scratchA, packB ? scratchB : nullptr);
                 }
             }
         }

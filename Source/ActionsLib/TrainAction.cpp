@@ -6,6 +6,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "SGD/Criteria.h"
+#include "SGD/Precompute.h"
 #include "SGD/Trainer.h"
 
 #include <cstdio>
@@ -120,6 +121,9 @@ private:
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
                  MinibatchSource& source, size_t minibatchSize, bool training)
 {
+    // Statistics over one minibatch will do for a network that is thrown away.
+    if (training)
+        Precompute(network, source, minibatchSize, minibatchSize, log);
     source.BindTo(roots);
     EpochRequest request;
     request.minibatchSize = minibatchSize;

@@ -290,6 +290,10 @@ class MessagesTest(EndToEndTest):
         self.assertFalse((self.folder / "m.dnn").exists())
         self.assertFalse((self.folder / "m.dnn.0").exists())
 
+    def test_check_of_a_network_with_statistics(self):
+        self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; applyMeanVarNorm=true; needPrior=true;")
+        self.assertIn("Read a minibatch of 4 samples", self.cntk("configFile=exp.cntk", "--check").stderr)
+
     def test_print_config_says_where_values_come_from(self):
         run = self.cntk("configFile=exp.cntk", "--print-config", "modelPath=other.dnn")
         self.assertRegex(run.stdout, "modelPath=other.dnn.*command line")

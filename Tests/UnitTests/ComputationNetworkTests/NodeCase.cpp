@@ -40,11 +40,11 @@ std::string Describe(const NodeType& type, size_t sample, Layout layout)
 }
 
 NodeCase::NodeCase(const NodeType& type, const GradientSample& sample, Layout layout, DataType dataType,
-                   std::shared_ptr<Device> device)
+                   std::shared_ptr<Device> device, const NodeRegistry& registry)
     : m_type(&type), m_sample(&sample),
       m_garbage(layout == Layout::Dirty ? 7 : std::numeric_limits<double>::quiet_NaN()), m_device(std::move(device))
 {
-    m_network = std::make_unique<ComputationNetwork>(dataType, m_device);
+    m_network = std::make_unique<ComputationNetwork>(dataType, m_device, registry);
     SetLayout(layout);
     for (size_t i = 0; i < sample.inputs.size(); i++)
         m_inputs.push_back(AddInput(i, sample.inputs[i]));

@@ -28,7 +28,7 @@ class NodeCase
 {
 public:
     NodeCase(const NodeType& type, const GradientSample& sample, Layout layout, DataType dataType,
-             std::shared_ptr<Device> device);
+             std::shared_ptr<Device> device, const NodeRegistry& registry = NodeRegistry::Standard());
 
     ComputationNetwork& Network() { return *m_network; }
     const ComputationNodePtr& Node() const { return m_node; }

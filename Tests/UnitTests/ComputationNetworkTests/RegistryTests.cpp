@@ -4,9 +4,7 @@
 #include "Common/File.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
-#include "ComputationNetwork/NodeRegistry.h"
-#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
-#include "NodeCase.h"
+#include "RegistryTest.h"
 #include "TestNetwork.h"
 
 #include <cmath>
@@ -18,87 +16,19 @@
 namespace cntk::Testing
 {
 
+std::vector<RegisteredType> TypesOf(const NodeRegistry& registry, const NodeRegistry* without)
+{
+    std::vector<RegisteredType> types;
+    for (const NodeType& type : registry.Types())
+        if (without == nullptr || without->Find(type.name) == nullptr)
+            types.push_back({&registry, type.name});
+    return types;
+}
+
 namespace
 {
 
-class RegistryTest : public testing::TestWithParam<std::string>
-{
-protected:
-    const NodeType& Type() const { return *NodeRegistry::Standard().Find(GetParam()); }
-
-    // body(case factory) for each sample and each layout that makes a difference to it.
-    template <class Body>
-    void ForEachCase(std::initializer_list<Layout> layouts, Body&& body) const
-    {
-        for (size_t index = 0; index < Type().samples.size(); index++)
-        {
-            const GradientSample& sample = Type().samples[index];
-            const bool hasData = std::any_of(sample.inputs.begin(), sample.inputs.end(),
-                                             [](const GradientSample::Input& input) { return input.inLayout; });
-            for (const Layout layout : layouts)
-            {
-                if (!hasData && layout != *layouts.begin())
-                    continue;
-                SCOPED_TRACE(Describe(Type(), index, layout));
-                body(sample, layout);
-            }
-        }
-    }
-
-    struct Results
-    {
-        double criterion = 0;
-        std::vector<double> value;
-        std::vector<std::vector<double>> gradients;
-    };
-
-    static Results Run(NodeCase& node, const EvaluatorOptions& options)
-    {
-        Evaluator evaluator(node.Network(), {node.Criterion()}, options);
-        evaluator.Forward();
-        if (auto* precompute = dynamic_cast<PrecomputeNode*>(node.Node().get()))
-            precompute->MarkComputed();
-        Results results{node.CriterionValue(), node.NodeValue(), {}};
-        if (options.training)
-        {
-            evaluator.Backward(node.Criterion());
-            for (size_t source = 0; source < node.Sources().size(); source++)
-                results.gradients.push_back(node.Gradient(source));
-        }
-        return results;
-    }
-
-    static void ExpectNear(const Results& a, const Results& b, double tolerance)
-    {
-        const auto compare = [&](const std::vector<double>& x, const std::vector<double>& y, const char* what)
-        {
-            ASSERT_EQ(x.size(), y.size()) << what;
-            for (size_t i = 0; i < x.size(); i++)
-                ASSERT_NEAR(x[i], y[i], tolerance * std::max({1.0, std::abs(x[i]), std::abs(y[i])}))
-                    << what << ", element " << i;
-        };
-        compare({a.criterion}, {b.criterion}, "criterion");
-        compare(a.value, b.value, "value");
-        ASSERT_EQ(a.gradients.size(), b.gradients.size());
-        for (size_t source = 0; source < a.gradients.size(); source++)
-            compare(a.gradients[source], b.gradients[source], "gradient");
-    }
-};
-
-std::string TypeName(const testing::TestParamInfo<std::string>& info)
-{
-    return info.param;
-}
-
-std::vector<std::string> TypeNames()
-{
-    std::vector<std::string> names;
-    for (const NodeType& type : NodeRegistry::Standard().Types())
-        names.push_back(type.name);
-    return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Types, RegistryTest, testing::ValuesIn(TypeNames()), TypeName);
+INSTANTIATE_TEST_SUITE_P(Types, RegistryTest, testing::ValuesIn(TypesOf(NodeRegistry::Standard())), NameOfType);
 
 TEST_P(RegistryTest, IsDocumented)
 {
@@ -123,7 +53,7 @@ TEST_P(RegistryTest, GradientsAgreeWithDifferences)
     ForEachCase({Layout::Frames, Layout::Ragged, Layout::Dirty},
                 [&](const GradientSample& sample, Layout layout)
                 {
-                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
                     if (!node.Options().training)
                         return;
                     Evaluator evaluator(node.Network(), {node.Criterion()}, node.Options());
@@ -165,7 +95,7 @@ TEST_P(RegistryTest, TraitsAreTrue)
     ForEachCase({Layout::Frames, Layout::Ragged},
                 [&](const GradientSample& sample, Layout layout)
                 {
-                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
                     if (!node.Options().training)
                         return;
                     EvaluatorOptions options = node.Options();
@@ -197,8 +127,8 @@ TEST_P(RegistryTest, FrameByFrameEqualsWholeMinibatch)
     ForEachCase({Layout::Ragged, Layout::Dirty},
                 [&](const GradientSample& sample, Layout layout)
                 {
-                    NodeCase whole(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
-                    NodeCase byFrame(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    NodeCase whole(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
+                    NodeCase byFrame(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
                     EvaluatorOptions options = byFrame.Options();
                     options.frameByFrame = true;
                     ExpectNear(Run(whole, whole.Options()), Run(byFrame, options), 1e-12);
@@ -212,8 +142,8 @@ TEST_P(RegistryTest, DevicesAgree)
                     [&, dataType = dataType, tolerance = tolerance](const GradientSample& sample, Layout layout)
                     {
                         SCOPED_TRACE(cntk::NameOf(dataType));
-                        NodeCase cpu(Type(), sample, layout, dataType, MakeCpuDevice());
-                        NodeCase reference(Type(), sample, layout, dataType, MakeReferenceDevice());
+                        NodeCase cpu(Type(), sample, layout, dataType, MakeCpuDevice(), Registry());
+                        NodeCase reference(Type(), sample, layout, dataType, MakeReferenceDevice(), Registry());
                         ExpectNear(Run(cpu, cpu.Options()), Run(reference, reference.Options()), tolerance);
                     });
 }
@@ -223,7 +153,7 @@ TEST_P(RegistryTest, TakesAnEmptyMinibatch)
     ForEachCase({Layout::Empty},
                 [&](const GradientSample& sample, Layout layout)
                 {
-                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice());
+                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
                     Evaluator evaluator(node.Network(), {node.Criterion()}, node.Options());
                     evaluator.Forward();
                     if (!node.Options().training)
@@ -247,9 +177,9 @@ TEST_P(RegistryTest, SavedAgainIsTheSame)
                     const std::string folder = testing::TempDir();
                     const std::string first = folder + "registry." + Type().name + ".first.dnn";
                     const std::string second = folder + "registry." + Type().name + ".second.dnn";
-                    NodeCase node(Type(), sample, layout, DataType::Float32, MakeCpuDevice());
+                    NodeCase node(Type(), sample, layout, DataType::Float32, MakeCpuDevice(), Registry());
                     SaveModel(node.Network(), first);
-                    const auto loaded = LoadModel(first, DataType::Float32, MakeCpuDevice());
+                    const auto loaded = LoadModel(first, DataType::Float32, MakeCpuDevice(), Registry());
                     SaveModel(*loaded, second);
                     EXPECT_EQ(MappedFile(first).Text(), MappedFile(second).Text());
                     EXPECT_EQ(loaded->Require("node")->Type().name, Type().name);

@@ -1,0 +1,105 @@
+// The generic tests of node types (RegistryTests.cpp) as a suite that any registry can be run through:
+// INSTANTIATE_TEST_SUITE_P(Mine, RegistryTest, testing::ValuesIn(TypesOf(registry)), NameOfType);
+#pragma once
+
+#include "Common/Text.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+#include "ComputationNetworkTests/NodeCase.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace cntk::Testing
+{
+
+// A type by name: registries are made when the tests are listed, and stay.
+struct RegisteredType
+{
+    const NodeRegistry* registry;
+    std::string name;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const RegisteredType& type)
+{
+    return out << type.name;
+}
+
+inline std::string NameOfType(const testing::TestParamInfo<RegisteredType>& info)
+{
+    return info.param.name;
+}
+
+// All types, or those that another registry does not have.
+std::vector<RegisteredType> TypesOf(const NodeRegistry& registry, const NodeRegistry* without = nullptr);
+
+class RegistryTest : public testing::TestWithParam<RegisteredType>
+{
+protected:
+    const NodeRegistry& Registry() const { return *GetParam().registry; }
+    const NodeType& Type() const { return *Registry().Find(GetParam().name); }
+
+    // body(case factory) for each sample and each layout that makes a difference to it.
+    template <class Body>
+    void ForEachCase(std::initializer_list<Layout> layouts, Body&& body) const
+    {
+        for (size_t index = 0; index < Type().samples.size(); index++)
+        {
+            const GradientSample& sample = Type().samples[index];
+            const bool hasData = std::any_of(sample.inputs.begin(), sample.inputs.end(),
+                                             [](const GradientSample::Input& input) { return input.inLayout; });
+            for (const Layout layout : layouts)
+            {
+                if (!hasData && layout != *layouts.begin())
+                    continue;
+                SCOPED_TRACE(Describe(Type(), index, layout));
+                body(sample, layout);
+            }
+        }
+    }
+
+    struct Results
+    {
+        double criterion = 0;
+        std::vector<double> value;
+        std::vector<std::vector<double>> gradients;
+    };
+
+    static Results Run(NodeCase& node, const EvaluatorOptions& options)
+    {
+        Evaluator evaluator(node.Network(), {node.Criterion()}, options);
+        evaluator.Forward();
+        if (auto* precompute = dynamic_cast<PrecomputeNode*>(node.Node().get()))
+            precompute->MarkComputed();
+        Results results{node.CriterionValue(), node.NodeValue(), {}};
+        if (options.training)
+        {
+            evaluator.Backward(node.Criterion());
+            for (size_t source = 0; source < node.Sources().size(); source++)
+                results.gradients.push_back(node.Gradient(source));
+        }
+        return results;
+    }
+
+    static void ExpectNear(const Results& a, const Results& b, double tolerance)
+    {
+        const auto compare = [&](const std::vector<double>& x, const std::vector<double>& y, const char* what)
+        {
+            ASSERT_EQ(x.size(), y.size()) << what;
+            for (size_t i = 0; i < x.size(); i++)
+                ASSERT_NEAR(x[i], y[i], tolerance * std::max({1.0, std::abs(x[i]), std::abs(y[i])}))
+                    << what << ", element " << i;
+        };
+        compare({a.criterion}, {b.criterion}, "criterion");
+        compare(a.value, b.value, "value");
+        ASSERT_EQ(a.gradients.size(), b.gradients.size());
+        for (size_t source = 0; source < a.gradients.size(); source++)
+            compare(a.gradients[source], b.gradients[source], "gradient");
+    }
+};
+
+} // namespace cntk::Testing

@@ -1,6 +1,7 @@
 // Hand-over without locks: the caller publishes a round, threads draw task numbers from one counter.
 #include "Math/Cpu/ThreadPool.h"
 
+#include <algorithm>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +15,11 @@ namespace
 // Some 30 microseconds: longer than the pause between two products of a training step, shorter than anything a
 // neighbour would notice.
 constexpr int c_spins = 2000;
+
+// After a job that took longer than the caller alone would have needed for it, and by no less than this, a worker must
+// have lost its core. The caller then works alone for as long as that job took, twice as long after each further one.
+constexpr std::chrono::microseconds c_leastStall(200);
+constexpr std::chrono::milliseconds c_longestAlone(200);
 
 inline void Pause()
 {
@@ -66,7 +72,9 @@ void ThreadPool::RunShared(size_t tasks, Function function, void* body)
     if (m_sleepers.load(std::memory_order_seq_cst) > 0)
         WakeAll(m_round);
 
-    TakeTasks(round, 0);
+    const Clock::time_point began = Clock::now();
+    const size_t own = TakeTasks(round, 0);
+    const Clock::duration working = Clock::now() - began;
     for (int spins = 0; m_unfinished.load(std::memory_order_acquire) > 0; ++spins)
     {
         // The last tasks are running elsewhere; give way if that takes long (more threads than free cores).
@@ -75,17 +83,35 @@ void ThreadPool::RunShared(size_t tasks, Function function, void* body)
         else
             std::this_thread::yield();
     }
+    if (own > 0)
+        NoteJob(working * int64_t(tasks) / int64_t(own), Clock::now() - began);
 }
 
-void ThreadPool::TakeTasks(uint32_t round, size_t thread)
+bool ThreadPool::IsBetterAlone()
 {
-    for (;;)
+    return m_aloneUntil != Clock::time_point{} && Clock::now() < m_aloneUntil;
+}
+
+void ThreadPool::NoteJob(Clock::duration alone, Clock::duration together)
+{
+    if (together < alone + c_leastStall)
+    {
+        m_timeAlone -= m_timeAlone / 64;
+        return;
+    }
+    m_timeAlone = std::min<Clock::duration>(std::max(2 * m_timeAlone, together), c_longestAlone);
+    m_aloneUntil = Clock::now() + m_timeAlone;
+}
+
+size_t ThreadPool::TakeTasks(uint32_t round, size_t thread)
+{
+    for (size_t taken = 0;; ++taken)
     {
         uint64_t next = m_next.load(std::memory_order_acquire);
         do
         {
             if (uint32_t(next >> 32) != round || uint32_t(next) >= m_tasks.load(std::memory_order_relaxed))
-                return;
+                return taken;
         } while (!m_next.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire));
         m_function.load(std::memory_order_relaxed)(m_body.load(std::memory_order_relaxed), uint32_t(next), thread);
         m_unfinished.fetch_sub(1, std::memory_order_acq_rel);

@@ -1,8 +1,10 @@
 // The one pool of threads that all CPU kernels share. Workers spin for a moment after a job, since the next one usually
-// follows at once, then sleep: a waiting thread never takes a core from a busy neighbour for long.
+// follows at once, then sleep: a waiting thread never takes a core from a busy neighbour for long. Where neighbours
+// keep taking the workers' cores away in the middle of jobs, the caller does the next jobs alone.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,7 +32,7 @@ public:
     template <class Job>
     void Run(size_t tasks, Job&& job)
     {
-        if (tasks <= 1 || m_workers.empty())
+        if (tasks <= 1 || m_workers.empty() || IsBetterAlone())
         {
             for (size_t task = 0; task < tasks; ++task)
                 job(task, size_t(0));
@@ -61,10 +63,13 @@ public:
     }
 
 private:
+    using Clock = std::chrono::steady_clock;
     using Function = void (*)(void* body, size_t task, size_t thread);
     void RunShared(size_t tasks, Function function, void* body);
+    bool IsBetterAlone();
+    void NoteJob(Clock::duration alone, Clock::duration together);
     void Work(size_t thread);
-    void TakeTasks(uint32_t round, size_t thread);
+    size_t TakeTasks(uint32_t round, size_t thread); // how many
 
     // The next task and the round it belongs to in one word, so that a late worker never takes a task of another round.
     alignas(64) std::atomic<uint64_t> m_next{0};
@@ -76,6 +81,9 @@ private:
     std::atomic<Function> m_function{nullptr};
     std::atomic<void*> m_body{nullptr};
     std::vector<std::thread> m_workers;
+    // The caller's alone. A stall: a job that took longer than the caller would have needed for all of it.
+    Clock::time_point m_aloneUntil{};
+    Clock::duration m_timeAlone{}; // after the next stall; doubles with each, shrinks with each job without one
 };
 
 } // namespace cntk

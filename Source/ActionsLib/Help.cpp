@@ -72,8 +72,7 @@ std::string TerminalOptions(const std::vector<OptionInfo>& options)
     return text;
 }
 
-// ---- node types
-// --------------------------------------------------------------------------------------------------------
+// ---- node types -----------------------------------------------------------------------------------------------------
 
 std::string InputList(const NodeType& type)
 {
@@ -155,8 +154,7 @@ std::string NodeHelp(const NodeType& type)
     return text;
 }
 
-// ---- actions, blocks, plugins
-// ------------------------------------------------------------------------------------------
+// ---- actions, blocks, plugins ---------------------------------------------------------------------------------------
 
 std::string ActionHelp(const Action& action)
 {
@@ -221,8 +219,7 @@ std::string GeneralHelp()
     return text;
 }
 
-// ---- Markdown
-// ------------------------------------------------------------------------------------------------------------
+// ---- Markdown -------------------------------------------------------------------------------------------------------
 
 constexpr const char* c_generated =
     "<!-- Made by `cntk --write-docs Documentation` from the program's own tables; edit those. -->\n\n";

@@ -50,7 +50,8 @@ public:
     const std::vector<SequenceInfo>& Sequences() const { return m_sequences; }
 
     bool IsGap(size_t row, size_t time) const;
-    // True if looking back by step from (row, time) leaves the sequence (or meets a gap): a PastValue starts anew there.
+    // True if looking back by step from (row, time) leaves the sequence (or meets a gap): a PastValue starts anew
+    // there.
     bool IsBeyondStart(size_t row, size_t time, size_t step) const;
     bool IsBeyondEnd(size_t row, size_t time, size_t step) const;
 

@@ -26,7 +26,7 @@ constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 struct StreamInfo
 {
     std::string name;
-    size_t rows = 0;    // elements of one sample
+    size_t rows = 0; // elements of one sample
     bool sparse = false;
     bool isLabel = false;
     std::vector<std::string> labelNames; // category labels: class id -> text; empty otherwise
@@ -120,7 +120,8 @@ using PluginAbiFunction = uint32_t (*)();
 
 } // namespace cntk
 
-// extern "C" CNTK_PLUGIN_EXPORT void GetReaderF(std::unique_ptr<cntk::IDataReader<float>>&, const cntk::ReaderContext&);
-// extern "C" CNTK_PLUGIN_EXPORT void GetReaderD(...);  extern "C" CNTK_PLUGIN_EXPORT uint32_t CntkPluginAbi();
-// extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription&);
+//   extern "C" CNTK_PLUGIN_EXPORT void GetReaderF(std::unique_ptr<cntk::IDataReader<float>>&, const ReaderContext&);
+//   extern "C" CNTK_PLUGIN_EXPORT void GetReaderD(...);
+//   extern "C" CNTK_PLUGIN_EXPORT uint32_t CntkPluginAbi();
+//   extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription&);
 #define CNTK_PLUGIN_EXPORT __attribute__((visibility("default")))

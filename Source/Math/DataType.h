@@ -13,8 +13,14 @@ enum class DataType : uint8_t
     Float64
 };
 
-constexpr size_t SizeOf(DataType type) { return type == DataType::Float32 ? sizeof(float) : sizeof(double); }
-constexpr const char* NameOf(DataType type) { return type == DataType::Float32 ? "float" : "double"; }
+constexpr size_t SizeOf(DataType type)
+{
+    return type == DataType::Float32 ? sizeof(float) : sizeof(double);
+}
+constexpr const char* NameOf(DataType type)
+{
+    return type == DataType::Float32 ? "float" : "double";
+}
 
 template <class T>
 constexpr DataType DataTypeOf();

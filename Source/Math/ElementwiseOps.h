@@ -1,6 +1,7 @@
 // The element-wise formulas, each written once and compiled by g++, clang and nvcc, forward and gradient.
-// X(name, arity, expression of a, b, c). T is the element type; the helper functions are in Math/ElementwiseFunctions.h.
-// Numeric floors are those of the original (spec: log below 1e-37 gives -85.1, divisors are kept 1e-30 from zero).
+// X(name, arity, expression of a, b, c). T is the element type; the helper functions are in
+// Math/ElementwiseFunctions.h. Numeric floors are those of the original (spec: log below 1e-37 gives -85.1, divisors
+// are kept 1e-30 from zero).
 #pragma once
 
 #include <cstddef>

@@ -14,8 +14,7 @@ namespace cntk::Ops
 namespace
 {
 
-// ---- what a check says
-// -----------------------------------------------------------------------------------------------
+// ---- what a check says ----------------------------------------------------------------------------------------------
 
 std::string ShapeOf(const MatrixView& view)
 {
@@ -60,8 +59,7 @@ template <class A, class B>
     Fail(ErrorKind::Internal, operation, ": a mask of ", size, " columns does not fit ", columns, " columns");
 }
 
-// ---- checks
-// ----------------------------------------------------------------------------------------------------------
+// ---- checks ---------------------------------------------------------------------------------------------------------
 
 // One device and one element type for all operands.
 template <class First, class... Rest>
@@ -180,8 +178,7 @@ void ElementwiseChecked(ElementwiseOp op, const std::array<const TensorView*, ar
 
 } // namespace
 
-// ---- element-wise
-// ------------------------------------------------------------------------------------------------------
+// ---- element-wise ---------------------------------------------------------------------------------------------------
 
 void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& output, double alpha, double beta,
                  ReduceOp reduce)
@@ -262,8 +259,7 @@ bool HasNotFinite(const MatrixView& value)
     return !IsEmpty(value) && kernels.HasNotFinite(value);
 }
 
-// ---- products
-// ----------------------------------------------------------------------------------------------------------
+// ---- products -------------------------------------------------------------------------------------------------------
 
 void Multiply(const MatrixView& a, Transpose transposeA, const MatrixView& b, Transpose transposeB, const MatrixView& c,
               double alpha, double beta)
@@ -358,8 +354,7 @@ void ToDense(const SparseView& s, const MatrixView& output)
         kernels.ToDense(s, output);
 }
 
-// ---- softmax family
-// ----------------------------------------------------------------------------------------------------
+// ---- softmax family -------------------------------------------------------------------------------------------------
 
 void LogSoftmax(const MatrixView& input, const MatrixView& output)
 {
@@ -471,8 +466,7 @@ void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView&
     CrossEntropyGradientChecked(labels, softmax, mask, scale, predictionGradient);
 }
 
-// ---- random
-// ------------------------------------------------------------------------------------------------------------
+// ---- random ---------------------------------------------------------------------------------------------------------
 
 void FillUniform(const MatrixView& output, double low, double high, uint64_t seed)
 {
@@ -495,8 +489,7 @@ void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64
         kernels.FillDropoutMask(output, rate, scale, seed);
 }
 
-// ---- update rules
-// --------------------------------------------------------------------------------------------------------
+// ---- update rules ---------------------------------------------------------------------------------------------------
 
 void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
                     double momentum, const TouchedColumns* touched)

@@ -1,6 +1,6 @@
 // What the rest of the program calls: checked operations on views. Each checks shapes, types and devices (messages with
-// both shapes; kind Internal, since nodes check user mistakes when the network is validated), then makes one call of the
-// backend. "accumulate" adds to the output instead of replacing it. None allocates in the steady state.
+// both shapes; kind Internal, since nodes check user mistakes when the network is validated), then makes one call of
+// the backend. "accumulate" adds to the output instead of replacing it. None allocates in the steady state.
 #pragma once
 
 #include "Math/ElementwiseOps.h"
@@ -13,10 +13,10 @@
 namespace cntk::Ops
 {
 
-// ---- element-wise with broadcasting and reduction --------------------------------------------------------------------
-// output = beta * output + alpha * reduce(op(inputs...)). Axes where an input has dimension 1 are repeated; axes where the
-// output has dimension 1 and some input does not are reduced. Up to 12 axes. The output may be one of the inputs where
-// nothing is reduced. beta = 0 never reads the output.
+// ---- element-wise with broadcasting and reduction -------------------------------------------------------------------
+// output = beta * output + alpha * reduce(op(inputs...)). Axes where an input has dimension 1 are repeated; axes where
+// the output has dimension 1 and some input does not are reduced. Up to 12 axes. The output may be one of the inputs
+// where nothing is reduced. beta = 0 never reads the output.
 void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& output, double alpha = 1, double beta = 0,
                  ReduceOp reduce = ReduceOp::Sum);
 void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& output, double alpha = 1,
@@ -36,7 +36,7 @@ double ScalarOf(const MatrixView& value);
 double FrobeniusNorm(const MatrixView& value);
 bool HasNotFinite(const MatrixView& value);
 
-// ---- products --------------------------------------------------------------------------------------------------------
+// ---- products -------------------------------------------------------------------------------------------------------
 enum class Transpose : bool
 {
     No,
@@ -60,7 +60,7 @@ void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixV
 // Dense copy of a sparse matrix.
 void ToDense(const SparseView& s, const MatrixView& output);
 
-// ---- softmax family, per column --------------------------------------------------------------------------------------
+// ---- softmax family, per column -------------------------------------------------------------------------------------
 void LogSoftmax(const MatrixView& input, const MatrixView& output);
 // exp(LogSoftmax), as the original rounds it
 void Softmax(const MatrixView& input, const MatrixView& output);
@@ -71,8 +71,8 @@ void LogSoftmaxGradient(const MatrixView& gradient, const MatrixView& value, con
 // Row of the largest element of each column (lowest index on ties), as numbers in a 1 x columns output.
 void ArgMax(const MatrixView& input, const MatrixView& output);
 void ArgMax(const SparseView& input, const MatrixView& output);
-// One criterion pass: logSoftmax = LogSoftmax(prediction), softmax = exp of it; output (1x1) = -sum labels .* logSoftmax
-// over the columns whose mask byte is not 0 (empty mask: all).
+// One criterion pass: logSoftmax = LogSoftmax(prediction), softmax = exp of it; output (1x1) = -sum labels .*
+// logSoftmax over the columns whose mask byte is not 0 (empty mask: all).
 void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
                              const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output);
 void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
@@ -83,14 +83,14 @@ void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView&
 void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
                                      const MatrixView& scale, const MatrixView& predictionGradient);
 
-// ---- random (the original's streams on Linux; Common/Random.h) ---------------------------------------------------------
+// ---- random (the original's streams on Linux; Common/Random.h) ------------------------------------------------------
 // Elements in column-major order from one fresh generator with this seed.
 void FillUniform(const MatrixView& output, double low, double high, uint64_t seed);
 void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed);
 // Dropout mask: each element 0 with probability rate, else scale. Draws as the original does (spec nodes.md 12).
 void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed);
 
-// ---- update rules (spec engine-and-sgd.md 6), each one pass over the parameter -------------------------------------------
+// ---- update rules (spec engine-and-sgd.md 6), each one pass over the parameter --------------------------------------
 // S = momentum*S + (1-momentum)*rate*G;  W -= S. With touched columns only those take part (the sheet's sparse form).
 void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
                     double momentum, const TouchedColumns* touched = nullptr);

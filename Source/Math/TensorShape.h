@@ -25,9 +25,9 @@ public:
     void SetDim(size_t axis, size_t dim); // axis < c_maxRank; grows the rank with ones
     std::span<const size_t> Dims() const { return {m_dims.data(), m_rank}; }
 
-    size_t Elements() const;     // product; 1 for rank 0
-    bool HasUnknown() const;     // some dimension is 0
-    TensorShape Padded(size_t rank) const;  // with ones at the end
+    size_t Elements() const;               // product; 1 for rank 0
+    bool HasUnknown() const;               // some dimension is 0
+    TensorShape Padded(size_t rank) const; // with ones at the end
     TensorShape WithoutTrailingOnes() const;
     // For storage of parameters: dim 0 x product of the others.
     size_t MatrixRows() const { return (*this)[0]; }

@@ -84,8 +84,7 @@ void ElementwiseRunner<T>::Run()
                 });
 }
 
-// ---- without reduction
-// ---------------------------------------------------------------------------------------------------
+// ---- without reduction ----------------------------------------------------------------------------------------------
 
 template <class T>
 bool ElementwiseRunner<T>::HasPattern(const LoopAxis& axis, size_t& pattern) const
@@ -191,8 +190,7 @@ void ElementwiseRunner<T>::MapGathered(const LoopNest& nest, const Pointers& sta
     } while (position.Next());
 }
 
-// ---- with reduction
-// ------------------------------------------------------------------------------------------------------
+// ---- with reduction -------------------------------------------------------------------------------------------------
 
 template <class T>
 double ElementwiseRunner<T>::Identity() const

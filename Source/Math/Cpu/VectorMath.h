@@ -16,8 +16,7 @@ namespace
 
 #define CNTK_VECTOR_FUNCTION [[maybe_unused]] [[gnu::always_inline]] inline
 
-// ---- small pieces
-// ------------------------------------------------------------------------------------------------------
+// ---- small pieces ---------------------------------------------------------------------------------------------------
 
 CNTK_VECTOR_FUNCTION float Absolute(float x)
 {
@@ -178,8 +177,7 @@ CNTK_VECTOR_FUNCTION double ClippedLog(double x)
     return x < 1e-37 ? -85.1 : finite;
 }
 
-// ---- sigmoid and tanh
-// --------------------------------------------------------------------------------------------------
+// ---- sigmoid and tanh -----------------------------------------------------------------------------------------------
 
 // y = 1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) for negative x, where the former would lose small results.
 template <class T>

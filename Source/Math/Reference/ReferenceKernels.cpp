@@ -75,8 +75,7 @@ double Get(const SparseView& s, size_t row, size_t column)
 
 } // namespace
 
-// ---- element-wise
-// ------------------------------------------------------------------------------------------------------
+// ---- element-wise ---------------------------------------------------------------------------------------------------
 
 namespace
 {
@@ -207,8 +206,7 @@ bool ReferenceKernels::HasNotFinite(const MatrixView& value)
     return found;
 }
 
-// ---- products
-// ----------------------------------------------------------------------------------------------------------
+// ---- products -------------------------------------------------------------------------------------------------------
 
 void ReferenceKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta)
 {
@@ -280,8 +278,7 @@ void ReferenceKernels::ToDense(const SparseView& s, const MatrixView& output)
     ForEach(output, [&](size_t row, size_t column) { Set(output, row, column, Get(s, row, column)); });
 }
 
-// ---- softmax family
-// ----------------------------------------------------------------------------------------------------
+// ---- softmax family -------------------------------------------------------------------------------------------------
 
 void ReferenceKernels::LogSoftmax(const MatrixView& input, const MatrixView& output)
 {
@@ -426,8 +423,7 @@ void ReferenceKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels,
     CrossEntropyGradientOf(labels, softmax, mask, scale, predictionGradient);
 }
 
-// ---- random
-// ------------------------------------------------------------------------------------------------------------
+// ---- random ---------------------------------------------------------------------------------------------------------
 
 void ReferenceKernels::FillUniform(const MatrixView& output, double low, double high, uint64_t seed)
 {
@@ -470,8 +466,7 @@ void ReferenceKernels::FillDropoutMask(const MatrixView& output, double rate, do
               });
 }
 
-// ---- update rules
-// --------------------------------------------------------------------------------------------------------
+// ---- update rules ---------------------------------------------------------------------------------------------------
 
 void ReferenceKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed,
                                       const MatrixView& gradient, double rate, double momentum,

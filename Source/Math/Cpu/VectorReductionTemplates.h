@@ -1,0 +1,177 @@
+// Reductions and sums of columns as loops that compilers vectorise; a part of VectorKernelTemplates.h.
+#pragma once
+
+#include "Math/Cpu/VectorMath.h"
+
+#include <cstddef>
+
+namespace cntk::simd
+{
+namespace
+{
+
+template <class T>
+double Sum(const T* values, size_t count)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < count; ++i)
+        sum += double(values[i]);
+    return sum;
+}
+
+template <class T>
+double SumOfSquares(const T* values, size_t count)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < count; ++i)
+        sum += double(values[i]) * double(values[i]);
+    return sum;
+}
+
+template <class T>
+double InnerProduct(const T* a, const T* b, size_t count)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < count; ++i)
+        sum += double(a[i]) * double(b[i]);
+    return sum;
+}
+
+// Partial results of 32 lanes; the comparisons pass over NaN.
+template <class T, class Better>
+[[gnu::always_inline]] inline T Extreme(const T* values, size_t count, T start, Better better)
+{
+    constexpr size_t lanes = 32;
+    T result = start;
+    size_t i = 0;
+    if (count >= lanes)
+    {
+        T partial[lanes];
+        for (size_t lane = 0; lane < lanes; ++lane)
+            partial[lane] = start;
+        for (; i + lanes <= count; i += lanes)
+        {
+#pragma omp simd
+            for (size_t lane = 0; lane < lanes; ++lane)
+                partial[lane] = better(values[i + lane], partial[lane]) ? values[i + lane] : partial[lane];
+        }
+        for (size_t lane = 0; lane < lanes; ++lane)
+            result = better(partial[lane], result) ? partial[lane] : result;
+    }
+    for (; i < count; ++i)
+        result = better(values[i], result) ? values[i] : result;
+    return result;
+}
+
+template <class T>
+T Maximum(const T* values, size_t count, T start)
+{
+    return Extreme(values, count, start, [](T a, T b) { return a > b; });
+}
+
+template <class T>
+T Minimum(const T* values, size_t count, T start)
+{
+    return Extreme(values, count, start, [](T a, T b) { return a < b; });
+}
+
+template <class T>
+void SumColumns(const T* values, ptrdiff_t stride, size_t rows, size_t columns, double* sums)
+{
+    // Blocks of rows whose sums stay in registers.
+    constexpr size_t block = 16;
+    size_t row = 0;
+    for (; row + block <= rows; row += block)
+    {
+        double partial[block] = {};
+        const T* column = values + row;
+        for (size_t j = 0; j < columns; ++j, column += stride)
+        {
+#pragma omp simd
+            for (size_t i = 0; i < block; ++i)
+                partial[i] += double(column[i]);
+        }
+        for (size_t i = 0; i < block; ++i)
+            sums[row + i] += partial[i];
+    }
+    for (; row < rows; ++row)
+    {
+        double sum = 0;
+        const T* value = values + row;
+        for (size_t j = 0; j < columns; ++j, value += stride)
+            sum += double(*value);
+        sums[row] += sum;
+    }
+}
+
+template <class T>
+void MaximumOfColumns(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result)
+{
+    for (size_t j = 0; j < columns; ++j, values += stride)
+    {
+#pragma omp simd
+        for (size_t i = 0; i < rows; ++i)
+            result[i] = values[i] > result[i] ? values[i] : result[i];
+    }
+}
+
+template <class T>
+void MinimumOfColumns(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result)
+{
+    for (size_t j = 0; j < columns; ++j, values += stride)
+    {
+#pragma omp simd
+        for (size_t i = 0; i < rows; ++i)
+            result[i] = values[i] < result[i] ? values[i] : result[i];
+    }
+}
+
+template <class T>
+bool HasNotFinite(const T* values, size_t count)
+{
+    // x - x is 0 for finite numbers and NaN else; NaN stays in a sum.
+    constexpr size_t block = 1024;
+    for (size_t i = 0; i < count; i += block)
+    {
+        const size_t end = count - i < block ? count : i + block;
+        T sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (size_t k = i; k < end; ++k)
+            sum += values[k] - values[k];
+        if (!(sum == T(0)))
+            return true;
+    }
+    return false;
+}
+
+template <class T>
+void AddScaled(T factor, const T* x, T* y, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; ++i)
+        y[i] += factor * x[i];
+}
+
+template <class T>
+void AddScaledDifference(T scale, const T* a, const T* b, T* output, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; ++i)
+        output[i] += scale * (a[i] - b[i]);
+}
+
+template <class T>
+size_t ArgMax(const T* values, size_t count)
+{
+    const T largest = Maximum(values, count, values[0]);
+    for (size_t i = 0; i < count; ++i)
+        if (values[i] == largest)
+            return i;
+    return 0; // the first element is NaN: nothing is larger
+}
+
+} // namespace
+} // namespace cntk::simd

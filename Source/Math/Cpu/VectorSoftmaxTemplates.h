@@ -1,0 +1,156 @@
+// The softmax family as loops that compilers vectorise; a part of VectorKernelTemplates.h.
+#pragma once
+
+#include "Math/Cpu/VectorKernels.h"
+#include "Math/Cpu/VectorReductionTemplates.h"
+
+namespace cntk::simd
+{
+namespace
+{
+
+template <class T>
+void LogSoftmaxColumn(const T* input, T* logSoftmax, T* softmax, size_t rows)
+{
+    const T largest = Maximum(input, rows, input[0]);
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < rows; ++i)
+        sum += double(Exponential(input[i] - largest));
+    const T logSum = T(__builtin_log(sum));
+    if (!softmax)
+    {
+#pragma omp simd
+        for (size_t i = 0; i < rows; ++i)
+            logSoftmax[i] = (input[i] - largest) - logSum;
+        return;
+    }
+    // Both outputs may be one and the same memory: the softmax is what remains.
+#pragma omp simd
+    for (size_t i = 0; i < rows; ++i)
+    {
+        const T value = (input[i] - largest) - logSum;
+        logSoftmax[i] = value;
+        softmax[i] = Exponential(value);
+    }
+}
+
+// Few rows: the columns are the lanes, by way of a transposed tile.
+template <class T>
+void LogSoftmaxFewRows(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax,
+                       const ColumnBlock<T>& softmax, size_t rows, size_t columns)
+{
+    constexpr size_t lanes = 32;
+    constexpr size_t mostRows = 16;
+    T tile[mostRows][lanes];
+    T exponentials[mostRows][lanes];
+    T largest[lanes];
+    double sums[lanes];
+    T logSums[lanes];
+    for (size_t first = 0; first < columns; first += lanes)
+    {
+        const size_t count = columns - first < lanes ? columns - first : lanes;
+        for (size_t lane = 0; lane < lanes; ++lane)
+        {
+            // Lanes beyond the last column repeat it.
+            const T* column = input.data + (first + (lane < count ? lane : count - 1)) * input.stride;
+            for (size_t row = 0; row < rows; ++row)
+                tile[row][lane] = column[row];
+        }
+#pragma omp simd
+        for (size_t lane = 0; lane < lanes; ++lane)
+            largest[lane] = tile[0][lane];
+        for (size_t row = 1; row < rows; ++row)
+        {
+#pragma omp simd
+            for (size_t lane = 0; lane < lanes; ++lane)
+                largest[lane] = tile[row][lane] > largest[lane] ? tile[row][lane] : largest[lane];
+        }
+#pragma omp simd
+        for (size_t lane = 0; lane < lanes; ++lane)
+            sums[lane] = 0;
+        for (size_t row = 0; row < rows; ++row)
+        {
+#pragma omp simd
+            for (size_t lane = 0; lane < lanes; ++lane)
+            {
+                tile[row][lane] -= largest[lane];
+                sums[lane] += double(Exponential(tile[row][lane]));
+            }
+        }
+        // The sums are at least 1: the floor of ClippedLog is far.
+#pragma omp simd
+        for (size_t lane = 0; lane < lanes; ++lane)
+            logSums[lane] = ClippedLog(T(sums[lane]));
+        for (size_t row = 0; row < rows; ++row)
+        {
+#pragma omp simd
+            for (size_t lane = 0; lane < lanes; ++lane)
+                tile[row][lane] -= logSums[lane];
+        }
+        for (size_t lane = 0; lane < count; ++lane)
+            for (size_t row = 0; row < rows; ++row)
+                logSoftmax.data[(first + lane) * logSoftmax.stride + row] = tile[row][lane];
+        if (!softmax.data)
+            continue;
+        for (size_t row = 0; row < rows; ++row)
+        {
+#pragma omp simd
+            for (size_t lane = 0; lane < lanes; ++lane)
+                exponentials[row][lane] = Exponential(tile[row][lane]);
+        }
+        for (size_t lane = 0; lane < count; ++lane)
+            for (size_t row = 0; row < rows; ++row)
+                softmax.data[(first + lane) * softmax.stride + row] = exponentials[row][lane];
+    }
+}
+
+template <class T>
+void LogSoftmax(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax, const ColumnBlock<T>& softmax,
+                size_t rows, size_t columns)
+{
+    if (rows <= 16 && columns >= 4)
+    {
+        LogSoftmaxFewRows<T>(input, logSoftmax, softmax, rows, columns);
+        return;
+    }
+    for (size_t column = 0; column < columns; ++column)
+    {
+        LogSoftmaxColumn<T>(input.data + column * input.stride, logSoftmax.data + column * logSoftmax.stride,
+                            softmax.data ? softmax.data + column * softmax.stride : nullptr, rows);
+    }
+}
+
+template <class T>
+void SoftmaxGradient(const T* gradient, const T* value, T* inputGradient, size_t rows)
+{
+    const T inner = T(InnerProduct(gradient, value, rows));
+#pragma omp simd
+    for (size_t i = 0; i < rows; ++i)
+        inputGradient[i] += value[i] * (gradient[i] - inner);
+}
+
+template <class T>
+void LogSoftmaxGradient(const T* gradient, const T* value, T* inputGradient, size_t rows)
+{
+    const T sum = T(Sum(gradient, rows));
+#pragma omp simd
+    for (size_t i = 0; i < rows; ++i)
+        inputGradient[i] += gradient[i] - Exponential(value[i]) * sum;
+}
+
+template <class T>
+double CrossEntropy(const T* labels, const T* logSoftmax, size_t rows)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < rows; ++i)
+    {
+        const double product = double(labels[i]) * double(logSoftmax[i]);
+        sum -= labels[i] == T(0) ? 0.0 : product;
+    }
+    return sum;
+}
+
+} // namespace
+} // namespace cntk::simd

@@ -57,7 +57,11 @@ std::string TerminalRow(const std::string& left, std::string_view doc)
 std::string OptionDoc(const OptionInfo& option)
 {
     std::string doc = option.doc + " (" + option.type;
-    if (!option.defaultText.empty())
+    if (!option.range.empty())
+        doc += ", " + option.range;
+    if (option.isRequired)
+        doc += "; must be given";
+    else if (!option.defaultText.empty())
         doc += "; default " + option.defaultText;
     if (!option.aliases.empty())
         doc += "; also " + Join(option.aliases, ", ");
@@ -245,15 +249,22 @@ std::string MarkdownOptions(const std::vector<OptionInfo>& options)
         std::string name = Code(option.name);
         for (const std::string& alias : option.aliases)
             name += ", " + Code(alias);
-        text += "| " + name + " | " + Cell(option.type) + " | " + Code(option.defaultText) + " | " + Cell(option.doc) +
-                " |\n";
+        std::string meaning = option.doc;
+        if (!option.range.empty())
+            meaning += " (" + option.range + ")";
+        text += "| " + name + " | " + Cell(option.type) + " | " +
+                (option.isRequired ? "must be given" : Code(option.defaultText)) + " | " + Cell(meaning) + " |\n";
     }
     return text + "\n";
 }
 
 std::string OptionsPage()
 {
-    std::string text = "# Parameters of every block\n\n" + std::string(c_generated);
+    std::string text =
+        "# Parameters of every block\n\n" + std::string(c_generated) +
+        "Names are found in any case, in the block itself and then in the blocks around it. Of a schedule, "
+        "`0.5:0.2*20:0.1`,\nthe first value is for the first epoch, and the last one stays. "
+        "[ConfigLanguage](ConfigLanguage.md) has the rules.\n\n";
     for (const BlockRecord& block : Blocks())
         text += "## " + block.name + "\n\n" + block.doc +
                 (block.parent.empty() ? "" : " Stands in: " + block.parent + ".") + "\n\n" +
@@ -263,7 +274,12 @@ std::string OptionsPage()
 
 std::string ActionsPage()
 {
-    std::string text = "# Actions\n\n" + std::string(c_generated);
+    std::string text =
+        "# Actions\n\n" + std::string(c_generated) +
+        "A command is a block at the root of the config; its `action` (default: train) says what it does. "
+        "All actions but\ncreateLabelMap also want `modelPath`; this and `deviceId`, `traceLevel`, "
+        "`minibatchSize` and the like may stand\naround the command, for several of them "
+        "([Options](Options.md#root)).\n\n";
     for (const Action& action : Actions())
     {
         text += "## " + action.name + "\n\n" + action.doc;
@@ -280,16 +296,23 @@ std::string ActionsPage()
 
 std::string NodesPage()
 {
-    std::string text = "# Node types\n\n" + std::string(c_generated) +
-                       "| type | other names | inputs | may be sparse | gradient |\n|---|---|---|---|---|\n";
+    std::string text =
+        "# Node types\n\n" + std::string(c_generated) +
+        "What networks are made of, as functions of the network description language; `[...]` may be left "
+        "out. Every function also\ntakes `tag=feature`, `label`, `criterion`, `eval` or `output`.\n\n"
+        "| type | other names | inputs | may be sparse | gradient |\n|---|---|---|---|---|\n";
     for (const NodeType* type : SortedTypes())
         text += "| [" + type->name + "](#" + ToLower(type->name) + ") | " + Join(type->aliases, ", ") + " | " +
                 Cell(InputList(*type)) + " | " + SparseInputsOf(*type) + " | " +
-                (type->traits.differentiable ? "yes" : "no") + " |\n";
+                (type->traits.isLeaf           ? ""
+                 : type->traits.differentiable ? "yes"
+                                               : "no") +
+                " |\n";
     text += "\n";
     for (const NodeType* type : SortedTypes())
     {
-        text += "## " + type->name + "\n\n`" + Signature(*type) + "`\n\n" + type->doc + "\n\n";
+        text += "## " + type->name + "\n\n`" + Signature(*type) + "`\n\n" + type->doc +
+                (type->bookSection.empty() ? "" : " Book: section " + type->bookSection + ".") + "\n\n";
         if (type->parameters.empty())
             continue;
         text += "| argument | meaning |\n|---|---|\n";
@@ -302,7 +325,12 @@ std::string NodesPage()
 
 std::string ReadersPage()
 {
-    std::string text = "# Readers and writers\n\n" + std::string(c_generated);
+    std::string text =
+        "# Readers and writers\n\n" + std::string(c_generated) +
+        "A reader block names its library with `readerType` and holds one block for each stream, named as "
+        "the input node that it\nfeeds. What is said for features or labels may stand in the reader block, "
+        "for all streams at once. `readers=a:b`\nreads from several readers, each described in a block of "
+        "its own.\n\n";
     for (const PluginRecord& plugin : ListPlugins())
     {
         text += "## " + plugin.name + "\n\n" + plugin.description.doc + "\n\n";

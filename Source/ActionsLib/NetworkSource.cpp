@@ -2,6 +2,7 @@
 #include "ActionsLib/NetworkSource.h"
 
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NetworkReport.h"
@@ -76,7 +77,10 @@ std::shared_ptr<Device> DeviceOf(const CommandContext& command)
     if (program.device == nullptr)
     {
         const auto value = command.block.Find("deviceId");
-        program.device = MakeDevice(value ? value->Text() : "auto", program.cpu);
+        CpuOptions options = program.cpu;
+        if (TraceLevelOf(command) > 1)
+            options.trace = [&log = program.log](const std::string& text) { log.Write(text + "\n"); };
+        program.device = MakeDevice(value ? value->Text() : "auto", options);
     }
     return program.device;
 }

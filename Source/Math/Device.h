@@ -5,6 +5,7 @@
 #include "Math/DataType.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,8 @@ public:
 struct CpuOptions
 {
     int threads = 0; // numCPUThreads: 0 = as many as cores allowed to this process
+    // Is told once of each shape of product what it runs on (traceLevel=2); empty: nobody asks.
+    std::function<void(const std::string& text)> trace = {};
 };
 
 std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options = {});

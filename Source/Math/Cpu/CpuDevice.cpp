@@ -26,9 +26,10 @@ int AllowedCores()
 class CpuDevice final : public HostDevice
 {
 public:
-    CpuDevice(int threads, InstructionSet instructionSet)
+    CpuDevice(int threads, InstructionSet instructionSet, GemmTrace trace)
         : m_pool(threads), m_instructionSet(instructionSet), m_kernels(m_pool, instructionSet)
     {
+        m_kernels.Products().TraceTo(std::move(trace));
     }
 
     std::string Describe() const override
@@ -51,12 +52,12 @@ std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options)
 {
     const int allowed = AllowedCores();
     const int threads = options.threads > 0 ? std::min(options.threads, allowed) : allowed;
-    return MakeCpuDeviceWith(BestInstructionSet(), threads);
+    return MakeCpuDeviceWith(BestInstructionSet(), threads, options.trace);
 }
 
-std::shared_ptr<Device> MakeCpuDeviceWith(InstructionSet instructionSet, int threads)
+std::shared_ptr<Device> MakeCpuDeviceWith(InstructionSet instructionSet, int threads, GemmTrace trace)
 {
-    return std::make_shared<CpuDevice>(threads, instructionSet);
+    return std::make_shared<CpuDevice>(threads, instructionSet, std::move(trace));
 }
 
 } // namespace cntk

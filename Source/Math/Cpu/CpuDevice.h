@@ -1,6 +1,7 @@
 // The CPU with an instruction set and a number of threads of one's choice: for tests and measurements.
 #pragma once
 
+#include "Math/Cpu/GemmContext.h"
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/Device.h"
 
@@ -8,6 +9,6 @@ namespace cntk
 {
 
 // The processor must have the instruction set. Threads may be more than there are cores.
-std::shared_ptr<Device> MakeCpuDeviceWith(InstructionSet instructionSet, int threads);
+std::shared_ptr<Device> MakeCpuDeviceWith(InstructionSet instructionSet, int threads, GemmTrace trace = {});
 
 } // namespace cntk

@@ -15,6 +15,7 @@ public:
     CpuKernels(ThreadPool& pool, InstructionSet instructionSet);
 
     const GemmContext& Products() const { return m_gemm; }
+    GemmContext& Products() { return m_gemm; }
 
     void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
 

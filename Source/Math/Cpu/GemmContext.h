@@ -6,8 +6,12 @@
 #include "Math/Cpu/GemmIsa.h"
 #include "Math/Cpu/ThreadPool.h"
 
+#include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace cntk
@@ -21,6 +25,8 @@ struct GemmEpilogue
     void (*apply)(const void* context, T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns) = nullptr;
     const void* context = nullptr;
 };
+
+using GemmTrace = std::function<void(const std::string& text)>;
 
 // Belongs to a device; allocates only when made.
 class GemmContext
@@ -40,6 +46,9 @@ public:
 
     std::string Describe() const; // "own kernels AVX2, oneDNN for large products"
 
+    // Tells of each shape once, when it is first multiplied.
+    void TraceTo(GemmTrace trace) { m_trace = std::move(trace); }
+
 private:
     struct Grid
     {
@@ -53,6 +62,9 @@ private:
     void RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t firstRow,
                  size_t thread);
 
+    template <class T>
+    void Trace(const GemmTask<T>& task, GemmEngine engine, const Grid& grid);
+
     struct AlignedDelete
     {
         void operator()(std::byte* memory) const;
@@ -65,6 +77,8 @@ private:
     std::vector<Scratch> m_scratchB;
     GemmEngine m_forced = GemmEngine::Own;
     bool m_isForced = false;
+    GemmTrace m_trace;
+    std::set<std::array<size_t, 6>> m_traced; // m, n, k, transposes, size of an element
 };
 
 } // namespace cntk

@@ -53,15 +53,16 @@ struct TensorView
     DataType type = DataType::Float32;
     Device* device = nullptr;
     size_t rank = 0;
-    std::array<size_t, TensorShape::c_maxRank> dims{};
-    std::array<ptrdiff_t, TensorShape::c_maxRank> strides{};
+    // Undefined beyond the rank: a view is made for every call, and clearing them would cost more than many a call.
+    std::array<size_t, TensorShape::c_maxRank> dims;
+    std::array<ptrdiff_t, TensorShape::c_maxRank> strides;
 
     size_t Elements() const;
     TensorShape Shape() const;
     // The axes are laid out one after another without holes.
     bool IsContiguous() const;
 
-    TensorView() = default;
+    TensorView() {}
     // [rows x columns]
     TensorView(const MatrixView& matrix); // implicit on purpose: every matrix is a tensor
     // The matrix's rows split into the sample's dimensions (their product must equal rows), padded with ones to

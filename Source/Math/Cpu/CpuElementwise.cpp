@@ -39,14 +39,49 @@ void ForEachStretch(const MatrixView& view, ThreadPool& pool, Body&& body)
                 });
 }
 
+bool HasSameLayout(const TensorView& a, const TensorView& b)
+{
+    if (a.rank != b.rank)
+        return false;
+    for (size_t axis = 0; axis < a.rank; ++axis)
+        if (a.dims[axis] != b.dims[axis] || a.strides[axis] != b.strides[axis])
+            return false;
+    return true;
+}
+
+// The commonest case without further ado: all operands contiguous and of one shape, too small for several threads.
+template <class T>
+bool RunSmallContiguous(const VectorKernels<T>& kernels, const ElementwiseCall& call, const TensorView& output)
+{
+    constexpr size_t most = 2 * c_operationsPerThread / 32;
+    const size_t elements = output.Elements();
+    if (elements > most || !output.IsContiguous())
+        return false;
+    ElementwiseLoop<T> loop;
+    for (size_t i = 0; i < call.inputs.size(); ++i)
+    {
+        if (!HasSameLayout(*call.inputs[i], output))
+            return false;
+        loop.inputs[i] = static_cast<const T*>(call.inputs[i]->data);
+    }
+    loop.inner = elements;
+    loop.output = static_cast<T*>(output.data);
+    loop.alpha = T(call.alpha);
+    loop.beta = T(call.beta);
+    kernels.elementwise[size_t(call.op)][0](loop);
+    return true;
+}
+
 } // namespace
 
 void CpuKernels::Elementwise(const ElementwiseCall& call, const TensorView& output)
 {
-    if (output.type == DataType::Float32)
-        ElementwiseRunner<float>(m_floats, m_pool, call, output).Run();
-    else
-        ElementwiseRunner<double>(m_doubles, m_pool, call, output).Run();
+    Visit(output.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              if (!RunSmallContiguous(kernels, call, output))
+                  ElementwiseRunner<T>(kernels, m_pool, call, output).Run();
+          });
 }
 
 void CpuKernels::Fill(const MatrixView& output, double value)

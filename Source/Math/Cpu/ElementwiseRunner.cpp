@@ -262,6 +262,12 @@ void ElementwiseRunner<T>::Reduce(const LoopNest& nest, const Pointers& start) c
         ReduceIntoRow(nest, start);
         return;
     }
+    if (nest.Axes() == 2 && nest[0].reduced && !nest[1].reduced && nest[0].inputs[0] == 1 &&
+        m_call.op == ElementwiseOp::Copy && m_call.reduce == ReduceOp::Sum)
+    {
+        SumEachColumn(nest, start);
+        return;
+    }
     bool isEmpty = false;
     for (size_t axis = 0; axis < nest.Axes(); ++axis)
     {
@@ -277,6 +283,21 @@ void ElementwiseRunner<T>::Reduce(const LoopNest& nest, const Pointers& start) c
             at.inputs[i] = start.inputs[i] + position.Input(i);
         Store(start.output[position.Output()], isEmpty ? Identity() : ReduceToOne(nest, at));
     } while (position.Next());
+}
+
+template <class T>
+void ElementwiseRunner<T>::SumEachColumn(const LoopNest& nest, const Pointers& start) const
+{
+    double sums[c_tile];
+    const LoopAxis& columns = nest[1];
+    for (size_t begin = 0; begin < columns.extent; begin += c_tile)
+    {
+        const size_t count = std::min(c_tile, columns.extent - begin);
+        const ptrdiff_t first = ptrdiff_t(begin);
+        m_kernels.sumRows(start.inputs[0] + first * columns.inputs[0], columns.inputs[0], nest[0].extent, count, sums);
+        for (size_t i = 0; i < count; ++i)
+            Store(start.output[(first + ptrdiff_t(i)) * columns.output], sums[i]);
+    }
 }
 
 // The innermost axis is kept: a row of results grows while the reduced axes run.

@@ -42,6 +42,7 @@ private:
 
     // With reduction
     void Reduce(const LoopNest& nest, const Pointers& start) const;
+    void SumEachColumn(const LoopNest& nest, const Pointers& start) const;
     void ReduceIntoRow(const LoopNest& nest, const Pointers& start) const;
     // The result of all reduced axes for one element of the output, without alpha and beta.
     double ReduceToOne(const LoopNest& nest, const Pointers& start) const;

@@ -37,9 +37,25 @@ struct ActivatedSum
     }
 };
 
+// Formulas for which the elements left over after whole vectors are worth a vector of their own.
+template <class Formula>
+constexpr bool c_isExpensive = false;
+template <>
+constexpr bool c_isExpensive<ExpFormula> = true;
+template <>
+constexpr bool c_isExpensive<LogFormula> = true;
+template <>
+constexpr bool c_isExpensive<SigmoidFormula> = true;
+template <>
+constexpr bool c_isExpensive<TanhFormula> = true;
+template <>
+constexpr bool c_isExpensive<LogGradientFormula> = true;
+template <class Activation>
+constexpr bool c_isExpensive<ActivatedSum<Activation>> = c_isExpensive<Activation>;
+
 template <class T, class Formula, bool repeatFirst, bool repeatSecond, bool blend>
-[[gnu::always_inline]] inline void ElementwiseRow(const T* a, const T* b, const T* c, T* output, size_t count, T alpha,
-                                                  T beta)
+[[gnu::always_inline]] inline void ElementwiseStretch(const T* a, const T* b, const T* c, T* output, size_t count,
+                                                      T alpha, T beta)
 {
     constexpr bool readsSecond = Formula::c_arity >= 2 && !repeatSecond;
     const T firstValue = repeatFirst ? *a : T(0);
@@ -52,6 +68,41 @@ template <class T, class Formula, bool repeatFirst, bool repeatSecond, bool blen
         const T third = Formula::c_arity >= 3 ? c[i] : T(0);
         const T value = alpha * Formula::template Of<T>(first, second, third);
         output[i] = blend ? value + beta * output[i] : value;
+    }
+}
+
+// The last elements of a row, fewer than a vector, in a vector of their own.
+template <class T, class Formula, bool blend>
+[[gnu::always_inline]] inline void ElementwiseRest(const T* a, const T* b, T* output, size_t count, T alpha, T beta)
+{
+    constexpr size_t length = c_vectorLength<T>;
+    T first[length];
+    T second[length];
+    T result[length];
+    for (size_t i = 0; i < length; ++i)
+    {
+        const size_t at = i < count ? i : count - 1;
+        first[i] = a[at];
+        second[i] = Formula::c_arity >= 2 ? b[at] : T(0);
+        result[i] = blend ? output[at] : T(0);
+    }
+    ElementwiseStretch<T, Formula, false, false, blend>(first, second, nullptr, result, length, alpha, beta);
+    for (size_t i = 0; i < count; ++i)
+        output[i] = result[i];
+}
+
+template <class T, class Formula, bool repeatFirst, bool repeatSecond, bool blend>
+[[gnu::always_inline]] inline void ElementwiseRow(const T* a, const T* b, const T* c, T* output, size_t count, T alpha,
+                                                  T beta)
+{
+    constexpr bool hasRest = c_isExpensive<Formula> && !repeatFirst && !repeatSecond;
+    const size_t rest = hasRest ? count % c_vectorLength<T> : 0;
+    const size_t whole = count - rest;
+    ElementwiseStretch<T, Formula, repeatFirst, repeatSecond, blend>(a, b, c, output, whole, alpha, beta);
+    if (rest > 0)
+    {
+        ElementwiseRest<T, Formula, blend>(a + whole, b + (Formula::c_arity >= 2 ? whole : 0), output + whole, rest,
+                                           alpha, beta);
     }
 }
 
@@ -133,6 +184,7 @@ constexpr VectorKernels<T> MakeKernels()
     kernels.maximum = &Maximum<T>;
     kernels.minimum = &Minimum<T>;
     kernels.sumColumns = &SumColumns<T>;
+    kernels.sumRows = &SumRows<T>;
     kernels.maximumOfColumns = &MaximumOfColumns<T>;
     kernels.minimumOfColumns = &MinimumOfColumns<T>;
     kernels.hasNotFinite = &HasNotFinite<T>;

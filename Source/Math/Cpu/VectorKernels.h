@@ -73,6 +73,8 @@ struct VectorKernels
     T (*minimum)(const T* values, size_t count, T start);
     // Row by row over the columns of a block; adds to sums, or goes on from what is in result.
     void (*sumColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, double* sums);
+    // sums[j] = the sum of column j
+    void (*sumRows)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, double* sums);
     void (*maximumOfColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result);
     void (*minimumOfColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result);
     bool (*hasNotFinite)(const T* values, size_t count);

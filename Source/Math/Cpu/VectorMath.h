@@ -69,41 +69,39 @@ CNTK_VECTOR_FUNCTION T ClippedInverse(T x)
     return T(1) / (Absolute(x) < floor ? nearest : x);
 }
 
-// ---- exp
-// --------------------------------------------------------------------------------------------------------------- x = n
-// ln 2 + r, |r| <= ln 2 / 2; exp(x) = 2^n exp(r). Adding 1.5 * 2^(mantissa bits) rounds to an integer and leaves it in
-// the low bits. 2^n is applied in two factors, so that results may be denormal and only the last product rounds.
+// ---- exp ------------------------------------------------------------------------------------------------------------
+// x = n ln 2 + r, |r| <= ln 2 / 2; exp(x) = 2^n exp(r). Adding 1.5 * 2^(mantissa bits) rounds to an integer and leaves
+// it in the low bits.
 
-CNTK_VECTOR_FUNCTION float Exponential(float x)
+template <class T>
+struct ReducedExponential
 {
-    // Beyond these the results are 0 and infinity anyway. NaN passes the comparisons.
-    float clamped = x < -104.0f ? -104.0f : x;
-    clamped = clamped > 89.0f ? 89.0f : clamped;
+    T value;   // exp(r)
+    T n;       // a whole number
+    T shifted; // n in its low bits
+};
+
+CNTK_VECTOR_FUNCTION ReducedExponential<float> ReduceExponential(float x)
+{
     const float shift = 12582912.0f;
-    const float shifted = clamped * 1.44269504088896341f + shift;
+    const float shifted = x * 1.44269504088896341f + shift;
     const float n = shifted - shift;
-    const float r = (clamped - n * 0.693359375f) - n * -2.12194440e-4f; // ln 2 in two parts; n * the first is exact
+    const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f; // ln 2 in two parts; n * the first is exact
     float p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    const float value = 1.0f + (r + r * r * p);
-    const int32_t exponent = __builtin_bit_cast(int32_t, shifted) - 0x4b400000;
-    const int32_t half = exponent >> 1;
-    const float first = __builtin_bit_cast(float, int32_t(uint32_t(half + 127) << 23));
-    const float second = __builtin_bit_cast(float, int32_t(uint32_t(exponent - half + 127) << 23));
-    return value * first * second;
+    return {1.0f + (r + r * r * p), n, shifted};
 }
 
-CNTK_VECTOR_FUNCTION double Exponential(double x)
+CNTK_VECTOR_FUNCTION ReducedExponential<double> ReduceExponential(double x)
 {
-    double clamped = x < -746.0 ? -746.0 : x;
-    clamped = clamped > 710.0 ? 710.0 : clamped;
     const double shift = 6755399441055744.0;
-    const double n = (clamped * 1.44269504088896338700 + shift) - shift;
-    const double r = (clamped - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+    const double shifted = x * 1.44269504088896338700 + shift;
+    const double n = shifted - shift;
+    const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
     // The Taylor series: |r| <= 0.347 makes the first term left out smaller than 1e-17.
     double p = 1.0 / 6227020800.0;
     p = p * r + 1.0 / 479001600.0;
@@ -117,18 +115,68 @@ CNTK_VECTOR_FUNCTION double Exponential(double x)
     p = p * r + 1.0 / 24.0;
     p = p * r + 1.0 / 6.0;
     p = p * r + 0.5;
-    const double value = 1.0 + (r + r * r * p);
-    const double shiftedHalf = n * 0.5 + shift;
-    const double shiftedRest = (n - (shiftedHalf - shift)) + shift;
-    const double first = __builtin_bit_cast(double, (__builtin_bit_cast(uint64_t, shiftedHalf) + 1023) << 52);
-    const double second = __builtin_bit_cast(double, (__builtin_bit_cast(uint64_t, shiftedRest) + 1023) << 52);
-    return value * first * second;
+    return {1.0 + (r + r * r * p), n, shifted};
 }
 
-// ---- log
-// --------------------------------------------------------------------------------------------------------------- x =
-// 2^e m, sqrt(1/2) <= m < sqrt(2); log x = e ln 2 + log m. Below the floor of the original (1e-37) the value is -85.1,
-// so that denormal arguments need no care.
+// 2^(n + offset) of a number that carries n in its low bits; the power must be a normal number. What lies above the low
+// bits is shifted out.
+CNTK_VECTOR_FUNCTION float PowerOfTwo(float shifted, int32_t offset)
+{
+    return __builtin_bit_cast(float, (__builtin_bit_cast(uint32_t, shifted) + uint32_t(127 + offset)) << 23);
+}
+CNTK_VECTOR_FUNCTION double PowerOfTwo(double shifted, int32_t offset)
+{
+    return __builtin_bit_cast(double, (__builtin_bit_cast(uint64_t, shifted) + uint64_t(1023 + offset)) << 52);
+}
+
+// The power is applied in two factors, so that results may be denormal or infinite and only the last product rounds.
+CNTK_VECTOR_FUNCTION float Exponential(float x)
+{
+    // Beyond these the results are 0 and infinity anyway. NaN passes the comparisons.
+    float clamped = x < -104.0f ? -104.0f : x;
+    clamped = clamped > 89.0f ? 89.0f : clamped;
+    const ReducedExponential<float> reduced = ReduceExponential(clamped);
+    const int32_t n = __builtin_bit_cast(int32_t, reduced.shifted) - 0x4b400000;
+    const int32_t half = n >> 1;
+    const float first = __builtin_bit_cast(float, uint32_t(half + 127) << 23);
+    const float second = __builtin_bit_cast(float, uint32_t(n - half + 127) << 23);
+    return reduced.value * first * second;
+}
+
+CNTK_VECTOR_FUNCTION double Exponential(double x)
+{
+    double clamped = x < -746.0 ? -746.0 : x;
+    clamped = clamped > 710.0 ? 710.0 : clamped;
+    const ReducedExponential<double> reduced = ReduceExponential(clamped);
+    const double shift = 6755399441055744.0;
+    const double shiftedHalf = reduced.n * 0.5 + shift;
+    const double shiftedRest = (reduced.n - (shiftedHalf - shift)) + shift;
+    return reduced.value * PowerOfTwo(shiftedHalf, 0) * PowerOfTwo(shiftedRest, 0);
+}
+
+// exp(x) for x <= 0: one power will do where the other is a constant that lifts results out of the denormals.
+CNTK_VECTOR_FUNCTION float ExponentialOfNegative(float x)
+{
+    const ReducedExponential<float> reduced = ReduceExponential(x < -104.0f ? -104.0f : x);
+    return reduced.value * PowerOfTwo(reduced.shifted, 64) * 0x1p-64f;
+}
+CNTK_VECTOR_FUNCTION double ExponentialOfNegative(double x)
+{
+    const ReducedExponential<double> reduced = ReduceExponential(x < -746.0 ? -746.0 : x);
+    return reduced.value * PowerOfTwo(reduced.shifted, 512) * 0x1p-512;
+}
+
+// exp(x) for 0 <= x; beyond 64 it stays as it is there.
+template <class T>
+CNTK_VECTOR_FUNCTION T ExponentialUpTo64(T x)
+{
+    const ReducedExponential<T> reduced = ReduceExponential(x > T(64) ? T(64) : x);
+    return reduced.value * PowerOfTwo(reduced.shifted, 0);
+}
+
+// ---- log ------------------------------------------------------------------------------------------------------------
+// x = 2^e m, sqrt(1/2) <= m < sqrt(2); log x = e ln 2 + log m. Below the floor of the original (1e-37) the value is
+// -85.1, so that denormal arguments need no care.
 
 CNTK_VECTOR_FUNCTION float ClippedLog(float x)
 {
@@ -183,7 +231,7 @@ CNTK_VECTOR_FUNCTION double ClippedLog(double x)
 template <class T>
 CNTK_VECTOR_FUNCTION T Logistic(T x)
 {
-    const T e = Exponential(-Absolute(x));
+    const T e = ExponentialOfNegative(-Absolute(x));
     const T sum = T(1) + e;
     const T lost = e - (sum - T(1)); // what rounding the sum left out
     const T quotient = (x < T(0) ? e : T(1)) / sum;
@@ -201,7 +249,7 @@ CNTK_VECTOR_FUNCTION float HyperbolicTangent(float x)
     p = p * z + 1.33314422036e-1f;
     p = p * z - 3.33332819422e-1f;
     const float near = magnitude + p * z * magnitude;
-    const float far = 1.0f - 2.0f / (Exponential(2.0f * magnitude) + 1.0f);
+    const float far = 1.0f - 2.0f / (ExponentialUpTo64(2.0f * magnitude) + 1.0f);
     return CopySign(magnitude < 0.625f ? near : far, x);
 }
 
@@ -218,7 +266,7 @@ CNTK_VECTOR_FUNCTION double HyperbolicTangent(double x)
     q = q * z + 4.84406305325125486048e3;
     // One division serves both ranges.
     const double numerator = isNear ? p * z : -2.0;
-    const double quotient = numerator / (isNear ? q : Exponential(2.0 * magnitude) + 1.0);
+    const double quotient = numerator / (isNear ? q : ExponentialUpTo64(2.0 * magnitude) + 1.0);
     return CopySign(isNear ? magnitude + magnitude * quotient : 1.0 + quotient, x);
 }
 

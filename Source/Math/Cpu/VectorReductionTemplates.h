@@ -40,30 +40,36 @@ double InnerProduct(const T* a, const T* b, size_t count)
     return sum;
 }
 
-// Partial results of 32 lanes; the comparisons pass over NaN.
+// The longest vector of the instruction sets.
+template <class T>
+constexpr size_t c_vectorLength = 64 / sizeof(T);
+
+// Partial results in lanes; the last block may overlap the one before. The comparisons pass over NaN.
 template <class T, class Better>
 [[gnu::always_inline]] inline T Extreme(const T* values, size_t count, T start, Better better)
 {
-    constexpr size_t lanes = 32;
+    constexpr size_t lanes = c_vectorLength<T>;
     T result = start;
-    size_t i = 0;
-    if (count >= lanes)
+    if (count < lanes)
     {
-        T partial[lanes];
-        for (size_t lane = 0; lane < lanes; ++lane)
-            partial[lane] = start;
-        for (; i + lanes <= count; i += lanes)
-        {
-#pragma omp simd
-            for (size_t lane = 0; lane < lanes; ++lane)
-                partial[lane] = better(values[i + lane], partial[lane]) ? values[i + lane] : partial[lane];
-        }
-        for (size_t lane = 0; lane < lanes; ++lane)
-            result = better(partial[lane], result) ? partial[lane] : result;
+        for (size_t i = 0; i < count; ++i)
+            result = better(values[i], result) ? values[i] : result;
+        return result;
     }
-    for (; i < count; ++i)
-        result = better(values[i], result) ? values[i] : result;
-    return result;
+    T partial[lanes];
+    for (size_t lane = 0; lane < lanes; ++lane)
+        partial[lane] = start;
+    for (size_t i = 0; i < count; i += lanes)
+    {
+        const T* block = values + (i + lanes <= count ? i : count - lanes);
+#pragma omp simd
+        for (size_t lane = 0; lane < lanes; ++lane)
+            partial[lane] = better(block[lane], partial[lane]) ? block[lane] : partial[lane];
+    }
+    for (size_t half = lanes / 2; half > 0; half /= 2)
+        for (size_t lane = 0; lane < half; ++lane)
+            partial[lane] = better(partial[lane + half], partial[lane]) ? partial[lane + half] : partial[lane];
+    return partial[0];
 }
 
 template <class T>
@@ -105,6 +111,13 @@ void SumColumns(const T* values, ptrdiff_t stride, size_t rows, size_t columns, 
             sum += double(*value);
         sums[row] += sum;
     }
+}
+
+template <class T>
+void SumRows(const T* values, ptrdiff_t stride, size_t rows, size_t columns, double* sums)
+{
+    for (size_t j = 0; j < columns; ++j)
+        sums[j] = Sum(values + ptrdiff_t(j) * stride, rows);
 }
 
 template <class T>

@@ -9,30 +9,65 @@ namespace cntk::simd
 namespace
 {
 
+// Adds exp(x - largest) of a block of lanes.
+template <class T>
+[[gnu::always_inline]] inline void AddExponentials(const T* x, T largest, double* sums)
+{
+#pragma omp simd
+    for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
+        sums[lane] += double(ExponentialOfNegative(x[lane] - largest));
+}
+
+// One block of lanes. Both outputs may be one and the same memory: the softmax is what remains.
+template <class T>
+[[gnu::always_inline]] inline void StoreLogSoftmax(const T* x, T largest, T logSum, T* logSoftmax, T* softmax)
+{
+    T values[c_vectorLength<T>];
+#pragma omp simd
+    for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
+    {
+        values[lane] = (x[lane] - largest) - logSum;
+        logSoftmax[lane] = values[lane];
+    }
+    if (!softmax)
+        return;
+#pragma omp simd
+    for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
+        softmax[lane] = ExponentialOfNegative(values[lane]);
+}
+
 template <class T>
 void LogSoftmaxColumn(const T* input, T* logSoftmax, T* softmax, size_t rows)
 {
+    constexpr size_t lanes = c_vectorLength<T>;
+    const size_t rest = rows % lanes;
+    const size_t whole = rows - rest;
     const T largest = Maximum(input, rows, input[0]);
+    // Lanes that are left over hold minus infinity, whose exponential is 0.
+    T tail[lanes];
+    for (size_t lane = 0; lane < lanes; ++lane)
+        tail[lane] = lane < rest ? input[whole + lane] : -T(__builtin_inff());
+
+    double sums[lanes] = {};
+    for (size_t i = 0; i < whole; i += lanes)
+        AddExponentials(input + i, largest, sums);
+    AddExponentials(tail, largest, sums);
     double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < rows; ++i)
-        sum += double(Exponential(input[i] - largest));
+    for (size_t lane = 0; lane < lanes; ++lane)
+        sum += sums[lane];
     const T logSum = T(__builtin_log(sum));
-    if (!softmax)
-    {
-#pragma omp simd
-        for (size_t i = 0; i < rows; ++i)
-            logSoftmax[i] = (input[i] - largest) - logSum;
+
+    for (size_t i = 0; i < whole; i += lanes)
+        StoreLogSoftmax(input + i, largest, logSum, logSoftmax + i, softmax ? softmax + i : nullptr);
+    if (rest == 0)
         return;
-    }
-    // Both outputs may be one and the same memory: the softmax is what remains.
-#pragma omp simd
-    for (size_t i = 0; i < rows; ++i)
-    {
-        const T value = (input[i] - largest) - logSum;
-        logSoftmax[i] = value;
-        softmax[i] = Exponential(value);
-    }
+    T logTail[lanes];
+    T softTail[lanes];
+    StoreLogSoftmax(tail, largest, logSum, logTail, softTail);
+    for (size_t lane = 0; lane < rest; ++lane)
+        logSoftmax[whole + lane] = logTail[lane];
+    for (size_t lane = 0; softmax && lane < rest; ++lane)
+        softmax[whole + lane] = softTail[lane];
 }
 
 // Few rows: the columns are the lanes, by way of a transposed tile.
@@ -75,7 +110,7 @@ void LogSoftmaxFewRows(const ColumnBlock<const T>& input, const ColumnBlock<T>& 
             for (size_t lane = 0; lane < lanes; ++lane)
             {
                 tile[row][lane] -= largest[lane];
-                sums[lane] += double(Exponential(tile[row][lane]));
+                sums[lane] += double(ExponentialOfNegative(tile[row][lane]));
             }
         }
         // The sums are at least 1: the floor of ClippedLog is far.
@@ -97,7 +132,7 @@ void LogSoftmaxFewRows(const ColumnBlock<const T>& input, const ColumnBlock<T>& 
         {
 #pragma omp simd
             for (size_t lane = 0; lane < lanes; ++lane)
-                exponentials[row][lane] = Exponential(tile[row][lane]);
+                exponentials[row][lane] = ExponentialOfNegative(tile[row][lane]);
         }
         for (size_t lane = 0; lane < count; ++lane)
             for (size_t row = 0; row < rows; ++row)

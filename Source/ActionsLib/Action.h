@@ -24,11 +24,12 @@ struct ProgramContext
     Log& log;
     DataType dataType = DataType::Float32;
     CpuOptions cpu;
-    std::shared_ptr<Device> device; // made when the first job needs it; one per process
+    std::shared_ptr<Device> device; // made when the first command is prepared; one per process
     NdlContext ndl;                 // seeds and names of NDL networks go on counting from one command to the next
     bool progressTracing = false;
     size_t epochsTotal = 0; // of all train jobs, for progress tracing
     size_t epochsDone = 0;
+    std::string deviceId; // of device, as the config has it
 };
 
 // One command of `command=`: its name and its block at the root.

@@ -49,7 +49,7 @@ public:
         const CreateLabelMapOptions options = ReadOptions<CreateLabelMapOptions>(command.block);
         const ConfigParameters& section = command.block.RequireBlock(options.section);
         m_reader = RequireReader({command.program, options.section, section}, "reader");
-        m_reader.block->Set("allowMapCreation", "true");
+        m_reader.createLabelMaps = true;
         m_files = MappingFiles(*m_reader.block);
         if (m_files.empty())
             FailAt(m_reader.block->Where(), ErrorKind::Config,

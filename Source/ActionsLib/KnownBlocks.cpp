@@ -51,6 +51,22 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
     const ConfigParameters* reader = command.FindBlock(name);
     if (reader == nullptr)
         return;
+    if (const auto parts = reader->ExistsHere("readers") ? reader->FindHere("readers") : std::nullopt)
+    {
+        KnownBlock composite{name, {}, {}};
+        for (const char* key : {"readers", "readerType", "randomize", "traceLevel"})
+            composite.options.push_back(InfoOf({"", key, "", ""}));
+        for (const ConfigValue& part : parts->AsArray())
+        {
+            OptionInfo block = InfoOf({"", part.Text(), "", ""});
+            block.type = "block";
+            composite.options.push_back(block);
+            if (reader->ExistsHere(part.Text()))
+                AddReader(*reader, part.Text(), blocks);
+        }
+        blocks.push_back(std::move(composite));
+        return;
+    }
     PluginDescription description;
     try
     {
@@ -83,6 +99,18 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
     blocks.push_back(std::move(streams));
 }
 
+void AddCommand(const ConfigParameters& root, const std::string& name, const Action& action,
+                std::vector<KnownBlock>& blocks)
+{
+    blocks.push_back({BlockNameOf(root, name), {}, OptionsOf(action)});
+    const ConfigParameters* own = root.FindBlock(name);
+    if (own == nullptr)
+        return;
+    for (const std::string& inner : action.blocks)
+        if (inner == "reader" || inner == "cvReader" || inner == "writer")
+            AddReader(*own, inner, blocks);
+}
+
 } // namespace
 
 std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
@@ -98,11 +126,14 @@ std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
         blocks.push_back({"of a " + action.name + " command", {}, OptionsOf(action)});
     for (const auto& [name, action] : commands)
     {
-        blocks.push_back({BlockNameOf(root, name), {}, OptionsOf(*action)});
-        if (const ConfigParameters* own = root.FindBlock(name))
-            for (const std::string& inner : action->blocks)
-                if (inner == "reader" || inner == "cvReader" || inner == "writer")
-                    AddReader(*own, inner, blocks);
+        AddCommand(root, name, *action, blocks);
+        // createLabelMap reads the reader of another block.
+        const ConfigParameters* own = root.FindBlock(name);
+        const auto section = own != nullptr ? own->FindHere("section") : std::nullopt;
+        if (section && root.FindBlock(section->Text()) != nullptr)
+            for (const Action& candidate : Actions())
+                if (candidate.name == "train" || candidate.name == "test")
+                    AddCommand(root, section->Text(), candidate, blocks);
     }
     return blocks;
 }

@@ -5,6 +5,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NetworkReport.h"
 
 namespace cntk
@@ -74,14 +75,31 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Require(const CommandContext& co
 std::shared_ptr<Device> DeviceOf(const CommandContext& command)
 {
     ProgramContext& program = command.program;
-    if (program.device == nullptr)
+    const auto value = command.block.Find("deviceId");
+    std::string id = ToLower(value ? value->Text() : "auto");
+    if (id == "cpu")
+        id = "-1";
+    if (program.device != nullptr)
     {
-        const auto value = command.block.Find("deviceId");
-        CpuOptions options = program.cpu;
-        if (TraceLevelOf(command) > 1)
-            options.trace = [&log = program.log](const std::string& text) { log.Write(text + "\n"); };
-        program.device = MakeDevice(value ? value->Text() : "auto", options);
+        if (id != program.deviceId)
+            FailAt(value ? value->Where() : command.block.Where(), ErrorKind::Config, "command '", command.name,
+                   "' asks for deviceId=", id, ", but another command of this run has deviceId=", program.deviceId,
+                   "; one run uses one device");
+        return program.device;
     }
+    CpuOptions options = program.cpu;
+    if (TraceLevelOf(command) > 1)
+        options.trace = [&log = program.log](const std::string& text) { log.Write(text + "\n"); };
+    try
+    {
+        program.device = MakeDevice(id, options);
+    }
+    catch (const Error& error)
+    {
+        // The place in the config helps with a word that is none and with a GPU that is not there alike.
+        throw Error(error.Kind(), error.Message(), value ? value->Where() : SourcePos{});
+    }
+    program.deviceId = id;
     return program.device;
 }
 

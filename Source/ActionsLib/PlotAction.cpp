@@ -112,6 +112,10 @@ public:
         if (!m_options.outputFile.empty() && m_options.renderCmd.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' has an outputFile but no renderCmd to make it, as in renderCmd=\"dot -Tpng <IN> -o<OUT>\"");
+        if (const auto command_ = command.block.Find("renderCmd");
+            command_ && SplitCommand(m_options.renderCmd).empty())
+            if (!m_options.renderCmd.empty())
+                FailAt(command_->Where(), ErrorKind::Config, "renderCmd holds nothing but blanks");
         if (m_options.outputDotFile.empty())
             m_options.outputDotFile = m_modelPath + ".dot";
         m_options.outputDotFile = ResolveOutputPath(m_options.outputDotFile);

@@ -10,7 +10,7 @@ namespace cntk
 
 std::unique_ptr<MinibatchSource> ReaderSource::Open() const
 {
-    const ReaderContext context{*block, program->log, traceLevel, forWriting};
+    const ReaderContext context{*block, program->log, traceLevel, forWriting, createLabelMaps};
     const std::string type = ReaderTypeOf(*block);
     const auto note = [&] { return "while opening the " + type + " of " + block->Path(); };
     return WithNote(
@@ -25,10 +25,10 @@ std::unique_ptr<MinibatchSource> ReaderSource::Open() const
 
 ReaderSource FindReader(const CommandContext& command, const char* blockName, bool forWriting)
 {
-    ReaderSource source{command.block.FindBlock(blockName), &command.program, TraceLevelOf(command), forWriting};
-    if (source && forWriting)
-        source.block->Set("randomize", "None");
-    return source;
+    const ConfigParameters* block = command.block.FindBlock(blockName);
+    if (block == nullptr && command.block.Exists(blockName))
+        block = &command.block.RequireBlock(blockName); // a scalar of that name: says what stands there
+    return {block, &command.program, TraceLevelOf(command), forWriting, false};
 }
 
 ReaderSource RequireReader(const CommandContext& command, const char* blockName, bool forWriting)

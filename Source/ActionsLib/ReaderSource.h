@@ -17,6 +17,7 @@ struct ReaderSource
     ProgramContext* program = nullptr;
     int traceLevel = 0;
     bool forWriting = false;
+    bool createLabelMaps = false;
 
     explicit operator bool() const { return block != nullptr; }
     std::unique_ptr<MinibatchSource> Open() const;

@@ -65,6 +65,7 @@ public:
     explicit EvaluatingJob(const CommandContext& command)
         : m_command(command), m_reader(RequireReader(command, "reader")), m_modelPath(RequireModelPath(command))
     {
+        DeviceOf(command); // a device that is not there is told before anything runs
         const TestOptions options = ReadOptions<TestOptions>(command.block);
         m_nodeNames = options.evalNodeNames;
         m_settings.minibatchSize = options.minibatchSize[0];

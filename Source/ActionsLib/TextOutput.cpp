@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <regex>
 
 namespace cntk
 {
@@ -89,6 +90,21 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
         Opt("precisionFormat", &S::precisionFormat, "between % and f when numbers are printed: .2 gives %.2f"),
     };
     return table;
+}
+
+OutputFormat ReadOutputFormat(const ConfigParameters& block)
+{
+    OutputFormat format = ReadOptions<OutputFormat>(block);
+    // What stands between % and f goes to printf as it is.
+    static const std::regex accepted("[-+ #0]*[0-9]{0,3}(\\.[0-9]{0,2})?");
+    if (!std::regex_match(format.precisionFormat, accepted))
+    {
+        const auto value = block.Find("precisionFormat");
+        FailAt(value ? value->Where() : block.Where(), ErrorKind::Config, "precisionFormat is '",
+               format.precisionFormat,
+               "', expected flags, width and precision as between % and f of printf: '.2', '10', '+8.3'");
+    }
+    return format;
 }
 
 TextOutput::TextOutput(const std::string& path, std::string nodeName, const OutputFormat& format, Log& log)
@@ -217,8 +233,8 @@ void TextOutput::WriteSparseSequence(std::span<const double> values, const Tenso
 void TextOutput::AppendNumber(double value)
 {
     if (value == 0)
-        value = 0; // minus zero prints as zero
-    char buffer[512];
+        value = 0;     // minus zero prints as zero
+    char buffer[2048]; // a number takes at most 309 digits, a sign, a width of 999 and a precision of 99
     if (m_format.precisionFormat.empty())
     {
         const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 6).ptr;

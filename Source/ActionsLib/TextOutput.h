@@ -40,6 +40,9 @@ struct OutputFormat
     static const OptionTable<OutputFormat>& Options();
 };
 
+// Reads and checks the block; fails (Config) for a precisionFormat that is none.
+OutputFormat ReadOutputFormat(const ConfigParameters& block);
+
 // Writes the values of one node, minibatch after minibatch. The file gets its name with Finish(); an error before
 // leaves an older file as it was.
 class TextOutput

@@ -37,6 +37,7 @@ public:
         : m_command(command), m_traceLevel(TraceLevelOf(command)), m_builder(NetworkBuilder::Require(command)),
           m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader"))
     {
+        DeviceOf(command); // a device that is not there is told before anything runs
         // v1.1 also calls the block optimizer.
         const ConfigParameters* sgd = command.block.FindBlock("SGD");
         if (sgd == nullptr)

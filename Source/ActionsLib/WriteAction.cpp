@@ -9,7 +9,7 @@
 #include "Common/WriterInterface.h"
 #include "ComputationNetwork/Evaluator.h"
 
-#include <functional>
+#include <algorithm>
 #include <map>
 
 namespace cntk
@@ -119,6 +119,7 @@ public:
         : m_command(command), m_reader(RequireReader(command, "reader", true)),
           m_options(ReadOptions<WriteOptions>(command.block)), m_writer(command.block.FindBlock("writer"))
     {
+        DeviceOf(command); // a device that is not there is told before anything runs
         // A model file, or a network built on the spot.
         if (command.block.Exists("modelPath"))
             m_modelPath = RequireModelPath(command);
@@ -127,7 +128,9 @@ public:
         if (m_modelPath.empty() && m_builder == nullptr)
             RequireModelPath(command);
         if (const ConfigParameters* format = command.block.FindBlock("format"))
-            m_format = ReadOptions<OutputFormat>(*format);
+            m_format = ReadOutputFormat(*format);
+        else if (command.block.ExistsHere("format"))
+            command.block.RequireBlock("format"); // says what stands there instead of a block
         if (m_writer == nullptr && m_options.outputPath.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' has nowhere to write: give outputPath=<path> for text, or a block writer=[writerType=...]");
@@ -213,7 +216,9 @@ private:
                        "outputNodeNames: the model has no node '", name,
                        "'; candidates: ", Join(Candidates(network), ", "), DidYouMean(name, names));
             }
-            nodes.push_back(node);
+            // A name given twice is written once: both would be one file.
+            if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
+                nodes.push_back(node);
         }
         return nodes;
     }

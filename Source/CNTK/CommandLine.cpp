@@ -20,6 +20,8 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
             line.help = true;
             if (hasNext)
                 line.helpTopic = arguments[++i];
+            if (i + 1 < arguments.size())
+                Fail(ErrorKind::Usage, "--help takes one topic; '", arguments[i + 1], "' is left over");
         }
         else if (argument == "--version")
             line.version = true;
@@ -34,9 +36,8 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
             line.writeDocs = arguments[++i];
         }
         else if (argument.starts_with("--"))
-            Fail(ErrorKind::Usage, "unknown option '", argument, "'",
-                 DidYouMean(argument, {"--help", "--version", "--check", "--print-config", "--write-docs"}),
-                 "; config parameters have no dashes: name=value");
+            Fail(ErrorKind::Usage, "unknown option '", argument, "'", "; config parameters have no dashes: name=value",
+                 DidYouMean(argument, {"--help", "--version", "--check", "--print-config", "--write-docs"}));
         else
             line.configArguments.push_back(argument);
     }

@@ -16,7 +16,9 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 namespace cntk
@@ -52,6 +54,12 @@ std::vector<std::string> CommandCandidates(const ConfigParameters& root)
     return names;
 }
 
+std::string BlocksHint(const ConfigParameters& root)
+{
+    const std::vector<std::string> names = CommandCandidates(root);
+    return names.empty() ? std::string() : "; blocks in the config: " + Join(names, ", ");
+}
+
 std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vector<std::string>& commands,
                                     ProgramContext& program)
 {
@@ -61,13 +69,26 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
         return value ? value->Where() : SourcePos{};
     };
     std::vector<PlannedJob> jobs;
+    if (commands.empty())
+        FailAt(where(), ErrorKind::Config, "command= lists nothing to run", BlocksHint(root));
     for (const std::string& name : commands)
     {
         const ConfigParameters* block = root.FindBlock(name);
+        if (block == nullptr && !root.Exists("command"))
+            Fail(ErrorKind::Config,
+                 "the config has no command=<block>[:<block>...] that says what to run, and no block "
+                 "'train', which would be run without it",
+                 BlocksHint(root));
+        if (block == nullptr && root.ExistsHere(name))
+            root.RequireBlock(name);
         if (block == nullptr)
             FailAt(where(), ErrorKind::Config, "command '", name, "' is listed but not defined", "; it needs a block ",
                    name, "=[action=...]", DidYouMean(name, CommandCandidates(root)));
-        for (const std::string& word : TextsOf(*block, "action", "train"))
+        const std::vector<std::string> actions = TextsOf(*block, "action", "train");
+        if (actions.empty() || actions[0].empty())
+            FailAt(block->Require("action").Where(), ErrorKind::Config, "action= of command '", name,
+                   "' names no action");
+        for (const std::string& word : actions)
         {
             const Action* action = FindAction(word);
             if (action == nullptr)
@@ -113,6 +134,13 @@ void RunJobs(const std::vector<PlannedJob>& jobs, Log& log)
     }
 }
 
+// Help and the like on standard output; a full disk is told.
+void PutOut(const std::string& text)
+{
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        Fail(ErrorKind::Device, "cannot write to standard output: ", std::strerror(errno));
+}
+
 std::string LogFileName(const std::string& prefix, const std::vector<std::string>& commands)
 {
     std::string name = prefix;
@@ -138,7 +166,7 @@ void RunConfig(const CommandLine& line, Log& log)
     const ConfigParameters& root = *config.root;
     if (line.printConfig)
     {
-        std::fputs(PrintConfig(root).c_str(), stdout);
+        PutOut(PrintConfig(root));
         return;
     }
 
@@ -151,7 +179,7 @@ void RunConfig(const CommandLine& line, Log& log)
         log.Print("Redirecting stderr to file %s\n", file.c_str());
         log.RedirectTo(file);
     }
-    ProgramContext program{log, options.precision, {}, nullptr, {}, options.progressTracing};
+    ProgramContext program{log, options.precision, {}, nullptr, {}, options.progressTracing, 0, 0, {}};
     if (options.parallelTrain)
         log.Warn("parallelTrain=true, but this program trains in one process; it goes on alone");
     if (options.numCPUThreads != 0)
@@ -201,7 +229,8 @@ int Report(const Error& error, Log& log)
     // People look at the terminal, scripts at the log file.
     if (log.IsRedirected())
         log.Write("\nEXCEPTION occurred: " + error.Message() + "\n" + report + "\n");
-    std::fprintf(stderr, "%s\n", report.c_str());
+    std::fwrite(report.data(), 1, report.size(), stderr); // the excerpt may hold any byte
+    std::fputc('\n', stderr);
     return ExitCodeOf(error.Kind());
 }
 
@@ -214,9 +243,9 @@ int RunProgram(const std::vector<std::string>& arguments)
     {
         const CommandLine line = ParseCommandLine(arguments);
         if (line.help)
-            std::fputs(HelpText(line.helpTopic).c_str(), stdout);
+            PutOut(HelpText(line.helpTopic));
         else if (line.version)
-            std::fputs(VersionText().c_str(), stdout);
+            PutOut(VersionText());
         else if (!line.writeDocs.empty())
             WriteReferencePages(line.writeDocs);
         else

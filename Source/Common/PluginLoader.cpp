@@ -321,7 +321,8 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
             if (block == nullptr)
                 FailAt(readers->Where(), ErrorKind::Config, "readers: there is no block '", name.Text(), "'",
                        DidYouMean(name.Text(), context.config.BlockNames()));
-            const ReaderContext own{*block, context.log, context.traceLevel, context.forWriting};
+            const ReaderContext own{*block, context.log, context.traceLevel, context.forWriting,
+                                    context.createLabelMaps};
             parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), own)});
         }
         if (parts.empty())

@@ -95,7 +95,8 @@ struct ReaderContext
     const ConfigParameters& config;
     Log& log;
     int traceLevel = 0;
-    bool forWriting = false; // the write action: keep the order of the data (randomize=none)
+    bool forWriting = false;      // the write action: keep the order of the data (randomize=none)
+    bool createLabelMaps = false; // createLabelMap: label mapping files need not be there (allowMapCreation=true)
 };
 
 using GetReaderFunctionF = void (*)(std::unique_ptr<IDataReader<float>>& reader, const ReaderContext& context);

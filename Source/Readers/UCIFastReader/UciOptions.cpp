@@ -201,6 +201,8 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         uci.reader.traceLevel = context.traceLevel;
     if (context.forWriting)
         uci.reader.randomize.range = 0;
+    if (context.createLabelMaps)
+        uci.reader.allowMapCreation = true;
     CheckCharacter(config, "customDelimiter", uci.reader.customDelimiter);
     CheckCharacter(config, "customDecimalPoint", uci.reader.customDecimalPoint);
     const std::string& point = uci.reader.customDecimalPoint;

@@ -52,22 +52,36 @@ bool IsData(std::span<const uint8_t> mask, size_t column)
     return mask.empty() || mask[column] != 0;
 }
 
+// -sum labels * logSoftmax over some columns without gaps.
 template <class T>
 double CrossEntropyOf(const VectorKernels<T>& kernels, const MatrixView& labels, const MatrixView& logSoftmax,
-                      size_t column)
+                      size_t begin, size_t end)
 {
-    return kernels.crossEntropy(ColumnOf<T>(labels, column), ColumnOf<T>(logSoftmax, column), labels.rows);
+    if (labels.IsContiguous() && logSoftmax.IsContiguous())
+    {
+        return kernels.crossEntropy(ColumnOf<T>(labels, begin), ColumnOf<T>(logSoftmax, begin),
+                                    (end - begin) * labels.rows);
+    }
+    double sum = 0;
+    for (size_t column = begin; column < end; ++column)
+        sum += kernels.crossEntropy(ColumnOf<T>(labels, column), ColumnOf<T>(logSoftmax, column), labels.rows);
+    return sum;
 }
 
 template <class T>
-double CrossEntropyOf(const VectorKernels<T>&, const SparseView& labels, const MatrixView& logSoftmax, size_t column)
+double CrossEntropyOf(const VectorKernels<T>&, const SparseView& labels, const MatrixView& logSoftmax, size_t begin,
+                      size_t end)
 {
     const T* values = static_cast<const T*>(labels.values);
     double sum = 0;
-    for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
+    for (size_t column = begin; column < end; ++column)
     {
-        if (values[at] != T(0))
-            sum -= double(values[at]) * double(ColumnOf<T>(logSoftmax, column)[labels.rowIndices[at]]);
+        const T* logs = ColumnOf<T>(logSoftmax, column);
+        for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
+        {
+            if (values[at] != T(0))
+                sum -= double(values[at]) * double(logs[labels.rowIndices[at]]);
+        }
     }
     return sum;
 }
@@ -77,26 +91,35 @@ void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, ThreadPool& pool
                                const MatrixView& prediction, std::span<const uint8_t> mask,
                                const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
 {
-    double sums[c_mostParts] = {};
+    // As many columns at a time as stay in the cache from one step to the next.
+    constexpr size_t columnsAtATime = 32;
+    double sums[c_mostParts];
+    const int parts = UsefulThreads(prediction.Elements() * c_operationsPerElement, pool);
+    std::fill_n(sums, parts, 0.0);
+    const auto computeColumns = [&](size_t begin, size_t end)
+    {
+        kernels.logSoftmax(BlockOf<const T>(prediction, begin), BlockOf<T>(logSoftmax, begin),
+                           BlockOf<T>(softmax, begin), prediction.rows, end - begin);
+        if (mask.empty())
+            return CrossEntropyOf(kernels, labels, logSoftmax, begin, end);
+        double sum = 0;
+        for (size_t column = begin; column < end; ++column)
+            if (mask[column] != 0)
+                sum += CrossEntropyOf(kernels, labels, logSoftmax, column, column + 1);
+        return sum;
+    };
     if (prediction.rows > 0)
     {
-        ForEachColumnRange(prediction, c_operationsPerElement, pool,
-                           [&](int part, size_t begin, size_t end)
-                           {
-                               if (begin == end)
-                                   return;
-                               kernels.logSoftmax(BlockOf<const T>(prediction, begin), BlockOf<T>(logSoftmax, begin),
-                                                  BlockOf<T>(softmax, begin), prediction.rows, end - begin);
-                               double sum = 0;
-                               for (size_t column = begin; column < end; ++column)
-                                   if (IsData(mask, column))
-                                       sum += CrossEntropyOf(kernels, labels, logSoftmax, column);
-                               sums[part] = sum;
-                           });
+        ForEachPart(pool, prediction.columns, columnsAtATime, parts,
+                    [&](int part, size_t begin, size_t end)
+                    {
+                        for (size_t column = begin; column < end; column += columnsAtATime)
+                            sums[part] += computeColumns(column, std::min(end, column + columnsAtATime));
+                    });
     }
     double sum = 0;
-    for (double part : sums)
-        sum += part;
+    for (int part = 0; part < parts; ++part)
+        sum += sums[part];
     *output.As<T>() = T(sum);
 }
 

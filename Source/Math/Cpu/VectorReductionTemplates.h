@@ -10,6 +10,25 @@ namespace cntk::simd
 namespace
 {
 
+// Instead of an initialiser, for which compilers call upon slow string instructions.
+template <size_t count>
+CNTK_VECTOR_FUNCTION void Clear(double (&values)[count])
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; ++i)
+        values[i] = 0;
+}
+
+// Adds up an array by halves; leaves it changed.
+template <size_t count>
+CNTK_VECTOR_FUNCTION double SumOfLanes(double (&values)[count])
+{
+    for (size_t half = count / 2; half > 0; half /= 2)
+        for (size_t i = 0; i < half; ++i)
+            values[i] += values[i + half];
+    return values[0];
+}
+
 template <class T>
 double Sum(const T* values, size_t count)
 {
@@ -92,7 +111,8 @@ void SumColumns(const T* values, ptrdiff_t stride, size_t rows, size_t columns, 
     size_t row = 0;
     for (; row + block <= rows; row += block)
     {
-        double partial[block] = {};
+        double partial[block];
+        Clear(partial);
         const T* column = values + row;
         for (size_t j = 0; j < columns; ++j, column += stride)
         {

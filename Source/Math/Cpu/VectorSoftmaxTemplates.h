@@ -48,14 +48,12 @@ void LogSoftmaxColumn(const T* input, T* logSoftmax, T* softmax, size_t rows)
     for (size_t lane = 0; lane < lanes; ++lane)
         tail[lane] = lane < rest ? input[whole + lane] : -T(__builtin_inff());
 
-    double sums[lanes] = {};
+    double sums[lanes];
+    Clear(sums);
     for (size_t i = 0; i < whole; i += lanes)
         AddExponentials(input + i, largest, sums);
     AddExponentials(tail, largest, sums);
-    double sum = 0;
-    for (size_t lane = 0; lane < lanes; ++lane)
-        sum += sums[lane];
-    const T logSum = T(__builtin_log(sum));
+    const T logSum = T(__builtin_log(SumOfLanes(sums)));
 
     for (size_t i = 0; i < whole; i += lanes)
         StoreLogSoftmax(input + i, largest, logSum, logSoftmax + i, softmax ? softmax + i : nullptr);

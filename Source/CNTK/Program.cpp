@@ -107,6 +107,22 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
     return jobs;
 }
 
+// A list that a wrong separator broke up is often why a block cannot be read.
+std::vector<PlannedJob> PrepareWithHints(const ConfigParameters& root, const std::vector<std::string>& commands,
+                                         ProgramContext& program)
+{
+    try
+    {
+        return PrepareJobs(root, commands, program);
+    }
+    catch (Error& error)
+    {
+        for (const UnusedKey& key : FindBrokenLists(root, KnownBlocksOf(root, {})))
+            error.AddNote(key.where.Location() + ": " + key.message);
+        throw;
+    }
+}
+
 std::vector<std::pair<std::string, const Action*>> ActionsOf(const std::vector<PlannedJob>& jobs)
 {
     std::vector<std::pair<std::string, const Action*>> actions;
@@ -189,7 +205,7 @@ void RunConfig(const CommandLine& line, Log& log)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
     for (const std::string& notice : config.notices)
         log.Print("%s\n", notice.c_str());
-    const std::vector<PlannedJob> jobs = PrepareJobs(root, commands, program);
+    const std::vector<PlannedJob> jobs = PrepareWithHints(root, commands, program);
     CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), log);
 
     if (line.check)

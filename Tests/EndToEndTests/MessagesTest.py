@@ -138,6 +138,12 @@ class MessagesTest(EndToEndTest):
              "'learningRatesPerSample=0.5', '0.2', '0.1': the elements of a list are separated by ':', write "
              "learningRatesPerSample=0.5:0.2:0.1"])
 
+    def test_list_with_the_wrong_separator_that_is_an_error(self):
+        self.edit("layerSizes=2:3:2;", "layerSizes=2;3;2;")
+        run = self.cntk("configFile=exp.cntk", status=3)
+        self.assertIn("write layerSizes=2:3:2", run.stderr)
+        self.assertIn("layerSizes needs at least two entries", run.stderr.rstrip().splitlines()[-1])
+
     def test_command_not_defined(self):
         self.edit("command=Train", "command=Trian")
         self.assertEqual(self.error(),
@@ -158,6 +164,54 @@ class MessagesTest(EndToEndTest):
         self.edit("  outputPath=out/values", "")
         self.assertIn("command 'Write' has nowhere to write", self.error("command=Train:Write"))
         self.assertFalse((self.folder / "m.dnn").exists())
+
+    def test_nothing_to_run(self):
+        self.assertIn("has no command=", self.last_line("Block=[a=1]", status=3))
+        self.assertIn("lists nothing to run; blocks in the config: Train, Test, Write", self.error("command=()"))
+        self.assertIn("the value of 'Train:action' is empty", self.error("Train=[action=\"\"]"))
+        self.assertIn("action= of command 'Train' names no action", self.error("Train=[action=()]"))
+
+    def test_a_value_where_a_block_belongs(self):
+        self.assertIn("format", self.error("command=Write", "Write=[format=5]"))
+        self.assertIn("reader", self.error("command=Test", "Test=[reader=5]"))
+
+    def test_format_that_printf_would_choke_on(self):
+        self.train()
+        for text in ("n%", "s", "*", ".600"):
+            message = self.error("command=Write", "Write=[format=[precisionFormat=%s]]" % text)
+            self.assertIn("precisionFormat is '%s', expected flags, width and precision" % text, message)
+
+    def test_render_command_of_blanks(self):
+        self.train()
+        self.assertIn("renderCmd holds nothing but blanks",
+                      self.error("command=P", "P=[action=plot;renderCmd=\"   \"]"))
+
+    def test_devices(self):
+        self.train()
+        self.assertIn("command line:1:", self.error("command=Test", "deviceId=foo"))
+        self.assertIn("one run uses one device", self.error("command=Test:Write", "deviceId=cpu", "Write=[deviceId=0]"))
+
+    def test_a_shared_reader_keeps_its_shuffle_beside_a_write_command(self):
+        shared = CONFIG.replace("Train=[", "reader=[ readerType=UCIFastReader; file=train.txt; features=[ dim=2 ]\n"
+                                "labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ]\nTrain=[", 1)
+        shared = shared[:shared.index("  reader=[\n")] + "]\nWrite=[ action=write; outputPath=out/v ]\n"
+        self.write("exp.cntk", shared)
+        for command in ("Train", "Train:Write"):
+            run = self.cntk("configFile=exp.cntk", "command=" + command, "makeMode=false")
+            self.assertIn("RandomOrdering", run.stderr)
+
+    def test_label_map_of_another_block_s_reader(self):
+        (self.folder / "map.txt").unlink()
+        self.cntk("configFile=exp.cntk", "command=L", "L=[action=createLabelMap;section=Train]", "strictConfig=true")
+        self.assertEqual(self.read("map.txt").split(), ["yes", "no"])
+
+    def test_zero_bytes_in_a_config(self):
+        (self.folder / "bad.cntk").write_bytes(b"command=A\0B\n")
+        self.assertIn("error: ", self.last_line("configFile=bad.cntk", status=3))
+
+    def test_help_of_two_topics(self):
+        self.assertEqual(self.last_line("--help", "SGD", "train", status=2),
+                         "error: --help takes one topic; 'train' is left over")
 
     # ---- data -----------------------------------------------------------------------------------------------------------
 
@@ -212,6 +266,11 @@ class MessagesTest(EndToEndTest):
         self.assertTrue(message.endswith("did you mean 'UCIFastReader'?"), message)
 
     # ---- models ----------------------------------------------------------------------------------------------------------
+
+    def test_output_node_given_twice(self):
+        self.train()
+        self.cntk("configFile=exp.cntk", "command=Write", "outputNodeNames=HLast:HLast")
+        self.assertEqual(len(self.read("out/values.HLast").splitlines()), 5)
 
     def test_unknown_output_node(self):
         self.train()

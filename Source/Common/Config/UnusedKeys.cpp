@@ -57,7 +57,13 @@ class Finder
 public:
     Finder(const ConfigParameters& root, const std::vector<KnownBlock>& blocks) : m_root(root), m_blocks(blocks) {}
 
-    std::vector<UnusedKey> Find()
+    enum class What
+    {
+        All,
+        BrokenLists
+    };
+
+    std::vector<UnusedKey> Find(What what = What::All)
     {
         for (const ConfigParameters::Unread& unread : m_root.UnreadEntries())
         {
@@ -65,6 +71,8 @@ public:
             if (!entry || IsExpected(*unread.block, *entry))
                 continue;
             std::string message = DescribeStray(*unread.block, *entry);
+            if (message.empty() && what == What::BrokenLists)
+                continue;
             if (message.empty())
                 message = DescribeUnknown(*unread.block, *entry);
             // Several pieces of one list tell the same.
@@ -308,6 +316,11 @@ std::string WithPlace(const UnusedKey& key)
 std::vector<UnusedKey> FindUnusedKeys(const ConfigParameters& root, const std::vector<KnownBlock>& blocks)
 {
     return Finder(root, blocks).Find();
+}
+
+std::vector<UnusedKey> FindBrokenLists(const ConfigParameters& root, const std::vector<KnownBlock>& blocks)
+{
+    return Finder(root, blocks).Find(Finder::What::BrokenLists);
 }
 
 std::vector<UnusedKey> FindUnresolvedVariables(const ConfigParameters& root)

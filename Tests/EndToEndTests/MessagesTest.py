@@ -118,6 +118,11 @@ class MessagesTest(EndToEndTest):
                          "exp.cntk:8:5: error: unknown key 'minbatchSize' in block 'Train:SGD'; did you mean "
                          "'minibatchSize'?")
 
+    def test_override_that_has_no_effect(self):
+        self.assertEqual(self.warnings("maxEpochs=9"),
+                         ["WARNING: command line:1:21: 'maxEpochs=9' has no effect: 'Train:SGD:maxEpochs' at "
+                          "exp.cntk:7:15 is nearer; to override it write Train=[SGD=[maxEpochs=...]]"])
+
     def test_misplaced_auto_adjust(self):
         self.edit("  SGD=[", "  AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n  SGD=[")
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:6:3: 'AutoAdjust' is not read in block 'Train'; it "

@@ -68,9 +68,13 @@ public:
         for (const ConfigParameters::Unread& unread : m_root.UnreadEntries())
         {
             const ConfigEntry* const entry = ConfigTree::FindHere(*unread.block, unread.name);
-            if (!entry || IsExpected(*unread.block, *entry))
+            if (!entry)
                 continue;
-            std::string message = DescribeStray(*unread.block, *entry);
+            std::string message = DescribeShadowed(*unread.block, *entry);
+            if (message.empty() && IsExpected(*unread.block, *entry))
+                continue;
+            if (message.empty())
+                message = DescribeStray(*unread.block, *entry);
             if (message.empty() && what == What::BrokenLists)
                 continue;
             if (message.empty())
@@ -173,6 +177,44 @@ private:
         // Sections of NDL and the like are named by load=, run=, command=.
         const ConfigText& text = *entry.key.text;
         return HasWordElsewhere(text.Text(), entry.name, entry.key.begin, entry.key.end);
+    }
+
+    // The path of a value of that name, inside the block, that somebody read.
+    static std::string FindReadBelow(const ConfigParameters& block, std::string_view name)
+    {
+        for (const auto& entry : ConfigTree::Entries(block).entries)
+        {
+            if (!entry->isReadAsBlock || !entry->block)
+                continue;
+            const ConfigEntry* const inner = ConfigTree::FindHere(*entry->block, name);
+            if (inner && inner->isRead)
+                return ConfigTree::KeyPathOf(*entry->block, inner->name) + "\n" + inner->Where().Location();
+            std::string below = FindReadBelow(*entry->block, name);
+            if (!below.empty())
+                return below;
+        }
+        return {};
+    }
+
+    // A value given on the command line for the whole config that has no effect, since a block has its own.
+    std::string DescribeShadowed(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        if (block.Parent() || entry.isBlock || entry.Where().text->Name() != "command line")
+            return {};
+        const std::string found = FindReadBelow(block, entry.name);
+        if (found.empty())
+            return {};
+        const std::string path = found.substr(0, found.find('\n'));
+        std::string nested;
+        std::string closing;
+        for (const std::string_view part : Split(path, ':'))
+        {
+            nested += (nested.empty() ? "" : "=[") + std::string(part);
+            closing += ']';
+        }
+        closing.pop_back();
+        return '\'' + entry.RawTextAsWritten() + "' has no effect: '" + path + "' at " +
+               found.substr(found.find('\n') + 1) + " is nearer; to override it write " + nested + "=..." + closing;
     }
 
     std::string DescribeUnknown(const ConfigParameters& block, const ConfigEntry& entry) const

@@ -317,10 +317,15 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
         std::vector<typename CompositeReader<ElemType>::Part> parts;
         for (const ConfigValue& name : readers->AsArray())
         {
+            // A block found further out could be the one that holds this list.
             const ConfigParameters* block = context.config.FindBlock(name.Text());
-            if (block == nullptr)
-                FailAt(readers->Where(), ErrorKind::Config, "readers: there is no block '", name.Text(), "'",
-                       DidYouMean(name.Text(), context.config.BlockNames()));
+            if (block == nullptr || block->Parent() != &context.config)
+                FailAt(readers->Where(), ErrorKind::Config, "readers: there is no block '", name.Text(), "' in '",
+                       context.config.Path(), "'", DidYouMean(name.Text(), context.config.BlockNames()));
+            if (const std::optional<ConfigValue> inner = block->FindHere("readers"))
+                FailAt(inner->Where(), ErrorKind::Config, "readers: '", name.Text(),
+                       "' is one of several readers and has readers of its own, '", inner->Text(),
+                       "'; expected a single reader with its blocks");
             const ReaderContext own{*block, context.log, context.traceLevel, context.forWriting,
                                     context.createLabelMaps};
             parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), own)});

@@ -119,6 +119,31 @@ TEST_F(PluginLoaderTests, PathThatDoesNotExist)
                 testing::StartsWith("the reader type is empty; readers that exist: "));
 }
 
+TEST_F(PluginLoaderTests, ReadersSideBySideAreBlocksOfThisBlock)
+{
+    const auto messageOf = [](const std::string& text)
+    {
+        const auto config = ConfigParameters::Parse(text, "exp.cntk");
+        Log log;
+        try
+        {
+            LoadReader<float>(c_defaultReaderType, {config->RequireBlock("reader"), log});
+        }
+        catch (const Error& error)
+        {
+            return error.Where().Location() + ": " + error.Message();
+        }
+        return std::string("no error");
+    };
+    EXPECT_EQ(messageOf("reader=[\nreaders=a\na=[\nreaders=a\nfile=x\n]\n]"),
+              "exp.cntk:4:9: readers: 'a' is one of several readers and has readers of its own, 'a'; expected a single "
+              "reader with its blocks");
+    EXPECT_EQ(messageOf("reader=[\nreaders=reader\na=[\nfile=x\n]\n]"),
+              "exp.cntk:2:9: readers: there is no block 'reader' in 'exp.cntk:reader'");
+    EXPECT_EQ(messageOf("b=[\nfile=x\n]\nreader=[\nreaders=frames:b\nframe=[\nfile=x\n]\n]"),
+              "exp.cntk:5:9: readers: there is no block 'frames' in 'exp.cntk:reader'; did you mean 'frame'?");
+}
+
 TEST_F(PluginLoaderTests, ReaderWithoutAWriter)
 {
     const auto config = ConfigParameters::Parse("writer=[writerType=EchoReader]");

@@ -30,7 +30,7 @@ def case(name, workload, layers, kind, minibatch, samples, threads, rate, infere
 
 
 TIMIT, BIG = [792, 512, 512, 512, 183], [784, 2048, 2048, 2048, 2048, 10]
-PATIENCE = 20 # seconds that a run of the peer may take
+PATIENCE = 12  # seconds that a run of the peer may take
 # samples: of an epoch, small enough for a text file; rate: samples a second expected on one thread, to choose how many
 # epochs to run.
 CASES = [
@@ -135,8 +135,8 @@ def fresh_model(folder):
 def run_cntk(cntk, config):
     """The lines of the log, each with the time at which it came, and what the child used."""
     began = time.perf_counter()
-    child = subprocess.Popen([cntk, 'configFile=' + config], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-                             bufsize=1)
+    child = subprocess.Popen([cntk, 'configFile=' + config], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                             text=True, bufsize=1)
     lines = [(time.perf_counter() - began, line) for line in child.stderr]
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -147,7 +147,8 @@ def run_cntk(cntk, config):
 
 def train(cntk, folder, c, threads, seconds):
     """Samples a second over all epochs but the first, and the share of the time spent waiting for data."""
-    epochs = 1 + max(2, round(seconds * c.rate * (1 if threads == 1 or c.samples / c.minibatch > 100 else 2.5) / c.samples))
+    faster = 1 if threads == 1 or c.samples / c.minibatch > 100 else 2.5
+    epochs = 1 + max(2, round(seconds * c.rate * faster / c.samples))
     config = write_config(folder, c, threads, epochs=epochs)
     fresh_model(folder)
     lines, usage = run_cntk(cntk, config)
@@ -187,7 +188,7 @@ def run_peer(peer, c, threads, seconds, shipped):
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
-        return None # its threads spin against busy neighbours: no figure
+        return None  # its threads spin against busy neighbours: no figure
     if done.returncode != 0:
         sys.stderr.write('peer failed (%s): %s\n' % (' '.join(command), done.stderr[-300:]))
         return None
@@ -204,7 +205,7 @@ def measure(args, c, threads, folder):
     ours, tuned, ratios = [], [], []
     for _ in range(args.rounds):
         ours.append(run(args.cntk, folder, c, threads, args.seconds))
-        if args.peer:
+        if args.peer and None not in tuned:
             tuned.append(run_peer(args.peer, c, threads, args.seconds, False))
             ratios.append(ours[-1]['samples_per_second'] / tuned[-1] if tuned[-1] else None)
     row = {'case': c.name, 'threads': threads, 'samples_per_second': median([o['samples_per_second'] for o in ours]),
@@ -276,7 +277,8 @@ def main():
     args.cntk = os.path.abspath(args.cntk) if os.path.exists(args.cntk) else args.cntk
 
     result = {'load_at_start': os.getloadavg()[0], 'cases': []}
-    print('%-28s %3s %10s %10s %7s %10s %7s %6s' % ('samples/s', '', 'cntk', 'peer', 'ratio', 'shipped', 'ratio', 'wait'))
+    print('%-28s %3s %10s %10s %7s %10s %7s %6s' % (
+        'samples/s', '', 'cntk', 'peer', 'ratio', 'shipped', 'ratio', 'wait'))
     for c in CASES:
         if args.only and not any(c.name.startswith(name) for name in args.only):
             continue

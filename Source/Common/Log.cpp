@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <mutex>
 #include <set>
 #include <sys/ioctl.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace cntk
@@ -51,6 +53,9 @@ struct Log::Impl
 {
     std::recursive_mutex mutex;
     std::FILE* file = stderr;
+    std::string path; // of file; empty: standard error
+    int writeError = 0; // errno of the first write to the file that failed
+    bool isErrorTold = false;
     bool isTerminal = DetectTerminal();
     bool isTimestamping = false;
     bool isAtLineStart = true;
@@ -66,6 +71,34 @@ struct Log::Impl
         hasProgress = false;
     }
 
+    // A log on standard error may lose its reader (a closed terminal): no reason to stop. A log file was asked for.
+    void PutText(std::string_view text)
+    {
+        if (std::fwrite(text.data(), 1, text.size(), file) != text.size())
+            NoteError();
+    }
+
+    void Flush()
+    {
+        if (std::fflush(file) != 0)
+            NoteError();
+    }
+
+    void NoteError()
+    {
+        if (file != stderr && writeError == 0)
+            writeError = errno != 0 ? errno : EIO;
+    }
+
+    // Once. Never while another error is being reported: that one matters more.
+    void TellError()
+    {
+        if (writeError == 0 || isErrorTold || std::current_exception())
+            return;
+        isErrorTold = true;
+        Fail(ErrorKind::Device, "cannot write log file '", path, "': ", std::generic_category().message(writeError));
+    }
+
     void WriteStamped(std::string_view text)
     {
         while (!text.empty())
@@ -75,9 +108,9 @@ struct Log::Impl
             if (isAtLineStart && line != "\n")
             {
                 const std::string stamp = TimeStamp();
-                std::fwrite(stamp.data(), 1, stamp.size(), file);
+                PutText(stamp);
             }
-            std::fwrite(line.data(), 1, line.size(), file);
+            PutText(line);
             isAtLineStart = line.ends_with('\n');
             text.remove_prefix(line.size());
         }
@@ -106,9 +139,24 @@ void Log::RedirectTo(const std::string& path)
     }
     m_impl->WipeProgress();
     if (m_impl->file != stderr)
+    {
+        m_impl->Flush();
         std::fclose(m_impl->file);
+    }
     m_impl->file = file;
     m_impl->isAtLineStart = true;
+    m_impl->TellError(); // of the file before
+    m_impl->path = resolved;
+    m_impl->isErrorTold = false;
+    m_impl->writeError = 0;
+}
+
+void Log::Finish()
+{
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->WipeProgress();
+    m_impl->Flush();
+    m_impl->TellError();
 }
 
 bool Log::IsRedirected() const
@@ -143,16 +191,17 @@ void Log::Write(std::string_view text)
     if (text.empty())
         return;
     const std::lock_guard lock(m_impl->mutex);
+    m_impl->TellError();
     m_impl->WipeProgress();
     if (m_impl->isTimestamping)
         m_impl->WriteStamped(text);
     else
     {
-        std::fwrite(text.data(), 1, text.size(), m_impl->file);
+        m_impl->PutText(text);
         m_impl->isAtLineStart = text.back() == '\n';
     }
     if (text.find('\n') != std::string_view::npos)
-        std::fflush(m_impl->file);
+        m_impl->Flush();
 }
 
 void Log::Warn(std::string_view message)

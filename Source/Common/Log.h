@@ -22,6 +22,9 @@ public:
     // reason.
     void RedirectTo(const std::string& path);
     bool IsRedirected() const;
+    // At the end of the run: writes out what is left. A log file that could not be written whole (a full disk) is an
+    // Error of kind Device with path and reason, here or at the Print after the one that failed; told once.
+    void Finish();
 
     // printf into the log; the text carries its own newlines, as the original's line shapes need. Flushes at newline.
     void Print(const char* format, ...) __attribute__((format(printf, 2, 3)));

@@ -66,6 +66,71 @@ TEST(LogTests, RedirectionThatFails)
     EXPECT_FALSE(log.IsRedirected());
 }
 
+class FullLogTests : public ::testing::Test
+{
+protected:
+    template <class Body>
+    static void ExpectNoSpace(Body&& body)
+    {
+        try
+        {
+            body();
+            FAIL() << "no error";
+        }
+        catch (const Error& error)
+        {
+            EXPECT_EQ(error.Kind(), ErrorKind::Device);
+            EXPECT_EQ(error.Message(), "cannot write log file '/dev/full': No space left on device");
+        }
+    }
+};
+
+TEST_F(FullLogTests, TheNextPrintTellsIt)
+{
+    Log log;
+    log.RedirectTo("/dev/full");
+    log.Print("one\n");
+    ExpectNoSpace([&] { log.Print("two\n"); });
+    log.Print("three\n"); // told once: the report of the failure must not fail again
+    log.Finish();
+}
+
+TEST_F(FullLogTests, TheEndOfTheRunTellsIt)
+{
+    Log log;
+    log.SetTimestamping(true);
+    log.RedirectTo("/dev/full");
+    log.Print("no newline");
+    ExpectNoSpace([&] { log.Finish(); });
+}
+
+TEST_F(FullLogTests, WhileAnotherErrorIsReportedNothingIsThrown)
+{
+    Log log;
+    log.RedirectTo("/dev/full");
+    log.Print("one\n");
+    try
+    {
+        Fail(ErrorKind::Data, "odd");
+    }
+    catch (const Error& error)
+    {
+        EXPECT_NO_THROW(log.Print("%s\n", error.what()));
+        EXPECT_NO_THROW(log.Finish());
+    }
+    ExpectNoSpace([&] { log.Finish(); });
+}
+
+TEST(LogTests, AWholeLogFinishesWithoutError)
+{
+    const TemporaryFolder folder;
+    Log log;
+    log.RedirectTo(folder / "x.log");
+    log.Print("no newline");
+    log.Finish();
+    EXPECT_EQ(folder.Read("x.log"), "no newline");
+}
+
 TEST(LogTests, TimeStampsInFrontOfLines)
 {
     const TemporaryFolder folder;

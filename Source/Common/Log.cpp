@@ -53,7 +53,7 @@ struct Log::Impl
 {
     std::recursive_mutex mutex;
     std::FILE* file = stderr;
-    std::string path; // of file; empty: standard error
+    std::string path;   // of file; empty: standard error
     int writeError = 0; // errno of the first write to the file that failed
     bool isErrorTold = false;
     bool isTerminal = DetectTerminal();

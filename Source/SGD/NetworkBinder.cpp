@@ -166,7 +166,7 @@ void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
             binding.node->SetSparse(batch.values.data(), batch.rowIndices.data(), batch.columnStarts.data(), batch.rows,
                                     batch.columns);
         else
-            binding.node->SetDense(batch.values.data(), batch.rows, batch.columns);
+            binding.node->ReferToDense(batch.values.data(), batch.rows, batch.columns);
     }
 }
 

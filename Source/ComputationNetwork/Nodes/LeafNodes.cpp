@@ -386,6 +386,21 @@ void InputValueNode::SetDense(const ElemType* values, size_t rows, size_t column
 }
 
 template <class ElemType>
+void InputValueNode::ReferToDense(const ElemType* values, size_t rows, size_t columns)
+{
+    if (m_isSparseInput || GetDataType() != DataTypeOf<ElemType>() || !GetDevice().IsHostMemory())
+        return SetDense(values, rows, columns);
+    CheckRows(rows);
+    m_value = MatrixView{};
+    m_value.data = const_cast<ElemType*>(values); // nobody writes the value of an input
+    m_value.rows = rows;
+    m_value.columns = columns;
+    m_value.stride = rows;
+    m_value.type = GetDataType();
+    m_value.device = &GetDevice();
+}
+
+template <class ElemType>
 void InputValueNode::SetSparse(const ElemType* values, const int32_t* rowIndices, const int32_t* columnStarts,
                                size_t rows, size_t columns)
 {
@@ -431,6 +446,8 @@ void InputValueNode::SetSparse(const ElemType* values, const int32_t* rowIndices
 
 template void InputValueNode::SetDense(const float*, size_t, size_t);
 template void InputValueNode::SetDense(const double*, size_t, size_t);
+template void InputValueNode::ReferToDense(const float*, size_t, size_t);
+template void InputValueNode::ReferToDense(const double*, size_t, size_t);
 template void InputValueNode::SetSparse(const float*, const int32_t*, const int32_t*, size_t, size_t);
 template void InputValueNode::SetSparse(const double*, const int32_t*, const int32_t*, size_t, size_t);
 

@@ -83,6 +83,10 @@ public:
     // converted.
     template <class ElemType>
     void SetDense(const ElemType* values, size_t rows, size_t columns);
+    // The same without a copy where the device computes in host memory and the types agree: the values must then stay
+    // as they are until the next call.
+    template <class ElemType>
+    void ReferToDense(const ElemType* values, size_t rows, size_t columns);
     template <class ElemType>
     void SetSparse(const ElemType* values, const int32_t* rowIndices, const int32_t* columnStarts, size_t rows,
                    size_t columns);

@@ -88,8 +88,11 @@ LabelMap LabelMap::FromText(std::string_view text, std::string source)
 {
     LabelMap map;
     map.m_source = std::move(source);
+    std::vector<size_t> lines; // by id, for the message
+    size_t lineNumber = 0;
     for (const std::string_view rawLine : Split(text, '\n'))
     {
+        ++lineNumber;
         const std::string_view line = Trim(rawLine);
         if (line.empty() || line[0] == '#')
             continue;
@@ -97,7 +100,14 @@ LabelMap LabelMap::FromText(std::string_view text, std::string source)
         if (labels.empty()) // a punctuation mark is a label too: nothing may shift the ids of those behind it
             labels.emplace_back(line);
         for (std::string& label : labels)
+        {
+            if (const int32_t id = map.Find(label); id != c_unknown)
+                Fail(ErrorKind::Data, map.m_source, ":", lineNumber, ": label '", label, "' is in line ",
+                     lines[size_t(id)], " already; a label must be in the label map once, or one of its classes (", id,
+                     " and ", map.Size(), ") could never occur");
             map.Add(std::move(label));
+            lines.push_back(lineNumber);
+        }
     }
     return map;
 }

@@ -16,8 +16,8 @@ class LabelMap
 public:
     static constexpr int32_t c_unknown = -1;
 
-    // Reads a mapping file. '#' starts a comment; commas and colons separate labels too; x*3 repeats one; quotes make a
-    // label of anything. Of a label that occurs more than once the last id counts.
+    // Reads a mapping file. '#' starts a comment; commas and colons separate labels too; quotes make a label of
+    // anything. Fails (Data) where a label occurs more than once, by itself or as x*3.
     static LabelMap FromFile(const std::string& path);
     static LabelMap FromText(std::string_view text, std::string source);
 

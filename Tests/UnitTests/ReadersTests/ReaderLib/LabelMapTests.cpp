@@ -32,17 +32,23 @@ TEST(LabelMapTests, Grammar)
     EXPECT_EQ(NamesOf("# classes\ncat # small\ndog\n"), (Names{"cat", "dog"}));
     EXPECT_EQ(NamesOf("cat,dog:bird"), (Names{"cat", "dog", "bird"}));
     EXPECT_EQ(NamesOf("cat:dog\nbird"), (Names{"cat", "dog", "bird"}));
-    EXPECT_EQ(NamesOf("x*3\ny"), (Names{"x", "x", "x", "y"}));
+    EXPECT_EQ(NamesOf("x*1\ny"), (Names{"x", "y"}));
     EXPECT_EQ(NamesOf("\"a:b\"\n{c,d}\n\"#\""), (Names{"a:b", "c,d", "#"}));
     EXPECT_EQ(NamesOf("C#\n*\na*b"), (Names{"C#", "*", "a*b"}));
     EXPECT_EQ(NamesOf("a\n,\n:\nb"), (Names{"a", ",", ":", "b"})); // punctuation labels keep their line's id
 }
 
-TEST(LabelMapTests, TheLastOfARepeatedLabelCounts)
+TEST(LabelMapTests, ALabelOccursOnce)
 {
-    const LabelMap map = LabelMap::FromText("a\nb\na\n", "map.txt");
-    EXPECT_EQ(map.Size(), 3u);
-    EXPECT_EQ(map.Find("a"), 2);
+    EXPECT_EQ(MessageOf([] { NamesOf("# classes\n0\n1\n\n0\n"); }),
+              "data: map.txt:5: label '0' is in line 2 already; a label must be in the label map once, or one of its "
+              "classes (0 and 2) could never occur");
+    EXPECT_EQ(MessageOf([] { NamesOf("a\nlong label:b:long label"); }),
+              "data: map.txt:2: label 'long label' is in line 2 already; a label must be in the label map once, or one "
+              "of its classes (1 and 3) could never occur");
+    EXPECT_EQ(MessageOf([] { NamesOf("x*3"); }),
+              "data: map.txt:1: label 'x' is in line 1 already; a label must be in the label map once, or one of its "
+              "classes (0 and 1) could never occur");
 }
 
 TEST(LabelMapTests, ManyLabels)

@@ -121,9 +121,10 @@ bool FrameReader<ElemType>::PrefetchingPays(size_t minibatchSize) const
         return m_options.prefetch == PrefetchMode::Always;
     if (m_cache.empty() || m_unparsedChunks > 0)
         return m_source->FileBytes() > c_prefetchFileBytes;
+    const size_t records = std::min(minibatchSize, m_source->Known());
     size_t bytes = 0;
     for (size_t i = 0; i < m_wanted.size(); ++i)
-        bytes += m_wanted[i] ? minibatchSize * CacheBytesPerRecord<ElemType>(m_source->Streams()[i]) : 0;
+        bytes += m_wanted[i] ? records * CacheBytesPerRecord<ElemType>(m_source->Streams()[i]) : 0;
     return bytes > c_prefetchCopyBytes;
 }
 

@@ -23,6 +23,14 @@ __attribute__((format(printf, 2, 3))) void Append(std::string& text, const char*
     text += buffer;
 }
 
+// Columns are counted in 32 bits.
+void CheckMinibatch(size_t records)
+{
+    if (records > INT32_MAX)
+        Fail(ErrorKind::Config, "minibatchSize: a minibatch of ", records, " records is too large; at most ", INT32_MAX,
+             " records can be in one");
+}
+
 } // namespace
 
 void RecordWalk::Start(const EpochRequest& request)
@@ -34,7 +42,13 @@ void RecordWalk::Start(const EpochRequest& request)
     if (m_epochSize == 0 || m_epochSize >= c_wholeDataSet)
         m_epochSize = m_counter.Extend(SIZE_MAX);
     if (m_options.fullMinibatches)
+    {
+        CheckMinibatch(minibatchSize); // every one has this size, however few records there are
         m_epochSize = (m_epochSize + minibatchSize - 1) / minibatchSize * minibatchSize;
+    }
+    if (m_epochSize > c_wholeDataSet / (request.epoch + 1))
+        Fail(ErrorKind::Config, "epochSize=", m_epochSize, " is too large: epoch ", request.epoch + 1,
+             " would end beyond sample ", c_wholeDataSet);
     m_epochStart = request.epoch * m_epochSize;
     m_position = m_epochStart;
     m_blockEnd = 0;
@@ -94,9 +108,11 @@ bool RecordWalk::Next(std::vector<size_t>& records, std::string& log)
         m_counter.Extend(m_position + count);
     else
         count = LimitToSweep(count);
+    CheckMinibatch(count);
     const size_t first = m_position + count * m_request.rank / m_request.workers;
     const size_t end = m_position + count * (m_request.rank + 1) / m_request.workers;
-    records.reserve(m_request.minibatchSize);
+    // All of the epoch's minibatches fit in what the largest needs; a huge minibatchSize just means all records.
+    records.reserve(std::max<size_t>(end - first, std::min(m_request.minibatchSize, m_counter.Known())));
     for (size_t position = first; position < end; ++position)
     {
         if (m_range == 0)

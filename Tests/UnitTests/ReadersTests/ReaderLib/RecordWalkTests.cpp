@@ -1,5 +1,6 @@
 // Epochs and minibatches over records: sweeps, cuts, blocks of the shuffle, workers.
 #include "Readers/ReaderLib/RecordWalk.h"
+#include "ReadersTests/ReaderTestTools.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -135,6 +136,42 @@ TEST(RecordWalkTests, ShuffleIsAPermutationOfTheEpoch)
             }
         }
     }
+}
+
+TEST(RecordWalkTests, AHugeMinibatchIsAllRecords)
+{
+    Counter counter(10);
+    for (const RecordWalkOptions& options : {RecordWalkOptions{}, c_inOrder})
+    {
+        RecordWalk walk(counter, options);
+        for (size_t minibatchSize : {size_t(1000000000), size_t(100000000000000), SIZE_MAX})
+        {
+            walk.Start(Request(1, minibatchSize));
+            std::vector<size_t> records;
+            std::string log;
+            EXPECT_TRUE(walk.Next(records, log));
+            EXPECT_EQ(Sorted(records), Iota(10));
+            EXPECT_LE(records.capacity(), 10u);
+            EXPECT_FALSE(walk.Next(records, log));
+        }
+        EXPECT_EQ(Sizes(Epoch(walk, Request(0, SIZE_MAX, 25))), (std::vector<size_t>{10, 10, 5}));
+    }
+}
+
+TEST(RecordWalkTests, SizesThatCannotBe)
+{
+    Counter counter(10);
+    RecordWalk full(counter, {0, true});
+    EXPECT_EQ(MessageOf([&] { full.Start(Request(0, 100000000000000)); }),
+              "config: minibatchSize: a minibatch of 100000000000000 records is too large; at most 2147483647 records "
+              "can be in one");
+    EXPECT_EQ(MessageOf([&] { full.Start(Request(0, SIZE_MAX)); }),
+              "config: minibatchSize: a minibatch of 18446744073709551615 records is too large; at most 2147483647 "
+              "records can be in one");
+    RecordWalk partial(counter, c_inOrder);
+    EXPECT_EQ(MessageOf([&] { partial.Start(Request(5, 4, 1000000000000000000)); }),
+              "config: epochSize=1000000000000000000 is too large: epoch 6 would end beyond sample "
+              "4611686018427387903");
 }
 
 TEST(RecordWalkTests, WindowSmallerThanTheEpochShufflesWithinBlocks)

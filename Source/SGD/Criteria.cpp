@@ -29,6 +29,29 @@ void RequireNumber(const ComputationNode& node, const char* role)
              "; criterion nodes to evaluate must have dimension 1x1");
 }
 
+// Numbers that the network computes; a constant would be one too, but nobody means it.
+std::string DescribeCandidates(const ComputationNetwork& network)
+{
+    std::vector<std::string> candidates;
+    for (const ComputationNodePtr& node : network.Nodes())
+    {
+        if (node->InputCount() > 0 && IsNumber(*node))
+            candidates.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ")"));
+    }
+    return candidates.empty() ? "the network computes no 1x1 node" : "candidates: " + Join(candidates, ", ");
+}
+
+ComputationNodePtr RequireCriterion(const ComputationNetwork& network, const std::string& name, const char* option)
+{
+    if (ComputationNodePtr node = network.Find(name))
+        return node;
+    std::vector<std::string> names;
+    for (const ComputationNodePtr& node : network.Nodes())
+        names.push_back(node->Name());
+    Fail(ErrorKind::Config, option, " names '", name, "', but there is no such node in the network",
+         DidYouMean(name, names), "; ", DescribeCandidates(network));
+}
+
 [[noreturn]] void FailWithoutCriterion(const ComputationNetwork& network)
 {
     std::vector<std::string> candidates;
@@ -64,16 +87,14 @@ TrainingNodes SelectTrainingNodes(const ComputationNetwork& network, const std::
     TrainingNodes nodes;
     std::vector<ComputationNodePtr> criteria = network.Group(NodeGroup::Criterion);
     if (!criterionName.empty())
-        criteria = {WithNote([&] { return network.Require(criterionName); },
-                             [] { return std::string("trainCriterionNodeName of the SGD block"); })};
+        criteria = {RequireCriterion(network, criterionName, "trainCriterionNodeName")};
     if (criteria.empty())
         FailWithoutCriterion(network);
     nodes.criterion = criteria.front();
 
     std::vector<ComputationNodePtr> evaluations = network.Group(NodeGroup::Evaluation);
     if (!evaluationName.empty())
-        evaluations = {WithNote([&] { return network.Require(evaluationName); },
-                                [] { return std::string("evalCriterionNodeName of the SGD block"); })};
+        evaluations = {RequireCriterion(network, evaluationName, "evalCriterionNodeName")};
     for (const ComputationNodePtr& node : evaluations)
     {
         if (!Contains(criteria, node) && !Contains(nodes.evaluations, node))
@@ -90,7 +111,7 @@ std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& 
 {
     std::vector<ComputationNodePtr> nodes;
     for (const std::string& name : names)
-        nodes.push_back(network.Require(name));
+        nodes.push_back(RequireCriterion(network, name, "evalNodeNames"));
     if (names.empty())
     {
         for (const NodeGroup group : {NodeGroup::Evaluation, NodeGroup::Criterion})

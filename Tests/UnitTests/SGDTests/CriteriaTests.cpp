@@ -60,6 +60,31 @@ TEST_F(CriteriaTest, WithoutCriterionTheCandidatesAreNamed)
         "or set trainCriterionNodeName in the SGD block");
 }
 
+TEST_F(CriteriaTest, AnUnknownNameIsAnsweredWithTheOptionAndTheCandidates)
+{
+    const auto network = Classifier();
+    const std::string candidates = "candidates: 'ce' (CrossEntropyWithSoftmax), 'err' (ErrorPrediction)";
+    EXPECT_EQ(MessageOf([&] { SelectTrainingNodes(*network, "foobar", ""); }),
+              "trainCriterionNodeName names 'foobar', but there is no such node in the network; " + candidates);
+    EXPECT_EQ(MessageOf([&] { SelectTrainingNodes(*network, "", "errr"); }),
+              "evalCriterionNodeName names 'errr', but there is no such node in the network; did you mean 'err'?; " +
+                  candidates);
+    EXPECT_EQ(MessageOf(
+                  [&] {
+                      SelectEvaluationNodes(*network, {"ce", "foobar"});
+                  }),
+              "evalNodeNames names 'foobar', but there is no such node in the network; " + candidates);
+    try
+    {
+        SelectTrainingNodes(*network, "foobar", "");
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Config);
+    }
+}
+
 TEST_F(CriteriaTest, NodesThatAreNoNumberAreRefused)
 {
     const auto network = Classifier();

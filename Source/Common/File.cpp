@@ -132,6 +132,24 @@ void MakeFoldersFor(const std::string& filePath)
              "': ", error.message());
 }
 
+void RequireWritable(const std::string& filePath)
+{
+    const std::string path = ResolveOutputPath(filePath);
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored))
+        Fail(ErrorKind::Device, "cannot write file '", path, "': ", Reason(EISDIR));
+    MakeFoldersFor(path);
+    fs::path folder = fs::path(path).parent_path();
+    if (folder.empty())
+        folder = ".";
+    if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    {
+        const int error = errno;
+        Fail(ErrorKind::Device, "cannot write into folder '", folder.string(), "' for file '", path,
+             "': ", Reason(error));
+    }
+}
+
 void RemoveFile(const std::string& path)
 {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT)

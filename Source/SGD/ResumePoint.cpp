@@ -5,6 +5,7 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 
 namespace cntk
 {
@@ -30,7 +31,61 @@ auto LoadUnlessDamaged(Load&& load, const std::string& path, const char* consequ
     }
 }
 
+constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
+
+std::vector<ComputationNodePtr> ParametersOf(const ComputationNetwork& network)
+{
+    std::vector<ComputationNodePtr> parameters = network.Nodes();
+    std::erase_if(parameters, [](const ComputationNodePtr& node)
+                  { return std::dynamic_pointer_cast<LearnableParameterNode>(node) == nullptr; });
+    return parameters;
+}
+
+// Empty where both have the same parameters.
+std::string FirstDifference(const ComputationNetwork& loaded, const ComputationNetwork& built)
+{
+    for (const ComputationNodePtr& parameter : ParametersOf(built))
+    {
+        const ComputationNodePtr other = loaded.Find(parameter->Name());
+        if (!other)
+            return Concat("it has no parameter '", parameter->Name(), "' (", parameter->SampleLayout().ToString(), ")");
+        if (other->SampleLayout() != parameter->SampleLayout())
+            return Concat("its '", other->Name(), "' is ", other->SampleLayout().ToString(), ", but ",
+                          parameter->SampleLayout().ToString(), " in the description");
+    }
+    for (const ComputationNodePtr& parameter : ParametersOf(loaded))
+    {
+        if (!built.Find(parameter->Name()))
+            return Concat("its parameter '", parameter->Name(), "' (", parameter->SampleLayout().ToString(),
+                          ") is not in the description");
+    }
+    return {};
+}
+
 } // namespace
+
+void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
+                        const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log)
+{
+    size_t elements = 0;
+    for (const ComputationNodePtr& parameter : ParametersOf(loaded))
+        elements += parameter->SampleElements();
+    if (elements > c_largestCompared)
+        return;
+    std::string difference;
+    try
+    {
+        difference = FirstDifference(loaded, *build());
+    }
+    catch (const Error& error)
+    {
+        difference = Concat("the description cannot be built: ", error.Message());
+    }
+    if (!difference.empty())
+        log.Warn(Concat("the model '", path, "' that is continued is not the network described now: ", difference,
+                        "; the model's network is trained on; to start afresh give makeMode=false or another "
+                        "modelPath"));
+}
 
 ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
                             const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)

@@ -5,8 +5,10 @@
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "SGD/TrainingFiles.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace cntk
 {
@@ -24,5 +26,10 @@ struct ResumePoint
 // damaged checkpoint likewise where there is an older one, else its model is continued without.
 ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
                             const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log);
+
+// Warns when the parameters of the model that is continued are not those of the network as it is described now: the
+// description was changed, but the old network goes on. Builds nothing where the model is very large.
+void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
+                        const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log);
 
 } // namespace cntk

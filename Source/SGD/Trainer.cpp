@@ -14,7 +14,9 @@
 #include "SGD/Schedules.h"
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 namespace cntk
 {
@@ -49,6 +51,32 @@ void PrintNodes(Log& log, const char* title, const std::vector<ComputationNodePt
         log.Print("\t%s = %s\n", node->Name().c_str(), node->TypeName().c_str());
     if (nodes.empty())
         log.Print("\t(none)\n");
+}
+
+void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver)
+{
+    if (options.keepCheckPointFiles)
+        return;
+    const LearningRateControl control(options.autoAdjust, LearningRateCount(options));
+    const size_t interval = control.MayRollBack() ? options.autoAdjust.learnRateAdjustInterval : 1;
+    for (const std::string& obsolete : files.ObsoleteCheckpoints(epochsDone, interval, isOver))
+        RemoveFile(obsolete);
+}
+
+// What a training that was killed left behind. A folder that cannot be written is no matter here.
+void CleanUp(const TrainingFiles& files, const SgdOptions& options, std::optional<size_t> newest, Log& log)
+{
+    try
+    {
+        for (const std::string& stale : files.StaleTemporaries())
+            RemoveFile(stale);
+        if (newest)
+            RemoveObsolete(files, options, *newest, *newest == options.maxEpochs);
+    }
+    catch (const Error& error)
+    {
+        log.Warn(error.Message());
+    }
 }
 
 // A training whose network stands: state and parts of the loop over epochs.
@@ -276,7 +304,7 @@ bool Training::AdjustRate(size_t epoch, double controlValue)
     return true;
 }
 
-// Checkpoint, then model, then the old checkpoint goes: at any moment one pair of files is whole.
+// Checkpoint, then model, then the checkpoint before the last goes: even with the newest files damaged a pair is whole.
 void Training::Save(size_t epochsDone)
 {
     const std::string path = m_files.Model(epochsDone);
@@ -293,11 +321,7 @@ void Training::Save(size_t epochsDone)
     m_dropout.SaveExtra(info.extra);
     SaveCheckpoint(m_files.Checkpoint(epochsDone), info, m_learner.States());
     SaveModel(m_network, path);
-    if (m_options.keepCheckPointFiles)
-        return;
-    const size_t interval = m_control.MayRollBack() ? m_options.autoAdjust.learnRateAdjustInterval : 1;
-    for (const std::string& obsolete : m_files.ObsoleteCheckpoints(epochsDone, interval))
-        RemoveFile(obsolete);
+    RemoveObsolete(m_files, m_options, epochsDone, epochsDone == m_options.maxEpochs);
 }
 
 void Training::Run(size_t firstEpoch)
@@ -306,12 +330,12 @@ void Training::Run(size_t firstEpoch)
     {
         m_dropout.SetRate(m_options.dropoutRate[epoch], m_log);
         if (!SetLearningRate(epoch))
-            return;
+            return RemoveObsolete(m_files, m_options, epoch, true);
         EpochReport report;
         report.learningRatePerSample = m_rate.learningRatePerSample;
         const EpochResult result = TrainEpoch(epoch);
         if (!AdjustRate(epoch, ControlValue(result, epoch)))
-            return;
+            return RemoveObsolete(m_files, m_options, epoch, true);
         Save(epoch + 1);
         if (m_request.epochDone)
         {
@@ -337,19 +361,27 @@ void Train(const TrainingRequest& request, Log& log)
                                 "around it");
 
     const TrainingFiles files(ResolveOutputPath(modelPath), options.maxEpochs);
+    std::error_code ignored;
+    if (std::filesystem::is_directory(files.FinalModel(), ignored))
+        RequireWritable(files.FinalModel());
     const auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
     if (newest == options.maxEpochs)
     {
+        CleanUp(files, options, newest, log);
         log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
         return;
     }
+    RequireWritable(files.FinalModel());
     ResumePoint start;
     if (newest)
         start = LoadResumePoint(files, *newest, request.dataType, request.device,
                                 request.registry ? *request.registry : NodeRegistry::Standard(), log);
     const bool isLoaded = start.network != nullptr;
+    CleanUp(files, options, isLoaded ? std::optional<size_t>(start.epochsDone) : std::nullopt, log);
     if (!isLoaded)
         start.network = request.buildNetwork();
+    else if (request.buildForComparison)
+        WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log);
     ComputationNetwork& network = *start.network;
     if (request.networkReady)
         request.networkReady(network, isLoaded);

@@ -39,6 +39,9 @@ struct TrainingRequest
 
     // The network to begin with, validated; called only when no model is continued.
     std::function<std::unique_ptr<ComputationNetwork>()> buildNetwork;
+    // The same network once more where a model is continued, to warn if it became another; must neither log nor move
+    // on any seeds. Empty: no comparison.
+    std::function<std::unique_ptr<ComputationNetwork>()> buildForComparison;
     std::function<std::unique_ptr<MinibatchSource>()> openReader;
     std::function<std::unique_ptr<MinibatchSource>()> openCvReader; // empty: no cross-validation
     // Called once with the network that will be trained (for printing it); may be empty.

@@ -1,9 +1,10 @@
-// Names and ages of files; nothing is opened here.
+// Names and ages of files; nothing is opened or removed here.
 #include "SGD/TrainingFiles.h"
 
 #include "Common/File.h"
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 namespace cntk
@@ -19,6 +20,29 @@ std::optional<FileTime> TimeOf(const std::string& path)
     std::error_code error;
     const auto time = std::filesystem::last_write_time(ResolveInputPath(path), error);
     return error ? std::nullopt : std::optional<FileTime>(time);
+}
+
+bool TakeSuffix(std::string_view& text, std::string_view suffix)
+{
+    if (!text.ends_with(suffix))
+        return false;
+    text.remove_suffix(suffix.size());
+    return true;
+}
+
+// m.dnn.tmp, m.dnn.ckp.tmp, m.dnn.3.tmp, m.dnn.3.ckp.tmp: names that a training of m.dnn writes, and no others.
+bool IsTemporaryOf(std::string_view file, std::string_view model)
+{
+    if (!file.starts_with(model) || !TakeSuffix(file, ".tmp"))
+        return false;
+    if (file.size() < model.size())
+        return false;
+    file.remove_prefix(model.size());
+    TakeSuffix(file, ".ckp");
+    if (file.empty())
+        return true;
+    return file.size() > 1 && file.size() < 20 && file[0] == '.' && (file[1] != '0' || file.size() == 2) &&
+           file.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 } // namespace
@@ -42,15 +66,39 @@ std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
     return std::nullopt;
 }
 
-std::vector<std::string> TrainingFiles::ObsoleteCheckpoints(size_t epochsDone, size_t interval) const
+std::vector<std::string> TrainingFiles::ObsoleteCheckpoints(size_t epochsDone, size_t interval, bool isOver) const
 {
+    const auto isNeeded = [&](size_t epochs)
+    {
+        const auto lookBefore = [&](size_t from) { return from / interval * interval; };
+        // After the last epoch of an interval the training resumed there looks back by a whole interval.
+        return (!isOver && epochs + 1 == epochsDone) || (interval > 1 && epochs == lookBefore(epochsDone)) ||
+               (!isOver && interval > 1 && epochs == lookBefore(epochsDone - 1));
+    };
     std::vector<std::string> obsolete;
-    // The one of the last look stays until the next look.
-    if (epochsDone > 1 && (epochsDone - 1) % interval != 0)
-        obsolete.push_back(Checkpoint(epochsDone - 1));
-    if (epochsDone % interval == 0 && epochsDone > interval)
-        obsolete.push_back(Checkpoint(epochsDone - interval));
+    const size_t reach = 2 * interval + 1;
+    for (size_t epochs = epochsDone > reach ? epochsDone - reach : 1; epochs < epochsDone; ++epochs)
+    {
+        if (!isNeeded(epochs))
+            obsolete.push_back(Checkpoint(epochs));
+    }
     return obsolete;
+}
+
+std::vector<std::string> TrainingFiles::StaleTemporaries() const
+{
+    const std::filesystem::path model(m_modelPath);
+    const std::filesystem::path folder = model.parent_path().empty() ? "." : model.parent_path();
+    const std::string name = model.filename().string();
+    std::vector<std::string> stale;
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    {
+        std::error_code ignored;
+        if (IsTemporaryOf(it->path().filename().string(), name) && it->is_regular_file(ignored))
+            stale.push_back(it->path().string());
+    }
+    return stale;
 }
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// The files of a training (spec engine-and-sgd.md 12): names of models and checkpoints, where make mode resumes, which
-// checkpoints are deleted.
+// The files of a training (spec engine-and-sgd.md 12): names of models and checkpoints, where make mode resumes, what
+// is deleted.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,13 @@ public:
     std::optional<size_t> FindResumePoint(size_t atMost) const;
     std::optional<size_t> FindResumePoint() const { return FindResumePoint(m_maxEpochs); }
 
-    // The checkpoints that are of no more use once that of epochsDone is written. interval: of AdjustAfterEpoch with
-    // loadBestModel, which may go back to the last look; 1 without.
-    std::vector<std::string> ObsoleteCheckpoints(size_t epochsDone, size_t interval) const;
+    // The checkpoints that are of no more use once model and checkpoint of epochsDone are written. The one before stays
+    // until the training is over: should the newest files be damaged, it is where to resume. interval: of
+    // AdjustAfterEpoch with loadBestModel, which may go back to the last look; 1 without. Goes back far enough to find
+    // what a killed training left.
+    std::vector<std::string> ObsoleteCheckpoints(size_t epochsDone, size_t interval, bool isOver) const;
+    // Temporary files of models and checkpoints that a killed training left.
+    std::vector<std::string> StaleTemporaries() const;
 
 private:
     std::string m_modelPath;

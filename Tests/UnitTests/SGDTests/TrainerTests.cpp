@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 namespace cntk
 {
@@ -309,6 +310,142 @@ TEST_F(TrainerTest, ADamagedModelIsReportedAndTheOneBeforeIsUsed)
     EXPECT_NE(LogText().find("WARNING: '" + Path("m.dnn.2") + "' cannot be used: "), std::string::npos);
     EXPECT_NE(LogText().find("going back to the model before it"), std::string::npos);
     EXPECT_EQ(BytesOf(Path("m.dnn")), final);
+}
+
+TEST_F(TrainerTest, DamagedNewestFilesResumeBitIdenticallyWithoutKeptCheckpoints)
+{
+    struct Interrupt
+    {
+    };
+    TrainingRequest request = ClassifierRequest(6);
+    Run(request);
+    const std::string final = BytesOf(Path("m.dnn"));
+    const std::string finalCheckpoint = BytesOf(Path("m.dnn.ckp"));
+    for (const char* damaged : {".4", ".4.ckp"})
+    {
+        request.modelPath = Path("damaged" + std::string(damaged) + "/m.dnn");
+        request.epochDone = [](const EpochReport& report)
+        {
+            if (report.epoch == 3)
+                throw Interrupt();
+        };
+        EXPECT_THROW(Run(request), Interrupt);
+        EXPECT_FALSE(FileExists(request.modelPath + ".2.ckp"));
+        const std::string path = request.modelPath + damaged;
+        const std::string bytes = BytesOf(path);
+        std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+        request.epochDone = nullptr;
+        Run(request);
+        EXPECT_NE(LogText().find("WARNING: '" + path + "' cannot be used: "), std::string::npos);
+        EXPECT_EQ(BytesOf(request.modelPath), final) << damaged;
+        EXPECT_EQ(BytesOf(request.modelPath + ".ckp"), finalCheckpoint) << damaged;
+        EXPECT_FALSE(FileExists(request.modelPath + ".4.ckp"));
+        EXPECT_FALSE(FileExists(request.modelPath + ".5.ckp"));
+    }
+}
+
+TEST_F(TrainerTest, WhatAKilledTrainingLeftGoes)
+{
+    TrainingRequest request = ClassifierRequest(4);
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    request.options.keepCheckPointFiles = false;
+    const auto leave = [&](const char* name) { std::ofstream(Path(name)) << "x"; };
+    const std::vector<std::string> documented{"m.dnn", "m.dnn.0", "m.dnn.1", "m.dnn.2", "m.dnn.3", "m.dnn.ckp"};
+
+    // After the final model, before the old checkpoint went.
+    leave("m.dnn.2.tmp");
+    Run(request);
+    EXPECT_EQ(FilesLike("m.dnn"), documented);
+
+    RemoveFile(Path("m.dnn"));
+    RemoveFile(Path("m.dnn.3"));
+    leave("m.dnn.1.ckp");
+    leave("m.dnn.3.ckp.tmp");
+    leave("m.dnn.tmp");
+    Run(request);
+    EXPECT_EQ(FilesLike("m.dnn"), documented);
+}
+
+TEST_F(TrainerTest, AnEarlyEndLeavesOneCheckpoint)
+{
+    TrainingRequest request = LineRequest();
+    request.options.maxEpochs = 5;
+    request.options.learningRatesPerSample.values = {0.01f, 0.01f, 0.01f, 0};
+    Run(request);
+    EXPECT_EQ(FilesLike("line.dnn"),
+              (std::vector<std::string>{"line.dnn.0", "line.dnn.1", "line.dnn.2", "line.dnn.3", "line.dnn.3.ckp"}));
+}
+
+TEST_F(TrainerTest, AModelPathThatCannotBeWrittenIsRefusedBeforeAnythingElse)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.buildNetwork = []() -> std::unique_ptr<ComputationNetwork> { throw std::logic_error("not to be built"); };
+    request.modelPath = m_folder;
+    for (const bool makeMode : {true, false})
+    {
+        request.makeMode = makeMode;
+        EXPECT_EQ(MessageOf(request), "cannot write file '" + m_folder + "': Is a directory");
+        EXPECT_EQ(m_kind, ErrorKind::Device);
+    }
+    std::ofstream(Path("file")) << "x";
+    request.modelPath = Path("file/m.dnn");
+    EXPECT_EQ(MessageOf(request),
+              "cannot create folder '" + Path("file") + "' for file '" + Path("file/m.dnn") + "': Not a directory");
+    EXPECT_EQ(m_kind, ErrorKind::Device);
+    request.modelPath = "/proc/m.dnn"; // nobody may write there, nor into folders that forbid it
+    if (::access("/proc", W_OK) != 0)
+    {
+        EXPECT_NE(MessageOf(request).find("cannot write into folder '/proc' for file '/proc/m.dnn': "),
+                  std::string::npos);
+    }
+}
+
+TEST_F(TrainerTest, AnotherNetworkThanTheOneContinuedIsAWarning)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    request.buildForComparison = [this] { return Classifier(); };
+    Run(request);
+    const std::string final = BytesOf(Path("m.dnn"));
+    const auto resume = [&]
+    {
+        RemoveFile(Path("m.dnn"));
+        RemoveFile(Path("m.dnn.2"));
+        Run(request);
+    };
+    resume();
+    EXPECT_EQ(LogText().find("is not the network described now"), std::string::npos);
+
+    request.buildForComparison = [this]
+    {
+        auto network = Classifier();
+        network->AddParameter("extra", {3, 1});
+        return network;
+    };
+    resume();
+    const std::string head =
+        "WARNING: the model '" + Path("m.dnn.1") + "' that is continued is not the network described now: ";
+    const std::string tail = "; the model's network is trained on; to start afresh give makeMode=false or another "
+                             "modelPath\n";
+    EXPECT_NE(LogText().find(head + "it has no parameter 'extra' (3 x 1)" + tail), std::string::npos) << LogText();
+
+    request.buildForComparison = [this] { return Line(1); };
+    resume();
+    EXPECT_NE(LogText().find(head + "it has no parameter 'W' (1 x 1)" + tail), std::string::npos) << LogText();
+
+    request.buildForComparison = [this]
+    {
+        auto network = std::make_unique<ComputationNetwork>(DataType::Float64, m_device);
+        network->AddParameter("W0", {7, 2});
+        return network;
+    };
+    resume();
+    EXPECT_NE(LogText().find(head + "its 'W0' is 5 x 2, but 7 x 2 in the description" + tail), std::string::npos)
+        << LogText();
+
+    request.buildForComparison = []() -> std::unique_ptr<ComputationNetwork> { Fail(ErrorKind::Config, "odd"); };
+    resume();
+    EXPECT_NE(LogText().find(head + "the description cannot be built: odd" + tail), std::string::npos);
 }
 
 TEST_F(TrainerTest, ACheckpointOfAnotherNetworkIsRefused)

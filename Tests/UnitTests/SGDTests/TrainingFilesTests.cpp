@@ -67,21 +67,52 @@ TEST_F(TrainingFilesTest, AMissingModelBeforeItCountsAsFine)
     EXPECT_EQ(m_files.FindResumePoint(), 4u);
 }
 
-TEST_F(TrainingFilesTest, OnlyTheLatestCheckpointStays)
+TEST_F(TrainingFilesTest, TheLatestTwoCheckpointsStayAndOneAtTheEnd)
 {
-    EXPECT_TRUE(m_files.ObsoleteCheckpoints(1, 1).empty());
-    EXPECT_EQ(m_files.ObsoleteCheckpoints(2, 1), std::vector<std::string>{Path("m.dnn.1.ckp")});
-    EXPECT_EQ(m_files.ObsoleteCheckpoints(4, 1), std::vector<std::string>{Path("m.dnn.3.ckp")});
+    EXPECT_TRUE(m_files.ObsoleteCheckpoints(1, 1, false).empty());
+    EXPECT_TRUE(m_files.ObsoleteCheckpoints(2, 1, false).empty());
+    EXPECT_EQ(m_files.ObsoleteCheckpoints(3, 1, false), std::vector<std::string>{Path("m.dnn.1.ckp")});
+    EXPECT_EQ(m_files.ObsoleteCheckpoints(3, 1, true),
+              (std::vector<std::string>{Path("m.dnn.1.ckp"), Path("m.dnn.2.ckp")}));
+    EXPECT_EQ(m_files.ObsoleteCheckpoints(4, 1, true),
+              (std::vector<std::string>{Path("m.dnn.1.ckp"), Path("m.dnn.2.ckp"), Path("m.dnn.3.ckp")}));
 }
 
 TEST_F(TrainingFilesTest, TheCheckpointOfTheLastLookStaysUntilTheNext)
 {
     const TrainingFiles files(Path("m.dnn"), 9);
-    EXPECT_TRUE(files.ObsoleteCheckpoints(1, 3).empty());
-    EXPECT_EQ(files.ObsoleteCheckpoints(2, 3), std::vector<std::string>{Path("m.dnn.1.ckp")});
-    EXPECT_EQ(files.ObsoleteCheckpoints(3, 3), std::vector<std::string>{Path("m.dnn.2.ckp")});
-    EXPECT_TRUE(files.ObsoleteCheckpoints(4, 3).empty());
-    EXPECT_EQ(files.ObsoleteCheckpoints(6, 3), (std::vector<std::string>{Path("m.dnn.5.ckp"), Path("m.dnn.3.ckp")}));
+    const auto stays = [&](size_t epochs, size_t epochsDone, bool isOver)
+    {
+        const auto obsolete = files.ObsoleteCheckpoints(epochsDone, 3, isOver);
+        return std::find(obsolete.begin(), obsolete.end(), files.Checkpoint(epochs)) == obsolete.end();
+    };
+    // Resumed after epoch 5 (6 being damaged), epoch 6 may go back to 3.
+    EXPECT_TRUE(stays(3, 4, false));
+    EXPECT_TRUE(stays(3, 5, false));
+    EXPECT_TRUE(stays(3, 6, false));
+    EXPECT_TRUE(stays(5, 6, false));
+    EXPECT_FALSE(stays(4, 6, false));
+    EXPECT_TRUE(stays(6, 7, false));
+    EXPECT_FALSE(stays(3, 7, false));
+    EXPECT_FALSE(stays(5, 7, false));
+    EXPECT_TRUE(stays(6, 8, true));
+    EXPECT_FALSE(stays(7, 8, true));
+    EXPECT_FALSE(stays(6, 9, true));
+}
+
+TEST_F(TrainingFilesTest, TemporariesOfThisTrainingAndNoOthersAreStale)
+{
+    for (const char* name : {"m.dnn.tmp", "m.dnn.ckp.tmp", "m.dnn.0.tmp", "m.dnn.34.ckp.tmp"})
+        Touch(name, 1);
+    for (const char* name : {"m.dnn", "m.dnn.3", "m.dnn.ckp", "xm.dnn.tmp", "m.dnn2.tmp", "m.dnn.x.tmp", "m.dnn..tmp",
+                             "m.dnn.03.tmp", "m.dnn.3.x.tmp", "m.dnn.3.tmp.tmp"})
+        Touch(name, 1);
+    std::filesystem::create_directory(Path("m.dnn.7.tmp"));
+    auto stale = m_files.StaleTemporaries();
+    std::sort(stale.begin(), stale.end());
+    EXPECT_EQ(stale, (std::vector<std::string>{Path("m.dnn.0.tmp"), Path("m.dnn.34.ckp.tmp"), Path("m.dnn.ckp.tmp"),
+                                               Path("m.dnn.tmp")}));
+    EXPECT_TRUE(TrainingFiles(Path("gone/m.dnn"), 4).StaleTemporaries().empty());
 }
 
 } // namespace cntk

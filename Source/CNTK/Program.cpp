@@ -236,6 +236,7 @@ void RunConfig(const CommandLine& line, Log& log)
     if (!options.doneFile.empty())
         WriteDoneFile(ResolveOutputPath(options.doneFile));
     log.Print("__COMPLETED__\n");
+    log.Finish();
 }
 
 int Report(const Error& error, Log& log)

@@ -326,7 +326,16 @@ class MessagesTest(EndToEndTest):
     def test_folder_that_cannot_be_made(self):
         self.write("file", "not a folder")
         message = self.error("modelPath=file/m.dnn", status=6)
-        self.assertRegex(message, "^error: cannot create folder 'file' for file 'file/m.dnn.0': ")
+        self.assertRegex(message, "^error: cannot create folder 'file' for file 'file/m.dnn': ")
+
+    def test_log_on_a_full_disk(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full here")
+        self.write("logs/placeholder", "")
+        (self.folder / "logs/run_Train.log").symlink_to("/dev/full")
+        message = self.error("stderr=logs/run", status=6)
+        self.assertIn("No space left on device", message)
+        self.assertIn("run_Train.log", message)
 
     def test_full_disk_leaves_the_previous_file(self):
         if not os.path.exists("/dev/full"):

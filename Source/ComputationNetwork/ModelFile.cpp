@@ -9,8 +9,10 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <optional>
+#include <system_error>
 #include <unordered_map>
 
 namespace cntk
@@ -72,11 +74,31 @@ std::string BytesOfMark(std::string_view mark)
 }
 
 // Walks through a file; what becomes of its nodes is the caller's business.
+// Where a model is expected, an absent file is an error of the model, and a device (which may never end) none at all.
+std::string RequireModelFile(const std::string& path)
+{
+    std::string resolved = ResolveInputPath(path);
+    if (path == "-")
+        return resolved;
+    std::error_code error;
+    const auto status = std::filesystem::status(resolved, error);
+    if (!std::filesystem::exists(status))
+    {
+        if (status.type() == std::filesystem::file_type::not_found)
+            Fail(ErrorKind::Model, "model file '", path, "' does not exist", NearFilesHint(path));
+        Fail(ErrorKind::Model, "cannot open model file '", path, "': ", error.message());
+    }
+    if (!std::filesystem::is_regular_file(status))
+        Fail(ErrorKind::Model, "model file '", path, "' is no regular file",
+             std::filesystem::is_directory(status) ? " but a folder" : "");
+    return resolved;
+}
+
 class ModelFileReader
 {
 public:
     explicit ModelFileReader(const std::string& path)
-        : m_file(ResolveInputPath(path)), m_path(path), m_in(m_file.Text(), path, "model file")
+        : m_file(RequireModelFile(path)), m_path(path), m_in(m_file.Text(), path, "model file")
     {
         if (!m_in.Mark("BCN"))
             FailNotAModel(m_file.Text(), path);

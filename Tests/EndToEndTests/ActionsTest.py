@@ -127,7 +127,7 @@ class ActionsTest(EndToEndTest):
         self.assertRegex(self.read("done.txt"), r"^successfully finished at \d{4}/\d\d/\d\d \d\d:\d\d:\d\d on \S+\n$")
 
     def test_a_failure_is_told_on_the_terminal_and_in_the_log(self):
-        run = self.run_command("Test", "stderr=logs/run", status=4)
+        run = self.run_command("Test", "stderr=logs/run", status=5)
         self.assertIn("model/m.dnn", run.stderr.rstrip().splitlines()[-1])
         self.assertIn("EXCEPTION occurred: ", self.read("logs/run_Test.log"))
         self.assertNotIn("__COMPLETED__", self.read("logs/run_Test.log"))

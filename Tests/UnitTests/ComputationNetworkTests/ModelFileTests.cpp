@@ -178,6 +178,22 @@ TEST_F(ModelFileTests, RefusesToReloadOtherSizes)
 
 // ---- refusals ----
 
+TEST_F(ModelFileTests, SaysThatThereIsNoSuchFile)
+{
+    WriteBytes(Path("small.dnn"), "");
+    EXPECT_EQ(LoadError("smal.dnn"),
+              "model file 'smal.dnn' does not exist; did you mean 'small.dnn' in folder '" + m_folder.string() + "'?");
+    EXPECT_EQ(LoadError("gone/x.dnn"), "model file 'gone/x.dnn' does not exist; folder 'gone' does not exist");
+}
+
+TEST_F(ModelFileTests, RefusesWhatIsNoRegularFile)
+{
+    fs::create_directories(Path("folder"));
+    EXPECT_EQ(LoadError("folder"), "model file 'folder' is no regular file but a folder");
+    fs::create_symlink("/dev/zero", Path("endless"));
+    EXPECT_EQ(LoadError("endless"), "model file 'endless' is no regular file");
+}
+
 TEST_F(ModelFileTests, SaysThatACheckpointIsNoModel)
 {
     WriteBytes(Path("m.dnn"), "x");

@@ -18,8 +18,8 @@ std::string ResolveOutputPath(const std::string& path);
 
 bool FileExists(const std::string& path);
 void MakeFoldersFor(const std::string& filePath);
-// Before long work: fails (Device) with the system's reason when the path is a folder, or when its folder (which is made)
-// cannot be written.
+// Before long work: fails (Device) with the system's reason when the path is a folder, or when its folder (which is
+// made) cannot be written.
 void RequireWritable(const std::string& filePath);
 void RemoveFile(const std::string& path);          // no error when it is not there
 std::string ReadTextFile(const std::string& path); // "-" is standard input; drops a UTF-8 byte order mark

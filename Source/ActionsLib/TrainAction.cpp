@@ -65,6 +65,22 @@ public:
                       DeviceWords(*device).c_str());
             return m_builder->Build(device);
         };
+        m_request.buildForComparison = [&]
+        {
+            // A network that is only looked at must not move the counts that later commands go on with.
+            const NdlContext before = m_command.program.ndl;
+            try
+            {
+                std::unique_ptr<ComputationNetwork> network = m_builder->Build(device);
+                m_command.program.ndl = before;
+                return network;
+            }
+            catch (...)
+            {
+                m_command.program.ndl = before;
+                throw;
+            }
+        };
         m_request.openReader = [this] { return m_reader.Open(); };
         if (m_cvReader)
             m_request.openCvReader = [this] { return m_cvReader.Open(); };

@@ -122,6 +122,14 @@ class TrainingTest(EndToEndTest):
         self.assertIn("Final model exists: models/simple.dnn", log)
         self.assertEqual((self.folder / "models/simple.dnn").stat().st_mtime_ns, before)
 
+    def test_warns_when_another_network_is_continued(self):
+        self.prepare_simple_demo()
+        arguments = ["configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo"]
+        self.cntk(*arguments, "Simple_Demo=[SGD=[maxEpochs=2]]")
+        (self.folder / "models/simple.dnn").unlink()
+        self.cntk(*arguments, "Simple_Demo=[SGD=[maxEpochs=2]]", "Simple_Demo=[SimpleNetworkBuilder=[layerSizes=2:9:2]]")
+        self.assertRegex(self.read("log/demo_Simple_Demo.log"), r"WARNING: .*makeMode=false")
+
     def test_criterion_that_is_no_number_stops_with_the_place(self):
         self.prepare_simple_demo()
         run = self.cntk("configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo",

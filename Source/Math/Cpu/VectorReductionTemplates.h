@@ -59,15 +59,22 @@ double InnerProduct(const T* a, const T* b, size_t count)
     return sum;
 }
 
-// The longest vector of the instruction sets.
+// Elements in a vector of the instruction set that this is compiled for.
+#if defined(__AVX512F__)
+constexpr size_t c_vectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr size_t c_vectorBytes = 32;
+#else
+constexpr size_t c_vectorBytes = 16;
+#endif
 template <class T>
-constexpr size_t c_vectorLength = 64 / sizeof(T);
+constexpr size_t c_vectorLength = c_vectorBytes / sizeof(T);
 
 // Partial results in lanes; the last block may overlap the one before. The comparisons pass over NaN.
 template <class T, class Better>
 [[gnu::always_inline]] inline T Extreme(const T* values, size_t count, T start, Better better)
 {
-    constexpr size_t lanes = c_vectorLength<T>;
+    constexpr size_t lanes = 2 * c_vectorLength<T>; // two chains of comparisons
     T result = start;
     if (count < lanes)
     {

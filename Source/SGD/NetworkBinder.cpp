@@ -25,7 +25,7 @@ std::string SourceOf(const StreamInfo& stream)
 {
     std::vector<std::string> parts;
     if (!stream.source.empty())
-        parts.push_back(Concat("from '", stream.source, "'"));
+        parts.push_back("from " + stream.source);
     if (!stream.labelNames.empty())
         parts.push_back(Concat("with ", stream.labelNames.size(), " labels in its map"));
     return parts.empty() ? "" : " (" + Join(parts, ", ") + ")";

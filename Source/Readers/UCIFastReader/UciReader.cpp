@@ -13,11 +13,32 @@ namespace
 {
 
 constexpr const char* c_readerName = "UCIFastReader";
+constexpr std::string_view c_commandLine = "command line"; // name of that source text
 
 SourcePos PositionIn(const UciBlock& block, const char* key)
 {
     const std::optional<ConfigValue> value = block.config->Find(key);
     return value ? value->Where() : block.config->Where();
+}
+
+// "labelDim=2 at exp.cntk:15:16", where the number in force was written.
+std::string Setting(const UciBlock& block, const char* key, size_t number)
+{
+    const std::optional<ConfigValue> value = block.config->Find(key);
+    return Concat(key, "=", number, value && value->Where() ? " at " + value->Where().Location() : "");
+}
+
+// What decides the dimension of a block's stream; for messages.
+std::string SourceOf(const UciConfig& config, const UciBlock& block, const LabelMap* labels)
+{
+    std::string deciding;
+    if (!block.isCategory)
+        deciding = Setting(block, "dim", block.columns);
+    else if (block.labelDim > 0)
+        deciding = Setting(block, "labelDim", block.labelDim);
+    else
+        deciding = Concat("label map '", labels->Source(), "'");
+    return Concat("'", config.file, "', ", deciding);
 }
 
 // Errors of the file get the position of its name in the config.
@@ -52,7 +73,6 @@ UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_log(log), 
         info.rows = block.columns;
         info.isLabel = block.isLabel;
         info.sparse = block.isCategory;
-        info.source = config.file;
         m_labels.push_back(nullptr);
         if (block.isCategory)
         {
@@ -64,6 +84,7 @@ UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_log(log), 
             info.labelNames = labels->Names();
             m_labels.back() = std::move(labels);
         }
+        info.source = SourceOf(config, block, m_labels.back().get());
         m_format.streams.push_back({block.name, block.start, block.columns, m_labels.back().get()});
         m_streams.push_back(std::move(info));
     }
@@ -76,9 +97,17 @@ bool UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, 
     const std::string path = ResolveInputPath(block.labelMappingFile);
     if (FileExists(path))
     {
-        labels = LabelMap::FromFile(path);
+        const SourcePos where = PositionIn(block, "labelMappingFile");
+        try
+        {
+            labels = LabelMap::FromFile(path);
+        }
+        catch (const Error& error)
+        {
+            throw Error(error.Kind(), error.Message(), where);
+        }
         if (labels.Size() == 0)
-            FailAt(PositionIn(block, "labelMappingFile"), ErrorKind::Data, "label map '", path, "' has no labels");
+            FailAt(where, ErrorKind::Data, "label map '", path, "' has no labels");
         return true;
     }
     if (!allowCreation)
@@ -96,8 +125,14 @@ size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap&
         return std::max(block.labelDim, count);
     const SourcePos where = PositionIn(block, "labelDim");
     if (block.labelDim < count)
-        FailAt(where, ErrorKind::Config, "labelDim=", block.labelDim, " of '", block.name,
-               "' and its label map disagree: '", labels.Source(), "' has ", count, " labels");
+    {
+        // The caret belongs under the value that came last: one given on the command line.
+        const SourcePos mapWhere = PositionIn(block, "labelMappingFile");
+        const bool mapOverrides = mapWhere && mapWhere.text != where.text && mapWhere.text->Name() == c_commandLine;
+        FailAt(mapOverrides ? mapWhere : where, ErrorKind::Config, Setting(block, "labelDim", block.labelDim), " of '",
+               block.name, "' and its label map disagree: '", labels.Source(), "' (", mapWhere.Location(), ") has ",
+               count, " labels");
+    }
     if (block.labelDim > count)
         m_log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
                           "', but '", labels.Source(), "' has only ", count, " labels"));

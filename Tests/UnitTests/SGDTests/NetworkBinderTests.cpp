@@ -66,12 +66,12 @@ TEST_F(NetworkBinderTest, DifferentDimensionsAreBothNamedWithTheirSources)
 {
     StreamInfo labels = Stream("labels", 3);
     labels.isLabel = true;
-    labels.source = "map.txt";
+    labels.source = "'data.txt', labelDim=3 at exp.cntk:15:16";
     labels.labelNames = {"a", "b", "c"};
     EXPECT_EQ(MessageFor({Stream("features", 2), labels}),
               "input node 'labels' of the network has dimension 2, but stream 'labels' of the reader has dimension 3 "
-              "(from 'map.txt', with 3 labels in its map); expected labelDim of the reader and the label dimension of "
-              "the network to agree");
+              "(from 'data.txt', labelDim=3 at exp.cntk:15:16, with 3 labels in its map); expected labelDim of the "
+              "reader and the label dimension of the network to agree");
     EXPECT_EQ(MessageFor({Stream("features", 4), Stream("labels", 2)}),
               "input node 'features' of the network has dimension 2, but stream 'features' of the reader has dimension "
               "4; expected dim of the reader and the input dimension of the network to agree");

@@ -1,4 +1,6 @@
 // What UCIFastReader says about wrong data and wrong parameters: the full texts.
+#include "Common/Config/ConfigFiles.h"
+#include "Common/Text.h"
 #include "Readers/UCIFastReader/UciReader.h"
 #include "ReadersTests/ReaderTestTools.h"
 
@@ -134,10 +136,49 @@ TEST_F(UciMessagesTests, LabelMapAndLabelDimDisagree)
 {
     const std::string block = "file=" + m_data + "\nfeatures=[dim=2]\nlabels=[dim=1 start=2 labelMappingFile=" + m_map;
     EXPECT_EQ(MakingSays(block + " labelDim=2]"),
-              "config: test.cntk:9:10: labelDim=2 of 'labels' and its label map disagree: '" + m_map +
-                  "' has 3 labels");
+              "config: test.cntk:9:10: labelDim=2 at test.cntk:9:10 of 'labels' and its label map disagree: '" + m_map +
+                  "' (test.cntk:8:18) has 3 labels");
     EXPECT_EQ(MakingSays(block + " labelDim=5]"), "no error");
     EXPECT_THAT(LogText(), testing::HasSubstr("labelDim=5 of 'labels', but '" + m_map + "' has only 3 labels"));
+}
+
+TEST_F(UciMessagesTests, LabelMapOfTheCommandLineDisagrees)
+{
+    const std::string small = Write("small.txt", "no\nyes\n");
+    Write("exp.cntk", "reader=[\nfile=" + m_data + "\nlabels=[\nlabelDim=2\nlabelMappingFile=" + small + "\n]\n]");
+    const std::string overrides = "reader=[labels=[labelMappingFile=" + m_map + "]]";
+    m_config = LoadConfig({"configFile=" + Path("exp.cntk"), overrides}).root;
+    try
+    {
+        MakeUciReader<float>(ReaderContext{m_config->RequireBlock("reader"), m_log});
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        const size_t column = overrides.find("/") + 1 + std::string("configFile= ").size() + Path("exp.cntk").size();
+        EXPECT_EQ(error.Where().Location(), Concat("command line:1:", column));
+        EXPECT_EQ(error.Message(), Concat("labelDim=2 at ", Path("exp.cntk"), ":4:10 of 'labels' and its label map ",
+                                          "disagree: '", m_map, "' (command line:1:", column, ") has 3 labels"));
+    }
+}
+
+TEST_F(UciMessagesTests, LabelMapThatHasALabelTwice)
+{
+    const std::string twice = Write("twice.txt", "0\n1\n0\n");
+    EXPECT_EQ(MakingSays("file=" + m_data + "\nlabels=[dim=1 labelDim=3 labelMappingFile=" + twice + "]"),
+              "data: test.cntk:6:18: " + twice +
+                  ":3: label '0' is in line 1 already; a label must be in the label map once, or one of its classes (0 "
+                  "and 2) could never occur");
+}
+
+TEST_F(UciMessagesTests, StreamsNameWhatDecidesTheirDimension)
+{
+    Make("file=" + m_data + "\nfeatures=[dim=2]\nlabels=[start=2 labelDim=3 labelMappingFile=" + m_map + "]");
+    EXPECT_EQ(m_reader->Streams()[0].source, "'" + m_data + "', dim=2 at test.cntk:4:5");
+    EXPECT_EQ(m_reader->Streams()[1].source, "'" + m_data + "', labelDim=3 at test.cntk:7:10");
+    Make("file=" + m_data + "\nlabels=[start=2 labelMappingFile=" + m_map + "]\nnumbers=[dim=1 labelType=regression]");
+    EXPECT_EQ(m_reader->Streams()[0].source, "'" + m_data + "', label map '" + m_map + "'");
+    EXPECT_EQ(m_reader->Streams()[1].source, "'" + m_data + "', dim=1 at test.cntk:7:5");
 }
 
 TEST_F(UciMessagesTests, LabelMapMissingOrEmpty)

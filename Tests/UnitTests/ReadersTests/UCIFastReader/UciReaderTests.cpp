@@ -65,7 +65,7 @@ TEST_F(UciReaderTests, StreamsAndValues)
     EXPECT_TRUE(streams[1].sparse);
     EXPECT_TRUE(streams[1].isLabel);
     EXPECT_EQ(streams[1].labelNames, (std::vector<std::string>{"a", "b", "c"}));
-    EXPECT_EQ(streams[1].source, Path("data.txt"));
+    EXPECT_EQ(streams[1].source, "'" + Path("data.txt") + "', labelDim=3 at test.cntk:10:10");
     std::vector<size_t> sizes;
     const std::vector<Sample> samples = ReadEpoch(*reader, Request(0, 2), &sizes);
     EXPECT_EQ(sizes, (std::vector<size_t>{2, 2, 1}));

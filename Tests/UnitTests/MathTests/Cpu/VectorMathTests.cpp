@@ -4,11 +4,11 @@
 #include "Math/ElementwiseFunctions.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace cntk
@@ -122,7 +122,7 @@ void CheckFunctions(InstructionSet set)
             }
         }
         EXPECT_LE(worst, 2.0) << NameOf(op) << " of " << NameOf(DataTypeOf<T>()) << " at " << double(at);
-        std::printf("%s of %s: %.3f\n", NameOf(op), NameOf(DataTypeOf<T>()), worst);
+        testing::Test::RecordProperty(std::string(NameOf(op)) + NameOf(DataTypeOf<T>()), std::to_string(worst));
     }
 }
 

@@ -1,0 +1,67 @@
+// Which device a config's deviceId stands for, and what is said of those that are not there.
+#include "Common/Error.h"
+#include "Math/Device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+TEST(DeviceTests, TheCpuHasSeveralNames)
+{
+    for (const char* name : {"auto", "cpu", "CPU", "Auto", "-1"})
+        EXPECT_EQ(MakeDevice(name)->Id(), c_cpuDevice) << name;
+}
+
+TEST(DeviceTests, SaysWhatItRunsOn)
+{
+    EXPECT_THAT(MakeCpuDevice({.threads = 1})->Describe(), testing::StartsWith("CPU (1 thread, "));
+    EXPECT_EQ(MakeReferenceDevice()->Describe(), "Reference (1 thread)");
+    EXPECT_TRUE(MakeCpuDevice()->IsHostMemory());
+}
+
+template <class Body>
+void ExpectMessage(ErrorKind kind, const char* message, Body&& body)
+{
+    try
+    {
+        body();
+        FAIL() << "no error; expected: " << message;
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(), message);
+        EXPECT_EQ(error.Kind(), kind);
+    }
+}
+
+TEST(DeviceTests, UnknownDevicesAreErrors)
+{
+    for (const std::string id : {"gpu", "", "-2", "1.5", "4096"})
+    {
+        ExpectMessage(ErrorKind::Config,
+                      ("deviceId is '" + id + "'; expected auto, cpu, -1 (CPU) or the number of a GPU").c_str(),
+                      [&] { MakeDevice(id); });
+    }
+}
+
+TEST(DeviceTests, AMissingGpuIsAnErrorWithTheReason)
+{
+    ExpectMessage(ErrorKind::Device,
+                  "GPU 2 cannot be used: this build has no GPU library; deviceId=cpu runs on the CPU",
+                  [] { MakeDevice("2"); });
+}
+
+TEST(DeviceTests, CopiesOfNothingTakeNullPointers)
+{
+    const auto device = MakeCpuDevice({.threads = 1});
+    device->Copy(nullptr, nullptr, 0);
+    device->Zero(nullptr, 0);
+    device->Free(device->Allocate(0));
+}
+
+} // namespace
+} // namespace cntk

@@ -270,6 +270,54 @@ void AtomicFile::Commit()
         ::fsync(fd);
 }
 
+PiecewiseFile::PiecewiseFile(const std::string& path) : m_path(path), m_fd(OpenForReading(path))
+{
+    struct stat status = {};
+    if (::fstat(m_fd, &status) == 0 && S_ISREG(status.st_mode))
+    {
+        m_size = static_cast<size_t>(status.st_size);
+        return;
+    }
+    const Descriptor pipe(std::exchange(m_fd, -1));
+    m_content = ReadAll(pipe, path);
+    m_size = m_content.size();
+}
+
+PiecewiseFile::~PiecewiseFile()
+{
+    if (m_fd > STDERR_FILENO)
+        ::close(m_fd);
+}
+
+void PiecewiseFile::Read(size_t offset, char* target, size_t bytes) const
+{
+    CNTK_ASSERT(offset <= m_size && bytes <= m_size - offset);
+    if (m_fd < 0)
+    {
+        std::memcpy(target, m_content.data() + offset, bytes);
+        return;
+    }
+    for (size_t done = 0; done < bytes;)
+    {
+        const ssize_t got = ::pread(m_fd, target + done, bytes - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            Fail(ErrorKind::Data, "cannot read file '", m_path, "': ", Reason(errno));
+        if (got == 0)
+            FailChanged();
+        done += static_cast<size_t>(got);
+    }
+}
+
+void PiecewiseFile::FailChanged() const
+{
+    struct stat status = {};
+    const size_t size = m_fd >= 0 && ::fstat(m_fd, &status) == 0 ? static_cast<size_t>(status.st_size) : m_size;
+    Fail(ErrorKind::Data, "data file '", m_path, "' changed while it was read (",
+         size == m_size ? Concat("still ", size, " bytes)") : Concat("was ", m_size, " bytes, is ", size, ")"));
+}
+
 MappedFile::MappedFile(const std::string& path) : m_path(path)
 {
     const Descriptor fd(OpenForReading(path));

@@ -46,6 +46,31 @@ private:
     std::FILE* m_file = nullptr;
 };
 
+// A file of any size that is read piece by piece. Unlike a mapped one it may shrink meanwhile: the read that misses
+// bytes fails (Data). What is appended meanwhile is not seen.
+class PiecewiseFile
+{
+public:
+    explicit PiecewiseFile(const std::string& path);
+    ~PiecewiseFile();
+    PiecewiseFile(const PiecewiseFile&) = delete;
+    PiecewiseFile& operator=(const PiecewiseFile&) = delete;
+
+    // Bytes [offset, offset + bytes), which must lie within Size().
+    void Read(size_t offset, char* target, size_t bytes) const;
+    // "data file 'x' changed while it was read (was 8 bytes, is 4)", or "(still 8 bytes)"
+    [[noreturn]] void FailChanged() const;
+
+    size_t Size() const { return m_size; } // when it was opened
+    const std::string& Path() const { return m_path; }
+
+private:
+    std::string m_path;
+    int m_fd = -1;
+    size_t m_size = 0;
+    std::string m_content; // of a pipe, which cannot be read twice
+};
+
 // A whole file, mapped read-only.
 class MappedFile
 {

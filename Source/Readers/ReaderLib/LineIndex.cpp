@@ -1,4 +1,4 @@
-// Finding the lines of a mapped file.
+// Finding the lines of a file that is read in pieces.
 #include "Readers/ReaderLib/LineIndex.h"
 
 #include "Common/Error.h"
@@ -13,71 +13,150 @@ namespace
 
 constexpr std::string_view c_byteOrderMark = "\xEF\xBB\xBF";
 
-MappedFile OpenDataFile(const std::string& path)
+const std::string& CheckExists(const std::string& path)
 {
     if (!FileExists(path))
         Fail(ErrorKind::Data, "data file '", path, "' does not exist", NearFilesHint(path));
-    return MappedFile(path);
+    return path;
+}
+
+bool IsBlank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
 }
 
 } // namespace
 
-LineIndex::LineIndex(const std::string& path) : m_file(OpenDataFile(path))
+size_t SkipBlankLines(std::string_view text, size_t lineStart)
 {
-    if (m_file.Size() == 0)
-        Fail(ErrorKind::Data, "data file '", path, "' is empty");
-    const bool marked = Text().substr(0, c_byteOrderMark.size()) == c_byteOrderMark;
-    m_next = SkipBlankLines(marked ? c_byteOrderMark.size() : 0);
-    if (IsComplete())
-        Fail(ErrorKind::Data, "data file '", path, "' has blank lines only");
+    for (size_t at = lineStart; at < text.size(); ++at)
+    {
+        if (text[at] == '\n')
+            lineStart = at + 1;
+        else if (!IsBlank(text[at]))
+            return lineStart;
+    }
+    return text.size();
 }
 
-size_t LineIndex::NextLine(size_t offset) const
+size_t NextLine(std::string_view text, size_t offset)
 {
-    const std::string_view text = Text();
     const void* newline = std::memchr(text.data() + offset, '\n', text.size() - offset);
     return newline == nullptr ? text.size() : size_t(static_cast<const char*>(newline) - text.data()) + 1;
 }
 
-size_t LineIndex::SkipBlankLines(size_t lineStart) const
+LineIndex::LineIndex(const std::string& path) : m_file(CheckExists(path))
 {
-    const std::string_view text = Text();
-    for (size_t at = lineStart; at < text.size(); ++at)
+    if (m_file.Size() == 0)
+        Fail(ErrorKind::Data, "data file '", path, "' is empty");
+    const bool marked = TextFrom(0).starts_with(c_byteOrderMark);
+    m_next = SkipBlank(marked ? c_byteOrderMark.size() : 0);
+    if (IsComplete())
+        Fail(ErrorKind::Data, "data file '", path, "' has blank lines only");
+}
+
+void LineIndex::Load(size_t begin, size_t end)
+{
+    if (m_begin <= begin && end <= m_end)
+        return;
+    m_begin = m_end = 0; // nothing, if reading fails
+    const size_t bytes = end - begin;
+    if (bytes + c_padding > m_capacity)
     {
-        const char c = text[at];
-        if (c == '\n')
-            lineStart = at + 1;
-        else if (c != ' ' && c != '\t' && c != '\r')
-            return lineStart;
+        m_capacity = std::max(bytes + bytes / 2, c_pieceBytes) + c_padding;
+        m_buffer.reset(); // not both at once
+        m_buffer = std::make_unique_for_overwrite<char[]>(m_capacity);
     }
-    return text.size();
+    m_file.Read(begin, m_buffer.get(), bytes);
+    m_buffer[bytes] = '\n';
+    std::memset(m_buffer.get() + bytes + 1, 0, c_padding - 1);
+    m_begin = begin;
+    m_end = end;
+}
+
+// The text in memory from the offset on, which is read if none is; empty at the end of the file.
+std::string_view LineIndex::TextFrom(size_t offset)
+{
+    if (offset < m_begin || offset >= m_end)
+        Load(offset, std::min(offset + c_pieceBytes, m_file.Size()));
+    return {m_buffer.get() + (offset - m_begin), m_end - offset};
+}
+
+size_t LineIndex::SkipBlank(size_t lineStart)
+{
+    for (size_t at = lineStart; at < m_file.Size();)
+    {
+        for (const char c : TextFrom(at))
+        {
+            if (c == '\n')
+                lineStart = at + 1;
+            else if (!IsBlank(c))
+                return lineStart;
+            ++at;
+        }
+    }
+    return m_file.Size();
+}
+
+// The start of the record behind the one that starts there.
+size_t LineIndex::FindNext(size_t recordStart)
+{
+    for (size_t at = recordStart; at < m_file.Size();)
+    {
+        const std::string_view text = TextFrom(at);
+        if (const void* newline = std::memchr(text.data(), '\n', text.size()))
+            return SkipBlank(at + size_t(static_cast<const char*>(newline) - text.data()) + 1);
+        at += text.size();
+    }
+    return m_file.Size();
 }
 
 size_t LineIndex::Extend(size_t wanted)
 {
     while (m_known < wanted && m_next < m_file.Size())
     {
+        const size_t next = FindNext(m_next);
         if (m_known % c_stride == 0)
             m_offsets.push_back(m_next);
         ++m_known;
-        m_next = SkipBlankLines(NextLine(m_next));
+        m_next = next;
     }
     return m_known;
 }
 
-size_t LineIndex::OffsetOf(size_t record) const
+LineIndex::Piece LineIndex::Read(size_t first, size_t count)
 {
-    CNTK_ASSERT(record < m_known);
-    size_t offset = m_offsets[record / c_stride];
-    for (size_t i = record % c_stride; i > 0; --i)
-        offset = SkipBlankLines(NextLine(offset));
-    return offset;
+    CNTK_ASSERT(count > 0 && first < m_known && count <= m_known - first);
+    const size_t stride = first / c_stride;
+    const size_t lastStride = (first + count - 1) / c_stride;
+    const auto endOf = [&](size_t i) { return i + 1 < m_offsets.size() ? size_t(m_offsets[i + 1]) : m_next; };
+    const size_t begin = m_offsets[stride];
+    size_t last = stride;
+    while (last < lastStride && endOf(last + 1) - begin <= c_pieceBytes)
+        ++last;
+    const size_t end = endOf(last);
+    Load(begin, end);
+
+    const std::string_view text(m_buffer.get() + (begin - m_begin), end - begin);
+    size_t at = 0;
+    for (size_t i = first % c_stride; i > 0; --i)
+        at = SkipBlankLines(text, NextLine(text, at));
+    if (at == text.size())
+        FailChanged();
+    return {text.substr(at), begin + at, std::min(count, (last + 1) * c_stride - first)};
 }
 
 size_t LineIndex::LineNumber(size_t offset) const
 {
-    const std::string_view before = Text().substr(0, offset);
-    return size_t(std::count(before.begin(), before.end(), '\n')) + 1;
+    std::string piece;
+    size_t newlines = 0;
+    for (size_t at = 0; at < offset; at += piece.size())
+    {
+        piece.resize(std::min(offset - at, c_pieceBytes));
+        m_file.Read(at, piece.data(), piece.size());
+        newlines += size_t(std::count(piece.begin(), piece.end(), '\n'));
+    }
+    return newlines + 1;
 }
 
 } // namespace cntk

@@ -4,7 +4,6 @@
 #include "Common/Error.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace cntk
 {
@@ -35,12 +34,6 @@ UciParser<ElemType>::UciParser(UciFormat format, const LineIndex& lines)
       m_numbers(m_format.decimalPoint, std::string(" \t\r\n") + m_format.delimiter)
 {
     MakeSegments();
-    const std::string_view text = m_lines.Text();
-    if (text.size() > NumberParser::c_readAhead)
-    {
-        const size_t newline = text.rfind('\n', text.size() - NumberParser::c_readAhead - 1);
-        m_safeEnd = newline == std::string_view::npos ? 0 : newline + 1;
-    }
 }
 
 template <class ElemType>
@@ -86,33 +79,22 @@ inline const char* UciParser<ElemType>::EndOfToken(const char* at) const
 }
 
 template <class ElemType>
-void UciParser<ElemType>::Parse(size_t offset, size_t count, std::span<const RecordTarget<ElemType>> targets)
+void UciParser<ElemType>::Parse(const LineIndex::Piece& piece, std::span<const RecordTarget<ElemType>> targets)
 {
-    const std::string_view text = m_lines.Text();
-    for (size_t index = 0; index < count; ++index)
+    static_assert(LineIndex::c_padding > NumberParser::c_readAhead);
+    const std::string_view text = piece.text;
+    const char* const textEnd = text.data() + text.size();
+    size_t offset = 0;
+    for (size_t index = 0; index < piece.records; ++index)
     {
-        CNTK_ASSERT(offset < text.size());
-        const size_t next = [&]
-        {
-            m_recordOffset = offset;
-            if (offset < m_safeEnd)
-            {
-                m_record = text.data() + offset;
-                const char* end = ParseRecord(m_record, index, targets);
-                if (*end != '\n')
-                    end = static_cast<const char*>(std::memchr(end, '\n', text.data() + text.size() - end));
-                return size_t(end - text.data()) + 1;
-            }
-            // The last lines: the file may end without a newline, and nothing behind it may be read.
-            const size_t lineEnd = m_lines.NextLine(offset);
-            m_lastLines.assign(text.substr(offset, lineEnd - offset));
-            m_lastLines += '\n';
-            m_lastLines.append(NumberParser::c_readAhead, '\0');
-            m_record = m_lastLines.data();
-            ParseRecord(m_record, index, targets);
-            return lineEnd;
-        }();
-        offset = m_lines.SkipBlankLines(next);
+        if (offset >= text.size())
+            m_lines.FailChanged();
+        m_recordOffset = piece.offset + offset;
+        m_record = text.data() + offset;
+        const char* end = ParseRecord(m_record, index, targets);
+        if (end < textEnd && *end != '\n')
+            end = text.data() + NextLine(text, size_t(end - text.data())) - 1;
+        offset = end < textEnd ? SkipBlankLines(text, size_t(end - text.data()) + 1) : text.size();
     }
 }
 
@@ -232,20 +214,18 @@ int32_t UciParser<ElemType>::ClassOf(const char* begin, const char* end, size_t 
 }
 
 template <class ElemType>
-std::string_view UciParser<ElemType>::TextOfColumn(size_t offset, size_t column) const
+std::string_view UciParser<ElemType>::TextOfColumn(std::string_view line, size_t column) const
 {
-    const std::string_view text = m_lines.Text();
-    size_t at = offset;
-    const size_t lineEnd = m_lines.NextLine(offset);
+    size_t at = 0;
     for (size_t i = 0;; ++i)
     {
-        while (at < lineEnd && IsSeparator(text[at]))
+        while (at < line.size() && IsSeparator(line[at]))
             ++at;
         size_t end = at;
-        while (end < lineEnd && !EndsToken(text[end]))
+        while (end < line.size() && !EndsToken(line[end]))
             ++end;
         if (i == column || end == at)
-            return text.substr(at, end - at);
+            return line.substr(at, end - at);
         at = end;
     }
 }

@@ -36,16 +36,14 @@ class UciParser
 public:
     UciParser(UciFormat format, const LineIndex& lines);
 
-    // Parses count records from the one that begins at the offset; one target a stream. Fails (Data) with file, line,
-    // column, what was expected and what was found.
-    void Parse(size_t offset, size_t count, std::span<const RecordTarget<ElemType>> targets);
+    // Parses the piece's records; one target a stream. Fails (Data) with file, line, column, what was expected and what
+    // was found.
+    void Parse(const LineIndex::Piece& piece, std::span<const RecordTarget<ElemType>> targets);
 
-    // The text of a column, of the record that begins at the offset.
-    std::string_view TextOfColumn(size_t offset, size_t column) const;
+    // The text of a column of a record's line.
+    std::string_view TextOfColumn(std::string_view line, size_t column) const;
 
 private:
-    static constexpr size_t c_skip = SIZE_MAX;
-
     // Neighbouring columns with the same use, in the order of the line.
     struct Segment
     {
@@ -75,9 +73,7 @@ private:
     const LineIndex& m_lines;
     NumberParser m_numbers;
     std::vector<Segment> m_segments;
-    size_t m_safeEnd = 0; // records that begin before it can be parsed in place: enough text follows them
 
-    std::string m_lastLines;        // padded copy of a record at the end of the file
     const char* m_record = nullptr; // the record being parsed, and its place in the file
     size_t m_recordOffset = 0;
 };

@@ -158,22 +158,42 @@ template <class ElemType>
 void UciSource<ElemType>::CollectLabels(const UciBlock& block, LabelMap& labels)
 {
     const UciParser<ElemType> parser({m_format.delimiter, m_format.decimalPoint, {}}, m_lines);
-    const size_t end = m_lines.Text().size();
-    m_lines.Extend(1);
-    for (size_t offset = m_lines.OffsetOf(0); offset < end; offset = m_lines.SkipBlankLines(m_lines.NextLine(offset)))
+    const size_t total = m_lines.Extend(SIZE_MAX);
+    for (size_t first = 0; first < total;)
     {
-        const std::string_view label = parser.TextOfColumn(offset, block.start);
-        if (label.empty())
-            Fail(ErrorKind::Data, m_lines.Path(), ":", m_lines.LineNumber(offset), ": the line has no column ",
-                 block.start, " (counted from 0), the label of '", block.name, "'");
-        labels.FindOrAdd(label);
+        const LineIndex::Piece piece = m_lines.Read(first, total - first);
+        size_t at = 0;
+        for (size_t i = 0; i < piece.records; ++i)
+        {
+            const size_t next = NextLine(piece.text, at);
+            const std::string_view label = parser.TextOfColumn(piece.text.substr(at, next - at), block.start);
+            if (label.empty())
+                Fail(ErrorKind::Data, m_lines.Path(), ":", m_lines.LineNumber(piece.offset + at),
+                     ": the line has no column ", block.start, " (counted from 0), the label of '", block.name, "'");
+            labels.FindOrAdd(label);
+            at = SkipBlankLines(piece.text, next);
+        }
+        first += piece.records;
     }
 }
 
 template <class ElemType>
 void UciSource<ElemType>::Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets)
 {
-    m_parser->Parse(m_lines.OffsetOf(first), count, targets);
+    m_targets.assign(targets.begin(), targets.end());
+    for (const size_t end = first + count; first < end;)
+    {
+        const LineIndex::Piece piece = m_lines.Read(first, end - first);
+        m_parser->Parse(piece, m_targets);
+        for (size_t i = 0; i < m_targets.size(); ++i)
+        {
+            if (m_targets[i].values != nullptr)
+                m_targets[i].values += piece.records * m_format.streams[i].count;
+            if (m_targets[i].classIds != nullptr)
+                m_targets[i].classIds += piece.records;
+        }
+        first += piece.records;
+    }
 }
 
 template <class ElemType>

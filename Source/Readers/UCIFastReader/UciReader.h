@@ -25,7 +25,7 @@ public:
     size_t Known() const override { return m_lines.Known(); }
     bool IsComplete() const override { return m_lines.IsComplete(); }
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
-    size_t FileBytes() const override { return m_lines.Text().size(); }
+    size_t FileBytes() const override { return m_lines.FileBytes(); }
     void Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets) override;
     std::vector<std::string> CreateLabelMaps() override;
 
@@ -49,6 +49,7 @@ private:
     std::vector<StreamInfo> m_streams;
     std::vector<NewMap> m_newMaps;
     std::unique_ptr<UciParser<ElemType>> m_parser;
+    std::vector<RecordTarget<ElemType>> m_targets; // of the piece at hand
 };
 
 template <class ElemType>

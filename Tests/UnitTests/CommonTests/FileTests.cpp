@@ -184,6 +184,39 @@ TEST(FileTests, RemoveFile)
     EXPECT_EQ(ReportOf(ErrorKind::Device, [] { RemoveFile("d"); }), "error: cannot remove file 'd': Is a directory");
 }
 
+TEST(FileTests, PiecewiseFile)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("x", "content");
+    const PiecewiseFile file("x");
+    EXPECT_EQ(file.Size(), 7u);
+    const auto read = [&](const PiecewiseFile& from, size_t offset, size_t bytes)
+    {
+        std::string text(bytes, ' ');
+        from.Read(offset, text.data(), bytes);
+        return text;
+    };
+    EXPECT_EQ(read(file, 0, 7), "content");
+    EXPECT_EQ(read(file, 3, 2), "te");
+    EXPECT_EQ(read(file, 7, 0), "");
+    ASSERT_EQ(::truncate("x", 4), 0);
+    EXPECT_EQ(read(file, 0, 4), "cont");
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [&] { read(file, 3, 2); }),
+              "error: data file 'x' changed while it was read (was 7 bytes, is 4)");
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { PiecewiseFile("gone"); }),
+              "error: cannot open file 'gone': No such file or directory");
+
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::write(ends[1], "piped", 5), 5);
+    ::close(ends[1]);
+    const PiecewiseFile piped("/dev/fd/" + std::to_string(ends[0]));
+    ::close(ends[0]);
+    EXPECT_EQ(read(piped, 0, 5), "piped");
+    EXPECT_EQ(read(piped, 1, 3), "ipe");
+}
+
 TEST(FileTests, MappedFile)
 {
     const TemporaryFolder folder;

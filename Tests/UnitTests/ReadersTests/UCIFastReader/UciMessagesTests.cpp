@@ -132,6 +132,35 @@ TEST_F(UciMessagesTests, AnErrorInALaterEpochPartComesWhenItIsRead)
     EXPECT_THAT(MessageOf([&] { m_reader->GetMinibatch(minibatch); }), testing::HasSubstr(":3:1: expected a number"));
 }
 
+TEST_F(UciMessagesTests, FileThatChangesWhileItIsRead)
+{
+    std::string text;
+    for (int i = 0; i < 100000; ++i)
+        text += "1 2 no\n";
+    const auto readAfter = [&](const char* more, auto&& change)
+    {
+        Write("data.txt", text);
+        Make(Concat(more, " file=", m_data, "\nfeatures=[dim=2]\nlabels=[start=2 labelMappingFile=", m_map, "]"));
+        HostMinibatch<float> minibatch;
+        m_reader->StartEpoch({});
+        m_reader->GetMinibatch(minibatch);
+        change();
+        return MessageOf(
+            [&]
+            {
+                while (m_reader->GetMinibatch(minibatch))
+                    ;
+            });
+    };
+    const std::string changed = "data: data file '" + m_data + "' changed while it was read (was 700000 bytes, is ";
+    for (const char* how : {"randomize=none prefetch=false", "randomize=none prefetch=false cacheMB=0", "prefetch=true",
+                            "prefetch=true cacheMB=0"})
+    {
+        EXPECT_EQ(readAfter(how, [&] { std::filesystem::resize_file(m_data, 5000); }), changed + "5000)") << how;
+        EXPECT_EQ(readAfter(how, [&] { std::filesystem::resize_file(m_data, 0); }), changed + "0)") << how;
+    }
+}
+
 TEST_F(UciMessagesTests, LabelMapAndLabelDimDisagree)
 {
     const std::string block = "file=" + m_data + "\nfeatures=[dim=2]\nlabels=[dim=1 start=2 labelMappingFile=" + m_map;

@@ -104,9 +104,12 @@ size_t LineIndex::FindNext(size_t recordStart)
     for (size_t at = recordStart; at < m_file.Size();)
     {
         const std::string_view text = TextFrom(at);
-        if (const void* newline = std::memchr(text.data(), '\n', text.size()))
-            return SkipBlank(at + size_t(static_cast<const char*>(newline) - text.data()) + 1);
-        at += text.size();
+        const size_t line = NextLine(text, 0);
+        at += line;
+        if (text[line - 1] != '\n')
+            continue;
+        const bool isRecord = line < text.size() && text[line] != '\n' && !IsBlank(text[line]);
+        return isRecord ? at : SkipBlank(at);
     }
     return m_file.Size();
 }
@@ -135,7 +138,9 @@ LineIndex::Piece LineIndex::Read(size_t first, size_t count)
     while (last < lastStride && endOf(last + 1) - begin <= c_pieceBytes)
         ++last;
     const size_t end = endOf(last);
-    Load(begin, end);
+    // Who reads on where the last piece ended will go on so.
+    const bool inOrder = m_end > 0 && m_begin <= begin && begin <= m_end;
+    Load(begin, inOrder && end > m_end ? std::max(end, std::min(begin + c_pieceBytes, m_next)) : end);
 
     const std::string_view text(m_buffer.get() + (begin - m_begin), end - begin);
     size_t at = 0;

@@ -173,7 +173,9 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
     using S = UciReaderOptions;
     return {
         Opt("randomize", &S::randomize,
-            "Order of the records: shuffled over the epoch, as they stand, or shuffled in blocks"),
+            "Order of the records: shuffled over the epoch (auto), as they stand (none), or shuffled in blocks of that "
+            "many. Memory beside cacheMB: one byte a record for its place in the file, and four a record of the epoch "
+            "or block that is shuffled"),
         Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
                "full: only minibatches of full size, the epoch is rounded up to a multiple of it"),
         Opt("customDelimiter", &S::customDelimiter, "A character that separates columns, beside blank and tabulator"),
@@ -188,7 +190,8 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file, 2 shows progress marks"),
         Opt("verbosity", &S::verbosity, "Accepted and not used"),
         Opt("cacheMB", &S::cacheMB,
-            "Parsed data are kept in memory up to this many megabytes; larger ones are parsed anew"),
+            "Parsed data are kept in memory up to this many megabytes; larger ones are parsed anew from a piece of the "
+            "file at a time"),
     };
 }
 

@@ -305,10 +305,13 @@ template <class T>
 void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& start) const
 {
     Tile tile;
-    alignas(64) double sums[c_tile];
+    // Sums of values that need no tile take longer stretches: memory is then read page by page.
+    constexpr size_t longest = 2048;
+    alignas(64) double sums[longest];
     alignas(64) T extremes[c_tile];
     const LoopAxis& row = nest[0];
     const bool isPlain = m_call.op == ElementwiseOp::Copy && row.inputs[0] == 1;
+    const size_t most = isPlain && m_call.reduce == ReduceOp::Sum ? longest : c_tile;
     // The next axis is stepped through inside the vectorised loop where it can be.
     const bool stepsInside = isPlain && nest.Axes() > 1 && nest[1].reduced;
     const size_t steps = stepsInside ? nest[1].extent : 1;
@@ -317,11 +320,13 @@ void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& s
     LoopPosition kept(nest, 1, false);
     do
     {
-        for (size_t begin = 0; begin < row.extent; begin += c_tile)
+        for (size_t begin = 0; begin < row.extent; begin += most)
         {
-            const size_t count = std::min(c_tile, row.extent - begin);
-            std::fill_n(sums, count, 0.0);
-            std::fill_n(extremes, count, T(Identity()));
+            const size_t count = std::min(most, row.extent - begin);
+            if (m_call.reduce == ReduceOp::Sum)
+                std::fill_n(sums, count, 0.0);
+            else
+                std::fill_n(extremes, count, T(Identity()));
             LoopPosition reduced(nest, stepsInside ? 2 : 1, true);
             do
             {

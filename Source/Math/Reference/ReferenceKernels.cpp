@@ -1,4 +1,5 @@
-// Naive loops over single elements, summed in double: deliberately simple.
+// Naive loops over single elements: deliberately simple. Sums that may be long are kept in long double, so that they
+// are right to the last bit of a double.
 #include "Math/Reference/ReferenceKernels.h"
 
 #include "Common/Random.h"
@@ -133,7 +134,7 @@ void ElementwiseOf(const ElementwiseCall& call, const TensorView& output)
     forEachIndex(origin, isKept,
                  [&](const auto& kept)
                  {
-                     double result = identity;
+                     long double result = identity;
                      forEachIndex(kept, isReduced,
                                   [&](const auto& index)
                                   {
@@ -187,9 +188,9 @@ void ReferenceKernels::MaskColumns(const MatrixView& output, std::span<const uin
 
 void ReferenceKernels::SumAll(const MatrixView& input, const MatrixView& output, double alpha, double beta)
 {
-    double sum = 0;
+    long double sum = 0;
     ForEach(input, [&](size_t row, size_t column) { sum += Get(input, row, column); });
-    Blend(output, 0, 0, beta, alpha * sum);
+    Blend(output, 0, 0, beta, alpha * double(sum));
 }
 
 double ReferenceKernels::SumOfSquares(const MatrixView& value)
@@ -356,7 +357,7 @@ void CrossEntropyOf(ReferenceKernels& kernels, const Labels& labels, const Matri
 {
     if (prediction.rows > 0)
         kernels.LogSoftmax(prediction, logSoftmax);
-    double sum = 0;
+    long double sum = 0;
     ForEach(softmax,
             [&](size_t row, size_t column)
             {
@@ -365,7 +366,7 @@ void CrossEntropyOf(ReferenceKernels& kernels, const Labels& labels, const Matri
                 // 0 * -infinity is no contribution.
                 sum -= label == 0 ? 0 : label * Get(logSoftmax, row, column);
             });
-    Set(output, 0, 0, sum);
+    Set(output, 0, 0, double(sum));
 }
 
 template <class Labels>

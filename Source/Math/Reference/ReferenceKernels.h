@@ -1,4 +1,4 @@
-// Naive loops over single elements, summed in double: what the other backends are compared with.
+// Naive loops over single elements: what the other backends are compared with.
 #pragma once
 
 #include "Math/Kernels.h"

@@ -109,11 +109,11 @@ void AddBroadcastCases(std::vector<KernelCase>& cases)
         {"ReduceAlternatingOther", {2, 3, 3, 2, 2, 3, 3, 2}, {2, 1, 1, 2, 1, 3, 1, 2}, {1, 3, 1, 2, 1, 3, 1, 2}},
         {"ReduceWide", {700, 5}, {1}, {700}},
         {"ReduceLong", {7, 1000}, {1}, {7}},
-        {"Large", {300, 500}, {300, 500}, {300, 500}},
-        {"LargeBias", {300, 500}, {300}, {300, 500}},
-        {"LargeReduceColumns", {300, 500}, {300}, {300}},
-        {"LargeReduceRows", {300, 500}, {300}, {1, 500}},
-        {"LargeReduceAll", {300, 500}, {300}, {}},
+        {"Large", {700, 800}, {700, 800}, {700, 800}},
+        {"LargeBias", {700, 800}, {700}, {700, 800}},
+        {"LargeReduceColumns", {700, 800}, {700}, {700}},
+        {"LargeReduceRows", {700, 800}, {700}, {1, 800}},
+        {"LargeReduceAll", {700, 800}, {700}, {}},
     };
     for (const Broadcast& broadcast : broadcasts)
     {

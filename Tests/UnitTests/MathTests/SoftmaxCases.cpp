@@ -14,7 +14,7 @@ struct Size
 };
 // Few rows go another way than many.
 constexpr Size c_sizes[] = {{1, 1},  {2, 25}, {2, 3},    {3, 70},     {10, 33},
-                            {16, 4}, {17, 9}, {183, 20}, {1000, 150}, {4, 0}};
+                            {16, 4}, {17, 9}, {183, 20}, {2000, 150}, {4, 0}};
 
 template <class Body>
 KernelCase ForSizes(const char* name, Body body)

@@ -9,8 +9,8 @@
 namespace cntk
 {
 
-// Element operations (an addition counts 1, an exponential about 8) that are worth a thread: some 12 microseconds of work
-// in the cache. Below twice as many one thread does it all.
+// Element operations (an addition counts 1, an exponential about 8) that are worth a thread: some 12 microseconds of
+// work in the cache. Below twice as many one thread does it all.
 constexpr size_t c_operationsPerThread = 128 * 1024;
 // Partial results of so many parts fit into arrays of fixed size.
 constexpr int c_mostParts = 64;

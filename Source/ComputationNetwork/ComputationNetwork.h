@@ -6,6 +6,7 @@
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -79,8 +80,11 @@ public:
     void RemoveFromGroup(NodeGroup group, const ComputationNodePtr& node);
 
     // ---- validation ----
-    // Shapes to a fixed point, then the checking pass; errors name the node, its type, inputs and their shapes.
-    void Validate();
+    // Shapes to a fixed point, then the checking pass; errors name the node, its type, inputs and their shapes. Who
+    // made the network may explain more before the error goes on: it is told the node, and may throw an error of its
+    // own.
+    using ExplainInvalid = std::function<void(Error& error, const ComputationNode& node)>;
+    void Validate(const ExplainInvalid& explain = {});
     // The layout that inputs of a dynamic axis share ("" is the default axis).
     const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;
     // "h = Times(W [50 x 2], x [2 x *])": a node, its type, its inputs with their shapes and layouts.

@@ -38,7 +38,7 @@ std::string ComputationNetwork::Describe(const ComputationNode& node) const
     return Concat(node.Name(), " = ", node.TypeName(), "(", Join(inputs, ", "), ")");
 }
 
-void ComputationNetwork::Validate()
+void ComputationNetwork::Validate(const ExplainInvalid& explain)
 {
     for (const auto& [key, node] : m_nodes)
         for (size_t i = 0; i < node->InputCount(); i++)
@@ -73,15 +73,22 @@ void ComputationNetwork::Validate()
     {
         ShapeInference inference(isFinalPass);
         for (const ComputationNodePtr& node : order)
-            WithNote(
-                [&]
-                {
-                    node->InferShape(inference);
-                    if (isFinalPass && node->SampleLayout().HasUnknown())
-                        Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '",
-                             node->Name(), "' are not known, and nothing determines them");
-                },
-                [&] { return "while validating " + Describe(*node); });
+        {
+            try
+            {
+                node->InferShape(inference);
+                if (isFinalPass && node->SampleLayout().HasUnknown())
+                    Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '",
+                         node->Name(), "' are not known, and nothing determines them");
+            }
+            catch (Error& error)
+            {
+                error.AddNote("while validating " + Describe(*node));
+                if (explain)
+                    explain(error, *node);
+                throw;
+            }
+        }
     };
 
     // Each pass settles at least one more node, except where shapes contradict each other around a loop.

@@ -16,6 +16,8 @@
 namespace cntk
 {
 
+class Error;
+
 enum class NodeGroup
 {
     Feature,

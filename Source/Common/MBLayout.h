@@ -61,7 +61,14 @@ public:
     // Grows with each change; a cheap "has the layout changed" for caches.
     uint64_t Version() const { return m_version; }
 
-    bool operator==(const MBLayout& other) const;
+    // Recurrent state goes on from one minibatch to the next of a pass over the data. Whoever brings the data says so
+    // (NetworkBinder); computing one minibatch several times changes no state.
+    void BeginPass() { ++m_pass, ++m_minibatch; }
+    void BeginMinibatch() { ++m_minibatch; }
+    uint64_t Pass() const { return m_pass; }
+    uint64_t Minibatch() const { return m_minibatch; }
+
+    bool operator==(const MBLayout& other) const; // of the sequences
 
 private:
     size_t m_parallelSequences = 0;
@@ -69,6 +76,8 @@ private:
     size_t m_gapColumns = 0;
     bool m_frameMode = false;
     uint64_t m_version = 0;
+    uint64_t m_pass = 0;
+    uint64_t m_minibatch = 0;
     std::vector<SequenceInfo> m_sequences;
     std::vector<uint8_t> m_columnMask;
     // For each column the distance to the first and to the last step of its sequence (0 = at it); gaps hold -1.

@@ -18,6 +18,7 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterNormalizationNodes(types);
         RegisterCriterionNodes(types);
         RegisterRandomNodes(types);
+        RegisterRecurrentNodes(types);
         return types;
     }();
     return registry;

@@ -52,6 +52,7 @@ void RegisterElementwiseNodes(NodeRegistry& registry);
 void RegisterProductNodes(NodeRegistry& registry);
 void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization
 void RegisterCriterionNodes(NodeRegistry& registry);
-void RegisterRandomNodes(NodeRegistry& registry); // Dropout
+void RegisterRandomNodes(NodeRegistry& registry);    // Dropout
+void RegisterRecurrentNodes(NodeRegistry& registry); // PastValue, FutureValue
 
 } // namespace cntk

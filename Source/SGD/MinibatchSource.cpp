@@ -33,6 +33,7 @@ void MinibatchSource::StartEpoch(EpochRequest request)
     if (!m_binder)
         Fail(ErrorKind::Internal, "StartEpoch before BindTo");
     request.wanted = m_wanted;
+    m_binder->BeginPass();
     std::visit([&](auto& typed) { typed.reader->StartEpoch(request); }, m_typed);
 }
 

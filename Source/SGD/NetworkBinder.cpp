@@ -131,6 +131,12 @@ std::vector<std::string> NetworkBinder::Wanted() const
     return names;
 }
 
+void NetworkBinder::BeginPass()
+{
+    for (const Axis& axis : m_axes)
+        axis.layout->BeginPass();
+}
+
 template <class ElemType>
 void NetworkBinder::BindLayout(const Axis& axis, const HostMinibatch<ElemType>& minibatch)
 {
@@ -139,6 +145,7 @@ void NetworkBinder::BindLayout(const Axis& axis, const HostMinibatch<ElemType>& 
         AssignLayout(*axis.layout, *batch.layout);
     else if (!axis.layout->IsFrameMode() || axis.layout->Columns() != batch.columns)
         axis.layout->InitAsFrameMode(batch.columns);
+    axis.layout->BeginMinibatch();
     m_columns = std::max(m_columns, axis.layout->Columns());
     m_samples = std::max(m_samples, axis.layout->ActualSamples());
 }

@@ -24,6 +24,9 @@ public:
     // The bound input nodes, as the network spells them: EpochRequest::wanted.
     std::vector<std::string> Wanted() const;
 
+    // A pass over the data begins: nothing is carried over from what the network saw before.
+    void BeginPass();
+
     // Fills the input nodes and the network's layouts. Allocates only when a minibatch is larger than all before.
     template <class ElemType>
     void Bind(const HostMinibatch<ElemType>& minibatch);

@@ -1,0 +1,297 @@
+// Delays: PastValue and FutureValue. In a loop a step at a time, outside of one for the whole minibatch.
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
+
+#include "Common/Error.h"
+#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace cntk
+{
+
+// ---- shape ----
+
+// The declared size serves until the input's is known: in a loop the input's depends on this node's.
+void DelayNode::InferShape(ShapeInference& inference)
+{
+    RequireDenseInputs(*this, inference);
+    const ComputationNode& input = *Input(0);
+    SetShape(input.SampleLayout().HasUnknown() ? m_declaredShape : input.SampleLayout(), input.GetMBLayout());
+    if (inference.IsFinalPass() && !HasMBLayout())
+        Fail(ErrorKind::Model, TypeName(), " needs minibatch data, but ", cntk::DescribeShape(input),
+             " is the same at all times");
+}
+
+// ---- time ----
+
+void DelayNode::ClassifySteps()
+{
+    const MBLayout& layout = *GetMBLayout();
+    const size_t rows = layout.ParallelSequences(), steps = layout.TimeSteps(), delay = TimeStep();
+    m_sourceOfStep.resize(steps);
+    for (size_t time = 0; time < steps; time++)
+    {
+        const bool hasSource = m_isPast ? time >= delay : time + delay < steps;
+        size_t inside = 0, initial = 0;
+        for (size_t row = 0; row < rows; row++)
+        {
+            const bool isOutside = layout.IsGap(row, time) || (m_isPast ? layout.IsBeyondStart(row, time, delay)
+                                                                        : layout.IsBeyondEnd(row, time, delay));
+            if (isOutside || (!hasSource && !m_isPast))
+                initial++;
+            else if (hasSource)
+                inside++;
+        }
+        m_sourceOfStep[time] = inside == rows && rows > 0 ? (m_isPast ? time - delay : time + delay)
+                               : initial == rows          ? c_initial
+                                                          : c_mixed;
+    }
+}
+
+void DelayNode::BeginForwardProp()
+{
+    const MBLayout& layout = *GetMBLayout();
+    if (m_layoutVersion != layout.Version())
+    {
+        m_layoutVersion = layout.Version();
+        ClassifySteps();
+    }
+    if (m_minibatch != layout.Minibatch())
+    {
+        m_minibatch = layout.Minibatch();
+        m_current = 1 - m_current;
+    }
+    if (m_pass != layout.Pass())
+    {
+        m_pass = layout.Pass();
+        m_history[m_current].validSteps = 0;
+    }
+}
+
+void DelayNode::FillMixedStep(size_t time)
+{
+    const MBLayout& layout = *GetMBLayout();
+    const History& history = m_history[m_current];
+    const size_t rows = layout.ParallelSequences(), delay = TimeStep();
+    const MatrixView output = Value(FrameRange::Step(time));
+    for (size_t row = 0; row < rows; row++)
+    {
+        const MatrixView to = output.Columns(row, 1);
+        const bool isOutside = layout.IsGap(row, time) || (m_isPast ? layout.IsBeyondStart(row, time, delay)
+                                                                    : layout.IsBeyondEnd(row, time, delay));
+        if (!isOutside && m_isPast && time < delay && history.parallelSequences == rows &&
+            time + history.validSteps >= delay)
+            Ops::Copy(history.values.View().Columns(time * rows + row, 1), to);
+        else if (isOutside || (m_isPast ? time < delay : time + delay >= layout.TimeSteps()))
+            Ops::Fill(to, m_initialValue);
+        else
+            Ops::Copy(Input(0)->Value().Columns((m_isPast ? time - delay : time + delay) * rows + row, 1), to);
+    }
+}
+
+void DelayNode::ForwardProp(const FrameRange& range)
+{
+    const size_t rows = GetMBLayout()->ParallelSequences();
+    const size_t first = range.IsAll() ? 0 : range.Time();
+    const size_t end = range.IsAll() ? GetMBLayout()->TimeSteps() : first + 1;
+    for (size_t time = first; time < end;)
+    {
+        // Steps that follow one another are one copy.
+        const size_t source = m_sourceOfStep[time];
+        size_t count = 1;
+        if (source == c_mixed)
+            FillMixedStep(time);
+        else
+        {
+            while (time + count < end &&
+                   m_sourceOfStep[time + count] == (source == c_initial ? source : source + count))
+                count++;
+            const MatrixView to = Value().Columns(time * rows, count * rows);
+            if (source == c_initial)
+                Ops::Fill(to, m_initialValue);
+            else
+                Ops::Copy(Input(0)->Value().Columns(source * rows, count * rows), to);
+        }
+        time += count;
+    }
+}
+
+// Nothing flows to other minibatches, over the ends of sequences or from gaps.
+void DelayNode::BackpropTo(size_t, const FrameRange& range)
+{
+    const MBLayout& layout = *GetMBLayout();
+    const size_t rows = layout.ParallelSequences(), delay = TimeStep();
+    const MatrixView inputGradient = InputGradient(0, FrameRange::All());
+    const auto add = [&](size_t column, size_t source, size_t count)
+    {
+        Ops::Elementwise(ElementwiseOp::Copy, Gradient().Columns(column, count), inputGradient.Columns(source, count),
+                         1, 1);
+    };
+    const size_t first = range.IsAll() ? 0 : range.Time();
+    const size_t end = range.IsAll() ? layout.TimeSteps() : first + 1;
+    for (size_t time = first; time < end; time++)
+    {
+        const size_t source = m_sourceOfStep[time];
+        if (source == c_initial)
+            continue;
+        if (source != c_mixed)
+        {
+            add(time * rows, source * rows, rows);
+            continue;
+        }
+        if (m_isPast ? time < delay : time + delay >= layout.TimeSteps())
+            continue;
+        for (size_t row = 0; row < rows; row++)
+            if (!layout.IsGap(row, time) &&
+                !(m_isPast ? layout.IsBeyondStart(row, time, delay) : layout.IsBeyondEnd(row, time, delay)))
+                add(time * rows + row, (m_isPast ? time - delay : time + delay) * rows + row, 1);
+    }
+}
+
+// ---- from minibatch to minibatch ----
+
+bool DelayNode::GoesOn() const
+{
+    const std::vector<SequenceInfo>& sequences = GetMBLayout()->Sequences();
+    return m_isPast && std::any_of(sequences.begin(), sequences.end(),
+                                   [&](const SequenceInfo& sequence)
+                                   { return sequence.end > ptrdiff_t(GetMBLayout()->TimeSteps()); });
+}
+
+void DelayNode::Keep(const History& before, History& after) const
+{
+    const MBLayout& layout = *GetMBLayout();
+    const size_t rows = layout.ParallelSequences(), steps = layout.TimeSteps(), delay = TimeStep();
+    after.parallelSequences = rows;
+    if (!after.values.IsAllocated())
+        after.values = Matrix(ValueRows(), delay * rows, GetDataType(), GetDevice());
+    after.values.Resize(ValueRows(), delay * rows);
+    const size_t fromHere = std::min(steps, delay);
+    after.validSteps = fromHere;
+    Ops::Copy(Input(0)->Value().Columns((steps - fromHere) * rows, fromHere * rows),
+              after.values.View().Columns((delay - fromHere) * rows, fromHere * rows));
+    if (fromHere == delay || before.parallelSequences != rows || before.validSteps == 0)
+        return;
+    const size_t older = delay - fromHere;
+    Ops::Copy(before.values.View().Columns(fromHere * rows, older * rows),
+              after.values.View().Columns(0, older * rows));
+    after.validSteps = std::min(delay, fromHere + before.validSteps);
+}
+
+void DelayNode::EndForwardProp()
+{
+    History& after = m_history[1 - m_current];
+    after.validSteps = 0;
+    if (GoesOn())
+        Keep(m_history[m_current], after);
+}
+
+// ---- fields ----
+
+void DelayNode::SerializeFields(ModelArchive& archive)
+{
+    if (!archive.IsLoading() && !SampleLayout().HasUnknown())
+        m_declaredShape = SampleLayout();
+    archive.Field(m_timeStep);
+    if (archive.Version() >= 4)
+        archive.Shape(m_declaredShape);
+    else
+    {
+        uint64_t rows = 0, columns = 0;
+        archive.Field(rows);
+        archive.Field(columns);
+        m_declaredShape = TensorShape{size_t(rows)};
+    }
+    if (archive.Version() >= 2)
+        archive.ElementField(m_initialValue);
+    if (archive.IsLoading() && m_timeStep < 1)
+        Fail(ErrorKind::Model, "the time step is ", m_timeStep, "; expected 1 or more");
+}
+
+void DelayNode::SetParameters(const NodeParameters& parameters)
+{
+    const long long rows = parameters.Integer("rows", 0);
+    if (rows < 0)
+        Fail(ErrorKind::Config, "parameter 'rows' is ", rows, "; expected 0 (to be inferred) or more");
+    m_declaredShape = TensorShape{size_t(rows)};
+    const long long step = parameters.Integer("timeStep", 1);
+    if (step < 1 || step > std::numeric_limits<int32_t>::max())
+        Fail(ErrorKind::Config, "parameter 'timeStep' is ", step, "; expected 1 or more");
+    m_timeStep = int32_t(step);
+    m_initialValue = parameters.Real("defaultHiddenActivity", 0.1);
+}
+
+std::string DelayNode::DescribeFields() const
+{
+    return Concat("timeStep=", m_timeStep, " defaultHiddenActivity=", m_initialValue);
+}
+
+// ---- records ----
+
+namespace
+{
+
+NodeType DelayType(const char* name, std::vector<std::string> aliases, int direction, const char* doc)
+{
+    NodeType type;
+    type.name = name;
+    type.aliases = std::move(aliases);
+    type.doc = doc;
+    type.inputs = {1, 1};
+    type.inputNames = {"x"};
+    type.traits = {
+        .backpropReadsInputs = false, .backpropReadsOutput = false, .isDelay = true, .delayDirection = direction};
+    const auto parameter =
+        [](const char* parameterName, ParameterKind kind, const char* defaultText, bool positional, const char* text)
+    {
+        NodeParameterInfo info;
+        info.name = parameterName;
+        info.kind = kind;
+        info.defaultText = defaultText;
+        info.positional = positional;
+        info.doc = text;
+        return info;
+    };
+    type.parameters = {
+        parameter("rows", ParameterKind::Integer, "0", true,
+                  "elements of a sample, used until the input's size is known; 0: inferred"),
+        parameter("cols", ParameterKind::Integer, "0", true, "without effect"),
+        parameter("timeStep", ParameterKind::Integer, "1", false, "how many steps the value is from"),
+        parameter("defaultHiddenActivity", ParameterKind::Real, "0.1", false, "the value outside the sequence"),
+        parameter("defaultPastValue", ParameterKind::Real, "0.1", false, "without effect, as in the original"),
+    };
+    type.parameters[2].aliases = {"delayTime"};
+    type.bookSection = "4.1.4.36";
+    type.create = [direction] { return std::make_shared<DelayNode>(direction); };
+
+    GradientSample sample;
+    sample.inputs.resize(1);
+    sample.inputs[0].shape = TensorShape{3};
+    sample.inputs[0].inLayout = true;
+    for (const char* step : {"1", "2", "5"})
+    {
+        sample.parameters = {{"timeStep", step}, {"defaultHiddenActivity", "0.3"}};
+        type.samples.push_back(sample);
+    }
+    sample.inputs[0].shape = TensorShape{2, 3};
+    sample.parameters = {};
+    type.samples.push_back(sample);
+    return type;
+}
+
+} // namespace
+
+void RegisterRecurrentNodes(NodeRegistry& registry)
+{
+    registry.Add(DelayType("PastValue", {"Delay"}, +1,
+                           "v(t) = x(t - timeStep), or defaultHiddenActivity before the start of the sequence. Makes "
+                           "loops that run forward in time."));
+    registry.Add(DelayType("FutureValue", {}, -1,
+                           "v(t) = x(t + timeStep), or defaultHiddenActivity behind the end of the sequence. Makes "
+                           "loops that run backward in time."));
+}
+
+} // namespace cntk

@@ -1,0 +1,74 @@
+// PastValue and FutureValue (spec nodes.md 10.1), which the planner must know: equal delays of one node are one.
+#pragma once
+
+#include "ComputationNetwork/ComputationNode.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cntk
+{
+
+// v(t) = x(t - n) with direction +1, x(t + n) with -1, and the initial value outside the sequence. Where a sequence
+// began in an earlier minibatch, a PastValue goes on from what it kept of that; a FutureValue cannot look beyond the
+// minibatch and takes the initial value. Gaps get the initial value, too, so that they hold numbers.
+class DelayNode final : public ComputationNode
+{
+public:
+    explicit DelayNode(int direction) : m_isPast(direction > 0) {}
+
+    void InferShape(ShapeInference& inference) override;
+    void BeginForwardProp() override;
+    void ForwardProp(const FrameRange& range) override;
+    void BackpropTo(size_t input, const FrameRange& range) override;
+    void EndForwardProp() override;
+    void SerializeFields(ModelArchive& archive) override;
+    void SetParameters(const NodeParameters& parameters) override;
+    std::string DescribeFields() const override;
+
+    int Direction() const { return m_isPast ? +1 : -1; }
+    size_t TimeStep() const { return size_t(m_timeStep); }
+    double InitialValue() const { return m_initialValue; }
+    // The same value at all times.
+    bool IsTwinOf(const DelayNode& other) const
+    {
+        return m_isPast == other.m_isPast && m_timeStep == other.m_timeStep && m_initialValue == other.m_initialValue &&
+               Input(0) == other.Input(0);
+    }
+    // All columns of the step come from the step `source`, or all hold the initial value (c_initial); c_mixed: neither.
+    static constexpr size_t c_initial = SIZE_MAX;
+    static constexpr size_t c_mixed = SIZE_MAX - 1;
+    // After BeginForwardProp.
+    size_t SourceOfStep(size_t time) const { return m_sourceOfStep[time]; }
+
+private:
+    // The last steps of a minibatch's input, for the sequences that go on in the next one.
+    struct History
+    {
+        Matrix values;         // timeStep * parallelSequences columns
+        size_t validSteps = 0; // so many at the end
+        size_t parallelSequences = 0;
+    };
+
+    void ClassifySteps();
+    void FillMixedStep(size_t time);
+    bool GoesOn() const;
+    void Keep(const History& before, History& after) const;
+
+    bool m_isPast;
+    int32_t m_timeStep = 1;
+    double m_initialValue = 0.1;
+    TensorShape m_declaredShape{0};
+
+    uint64_t m_layoutVersion = UINT64_MAX;
+    std::vector<size_t> m_sourceOfStep;
+    // What the minibatch continues, and what the next one will; which is which turns with each.
+    std::array<History, 2> m_history;
+    size_t m_current = 0;
+    uint64_t m_pass = 0;
+    uint64_t m_minibatch = 0;
+};
+
+} // namespace cntk

@@ -12,6 +12,10 @@
 namespace cntk
 {
 
+struct ColumnSlices; // SampledProducts.h
+
+class ImageKernels; // ImageKernels.h
+
 // A matrix operand, transposed or not.
 struct Operand
 {
@@ -84,6 +88,26 @@ public:
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
                                                  const MatrixView& predictionGradient) = 0;
 
+    // Of sparse labels; only their elements are looked at. The mask may be empty.
+    virtual void CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                              const MatrixView& output) = 0;
+    virtual void CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities,
+                                      std::span<const uint8_t> mask, const MatrixView& scale,
+                                      const MatrixView& probabilityGradient) = 0;
+
+    // As SampledProducts.h has them; there is at least one member, or stored element.
+    virtual void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
+                              const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
+                              bool wantErrors) = 0;
+    virtual void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights,
+                                           const MatrixView& errors, const MatrixView& scale, const MatrixView& work,
+                                           const MatrixView& inputGradient) = 0;
+    virtual void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered,
+                                            const MatrixView& errors, const MatrixView& scale,
+                                            const MatrixView& weightGradient) = 0;
+    virtual void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
+                                      const MatrixView& output) = 0;
+
     virtual void FillUniform(const MatrixView& output, double low, double high, uint64_t seed) = 0;
     virtual void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed) = 0;
     virtual void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed) = 0;
@@ -91,6 +115,9 @@ public:
     // touched: null where all columns take part in the dense form.
     virtual void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                                 double rate, double momentum, const TouchedColumns* touched) = 0;
+
+    // Convolution and pooling. A backend that has none fails (kind Device) when a network asks for them.
+    virtual ImageKernels& Images();
 };
 
 } // namespace cntk

@@ -177,6 +177,17 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
 }
 
 template <class T>
+void GemmContext::MultiplyOnThread(const GemmTask<T>& task, size_t thread)
+{
+    if (task.m == 0 || task.n == 0)
+        return;
+    if (task.k == 0 || task.alpha == 0)
+        ScaleOnly(task);
+    else
+        RunTile(task, EngineFor<T>(task.m, task.n, task.k), {}, 0, thread);
+}
+
+template <class T>
 void GemmContext::Trace(const GemmTask<T>& task, GemmEngine engine, const Grid& grid)
 {
     if (!m_traced.insert({task.m, task.n, task.k, task.transA, task.transB, sizeof(T)}).second)
@@ -190,6 +201,8 @@ void GemmContext::Trace(const GemmTask<T>& task, GemmEngine engine, const Grid& 
 
 template void GemmContext::Multiply<float>(const GemmTask<float>&, const GemmEpilogue<float>&);
 template void GemmContext::Multiply<double>(const GemmTask<double>&, const GemmEpilogue<double>&);
+template void GemmContext::MultiplyOnThread<float>(const GemmTask<float>&, size_t);
+template void GemmContext::MultiplyOnThread<double>(const GemmTask<double>&, size_t);
 template GemmEngine GemmContext::EngineFor<float>(size_t, size_t, size_t) const;
 template GemmEngine GemmContext::EngineFor<double>(size_t, size_t, size_t) const;
 

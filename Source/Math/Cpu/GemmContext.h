@@ -38,6 +38,10 @@ public:
     template <class T>
     void Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue = {});
 
+    // The same on the calling thread alone: inside of a job of the pool, with the number that the job was given.
+    template <class T>
+    void MultiplyOnThread(const GemmTask<T>& task, size_t thread);
+
     // The engine that a product of this shape runs on: fixed by measurement (Documentation/Performance.md).
     template <class T>
     GemmEngine EngineFor(size_t m, size_t n, size_t k) const;

@@ -81,6 +81,12 @@ struct VectorKernels
     // y += factor * x
     void (*addScaled)(T factor, const T* x, T* y, size_t count);
 
+    // results[j] = column j of a * x, each over so many rows; kept in T.
+    void (*innerProducts)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* x, T* results);
+    // y += sum_j factors[j * factorStride] * column j of a
+    void (*addCombination)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
+                           size_t factorStride, T* y);
+
     // softmax may have no data where it is not wanted; logSoftmax may not, but may be the same memory as softmax.
     void (*logSoftmax)(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax,
                        const ColumnBlock<T>& softmax, size_t rows, size_t columns);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Math/Kernels.h"
+#include "Math/Reference/ReferenceImageKernels.h"
 
 namespace cntk
 {
@@ -48,12 +49,33 @@ public:
                                          std::span<const uint8_t> mask, const MatrixView& scale,
                                          const MatrixView& predictionGradient) override;
 
+    void CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                      const MatrixView& output) override;
+    void CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                              const MatrixView& scale, const MatrixView& probabilityGradient) override;
+
+    void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
+                      const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
+                      bool wantErrors) override;
+    void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& errors,
+                                   const MatrixView& scale, const MatrixView& work,
+                                   const MatrixView& inputGradient) override;
+    void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
+                                    const MatrixView& scale, const MatrixView& weightGradient) override;
+    void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
+                              const MatrixView& output) override;
+
     void FillUniform(const MatrixView& output, double low, double high, uint64_t seed) override;
     void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed) override;
     void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed) override;
 
     void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                         double rate, double momentum, const TouchedColumns* touched) override;
+
+    ImageKernels& Images() override { return m_images; }
+
+private:
+    ReferenceImageKernels m_images;
 };
 
 } // namespace cntk

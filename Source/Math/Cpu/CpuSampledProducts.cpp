@@ -1,0 +1,335 @@
+// Products with the columns that samples ask for: groups of samples share a slice of the weights. Few samples a group
+// go one by one past the slice, which stays in the cache; many become a matrix product.
+#include "Math/Cpu/CpuKernels.h"
+#include "Math/Cpu/Threads.h"
+#include "Math/ElementwiseFunctions.h"
+#include "Math/SampledProducts.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Group = ColumnSlices::Group;
+
+// From so many samples on, a product with packed panels is faster than passing by the slice for each.
+constexpr size_t c_membersForProduct = 6;
+// Element operations of the softmax for each element of the errors.
+constexpr size_t c_softmaxOperations = 16;
+
+template <class T>
+ColumnBlock<const T> SliceOf(const MatrixView& weights, const Group& group)
+{
+    return {weights.As<T>() + group.firstColumn * weights.stride, weights.stride};
+}
+
+// body(group, thread) for each group; on the pool's threads where the groups are worth it and none of them outweighs
+// the rest. Otherwise one after another, with thread = c_together: each may use all threads.
+constexpr size_t c_together = SIZE_MAX;
+
+template <class Body>
+void ForEachGroup(const ColumnSlices& slices, size_t operationsPerElement, bool mayShare, ThreadPool& pool, Body&& body)
+{
+    size_t largest = 0;
+    for (const Group& group : slices.groups)
+        largest = std::max(largest, group.columnCount * group.memberCount);
+    const size_t threads = size_t(UsefulThreads(slices.elements * operationsPerElement, pool));
+    if (threads > 1 && largest * threads <= slices.elements && mayShare)
+    {
+        pool.Run(slices.groups.size(), [&](size_t index, size_t thread) { body(slices.groups[index], thread); });
+        return;
+    }
+    for (const Group& group : slices.groups)
+        body(group, threads > 1 ? c_together : size_t(0));
+}
+
+template <class T>
+void Multiply(GemmContext& products, const GemmTask<T>& task, size_t thread)
+{
+    if (thread == c_together)
+        products.Multiply(task);
+    else
+        products.MultiplyOnThread(task, thread);
+}
+
+template <class T>
+class SliceWork
+{
+public:
+    SliceWork(const VectorKernels<T>& kernels, GemmContext& products, ThreadPool& pool, const ColumnSlices& slices)
+        : m_kernels(kernels), m_products(products), m_pool(pool), m_slices(slices)
+    {
+    }
+
+    void Softmax(const MatrixView& weights, const MatrixView& inputs, const MatrixView& gathered,
+                 const MatrixView& errors, T* losses, bool wantErrors) const
+    {
+        const size_t rows = weights.rows;
+        ForEachGroup(m_slices, rows + c_softmaxOperations, true, m_pool,
+                     [&](const Group& group, size_t thread)
+                     {
+                         T* own = gathered.As<T>() + group.firstMember * rows;
+                         for (size_t i = 0; i < group.memberCount; ++i)
+                             std::copy_n(inputs.As<T>() + SampleOf(group, i) * inputs.stride, rows, own + i * rows);
+                         T* scores = errors.As<T>() + group.firstElement;
+                         Scores(weights, group, own, scores, thread);
+                         const int parts =
+                             thread == c_together
+                                 ? UsefulThreads(group.columnCount * group.memberCount * c_softmaxOperations, m_pool)
+                                 : 1;
+                         ForEachPart(m_pool, group.memberCount, 1, parts,
+                                     [&](int, size_t begin, size_t end)
+                                     { Errors(group, begin, end, scores, losses, wantErrors); });
+                     });
+    }
+
+    void InputGradient(const MatrixView& weights, const MatrixView& errors, T scale, T* work,
+                       const MatrixView& inputGradient) const
+    {
+        const size_t rows = weights.rows;
+        ForEachGroup(m_slices, rows, true, m_pool,
+                     [&](const Group& group, size_t thread)
+                     {
+                         const T* error = errors.As<T>() + group.firstElement;
+                         T* own = work + group.firstMember * rows;
+                         if (group.memberCount >= c_membersForProduct || thread == c_together)
+                         {
+                             GemmTask<T> task;
+                             task.m = rows;
+                             task.n = group.memberCount;
+                             task.k = group.columnCount;
+                             task.a = SliceOf<T>(weights, group).data;
+                             task.lda = weights.stride;
+                             task.b = error;
+                             task.ldb = group.columnCount;
+                             task.c = own;
+                             task.ldc = rows;
+                             Multiply(m_products, task, thread);
+                         }
+                         else
+                         {
+                             std::fill_n(own, rows * group.memberCount, T(0));
+                             for (size_t i = 0; i < group.memberCount; ++i)
+                                 m_kernels.addCombination(SliceOf<T>(weights, group), rows, group.columnCount,
+                                                          error + i * group.columnCount, 1, own + i * rows);
+                         }
+                         for (size_t i = 0; i < group.memberCount; ++i)
+                             m_kernels.addScaled(scale, own + i * rows,
+                                                 inputGradient.As<T>() + SampleOf(group, i) * inputGradient.stride,
+                                                 rows);
+                     });
+    }
+
+    void WeightGradient(const MatrixView& gathered, const MatrixView& errors, T scale,
+                        const MatrixView& weightGradient) const
+    {
+        const size_t rows = gathered.rows;
+        ForEachGroup(m_slices, rows, m_slices.areDisjoint, m_pool,
+                     [&](const Group& group, size_t thread)
+                     {
+                         const T* error = errors.As<T>() + group.firstElement;
+                         const T* own = gathered.As<T>() + group.firstMember * rows;
+                         T* gradient = weightGradient.As<T>() + group.firstColumn * weightGradient.stride;
+                         if (scale == T(1) && group.memberCount < c_membersForProduct && thread != c_together)
+                         {
+                             for (size_t k = 0; k < group.columnCount; ++k)
+                                 m_kernels.addCombination({own, rows}, rows, group.memberCount, error + k,
+                                                          group.columnCount, gradient + k * weightGradient.stride);
+                             return;
+                         }
+                         GemmTask<T> task;
+                         task.transB = true;
+                         task.m = rows;
+                         task.n = group.columnCount;
+                         task.k = group.memberCount;
+                         task.alpha = scale;
+                         task.a = own;
+                         task.lda = rows;
+                         task.b = error;
+                         task.ldb = group.columnCount;
+                         task.beta = T(1);
+                         task.c = gradient;
+                         task.ldc = weightGradient.stride;
+                         Multiply(m_products, task, thread);
+                     });
+    }
+
+private:
+    size_t SampleOf(const Group& group, size_t member) const
+    {
+        return size_t(m_slices.requests[group.firstMember + member].sample);
+    }
+
+    // slice' * own
+    void Scores(const MatrixView& weights, const Group& group, const T* own, T* scores, size_t thread) const
+    {
+        if (group.memberCount < c_membersForProduct && thread != c_together)
+        {
+            for (size_t i = 0; i < group.memberCount; ++i)
+                m_kernels.innerProducts(SliceOf<T>(weights, group), weights.rows, group.columnCount,
+                                        own + i * weights.rows, scores + i * group.columnCount);
+            return;
+        }
+        GemmTask<T> task;
+        task.transA = true;
+        task.m = group.columnCount;
+        task.n = group.memberCount;
+        task.k = weights.rows;
+        task.a = SliceOf<T>(weights, group).data;
+        task.lda = weights.stride;
+        task.b = own;
+        task.ldb = weights.rows;
+        task.c = scores;
+        task.ldc = group.columnCount;
+        Multiply(m_products, task, thread);
+    }
+
+    // Of some members of a group: their losses, and softmax - onehot in place of their scores.
+    void Errors(const Group& group, size_t begin, size_t end, T* scores, T* losses, bool wantErrors) const
+    {
+        if (begin == end)
+            return;
+        const size_t columns = group.columnCount;
+        T* first = scores + begin * columns;
+        m_kernels.logSoftmax({first, columns}, {first, columns}, {}, columns, end - begin);
+        for (size_t i = begin; i < end; ++i)
+            losses[group.firstMember + i] = -scores[i * columns + TargetOf(group, i)];
+        if (!wantErrors)
+            return;
+        ElementwiseLoop<T> loop;
+        loop.inner = columns * (end - begin);
+        loop.inputs[0] = first;
+        loop.output = first;
+        m_kernels.elementwise[size_t(ElementwiseOp::Exp)][0](loop);
+        for (size_t i = begin; i < end; ++i)
+            scores[i * columns + TargetOf(group, i)] -= T(1);
+    }
+
+    size_t TargetOf(const Group& group, size_t member) const
+    {
+        return size_t(m_slices.requests[group.firstMember + member].target) - group.firstColumn;
+    }
+
+    const VectorKernels<T>& m_kernels;
+    GemmContext& m_products;
+    ThreadPool& m_pool;
+    const ColumnSlices& m_slices;
+};
+
+} // namespace
+
+void CpuKernels::SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
+                              const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
+                              bool wantErrors)
+{
+    Visit(weights.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              SliceWork<T>(kernels, m_gemm, m_pool, slices)
+                  .Softmax(weights, inputs, gathered, errors, losses.As<T>(), wantErrors);
+          });
+}
+
+void CpuKernels::SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights,
+                                           const MatrixView& errors, const MatrixView& scale, const MatrixView& work,
+                                           const MatrixView& inputGradient)
+{
+    Visit(weights.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              SliceWork<T>(kernels, m_gemm, m_pool, slices)
+                  .InputGradient(weights, errors, *scale.As<T>(), work.As<T>(), inputGradient);
+          });
+}
+
+void CpuKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered,
+                                            const MatrixView& errors, const MatrixView& scale,
+                                            const MatrixView& weightGradient)
+{
+    Visit(gathered.type,
+          [&]<class T>(const VectorKernels<T>& kernels) {
+              SliceWork<T>(kernels, m_gemm, m_pool, slices)
+                  .WeightGradient(gathered, errors, *scale.As<T>(), weightGradient);
+          });
+}
+
+void CpuKernels::SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
+                                      const MatrixView& output)
+{
+    Visit(weights.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              ForEachPart(
+                  m_pool, pattern.columns, 1, UsefulThreads(pattern.nonZeros * weights.rows, m_pool),
+                  [&](int, size_t begin, size_t end)
+                  {
+                      for (size_t column = begin; column < end; ++column)
+                          for (int32_t at = pattern.columnStarts[column]; at < pattern.columnStarts[column + 1]; ++at)
+                          {
+                              const T* word = weights.As<T>() + size_t(pattern.rowIndices[at]) * weights.stride;
+                              const size_t place = size_t(at - pattern.columnStarts[0]);
+                              output.As<T>()[place * output.stride] =
+                                  T(kernels.innerProduct(word, inputs.As<T>() + column * inputs.stride, weights.rows));
+                          }
+                  });
+          });
+}
+
+namespace
+{
+
+// body(place among the values, row, column) for each stored element outside of gaps.
+template <class Body>
+void ForEachLabel(const SparseView& labels, std::span<const uint8_t> mask, Body&& body)
+{
+    for (size_t column = 0; column < labels.columns; ++column)
+        if (mask.empty() || mask[column] != 0)
+            for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
+                body(size_t(at), size_t(labels.rowIndices[at]), column);
+}
+
+} // namespace
+
+void CpuKernels::CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                              const MatrixView& output)
+{
+    VisitType(labels.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  double sum = 0;
+                  ForEachLabel(labels, mask,
+                               [&](size_t at, size_t row, size_t column)
+                               {
+                                   const double label = double(static_cast<const T*>(labels.values)[at]);
+                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
+                                   sum -= label * double(ClippedLog(p));
+                               });
+                  *output.As<T>() = T(sum);
+              });
+}
+
+void CpuKernels::CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities,
+                                      std::span<const uint8_t> mask, const MatrixView& scale,
+                                      const MatrixView& probabilityGradient)
+{
+    VisitType(labels.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  const T factor = *scale.As<T>();
+                  ForEachLabel(labels, mask,
+                               [&](size_t at, size_t row, size_t column)
+                               {
+                                   const T label = static_cast<const T*>(labels.values)[at];
+                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
+                                   probabilityGradient.As<T>()[column * probabilityGradient.stride + row] -=
+                                       factor * label * ClippedInverse(p);
+                               });
+              });
+}
+
+} // namespace cntk

@@ -1,0 +1,184 @@
+// Products with the columns that samples ask for, and criteria of sparse labels: naive loops.
+#include "Math/ElementwiseFunctions.h"
+#include "Math/Reference/ReferenceKernels.h"
+#include "Math/SampledProducts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace cntk
+{
+
+namespace
+{
+
+template <class T>
+T& At(const MatrixView& view, size_t row, size_t column)
+{
+    return view.As<T>()[column * view.stride + row];
+}
+
+template <class T>
+double InnerProduct(const MatrixView& a, size_t aColumn, const MatrixView& b, size_t bColumn)
+{
+    long double sum = 0;
+    for (size_t row = 0; row < a.rows; ++row)
+        sum += double(At<T>(a, row, aColumn)) * double(At<T>(b, row, bColumn));
+    return double(sum);
+}
+
+// body(member, its sample, column of the weights, place among the errors) for each element of all groups.
+template <class Body>
+void ForEachElement(const ColumnSlices& slices, Body&& body)
+{
+    for (const ColumnSlices::Group& group : slices.groups)
+        for (size_t member = 0; member < group.memberCount; ++member)
+            for (size_t column = 0; column < group.columnCount; ++column)
+                body(group.firstMember + member, size_t(slices.requests[group.firstMember + member].sample),
+                     group.firstColumn + column, group.firstElement + member * group.columnCount + column);
+}
+
+} // namespace
+
+void ReferenceKernels::SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
+                                    const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
+                                    bool)
+{
+    VisitType(weights.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  ForEachElement(slices, [&](size_t, size_t sample, size_t column, size_t at)
+                                 { At<T>(errors, 0, at) = T(InnerProduct<T>(weights, column, inputs, sample)); });
+                  for (const ColumnSlices::Group& group : slices.groups)
+                      for (size_t i = 0; i < group.memberCount; ++i)
+                      {
+                          const size_t member = group.firstMember + i;
+                          const ColumnSlices::Request& request = slices.requests[member];
+                          for (size_t row = 0; row < inputs.rows; ++row)
+                              At<T>(gathered, row, member) = At<T>(inputs, row, size_t(request.sample));
+                          T* scores = errors.As<T>() + group.firstElement + i * group.columnCount;
+                          const double largest = double(*std::max_element(scores, scores + group.columnCount));
+                          long double sum = 0;
+                          for (size_t k = 0; k < group.columnCount; ++k)
+                              sum += std::exp(double(scores[k]) - largest);
+                          const double logSum = largest + double(std::log(sum));
+                          const size_t target = size_t(request.target - request.firstColumn);
+                          At<T>(losses, 0, member) = T(logSum - double(scores[target]));
+                          for (size_t k = 0; k < group.columnCount; ++k)
+                              scores[k] = T(std::exp(double(scores[k]) - logSum));
+                          scores[target] -= T(1);
+                      }
+              });
+}
+
+void ReferenceKernels::SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights,
+                                                 const MatrixView& errors, const MatrixView& scale,
+                                                 const MatrixView& work, const MatrixView& inputGradient)
+{
+    VisitType(weights.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  for (size_t row = 0; row < weights.rows; ++row)
+                  {
+                      for (size_t member = 0; member < slices.Members(); ++member)
+                          At<T>(work, row, member) = T(0);
+                      ForEachElement(slices, [&](size_t member, size_t, size_t column, size_t at)
+                                     { At<T>(work, row, member) += At<T>(weights, row, column) * errors.As<T>()[at]; });
+                      for (size_t member = 0; member < slices.Members(); ++member)
+                          At<T>(inputGradient, row, size_t(slices.requests[member].sample)) +=
+                              *scale.As<T>() * At<T>(work, row, member);
+                  }
+              });
+}
+
+void ReferenceKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered,
+                                                  const MatrixView& errors, const MatrixView& scale,
+                                                  const MatrixView& weightGradient)
+{
+    VisitType(gathered.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  ForEachElement(slices,
+                                 [&](size_t member, size_t, size_t column, size_t at)
+                                 {
+                                     for (size_t row = 0; row < gathered.rows; ++row)
+                                         At<T>(weightGradient, row, column) +=
+                                             *scale.As<T>() * At<T>(gathered, row, member) * errors.As<T>()[at];
+                                 });
+              });
+}
+
+void ReferenceKernels::SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs,
+                                            const SparseView& pattern, const MatrixView& output)
+{
+    VisitType(weights.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  size_t place = 0;
+                  for (size_t column = 0; column < pattern.columns; ++column)
+                      for (int32_t at = pattern.columnStarts[column]; at < pattern.columnStarts[column + 1]; ++at)
+                          At<T>(output, 0, place++) =
+                              T(InnerProduct<T>(weights, size_t(pattern.rowIndices[at]), inputs, column));
+              });
+}
+
+namespace
+{
+
+// body(place among the values, row, column) for each stored element outside of gaps.
+template <class Body>
+void ForEachLabel(const SparseView& labels, std::span<const uint8_t> mask, Body&& body)
+{
+    for (size_t column = 0; column < labels.columns; ++column)
+        if (mask.empty() || mask[column] != 0)
+            for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
+                body(size_t(at), size_t(labels.rowIndices[at]), column);
+}
+
+} // namespace
+
+void ReferenceKernels::CrossEntropy(const SparseView& labels, const MatrixView& probabilities,
+                                    std::span<const uint8_t> mask, const MatrixView& output)
+{
+    VisitType(labels.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  long double sum = 0;
+                  ForEachLabel(labels, mask,
+                               [&](size_t at, size_t row, size_t column)
+                               {
+                                   const double label = double(static_cast<const T*>(labels.values)[at]);
+                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
+                                   sum -= label * double(ClippedLog(p));
+                               });
+                  *output.As<T>() = T(sum);
+              });
+}
+
+void ReferenceKernels::CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities,
+                                            std::span<const uint8_t> mask, const MatrixView& scale,
+                                            const MatrixView& probabilityGradient)
+{
+    VisitType(labels.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  const T factor = *scale.As<T>();
+                  ForEachLabel(labels, mask,
+                               [&](size_t at, size_t row, size_t column)
+                               {
+                                   const T label = static_cast<const T*>(labels.values)[at];
+                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
+                                   probabilityGradient.As<T>()[column * probabilityGradient.stride + row] -=
+                                       factor * label * ClippedInverse(p);
+                               });
+              });
+}
+
+} // namespace cntk

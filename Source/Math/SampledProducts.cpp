@@ -1,0 +1,204 @@
+// Groups of samples, checks of arguments, then one call of the backend.
+#include "Math/SampledProducts.h"
+
+#include "Common/Error.h"
+#include "Math/Kernels.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace cntk
+{
+
+void ColumnSlices::MakeGroups()
+{
+    std::sort(
+        requests.begin(), requests.end(),
+        [](const Request& a, const Request& b)
+        { return std::tie(a.firstColumn, a.endColumn, a.sample) < std::tie(b.firstColumn, b.endColumn, b.sample); });
+    groups.clear();
+    elements = 0;
+    areDisjoint = true;
+    for (size_t i = 0; i < requests.size(); ++i)
+    {
+        const Request& request = requests[i];
+        const size_t columns = size_t(request.endColumn - request.firstColumn);
+        if (groups.empty() || groups.back().firstColumn != size_t(request.firstColumn) ||
+            groups.back().columnCount != columns)
+        {
+            if (!groups.empty() && groups.back().firstColumn + groups.back().columnCount > size_t(request.firstColumn))
+                areDisjoint = false;
+            groups.push_back({size_t(request.firstColumn), columns, i, 0, elements});
+        }
+        ++groups.back().memberCount;
+        elements += columns;
+    }
+}
+
+namespace Ops
+{
+
+namespace
+{
+
+[[noreturn]] [[gnu::cold]] void FailSizes(const char* operation, const char* name, const MatrixView& found, size_t rows,
+                                          size_t columns)
+{
+    Fail(ErrorKind::Internal, operation, ": ", name, " is [", found.rows, " x ", found.columns, "]; expected [", rows,
+         " x ", columns, "]");
+}
+
+void CheckSizes(const char* operation, const char* name, const MatrixView& found, size_t rows, size_t columns)
+{
+    if (found.rows != rows || found.columns != columns)
+        FailSizes(operation, name, found, rows, columns);
+    if (!found.IsContiguous())
+        Fail(ErrorKind::Internal, operation, ": ", name, " is not contiguous");
+}
+
+template <class First, class... Rest>
+Kernels& KernelsOf(const char* operation, const First& first, const Rest&... rest)
+{
+    if (!first.device || ((rest.device != first.device) || ...))
+        Fail(ErrorKind::Internal, operation, ": operands are on different devices");
+    if (((rest.type != first.type) || ...))
+        Fail(ErrorKind::Internal, operation, ": operands are of different types");
+    return first.device->GetKernels();
+}
+
+// Slices lie within the weights, samples within the inputs.
+void CheckSlices(const char* operation, const ColumnSlices& slices, size_t columns, size_t samples)
+{
+    size_t members = 0;
+    for (const ColumnSlices::Group& group : slices.groups)
+    {
+        members += group.memberCount;
+        if (group.firstColumn + group.columnCount > columns)
+            Fail(ErrorKind::Internal, operation, ": slice ", group.firstColumn, " to ",
+                 group.firstColumn + group.columnCount, " is outside of ", columns, " columns");
+    }
+    if (members != slices.Members())
+        Fail(ErrorKind::Internal, operation, ": ", slices.Members(), " members, of which ", members, " are grouped");
+    for (const ColumnSlices::Request& request : slices.requests)
+        if (request.sample < 0 || size_t(request.sample) >= samples || request.target < request.firstColumn ||
+            request.target >= request.endColumn)
+            Fail(ErrorKind::Internal, operation, ": sample ", request.sample, " of ", samples, " asks for column ",
+                 request.target, " of ", request.firstColumn, " to ", request.endColumn);
+}
+
+} // namespace
+
+void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
+                  const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool wantErrors)
+{
+    constexpr const char* name = "SliceSoftmax";
+    Kernels& kernels = KernelsOf(name, weights, inputs, gathered, errors, losses);
+    CheckSlices(name, slices, weights.columns, inputs.columns);
+    if (inputs.rows != weights.rows)
+        FailSizes(name, "the inputs", inputs, weights.rows, inputs.columns);
+    CheckSizes(name, "gathered", gathered, weights.rows, slices.Members());
+    CheckSizes(name, "errors", errors, 1, slices.elements);
+    CheckSizes(name, "losses", losses, 1, slices.Members());
+    if (slices.Members() > 0)
+        kernels.SliceSoftmax(slices, weights, inputs, gathered, errors, losses, wantErrors);
+}
+
+void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& errors,
+                               const MatrixView& scale, const MatrixView& work, const MatrixView& inputGradient)
+{
+    constexpr const char* name = "SliceSoftmaxInputGradient";
+    Kernels& kernels = KernelsOf(name, weights, errors, scale, work, inputGradient);
+    CheckSlices(name, slices, weights.columns, inputGradient.columns);
+    if (inputGradient.rows != weights.rows)
+        FailSizes(name, "the input gradient", inputGradient, weights.rows, inputGradient.columns);
+    CheckSizes(name, "work", work, weights.rows, slices.Members());
+    CheckSizes(name, "errors", errors, 1, slices.elements);
+    CheckSizes(name, "the scale", scale, 1, 1);
+    if (slices.Members() > 0)
+        kernels.SliceSoftmaxInputGradient(slices, weights, errors, scale, work, inputGradient);
+}
+
+void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
+                                const MatrixView& scale, const MatrixView& weightGradient, TouchedColumns& touched)
+{
+    constexpr const char* name = "SliceSoftmaxWeightGradient";
+    Kernels& kernels = KernelsOf(name, gathered, errors, scale, weightGradient);
+    CheckSlices(name, slices, weightGradient.columns, SIZE_MAX);
+    CheckSizes(name, "gathered", gathered, weightGradient.rows, slices.Members());
+    CheckSizes(name, "errors", errors, 1, slices.elements);
+    CheckSizes(name, "the scale", scale, 1, 1);
+    if (slices.Members() == 0)
+        return;
+    kernels.SliceSoftmaxWeightGradient(slices, gathered, errors, scale, weightGradient);
+    if (touched.all)
+        return;
+    const size_t before = touched.columns.size();
+    for (const ColumnSlices::Group& group : slices.groups)
+    {
+        const size_t first = touched.columns.size();
+        touched.columns.resize(first + group.columnCount);
+        std::iota(touched.columns.begin() + ptrdiff_t(first), touched.columns.end(), int32_t(group.firstColumn));
+    }
+    if (before == 0 && slices.areDisjoint) // in order as they are
+        return;
+    std::sort(touched.columns.begin(), touched.columns.end());
+    touched.columns.erase(std::unique(touched.columns.begin(), touched.columns.end()), touched.columns.end());
+}
+
+void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
+                          const MatrixView& output)
+{
+    constexpr const char* name = "SampledInnerProducts";
+    Kernels& kernels = KernelsOf(name, weights, inputs, pattern, output);
+    if (inputs.rows != weights.rows)
+        FailSizes(name, "the inputs", inputs, weights.rows, inputs.columns);
+    if (pattern.rows != weights.columns || pattern.columns != inputs.columns)
+        Fail(ErrorKind::Internal, name, ": a pattern of [", pattern.rows, " x ", pattern.columns, "] for ",
+             weights.columns, " columns of weights and ", inputs.columns, " of inputs");
+    CheckSizes(name, "the output", output, 1, pattern.nonZeros);
+    if (pattern.nonZeros > 0)
+        kernels.SampledInnerProducts(weights, inputs, pattern, output);
+}
+
+namespace
+{
+
+void CheckLabels(const char* operation, const SparseView& labels, const MatrixView& probabilities,
+                 std::span<const uint8_t> mask)
+{
+    if (labels.rows != probabilities.rows || labels.columns != probabilities.columns)
+        FailSizes(operation, "the probabilities", probabilities, labels.rows, labels.columns);
+    if (!mask.empty() && mask.size() != labels.columns)
+        Fail(ErrorKind::Internal, operation, ": a mask of ", mask.size(), " columns does not fit ", labels.columns,
+             " columns");
+}
+
+} // namespace
+
+void CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                  const MatrixView& output)
+{
+    constexpr const char* name = "CrossEntropy";
+    Kernels& kernels = KernelsOf(name, probabilities, labels, output);
+    CheckLabels(name, labels, probabilities, mask);
+    CheckSizes(name, "the output", output, 1, 1);
+    kernels.CrossEntropy(labels, probabilities, mask, output);
+}
+
+void CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                          const MatrixView& scale, const MatrixView& probabilityGradient)
+{
+    constexpr const char* name = "CrossEntropyGradient";
+    Kernels& kernels = KernelsOf(name, probabilities, labels, scale, probabilityGradient);
+    CheckLabels(name, labels, probabilities, mask);
+    CheckSizes(name, "the scale", scale, 1, 1);
+    if (probabilityGradient.rows != labels.rows || probabilityGradient.columns != labels.columns)
+        FailSizes(name, "the gradient", probabilityGradient, labels.rows, labels.columns);
+    if (labels.columns > 0)
+        kernels.CrossEntropyGradient(labels, probabilities, mask, scale, probabilityGradient);
+}
+
+} // namespace Ops
+
+} // namespace cntk

@@ -168,7 +168,7 @@ void CheckLabels(const char* operation, const SparseView& labels, const MatrixVi
                  std::span<const uint8_t> mask)
 {
     if (labels.rows != probabilities.rows || labels.columns != probabilities.columns)
-        FailSizes(operation, "the probabilities", probabilities, labels.rows, labels.columns);
+        FailSizes(operation, "the matrix of probabilities", probabilities, labels.rows, labels.columns);
     if (!mask.empty() && mask.size() != labels.columns)
         Fail(ErrorKind::Internal, operation, ": a mask of ", mask.size(), " columns does not fit ", labels.columns,
              " columns");

@@ -72,5 +72,6 @@ struct KernelCase
 std::vector<KernelCase> ElementwiseCases();
 std::vector<KernelCase> MatrixCases();
 std::vector<KernelCase> SoftmaxCases();
+std::vector<KernelCase> SampledProductsCases();
 
 } // namespace cntk

@@ -42,7 +42,8 @@ InstructionSet InstructionSetOf(const Target& target)
 std::vector<KernelCase> AllCases()
 {
     std::vector<KernelCase> all;
-    for (std::vector<KernelCase>& cases : std::vector{ElementwiseCases(), MatrixCases(), SoftmaxCases()})
+    for (std::vector<KernelCase>& cases :
+         std::vector{ElementwiseCases(), MatrixCases(), SoftmaxCases(), SampledProductsCases()})
         std::move(cases.begin(), cases.end(), std::back_inserter(all));
     return all;
 }

@@ -1,0 +1,103 @@
+// How requests are grouped, which columns count as touched, and what the checks of operations say.
+#include "Common/Error.h"
+#include "Math/Operations.h"
+#include "Math/SampledProducts.h"
+
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+template <class Body>
+std::string MessageOf(Body&& body)
+{
+    try
+    {
+        body();
+    }
+    catch (const Error& error)
+    {
+        return error.Message();
+    }
+    return "(no error)";
+}
+
+TEST(SampledProductsTests, RequestsOfOneSliceAreGrouped)
+{
+    ColumnSlices slices;
+    slices.requests = {{0, 4, 6, 5}, {1, 0, 4, 2}, {2, 4, 6, 4}, {3, 0, 4, 0}, {4, 4, 6, 5}};
+    slices.MakeGroups();
+    ASSERT_EQ(slices.groups.size(), 2u);
+    EXPECT_EQ(slices.groups[0].firstColumn, 0u);
+    EXPECT_EQ(slices.groups[0].memberCount, 2u);
+    EXPECT_EQ(slices.groups[1].firstMember, 2u);
+    EXPECT_EQ(slices.groups[1].memberCount, 3u);
+    EXPECT_EQ(slices.groups[1].columnCount, 2u);
+    EXPECT_EQ(slices.groups[1].firstElement, 8u);
+    EXPECT_EQ(slices.elements, 14u);
+    EXPECT_TRUE(slices.areDisjoint);
+    EXPECT_EQ(slices.requests[3].sample, 2); // in the samples' order
+}
+
+// Two classes that share words are computed one after another, and each word counts once as touched.
+TEST(SampledProductsTests, OverlappingSlicesAddUp)
+{
+    const auto device = MakeCpuDevice();
+    ColumnSlices slices;
+    slices.requests = {{0, 0, 3, 1}, {1, 2, 5, 4}};
+    slices.MakeGroups();
+    EXPECT_FALSE(slices.areDisjoint);
+    Matrix gathered(1, 2, DataType::Float64, *device);
+    gathered.FromHost(std::vector<double>{1, 10});
+    Matrix errors(1, 6, DataType::Float64, *device);
+    errors.FromHost(std::vector<double>{1, 2, 3, 4, 5, 6});
+    Matrix scale(1, 1, DataType::Float64, *device);
+    scale.FromHost(std::vector<double>{1});
+    Matrix gradient(1, 6, DataType::Float64, *device);
+    TouchedColumns touched;
+    Ops::SliceSoftmaxWeightGradient(slices, gathered, errors, scale, gradient, touched);
+    EXPECT_EQ(gradient.ToHost(), (std::vector<double>{1, 2, 43, 50, 60, 0}));
+    EXPECT_EQ(touched.columns, (std::vector<int32_t>{0, 1, 2, 3, 4}));
+}
+
+TEST(SampledProductsTests, WhatDoesNotFitIsSaid)
+{
+    const auto device = MakeCpuDevice();
+    const auto matrix = [&](size_t rows, size_t columns) { return Matrix(rows, columns, DataType::Float32, *device); };
+    const Matrix weights = matrix(2, 4);
+    const Matrix inputs = matrix(2, 3);
+    const Matrix gathered = matrix(2, 1);
+    const Matrix errors = matrix(1, 2);
+    const Matrix losses = matrix(1, 1);
+    const auto run = [&](const ColumnSlices& slices, const Matrix& gatheredInputs)
+    { Ops::SliceSoftmax(slices, weights, inputs, gatheredInputs, errors, losses, true); };
+    ColumnSlices slices;
+    slices.requests = {{0, 3, 5, 3}};
+    slices.MakeGroups();
+    EXPECT_EQ(MessageOf([&] { run(slices, gathered); }), "SliceSoftmax: slice 3 to 5 is outside of 4 columns");
+    slices.requests = {{3, 1, 3, 1}};
+    slices.MakeGroups();
+    EXPECT_EQ(MessageOf([&] { run(slices, gathered); }), "SliceSoftmax: sample 3 of 3 asks for column 1 of 1 to 3");
+    slices.requests = {{2, 1, 3, 3}};
+    slices.MakeGroups();
+    EXPECT_EQ(MessageOf([&] { run(slices, gathered); }), "SliceSoftmax: sample 2 of 3 asks for column 3 of 1 to 3");
+    slices.requests = {{2, 1, 3, 1}};
+    slices.MakeGroups();
+    EXPECT_EQ(MessageOf([&] { run(slices, losses); }), "SliceSoftmax: gathered is [1 x 1]; expected [2 x 1]");
+    slices.requests.push_back({0, 1, 3, 1});
+    EXPECT_EQ(MessageOf([&] { run(slices, gathered); }), "SliceSoftmax: 2 members, of which 1 are grouped");
+
+    SparseMatrix pattern(DataType::Float32, *device);
+    const std::vector<int32_t> starts = {0, 0, 0, 0};
+    pattern.FromHost(5, 3, nullptr, {}, starts);
+    EXPECT_EQ(MessageOf([&] { Ops::SampledInnerProducts(weights, inputs, pattern, matrix(1, 0)); }),
+              "SampledInnerProducts: a pattern of [5 x 3] for 4 columns of weights and 3 of inputs");
+    EXPECT_EQ(MessageOf([&] { Ops::CrossEntropy(pattern, matrix(5, 2), {}, losses); }),
+              "CrossEntropy: the matrix of probabilities is [5 x 2]; expected [5 x 3]");
+}
+
+} // namespace
+} // namespace cntk

@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Common/Text.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>
 #include <chrono>
@@ -41,23 +41,6 @@ template <class ElemType>
 FrameReader<ElemType>::~FrameReader()
 {
     m_prefetcher.Stop(); // before what the thread uses goes away
-}
-
-template <class ElemType>
-void FrameReader<ElemType>::ChooseStreams(const std::vector<std::string>& wanted)
-{
-    const std::vector<StreamInfo>& streams = m_source->Streams();
-    m_wanted.assign(streams.size(), wanted.empty());
-    std::vector<std::string> names;
-    for (size_t i = 0; i < streams.size(); ++i)
-    {
-        names.push_back(streams[i].name);
-        for (const std::string& name : wanted)
-            m_wanted[i] = m_wanted[i] || EqualsIgnoreCase(name, streams[i].name);
-    }
-    if (std::find(m_wanted.begin(), m_wanted.end(), true) == m_wanted.end())
-        Fail(ErrorKind::Config, m_options.readerName, ": the network's inputs are ", Join(wanted, ", "),
-             ", but the reader's blocks are ", Join(names, ", "), "; a block needs the name of the input it fills");
 }
 
 template <class ElemType>
@@ -160,7 +143,7 @@ void FrameReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
     m_prefetcher.Stop();
     m_prefetching = false;
-    ChooseStreams(request.wanted);
+    m_wanted = ChooseStreams(m_options.readerName, m_source->Streams(), request.wanted);
     m_source->CreateLabelMaps();
     CountRecords(request);
     EpochRequest ours = request;

@@ -92,7 +92,6 @@ private:
         std::string log;
     };
 
-    void ChooseStreams(const std::vector<std::string>& wanted);
     void CountRecords(const EpochRequest& request);
     void PrepareCache();
     bool PrefetchingPays(size_t minibatchSize) const;

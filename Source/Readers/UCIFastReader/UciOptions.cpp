@@ -26,13 +26,6 @@ bool IsFeatureBlock(const ConfigParameters& block)
     return block.ExistsHere("dim") || EqualsIgnoreCase(block.Name(), "features");
 }
 
-// Position of a key as seen from the block, or of the block.
-SourcePos PositionOf(const ConfigParameters& block, const char* key)
-{
-    const std::optional<ConfigValue> value = block.Find(key);
-    return value ? value->Where() : block.Where();
-}
-
 // Keys of the original's binary cache: known, so that nobody is told that they are misspelt.
 bool ReadCacheKeys(const ConfigParameters& block)
 {
@@ -69,7 +62,7 @@ bool ReadLabelBlock(const ConfigParameters& config, std::string& file, UciBlock&
     if (block.isCategory)
     {
         if (options.dim > 1)
-            FailAt(PositionOf(config, "dim"), ErrorKind::Config, "'", block.name,
+            FailAt(PositionOfKey(config, "dim"), ErrorKind::Config, "'", block.name,
                    "': a category label is one column, dim=", options.dim,
                    " asks for more; numbers in several columns are labelType=regression");
         if (options.labelMappingFile.empty())
@@ -95,33 +88,11 @@ void CheckCharacter(const ConfigParameters& config, const char* key, const std::
 {
     const bool forbidden = text.size() == 1 && (text[0] == '\n' || (text[0] >= '0' && text[0] <= '9'));
     if (text.size() > 1 || forbidden)
-        FailAt(PositionOf(config, key), ErrorKind::Config, "'", key, "' is '", text,
+        FailAt(PositionOfKey(config, key), ErrorKind::Config, "'", key, "' is '", text,
                "', expected one character that is no digit");
 }
 
 } // namespace
-
-RandomizeWindow OptionType<RandomizeWindow>::Read(const ConfigValue& value, const Range&)
-{
-    const std::string& text = value.Text();
-    if (EqualsIgnoreCase(text, "auto") || EqualsIgnoreCase(text, "true"))
-        return {};
-    if (EqualsIgnoreCase(text, "none") || EqualsIgnoreCase(text, "false"))
-        return {0};
-    const std::optional<long long> number = ParseInteger(text);
-    if (!number || *number < 0)
-        FailAt(value.Where(), ErrorKind::Config, "'", value.KeyPath(), "' is '", text,
-               "', expected auto, none or a number of records");
-    const size_t range = size_t(*number);
-    return {range >= c_wholeDataSet ? RecordWalkOptions::c_autoRange : range};
-}
-
-std::string OptionType<RandomizeWindow>::Print(const RandomizeWindow& value)
-{
-    if (value.range == RecordWalkOptions::c_autoRange)
-        return "auto";
-    return value.range == 0 ? "none" : std::to_string(value.range);
-}
 
 PrefetchMode OptionType<PrefetchMode>::Read(const ConfigValue& value, const Range&)
 {
@@ -210,7 +181,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
     CheckCharacter(config, "customDecimalPoint", uci.reader.customDecimalPoint);
     const std::string& point = uci.reader.customDecimalPoint;
     if (!point.empty() && (point == uci.reader.customDelimiter || point == " " || point == "\t"))
-        FailAt(PositionOf(config, "customDecimalPoint"), ErrorKind::Config, "customDecimalPoint '", point,
+        FailAt(PositionOfKey(config, "customDecimalPoint"), ErrorKind::Config, "customDecimalPoint '", point,
                "' is a column separator as well");
     uci.hasCacheKeys = ReadCacheKeys(config);
 
@@ -239,10 +210,10 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         block.name = name;
         file = ResolveInputPath(file);
         if (!uci.file.empty() && file != uci.file)
-            FailAt(PositionOf(inner, "file"), ErrorKind::Config, "'", name, "' reads '", file, "', but '",
+            FailAt(PositionOfKey(inner, "file"), ErrorKind::Config, "'", name, "' reads '", file, "', but '",
                    uci.blocks[0].name, "' reads '", uci.file, "': features and labels must be in the same file");
         uci.file = file;
-        uci.fileWhere = PositionOf(inner, "file");
+        uci.fileWhere = PositionOfKey(inner, "file");
         uci.blocks.push_back(std::move(block));
     }
     if (uci.blocks.empty())

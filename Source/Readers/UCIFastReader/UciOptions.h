@@ -4,26 +4,13 @@
 #include "Common/Config/Options.h"
 #include "Common/ReaderInterface.h"
 #include "Readers/ReaderLib/FrameReader.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <string>
 #include <vector>
 
 namespace cntk
 {
-
-// randomize = auto | none | number of records
-struct RandomizeWindow
-{
-    size_t range = RecordWalkOptions::c_autoRange;
-};
-
-template <>
-struct OptionType<RandomizeWindow>
-{
-    static std::string Name() { return "auto, none or a number of records"; }
-    static RandomizeWindow Read(const ConfigValue& value, const Range&);
-    static std::string Print(const RandomizeWindow& value);
-};
 
 // prefetch = auto | true | false
 template <>

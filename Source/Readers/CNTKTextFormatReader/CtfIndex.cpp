@@ -1,0 +1,176 @@
+// One pass over the text: rows, their ids, sequences, chunks.
+#include "Readers/CNTKTextFormatReader/CtfIndex.h"
+
+#include "Common/Error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr size_t c_pieceBytes = size_t(1) << 20;
+constexpr std::string_view c_byteOrderMark = "\xEF\xBB\xBF";
+
+const std::string& CheckExists(const std::string& path)
+{
+    if (!FileExists(path))
+        Fail(ErrorKind::Data, "data file '", path, "' does not exist", NearFilesHint(path));
+    return path;
+}
+
+bool IsDigit(char c)
+{
+    return uint8_t(c - '0') < 10;
+}
+
+} // namespace
+
+CtfIndex::CtfIndex(const std::string& path, bool skipIds, size_t chunkBytes)
+    : m_file(CheckExists(path)), m_chunkBytes(chunkBytes)
+{
+    if (m_file.Size() == 0)
+        Fail(ErrorKind::Data, "data file '", path, "' is empty");
+    Scan(CheckEncoding(), skipIds);
+    m_sequences.shrink_to_fit();
+    if (m_sequences.empty())
+        Fail(ErrorKind::Data, "data file '", path, "' has no rows");
+}
+
+// The size of a byte order mark; UTF-16 is refused.
+size_t CtfIndex::CheckEncoding() const
+{
+    char head[3] = {};
+    m_file.Read(0, head, std::min(sizeof head, m_file.Size()));
+    const std::string_view text(head, sizeof head);
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+        Fail(ErrorKind::Data, "data file '", m_file.Path(), "' is UTF-16 text, expected UTF-8 or ASCII");
+    return text == c_byteOrderMark ? c_byteOrderMark.size() : 0;
+}
+
+void CtfIndex::BeginSequence(size_t offset)
+{
+    if (m_isOpen)
+        EndSequence(offset);
+    m_isOpen = true;
+    m_begin = offset;
+    m_rows = 0;
+}
+
+void CtfIndex::EndSequence(size_t end)
+{
+    if (m_rows > UINT32_MAX)
+        Fail(ErrorKind::Data, m_file.Path(), ":", LineOf(m_begin), ": a sequence of ", m_rows,
+             " rows is too long; at most ", UINT32_MAX, " rows can be in one");
+    const size_t bytes = end - m_begin;
+    if (m_chunks.empty() || m_chunks.back().bytes + bytes > m_chunkBytes)
+        m_chunks.push_back({m_begin, 0, m_sequences.size(), 0, 0});
+    Chunk& chunk = m_chunks.back();
+    m_sequences.push_back({uint32_t(m_begin - chunk.offset), uint32_t(m_rows)});
+    chunk.bytes = end - chunk.offset;
+    ++chunk.sequences;
+    chunk.samples += m_rows;
+    m_samples += m_rows;
+}
+
+void CtfIndex::Scan(size_t begin, bool skipIds)
+{
+    enum class At
+    {
+        Line,
+        Id,
+        Rest
+    };
+    At state = At::Line;
+    size_t lineStart = begin;
+    bool isFirst = true;
+    uint64_t id = 0;
+    uint64_t lastId = 0;
+    const auto buffer = std::make_unique_for_overwrite<char[]>(c_pieceBytes);
+    // A row that has been seen up to where its id ends.
+    const auto addRow = [&](bool hasId)
+    {
+        if (isFirst)
+            m_hasIds = hasId && !skipIds;
+        const bool isNew = m_hasIds ? hasId && id != lastId : true;
+        if (isFirst || isNew)
+            BeginSequence(isFirst ? begin : lineStart);
+        if (hasId)
+            lastId = id;
+        isFirst = false;
+        ++m_rows;
+    };
+    for (size_t offset = begin; offset < m_file.Size();)
+    {
+        const size_t bytes = std::min(c_pieceBytes, m_file.Size() - offset);
+        m_file.Read(offset, buffer.get(), bytes);
+        const char* at = buffer.get();
+        const char* const end = at + bytes;
+        while (at < end)
+        {
+            if (state == At::Line)
+            {
+                lineStart = offset + size_t(at - buffer.get());
+                id = 0;
+                state = IsDigit(*at) ? At::Id : At::Rest;
+                if (state == At::Rest)
+                    addRow(false);
+            }
+            if (state == At::Id)
+            {
+                for (; at < end && IsDigit(*at); ++at)
+                {
+                    if (id > (UINT64_MAX - 9) / 10)
+                        Fail(ErrorKind::Data, m_file.Path(), ":", LineOf(lineStart),
+                             ": the sequence id is too large, expected a number below 2^64");
+                    id = id * 10 + uint64_t(*at - '0');
+                }
+                if (at == end)
+                    break;
+                addRow(true);
+                state = At::Rest;
+            }
+            const void* newline = std::memchr(at, '\n', size_t(end - at));
+            if (newline == nullptr)
+                break;
+            at = static_cast<const char*>(newline) + 1;
+            state = At::Line;
+        }
+        offset += bytes;
+    }
+    if (state == At::Id)
+        addRow(true);
+    if (m_isOpen)
+        EndSequence(m_file.Size());
+}
+
+size_t CtfIndex::OffsetOf(const Chunk& chunk, size_t sequence) const
+{
+    return m_sequences[chunk.firstSequence + sequence].offset;
+}
+
+size_t CtfIndex::BytesOf(const Chunk& chunk, size_t sequence) const
+{
+    const size_t end = sequence + 1 < chunk.sequences ? OffsetOf(chunk, sequence + 1) : chunk.bytes;
+    return end - OffsetOf(chunk, sequence);
+}
+
+size_t CtfIndex::LineOf(size_t offset) const
+{
+    if (offset < m_lineOffset)
+        m_lineOffset = m_newlines = 0;
+    std::string piece;
+    while (m_lineOffset < offset)
+    {
+        piece.resize(std::min(offset - m_lineOffset, c_pieceBytes));
+        m_file.Read(m_lineOffset, piece.data(), piece.size());
+        m_newlines += size_t(std::count(piece.begin(), piece.end(), '\n'));
+        m_lineOffset += piece.size();
+    }
+    return m_newlines + 1;
+}
+
+} // namespace cntk

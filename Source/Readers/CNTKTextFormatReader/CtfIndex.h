@@ -1,0 +1,71 @@
+// Where the sequences of a file in CNTK text format lie: found in one pass over the text. Eight bytes a sequence are
+// kept, and one piece of the text at a time is in memory.
+#pragma once
+
+#include "Common/File.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class CtfIndex
+{
+public:
+    struct Sequence
+    {
+        uint32_t offset = 0;  // of its text in its chunk
+        uint32_t samples = 0; // number of its rows
+    };
+    // Neighbouring sequences that are read and shuffled together.
+    struct Chunk
+    {
+        size_t offset = 0; // in the file
+        size_t bytes = 0;
+        size_t firstSequence = 0;
+        size_t sequences = 0;
+        size_t samples = 0;
+    };
+
+    // Fails (Data) if the file is missing, empty, or no text of one byte a character. skipIds: every row is a sequence.
+    CtfIndex(const std::string& path, bool skipIds, size_t chunkBytes);
+
+    const std::vector<Chunk>& Chunks() const { return m_chunks; }
+    const std::vector<Sequence>& Sequences() const { return m_sequences; }
+    size_t Samples() const { return m_samples; }
+    bool HasIds() const { return m_hasIds; }
+    const PiecewiseFile& File() const { return m_file; }
+
+    // Text of a sequence of a chunk: first byte in the chunk, and bytes.
+    size_t OffsetOf(const Chunk& chunk, size_t sequence) const;
+    size_t BytesOf(const Chunk& chunk, size_t sequence) const;
+
+    // 1-based line of an offset; reads the file from the place asked for last, or from its start. For messages.
+    size_t LineOf(size_t offset) const;
+
+private:
+    void Scan(size_t begin, bool skipIds);
+    void BeginSequence(size_t offset);
+    void EndSequence(size_t end);
+    size_t CheckEncoding() const;
+
+    PiecewiseFile m_file;
+    size_t m_chunkBytes;
+    bool m_hasIds = false;
+    std::vector<Sequence> m_sequences;
+    std::vector<Chunk> m_chunks;
+    size_t m_samples = 0;
+
+    // The sequence being found.
+    bool m_isOpen = false;
+    size_t m_begin = 0;
+    size_t m_rows = 0;
+
+    mutable size_t m_lineOffset = 0; // LineOf: newlines before this offset
+    mutable size_t m_newlines = 0;
+};
+
+} // namespace cntk

@@ -1,0 +1,131 @@
+// The streams of input=[...], and what must hold between the parameters.
+#include "Readers/CNTKTextFormatReader/CtfOptions.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+
+namespace cntk
+{
+namespace
+{
+
+// The name in the file ends at a blank, a control character or '|'.
+void CheckAlias(const ConfigParameters& block, const std::string& alias)
+{
+    for (const char c : alias)
+    {
+        if (uint8_t(c) <= ' ' || c == '|')
+            FailAt(PositionOfKey(block, "alias"), ErrorKind::Config, "'", block.Name(), "': the name '", alias,
+                   "' cannot occur in the file: a stream's name has no blanks and no '|'");
+    }
+    if (alias.starts_with('#'))
+        FailAt(PositionOfKey(block, "alias"), ErrorKind::Config, "'", block.Name(), "': the name '", alias,
+               "' cannot occur in the file: |# begins a comment");
+}
+
+CtfStream ReadStream(const ConfigParameters& input, const std::string& name, const std::string& file)
+{
+    const ConfigParameters& block = input.RequireBlock(name);
+    const auto options = ReadOptions<CtfStreamOptions>(block);
+    CtfStream stream;
+    stream.name = name;
+    stream.alias = options.alias.empty() ? name : options.alias;
+    stream.dim = options.dim;
+    stream.sparse = options.sparse;
+    stream.source = Concat("'", file, "', ", SettingText(block, "dim", options.dim));
+    CheckAlias(block, stream.alias);
+    return stream;
+}
+
+} // namespace
+
+OptionTable<CtfStreamOptions> CtfStreamOptions::Options()
+{
+    using S = CtfStreamOptions;
+    return {
+        Opt("dim", &S::dim, "Required. Number of elements of a sample", Range{1, double(INT32_MAX)}).Required(),
+        Choice("format", &S::sparse, {{"dense", false}, {"sparse", true}},
+               "Required. dense: numbers, those missing at the end are 0; sparse: index:value pairs")
+            .Required(),
+        Opt("alias", &S::alias, "The stream's name in the file (upper and lower case differ); default: the block's")
+            .Here(),
+    };
+}
+
+OptionTable<CtfReaderOptions> CtfReaderOptions::Options()
+{
+    using S = CtfReaderOptions;
+    return {
+        Opt("file", &S::file, "Required. The data file").Required(),
+        Opt("randomize", &S::randomize,
+            "Order of the sequences: shuffled (auto), as they stand (none), or shuffled within a window of that many "
+            "samples, in whole chunks"),
+        Opt("randomizationWindow", &S::randomizationWindow,
+            "The window in samples where randomize=true; default: all data"),
+        Opt("skipSequenceIds", &S::skipSequenceIds, "Every row is a sequence of its own, whatever id it has"),
+        Opt("frameMode", &S::frameMode, "The same as skipSequenceIds: single samples without order in time"),
+        Opt("maxErrors", &S::maxErrors, "Malformed samples that are dropped with a warning; one more ends the run"),
+        Opt("chunkSizeInBytes", &S::chunkSizeInBytes, "Text is read and shuffled in chunks of this size",
+            Range{1, double(UINT32_MAX)}),
+        Opt("numChunksToCache", &S::numChunksToCache,
+            "Parsed data are kept in memory up to this many times chunkSizeInBytes; what is larger is parsed anew, "
+            "chunk by chunk, or sequence by sequence where the shuffle reaches further than that",
+            Range{1}),
+        Opt("keepDataInMemory", &S::keepDataInMemory, "Keep all parsed data in memory, however large"),
+        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
+        Opt("truncated", &S::truncated,
+            "Truncated back-propagation through time: sequences are cut into pieces, recurrent state is carried over"),
+        Opt("truncationLength", &S::truncationLength,
+            "Time steps of a piece; minibatchSize/truncationLength sequences stand side by side. 0: minibatchSize is "
+            "the length, nbruttsineachrecurrentiter the number of sequences"),
+        Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
+            "Number of parallel sequences if truncated without truncationLength; not used otherwise", Range{1},
+            {"nbruttineachrecurrentiter"}),
+        Opt("traceLevel", &S::traceLevel, "Amount of printing: 0 errors, 1 warnings, 2 what was found in the file"),
+    };
+}
+
+CtfConfig ReadCtfConfig(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    CtfConfig ctf;
+    ctf.reader = ReadOptions<CtfReaderOptions>(config);
+    CtfReaderOptions& options = ctf.reader;
+    if (!config.Exists("traceLevel"))
+        options.traceLevel = std::max(1, context.traceLevel);
+    if (options.randomize.range == RandomizeWindow::c_auto && options.randomizationWindow)
+        options.randomize = *options.randomizationWindow;
+    if (context.forWriting)
+        options.randomize.range = 0;
+    options.skipSequenceIds = options.skipSequenceIds || options.frameMode;
+    options.file = ResolveInputPath(options.file);
+    ctf.fileWhere = PositionOfKey(config, "file");
+
+    const ConfigParameters* input = config.FindBlock("input");
+    if (input == nullptr && config.Exists("input"))
+        input = &config.RequireBlock("input");
+    const std::vector<std::string> names = input == nullptr ? std::vector<std::string>{} : input->BlockNames();
+    if (names.empty())
+        FailAt(input == nullptr ? config.Where() : input->Where(), ErrorKind::Config,
+               "the reader has no streams; it needs a block for each such as input=[features=[dim=2 format=dense] "
+               "labels=[dim=3 format=sparse]], named as the network's inputs");
+    for (const std::string& name : names)
+    {
+        ctf.streams.push_back(ReadStream(*input, name, options.file));
+        for (size_t i = 0; i + 1 < ctf.streams.size(); ++i)
+        {
+            if (ctf.streams[i].alias == ctf.streams.back().alias)
+                FailAt(input->RequireBlock(name).Where(), ErrorKind::Config, "'", name, "' and '", ctf.streams[i].name,
+                       "' have the same name in the file, '", ctf.streams[i].alias, "'; each stream needs its own");
+        }
+    }
+    return ctf;
+}
+
+void DescribeCtfOptions(PluginDescription& description)
+{
+    AddOptions<CtfReaderOptions>(description, "");
+    AddOptions<CtfStreamOptions>(description, "input:<stream>");
+}
+
+} // namespace cntk

@@ -1,0 +1,97 @@
+// The grammar of CNTK text format: rows of samples "|name value value" (dense) or "|name index:value" (sparse), with an
+// optional sequence id in front and comments "|# ...".
+#pragma once
+
+#include "Readers/CNTKTextFormatReader/CtfOptions.h"
+#include "Readers/ReaderLib/NumberParser.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+// Sequences that have been parsed; stream by stream, all samples behind one another.
+template <class ElemType>
+struct CtfData
+{
+    struct Stream
+    {
+        std::vector<ElemType> values;       // dense: dim a sample; sparse: non-zero values
+        std::vector<int32_t> rowIndices;    // sparse: of each value, ascending within a sample
+        std::vector<size_t> sampleStarts;   // sparse: offsets into values, one more than samples
+        std::vector<size_t> sequenceStarts; // by sequence: its first sample; one more at the end
+
+        size_t SamplesOf(size_t sequence) const { return sequenceStarts[sequence + 1] - sequenceStarts[sequence]; }
+    };
+    std::vector<Stream> streams;
+    std::vector<uint64_t> ids; // by sequence
+
+    void Clear(size_t streamCount);
+    size_t Bytes() const;
+};
+
+// Something malformed: its place, and "expected ..., found ...".
+struct CtfFinding
+{
+    size_t offset = 0;
+    size_t column = 0; // 1-based
+    std::string message;
+    bool isError = true; // else a warning
+};
+// Counts errors and throws when there are too many.
+using CtfFindingReceiver = std::function<void(const CtfFinding& finding)>;
+
+template <class ElemType>
+class CtfParser
+{
+public:
+    // Bytes behind the text that must be readable; the first one must be a newline.
+    static constexpr size_t c_padding = 32;
+
+    CtfParser(const std::vector<CtfStream>& streams, CtfFindingReceiver receiver);
+
+    // Samples of other streams are passed over.
+    void SetWanted(const std::vector<bool>& wanted) { m_wanted = wanted; }
+
+    // Adds one sequence: its rows, which lie at that offset of the file. endsFile: no newline need follow. Malformed
+    // samples are told and left out. Returns the index of a wanted stream without any sample, or c_complete.
+    static constexpr size_t c_complete = SIZE_MAX;
+    size_t ParseSequence(std::string_view text, size_t offset, size_t rows, uint64_t defaultId, bool endsFile,
+                         CtfData<ElemType>& data);
+
+private:
+    using Stream = typename CtfData<ElemType>::Stream;
+
+    const char* ParseRow(const char* at, CtfData<ElemType>& data);
+    const char* ParseSample(const char* at, CtfData<ElemType>& data);
+    // Null where the sample is malformed, which has been told then.
+    const char* ParseDense(const char* at, const CtfStream& stream, Stream& data) const;
+    const char* ParseSparse(const char* at, const CtfStream& stream, Stream& data);
+    size_t FindStream(std::string_view name);
+    void SortSample(Stream& data, size_t first);
+    bool IsCutOff(const char* at) const;
+    std::string TokenAt(const char* at) const;
+    void Tell(const char* at, std::string message, bool isError = true) const;
+    static const char* SkipToSample(const char* at);
+
+    const std::vector<CtfStream>& m_streams;
+    CtfFindingReceiver m_receiver;
+    NumberParser m_numbers;
+    std::vector<bool> m_wanted;
+    size_t m_nextStream = 0;       // where the next name is looked for first
+    std::vector<size_t> m_samples; // of the sequence at hand, by stream
+    std::vector<std::pair<int32_t, ElemType>> m_pairs;
+
+    const char* m_begin = nullptr; // of the sequence at hand
+    const char* m_end = nullptr;
+    size_t m_offset = 0;
+    size_t m_rows = 0;
+    bool m_endsFile = false;
+};
+
+} // namespace cntk

@@ -1,0 +1,58 @@
+// How a reader's minibatches reach the caller: made in a thread ahead of time or on the spot, timed, with their text
+// for the log. Buffers and layouts go round, so that a steady state allocates nothing.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "Readers/ReaderLib/Prefetcher.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class Log;
+
+// Which streams the epoch's inputs ask for, by stream; no names: all of them. Fails (Config) when none fits.
+std::vector<bool> ChooseStreams(const std::string& readerName, const std::vector<StreamInfo>& streams,
+                                const std::vector<std::string>& wanted);
+
+// A minibatch in the making. The layouts belong to the slot, one place a stream; streams of one axis refer to one of
+// them.
+template <class ElemType>
+struct MinibatchSlot
+{
+    std::vector<StreamBatch<ElemType>> streams;
+    std::vector<MBLayoutPtr> layouts;
+    std::vector<std::string> keys; // HostMinibatch::sequenceKeys
+    std::string log;
+
+    // Gives the slot that many streams, each with a layout object.
+    void Prepare(size_t streamCount);
+    // A stream that nobody wants.
+    void Clear(size_t stream);
+};
+
+template <class ElemType>
+class MinibatchPipe
+{
+public:
+    using Fill = std::function<bool(MinibatchSlot<ElemType>&)>; // false: that was all
+
+    explicit MinibatchPipe(Log& log) : m_log(log) {}
+
+    // ahead: fill runs in a thread; what it uses belongs to the thread until Stop returns.
+    void Start(Fill fill, bool ahead);
+    void Stop();
+    bool Next(HostMinibatch<ElemType>& minibatch);
+
+private:
+    Log& m_log;
+    Fill m_fill;
+    bool m_ahead = false;
+    MinibatchSlot<ElemType> m_slot; // holds the layouts of the minibatch that the caller has
+    Prefetcher<MinibatchSlot<ElemType>> m_prefetcher;
+};
+
+} // namespace cntk

@@ -1,0 +1,44 @@
+// Reading of option types that several readers share.
+#include "Readers/ReaderLib/ReaderOptions.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+namespace cntk
+{
+
+RandomizeWindow OptionType<RandomizeWindow>::Read(const ConfigValue& value, const Range&)
+{
+    const std::string& text = value.Text();
+    if (EqualsIgnoreCase(text, "auto") || EqualsIgnoreCase(text, "true"))
+        return {};
+    if (EqualsIgnoreCase(text, "none") || EqualsIgnoreCase(text, "false"))
+        return {0};
+    const std::optional<long long> number = ParseInteger(text);
+    if (!number || *number < 0)
+        FailAt(value.Where(), ErrorKind::Config, "'", value.KeyPath(), "' is '", text,
+               "', expected auto, none or a number of records");
+    const size_t range = size_t(*number);
+    return {range >= c_wholeDataSet ? RandomizeWindow::c_auto : range};
+}
+
+std::string OptionType<RandomizeWindow>::Print(const RandomizeWindow& value)
+{
+    if (value.range == RandomizeWindow::c_auto)
+        return "auto";
+    return value.range == 0 ? "none" : std::to_string(value.range);
+}
+
+SourcePos PositionOfKey(const ConfigParameters& block, const char* key)
+{
+    const std::optional<ConfigValue> value = block.Find(key);
+    return value ? value->Where() : block.Where();
+}
+
+std::string SettingText(const ConfigParameters& block, const char* key, size_t number)
+{
+    const std::optional<ConfigValue> value = block.Find(key);
+    return Concat(key, "=", number, value && value->Where() ? " at " + value->Where().Location() : "");
+}
+
+} // namespace cntk

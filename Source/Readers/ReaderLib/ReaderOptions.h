@@ -1,0 +1,43 @@
+// Option types that several readers share.
+#pragma once
+
+#include "Common/Config/Options.h"
+#include "Common/ReaderInterface.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// randomize = auto | none | number of records
+struct RandomizeWindow
+{
+    static constexpr size_t c_auto = SIZE_MAX;
+    size_t range = c_auto; // 0: none
+};
+
+template <>
+struct OptionType<RandomizeWindow>
+{
+    static std::string Name() { return "auto, none or a number of records"; }
+    static RandomizeWindow Read(const ConfigValue& value, const Range&);
+    static std::string Print(const RandomizeWindow& value);
+};
+
+// Position of a key as seen from the block, or of the block.
+SourcePos PositionOfKey(const ConfigParameters& block, const char* key);
+
+// "dim=2 at exp.cntk:15:16", where the value in force was written.
+std::string SettingText(const ConfigParameters& block, const char* key, size_t number);
+
+// Adds the rows of an option struct to a plugin's description. block: "", "features", ...
+template <class S>
+void AddOptions(PluginDescription& description, const char* block)
+{
+    for (const OptionInfo& option : DescribeOptions<S>())
+        description.options.push_back({block, option.name, option.isRequired ? "" : option.defaultText, option.doc});
+}
+
+} // namespace cntk

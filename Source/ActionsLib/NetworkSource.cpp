@@ -46,6 +46,10 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& comma
                                      simple->Where().Location() + "); " + c_ndlBlock + " is used");
         builder->m_blockName = c_ndlBlock;
         MarkScript(*ndl);
+        builder->m_where = ndl->Where();
+        for (const char* key : {"run", "networkDescription"})
+            if (const std::optional<ConfigValue> value = ndl->Find(key))
+                builder->m_where = value->Where();
         builder->m_build = [ndl, dataType, program = &command.program](const std::shared_ptr<Device>& device)
         {
             std::unique_ptr<ComputationNetwork> network = BuildNetworkFromNdl(*ndl, dataType, device, &program->ndl);
@@ -57,6 +61,7 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& comma
         return builder;
     }
     builder->m_blockName = c_simpleBlock;
+    builder->m_where = simple->Where();
     builder->m_build = [options = ReadSimpleNetworkOptions(*simple), dataType](const std::shared_ptr<Device>& device)
     { return BuildSimpleNetwork(options, dataType, device); };
     return builder;

@@ -22,10 +22,13 @@ public:
     static std::unique_ptr<NetworkBuilder> Require(const CommandContext& command);
 
     const std::string& BlockName() const { return m_blockName; }
+    // Of what describes the network: the value of networkDescription or run, else the block.
+    const SourcePos& Where() const { return m_where; }
     std::unique_ptr<ComputationNetwork> Build(const std::shared_ptr<Device>& device) const { return m_build(device); }
 
 private:
     std::string m_blockName;
+    SourcePos m_where;
     std::function<std::unique_ptr<ComputationNetwork>(const std::shared_ptr<Device>&)> m_build;
 };
 

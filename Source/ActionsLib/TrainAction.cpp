@@ -63,7 +63,9 @@ public:
         {
             log.Print("%s Using %s\n\nCreating virgin network.\n", m_builder->BlockName().c_str(),
                       DeviceWords(*device).c_str());
-            return m_builder->Build(device);
+            std::unique_ptr<ComputationNetwork> network = m_builder->Build(device);
+            ChooseNodes(*network);
+            return network;
         };
         m_request.buildForComparison = [&]
         {
@@ -99,8 +101,7 @@ public:
     {
         Log& log = m_command.program.log;
         const std::unique_ptr<ComputationNetwork> network = m_builder->Build(DeviceOf(m_command));
-        const TrainingNodes nodes = SelectTrainingNodes(*network, m_request.options.trainCriterionNodeName,
-                                                        m_request.options.evalCriterionNodeName);
+        const TrainingNodes nodes = ChooseNodes(*network);
         LogNetwork(log, *network, 1);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
         {
@@ -114,6 +115,22 @@ public:
     }
 
 private:
+    // A description without a criterion is told with its place.
+    TrainingNodes ChooseNodes(const ComputationNetwork& network) const
+    {
+        const SgdOptions& options = m_request.options;
+        try
+        {
+            return SelectTrainingNodes(network, options.trainCriterionNodeName, options.evalCriterionNodeName);
+        }
+        catch (const Error& error)
+        {
+            if (error.Where() || !options.trainCriterionNodeName.empty())
+                throw;
+            throw Error(error.Kind(), error.Message(), m_builder->Where());
+        }
+    }
+
     // Lines on standard output for programs that watch (progressTracing=true).
     void TraceProgress(const EpochReport& report) const
     {

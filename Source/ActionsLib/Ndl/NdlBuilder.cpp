@@ -1,4 +1,5 @@
-// Executes statements, expands macros in place, and connects everything at the end.
+// Executes statements, expands macros in place, and connects everything at the end. Names: NdlNames.cpp; errors of the
+// finished network: NdlExplain.cpp.
 #include "ActionsLib/Ndl/NdlBuilder.h"
 
 #include "Common/Error.h"
@@ -6,7 +7,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 namespace cntk
 {
@@ -14,8 +14,7 @@ namespace cntk
 namespace
 {
 
-constexpr int c_deepestExpansion = 100;
-constexpr int c_deepestReference = 1000;
+constexpr size_t c_deepestExpansion = 100;
 
 struct GroupName
 {
@@ -39,6 +38,24 @@ const GroupName* FindArray(std::string_view name)
         if (EqualsIgnoreCase(array.name, name))
             return &array;
     return nullptr;
+}
+
+// Whether two values are written alike; tags do not count.
+bool IsSameExpression(const NdlExpression& a, const NdlExpression& b)
+{
+    const auto arguments = [](const NdlExpression& expression)
+    {
+        std::vector<const NdlArgument*> found;
+        for (const NdlArgument& argument : expression.arguments)
+            if (!EqualsIgnoreCase(argument.name, "tag"))
+                found.push_back(&argument);
+        return found;
+    };
+    const auto first = arguments(a), second = arguments(b);
+    return a.kind == b.kind && EqualsIgnoreCase(a.text, b.text) &&
+           std::equal(first.begin(), first.end(), second.begin(), second.end(),
+                      [](const NdlArgument* x, const NdlArgument* y)
+                      { return EqualsIgnoreCase(x->name, y->name) && IsSameExpression(x->value, y->value); });
 }
 
 // Errors of the network and of nodes get the place in the script.
@@ -77,35 +94,53 @@ void NdlBuilder::DefineMacros(NdlScript script)
             DefineMacro(statement);
 }
 
+// Macros first: a script may call them before it defines them.
 void NdlBuilder::Run(NdlScript script)
 {
-    m_scripts.push_back(std::move(script));
+    DefineMacros(std::move(script));
     for (const NdlStatement& statement : m_scripts.back().statements)
-        Execute(m_scopes.front(), statement);
+        if (statement.kind != NdlStatement::Kind::Macro)
+            Execute(m_scopes.front(), statement);
 }
 
 void NdlBuilder::Finish()
 {
     for (const PendingNode& pending : m_pending)
     {
-        std::vector<ComputationNodePtr> inputs;
-        for (const PendingInput& input : pending.inputs)
+        const Origin& origin = m_origins.at(pending.node.get());
+        try
         {
-            const bool isKnown = input.value.kind != Value::Kind::None;
-            const Value value = isKnown ? input.value : Resolve(*input.scope, input.expression->text);
-            ComputationNodePtr node =
-                value.kind == Value::Kind::Number ? MakeConstant(*input.scope, value.text) : NodeOf(value);
-            if (!node && value.kind == Value::Kind::None)
-                FailUnknown(*input.scope, *input.expression, "unknown variable");
-            if (!node)
-                FailAt(input.expression->where, ErrorKind::Config, "a node expected as input, but '",
-                       input.expression->text, "' gives none");
-            inputs.push_back(std::move(node));
+            std::vector<ComputationNodePtr> inputs = ResolveInputs(pending);
+            if (!inputs.empty())
+                At(origin.expression->where, [&] { m_network.SetInputs(pending.node, std::move(inputs)); });
         }
-        if (!inputs.empty())
-            m_network.SetInputs(pending.node, std::move(inputs));
+        catch (Error& error)
+        {
+            AddCallers(error, *origin.scope);
+            throw;
+        }
     }
     m_pending.clear();
+}
+
+std::vector<ComputationNodePtr> NdlBuilder::ResolveInputs(const PendingNode& pending)
+{
+    std::vector<ComputationNodePtr> inputs;
+    for (const PendingInput& input : pending.inputs)
+    {
+        const bool isKnown = input.value.kind != Value::Kind::None;
+        const Value value = isKnown ? input.value : Resolve(*input.scope, input.expression->text);
+        ComputationNodePtr node = value.kind == Value::Kind::Number
+                                      ? MakeConstant(*input.scope, value.text, *input.expression)
+                                      : NodeOf(value);
+        if (!node && value.kind == Value::Kind::None)
+            FailUnknown(*input.scope, *input.expression, "unknown variable");
+        if (!node)
+            FailAt(input.expression->where, ErrorKind::Config, "a node expected as input, but '",
+                   input.expression->text, "' gives none");
+        inputs.push_back(std::move(node));
+    }
+    return inputs;
 }
 
 // ---- statements ----
@@ -132,17 +167,26 @@ void NdlBuilder::Execute(Scope& scope, const NdlStatement& statement)
         FailAt(statement.where, ErrorKind::Config, "the name '", statement.name,
                "' is reserved: it is also the name of a function");
     if (const auto found = scope.symbols.find(ToLower(statement.name)); found != scope.symbols.end())
-        FailAt(statement.where, ErrorKind::Config, "'", statement.name, "' is already defined at ",
-               found->second.where.Location());
+    {
+        if (!IsSameCall(scope, statement))
+            FailAt(statement.where, ErrorKind::Config, "'", statement.name, "' is already defined at ",
+                   found->second.where.Location());
+        for (const NdlArgument& argument : statement.value.arguments)
+            if (EqualsIgnoreCase(argument.name, "tag"))
+                ApplyTag(scope, NodeOf(found->second.value), argument);
+        return;
+    }
+    if (const auto given = scope.overrides.find(ToLower(statement.name));
+        given != scope.overrides.end() && statement.value.kind != NdlExpression::Kind::Call)
+    {
+        given->second.isUsed = true;
+        return Define(scope, statement, given->second.value);
+    }
 
     switch (statement.value.kind)
     {
     case NdlExpression::Kind::Number:
-    {
-        const auto given = scope.overrides.find(ToLower(statement.name));
-        const std::string& number = given == scope.overrides.end() ? statement.value.text : given->second;
-        return Define(scope, statement, {Value::Kind::Number, number, nullptr, nullptr});
-    }
+        return Define(scope, statement, {Value::Kind::Number, statement.value.text, nullptr, nullptr});
     case NdlExpression::Kind::Text:
         return Define(scope, statement, {Value::Kind::Text, statement.value.text, nullptr, nullptr});
     case NdlExpression::Kind::Name:
@@ -158,7 +202,20 @@ void NdlBuilder::Execute(Scope& scope, const NdlStatement& statement)
 
 void NdlBuilder::Define(Scope& scope, const NdlStatement& statement, Value value)
 {
-    scope.symbols[ToLower(statement.name)] = {std::move(value), nullptr, nullptr, statement.where, false};
+    const bool isCall = statement.value.kind == NdlExpression::Kind::Call;
+    scope.symbols[ToLower(statement.name)] = {std::move(value), nullptr, nullptr,
+                                              statement.where,  false,   isCall ? &statement.value : nullptr};
+}
+
+// The book tags a node a second time by repeating its definition with another tag.
+bool NdlBuilder::IsSameCall(const Scope& scope, const NdlStatement& statement) const
+{
+    const auto symbol = scope.symbols.find(ToLower(statement.name));
+    if (symbol == scope.symbols.end() || !symbol->second.call)
+        return false;
+    const bool hasTag = std::any_of(statement.value.arguments.begin(), statement.value.arguments.end(),
+                                    [](const NdlArgument& argument) { return EqualsIgnoreCase(argument.name, "tag"); });
+    return hasTag && IsSameExpression(*symbol->second.call, statement.value);
 }
 
 void NdlBuilder::DefineMacro(const NdlStatement& statement)
@@ -167,6 +224,8 @@ void NdlBuilder::DefineMacro(const NdlStatement& statement)
         FailAt(statement.where, ErrorKind::Config, "macro '", statement.name,
                "' has the name of a built-in function, which cannot be redefined");
     const auto [place, isNew] = m_macros.emplace(ToLower(statement.name), &statement);
+    if (!isNew && place->second == &statement) // inside a macro that is expanded again
+        return;
     if (!isNew)
         FailAt(statement.where, ErrorKind::Config, "macro '", statement.name, "' is already defined at ",
                place->second->where.Location());
@@ -180,6 +239,12 @@ void NdlBuilder::DefineMacro(const NdlStatement& statement)
 void NdlBuilder::AddToGroups(Scope& scope, const NdlStatement& statement)
 {
     const GroupName& array = *FindArray(statement.name);
+    Symbol written;
+    written.where = statement.where;
+    const auto [place, isNew] = scope.symbols.emplace(ToLower(statement.name), std::move(written));
+    if (!isNew)
+        FailAt(statement.where, ErrorKind::Config, "'", statement.name, "' is already defined at ",
+               place->second.where.Location(), "; list all its nodes in one place");
     const auto add = [&](const NdlExpression& element)
     {
         if (element.kind != NdlExpression::Kind::Name)
@@ -212,13 +277,18 @@ NdlBuilder::Value NdlBuilder::Alias(Scope& scope, const NdlStatement& statement)
     if (value.kind == Value::Kind::Node)
         At(statement.where, [&] { m_network.Rename(value.node, newName); });
     else if (value.kind == Value::Kind::Instance)
-    {
-        const std::string oldPrefix = value.instance->prefix;
-        for (const ComputationNodePtr& node : m_network.FindPattern(oldPrefix + "*"))
-            At(statement.where, [&] { m_network.Rename(node, newName + "." + node->Name().substr(oldPrefix.size())); });
-        value.instance->prefix = newName + ".";
-    }
+        At(statement.where, [&] { RenameInstance(*value.instance, newName + "."); });
     return value;
+}
+
+void NdlBuilder::RenameInstance(Scope& instance, const std::string& newPrefix)
+{
+    const size_t oldLength = instance.prefix.size();
+    for (const ComputationNodePtr& node : instance.nodes)
+        m_network.Rename(node, newPrefix + node->Name().substr(oldLength));
+    for (Scope* inner : instance.instances)
+        RenameInstance(*inner, newPrefix + inner->prefix.substr(oldLength));
+    instance.prefix = newPrefix;
 }
 
 // ---- calls ----
@@ -239,48 +309,25 @@ NdlBuilder::Value NdlBuilder::Call(Scope& scope, const NdlExpression& call, cons
 NdlBuilder::Value NdlBuilder::ExpandMacro(Scope& scope, const NdlStatement& macro, const NdlExpression& call,
                                           const std::string& localName)
 {
-    if (++m_depth > c_deepestExpansion)
-        FailAt(call.where, ErrorKind::Config, "macro '", macro.name, "' calls itself, or macros are nested more than ",
-               c_deepestExpansion, " deep");
+    if (const auto first = std::find(m_expanding.begin(), m_expanding.end(), &macro); first != m_expanding.end())
+    {
+        std::string circle;
+        for (auto each = first; each != m_expanding.end(); ++each)
+            circle += (*each)->name + " -> ";
+        FailAt(call.where, ErrorKind::Config, "macro '", macro.name, "' calls itself: ", circle, macro.name,
+               "; recursion is not possible");
+    }
+    if (m_expanding.size() >= c_deepestExpansion)
+        FailAt(call.where, ErrorKind::Config, "macros are nested more than ", c_deepestExpansion, " deep");
     Scope& inner = m_scopes.emplace_back();
     inner.macroName = macro.name;
-
-    std::vector<const NdlArgument*> tags;
-    size_t given = 0;
-    for (const NdlArgument& argument : call.arguments)
-    {
-        if (EqualsIgnoreCase(argument.name, "tag"))
-            tags.push_back(&argument);
-        else if (!argument.name.empty())
-            inner.overrides[ToLower(argument.name)] = NumberOf(scope, argument.value);
-        else if (given++ < macro.formals.size())
-        {
-            const NdlExpression& formal = macro.formals[given - 1];
-            Symbol symbol{{}, nullptr, nullptr, formal.where, true};
-            if (argument.value.kind == NdlExpression::Kind::Number)
-                symbol.value = {Value::Kind::Number, argument.value.text, nullptr, nullptr};
-            else if (argument.value.kind == NdlExpression::Kind::Text)
-                symbol.value = {Value::Kind::Text, argument.value.text, nullptr, nullptr};
-            else if (argument.value.kind == NdlExpression::Kind::Call)
-                symbol.value = Call(scope, argument.value, "");
-            else
-            {
-                symbol.actual = &argument.value;
-                symbol.actualScope = &scope;
-            }
-            inner.symbols[ToLower(formal.text)] = std::move(symbol);
-        }
-    }
-    if (given != macro.formals.size())
-    {
-        std::vector<std::string> formals;
-        for (const NdlExpression& formal : macro.formals)
-            formals.push_back(formal.text);
-        FailAt(call.where, ErrorKind::Config, "macro ", macro.name, " cannot take ", given,
-               given == 1 ? " argument" : " arguments", "; expected ", macro.name, "(", Join(formals, ", "), ")");
-    }
+    inner.call = &call;
+    inner.caller = &scope;
+    BindActuals(scope, inner, macro, call);
     inner.prefix = NodeName(scope, localName) + ".";
+    scope.instances.push_back(&inner);
 
+    m_expanding.push_back(&macro);
     WithNote(
         [&]
         {
@@ -288,16 +335,60 @@ NdlBuilder::Value NdlBuilder::ExpandMacro(Scope& scope, const NdlStatement& macr
                 Execute(inner, statement);
         },
         [&] { return Concat("in macro '", macro.name, "', called at ", call.where.Location()); });
-    for (const auto& [name, value] : inner.overrides)
-        if (const auto symbol = inner.symbols.find(name);
-            symbol == inner.symbols.end() || symbol->second.value.kind != Value::Kind::Number)
-            FailAt(call.where, ErrorKind::Config, "macro '", macro.name, "' has no number named '", name,
-                   "' to be given by name");
+    m_expanding.pop_back();
+
+    for (const auto& [key, given] : inner.overrides)
+        if (!given.isUsed)
+            m_context.warnings.push_back(Concat(given.where.Location(), ": macro '", macro.name,
+                                                "' defines no constant '", given.name, "'; it is ignored"));
     const Value value{Value::Kind::Instance, "", nullptr, &inner};
-    for (const NdlArgument* tag : tags)
-        ApplyTag(scope, NodeOf(value), *tag);
-    m_depth--;
+    for (const NdlArgument& argument : call.arguments)
+        if (EqualsIgnoreCase(argument.name, "tag"))
+            ApplyTag(scope, NodeOf(value), argument);
     return value;
+}
+
+// The arguments of a macro's call. Names are looked up when they are used: they may be defined later.
+void NdlBuilder::BindActuals(Scope& scope, Scope& inner, const NdlStatement& macro, const NdlExpression& call)
+{
+    size_t given = 0;
+    for (const NdlArgument& argument : call.arguments)
+    {
+        if (EqualsIgnoreCase(argument.name, "tag"))
+            continue;
+        if (!argument.name.empty())
+        {
+            std::string word = WordOf(scope, argument.value);
+            const auto kind = ParseDouble(word) ? Value::Kind::Number : Value::Kind::Text;
+            inner.overrides[ToLower(argument.name)] = {
+                {kind, std::move(word), nullptr, nullptr}, argument.nameWhere, argument.name, false};
+            continue;
+        }
+        if (given++ >= macro.formals.size())
+            continue;
+        const NdlExpression& formal = macro.formals[given - 1];
+        Symbol symbol{{}, nullptr, nullptr, formal.where, true, nullptr};
+        if (argument.value.kind == NdlExpression::Kind::Number)
+            symbol.value = {Value::Kind::Number, argument.value.text, nullptr, nullptr};
+        else if (argument.value.kind == NdlExpression::Kind::Text)
+            symbol.value = {Value::Kind::Text, argument.value.text, nullptr, nullptr};
+        else if (argument.value.kind == NdlExpression::Kind::Call)
+            symbol.value = Call(scope, argument.value, "");
+        else
+        {
+            symbol.actual = &argument.value;
+            symbol.actualScope = &scope;
+        }
+        inner.symbols[ToLower(formal.text)] = std::move(symbol);
+    }
+    if (given == macro.formals.size())
+        return;
+    std::vector<std::string> formals;
+    for (const NdlExpression& formal : macro.formals)
+        formals.push_back(formal.text);
+    FailAt(call.where, ErrorKind::Config, "macro ", macro.name, " cannot take ", given,
+           given == 1 ? " argument" : " arguments", "; expected ", macro.name, "(", Join(formals, ", "),
+           "), defined at ", macro.where.Location());
 }
 
 NdlBuilder::Value NdlBuilder::MakeNode(Scope& scope, const NdlFunction& function, const NdlExpression& call,
@@ -305,6 +396,7 @@ NdlBuilder::Value NdlBuilder::MakeNode(Scope& scope, const NdlFunction& function
 {
     const NdlBinding binding{[&](const NdlExpression& expression) { return NumberOf(scope, expression); },
                              [&](const NdlExpression& expression) { return WordOf(scope, expression); },
+                             [&](const NdlExpression& expression) { return ShapeOf(scope, expression); },
                              [&](const SourcePos& where, const std::string& text)
                              { m_context.warnings.push_back(Concat(where.Location(), ": ", text)); }};
     NdlBoundCall bound = BindNdlCall(function, call, binding);
@@ -317,6 +409,7 @@ NdlBuilder::Value NdlBuilder::MakeNode(Scope& scope, const NdlFunction& function
     const std::string name = NodeName(scope, localName);
     pending.node =
         At(call.where, [&] { return m_network.AddUnconnected(function.type->name, name, bound.parameters); });
+    NoteOrigin(scope, pending.node, call);
     m_pending.push_back(pending);
     for (const NdlArgument* tag : bound.tags)
         ApplyTag(scope, pending.node, *tag);
@@ -343,7 +436,8 @@ NdlBuilder::PendingInput NdlBuilder::InputOf(Scope& scope, const NdlExpression& 
     case NdlExpression::Kind::Call:
         return {Call(scope, expression, ""), &expression, &scope};
     case NdlExpression::Kind::Number:
-        return {{Value::Kind::Node, "", MakeConstant(scope, expression.text), nullptr}, &expression, &scope};
+        return {
+            {Value::Kind::Node, "", MakeConstant(scope, expression.text, expression), nullptr}, &expression, &scope};
     case NdlExpression::Kind::Name:
         break;
     default:
@@ -351,7 +445,7 @@ NdlBuilder::PendingInput NdlBuilder::InputOf(Scope& scope, const NdlExpression& 
     }
     const Value value = Resolve(scope, expression.text);
     if (value.kind == Value::Kind::Number)
-        return {{Value::Kind::Node, "", MakeConstant(scope, value.text), nullptr}, &expression, &scope};
+        return {{Value::Kind::Node, "", MakeConstant(scope, value.text, expression), nullptr}, &expression, &scope};
     if (value.kind == Value::Kind::Text)
         FailAt(expression.where, ErrorKind::Config, "a node expected as input, but '", expression.text,
                "' is the text '", value.text, "'");
@@ -361,7 +455,7 @@ NdlBuilder::PendingInput NdlBuilder::InputOf(Scope& scope, const NdlExpression& 
 }
 
 // A number where a node is expected: the book calls Scale's first argument a scalar.
-ComputationNodePtr NdlBuilder::MakeConstant(Scope& scope, const std::string& number)
+ComputationNodePtr NdlBuilder::MakeConstant(Scope& scope, const std::string& number, const NdlExpression& expression)
 {
     NodeParameters parameters;
     parameters.Set("rows", "1");
@@ -369,7 +463,16 @@ ComputationNodePtr NdlBuilder::MakeConstant(Scope& scope, const std::string& num
     parameters.Set("init", "fixedValue");
     parameters.Set("value", number);
     parameters.Set("learningRateMultiplier", "0");
-    return m_network.AddUnconnected("LearnableParameter", NodeName(scope, ""), parameters);
+    const ComputationNodePtr node = m_network.AddUnconnected("LearnableParameter", NodeName(scope, ""), parameters);
+    NoteOrigin(scope, node, expression);
+    return node;
+}
+
+void NdlBuilder::NoteOrigin(Scope& scope, const ComputationNodePtr& node, const NdlExpression& expression)
+{
+    scope.nodes.push_back(node);
+    m_made.push_back(node);
+    m_origins[node.get()] = {&expression, &scope};
 }
 
 void NdlBuilder::ApplyTag(Scope& scope, const ComputationNodePtr& node, const NdlArgument& tag)
@@ -389,124 +492,6 @@ void NdlBuilder::ApplyTag(Scope& scope, const ComputationNodePtr& node, const Nd
     FailAt(tag.value.where, ErrorKind::Config, "unknown tag '", word,
            "'; expected feature, label, criterion (criteria), eval or output",
            DidYouMean(word, {"feature", "label", "criterion", "criteria", "eval", "output"}));
-}
-
-// ---- names ----
-
-std::string NdlBuilder::NodeName(Scope& scope, const std::string& localName)
-{
-    if (!localName.empty())
-        return scope.prefix + localName;
-    for (;;)
-    {
-        std::string name = Concat(scope.prefix, "unnamed", m_context.nextUnnamed++);
-        if (!m_network.Find(name))
-            return name;
-    }
-}
-
-NdlBuilder::Value NdlBuilder::Resolve(const Scope& scope, const std::string& name, int depth) const
-{
-    if (depth > c_deepestReference) // a parameter that stands for itself: L = M(L.x)
-        return {};
-    const Scope* inside = &scope;
-    Value value;
-    bool isFound = false;
-    const std::vector<std::string_view> parts = Split(name, '.');
-    for (size_t i = 0; i < parts.size(); i++)
-    {
-        const auto symbol = inside->symbols.find(ToLower(parts[i]));
-        if (symbol == inside->symbols.end())
-            break;
-        value = ValueOf(symbol->second, depth + 1);
-        isFound = i + 1 == parts.size();
-        if (value.kind != Value::Kind::Instance)
-            break;
-        inside = value.instance;
-    }
-    if (isFound)
-        return value;
-    if (ComputationNodePtr node = m_network.Find(name))
-        return {Value::Kind::Node, "", std::move(node), nullptr};
-    return {};
-}
-
-NdlBuilder::Value NdlBuilder::ValueOf(const Symbol& symbol, int depth) const
-{
-    return symbol.actual ? Resolve(*symbol.actualScope, symbol.actual->text, depth) : symbol.value;
-}
-
-// A macro's value is the local that has the macro's name, else its last call.
-ComputationNodePtr NdlBuilder::NodeOf(const Value& value) const
-{
-    Value current = value;
-    for (int depth = 0; current.kind == Value::Kind::Instance && depth < c_deepestReference; depth++)
-    {
-        const Scope& instance = *current.instance;
-        const auto result = instance.symbols.find(ToLower(instance.macroName));
-        Value next = result != instance.symbols.end() ? ValueOf(result->second, 0) : instance.lastCall;
-        current = std::move(next);
-    }
-    return current.kind == Value::Kind::Node ? current.node : nullptr;
-}
-
-std::string NdlBuilder::NumberOf(const Scope& scope, const NdlExpression& expression) const
-{
-    if (expression.kind == NdlExpression::Kind::Number)
-        return expression.text;
-    if (expression.kind == NdlExpression::Kind::Text && ParseDouble(expression.text))
-        return expression.text;
-    if (expression.kind == NdlExpression::Kind::Name)
-    {
-        const Value value = Resolve(scope, expression.text);
-        if (value.kind == Value::Kind::Number || (value.kind == Value::Kind::Text && ParseDouble(value.text)))
-            return value.text;
-        if (value.kind == Value::Kind::None)
-            FailUnknown(scope, expression, "a number expected, found the unknown name");
-        FailAt(expression.where, ErrorKind::Config, "a number expected, but '", expression.text, "' is a ",
-               value.kind == Value::Kind::Text ? "text" : "node");
-    }
-    FailAt(expression.where, ErrorKind::Config, "a number expected, found ",
-           expression.kind == NdlExpression::Kind::Call    ? "a call of '" + expression.text + "'"
-           : expression.kind == NdlExpression::Kind::Array ? "a list"
-                                                           : "'" + expression.text + "'");
-}
-
-std::string NdlBuilder::WordOf(const Scope& scope, const NdlExpression& expression) const
-{
-    switch (expression.kind)
-    {
-    case NdlExpression::Kind::Number:
-    case NdlExpression::Kind::Text:
-        return expression.text;
-    case NdlExpression::Kind::Name:
-        break;
-    default:
-        FailAt(expression.where, ErrorKind::Config, "a word, a number or a quoted text expected, found ",
-               expression.kind == NdlExpression::Kind::Call ? "a call" : "a list");
-    }
-    const auto symbol = scope.symbols.find(ToLower(expression.text));
-    if (symbol == scope.symbols.end())
-        return expression.text;
-    if (symbol->second.actual) // a macro's parameter
-        return WordOf(*symbol->second.actualScope, *symbol->second.actual);
-    const Value& value = symbol->second.value;
-    return value.kind == Value::Kind::Number || value.kind == Value::Kind::Text ? value.text : expression.text;
-}
-
-void NdlBuilder::FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what) const
-{
-    const Scope& script = m_scopes.front();
-    if (&scope != &script && script.symbols.contains(ToLower(name.text)))
-        FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'; macro '", scope.macroName,
-               "' sees its own names only: make '", name.text, "' one of its parameters");
-    std::vector<std::string> names = m_network.NearestNames(name.text);
-    for (const auto& [key, symbol] : scope.symbols)
-        names.emplace_back(symbol.where ? symbol.where.text->Text().substr(symbol.where.offset, symbol.where.length)
-                                        : std::string_view(key));
-    std::sort(names.begin(), names.end(), LessIgnoreCase);
-    names.erase(std::unique(names.begin(), names.end(), EqualsIgnoreCase), names.end());
-    FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'", DidYouMean(name.text, names));
 }
 
 } // namespace cntk

@@ -10,12 +10,16 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace cntk
 {
+
+class Error;
 
 // What goes on counting from one network of a program to the next, as in the original.
 struct NdlContext
@@ -39,6 +43,9 @@ public:
     void Run(NdlScript script);
     // Connects the nodes: by now every name must be known.
     void Finish();
+    // Validates the network. What is wrong is told with the place in the script, the macros around it, and where the
+    // shapes of the inputs come from.
+    void Validate();
 
 private:
     struct Scope;
@@ -65,14 +72,28 @@ private:
         Scope* actualScope = nullptr;
         SourcePos where;
         bool isFormal = false;
+        const NdlExpression* call = nullptr; // that defines it
+    };
+    // A constant given by name in a macro's call, for the local of that name.
+    struct Override
+    {
+        Value value;
+        SourcePos where;
+        std::string name;
+        bool isUsed = false;
     };
     struct Scope
     {
         std::string prefix; // "L1."
         std::string macroName;
-        std::map<std::string, Symbol> symbols;        // lower case
-        std::map<std::string, std::string> overrides; // scalars given by name in the macro's call
+        const NdlExpression* call = nullptr; // of the macro
+        const Scope* caller = nullptr;
+        std::map<std::string, Symbol> symbols;     // lower case
+        std::map<std::string, Override> overrides; // lower case
         Value lastCall;
+        // Made here, for renaming: nodes, and macros that were expanded.
+        std::vector<ComputationNodePtr> nodes;
+        std::vector<Scope*> instances;
     };
     struct PendingInput
     {
@@ -85,27 +106,47 @@ private:
         ComputationNodePtr node;
         std::vector<PendingInput> inputs;
     };
+    // The expression that made a node, and the macro it stands in.
+    struct Origin
+    {
+        const NdlExpression* expression = nullptr;
+        const Scope* scope = nullptr;
+    };
 
     void Execute(Scope& scope, const NdlStatement& statement);
     void DefineMacro(const NdlStatement& statement);
     void Define(Scope& scope, const NdlStatement& statement, Value value);
     void AddToGroups(Scope& scope, const NdlStatement& statement);
+    bool IsSameCall(const Scope& scope, const NdlStatement& statement) const;
     Value Alias(Scope& scope, const NdlStatement& statement);
+    void RenameInstance(Scope& instance, const std::string& newPrefix);
     Value Call(Scope& scope, const NdlExpression& call, const std::string& localName);
     Value ExpandMacro(Scope& scope, const NdlStatement& macro, const NdlExpression& call, const std::string& localName);
     Value MakeNode(Scope& scope, const NdlFunction& function, const NdlExpression& call, const std::string& localName);
     void ChooseSeed(NodeParameters& parameters);
     PendingInput InputOf(Scope& scope, const NdlExpression& expression);
-    ComputationNodePtr MakeConstant(Scope& scope, const std::string& number);
+    ComputationNodePtr MakeConstant(Scope& scope, const std::string& number, const NdlExpression& expression);
+    std::vector<ComputationNodePtr> ResolveInputs(const PendingNode& pending);
+    void NoteOrigin(Scope& scope, const ComputationNodePtr& node, const NdlExpression& expression);
+    void BindActuals(Scope& scope, Scope& inner, const NdlStatement& macro, const NdlExpression& call);
 
     Value Resolve(const Scope& scope, const std::string& name, int depth = 0) const;
     Value ValueOf(const Symbol& symbol, int depth) const;
     ComputationNodePtr NodeOf(const Value& value) const; // null: not a node
     std::string NumberOf(const Scope& scope, const NdlExpression& expression) const;
     std::string WordOf(const Scope& scope, const NdlExpression& expression) const;
+    std::string ShapeOf(const Scope& scope, const NdlExpression& expression) const;
     void ApplyTag(Scope& scope, const ComputationNodePtr& node, const NdlArgument& tag);
     std::string NodeName(Scope& scope, const std::string& localName);
     [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what) const;
+
+    // NdlExplain.cpp
+    void CheckLoops() const;
+    [[noreturn]] void FailLoop(std::vector<const ComputationNode*> loop) const;
+    void ExplainInvalid(const Error& error, const ComputationNode& node) const;
+    void AddTrail(Error& error, const ComputationNode& node, std::set<const ComputationNode*>& told) const;
+    std::string PlaceOf(const ComputationNode& node) const;
+    static void AddCallers(Error& error, const Scope& scope);
 
     ComputationNetwork& m_network;
     NdlContext& m_context;
@@ -114,7 +155,9 @@ private:
     std::map<std::string, const NdlStatement*> m_macros;
     std::deque<Scope> m_scopes; // the first is the script's own
     std::vector<PendingNode> m_pending;
-    int m_depth = 0;
+    std::vector<ComputationNodePtr> m_made; // in script order
+    std::unordered_map<const ComputationNode*, Origin> m_origins;
+    std::vector<const NdlStatement*> m_expanding; // macros, outermost first
 };
 
 } // namespace cntk

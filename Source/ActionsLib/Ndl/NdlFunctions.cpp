@@ -195,7 +195,7 @@ private:
             text = m_binding.number(value);
             break;
         case ParameterKind::Shape:
-            text = value.kind == NdlExpression::Kind::Array ? ArrayText(value) : WholeNumber(m_binding.word(value));
+            text = ShapeText(m_binding.shape(value));
             break;
         default:
             text = m_binding.word(value);
@@ -203,11 +203,11 @@ private:
         m_bound.parameters.Set(parameter.name, std::move(text));
     }
 
-    std::string ArrayText(const NdlExpression& array) const
+    static std::string ShapeText(const std::string& shape)
     {
         std::vector<std::string> elements;
-        for (const NdlArgument& element : array.arguments)
-            elements.push_back(WholeNumber(m_binding.number(element.value)));
+        for (const std::string_view element : Split(shape, ':'))
+            elements.push_back(WholeNumber(std::string(element)));
         return Join(elements, ":");
     }
 

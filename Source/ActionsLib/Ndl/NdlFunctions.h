@@ -45,6 +45,8 @@ struct NdlBinding
     std::function<std::string(const NdlExpression&)> number;
     // The text of a number, a constant, a quoted text or a word.
     std::function<std::string(const NdlExpression&)> word;
+    // As word; of a list "3:4:5".
+    std::function<std::string(const NdlExpression&)> shape;
     std::function<void(const SourcePos&, const std::string&)> warn;
 };
 

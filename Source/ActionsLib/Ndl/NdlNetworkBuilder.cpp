@@ -202,7 +202,7 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
     }
     builder.Finish();
     RequireFeatures(*network);
-    network->Validate();
+    builder.Validate();
     if (!options.dumpFileName.empty())
         DumpNetwork(*network, {.printValues = false, .printMetadata = true}, options.dumpFileName);
     return network;
@@ -218,7 +218,7 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, 
     builder.Run(ParseNdl(std::make_shared<SourceText>(std::move(sourceName), std::move(script))));
     builder.Finish();
     RequireFeatures(*network);
-    network->Validate();
+    builder.Validate();
     return network;
 }
 

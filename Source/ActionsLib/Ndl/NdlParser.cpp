@@ -142,6 +142,7 @@ private:
             return word;
         word.kind = NdlExpression::Kind::Call;
         word.arguments = ParseArguments();
+        word.end = m_at;
         return word;
     }
 
@@ -309,6 +310,7 @@ private:
     {
         left.kind = NdlExpression::Kind::Call;
         left.arguments = ParseArguments();
+        left.end = m_at;
         const size_t afterCall = m_at;
         SkipBlanks();
         const bool hasEquals = !AtEnd() && Char() == '=';
@@ -357,6 +359,22 @@ private:
 };
 
 } // namespace
+
+std::string NdlExpression::AsWritten() const
+{
+    constexpr size_t longest = 60;
+    if (kind != Kind::Call || !where || end <= where.offset)
+        return text;
+    std::string written;
+    for (const char c : where.text->Text().substr(where.offset, end - where.offset))
+        if (!IsBlank(c) && c != '\n')
+            written += c;
+        else if (!written.empty() && written.back() != ' ')
+            written += ' ';
+    if (written.size() > longest)
+        written.replace(longest, std::string::npos, "...");
+    return written;
+}
 
 NdlScript ParseNdl(std::shared_ptr<const SourceText> text, size_t begin, size_t end)
 {

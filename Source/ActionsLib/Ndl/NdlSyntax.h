@@ -28,6 +28,9 @@ struct NdlExpression
     std::string text;
     SourcePos where;
     std::vector<NdlArgument> arguments; // of a call or an array
+    size_t end = 0;                     // of a call: the offset behind its closing parenthesis
+
+    std::string AsWritten() const; // on one line; long ones are cut
 };
 
 struct NdlArgument

@@ -199,6 +199,53 @@ TEST(NdlNetworkBuilderTests, MacrosTakeCallsTagsAndNumbersByName)
     EXPECT_EQ(network->Require("a.T")->Input(1)->TypeName(), "Sigmoid");
 }
 
+// The default stays where nothing is given; a constant that the macro does not define is told.
+TEST(NdlNetworkBuilderTests, ConstantsOfMacrosAreNumbersOrWords)
+{
+    NdlContext context;
+    const auto network =
+        Build("M(x) { n=2; mode=\"fixedValue\"; W=Parameter(n, 3, init=mode, value=n); T=Times(W, x) }\n"
+              "x=Input(3, tag=feature)\na=M(x)\nb=M(x, n=1, mode=zero, depth=3)\n",
+              &context);
+    EXPECT_EQ(ValuesOf(*network, "a.W"), (std::vector<double>{2, 2, 2, 2, 2, 2}));
+    EXPECT_EQ(ValuesOf(*network, "b.W"), (std::vector<double>{0, 0, 0}));
+    ASSERT_EQ(context.warnings.size(), 1u);
+    EXPECT_EQ(context.warnings[0], "net.ndl:4:22: macro 'M' defines no constant 'depth'; it is ignored");
+}
+
+TEST(NdlNetworkBuilderTests, MacrosMayFollowTheirUse)
+{
+    const auto network = Build("x=Input(2, tag=feature)\ny=Outer(x)\nOuter(a) { Outer=Inner(a) }\n"
+                               "Inner(a)=Tanh(Sigmoid(a))\n");
+    EXPECT_EQ(network->Require("y.Outer.unnamed1")->TypeName(), "Sigmoid");
+}
+
+TEST(NdlNetworkBuilderTests, MacroParametersMayBeNamedLikeFunctions)
+{
+    const auto network = Build("x=Input(2, tag=feature)\nM(input, sigmoid, times) { T=Times(times, input); "
+                               "M=Plus(T, sigmoid) }\ny=M(x, Parameter(3), Parameter(3, 2))\n");
+    EXPECT_EQ(network->Require("y.T")->SampleLayout(), (TensorShape{3}));
+    EXPECT_EQ(network->Require("y.T")->Input(1), network->Require("x"));
+}
+
+TEST(NdlNetworkBuilderTests, AliasesRenameWholeMacros)
+{
+    const auto network = Build("Inner(a) { W=Parameter(2, 2); T=Times(W, a) }\nOuter(a) { I=Inner(a); S=Sigmoid(I) }\n"
+                               "x=Input(2, tag=feature)\ny=Outer(x)\nfinal=y\nz=Tanh(final.I.T)\nv=Tanh(y.I)\n");
+    EXPECT_EQ(Show(*network), "final.I.T=Times(final.I.W,x) final.I.W=LearnableParameter() final.S=Sigmoid(final.I.T) "
+                              "v=Tanh(final.I.T) x=InputValue() z=Tanh(final.I.T) ");
+}
+
+// The book tags a node a second time so.
+TEST(NdlNetworkBuilderTests, TheSameCallWithAnotherTag)
+{
+    const auto network = Build("M(a) { S=SumElements(a) }\nx=Input(2, tag=feature)\nce=M(x, tag=Criteria)\n"
+                               "CE = M( x, tag=eval )\nce=M(x, tag=MultiSeq)\n");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Criterion), "ce.S ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Evaluation), "ce.S ");
+    EXPECT_EQ(network->size(), 2u);
+}
+
 TEST(NdlNetworkBuilderTests, ConstantsInsideMacrosAreReachable)
 {
     const auto network = Build("Sizes() { SDim=3; HDim=4 }\ncon=Sizes()\nx=Input(con.SDim, tag=feature)\n");
@@ -242,7 +289,7 @@ TEST(NdlNetworkBuilderTests, ExplainsWrongCounts)
     EXPECT_EQ(ErrorOf("Lin(w, x, b)=Plus(Times(w, x), b)\nx=Input(2, tag=feature)\ny=Lin(x, x)\n"),
               "    3 | y=Lin(x, x)\n"
               "      |   ^~~\n"
-              "net.ndl:3:3: error: macro Lin cannot take 2 arguments; expected Lin(w, x, b)");
+              "net.ndl:3:3: error: macro Lin cannot take 2 arguments; expected Lin(w, x, b), defined at net.ndl:1:1");
 }
 
 TEST(NdlNetworkBuilderTests, ExplainsNamesDefinedTwice)
@@ -254,6 +301,10 @@ TEST(NdlNetworkBuilderTests, ExplainsNamesDefinedTwice)
               "    2 | f(y)=Tanh(y)\n"
               "      | ^\n"
               "net.ndl:2:1: error: macro 'f' is already defined at net.ndl:1:1");
+    EXPECT_EQ(ErrorOf("x=Input(2)\nFeatureNodes=(x)\nFeatureNodes=(x)\n"),
+              "    3 | FeatureNodes=(x)\n"
+              "      | ^~~~~~~~~~~~\n"
+              "net.ndl:3:1: error: 'FeatureNodes' is already defined at net.ndl:2:1; list all its nodes in one place");
     EXPECT_EQ(ErrorOf("Sigmoid=3\n"), "    1 | Sigmoid=3\n"
                                       "      | ^~~~~~~\n"
                                       "net.ndl:1:1: error: the name 'Sigmoid' is reserved: it is also the name of a "
@@ -290,8 +341,12 @@ TEST(NdlNetworkBuilderTests, ExplainsMacroMistakes)
         "      |                    ^~~~\n"
         "net.ndl:2:20: error: a number expected, found the unknown name 'HDim'; macro 'M' sees its own names only: "
         "make 'HDim' one of its parameters");
-    EXPECT_NE(ErrorOf("M(x) { y=M(x) }\nx=Input(2, tag=feature)\ny=M(x)\n").find("macro 'M' calls itself"),
-              std::string::npos);
+    EXPECT_EQ(ErrorOf("M(x) { y=N(x) }\nN(x)=M(x)\nx=Input(2, tag=feature)\ny=M(x)\n"),
+              "note: in macro 'N', called at net.ndl:1:10\n"
+              "note: in macro 'M', called at net.ndl:4:3\n"
+              "    2 | N(x)=M(x)\n"
+              "      |      ^\n"
+              "net.ndl:2:6: error: macro 'M' calls itself: M -> N -> M; recursion is not possible");
     EXPECT_NE(ErrorOf("M(x) { y=Exp(x) }\nf=Input(2, tag=feature)\nL=M(L.x)\n").find("unknown variable"),
               std::string::npos);
 }

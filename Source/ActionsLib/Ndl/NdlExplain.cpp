@@ -1,0 +1,151 @@
+// What is wrong with a finished network, in the words of its script: the place, the macros around it, and where the
+// shapes come from.
+#include "ActionsLib/Ndl/NdlBuilder.h"
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr size_t c_mostNotes = 10; // of one error, on shapes
+
+} // namespace
+
+void NdlBuilder::Validate()
+{
+    CheckLoops();
+    m_network.Validate([this](const Error& error, const ComputationNode& node) { ExplainInvalid(error, node); });
+}
+
+// ---- loops without a delay ----
+
+void NdlBuilder::CheckLoops() const
+{
+    struct Visit
+    {
+        const ComputationNode* node;
+        size_t nextInput;
+    };
+    std::unordered_map<const ComputationNode*, bool> isFinished;
+    std::vector<Visit> stack;
+    for (const ComputationNodePtr& start : m_made)
+    {
+        if (isFinished.emplace(start.get(), false).second)
+            stack.push_back({start.get(), 0});
+        while (!stack.empty())
+        {
+            Visit& top = stack.back();
+            if (top.node->Type().traits.isDelay || top.nextInput == top.node->InputCount())
+            {
+                isFinished[top.node] = true;
+                stack.pop_back();
+                continue;
+            }
+            const ComputationNode* input = top.node->Input(top.nextInput++).get();
+            if (!input)
+                continue;
+            const auto [found, isNew] = isFinished.emplace(input, false);
+            if (isNew)
+                stack.push_back({input, 0});
+            else if (!found->second)
+            {
+                std::vector<const ComputationNode*> loop; // as values flow: the deepest consumes the first visited
+                for (size_t i = stack.size(); i-- > 0 && (loop.empty() || loop.back() != input);)
+                    loop.push_back(stack[i].node);
+                FailLoop(std::move(loop));
+            }
+        }
+    }
+}
+
+// Told from the node that the script made first.
+void NdlBuilder::FailLoop(std::vector<const ComputationNode*> loop) const
+{
+    const auto isInLoop = [&](const ComputationNodePtr& node)
+    { return std::find(loop.begin(), loop.end(), node.get()) != loop.end(); };
+    const auto first = std::find_if(m_made.begin(), m_made.end(), isInLoop);
+    const auto begin = std::find(loop.begin(), loop.end(), first == m_made.end() ? loop.front() : first->get());
+    std::rotate(loop.begin(), begin, loop.end());
+    std::string names;
+    for (const ComputationNode* node : loop)
+        names += Concat("'", node->Name(), "' -> ");
+    const auto origin = m_origins.find(loop.front());
+    Error error(ErrorKind::Config,
+                Concat("the nodes ", names, "'", loop.front()->Name(),
+                       "' form a loop without a delay; a recurrent loop needs a PastValue or FutureValue node"),
+                origin == m_origins.end() ? SourcePos{} : origin->second.expression->where);
+    for (size_t i = 0; i < loop.size() && i < c_mostNotes; i++)
+        error.AddNote(Concat("'", loop[i]->Name(), "' is ", PlaceOf(*loop[i])));
+    if (loop.size() > c_mostNotes)
+        error.AddNote(Concat("and ", loop.size() - c_mostNotes, " nodes more"));
+    throw error;
+}
+
+// ---- shapes ----
+
+void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node) const
+{
+    const auto origin = m_origins.find(&node);
+    if (origin == m_origins.end())
+        return; // not the script's
+    Error placed(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(), error.Message(),
+                 error.Where() ? error.Where() : origin->second.expression->where);
+    for (const std::string& note : error.Notes())
+        placed.AddNote(note);
+    std::set<const ComputationNode*> told;
+    for (const ComputationNodePtr& input : node.Inputs())
+        AddTrail(placed, *input, told);
+    AddCallers(placed, *origin->second.scope);
+    throw placed;
+}
+
+// Where the shape of a node comes from: back through the element-wise nodes that hand it on, to the node that made it
+// and the parameters and inputs of that.
+void NdlBuilder::AddTrail(Error& error, const ComputationNode& node, std::set<const ComputationNode*>& told) const
+{
+    const ComputationNode* current = &node;
+    for (;;)
+    {
+        if (told.size() >= c_mostNotes || !told.insert(current).second)
+            return;
+        error.AddNote(Concat("'", current->Name(), "' ", m_network.DescribeShape(*current), " is ", PlaceOf(*current)));
+        const ComputationNode* source = nullptr;
+        if (current->Type().traits.isElementwise)
+            for (const ComputationNodePtr& input : current->Inputs())
+                if (source == nullptr && input && input->SampleLayout() == current->SampleLayout())
+                    source = input.get();
+        if (source == nullptr)
+            break;
+        current = source;
+    }
+    for (const ComputationNodePtr& input : current->Inputs())
+        if (input && input->Type().traits.isLeaf && told.size() < c_mostNotes && told.insert(input.get()).second)
+            error.AddNote(Concat("'", input->Name(), "' ", m_network.DescribeShape(*input), " is ", PlaceOf(*input)));
+}
+
+// "Times(W, x) at net.ndl:3:4, in macro 'F' called at net.ndl:9:6"
+std::string NdlBuilder::PlaceOf(const ComputationNode& node) const
+{
+    const auto origin = m_origins.find(&node);
+    if (origin == m_origins.end())
+        return "a node that was there before";
+    const NdlExpression& expression = *origin->second.expression;
+    std::string place = Concat(expression.AsWritten(), " at ", expression.where.Location());
+    for (const Scope* scope = origin->second.scope; scope->call; scope = scope->caller)
+        place += Concat(", in macro '", scope->macroName, "' called at ", scope->call->where.Location());
+    return place;
+}
+
+// Notes on the macros around a place.
+void NdlBuilder::AddCallers(Error& error, const Scope& scope)
+{
+    for (const Scope* each = &scope; each->call; each = each->caller)
+        error.AddNote(Concat("in macro '", each->macroName, "', called at ", each->call->where.Location()));
+}
+
+} // namespace cntk

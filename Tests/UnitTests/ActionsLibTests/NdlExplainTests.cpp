@@ -1,0 +1,109 @@
+// What is said of a script whose statements are right and whose network is not: full texts.
+#include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "Common/Error.h"
+
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+std::string ErrorOf(const std::string& script)
+{
+    try
+    {
+        BuildNetworkFromNdlText(script, "net.ndl", DataType::Float64, MakeCpuDevice());
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Config);
+        return error.Report();
+    }
+    return "no error";
+}
+
+TEST(NdlExplainTests, WhereShapesThatDisagreeComeFrom)
+{
+    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nW=Parameter(3, 4)\nB=Parameter(2)\nT=Times(W, x)\nS=Sigmoid(T)\n"
+                      "P=Plus(S, B)\n"),
+              "note: while validating P = Plus(S [3 x *], B [2])\n"
+              "note: 'S' [3 x *] is Sigmoid(T) at net.ndl:5:3\n"
+              "note: 'T' [3 x *] is Times(W, x) at net.ndl:4:3\n"
+              "note: 'W' [3 x 4] is Parameter(3, 4) at net.ndl:2:3\n"
+              "note: 'x' [4 x *] is Input(4, tag=feature) at net.ndl:1:3\n"
+              "note: 'B' [2] is Parameter(2) at net.ndl:3:3\n"
+              "    6 | P=Plus(S, B)\n"
+              "      |   ^~~~\n"
+              "net.ndl:6:3: error: Plus cannot combine 'S' [3] and 'B' [2]: dimension 1 is 3 in one and 2 in the "
+              "other; expected equal sizes, or 1 in one of them");
+}
+
+TEST(NdlExplainTests, TheMacrosAroundShapesThatDisagree)
+{
+    EXPECT_EQ(ErrorOf("F(x, r, c)\n{\n  W=Parameter(r,\n              c)\n  F=Times(W, x)\n}\n"
+                      "Two(x) { A=F(x, 5, 4); B=F(A, 2, 6) }\nx=Input(4, tag=feature)\ny=Two(x)\n"),
+              "note: while validating y.B.F = Times(y.B.W [2 x 6], y.A.F [5 x *])\n"
+              "note: 'y.B.W' [2 x 6] is Parameter(r, c) at net.ndl:3:5, in macro 'F' called at net.ndl:7:26, in macro "
+              "'Two' called at net.ndl:9:3\n"
+              "note: 'y.A.F' [5 x *] is Times(W, x) at net.ndl:5:5, in macro 'F' called at net.ndl:7:12, in macro "
+              "'Two' called at net.ndl:9:3\n"
+              "note: 'y.A.W' [5 x 4] is Parameter(r, c) at net.ndl:3:5, in macro 'F' called at net.ndl:7:12, in macro "
+              "'Two' called at net.ndl:9:3\n"
+              "note: 'x' [4 x *] is Input(4, tag=feature) at net.ndl:8:3\n"
+              "note: in macro 'F', called at net.ndl:7:26\n"
+              "note: in macro 'Two', called at net.ndl:9:3\n"
+              "    5 |   F=Times(W, x)\n"
+              "      |     ^~~~~\n"
+              "net.ndl:5:5: error: the inner dimensions of Times('y.B.W' [2 x 6], 'y.A.F' [5]) disagree: the left "
+              "operand has 6 columns, the right one 5 rows");
+}
+
+TEST(NdlExplainTests, LoopsWithoutDelay)
+{
+    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nF(a)=Tanh(a)\na=Plus(x, c)\nb=F(a)\nc=Sigmoid(b)\n"),
+              "note: 'a' is Plus(x, c) at net.ndl:3:3\n"
+              "note: 'b.unnamed1' is Tanh(a) at net.ndl:2:6, in macro 'F' called at net.ndl:4:3\n"
+              "note: 'c' is Sigmoid(b) at net.ndl:5:3\n"
+              "    3 | a=Plus(x, c)\n"
+              "      |   ^~~~\n"
+              "net.ndl:3:3: error: the nodes 'a' -> 'b.unnamed1' -> 'c' -> 'a' form a loop without a delay; a "
+              "recurrent loop needs a PastValue or FutureValue node");
+    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\na=Plus(x, a)\n"),
+              "note: 'a' is Plus(x, a) at net.ndl:2:3\n"
+              "    2 | a=Plus(x, a)\n"
+              "      |   ^~~~\n"
+              "net.ndl:2:3: error: the nodes 'a' -> 'a' form a loop without a delay; a recurrent loop needs a "
+              "PastValue or FutureValue node");
+}
+
+// An argument of a macro is looked up in the macro, but it was written by the caller.
+TEST(NdlExplainTests, UnknownArgumentsOfMacros)
+{
+    const std::string macros = "F(x, r, c) { W=Parameter(r, c); F=Times(W, x) }\nG(x, h) { L=F(x, h, 784) }\n"
+                               "features=Input(784, tag=feature)\n";
+    EXPECT_EQ(ErrorOf(macros + "y=G(featurs, 3)\n"),
+              "note: in macro 'F', called at net.ndl:2:13\n"
+              "note: in macro 'G', called at net.ndl:4:3\n"
+              "    4 | y=G(featurs, 3)\n"
+              "      |     ^~~~~~~\n"
+              "net.ndl:4:5: error: unknown variable 'featurs'; did you mean 'features'?");
+    EXPECT_EQ(ErrorOf(macros + "HDim=3\ny=G(features, HDin)\n"),
+              "note: in macro 'F', called at net.ndl:2:13\n"
+              "note: in macro 'G', called at net.ndl:5:3\n"
+              "    5 | y=G(features, HDin)\n"
+              "      |               ^~~~\n"
+              "net.ndl:5:15: error: a number expected, found the unknown name 'HDin'; did you mean 'HDim'?");
+}
+
+TEST(NdlExplainTests, SparseInputsThatAreNotTaken)
+{
+    EXPECT_EQ(ErrorOf("words=SparseInput(4, tag=feature)\nh=Sigmoid(words)\n").substr(0, 154),
+              "note: while validating h = Sigmoid(words [4 x *])\n"
+              "note: 'words' [4 x *] is SparseInput(4, tag=feature) at net.ndl:1:7\n"
+              "    2 | h=Sigmoid(words)\n"
+              "      |   ^~~~~~~");
+}
+
+} // namespace
+} // namespace cntk

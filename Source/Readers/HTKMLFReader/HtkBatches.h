@@ -1,0 +1,60 @@
+// Makes minibatches of the chunks: frames in shuffled order, utterances side by side, or whole files for writing.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "Readers/HTKMLFReader/HtkChunks.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// What goes through the prefetcher.
+template <class ElemType>
+struct HtkSlot
+{
+    std::vector<StreamBatch<ElemType>> streams;
+    MBLayoutPtr layout;
+    std::vector<std::string> keys; // by sequence id
+    std::string log;
+};
+
+template <class ElemType>
+class HtkBatches
+{
+public:
+    virtual ~HtkBatches() = default;
+    // The request's wanted has been seen to; epochSize is in frames.
+    virtual void Start(const EpochRequest& request) = 0;
+    // False at the end of the epoch.
+    virtual bool Fill(HtkSlot<ElemType>& slot) = 0;
+};
+
+// Copies frames of chunks into the columns of a slot's streams.
+template <class ElemType>
+class HtkColumns
+{
+public:
+    HtkColumns(const HtkCorpus& corpus, const std::vector<bool>& wanted) : m_corpus(corpus), m_wanted(wanted) {}
+
+    // Makes room; columns that are not filled are gaps.
+    void Prepare(HtkSlot<ElemType>& slot, size_t columns, bool hasGaps);
+    void Copy(HtkSlot<ElemType>& slot, const HtkChunkData& chunk, size_t frame, size_t column) const;
+    // When all columns are filled.
+    void Finish(HtkSlot<ElemType>& slot) const;
+
+private:
+    const HtkCorpus& m_corpus;
+    const std::vector<bool>& m_wanted;
+};
+
+template <class ElemType>
+std::unique_ptr<HtkBatches<ElemType>> MakeHtkFrameBatches(const HtkConfig& config, HtkChunkStore& store);
+template <class ElemType>
+std::unique_ptr<HtkBatches<ElemType>> MakeHtkUtteranceBatches(const HtkConfig& config, HtkChunkStore& store);
+template <class ElemType>
+std::unique_ptr<HtkBatches<ElemType>> MakeHtkFileBatches(const HtkConfig& config, HtkChunkStore& store);
+
+} // namespace cntk

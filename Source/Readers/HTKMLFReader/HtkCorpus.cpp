@@ -1,0 +1,255 @@
+// Brings the streams together: the same utterances everywhere, with labels of the right length.
+#include "Readers/HTKMLFReader/HtkCorpus.h"
+
+#include "Common/Error.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+#include "Readers/HTKMLFReader/HtkLines.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr size_t c_mostNotices = 10;
+
+std::vector<std::string> LabelFilesOf(const HtkLabelBlock& block)
+{
+    std::vector<std::string> files;
+    if (!block.options.mlfFile.empty())
+        files.push_back(block.options.mlfFile);
+    if (!block.options.mlfFileList.empty())
+    {
+        HtkLines lines(block.options.mlfFileList, "list of label files");
+        std::string_view line;
+        while (lines.Next(line))
+            if (!Trim(line).empty())
+                files.emplace_back(Trim(line));
+    }
+    if (files.empty())
+        FailAt(block.config->Where(), ErrorKind::Config, "'", block.name, "' names no label file (mlfFile)");
+    return files;
+}
+
+// Lines "state 0110", in the order of the states.
+std::vector<float> ReadTargets(const HtkLabelBlock& block, const StateList& states)
+{
+    HtkLines lines(block.options.labelToTargetMappingFile, "target mapping");
+    const size_t dimension = block.options.targetDim;
+    std::vector<float> targets;
+    std::string_view line;
+    while (lines.Next(line))
+    {
+        line = Trim(line);
+        if (line.empty())
+            continue;
+        const size_t id = targets.size() / dimension;
+        const size_t blank = line.find_first_of(" \t");
+        const std::string_view state = line.substr(0, blank);
+        const std::string_view target = blank == std::string_view::npos ? "" : Trim(line.substr(blank));
+        if (id >= states.Size() || state != states.Names()[id])
+            Fail(ErrorKind::Data, lines.Location(), ": the state is '", state, "', expected ",
+                 id < states.Size() ? "'" + states.Names()[id] + "'" : std::string("the end of the file"),
+                 ", as in the state list '", states.Path(), "'");
+        if (target.size() != dimension || target.find_first_not_of("01") != std::string_view::npos)
+            Fail(ErrorKind::Data, lines.Location(), ": the target of '", state, "' is '", target, "', expected ",
+                 dimension, " digits 0 or 1 (targetDim)");
+        for (const char digit : target)
+            targets.push_back(digit == '1' ? 1.0f : 0.0f);
+    }
+    if (targets.size() != dimension * states.Size())
+        Fail(ErrorKind::Data, "target mapping '", lines.Path(), "' has ", targets.size() / dimension,
+             " states, expected the ", states.Size(), " of '", states.Path(), "'");
+    return targets;
+}
+
+std::unordered_set<std::string_view> NamesOf(const ScpFile& scp)
+{
+    std::unordered_set<std::string_view> names;
+    for (const ScpEntry& entry : scp.entries)
+        names.insert(LastComponent(entry.key));
+    return names;
+}
+
+// ": 'u7' of line 7 is not in 'b.scp'"; empty if every utterance of `first` is in `second`.
+std::string FirstMissing(const ScpFile& first, const ScpFile& second)
+{
+    const std::unordered_set<std::string_view> names = NamesOf(second);
+    for (size_t i = 0; i < first.entries.size(); ++i)
+        if (!names.contains(LastComponent(first.entries[i].key)))
+            return Concat("; utterance '", first.entries[i].key, "' (", first.Location(i), ") is not in '", second.path,
+                          "'");
+    return {};
+}
+
+} // namespace
+
+HtkCorpus::HtkCorpus(const HtkConfig& config, Log& log)
+{
+    for (const HtkFeatureBlock& block : config.features)
+        m_features.push_back(std::make_unique<HtkFeatureStream>(block, log, config.reader.verbosity));
+    if (!config.forWriting)
+        CheckLists(log);
+    else
+        for (const auto& stream : m_features)
+            if (stream->Utterances() != m_features[0]->Utterances())
+                Fail(ErrorKind::Data, "script file '", stream->Scp().path, "' has ", stream->Utterances(),
+                     " entries, but '", m_features[0]->Scp().path, "' has ", m_features[0]->Utterances());
+    CountFrames(config.forWriting);
+    ReadLabels(config, log);
+    DropUnlabelled(log, config.reader.verbosity);
+    for (const uint32_t frames : m_frames)
+        m_totalFrames += frames;
+    if (m_totalFrames == 0)
+        Fail(ErrorKind::Data, "the utterances of script file '", m_features[0]->Scp().path, "' have no frames");
+}
+
+void HtkCorpus::CheckLists(Log& log) const
+{
+    const ScpFile& first = m_features[0]->Scp();
+    for (size_t stream = 1; stream < m_features.size(); ++stream)
+    {
+        const ScpFile& other = m_features[stream]->Scp();
+        if (first.entries.size() != other.entries.size())
+            Fail(ErrorKind::Data, "the features '", m_features[0]->Name(), "' and '", m_features[stream]->Name(),
+                 "' differ in their utterances: script file '", first.path, "' has ", first.entries.size(),
+                 " entries, '", other.path, "' has ", other.entries.size(), FirstMissing(first, other),
+                 FirstMissing(other, first));
+        if (m_features[stream]->IsExpanded())
+            continue; // vectors of speakers have names of their own
+        for (size_t i = 0; i < first.entries.size(); ++i)
+        {
+            if (LastComponent(first.entries[i].key) == LastComponent(other.entries[i].key))
+                continue;
+            const std::string missing = FirstMissing(first, other);
+            log.Warn(Concat("HTKMLFReader: line ", i + 1, " of '", first.path, "' is utterance '", first.entries[i].key,
+                            "', but of '", other.path, "' it is '", other.entries[i].key,
+                            "'; the lists are read side by side", missing));
+            break;
+        }
+    }
+}
+
+void HtkCorpus::CountFrames(bool forWriting)
+{
+    m_frames.resize(m_features[0]->Utterances());
+    for (size_t i = 0; i < m_frames.size(); ++i)
+    {
+        const size_t frames = m_features[0]->Frames(i);
+        if (frames > UINT32_MAX)
+            Fail(ErrorKind::Data, m_features[0]->Describe(i), " has ", frames, " frames, more than ", UINT32_MAX);
+        m_frames[i] = uint32_t(frames);
+    }
+    for (size_t stream = 1; stream < m_features.size(); ++stream)
+    {
+        HtkFeatureStream& other = *m_features[stream];
+        for (size_t i = 0; i < m_frames.size(); ++i)
+        {
+            const size_t frames = other.Frames(i);
+            const bool repeats = other.IsExpanded() || (forWriting && frames == 1);
+            if (frames != (repeats ? 1 : m_frames[i]))
+                Fail(ErrorKind::Data, other.Describe(i), " has ", frames, " frames, but ", m_features[0]->Describe(i),
+                     " of '", m_features[0]->Name(), "' has ", m_frames[i],
+                     other.IsExpanded() ? "; expandToUtterance expects a single one" : "");
+        }
+    }
+}
+
+void HtkCorpus::ReadLabels(const HtkConfig& config, Log& log)
+{
+    if (config.labels.empty())
+        return;
+    UtteranceKeys keys;
+    for (size_t i = 0; i < m_frames.size(); ++i)
+        keys.Add(Key(i), i);
+    const bool prints = config.reader.verbosity > 0;
+    for (const HtkLabelBlock& block : config.labels)
+    {
+        HtkLabelStream stream{block.name, block.options.labelDim, {}, LabelTable(m_frames.size()), {}, 0, {}};
+        stream.rows = stream.classes;
+        if (!block.options.labelMappingFile.empty())
+        {
+            stream.states = StateList::FromFile(block.options.labelMappingFile);
+            if (prints)
+                log.Print("total %zu state names in state list %s\n", stream.states.Size(),
+                          stream.states.Path().c_str());
+        }
+        if (!block.options.labelToTargetMappingFile.empty())
+        {
+            stream.targets = ReadTargets(block, stream.states);
+            stream.rows = block.options.targetDim;
+        }
+        for (const std::string& file : LabelFilesOf(block))
+        {
+            const size_t entries = stream.table.ReadMlf(file, keys, stream.states, stream.classes);
+            if (prints)
+                log.Print("htkmlfreader: reading MLF file %s ... total %zu entries\n", file.c_str(), entries);
+            stream.source = file;
+        }
+        m_labels.push_back(std::move(stream));
+    }
+}
+
+void HtkCorpus::DropUnlabelled(Log& log, int verbosity)
+{
+    std::vector<size_t> kept;
+    std::string example;
+    size_t notices = 0;
+    size_t notFound = 0;
+    const size_t all = m_frames.size();
+    for (size_t i = 0; i < all; ++i)
+    {
+        bool isGood = true;
+        for (const HtkLabelStream& labels : m_labels)
+        {
+            std::string problem;
+            if (!labels.table.Has(i))
+                problem = Concat("has no labels in '", labels.source, "'");
+            else if (labels.table.Frames(i) != m_frames[i])
+                problem = Concat("has ", m_frames[i], " frames, but its labels in '", labels.source, "' have ",
+                                 labels.table.Frames(i), " (duration mismatch)");
+            else
+                continue;
+            isGood = false;
+            if (example.empty())
+                example = m_features[0]->Describe(i) + " " + problem;
+            if (notices++ < c_mostNotices && verbosity > 0)
+                log.Print("htkmlfreader: skipping %s: it %s\n", m_features[0]->Describe(i).c_str(), problem.c_str());
+            break;
+        }
+        if (isGood)
+            kept.push_back(i);
+        else
+            ++notFound;
+    }
+    if (notFound * 2 > all)
+        Fail(ErrorKind::Data, "too many files not found in label set: ", notFound, " of ", all,
+             " utterances; the first: ", example);
+    if (notices > c_mostNotices && verbosity > 0)
+        log.Print("htkmlfreader: skipping %zu more\n", notices - c_mostNotices);
+    if (notFound > 0)
+    {
+        for (size_t i = 0; i < kept.size(); ++i)
+            m_frames[i] = m_frames[kept[i]];
+        m_frames.resize(kept.size());
+        for (const auto& stream : m_features)
+            stream->Keep(kept);
+        for (HtkLabelStream& labels : m_labels)
+            labels.table.Keep(kept);
+    }
+    size_t frames = 0;
+    for (const uint32_t count : m_frames)
+        frames += count;
+    if (verbosity > 0)
+    {
+        for (size_t i = 0; i < m_features.size(); ++i)
+            log.Print("feature set %zu: %zu frames in %zu out of %zu utterances\n", i, frames, kept.size(), all);
+        for (size_t i = 0; i < m_labels.size(); ++i)
+            log.Print("label set %zu: %zu classes\n", i, m_labels[i].classes);
+    }
+}
+
+} // namespace cntk

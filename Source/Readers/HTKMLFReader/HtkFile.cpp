@@ -1,0 +1,242 @@
+// Headers and vectors of HTK files.
+#include "Readers/HTKMLFReader/HtkFile.h"
+
+#include "Common/Error.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr int c_baseMask = 077;
+constexpr int c_kindFeatureStream = 12;
+constexpr size_t c_streamIdBytes = 16; // of a FESTREAM file, behind the header
+constexpr int c_compressed = 02000;
+constexpr int c_checksum = 010000;
+constexpr int c_vectorQuantized = 040000;
+constexpr size_t c_checksumBytes = 2;
+constexpr size_t c_scalesInFrames = 4; // what a compressed file counts its scales and offsets as
+constexpr uint32_t c_imageMagic = 2051;
+constexpr size_t c_imageHeaderBytes = 16;
+
+struct NamedKind
+{
+    int code;
+    const char* name;
+};
+constexpr NamedKind c_kinds[] = {{6, "MFCC"}, {7, "FBANK"}, {11, "PLP"}, {c_htkKindUser, "USER"}};
+constexpr NamedKind c_qualifiers[] = {{0100, "_E"},   {0200, "_N"},         {0400, "_D"},
+                                      {01000, "_A"},  {c_compressed, "_C"}, {04000, "_Z"},
+                                      {010000, "_K"}, {020000, "_0"},       {0100000, "_T"}};
+
+// Storage does not matter to who reads the values.
+int ComparableCode(int code)
+{
+    return code & ~(c_compressed | c_checksum);
+}
+
+uint32_t Swap(uint32_t value)
+{
+    return __builtin_bswap32(value);
+}
+uint16_t Swap(uint16_t value)
+{
+    return __builtin_bswap16(value);
+}
+
+template <class T>
+T Load(const char* bytes, bool isSwapped)
+{
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return isSwapped ? Swap(value) : value;
+}
+
+bool EndsWithUbyte(const std::string& path)
+{
+    return path.ends_with("-ubyte");
+}
+
+std::string ExistingPath(const std::string& path)
+{
+    std::string resolved = ResolveInputPath(path);
+    if (!FileExists(resolved))
+        Fail(ErrorKind::Data, "feature file '", resolved, "' does not exist", NearFilesHint(resolved));
+    return resolved;
+}
+
+} // namespace
+
+bool HtkKind::operator==(const HtkKind& other) const
+{
+    return ComparableCode(code) == ComparableCode(other.code) && dimension == other.dimension && period == other.period;
+}
+
+std::string HtkKind::Text() const
+{
+    std::string name = "kind " + std::to_string(code & c_baseMask);
+    for (const NamedKind& kind : c_kinds)
+        if (kind.code == (code & c_baseMask))
+            name = kind.name;
+    for (const NamedKind& qualifier : c_qualifiers)
+        if ((code & qualifier.code) != 0)
+            name += qualifier.name;
+    char text[120];
+    std::snprintf(text, sizeof text, "%zu-dimensional '%s' with frame shift %.1f ms", dimension, name.c_str(),
+                  double(period) / 10000);
+    return text;
+}
+
+HtkFile::HtkFile(const std::string& path) : m_file(ExistingPath(path))
+{
+    if (EndsWithUbyte(m_file.Path()))
+        ReadImageHeader();
+    else
+        ReadHtkHeader();
+}
+
+void HtkFile::ReadHtkHeader()
+{
+    if (m_file.Size() < c_htkHeaderBytes)
+        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", m_file.Size(), " bytes, expected an HTK header of ",
+             c_htkHeaderBytes);
+    char header[c_htkHeaderBytes];
+    m_file.Read(0, header, sizeof header);
+    // A frame shift is a small number of 100 ns: the smaller reading is the right one.
+    m_isSwapped = Load<uint32_t>(header + 4, true) < Load<uint32_t>(header + 4, false);
+    m_frames = Load<uint32_t>(header, m_isSwapped);
+    m_kind.period = Load<uint32_t>(header + 4, m_isSwapped);
+    m_frameBytes = Load<uint16_t>(header + 8, m_isSwapped);
+    m_kind.code = Load<uint16_t>(header + 10, m_isSwapped);
+    if ((m_kind.code & c_baseMask) == c_kindFeatureStream)
+    {
+        m_kind.code = (m_kind.code & ~c_baseMask) | c_htkKindUser;
+        m_dataOffset += c_streamIdBytes;
+    }
+    bool isKnown = false;
+    for (const NamedKind& kind : c_kinds)
+        isKnown = isKnown || kind.code == (m_kind.code & c_baseMask);
+    if (!isKnown)
+        Fail(ErrorKind::Data, "feature file '", Path(), "', byte 10: the parameter kind is ", m_kind.code & c_baseMask,
+             ", expected MFCC (6), FBANK (7), USER (9), PLP (11) or FESTREAM (12)");
+    if ((m_kind.code & c_vectorQuantized) != 0)
+        Fail(ErrorKind::Data, "feature file '", Path(),
+             "', byte 10: vector-quantized features (_V) are not supported, expected vectors of numbers");
+    const bool isCompressed = (m_kind.code & c_compressed) != 0;
+    const size_t elementBytes = isCompressed ? sizeof(int16_t) : sizeof(float);
+    if (m_frameBytes == 0 || m_frameBytes % elementBytes != 0)
+        Fail(ErrorKind::Data, "feature file '", Path(), "', byte 8: a vector has ", m_frameBytes,
+             " bytes, expected a multiple of ", elementBytes);
+    m_kind.dimension = m_frameBytes / elementBytes;
+    if (isCompressed)
+    {
+        m_storage = Storage::Compressed;
+        if (m_frames < c_scalesInFrames)
+            Fail(ErrorKind::Data, "feature file '", Path(), "', byte 0: the number of vectors is ", m_frames,
+                 ", expected ", c_scalesInFrames, " more than there are, as in every compressed file");
+        m_frames -= c_scalesInFrames;
+        ReadScales(m_isSwapped);
+    }
+    const size_t needed = m_dataOffset + m_frames * m_frameBytes;
+    if (m_file.Size() < needed)
+        Fail(ErrorKind::Data, "feature file '", Path(), "' ends at byte ", m_file.Size(), ", but its header says ",
+             m_frames, " vectors of ", m_frameBytes, " bytes, which end at byte ", needed);
+}
+
+void HtkFile::ReadScales(bool isSwapped)
+{
+    const size_t dimension = m_kind.dimension;
+    const size_t bytes = 2 * dimension * sizeof(float);
+    if (m_file.Size() < m_dataOffset + bytes)
+        Fail(ErrorKind::Data, "feature file '", Path(), "' ends at byte ", m_file.Size(),
+             ", expected scales and offsets of ", dimension, " elements up to byte ", m_dataOffset + bytes);
+    m_buffer.resize(bytes);
+    m_file.Read(m_dataOffset, m_buffer.data(), bytes);
+    for (size_t i = 0; i < 2 * dimension; ++i)
+    {
+        const uint32_t bits = Load<uint32_t>(m_buffer.data() + i * sizeof(float), isSwapped);
+        float value;
+        std::memcpy(&value, &bits, sizeof value);
+        (i < dimension ? m_scales : m_offsets).push_back(value);
+    }
+    m_dataOffset += bytes;
+}
+
+void HtkFile::ReadImageHeader()
+{
+    char header[c_imageHeaderBytes];
+    if (m_file.Size() < sizeof header)
+        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", m_file.Size(), " bytes, expected an idx3 header of ",
+             sizeof header);
+    m_file.Read(0, header, sizeof header);
+    const uint32_t magic = Load<uint32_t>(header, true);
+    if (magic != c_imageMagic)
+        Fail(ErrorKind::Data, "feature file '", Path(), "', byte 0: the magic number is ", magic, ", expected ",
+             c_imageMagic, " (idx3), since the name ends in -ubyte");
+    m_storage = Storage::Bytes;
+    m_frames = Load<uint32_t>(header + 4, true);
+    m_kind.code = c_htkKindUser;
+    m_kind.period = c_htkPeriod10ms;
+    m_kind.dimension = size_t(Load<uint32_t>(header + 8, true)) * Load<uint32_t>(header + 12, true);
+    m_frameBytes = m_kind.dimension;
+    m_dataOffset = c_imageHeaderBytes;
+    if (m_frameBytes == 0 || m_frames > (m_file.Size() - m_dataOffset) / m_frameBytes)
+        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", m_file.Size(), " bytes, but its header says ",
+             m_frames, " images of ", m_frameBytes, " bytes");
+}
+
+void HtkFile::Read(size_t first, size_t count, float* values)
+{
+    if (first + count > m_frames)
+        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", m_frames, " frames, expected frames ", first, " to ",
+             first + count - 1, ", which end at byte ", m_dataOffset + (first + count) * m_frameBytes);
+    const size_t elements = count * m_kind.dimension;
+    const size_t offset = m_dataOffset + first * m_frameBytes;
+    if (m_storage == Storage::Floats)
+    {
+        m_file.Read(offset, reinterpret_cast<char*>(values), elements * sizeof(float));
+        if (m_isSwapped)
+        {
+            char* const bytes = reinterpret_cast<char*>(values);
+            for (size_t i = 0; i < elements; ++i)
+            {
+                const uint32_t bits = Load<uint32_t>(bytes + i * sizeof(float), true);
+                std::memcpy(bytes + i * sizeof(float), &bits, sizeof bits);
+            }
+        }
+        return;
+    }
+    m_buffer.resize(count * m_frameBytes);
+    m_file.Read(offset, m_buffer.data(), m_buffer.size());
+    if (m_storage == Storage::Bytes)
+    {
+        for (size_t i = 0; i < elements; ++i)
+            values[i] = float(uint8_t(m_buffer[i]));
+        return;
+    }
+    const char* stored = m_buffer.data();
+    for (size_t frame = 0; frame < count; ++frame)
+    {
+        for (size_t i = 0; i < m_kind.dimension; ++i, stored += sizeof(int16_t))
+            *values++ = (float(int16_t(Load<uint16_t>(stored, m_isSwapped))) + m_offsets[i]) / m_scales[i];
+    }
+}
+
+std::array<char, c_htkHeaderBytes> MakeHtkHeader(size_t frames, size_t dimension)
+{
+    std::array<char, c_htkHeaderBytes> header;
+    const uint32_t frames32 = Swap(uint32_t(frames));
+    const uint32_t period = Swap(c_htkPeriod10ms);
+    const uint16_t bytes = Swap(uint16_t(dimension * sizeof(float)));
+    const uint16_t kind = Swap(uint16_t(c_htkKindUser));
+    std::memcpy(header.data(), &frames32, sizeof frames32);
+    std::memcpy(header.data() + 4, &period, sizeof period);
+    std::memcpy(header.data() + 8, &bytes, sizeof bytes);
+    std::memcpy(header.data() + 10, &kind, sizeof kind);
+    return header;
+}
+
+} // namespace cntk

@@ -1,0 +1,73 @@
+// HTK parameter files: a header of 12 bytes, then vectors of 4-byte floats, or of 2-byte integers with a scale and an
+// offset each where the kind has _C. Either byte order. Files of MNIST images (-ubyte) are read as well.
+#pragma once
+
+#include "Common/File.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+// What all files of one stream must agree in.
+struct HtkKind
+{
+    int code = 0; // base kind and qualifiers, as stored
+    size_t dimension = 0;
+    uint32_t period = 0; // in units of 100 ns
+
+    bool operator==(const HtkKind& other) const;
+    // "33-dimensional 'USER' with frame shift 10.0 ms"
+    std::string Text() const;
+};
+
+constexpr int c_htkKindUser = 9;
+constexpr uint32_t c_htkPeriod10ms = 100000;
+constexpr size_t c_htkHeaderBytes = 12;
+
+class HtkFile
+{
+public:
+    // Fails (Data) with the file and the byte.
+    explicit HtkFile(const std::string& path);
+
+    const HtkKind& Kind() const { return m_kind; }
+    size_t Frames() const { return m_frames; }
+    const std::string& Path() const { return m_file.Path(); }
+
+    // Frames first .. first+count-1, one behind the other. Fails (Data) if the file has fewer.
+    void Read(size_t first, size_t count, float* values);
+
+private:
+    enum class Storage
+    {
+        Floats,
+        Compressed, // value = (stored + offset) / scale
+        Bytes
+    };
+
+    void ReadHtkHeader();
+    void ReadImageHeader();
+    void ReadScales(bool isSwapped);
+
+    PiecewiseFile m_file;
+    HtkKind m_kind;
+    size_t m_frames = 0;
+    Storage m_storage = Storage::Floats;
+    bool m_isSwapped = false;
+    size_t m_dataOffset = c_htkHeaderBytes;
+    size_t m_frameBytes = 0;
+    std::vector<float> m_scales;
+    std::vector<float> m_offsets;
+    std::vector<char> m_buffer;
+};
+
+// A big-endian header of kind USER, 10 ms, for vectors of floats.
+std::array<char, c_htkHeaderBytes> MakeHtkHeader(size_t frames, size_t dimension);
+
+} // namespace cntk

@@ -1,0 +1,198 @@
+// Minibatches of single frames: sweeps over the data, each in an order of its own.
+#include "Common/Error.h"
+#include "Readers/HTKMLFReader/HtkBatches.h"
+#include "Readers/ReaderLib/RecordOrder.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace cntk
+{
+namespace
+{
+
+// Positions count on from sweep to sweep; position p is in sweep p / (all frames).
+template <class ElemType>
+class FrameBatches final : public HtkBatches<ElemType>
+{
+public:
+    FrameBatches(const HtkConfig& config, HtkChunkStore& store)
+        : m_store(store), m_columns(store.Corpus(), store.Wanted()), m_total(store.Corpus().TotalFrames()),
+          m_range(config.reader.readMethod == HtkReadMethod::None ? 0 : config.reader.randomize.range),
+          m_isRolling(config.reader.readMethod == HtkReadMethod::RollingWindow), m_isFull(config.reader.fullMinibatches)
+    {
+    }
+
+    void Start(const EpochRequest& request) override
+    {
+        const size_t minibatchSize = request.minibatchSize;
+        m_request = request;
+        m_data.assign(m_data.size(), nullptr); // chunks may be read anew with further streams
+        const bool isWhole = request.epochSize == 0 || request.epochSize >= c_wholeDataSet;
+        size_t epochSize = isWhole ? m_total : request.epochSize;
+        if (m_isFull)
+        {
+            if (minibatchSize > m_total)
+                Fail(ErrorKind::Config, "minibatchMode=full: a minibatch of ", minibatchSize,
+                     " frames is larger than the data, which have ", m_total, " frames");
+            if (!isWhole)
+                epochSize += m_total % minibatchSize * (epochSize / m_total);
+        }
+        if (epochSize > c_wholeDataSet / (request.epoch + 1))
+            Fail(ErrorKind::Config, "epochSize=", epochSize, " is too large: epoch ", request.epoch + 1,
+                 " would end beyond frame ", c_wholeDataSet);
+        m_position = request.epoch * epochSize;
+        m_end = m_position + epochSize;
+    }
+
+    bool Fill(HtkSlot<ElemType>& slot) override
+    {
+        size_t count = 0;
+        for (;;)
+        {
+            if (m_position >= m_end)
+                return false;
+            const size_t leftInSweep = m_total - m_position % m_total;
+            count = std::min({m_request.minibatchSize, m_end - m_position, leftInSweep});
+            if (!m_isFull || count == m_request.minibatchSize)
+                break;
+            m_position += count; // too few for a minibatch
+        }
+        EnterSweep(m_position / m_total);
+        const size_t begin = m_position % m_total;
+        Collect(begin, begin + count);
+        m_position += count;
+
+        m_columns.Prepare(slot, m_frames.size(), false);
+        for (size_t column = 0; column < m_frames.size(); ++column)
+        {
+            const Frame& frame = m_frames[column];
+            m_columns.Copy(slot, *frame.chunk, frame.frame, column);
+        }
+        if (!slot.layout)
+            slot.layout = std::make_shared<MBLayout>();
+        slot.layout->InitAsFrameMode(m_frames.size());
+        slot.keys.clear();
+        m_columns.Finish(slot);
+        return true;
+    }
+
+private:
+    struct Frame
+    {
+        const HtkChunkData* chunk;
+        size_t frame;
+    };
+
+    void EnterSweep(size_t sweep)
+    {
+        if (m_sweep == sweep && (m_isRolling || m_place == SIZE_MAX || m_position % m_total >= m_placed[m_place].begin))
+            return; // the order goes on where it is
+        m_sweep = sweep;
+        m_place = SIZE_MAX;
+        if (m_isRolling)
+        {
+            if (m_range == 0)
+            {
+                m_rollingOrder.resize(m_total);
+                std::iota(m_rollingOrder.begin(), m_rollingOrder.end(), 0u);
+            }
+            else
+            {
+                ShuffleWithinWindow(m_rollingOrder, m_total, m_range, GlibcRand(uint32_t(sweep)));
+            }
+            return;
+        }
+        m_placed = PlaceChunks<GlibcRand>(m_store.Chunks(), m_range, sweep);
+        m_shuffle.emplace(m_placed, m_range, sweep);
+    }
+
+    // The frames of the sweep's positions [begin, end), this worker's share of them.
+    void Collect(size_t begin, size_t end)
+    {
+        m_frames.clear();
+        m_frames.reserve(std::min(m_request.minibatchSize, m_total));
+        if (m_isRolling)
+        {
+            const HtkChunkData& data = *m_store.Load(0);
+            const size_t count = end - begin;
+            const size_t first = begin + count * m_request.rank / m_request.workers;
+            const size_t last = begin + count * (m_request.rank + 1) / m_request.workers;
+            for (size_t position = first; position < last; ++position)
+                m_frames.push_back({&data, m_rollingOrder[position]});
+            return;
+        }
+        m_held.clear();
+        for (size_t position = begin; position < end;)
+        {
+            const size_t place = EnterChunk(position);
+            const size_t stop = std::min(end, m_placed[place].end);
+            for (; position < stop; ++position)
+            {
+                const PlacedFrame& frame = m_shuffle->At(position);
+                if (frame.place % m_request.workers == m_request.rank)
+                    m_frames.push_back({DataOf(frame.place), frame.frame});
+            }
+        }
+    }
+
+    size_t EnterChunk(size_t position)
+    {
+        size_t place = m_place == SIZE_MAX ? 0 : m_place;
+        while (m_placed[place].end <= position)
+            ++place;
+        if (place != m_place)
+        {
+            m_shuffle->Reach(place);
+            // A minibatch that runs across chunks still needs what it has taken from the window before.
+            for (const HtkChunkDataPtr& data : m_data)
+                if (data && !m_frames.empty())
+                    m_held.push_back(data);
+            m_store.KeepWindow(m_placed, place);
+            m_data.assign(m_placed.size(), nullptr);
+            m_place = place;
+        }
+        return place;
+    }
+
+    const HtkChunkData* DataOf(size_t place)
+    {
+        HtkChunkDataPtr& data = m_data[place];
+        if (!data)
+            data = m_store.Load(m_placed[place].chunk);
+        return data.get();
+    }
+
+    HtkChunkStore& m_store;
+    HtkColumns<ElemType> m_columns;
+    size_t m_total;
+    size_t m_range;
+    bool m_isRolling;
+    bool m_isFull;
+    EpochRequest m_request;
+    size_t m_position = 0;
+    size_t m_end = 0;
+
+    size_t m_sweep = SIZE_MAX; // what the orders below are of
+    std::vector<PlacedChunk> m_placed;
+    std::optional<FrameShuffle<GlibcRand>> m_shuffle;
+    size_t m_place = SIZE_MAX;           // the chunk that the sweep has come to
+    std::vector<HtkChunkDataPtr> m_data; // by place, of its window
+    std::vector<HtkChunkDataPtr> m_held; // of the minibatch being made
+    std::vector<uint32_t> m_rollingOrder;
+    std::vector<Frame> m_frames;
+};
+
+} // namespace
+
+template <class ElemType>
+std::unique_ptr<HtkBatches<ElemType>> MakeHtkFrameBatches(const HtkConfig& config, HtkChunkStore& store)
+{
+    return std::make_unique<FrameBatches<ElemType>>(config, store);
+}
+
+template std::unique_ptr<HtkBatches<float>> MakeHtkFrameBatches<float>(const HtkConfig&, HtkChunkStore&);
+template std::unique_ptr<HtkBatches<double>> MakeHtkFrameBatches<double>(const HtkConfig&, HtkChunkStore&);
+
+} // namespace cntk

@@ -1,0 +1,232 @@
+// Which sub-blocks are features and which are labels, and what must hold between their parameters.
+#include "Readers/HTKMLFReader/HtkOptions.h"
+
+#include "Common/Error.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr double c_largestDimension = 1 << 24;
+
+HtkFeatureBlock ReadFeatureBlock(const ConfigParameters& config, const std::string& name)
+{
+    HtkFeatureBlock block;
+    block.name = name;
+    block.config = &config;
+    block.options = ReadOptions<HtkFeatureOptions>(config);
+    const std::vector<size_t>& window = block.options.contextWindow;
+    block.hasAsymmetricWindow = window.size() == 2;
+    if (window.empty() || window.size() > 2 || (window.size() == 1 && window[0] % 2 == 0))
+        FailAt(HtkPositionOf(config, "contextWindow"), ErrorKind::Config,
+               "contextWindow: expected one odd number of frames, or left:right");
+    const size_t frames = window.size() == 1 ? window[0] : window[0] + 1 + window[1];
+    block.rows = block.options.dim * frames;
+    if (block.options.expandToUtterance && frames != 1)
+        FailAt(HtkPositionOf(config, "expandToUtterance"), ErrorKind::Config, "'", name,
+               "': expandToUtterance repeats one vector over the utterance, so contextWindow must be 1");
+    if (!EqualsIgnoreCase(block.options.type, "real"))
+        FailAt(HtkPositionOf(config, "type"), ErrorKind::Config, "'", name, "': the type of features is '",
+               block.options.type, "', expected real");
+    return block;
+}
+
+HtkLabelBlock ReadLabelBlock(const ConfigParameters& config, const std::string& name)
+{
+    HtkLabelBlock block;
+    block.name = name;
+    block.config = &config;
+    block.options = ReadOptions<HtkLabelOptions>(config);
+    if (!EqualsIgnoreCase(block.options.labelType, "category"))
+        FailAt(HtkPositionOf(config, "labelType"), ErrorKind::Config, "'", name, "': the type of labels is '",
+               block.options.labelType, "', expected category");
+    if (!block.options.labelToTargetMappingFile.empty() && block.options.targetDim == 0)
+        FailAt(config.Where(), ErrorKind::Config, "'", name,
+               "': labelToTargetMappingFile needs targetDim, the number of elements of a target");
+    if (!block.options.labelToTargetMappingFile.empty() && block.options.labelMappingFile.empty())
+        FailAt(config.Where(), ErrorKind::Config, "'", name,
+               "': labelToTargetMappingFile needs labelMappingFile, the states in the same order");
+    return block;
+}
+
+void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options, Log& log)
+{
+    if (config.ExistsHere("legacyMode"))
+        FailAt(HtkPositionOf(config, "legacyMode"), ErrorKind::Config,
+               "legacyMode is no longer there; use readMethod=blockRandomize or readMethod=rollingWindow");
+    for (const size_t count : options.parallelSequences.values)
+        if (options.frameMode && count != 1)
+            FailAt(HtkPositionOf(config, "nbruttsineachrecurrentiter"), ErrorKind::Config,
+                   "nbruttsineachrecurrentiter is ", count,
+                   ", but frames are read one by one; several utterances side by side need frameMode=false");
+    if (options.frameMode && options.truncated)
+        FailAt(HtkPositionOf(config, "truncated"), ErrorKind::Config,
+               "truncated=true reads utterances, it needs frameMode=false");
+    if (!options.frameMode && options.readMethod == HtkReadMethod::RollingWindow)
+        FailAt(HtkPositionOf(config, "readMethod"), ErrorKind::Config,
+               "readMethod=rollingWindow shuffles frames; utterances (frameMode=false) need readMethod=blockRandomize");
+    if (!options.unigram.empty())
+        log.Warn("HTKMLFReader: unigram is for lattices and not used");
+}
+
+} // namespace
+
+SourcePos HtkPositionOf(const ConfigParameters& block, const char* key)
+{
+    const std::optional<ConfigValue> value = block.Find(key);
+    return value ? value->Where() : block.Where();
+}
+
+HtkRandomize OptionType<HtkRandomize>::Read(const ConfigValue& value, const Range&)
+{
+    const std::string& text = value.Text();
+    if (EqualsIgnoreCase(text, "auto") || EqualsIgnoreCase(text, "true"))
+        return {};
+    if (EqualsIgnoreCase(text, "none") || EqualsIgnoreCase(text, "false"))
+        return {0};
+    const std::optional<long long> number = ParseInteger(text);
+    if (!number || *number < 0)
+        FailAt(value.Where(), ErrorKind::Config, "'", value.KeyPath(), "' is '", text,
+               "', expected auto, none or a number of frames");
+    return {std::min(size_t(*number), HtkRandomize::c_auto)};
+}
+
+std::string OptionType<HtkRandomize>::Print(const HtkRandomize& value)
+{
+    if (value.range == HtkRandomize::c_auto)
+        return "auto";
+    return value.range == 0 ? "none" : std::to_string(value.range);
+}
+
+OptionTable<HtkFeatureOptions> HtkFeatureOptions::Options()
+{
+    using S = HtkFeatureOptions;
+    return {
+        Opt("dim", &S::dim,
+            "Required. Elements of a frame with its context: 792 for 72-dimensional files and 11 frames, unless "
+            "contextWindow says the frames",
+            Range{1, c_largestDimension})
+            .Required(),
+        Opt("contextWindow", &S::contextWindow,
+            "Frames put together, an odd number, or left:right; dim is then that of one frame", Range{0, 10000}),
+        Opt("type", &S::type, "real"),
+        Opt("scpFile", &S::scpFile,
+            "Required. Script file, one utterance a line: file, name=file or name=file[first,last]; ... in a path is "
+            "the script file's folder")
+            .Required(),
+        Opt("prefixPathInSCP", &S::prefixPathInSCP, "Folder that all files of the script file are in"),
+        Opt("expandToUtterance", &S::expandToUtterance,
+            "Each file has one vector, which is repeated for all frames of the utterance")
+            .Here(),
+    };
+}
+
+OptionTable<HtkLabelOptions> HtkLabelOptions::Options()
+{
+    using S = HtkLabelOptions;
+    return {
+        Opt("labelDim", &S::labelDim, "Required. Number of classes", Range{1, c_largestDimension}, {"dim"}).Required(),
+        Opt("labelType", &S::labelType, "category", {"type"}),
+        Opt("mlfFile", &S::mlfFile, "HTK label file (MLF) with the states of all utterances").Here(),
+        Opt("mlfFileList", &S::mlfFileList, "Text file that names one label file a line").Here(),
+        Opt("labelMappingFile", &S::labelMappingFile,
+            "State list, one state a line; the line number from 0 is the class id. Empty: the fourth column of the "
+            "label file is the class id"),
+        Opt("labelToTargetMappingFile", &S::labelToTargetMappingFile,
+            "Lines \"state 0110...\" in the order of the state list: the target vector of each state"),
+        Opt("targetDim", &S::targetDim, "Elements of a target vector", Range{0, c_largestDimension}),
+    };
+}
+
+OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
+{
+    using S = HtkReaderOptions;
+    return {
+        Choice("readMethod", &S::readMethod,
+               {{"blockRandomize", HtkReadMethod::BlockRandomize},
+                {"rollingWindow", HtkReadMethod::RollingWindow},
+                {"none", HtkReadMethod::None}},
+               "blockRandomize: shuffled chunks of files, and the frames (or utterances) of a window of chunks; "
+               "rollingWindow: all frames go into a temporary file, from which they are read shuffled; none: in the "
+               "order of the script file"),
+        Opt("randomize", &S::randomize,
+            "Frames that are shuffled with each other: all (auto), a window of that many, or none. Memory holds the "
+            "features of the window"),
+        Opt("frameMode", &S::frameMode, "false: whole utterances, for recurrent networks"),
+        Opt("truncated", &S::truncated,
+            "Utterances are read in pieces of minibatchSize frames, and the state is carried on from one to the next"),
+        Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Utterances side by side in a minibatch; by epoch",
+            Range{1, 1 << 20}),
+        Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
+               "full: only minibatches of full size; frames left over at the end of the data are skipped"),
+        Opt("verbosity", &S::verbosity, "Amount of printing; 0 prints nothing"),
+        Opt("pageFilePath", &S::pageFilePath,
+            "Folder of rollingWindow's temporary file; empty: the system's folder of temporary files"),
+        Opt("minimizeReaderMemoryFootprint", &S::minimizeReaderMemoryFootprint, "Accepted; memory is always small"),
+        Opt("unigram", &S::unigram, "Accepted and not used"),
+        Opt("traceLevel", &S::traceLevel, "Accepted and not used"),
+    };
+}
+
+HtkConfig ReadHtkConfig(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    HtkConfig htk;
+    htk.forWriting = context.forWriting;
+    htk.reader = ReadOptions<HtkReaderOptions>(config);
+    if (!context.forWriting)
+        CheckModes(config, htk.reader, context.log);
+    std::vector<std::string> names = config.BlockNames();
+    std::sort(names.begin(), names.end(), LessIgnoreCase);
+    for (const std::string& name : names)
+    {
+        const ConfigParameters& inner = config.RequireBlock(name);
+        if (inner.ExistsHere("phoneFile") || inner.ExistsHere("denLatTocFile"))
+            FailAt(inner.Where(), ErrorKind::Config, "'", name,
+                   "': sequence training with lattices is not supported; HTKMLFReader reads features (scpFile) and "
+                   "labels (mlfFile)");
+        if (inner.ExistsHere("scpFile"))
+            htk.features.push_back(ReadFeatureBlock(inner, name));
+        else if (inner.ExistsHere("mlfFile") || inner.ExistsHere("mlfFileList"))
+            htk.labels.push_back(ReadLabelBlock(inner, name));
+    }
+    if (htk.features.empty())
+        FailAt(config.Where(), ErrorKind::Config,
+               "the reader has no feature block; it needs one such as features=[dim=792 scpFile=train.scp], named as "
+               "the network's input",
+               names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
+    if (htk.features[0].options.expandToUtterance)
+        FailAt(HtkPositionOf(*htk.features[0].config, "expandToUtterance"), ErrorKind::Config, "'",
+               htk.features[0].name,
+               "': the first feature block says how many frames there are, so it cannot have "
+               "expandToUtterance");
+    if (context.forWriting && !htk.labels.empty())
+    {
+        context.log.Warn("HTKMLFReader: the labels '" + htk.labels[0].name +
+                         "' are not read, since all is written in "
+                         "the order of the script file");
+        htk.labels.clear();
+    }
+    return htk;
+}
+
+void DescribeHtkOptions(PluginDescription& description)
+{
+    const auto add = [&](const char* block, const std::vector<OptionInfo>& options)
+    {
+        for (const OptionInfo& option : options)
+            description.options.push_back(
+                {block, option.name, option.isRequired ? "" : option.defaultText, option.doc});
+    };
+    add("", DescribeOptions<HtkReaderOptions>());
+    add("features", DescribeOptions<HtkFeatureOptions>());
+    add("labels", DescribeOptions<HtkLabelOptions>());
+}
+
+} // namespace cntk

@@ -1,0 +1,111 @@
+// The parameters of HTKMLFReader (book 3.4.2), read from the reader block and its feature and label blocks.
+#pragma once
+
+#include "Common/Config/Options.h"
+#include "Common/ReaderInterface.h"
+
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// randomize = auto | none | number of frames
+struct HtkRandomize
+{
+    static constexpr size_t c_auto = SIZE_MAX >> 2; // what the original means by auto
+
+    size_t range = c_auto;
+};
+
+template <>
+struct OptionType<HtkRandomize>
+{
+    static std::string Name() { return "auto, none or a number of frames"; }
+    static HtkRandomize Read(const ConfigValue& value, const Range&);
+    static std::string Print(const HtkRandomize& value);
+};
+
+enum class HtkReadMethod
+{
+    BlockRandomize, // the data of a window of chunks are in memory
+    RollingWindow,  // all data go through a page file
+    None            // in the order of the script file
+};
+
+struct HtkFeatureOptions
+{
+    size_t dim = 0;
+    std::vector<size_t> contextWindow = {1};
+    std::string type = "real";
+    std::string scpFile;
+    std::string prefixPathInSCP;
+    bool expandToUtterance = false;
+
+    static OptionTable<HtkFeatureOptions> Options();
+};
+
+struct HtkLabelOptions
+{
+    size_t labelDim = 0;
+    std::string labelType = "category";
+    std::string mlfFile;
+    std::string mlfFileList;
+    std::string labelMappingFile;
+    std::string labelToTargetMappingFile;
+    size_t targetDim = 0;
+
+    static OptionTable<HtkLabelOptions> Options();
+};
+
+struct HtkReaderOptions
+{
+    HtkReadMethod readMethod = HtkReadMethod::BlockRandomize;
+    HtkRandomize randomize;
+    bool frameMode = true;
+    bool truncated = false;
+    Schedule<size_t> parallelSequences = 1;
+    bool fullMinibatches = false;
+    int verbosity = 2;
+    std::string pageFilePath;
+    bool minimizeReaderMemoryFootprint = true;
+    std::string unigram;
+    int traceLevel = 0;
+
+    static OptionTable<HtkReaderOptions> Options();
+};
+
+struct HtkFeatureBlock
+{
+    std::string name;
+    const ConfigParameters* config = nullptr;
+    HtkFeatureOptions options;
+    size_t rows = 0;                  // dim x contextWindow
+    bool hasAsymmetricWindow = false; // contextWindow=left:right
+};
+
+struct HtkLabelBlock
+{
+    std::string name;
+    const ConfigParameters* config = nullptr;
+    HtkLabelOptions options;
+};
+
+struct HtkConfig
+{
+    HtkReaderOptions reader;
+    std::vector<HtkFeatureBlock> features; // in alphabetical order
+    std::vector<HtkLabelBlock> labels;
+    bool forWriting = false;
+};
+
+// Reads and checks the blocks; fails (Config) with positions.
+HtkConfig ReadHtkConfig(const ReaderContext& context);
+
+// The position of a key as seen from the block, or of the block.
+SourcePos HtkPositionOf(const ConfigParameters& block, const char* key);
+
+// For --help and the documentation.
+void DescribeHtkOptions(PluginDescription& description);
+
+} // namespace cntk

@@ -1,0 +1,47 @@
+// HTKMLFReader: features of HTK files with the labels of an MLF, frame by frame or utterance by utterance.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "Readers/HTKMLFReader/HtkBatches.h"
+#include "Readers/ReaderLib/Prefetcher.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+template <class ElemType>
+class HtkReader final : public IDataReader<ElemType>
+{
+public:
+    HtkReader(const HtkConfig& config, Log& log);
+    ~HtkReader() override;
+
+    const std::vector<StreamInfo>& Streams() const override { return m_streams; }
+    void StartEpoch(const EpochRequest& request) override;
+    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override;
+    size_t TotalSamples() override { return m_corpus.TotalFrames(); }
+    std::vector<std::string> CreateLabelMaps() override;
+
+    // For tests: chunks in memory now.
+    size_t LoadedChunks() const { return m_store.Loaded(); }
+
+private:
+    std::vector<bool> ChooseStreams(const std::vector<std::string>& wanted) const;
+
+    HtkConfig m_config;
+    Log& m_log;
+    HtkCorpus m_corpus;
+    HtkChunkStore m_store;
+    std::vector<StreamInfo> m_streams;
+    std::unique_ptr<HtkBatches<ElemType>> m_batches;
+    HtkSlot<ElemType> m_slot; // the minibatch at hand
+    Prefetcher<HtkSlot<ElemType>> m_prefetcher;
+};
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeHtkReader(const ReaderContext& context);
+
+} // namespace cntk

@@ -1,0 +1,170 @@
+// Files of kind USER, big-endian, 10 ms a vector.
+#include "Readers/HTKMLFReader/HtkWriter.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+#include "Readers/HTKMLFReader/HtkFile.h"
+#include "Readers/HTKMLFReader/HtkLines.h"
+#include "Readers/HTKMLFReader/HtkOptions.h"
+
+#include <bit>
+#include <cmath>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr size_t c_mostDimension = INT16_MAX / sizeof(float); // bytes of a vector are counted in 16 bits
+
+std::vector<std::string> ReadOutputList(const std::string& path)
+{
+    std::vector<std::string> files;
+    HtkLines lines(path, "output script file");
+    std::string_view line;
+    while (lines.Next(line))
+        files.emplace_back(Trim(line));
+    while (!files.empty() && files.back().empty())
+        files.pop_back();
+    for (size_t i = 0; i < files.size(); ++i)
+        if (files[i].empty())
+            Fail(ErrorKind::Data, path, ":", i + 1, ": the line is blank, expected the name of an output file");
+    return files;
+}
+
+} // namespace
+
+OptionTable<HtkOutputOptions> HtkOutputOptions::Options()
+{
+    using S = HtkOutputOptions;
+    return {
+        Opt("dim", &S::dim, "Required. Elements of a vector", Range{1, double(c_mostDimension)}).Required(),
+        Opt("scpFile", &S::scpFile, "Script file with the name of one output file a line, as many as inputs").Here(),
+        Opt("file", &S::file, "The same as scpFile").Here(),
+        Opt("type", &S::type, "real"),
+    };
+}
+
+OptionTable<HtkWriterOptions> HtkWriterOptions::Options()
+{
+    using S = HtkWriterOptions;
+    return {
+        Opt("outputNodeNames", &S::outputNodeNames, "Required. The nodes to write; each has a block of its name")
+            .Required(),
+        Opt("verbosity", &S::verbosity, "Amount of printing; 0 prints nothing"),
+    };
+}
+
+template <class ElemType>
+HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log)
+{
+    const ConfigParameters& config = context.config;
+    const auto options = ReadOptions<HtkWriterOptions>(config);
+    m_verbosity = options.verbosity;
+    for (const std::string& name : options.outputNodeNames)
+    {
+        const ConfigParameters& block = config.RequireBlock(name);
+        const auto output = ReadOptions<HtkOutputOptions>(block);
+        const std::string& list = output.file.empty() ? output.scpFile : output.file;
+        if (list.empty())
+            FailAt(block.Where(), ErrorKind::Config, "the writer's block '", name,
+                   "' needs scpFile, a file with the name of one output file a line");
+        if (!EqualsIgnoreCase(output.type, "real"))
+            FailAt(HtkPositionOf(block, "type"), ErrorKind::Config, "the type of output '", name, "' is '", output.type,
+                   "', expected Real");
+        m_outputs.push_back({name, output.dim, list, ReadOutputList(list)});
+        const Output& first = m_outputs.front();
+        const Output& last = m_outputs.back();
+        if (first.files.size() != last.files.size())
+            Fail(ErrorKind::Data, "output script file '", last.scpPath, "' of '", name, "' has ", last.files.size(),
+                 " entries, but '", first.scpPath, "' of '", first.name, "' has ", first.files.size());
+        if (m_verbosity > 0)
+            m_log.Print("HTKMLFWriter::Init: reading output script file %s ... %zu entries\n", list.c_str(),
+                        last.files.size());
+    }
+}
+
+template <class ElemType>
+std::vector<std::string> HtkWriter<ElemType>::OutputNames() const
+{
+    std::vector<std::string> names;
+    for (const Output& output : m_outputs)
+        names.push_back(output.name);
+    return names;
+}
+
+template <class ElemType>
+void HtkWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
+                                        const std::vector<std::string>& sequenceKeys)
+{
+    for (const Output& output : m_outputs)
+    {
+        const StreamBatch<ElemType>* values = nullptr;
+        for (const auto& [name, batch] : outputs)
+            if (EqualsIgnoreCase(name, output.name))
+                values = &batch;
+        if (values == nullptr)
+            Fail(ErrorKind::Config, "the writer has a block for '", output.name,
+                 "', but that node is not written; list it in the outputNodeNames of the command");
+        if (values->rows != output.rows)
+            Fail(ErrorKind::Config, "node '", output.name, "' has ", values->rows,
+                 " elements, but its block in the writer says dim=", output.rows);
+        if (m_written >= output.files.size())
+            Fail(ErrorKind::Data, "output script file '", output.scpPath, "' has ", output.files.size(),
+                 " entries, but there are more utterances",
+                 sequenceKeys.empty() ? "" : "; the first without a name is '" + sequenceKeys[0] + "'");
+        WriteFile(output, *values);
+    }
+    ++m_written;
+}
+
+template <class ElemType>
+void HtkWriter<ElemType>::WriteFile(const Output& output, const StreamBatch<ElemType>& values)
+{
+    const std::string path = ResolveOutputPath(output.files[m_written]);
+    if (values.layout && values.layout->ParallelSequences() > 1)
+        Fail(ErrorKind::Config, "HTKMLFWriter writes one utterance a minibatch, but this one has ",
+             values.layout->ParallelSequences(), "; the reader must be an HTKMLFReader");
+    if (m_verbosity > 0)
+        m_log.Print("evaluate: writing %zu frames of %s\n", values.columns, path.c_str());
+    const size_t elements = values.rows * values.columns;
+    m_buffer.resize(elements);
+    size_t bad = 0;
+    for (size_t i = 0; i < elements; ++i)
+    {
+        const float value = float(values.values[i]);
+        bad += std::isfinite(value) ? 0 : 1;
+        m_buffer[i] = __builtin_bswap32(std::bit_cast<uint32_t>(value));
+    }
+    if (bad > 0)
+        m_log.Print("chunkeval: %zu NaNs or INF detected in '%s' (%zu frames)\n", bad, path.c_str(), values.columns);
+    const auto header = MakeHtkHeader(values.columns, values.rows);
+    AtomicFile file(path);
+    file.Write(header.data(), header.size());
+    file.Write(m_buffer.data(), elements * sizeof(uint32_t));
+    file.Commit();
+}
+
+template <class ElemType>
+void HtkWriter<ElemType>::Finish()
+{
+    for (const Output& output : m_outputs)
+        if (m_written < output.files.size())
+            m_log.Warn(Concat("HTKMLFWriter: output script file '", output.scpPath, "' has ", output.files.size(),
+                              " entries, but only ", m_written, " utterances were written"));
+}
+
+template <class ElemType>
+std::unique_ptr<IDataWriter<ElemType>> MakeHtkWriter(const ReaderContext& context)
+{
+    return std::make_unique<HtkWriter<ElemType>>(context);
+}
+
+template class HtkWriter<float>;
+template class HtkWriter<double>;
+template std::unique_ptr<IDataWriter<float>> MakeHtkWriter<float>(const ReaderContext&);
+template std::unique_ptr<IDataWriter<double>> MakeHtkWriter<double>(const ReaderContext&);
+
+} // namespace cntk

@@ -1,0 +1,101 @@
+// Label files of HTK (MLF): for each utterance its segments of states. Only the utterances asked for are kept, as
+// segments, so that the labels of a large corpus take little memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace cntk
+{
+
+// The names of states, one a line; the line number from 0 is the class id.
+class StateList
+{
+public:
+    StateList() = default;
+    static StateList FromFile(const std::string& path);
+
+    // Without a file: labels are numbers in the fourth column.
+    bool IsEmpty() const { return m_names.empty(); }
+    size_t Size() const { return m_names.size(); }
+    const std::vector<std::string>& Names() const { return m_names; }
+    const std::string& Path() const { return m_path; }
+    int64_t Find(std::string_view name) const; // -1: not there
+
+private:
+    struct Hash
+    {
+        using is_transparent = void;
+        size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    };
+
+    std::string m_path;
+    std::vector<std::string> m_names;
+    std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> m_ids;
+};
+
+// Frames up to `end` (exclusive) have that class; the segment begins where the one before it ends.
+struct LabelSegment
+{
+    uint32_t end;
+    uint32_t classId;
+};
+
+// The keys of the utterances that are read, in the order of the script file.
+class UtteranceKeys
+{
+public:
+    static constexpr size_t c_none = SIZE_MAX;
+
+    void Add(std::string_view key, size_t utterance);
+    // The whole key.
+    size_t Find(std::string_view key) const;
+    // The last path component, if only one utterance has it.
+    size_t FindByName(std::string_view name) const;
+
+private:
+    struct Hash
+    {
+        using is_transparent = void;
+        size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    };
+    using Map = std::unordered_map<std::string, size_t, Hash, std::equal_to<>>;
+    Map m_byKey;
+    Map m_byName;
+};
+
+// The labels of all utterances of one label stream.
+class LabelTable
+{
+public:
+    explicit LabelTable(size_t utterances) : m_ranges(utterances) {}
+
+    // Reads the segments of the utterances that `keys` knows. classes: labelDim. Returns the entries in the file. Fails
+    // (Data) with file, line and utterance.
+    size_t ReadMlf(const std::string& path, const UtteranceKeys& keys, const StateList& states, size_t classes);
+
+    bool Has(size_t utterance) const { return m_ranges[utterance].count > 0; }
+    uint32_t Frames(size_t utterance) const;
+    // Writes the class of each frame.
+    void Expand(size_t utterance, uint32_t* classIds) const;
+    // From now on utterance i is the one that was utterances[i]; the others are forgotten.
+    void Keep(const std::vector<size_t>& utterances);
+
+private:
+    struct Entry
+    {
+        size_t first = 0; // in m_segments
+        uint32_t count = 0;
+        bool byWholeKey = false;
+    };
+    class Parser;
+
+    std::vector<LabelSegment> m_segments;
+    std::vector<Entry> m_ranges; // by utterance
+};
+
+} // namespace cntk

@@ -1,0 +1,40 @@
+// Script files of HTK (book 3.4.2): one utterance a line, "path", "logical=path" or "logical=path[first,last]".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+struct ScpEntry
+{
+    std::string key; // the logical name without its extension
+    uint32_t path;   // index into ScpFile::paths
+    bool hasRange;   // frames first..last of the file were given
+    uint32_t first;
+    uint32_t last;
+};
+
+struct ScpFile
+{
+    std::string path;
+    std::vector<std::string> paths; // each once, in the order of their first use
+    std::vector<ScpEntry> entries;  // entry i stands in line i+1
+
+    // "'train.scp':12"
+    std::string Location(size_t entry) const { return path + ":" + std::to_string(entry + 1); }
+};
+
+// prefix: prefixPathInSCP; empty: "..." stands for the folder of the script file. Fails (Data) with file and line.
+ScpFile ReadScpFile(const std::string& path, const std::string& prefix);
+
+// "An4/71/x.mfc" -> "An4/71/x"; backslashes become slashes.
+std::string KeyOfName(std::string_view logicalName);
+// What is behind the last slash of a key.
+std::string_view LastComponent(std::string_view key);
+
+} // namespace cntk

@@ -63,6 +63,10 @@ public:
     // c += alpha * a * s'; adds the columns of c that were changed to touched.
     virtual void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c,
                                        TouchedColumns& touched, double alpha) = 0;
+    // See TableLookup.h.
+    virtual void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output) = 0;
+    virtual void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s,
+                                       const MatrixView& tableGradient, TouchedColumns& touched) = 0;
     virtual void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) = 0;
     virtual void ToDense(const SparseView& s, const MatrixView& output) = 0;
 

@@ -10,7 +10,7 @@ namespace cntk
 {
 
 CpuKernels::CpuKernels(ThreadPool& pool, InstructionSet instructionSet)
-    : m_pool(pool), m_gemm(pool), m_floats(VectorKernelsFor<float>(instructionSet)),
+    : m_pool(pool), m_gemm(pool), m_images(pool, instructionSet), m_floats(VectorKernelsFor<float>(instructionSet)),
       m_doubles(VectorKernelsFor<double>(instructionSet))
 {
 }

@@ -1,6 +1,7 @@
 // The CPU backend: vectorised inner loops, threads where the work is worth them.
 #pragma once
 
+#include "Math/Cpu/CpuImageKernels.h"
 #include "Math/Cpu/GemmContext.h"
 #include "Math/Cpu/ThreadPool.h"
 #include "Math/Cpu/VectorKernels.h"
@@ -33,6 +34,9 @@ public:
     void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;
     void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c, TouchedColumns& touched,
                                double alpha) override;
+    void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output) override;
+    void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
+                               TouchedColumns& touched) override;
     void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) override;
     void ToDense(const SparseView& s, const MatrixView& output) override;
 
@@ -79,6 +83,8 @@ public:
     void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                         double rate, double momentum, const TouchedColumns* touched) override;
 
+    ImageKernels& Images() override { return m_images; }
+
 private:
     template <class T>
     const VectorKernels<T>& Vector() const
@@ -98,6 +104,7 @@ private:
 
     ThreadPool& m_pool;
     GemmContext m_gemm;
+    CpuImageKernels m_images;
     const VectorKernels<float>& m_floats;
     const VectorKernels<double>& m_doubles;
 };

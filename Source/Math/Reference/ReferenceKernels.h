@@ -26,6 +26,9 @@ public:
     void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;
     void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c, TouchedColumns& touched,
                                double alpha) override;
+    void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output) override;
+    void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
+                               TouchedColumns& touched) override;
     void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) override;
     void ToDense(const SparseView& s, const MatrixView& output) override;
 

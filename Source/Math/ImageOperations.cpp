@@ -1,0 +1,163 @@
+// Checks of arguments, then one call of the backend.
+#include "Math/ImageOperations.h"
+
+#include "Common/Error.h"
+#include "Math/Kernels.h"
+
+namespace cntk
+{
+
+size_t WindowGeometry::InputElements() const
+{
+    size_t elements = 1;
+    for (size_t axis = 0; axis < rank; ++axis)
+        elements *= axes[axis].input;
+    return elements;
+}
+
+size_t WindowGeometry::OutputElements() const
+{
+    size_t elements = 1;
+    for (size_t axis = 0; axis < rank; ++axis)
+        elements *= axes[axis].Output();
+    return elements;
+}
+
+size_t WindowGeometry::KernelElements() const
+{
+    size_t elements = 1;
+    for (size_t axis = 0; axis < rank; ++axis)
+        elements *= axes[axis].kernel;
+    return elements;
+}
+
+size_t WindowGeometry::KernelCount() const
+{
+    size_t count = 1;
+    for (size_t axis = 0; axis < rank; ++axis)
+        count *= axes[axis].Kernels();
+    return count;
+}
+
+std::string WindowGeometry::ToString() const
+{
+    TensorShape kernel;
+    TensorShape input;
+    TensorShape output;
+    for (size_t axis = 0; axis < rank; ++axis)
+    {
+        kernel.SetDim(axis, axes[axis].kernel);
+        input.SetDim(axis, axes[axis].input);
+        output.SetDim(axis, axes[axis].Output());
+    }
+    return Concat(kernel.ToString(), " over ", input.ToString(), " gives ", output.ToString());
+}
+
+ImageKernels& Kernels::Images()
+{
+    Fail(ErrorKind::Device, "this device cannot compute convolutions and pooling; run the network on the CPU "
+                            "(deviceId=-1)");
+}
+
+namespace Ops
+{
+
+namespace
+{
+
+// One device and one element type for all operands.
+template <class... Rest>
+ImageKernels& CheckOperands(const char* operation, const MatrixView& first, const Rest&... rest)
+{
+    if (!first.device || ((rest.device != first.device) || ...))
+        Fail(ErrorKind::Internal, operation, ": operands are on different devices, or have no memory yet");
+    if (((rest.type != first.type) || ...))
+        Fail(ErrorKind::Internal, operation, ": operands are of different types");
+    return first.device->GetKernels().Images();
+}
+
+void CheckColumns(const char* operation, const char* name, const MatrixView& view, size_t rows, size_t columns,
+                  const WindowGeometry& geometry)
+{
+    if (view.rows != rows || view.columns != columns)
+        Fail(ErrorKind::Internal, operation, " of ", geometry.ToString(), ": ", name, " is ", view.rows, " x ",
+             view.columns, "; expected ", rows, " x ", columns);
+}
+
+void CheckWeights(const char* operation, const MatrixView& weights, const ConvolutionGeometry& geometry)
+{
+    const size_t expected = geometry.KernelCount() * geometry.KernelElements();
+    if (weights.Elements() != expected || !weights.IsContiguous())
+        Fail(ErrorKind::Internal, operation, " of ", geometry.ToString(), ": the weights are ", weights.rows, " x ",
+             weights.columns, "; expected ", expected, " elements");
+}
+
+} // namespace
+
+void Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
+              const MatrixView& output, const ConvolutionEnding& ending)
+{
+    ImageKernels& kernels = CheckOperands("Convolve", output, weights, input);
+    CheckWeights("Convolve", weights, geometry);
+    CheckColumns("Convolve", "the input", input, geometry.InputElements(), output.columns, geometry);
+    CheckColumns("Convolve", "the output", output, geometry.OutputElements(), input.columns, geometry);
+    if (ending.bias.data)
+    {
+        CheckOperands("Convolve", output, ending.bias);
+        size_t maps = 1;
+        for (size_t axis = 0; axis < geometry.rank; ++axis)
+            maps *= geometry.axes[axis].maps;
+        CheckColumns("Convolve", "the bias", ending.bias, maps, 1, geometry);
+    }
+    if (output.Elements() > 0)
+        kernels.Convolve(geometry, weights, input, output, ending);
+}
+
+void ConvolveInputGradient(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& gradient,
+                           const MatrixView& inputGradient, bool accumulate)
+{
+    ImageKernels& kernels = CheckOperands("ConvolveInputGradient", gradient, weights, inputGradient);
+    CheckWeights("ConvolveInputGradient", weights, geometry);
+    CheckColumns("ConvolveInputGradient", "the gradient", gradient, geometry.OutputElements(), inputGradient.columns,
+                 geometry);
+    CheckColumns("ConvolveInputGradient", "the input's gradient", inputGradient, geometry.InputElements(),
+                 gradient.columns, geometry);
+    if (inputGradient.Elements() > 0)
+        kernels.ConvolveInputGradient(geometry, weights, gradient, inputGradient, accumulate ? 1 : 0);
+}
+
+void ConvolveWeightGradient(const ConvolutionGeometry& geometry, const MatrixView& gradient, const MatrixView& input,
+                            const MatrixView& weightGradient, bool accumulate)
+{
+    ImageKernels& kernels = CheckOperands("ConvolveWeightGradient", gradient, input, weightGradient);
+    CheckWeights("ConvolveWeightGradient", weightGradient, geometry);
+    CheckColumns("ConvolveWeightGradient", "the gradient", gradient, geometry.OutputElements(), input.columns,
+                 geometry);
+    CheckColumns("ConvolveWeightGradient", "the input", input, geometry.InputElements(), gradient.columns, geometry);
+    kernels.ConvolveWeightGradient(geometry, gradient, input, weightGradient, accumulate ? 1 : 0); // also of no samples
+}
+
+void Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input, const MatrixView& output)
+{
+    ImageKernels& kernels = CheckOperands("Pool", output, input);
+    CheckColumns("Pool", "the input", input, geometry.InputElements(), output.columns, geometry);
+    CheckColumns("Pool", "the output", output, geometry.OutputElements(), input.columns, geometry);
+    if (output.Elements() > 0)
+        kernels.Pool(kind, geometry, input, output);
+}
+
+void PoolGradient(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input, const MatrixView& output,
+                  const MatrixView& gradient, const MatrixView& inputGradient, bool accumulate)
+{
+    ImageKernels& kernels = CheckOperands("PoolGradient", gradient, input, output, inputGradient);
+    const size_t columns = gradient.columns;
+    CheckColumns("PoolGradient", "the gradient", gradient, geometry.OutputElements(), columns, geometry);
+    CheckColumns("PoolGradient", "the output", output, geometry.OutputElements(), columns, geometry);
+    CheckColumns("PoolGradient", "the input", input, geometry.InputElements(), columns, geometry);
+    CheckColumns("PoolGradient", "the input's gradient", inputGradient, geometry.InputElements(), columns, geometry);
+    if (inputGradient.Elements() > 0)
+        kernels.PoolGradient(kind, geometry, input, output, gradient, inputGradient, accumulate ? 1 : 0);
+}
+
+} // namespace Ops
+} // namespace cntk

@@ -321,7 +321,7 @@ void Evaluator::Impl::RunCall(const BackwardCall& call, const FrameRange& range)
     }
 
     // Products with sparse data touch a few columns of a parameter and record which.
-    bool hasSparseInput = false;
+    bool hasSparseInput = call.node->Type().traits.recordsTouchedColumns;
     for (const ComputationNodePtr& input : call.node->Inputs())
         hasSparseInput = hasSparseInput || input->IsSparse();
     TouchedColumns& touched = call.input->GradientColumns();

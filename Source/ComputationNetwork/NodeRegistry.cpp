@@ -17,6 +17,11 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterProductNodes(types);
         RegisterNormalizationNodes(types);
         RegisterCriterionNodes(types);
+        RegisterVocabularyCriteria(types);
+        RegisterLikelihoodNodes(types);
+        RegisterShapeNodes(types);
+        RegisterAlgebraNodes(types);
+        RegisterLookupNodes(types);
         RegisterRandomNodes(types);
         RegisterRecurrentNodes(types);
         return types;

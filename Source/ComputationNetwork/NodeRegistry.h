@@ -52,6 +52,11 @@ void RegisterElementwiseNodes(NodeRegistry& registry);
 void RegisterProductNodes(NodeRegistry& registry);
 void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization
 void RegisterCriterionNodes(NodeRegistry& registry);
+void RegisterVocabularyCriteria(NodeRegistry& registry); // word classes, noise contrastive estimation
+void RegisterLikelihoodNodes(NodeRegistry& registry);    // GMMLogLikelihood, DummyCriterion
+void RegisterShapeNodes(NodeRegistry& registry);     // Slice, RowStack, RowRepeat, TransposeDimensions
+void RegisterAlgebraNodes(NodeRegistry& registry);   // KhatriRaoProduct, CosDistance, sums along dimensions
+void RegisterLookupNodes(NodeRegistry& registry);    // LookupTable
 void RegisterRandomNodes(NodeRegistry& registry);    // Dropout
 void RegisterRecurrentNodes(NodeRegistry& registry); // PastValue, FutureValue
 

@@ -43,6 +43,8 @@ struct NodeTraits
     bool gradientPassesThrough = false; // BackpropTo adds the gradient as it is to inputs of the same shape (Plus)
     // One input, backpropOverwrites: where GradientBeta() is 0 the gradients of node and input may be the same memory.
     bool backpropInPlace = false;
+    // BackpropTo adds to few columns of a parameter's gradient and records which (as products with sparse data do).
+    bool recordsTouchedColumns = false;
 };
 
 enum class ParameterKind

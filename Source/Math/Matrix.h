@@ -104,6 +104,8 @@ private:
 struct TouchedColumns
 {
     bool all = false; // a dense contribution arrived: the whole matrix counts
+    // The original keeps this gradient as a dense matrix: what is not touched takes part in updates, as zeros.
+    bool standsForDense = false;
     std::vector<int32_t> columns;
 };
 

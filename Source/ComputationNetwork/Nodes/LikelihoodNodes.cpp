@@ -1,0 +1,289 @@
+// The likelihood of mixtures of Gaussians, and the criterion whose value and derivative the network computes itself
+// (spec nodes.md 14, 15).
+#include "Common/Error.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Op = ElementwiseOp;
+using Life = TemporarySpec::Life;
+
+// v = ln sum_c softmax(u)_c N(x; m_c, sigma_c^2), one deviation for all dimensions of a component. Any input may be a
+// parameter, the same for all samples, or data.
+class GmmLogLikelihoodNode final : public ComputationNode
+{
+public:
+    enum InputIndex : size_t
+    {
+        Priors,
+        Means,
+        LogDeviations,
+        Features
+    };
+
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        const MBLayoutPtr layout = CommonLayoutOfInputs(inference);
+        if (inference.IsFinalPass())
+        {
+            const size_t components = Input(Priors)->SampleElements();
+            const size_t dimensions = Input(Features)->SampleElements();
+            if (Input(LogDeviations)->SampleElements() != components)
+                Fail(ErrorKind::Model, "GMMLogLikelihood has ", components, " components in its priors, ",
+                     DescribeShape(*Input(Priors)), ", but ", Input(LogDeviations)->SampleElements(),
+                     " in its deviations, ", DescribeShape(*Input(LogDeviations)));
+            if (Input(Means)->SampleElements() != components * dimensions)
+                Fail(ErrorKind::Model, "the means of GMMLogLikelihood, ", DescribeShape(*Input(Means)), ", must have ",
+                     components * dimensions, " elements: ", components, " components of ",
+                     DescribeShape(*Input(Priors)), " times ", dimensions, " dimensions of ",
+                     DescribeShape(*Input(Features)));
+            if (!Input(Features)->HasMBLayout())
+                Fail(ErrorKind::Model, "the features of GMMLogLikelihood, ", DescribeShape(*Input(Features)),
+                     ", must change with the samples");
+        }
+        SetShape(TensorShape{1}, layout);
+    }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        const size_t components = Components();
+        const TemporarySpec perComponent = TemporaryForSamplesOf(*this, Features, components, Life::ForwardBackward);
+        return {TemporaryForSamplesOf(*this, Features, components * Dimensions(), Life::ForwardBackward),
+                TemporaryForSamplesOf(*this, Priors, components, Life::ForwardBackward),
+                TemporaryForSamplesOf(*this, LogDeviations, components, Life::ForwardBackward),
+                perComponent,
+                perComponent,
+                perComponent,
+                TemporaryForSamplesOf(*this, Features, 1, Life::ForwardBackward)};
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView logPriors = OfInput(Priors, LogPriors, range);
+        const MatrixView inverse = OfInput(LogDeviations, InverseVariances, range);
+        const MatrixView distances = Temporary(Distances, range);
+        const MatrixView logs = Temporary(Work, range);
+        const MatrixView posteriors = Temporary(Posteriors, range);
+
+        Ops::LogSoftmax(Samples(Priors, range), logPriors);
+        Ops::Elementwise(Op::Copy, Samples(LogDeviations, range), inverse, -2);
+        Ops::Elementwise(Op::Exp, inverse, inverse);
+        // (x - m) of all components, then their squared lengths in units of sigma
+        Ops::Elementwise(Op::Difference, Blocks(Samples(Features, range), 1),
+                         Blocks(Samples(Means, range), Components()),
+                         Blocks(Temporary(Differences, range), Components()));
+        Ops::Elementwise(Op::Square, Blocks(Temporary(Differences, range), Components()), Rows(distances));
+        Ops::Elementwise(Op::Product, distances, inverse, distances);
+        // l_c = ln prior - d/2 - D ln sigma - D/2 ln(2 pi); v = sum_c r_c (l_c - ln r_c) for posteriors r
+        const double dimensions = double(Dimensions());
+        Ops::Elementwise(Op::Copy, distances, logs, -0.5);
+        Ops::Elementwise(Op::Copy, logPriors, logs, 1, 1);
+        Ops::Elementwise(Op::Copy, Samples(LogDeviations, range), logs, -dimensions, 1);
+        Ops::LogSoftmax(logs, posteriors);
+        Ops::Elementwise(Op::Difference, logs, posteriors, logs);
+        Ops::Elementwise(Op::Exp, posteriors, posteriors);
+        const MatrixView value = Value(range);
+        Ops::Elementwise(Op::Product, logs, posteriors, value);
+        const MatrixView constant = Temporary(Row, range);
+        Ops::Fill(constant, -0.5 * dimensions * std::log(2 * std::numbers::pi));
+        Ops::Elementwise(Op::Copy, constant, value, 1, 1);
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const MatrixView gradient = MaskedGradient(range);
+        const MatrixView posteriors = Temporary(Posteriors, range);
+        const MatrixView work = Temporary(Work, range);
+        const MatrixView target = SamplesAsColumns(*Input(input), InputGradient(input, range));
+        if (input == Priors)
+        {
+            // g (r - prior)
+            Ops::Elementwise(Op::Exp, OfInput(Priors, LogPriors, range), work);
+            Ops::Elementwise(Op::Difference, posteriors, work, work);
+            Ops::MaskColumns(work, Input(Features)->ColumnMask(range));
+            return Ops::Elementwise(Op::Product, work, gradient, target, 1, 1);
+        }
+        if (input == LogDeviations)
+        {
+            // g r (d - D)
+            const MatrixView dimensions = Temporary(Row, range);
+            Ops::Fill(dimensions, double(Dimensions()));
+            Ops::Elementwise(Op::Difference, Temporary(Distances, range), dimensions, work);
+            Ops::Elementwise(Op::Product, work, posteriors, work);
+            Ops::MaskColumns(work, Input(Features)->ColumnMask(range));
+            return Ops::Elementwise(Op::Product, work, MaskedGradient(range), target, 1, 1);
+        }
+        // g r / sigma^2 (x - m), with the sign of m; summed over components for x.
+        Ops::Elementwise(Op::Product, posteriors, gradient, work);
+        Ops::Elementwise(Op::Product, work, OfInput(LogDeviations, InverseVariances, range), work);
+        Ops::MaskColumns(work, Input(Features)->ColumnMask(range));
+        const MatrixView differences = Temporary(Differences, range);
+        Ops::MaskColumns(differences, Input(Features)->ColumnMask(range));
+        const bool isMeans = input == Means;
+        Ops::Elementwise(Op::Product, Blocks(differences, Components()), Rows(work),
+                         Blocks(target, isMeans ? Components() : 1), isMeans ? 1 : -1, 1);
+    }
+
+private:
+    enum TemporaryIndex : size_t
+    {
+        Differences,      // x - m, components below one another
+        LogPriors,        // of the shape of u
+        InverseVariances, // of the shape of the deviations
+        Distances,        // |x - m|^2 / sigma^2
+        Posteriors,
+        Work,
+        Row // one number a sample
+    };
+
+    size_t Components() const { return Input(Priors)->SampleElements(); }
+    size_t Dimensions() const { return Input(Features)->SampleElements(); }
+    MatrixView Samples(size_t input, const FrameRange& range) const
+    {
+        return SamplesAsColumns(*Input(input), Input(input)->Value(range));
+    }
+    // A temporary with as many columns as an input has samples.
+    MatrixView OfInput(size_t input, size_t temporary, const FrameRange& range) const
+    {
+        return Temporary(temporary, Input(input)->HasMBLayout() ? range : FrameRange::All());
+    }
+    // [D x blocks x samples]; a single block stands for all components.
+    TensorView Blocks(const MatrixView& view, size_t blocks) const
+    {
+        return TensorView::OfSamples(view, TensorShape{Dimensions(), blocks}, 2);
+    }
+    // [1 x C x samples]
+    TensorView Rows(const MatrixView& view) const
+    {
+        return TensorView::OfSamples(view, TensorShape{1, Components()}, 2);
+    }
+    // Gaps give nothing to what is the same for all samples.
+    MatrixView MaskedGradient(const FrameRange& range) const
+    {
+        const std::span<const uint8_t> mask = ColumnMask(range);
+        if (mask.empty())
+            return Gradient(range);
+        const MatrixView row = Temporary(Row, range);
+        Ops::Copy(Gradient(range), row);
+        Ops::MaskColumns(row, mask);
+        return row;
+    }
+};
+
+// v = sum of the objective; the gradient of x is the derivative.
+class DummyCriterionNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        CommonLayoutOfInputs(inference);
+        const ComputationNode& derivative = *Input(1);
+        const ComputationNode& x = *Input(2);
+        if (inference.IsFinalPass() &&
+            (derivative.HasMBLayout() != x.HasMBLayout() || derivative.SampleElements() != x.SampleElements()))
+            Fail(ErrorKind::Model, "the derivative of DummyCriterion, ", DescribeShape(derivative),
+                 ", must have the shape of ", DescribeShape(x), ", what it is the derivative of");
+        SetScalarShape();
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView objective = Input(0)->Value();
+        Ops::Fill(Value(), 0);
+        ForEachDataStretch(Input(0)->ColumnMask(range), objective.columns,
+                           [&](size_t first, size_t count)
+                           { Ops::SumAll(objective.Columns(first, count), Value(), 1, 1); });
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        if (input != 2)
+            return;
+        const MatrixView derivative = Input(1)->Value();
+        const MatrixView target = InputGradient(2, range);
+        if (!Input(2)->HasMBLayout())
+            return Ops::Elementwise(Op::Product, SamplesAsColumns(*Input(1), derivative), Gradient(),
+                                    SamplesAsColumns(*Input(2), target), 1, 1);
+        ForEachDataStretch(Input(2)->ColumnMask(range), target.columns,
+                           [&](size_t first, size_t count) {
+                               Ops::Elementwise(Op::Product, derivative.Columns(first, count), Gradient(),
+                                                target.Columns(first, count), 1, 1);
+                           });
+    }
+};
+
+// ---- records ----
+
+GradientSample::Input Values(TensorShape shape, bool inLayout, double low, double high)
+{
+    GradientSample::Input input;
+    input.shape = shape;
+    input.inLayout = inLayout;
+    input.low = low;
+    input.high = high;
+    return input;
+}
+
+GradientSample Case(std::vector<GradientSample::Input> inputs)
+{
+    GradientSample sample;
+    sample.inputs = std::move(inputs);
+    return sample;
+}
+
+} // namespace
+
+void RegisterLikelihoodNodes(NodeRegistry& registry)
+{
+    NodeType mixture;
+    mixture.name = "GMMLogLikelihood";
+    mixture.aliases = {"GMMLL"};
+    mixture.inputs = {4, 4};
+    mixture.inputNames = {"unnormedPrior", "means", "logStddev", "x"};
+    mixture.doc = "v = ln sum_c softmax(unnormedPrior)_c N(x; means_c, exp(logStddev_c)^2), one number a sample; means "
+                  "are the components' below one another, and each component has one deviation for all dimensions.";
+    mixture.traits.backpropReadsOutput = false;
+    mixture.bookSection = "4.1.4.21";
+    const auto mixtureCase = [](size_t components, size_t dimensions, bool priors, bool means, bool deviations)
+    {
+        return Case(
+            {Values(TensorShape{components}, priors, -1, 1), Values(TensorShape{components * dimensions}, means, -1, 1),
+             Values(TensorShape{components}, deviations, -0.5, 0.5), Values(TensorShape{dimensions}, true, -2, 2)});
+    };
+    mixture.samples = {mixtureCase(3, 2, false, false, false), mixtureCase(3, 2, true, true, true),
+                       mixtureCase(1, 4, false, true, false), mixtureCase(2, 3, true, false, true)};
+    registry.Add<GmmLogLikelihoodNode>(mixture);
+
+    NodeType dummy;
+    dummy.name = "DummyCriterion";
+    dummy.inputs = {3, 3};
+    dummy.inputNames = {"objective", "derivative", "x"};
+    dummy.doc =
+        "v = the sum of the objective; the gradient of x is the derivative given: a criterion that something else "
+        "computes. Only x gets a gradient.";
+    dummy.traits = {.backpropReadsOutput = false, .needsWholeMinibatch = true, .isCriterion = true};
+    // The numbers given need not be the derivative of anything: only the value and the devices can be compared.
+    const auto given = [](GradientSample::Input input)
+    {
+        input.checkGradient = false;
+        return input;
+    };
+    dummy.samples = {Case({given(Values(TensorShape{1}, true, -1, 1)), given(Values(TensorShape{3}, true, -1, 1)),
+                           given(Values(TensorShape{3}, true, -1, 1))}),
+                     Case({given(Values(TensorShape{1}, false, -1, 1)), given(Values(TensorShape{2, 2}, false, -1, 1)),
+                           given(Values(TensorShape{2, 2}, false, -1, 1))})};
+    registry.Add<DummyCriterionNode>(dummy);
+}
+
+} // namespace cntk

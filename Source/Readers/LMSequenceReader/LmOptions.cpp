@@ -1,0 +1,215 @@
+// Blocks and vocabularies, and what must hold between them.
+#include "Readers/LMSequenceReader/LmOptions.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+bool IsLabelBlock(const ConfigParameters& block)
+{
+    for (const char* key : {"labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"})
+    {
+        if (block.ExistsHere(key))
+            return true;
+    }
+    const std::optional<ConfigValue> section = block.FindHere("sectionType");
+    return section && EqualsIgnoreCase(section->Text(), "labels");
+}
+
+// Errors of a file get the position of its name in the config.
+template <class Load>
+Vocabulary LoadFor(const ConfigParameters& block, const char* key, Load&& load)
+{
+    try
+    {
+        return load();
+    }
+    catch (const Error& error)
+    {
+        throw Error(error.Kind(), error.Message(), PositionOfKey(block, key));
+    }
+}
+
+// The mapping file decides the ids where it is there, else the class file.
+void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, LmConfig& lm, Log& log)
+{
+    const std::string mapping = ResolveInputPath(options.labelMappingFile);
+    const bool hasMapping = !mapping.empty() && FileExists(mapping);
+    if (hasMapping)
+    {
+        lm.words = LoadFor(labels, "labelMappingFile", [&] { return Vocabulary::FromList(mapping, false); });
+    }
+    else
+    {
+        if (!mapping.empty() && lm.classes.Size() > 0)
+            log.Print("LMSequenceReader: label mapping file %s is not there; the ids of %s are used\n", mapping.c_str(),
+                      lm.classes.Source().c_str());
+        if (lm.classes.Size() == 0)
+            FailAt(mapping.empty() ? labels.Where() : PositionOfKey(labels, "labelMappingFile"), ErrorKind::Config,
+                   "the reader has no vocabulary: give wordclass=<file with id, count, word and class a line> or "
+                   "labelMappingFile=<file with one word a line> that is there",
+                   mapping.empty() ? "" : Concat("; '", mapping, "' is not", NearFilesHint(mapping)));
+        lm.words = lm.classes;
+    }
+    if (hasMapping && lm.classes.Size() > 0)
+    {
+        const size_t common = std::min(lm.words.Size(), lm.classes.Size());
+        for (size_t i = 0; i < common; ++i)
+        {
+            if (lm.words.Words()[i] == lm.classes.Words()[i])
+                continue;
+            log.Warn(Concat("word ", i, " is '", lm.words.Words()[i], "' in '", mapping, "' and '",
+                            lm.classes.Words()[i], "' in '", lm.classes.Source(),
+                            "'; the classes belong to other words, unless both have the same order"));
+            break;
+        }
+    }
+}
+
+void CheckDimensions(const ConfigParameters& labels, size_t labelDim, LmConfig& lm)
+{
+    const auto check = [&](const Vocabulary& vocabulary)
+    {
+        if (labelDim > 0 && vocabulary.Size() != labelDim)
+            FailAt(PositionOfKey(labels, "labelDim"), ErrorKind::Config, "labelDim=", labelDim, " of '", labels.Name(),
+                   "', but '", vocabulary.Source(), "' has ", vocabulary.Size(), " words; expected the same number");
+    };
+    check(lm.words);
+    if (lm.classes.Size() > 0)
+        check(lm.classes);
+    if (lm.classes.Size() > 0 && lm.classes.Size() != lm.words.Size())
+        FailAt(labels.Where(), ErrorKind::Config, "'", lm.words.Source(), "' has ", lm.words.Size(), " words, '",
+               lm.classes.Source(), "' has ", lm.classes.Size(), "; expected the same number");
+    lm.dimSource =
+        labelDim > 0 ? SettingText(labels, "labelDim", labelDim) : Concat("words of '", lm.words.Source(), "'");
+}
+
+} // namespace
+
+OptionTable<LmReaderOptions> LmReaderOptions::Options()
+{
+    using S = LmReaderOptions;
+    return {
+        Opt("file", &S::file, "Required. The text: one sentence a line, with its markers, such as </s> a b </s>")
+            .Required(),
+        Opt("wordclass", &S::wordclass,
+            "Vocabulary with classes, lines of id, count, word and class; what the writeWordAndClass action writes"),
+        Opt("unk", &S::unk, "The word that stands for all that are not in the vocabulary"),
+        Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
+            "Number of sentences side by side, all of one length; 0: as many as make minibatchSize words. Else "
+            "minibatchSize is the number of time steps after which they are cut, with their state carried over",
+            Range{0, double(INT32_MAX)}, {"nbruttineachrecurrentiter"}),
+        Opt("cacheBlockSize", &S::cacheBlockSize, "Words that are read and shuffled at a time", Range{1}),
+        Opt("randomize", &S::randomize, "Accepted and not used: sentences are always shuffled within a block"),
+        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
+        Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file"),
+    };
+}
+
+OptionTable<LmFeatureOptions> LmFeatureOptions::Options()
+{
+    using S = LmFeatureOptions;
+    return {
+        Opt("dim", &S::dim, "Accepted and not used, usually 0: the input has a row for each word").Here(),
+        Choice("mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
+               "Rows of the labels. class: word, class, first word of the class and one behind its last; softmax: the "
+               "word; nce: the word, its log probability, and the same of noise_number drawn words"),
+        Opt("noise_number", &S::noiseNumber, "Noise words for each word, mode nce", Range{0, 1e6}),
+    };
+}
+
+OptionTable<LmLabelOptions> LmLabelOptions::Options()
+{
+    using S = LmLabelOptions;
+    return {
+        Opt("dim", &S::dim, "Accepted and not used").Here(),
+        Opt("labelDim", &S::labelDim, "Size of the vocabulary; 0: as many words as the file has",
+            Range{0, double(INT32_MAX)}),
+        Choice("labelType", &S::labelType,
+               {{"category", Type::Category}, {"nextWord", Type::NextWord}, {"none", Type::None}},
+               "none: no such stream. The first label block is the input, the second one the word behind it"),
+        Opt("labelMappingFile", &S::labelMappingFile,
+            "Words, one a line, id = line from 0; of the input's block. Default: the ids of wordclass"),
+        Opt("beginSequence", &S::beginSequence, "Accepted and not used: a line is a sentence"),
+        Opt("endSequence", &S::endSequence, "Accepted and not used: a line is a sentence"),
+    };
+}
+
+LmConfig ReadLmConfig(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    LmConfig lm;
+    lm.reader = ReadOptions<LmReaderOptions>(config);
+    if (!config.Exists("traceLevel"))
+        lm.reader.traceLevel = context.traceLevel;
+    lm.reader.file = ResolveInputPath(lm.reader.file);
+    lm.fileWhere = PositionOfKey(config, "file");
+
+    std::vector<std::string> names = config.BlockNames();
+    std::sort(names.begin(), names.end(), LessIgnoreCase);
+    const ConfigParameters* features = nullptr;
+    std::vector<const ConfigParameters*> labels;
+    for (const std::string& name : names)
+    {
+        const ConfigParameters& block = config.RequireBlock(name);
+        if (IsLabelBlock(block))
+            labels.push_back(&block);
+        else if (features == nullptr && (block.ExistsHere("dim") || EqualsIgnoreCase(name, "features")))
+            features = &block;
+    }
+    if (labels.empty() || labels.size() > 2)
+        FailAt(config.Where(), ErrorKind::Config, "the reader has ", labels.size(),
+               " label blocks; expected two, the first one (by its name) for the input words, the second one for the "
+               "words behind them, such as labelIn=[labelDim=10000 labelMappingFile=words.txt] "
+               "labels=[labelType=nextWord]");
+    const auto featureOptions = ReadOptions<LmFeatureOptions>(features == nullptr ? config : *features);
+    lm.mode = featureOptions.mode;
+    lm.noiseWords = featureOptions.noiseNumber;
+    if (features != nullptr)
+        lm.featureName = features->Name();
+    const auto input = ReadOptions<LmLabelOptions>(*labels[0]);
+    if (input.labelType == LmLabelOptions::Type::NextWord)
+        FailAt(PositionOfKey(*labels[0], "labelType"), ErrorKind::Config, "'", labels[0]->Name(),
+               "': labelType=nextWord is for the second label block, in the order of their names; expected category, "
+               "since this one is the input");
+    if (labels.size() == 2)
+    {
+        const auto output = ReadOptions<LmLabelOptions>(*labels[1]);
+        lm.labelName = output.labelType == LmLabelOptions::Type::None ? "" : labels[1]->Name();
+        if (output.labelDim > 0 && input.labelDim > 0 && output.labelDim != input.labelDim)
+            FailAt(PositionOfKey(*labels[1], "labelDim"), ErrorKind::Config,
+                   SettingText(*labels[1], "labelDim", output.labelDim), " of '", labels[1]->Name(), "' and ",
+                   SettingText(*labels[0], "labelDim", input.labelDim), " of '", labels[0]->Name(),
+                   "' differ; both are the size of one vocabulary");
+    }
+    if (!lm.reader.wordclass.empty())
+        lm.classes = LoadFor(config, "wordclass",
+                             [&] { return Vocabulary::FromClassFile(ResolveInputPath(lm.reader.wordclass)); });
+    else if (lm.mode != LmMode::Softmax && !lm.labelName.empty())
+        FailAt(config.Where(), ErrorKind::Config, "mode=", lm.mode == LmMode::Class ? "class" : "nce",
+               " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action makes one");
+    LoadWords(*labels[0], input, lm, context.log);
+    CheckDimensions(*labels[0], input.labelDim, lm);
+    lm.unknownWord = lm.words.Find(lm.reader.unk);
+    if (lm.unknownWord == Vocabulary::c_unknown)
+        context.log.Warn(Concat("unk '", lm.reader.unk, "' is not in vocabulary '", lm.words.Source(),
+                                "'; a word of the text that is not in it ends the run"));
+    return lm;
+}
+
+void DescribeLmOptions(PluginDescription& description)
+{
+    AddOptions<LmReaderOptions>(description, "");
+    AddOptions<LmFeatureOptions>(description, "features");
+    AddOptions<LmLabelOptions>(description, "labels");
+}
+
+} // namespace cntk

@@ -1,0 +1,59 @@
+// Words and their ids, with counts and classes where the file has them: word lists (one a line), lists of words and
+// classes, and the four-column files of the writeWordAndClass action.
+#pragma once
+
+#include "Readers/ReaderLib/LabelMap.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cntk
+{
+
+class Vocabulary
+{
+public:
+    static constexpr int32_t c_unknown = LabelMap::c_unknown;
+
+    // Words of one class are contiguous: [begin, end).
+    struct WordClass
+    {
+        int32_t begin = 0;
+        int32_t end = 0;
+    };
+
+    // One word a line, id = line from 0. A blank line ends the list, or is an error.
+    static Vocabulary FromList(const std::string& path, bool blankLineEnds);
+    // "word class" a line.
+    static Vocabulary FromClassList(const std::string& path);
+    // "id count word class" a line; ids 0, 1, ... in order. All fail (Data) with file and line.
+    static Vocabulary FromClassFile(const std::string& path);
+
+    size_t Size() const { return m_words.Size(); }
+    const std::string& Source() const { return m_source; }
+    const std::vector<std::string>& Words() const { return m_words.Names(); }
+    int32_t Find(std::string_view word) const { return m_words.Find(word); }
+    // ", did you mean"-text for a word that is not there.
+    std::string Hint(std::string_view word) const;
+
+    // Empty where the file has none.
+    const std::vector<double>& Counts() const { return m_counts; }
+    const std::vector<int32_t>& ClassIds() const { return m_classIds; }
+    const std::vector<WordClass>& Classes() const { return m_classes; }
+    const WordClass& ClassOf(int32_t word) const { return m_classes[size_t(m_classIds[size_t(word)])]; }
+
+private:
+    void Add(std::string_view word, const std::string& location);
+    void AddClass(std::string_view text, const std::string& location);
+    void FinishClasses();
+
+    LabelMap m_words;
+    std::string m_source;
+    std::vector<double> m_counts;
+    std::vector<int32_t> m_classIds;
+    std::vector<WordClass> m_classes;
+};
+
+} // namespace cntk

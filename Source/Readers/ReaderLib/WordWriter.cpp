@@ -1,0 +1,168 @@
+// Words of the largest values.
+#include "Readers/ReaderLib/WordWriter.h"
+
+#include "Common/Error.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cntk
+{
+namespace
+{
+
+struct WriterOptions
+{
+    std::vector<std::string> outputNodeNames;
+    std::string unk = "<unk>";
+
+    static OptionTable<WriterOptions> Options()
+    {
+        using S = WriterOptions;
+        return {
+            Opt("outputNodeNames", &S::outputNodeNames,
+                "Required. Nodes to write; each has a block of its name in the writer's block")
+                .Required(),
+            Opt("unk", &S::unk, "Accepted and not used: the words come from the token files"),
+        };
+    }
+};
+
+struct OutputOptions
+{
+    std::string file;
+    std::string token;
+    size_t nbest = 1;
+
+    static OptionTable<OutputOptions> Options()
+    {
+        using S = OutputOptions;
+        return {
+            Opt("file", &S::file, "Required. The text file that is written").Required(),
+            Opt("token", &S::token, "Required. The words").Required(),
+            Opt("nbest", &S::nbest, "How many words to write of each column, the largest value first; zeros are none",
+                Range{1}),
+        };
+    }
+};
+
+} // namespace
+
+template <class ElemType>
+WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabulary& load) : m_log(context.log)
+{
+    const ConfigParameters& config = context.config;
+    m_names = ReadOptions<WriterOptions>(config).outputNodeNames;
+    for (const std::string& name : m_names)
+    {
+        const ConfigParameters& block = config.RequireBlock(name);
+        const auto options = ReadOptions<OutputOptions>(block);
+        Output output;
+        try
+        {
+            output.words = load(ResolveInputPath(options.token));
+        }
+        catch (const Error& error)
+        {
+            throw Error(error.Kind(), error.Message(), PositionOfKey(block, "token"));
+        }
+        output.best = std::min(options.nbest, output.words.Size());
+        output.file = std::make_unique<AtomicFile>(ResolveOutputPath(options.file));
+        m_outputs.push_back(std::move(output));
+    }
+}
+
+template <class ElemType>
+void WordWriter<ElemType>::Append(const Output& output, const ElemType* column, size_t rows)
+{
+    const std::vector<std::string>& words = output.words.Words();
+    if (output.best == 1)
+    {
+        (m_line += words[size_t(std::max_element(column, column + rows) - column)]) += ' ';
+        return;
+    }
+    m_order.resize(rows);
+    std::iota(m_order.begin(), m_order.end(), 0u);
+    const auto isBetter = [&](uint32_t a, uint32_t b)
+    { return column[a] != column[b] ? column[a] > column[b] : a < b; };
+    std::partial_sort(m_order.begin(), m_order.begin() + ptrdiff_t(output.best), m_order.end(), isBetter);
+    for (size_t i = 0; i < output.best; ++i)
+    {
+        if (column[m_order[i]] != ElemType(0))
+            (m_line += words[m_order[i]]) += ' ';
+    }
+}
+
+template <class ElemType>
+void WordWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
+                                         const std::vector<std::string>&)
+{
+    for (size_t i = 0; i < m_names.size(); ++i)
+    {
+        const auto found = std::find_if(outputs.begin(), outputs.end(),
+                                        [&](const auto& entry) { return EqualsIgnoreCase(entry.first, m_names[i]); });
+        if (found == outputs.end())
+        {
+            std::vector<std::string> names;
+            for (const auto& entry : outputs)
+                names.push_back(entry.first);
+            Fail(ErrorKind::Config, "the writer's outputNodeNames has '", m_names[i],
+                 "', which the command does not write; it writes ", Join(names, ", "), DidYouMean(m_names[i], names));
+        }
+        const StreamBatch<ElemType>& batch = found->second;
+        Output& output = m_outputs[i];
+        if (batch.rows != output.words.Size())
+            Fail(ErrorKind::Config, "node '", m_names[i], "' has ", batch.rows, " rows, but its token file '",
+                 output.words.Source(), "' has ", output.words.Size(), " words; expected one a row");
+        m_line.clear();
+        const auto append = [&](size_t column)
+        { Append(output, batch.values.data() + column * batch.rows, batch.rows); };
+        const MBLayout* layout = batch.layout.get();
+        if (layout == nullptr || layout->IsFrameMode())
+        {
+            for (size_t column = 0; column < batch.columns; ++column)
+                append(column);
+            m_line += '\n';
+        }
+        else
+        {
+            for (const SequenceInfo& sequence : layout->Sequences())
+            {
+                if (sequence.id == SequenceInfo::c_gap)
+                    continue;
+                const ptrdiff_t end = std::min(sequence.end, ptrdiff_t(layout->TimeSteps()));
+                for (ptrdiff_t time = std::max<ptrdiff_t>(sequence.begin, 0); time < end; ++time)
+                    append(size_t(time) * layout->ParallelSequences() + sequence.row);
+                m_line += '\n';
+            }
+        }
+        output.file->Write(m_line);
+        m_log.Write(m_line);
+    }
+}
+
+template <class ElemType>
+void WordWriter<ElemType>::Finish()
+{
+    for (Output& output : m_outputs)
+        output.file->Commit();
+}
+
+void DescribeWordWriterOptions(PluginDescription& description, const char* tokenDoc)
+{
+    AddOptions<WriterOptions>(description, "writer");
+    AddOptions<OutputOptions>(description, "writer:<node>");
+    for (PluginOption& option : description.options)
+    {
+        if (option.block == "writer:<node>" && option.name == "token")
+            option.doc = tokenDoc;
+    }
+}
+
+template class WordWriter<float>;
+template class WordWriter<double>;
+
+} // namespace cntk

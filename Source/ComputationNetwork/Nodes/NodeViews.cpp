@@ -24,6 +24,27 @@ MatrixView SamplesAsColumns(const ComputationNode& node, const MatrixView& view)
     return node.HasMBLayout() ? view : Reshaped(view, view.Elements(), 1);
 }
 
+TensorView StridedTensor(const MatrixView& view, std::initializer_list<std::pair<size_t, size_t>> axes)
+{
+    CNTK_ASSERT(view.IsContiguous());
+    TensorView tensor;
+    tensor.data = view.data;
+    tensor.type = view.type;
+    tensor.device = view.device;
+    for (const auto& [size, stride] : axes)
+    {
+        tensor.dims[tensor.rank] = size;
+        tensor.strides[tensor.rank] = ptrdiff_t(stride);
+        tensor.rank++;
+    }
+    return tensor;
+}
+
+bool SumsOverSamples(const ComputationNode& node, size_t input)
+{
+    return node.HasMBLayout() && !node.Input(input)->HasMBLayout();
+}
+
 std::string DescribeShape(const ComputationNode& node)
 {
     return Concat("'", node.Name(), "' [", node.SampleLayout().ToString(), "]");

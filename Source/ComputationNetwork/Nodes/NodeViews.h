@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace cntk
 {
@@ -16,6 +18,12 @@ MatrixView Reshaped(const MatrixView& view, size_t rows, size_t columns);
 
 // One sample a column, all of its elements below one another. A value without a layout is one sample.
 MatrixView SamplesAsColumns(const ComputationNode& node, const MatrixView& view);
+
+// The memory of a view, which must be contiguous, as a tensor of the given axes: size and stride, in elements.
+TensorView StridedTensor(const MatrixView& view, std::initializer_list<std::pair<size_t, size_t>> axes);
+
+// The input is the same for all samples of the node, so that its gradient is a sum over them.
+bool SumsOverSamples(const ComputationNode& node, size_t input);
 
 // body(first, count) for each maximal stretch of columns that hold data. An empty mask means that all do.
 template <class Body>

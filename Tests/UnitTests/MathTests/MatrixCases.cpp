@@ -1,4 +1,5 @@
 // Kernel cases of whole-matrix operations: fills, sums, products, random numbers, update rules.
+#include "Math/TableLookup.h"
 #include "MathTests/KernelCases.h"
 
 namespace cntk
@@ -130,6 +131,31 @@ void AddProductCases(std::vector<KernelCase>& cases)
                              run.Record(column);
                          TouchedColumns many;
                          Ops::MultiplyByTransposeOf(run.Input(300, 900), run.OneHot(600, 900), run.Output(300, 600),
+                                                    many);
+                         for (int32_t column : many.columns)
+                             run.Record(column);
+                     }});
+    cases.push_back({"LookUpColumns", [](KernelCaseRun& run)
+                     {
+                         for (double density : {0.0, 0.02, 0.5})
+                         {
+                             const SparseView s = run.Sparse(3 * 40, 23, density);
+                             Ops::LookUpColumns(run.Input(7, 40, 2), s, run.Undefined(21, 23, 1));
+                             Ops::LookUpColumns(run.Input(7, 40), s.Columns(5, 9), run.Undefined(21, 9));
+                         }
+                         Ops::LookUpColumns(run.Input(200, 500), run.OneHot(500, 1900), run.Undefined(200, 1900));
+                     }});
+    cases.push_back({"LookUpColumnsGradient", [](KernelCaseRun& run)
+                     {
+                         TouchedColumns touched;
+                         const SparseView s = run.Sparse(3 * 40, 23, 0.02);
+                         const MatrixView table = run.Output(7, 40, 2);
+                         Ops::LookUpColumnsGradient(run.Input(21, 23, 1), s, table, touched);
+                         Ops::LookUpColumnsGradient(run.Input(21, 9), s.Columns(5, 9), table, touched);
+                         for (int32_t column : touched.columns)
+                             run.Record(column);
+                         TouchedColumns many;
+                         Ops::LookUpColumnsGradient(run.Input(300, 900), run.OneHot(600, 900), run.Output(300, 600),
                                                     many);
                          for (int32_t column : many.columns)
                              run.Record(column);

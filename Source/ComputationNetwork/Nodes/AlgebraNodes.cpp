@@ -1,0 +1,357 @@
+// Products of columns and sums along dimensions: KhatriRaoProduct, CosDistance, SumColumnElements, ReduceElements
+// (spec nodes.md 6 and 7).
+#include "Common/Error.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Op = ElementwiseOp;
+
+// Columns of a value or gradient of the node; without a layout all of them.
+MatrixView ColumnsOf(const ComputationNode& node, const MatrixView& view, size_t first, size_t count)
+{
+    return node.HasMBLayout() ? view.Columns(first, count) : view;
+}
+
+// Two operands, column by column. One may have a single column for all of the other's: a parameter beside data.
+class ColumnPairNode : public ComputationNode
+{
+protected:
+    // Fails where the columns of the operands do not match.
+    MBLayoutPtr CheckColumns(ShapeInference& inference)
+    {
+        RequireDenseInputs(*this, inference);
+        MBLayoutPtr layout = CommonLayoutOfInputs(inference);
+        m_columns = 1;
+        for (const ComputationNodePtr& input : Inputs())
+            if (!input->HasMBLayout())
+                m_columns = std::max(m_columns, input->SampleLayout().MatrixColumns());
+        if (inference.IsFinalPass())
+            for (const ComputationNodePtr& input : Inputs())
+            {
+                if (input->HasMBLayout())
+                    continue;
+                const size_t columns = input->SampleLayout().MatrixColumns();
+                if (columns != 1 && (layout || columns != m_columns))
+                    Fail(ErrorKind::Model, TypeName(), "(", DescribeShape(*Input(0)), ", ", DescribeShape(*Input(1)),
+                         ") combines columns, but the operands do not have as many; expected equal numbers, or one in "
+                         "a parameter");
+            }
+        return layout;
+    }
+
+    TensorShape ShapeOfRows(size_t rows, const MBLayoutPtr& layout) const
+    {
+        return layout ? TensorShape{rows} : TensorShape{rows, m_columns};
+    }
+
+    // add(first, count, beta) for the columns of the range: for all of them at once, or, where the gradient of the
+    // input is a sum over samples, without the gaps.
+    template <class Add>
+    void ForEachStretch(size_t input, const FrameRange& range, const MatrixView& inputGradient, Add&& add)
+    {
+        const std::span<const uint8_t> mask = ColumnMask(range);
+        if (!SumsOverSamples(*this, input) || mask.empty())
+            return add(0, Gradient(range).columns, GradientBeta(input));
+        if (GradientBeta(input) == 0)
+            Ops::Fill(inputGradient, 0);
+        ForEachDataStretch(mask, mask.size(), [&](size_t first, size_t count) { add(first, count, 1.0); });
+    }
+
+    size_t m_columns = 1; // without a layout
+};
+
+// v[i + k * rows(X)] = x_i y_k in each column: the first operand runs fastest.
+class KhatriRaoProductNode final : public ColumnPairNode
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        const MBLayoutPtr layout = CheckColumns(inference);
+        m_first = Input(0)->ValueRows();
+        m_second = Input(1)->ValueRows();
+        SetShape(ShapeOfRows(m_first * m_second, layout), layout);
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        Ops::Elementwise(Op::Product, First(Input(0)->Value(range)), Second(Input(1)->Value(range)),
+                         Product(Value(range)));
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const ComputationNode& other = *Input(1 - input);
+        const MatrixView gradient = Gradient(range);
+        const MatrixView otherValue = other.Value(range);
+        const MatrixView inputGradient = InputGradient(input, range);
+        ForEachStretch(input, range, inputGradient,
+                       [&](size_t first, size_t count, double beta)
+                       {
+                           const TensorView g = Product(ColumnsOf(*this, gradient, first, count));
+                           const MatrixView factor = ColumnsOf(other, otherValue, first, count);
+                           const MatrixView target = ColumnsOf(*Input(input), inputGradient, first, count);
+                           if (input == 0)
+                               Ops::Elementwise(Op::Product, g, Second(factor), First(target), 1, beta);
+                           else
+                               Ops::Elementwise(Op::Product, g, First(factor), Second(target), 1, beta);
+                       });
+    }
+
+private:
+    TensorView First(const MatrixView& x) const
+    {
+        return StridedTensor(x, {{m_first, 1}, {1, 1}, {x.columns, m_first}});
+    }
+    TensorView Second(const MatrixView& y) const
+    {
+        return StridedTensor(y, {{1, 1}, {m_second, 1}, {y.columns, m_second}});
+    }
+    TensorView Product(const MatrixView& v) const
+    {
+        return StridedTensor(v, {{m_first, 1}, {m_second, m_first}, {v.columns, m_first * m_second}});
+    }
+
+    size_t m_first = 1;
+    size_t m_second = 1;
+};
+
+// 1 / |x| of each column, kept from infinity as all divisions are.
+void InverseNorms(const MatrixView& x, const MatrixView& work, const MatrixView& inverse)
+{
+    Ops::Elementwise(Op::Square, x, inverse);
+    Ops::Elementwise(Op::Sqrt, inverse, work);
+    Ops::Fill(inverse, 1);
+    Ops::Elementwise(Op::Quotient, inverse, work, inverse);
+}
+
+// v = x'y / (|x| |y|) in each column; 0 where one of them is 0.
+class CosDistanceNode final : public ColumnPairNode
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        const MBLayoutPtr layout = CheckColumns(inference);
+        if (inference.IsFinalPass() && Input(0)->ValueRows() != Input(1)->ValueRows())
+            Fail(ErrorKind::Model, "CosDistance compares ", DescribeShape(*Input(0)), " with ",
+                 DescribeShape(*Input(1)), ": expected as many rows in both, but there are ", Input(0)->ValueRows(),
+                 " and ", Input(1)->ValueRows());
+        SetShape(ShapeOfRows(1, layout), layout);
+    }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        using Life = TemporarySpec::Life;
+        TemporarySpec row;
+        row.rows = 1;
+        row.fixedColumns = HasMBLayout() ? 0 : m_columns;
+        std::vector<TemporarySpec> specs;
+        for (const Life life : {Life::ForwardBackward, Life::Forward})
+            for (size_t input = 0; input < 2; input++)
+            {
+                specs.push_back(TemporaryForSamplesOf(*this, input, 1, life));
+                if (!Input(input)->HasMBLayout())
+                    specs.back().fixedColumns = Input(input)->ValueColumns();
+            }
+        specs.push_back(row);
+        return specs;
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView value = Value(range);
+        for (size_t input = 0; input < 2; input++)
+            InverseNorms(Input(input)->Value(range), Temporary(2 + input, range), InverseNorm(input, range));
+        Ops::Elementwise(Op::Product, Input(0)->Value(range), Input(1)->Value(range), value);
+        Ops::Elementwise(Op::ProductOfThree, value, InverseNorm(0, range), InverseNorm(1, range), value);
+    }
+
+    // dx += g (y / (|x| |y|) - x v / |x|^2)
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const ComputationNode& self = *Input(input);
+        const ComputationNode& other = *Input(1 - input);
+        const MatrixView x = self.Value(range);
+        const MatrixView y = other.Value(range);
+        const MatrixView gradient = Gradient(range);
+        const MatrixView value = Value(range);
+        const MatrixView work = Temporary(4, range);
+        const MatrixView inverse = InverseNorm(input, range);
+        const MatrixView otherInverse = InverseNorm(1 - input, range);
+        const MatrixView inputGradient = InputGradient(input, range);
+        ForEachStretch(input, range, inputGradient,
+                       [&](size_t first, size_t count, double beta)
+                       {
+                           const MatrixView g = ColumnsOf(*this, gradient, first, count);
+                           const MatrixView factor = ColumnsOf(*this, work, first, count);
+                           const MatrixView inverseHere = ColumnsOf(self, inverse, first, count);
+                           const MatrixView target = ColumnsOf(self, inputGradient, first, count);
+                           Ops::Elementwise(Op::ProductOfThree, g, inverseHere,
+                                            ColumnsOf(other, otherInverse, first, count), factor);
+                           Ops::Elementwise(Op::Product, ColumnsOf(other, y, first, count), factor, target, 1, beta);
+                           Ops::Elementwise(Op::Product, g, ColumnsOf(*this, value, first, count), factor);
+                           Ops::Elementwise(Op::ProductOfThree, factor, inverseHere, inverseHere, factor);
+                           Ops::Elementwise(Op::Product, ColumnsOf(self, x, first, count), factor, target, -1, 1);
+                       });
+    }
+
+private:
+    MatrixView InverseNorm(size_t input, const FrameRange& range) const { return Temporary(input, range); }
+};
+
+// The sum of each column, as a row.
+class SumColumnElementsNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        const ComputationNode& x = *Input(0);
+        SetShape(x.HasMBLayout() ? TensorShape{1} : TensorShape{1, x.SampleLayout().MatrixColumns()}, x.GetMBLayout());
+    }
+    void ForwardProp(const FrameRange& range) override
+    {
+        Ops::Elementwise(Op::Copy, Input(0)->Value(range), Value(range));
+    }
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        Ops::Elementwise(Op::Copy, Gradient(range), InputGradient(input, range), 1, GradientBeta(input));
+    }
+};
+
+// The sum along one dimension of each sample, which becomes 1; axis 0: over all of them.
+class ReduceElementsNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        RequireDenseInputs(*this, inference);
+        const TensorShape& x = Input(0)->SampleLayout();
+        if (inference.IsFinalPass() && size_t(m_axis) > x.Rank())
+            Fail(ErrorKind::Model, "ReduceElements sums along dimension ", m_axis, ", but ", DescribeShape(*Input(0)),
+                 " has ", x.Rank());
+        TensorShape shape = x;
+        for (size_t axis = 0; axis < x.Rank(); axis++)
+            if (m_axis == 0 || axis + 1 == size_t(m_axis))
+                shape.SetDim(axis, 1);
+        m_rank = x.Rank();
+        SetShape(shape, Input(0)->GetMBLayout());
+    }
+    void ForwardProp(const FrameRange& range) override
+    {
+        Ops::Elementwise(Op::Copy, Input(0)->ValueTensor(m_rank, range), ValueTensor(m_rank, range));
+    }
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        Ops::Elementwise(Op::Copy, GradientTensor(m_rank, range),
+                         TensorView::OfSamples(InputGradient(input, range), Input(input)->SampleLayout(), m_rank,
+                                               Input(input)->HasMBLayout()),
+                         1, GradientBeta(input));
+    }
+
+    void SerializeFields(ModelArchive& archive) override
+    {
+        archive.Field(m_axis);
+        archive.WideText(m_operation);
+        if (archive.IsLoading())
+            Check(ErrorKind::Model);
+    }
+    void SetParameters(const NodeParameters& parameters) override
+    {
+        m_axis = int32_t(std::clamp<long long>(parameters.Integer("axis", 0), -1, 1 << 20));
+        m_operation = parameters.Text("reductionOp", "Plus");
+        Check(ErrorKind::Config);
+    }
+    std::string DescribeFields() const override { return Concat("axis=", m_axis, " reductionOp=", m_operation); }
+
+private:
+    void Check(ErrorKind kind) const
+    {
+        if (m_axis < 0 || size_t(m_axis) > TensorShape::c_maxRank)
+            Fail(kind, "parameter 'axis' is ", m_axis, "; expected 1 to ", TensorShape::c_maxRank,
+                 ", or 0 for all dimensions");
+        if (!EqualsIgnoreCase(m_operation, "Plus"))
+            Fail(kind, "parameter 'reductionOp' is '", m_operation, "'; expected Plus");
+    }
+
+    int32_t m_axis = 0;
+    std::string m_operation = "Plus";
+    size_t m_rank = 1;
+};
+
+using namespace Samples;
+
+void RegisterSums(NodeRegistry& registry)
+{
+    const NodeTraits sums = {.backpropReadsInputs = false, .backpropReadsOutput = false, .backpropOverwrites = true};
+    registry.Add<SumColumnElementsNode>({.name = "SumColumnElements",
+                                         .aliases = {},
+                                         .doc = "v_j = sum_i x_ij: the sum of each column, as a row.",
+                                         .inputs = {1, 1},
+                                         .inputNames = {"X"},
+                                         .traits = sums,
+                                         .parameters = {},
+                                         .samples = {Case({Data({4})}), Case({Parameter({3, 2})}), Case({Data({2, 3})}),
+                                                     Case({Data({1})}), Case({Parameter({2, 3, 2})})},
+                                         .bookSection = "4.1.4.9",
+                                         .create = {}});
+    registry.Add<ReduceElementsNode>(
+        {.name = "ReduceElements",
+         .aliases = {},
+         .doc = "The sum along one dimension of each sample, which becomes 1; with axis=0 over all of them.",
+         .inputs = {1, 1},
+         .inputNames = {"x"},
+         .traits = sums,
+         .parameters = {Option("axis", ParameterKind::Integer, "0", "the dimension, counted from 1; 0 = all"),
+                        Option("reductionOp", ParameterKind::Text, "Plus", "what combines the elements: Plus")},
+         .samples = {Case({Data({4})}), Case({Data({2, 3})}, {{"axis", "1"}}), Case({Data({2, 3})}, {{"axis", "2"}}),
+                     Case({Parameter({2, 3, 2})}, {{"axis", "2"}}), Case({Parameter({3, 2})})},
+         .bookSection = "",
+         .create = {}});
+}
+
+} // namespace
+
+void RegisterAlgebraNodes(NodeRegistry& registry)
+{
+    registry.Add<KhatriRaoProductNode>(
+        {.name = "KhatriRaoProduct",
+         .aliases = {"ColumnwiseCrossProduct"},
+         .doc = "v[i + k rows(X)] = x_i y_k in each column: all products of the elements of two columns, the first "
+                "operand running fastest.",
+         .inputs = {2, 2},
+         .inputNames = {"X", "Y"},
+         .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true},
+         .parameters = {},
+         .samples = {Case({Data({2}), Data({3})}), Case({Parameter({2, 3}), Parameter({4, 3})}),
+                     Case({Parameter({2, 1}), Data({3})}), Case({Data({2}), Parameter({3})}),
+                     Case({Data({1}), Data({2, 2})}), Case({Parameter({2, 1}), Parameter({2, 3})})},
+         .bookSection = "4.1.4.20",
+         .create = {}});
+    registry.Add<CosDistanceNode>(
+        {.name = "CosDistance",
+         .aliases = {"CosDist"},
+         .doc = "v = x'y / (|x| |y|) in each column; 0 where one of them is 0.",
+         .inputs = {2, 2},
+         .inputNames = {"x", "y"},
+         .traits = {.backpropReadsInputs = true, .backpropReadsOutput = true, .backpropOverwrites = true},
+         .parameters = {},
+         .samples = {Case({Data({3}), Data({3})}), Case({Parameter({3, 2}), Parameter({3, 2})}),
+                     Case({Data({4}), Parameter({4})}), Case({Parameter({2, 1}), Data({2})}),
+                     Case({Data({2, 2}), Data({4})}), Case({Parameter({3, 1}), Parameter({3, 2})})},
+         .bookSection = "4.1.4.26",
+         .create = {}});
+    RegisterSums(registry);
+}
+
+} // namespace cntk

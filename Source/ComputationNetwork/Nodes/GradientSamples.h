@@ -1,0 +1,74 @@
+// Short forms for the samples in the records of node types, which feed the generic tests.
+#pragma once
+
+#include "ComputationNetwork/NodeType.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cntk::Samples
+{
+
+inline GradientSample::Input Parameter(const TensorShape& shape)
+{
+    GradientSample::Input input;
+    input.shape = shape;
+    return input;
+}
+
+inline GradientSample::Input Data(const TensorShape& shape)
+{
+    GradientSample::Input input = Parameter(shape);
+    input.inLayout = true;
+    return input;
+}
+
+inline GradientSample::Input SparseData(const TensorShape& shape)
+{
+    GradientSample::Input input = Data(shape);
+    input.sparse = true;
+    input.checkGradient = false;
+    return input;
+}
+
+// A 1x1 parameter that is not trained.
+inline GradientSample::Input Number(double value)
+{
+    GradientSample::Input input = Parameter({1, 1});
+    input.values = {value};
+    input.checkGradient = false;
+    return input;
+}
+
+inline GradientSample Case(std::vector<GradientSample::Input> inputs,
+                           std::map<std::string, std::string> parameters = {})
+{
+    GradientSample sample;
+    sample.inputs = std::move(inputs);
+    sample.parameters = std::move(parameters);
+    return sample;
+}
+
+// A parameter of a record.
+inline NodeParameterInfo Option(std::string name, ParameterKind kind, std::string defaultText, std::string doc)
+{
+    NodeParameterInfo info;
+    info.name = std::move(name);
+    info.kind = kind;
+    info.defaultText = std::move(defaultText);
+    info.doc = std::move(doc);
+    return info;
+}
+
+// One that may be given by position, too.
+inline NodeParameterInfo Positional(std::string name, ParameterKind kind, std::string doc)
+{
+    NodeParameterInfo info = Option(std::move(name), kind, "", std::move(doc));
+    info.required = true;
+    info.positional = true;
+    return info;
+}
+
+} // namespace cntk::Samples

@@ -1,0 +1,229 @@
+// Blocks, token files and the word map.
+#include "Readers/LUSequenceReader/LuOptions.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+#include "Readers/ReaderLib/LineReader.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+bool IsLabelBlock(const ConfigParameters& block)
+{
+    for (const char* key : {"token", "labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"})
+    {
+        if (block.ExistsHere(key))
+            return true;
+    }
+    const std::optional<ConfigValue> section = block.FindHere("sectionType");
+    return section && EqualsIgnoreCase(section->Text(), "labels");
+}
+
+LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& unk)
+{
+    LuVocabulary vocabulary;
+    vocabulary.name = block.Name();
+    vocabulary.options = ReadOptions<LuLabelOptions>(block);
+    if (block.ExistsHere("labelDim"))
+        block.FindHere("labelDim"); // known: the token file decides
+    const char* key = vocabulary.options.token.empty() ? "labelMappingFile" : "token";
+    const std::string path = ResolveInputPath(vocabulary.options.token.empty() ? vocabulary.options.labelMappingFile
+                                                                               : vocabulary.options.token);
+    if (path.empty())
+        FailAt(block.Where(), ErrorKind::Config, "'", block.Name(),
+               "' has no words: it needs token=<file with one word a line>");
+    try
+    {
+        vocabulary.words =
+            vocabulary.options.isClass ? Vocabulary::FromClassList(path) : Vocabulary::FromList(path, true);
+    }
+    catch (const Error& error)
+    {
+        throw Error(error.Kind(), error.Message(), PositionOfKey(block, key));
+    }
+    if (vocabulary.options.isClass && vocabulary.words.Size() < 4)
+        FailAt(PositionOfKey(block, key), ErrorKind::Config, "'", block.Name(),
+               "': mode=class needs four words at least, '", path, "' has ", vocabulary.words.Size());
+    vocabulary.unknownWord = vocabulary.words.Find(unk);
+    return vocabulary;
+}
+
+// The label blocks of the input and of the output: by name, or in the order of their names.
+std::pair<const ConfigParameters*, const ConfigParameters*> FindLabelBlocks(const ConfigParameters& config,
+                                                                            const LuReaderOptions& options)
+{
+    std::vector<std::string> names = config.BlockNames();
+    std::sort(names.begin(), names.end(), LessIgnoreCase);
+    std::vector<std::string> labels;
+    for (const std::string& name : names)
+    {
+        if (IsLabelBlock(config.RequireBlock(name)))
+            labels.push_back(name);
+    }
+    const auto find = [&](const char* key, const std::string& wanted, size_t position) -> const ConfigParameters*
+    {
+        if (wanted.empty())
+            return &config.RequireBlock(labels[position]);
+        const auto same = [&](const std::string& name) { return EqualsIgnoreCase(name, wanted); };
+        if (std::none_of(labels.begin(), labels.end(), same))
+            FailAt(PositionOfKey(config, key), ErrorKind::Config, key, ": there is no label block '", wanted,
+                   "'; label blocks: ", Join(labels, ", "), DidYouMean(wanted, labels));
+        return &config.RequireBlock(wanted);
+    };
+    if (labels.size() < 2 || (labels.size() > 2 && (options.inputLabel.empty() || options.outputLabel.empty())))
+        FailAt(
+            config.Where(), ErrorKind::Config, "the reader has ", labels.size(),
+            " label blocks; expected two, the first one (by its name, or inputLabel) for the input words, the second "
+            "one (or outputLabel) for the labels, such as labelIn=[token=words.txt] labels=[token=tags.txt]");
+    return {find("inputLabel", options.inputLabel, 0), find("outputLabel", options.outputLabel, 1)};
+}
+
+} // namespace
+
+OptionTable<LuReaderOptions> LuReaderOptions::Options()
+{
+    using S = LuReaderOptions;
+    return {
+        Opt("file", &S::file,
+            "Required. The text: a token a line, the last column is its label, the others are its words; a blank line "
+            "ends a sentence")
+            .Required(),
+        Opt("wordContext", &S::wordContext,
+            "Offsets of the words that stand above each other in the input, 0 the word itself: 0:1:2 or -1:0:1; beyond "
+            "the sentence its first or last word"),
+        Opt("wordmap", &S::wordmap, "Words to be replaced before they are looked up: lines of two words, from and to"),
+        Opt("unk", &S::unk, "The word (or label) that stands for all that are not in the token file"),
+        Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Number of sentences side by side", Range{1},
+            {"nbruttineachrecurrentiter"}),
+        Opt("randomize", &S::randomize,
+            "auto or true: sentences are shuffled in blocks of 50000 lines; else they come "
+            "as they stand"),
+        Opt("equalLength", &S::equalLength,
+            "Only sentences of one length side by side; false: shorter ones are followed by gaps"),
+        Opt("dataMultiPass", &S::dataMultiPass,
+            "Begin anew at the end of the data until the epoch has epochSize "
+            "sentences"),
+        Opt("ignoresentencebegintag", &S::ignoreSentenceBeginTag, "Only false is supported"),
+        Opt("inputLabel", &S::inputLabel, "Label block of the input; default: the first one by name"),
+        Opt("outputLabel", &S::outputLabel, "Label block of the labels; default: the second one by name"),
+        Opt("ioNodeNames", &S::ioNodeNames, "Not supported: use readers=a:b of the reader block"),
+        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
+        Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file and counts its lines"),
+    };
+}
+
+OptionTable<LuLabelOptions> LuLabelOptions::Options()
+{
+    using S = LuLabelOptions;
+    return {
+        Opt("dim", &S::dim, "Accepted and not used").Here(),
+        Opt("token", &S::token,
+            "Words, one a line, id = line from 0; a blank line ends the list; mode class: a word "
+            "and its class")
+            .Here(),
+        Opt("labelMappingFile", &S::labelMappingFile, "Used where there is no token").Here(),
+        Choice("mode", &S::isClass, {{"plain", false}, {"class", true}},
+               "Labels. plain: one of as many rows as there are words; class: word, class, first word of the class and "
+               "one behind its last in the first four rows")
+            .Here(),
+        Choice("labelType", &S::isCategory, {{"category", true}}, "Only category").Here(),
+        Opt("useWordMap", &S::useWordMap, "Replace words by wordmap; words that it does not have become unk").Here(),
+        Opt("beginSequence", &S::beginSequence, "Accepted and not used").Here(),
+        Opt("endSequence", &S::endSequence,
+            "A word (of the first column) or label that ends a sentence, as a blank line "
+            "does")
+            .Here(),
+        Opt("isProposal", &S::isProposal, "Accepted and not used").Here(),
+    };
+}
+
+WordMap ReadWordMap(const std::string& path)
+{
+    WordMap map;
+    LineReader lines(path);
+    std::vector<std::string_view> columns;
+    for (std::string_view line; lines.Next(line);)
+    {
+        SplitTokens(line, columns);
+        if (columns.empty())
+            break;
+        if (columns.size() != 2)
+            Fail(ErrorKind::Data, path, ":", lines.LineNumber(), ": expected two words, from and to, found ",
+                 columns.size(), " in '", Trim(line), "'");
+        map[std::string(columns[0])] = std::string(columns[1]);
+    }
+    return map;
+}
+
+LuConfig ReadLuConfig(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    LuConfig lu;
+    lu.reader = ReadOptions<LuReaderOptions>(config);
+    LuReaderOptions& options = lu.reader;
+    if (!config.Exists("traceLevel"))
+        options.traceLevel = context.traceLevel;
+    if (options.ignoreSentenceBeginTag)
+        FailAt(PositionOfKey(config, "ignoresentencebegintag"), ErrorKind::Config,
+               "ignoresentencebegintag=true is not supported, expected false");
+    if (!options.ioNodeNames.empty())
+        FailAt(PositionOfKey(config, "ioNodeNames"), ErrorKind::Config,
+               "ioNodeNames is not supported; give the blocks in readers=", options.ioNodeNames,
+               ", each with its readerType=LUSequenceReader");
+    if (options.wordContext.empty())
+        FailAt(PositionOfKey(config, "wordContext"), ErrorKind::Config,
+               "wordContext is empty, expected offsets such as 0:1:2");
+    lu.shuffle = EqualsIgnoreCase(options.randomize, "auto") || EqualsIgnoreCase(options.randomize, "true");
+    if (context.forWriting)
+    {
+        lu.shuffle = false;
+        options.parallelSequences = 1;
+    }
+    options.file = ResolveInputPath(options.file);
+    lu.fileWhere = PositionOfKey(config, "file");
+    for (const std::string& name : config.BlockNames())
+    {
+        const ConfigParameters& block = config.RequireBlock(name);
+        if (!IsLabelBlock(block) && (block.ExistsHere("dim") || EqualsIgnoreCase(name, "features")))
+        {
+            block.FindHere("dim"); // known: the token file decides
+            lu.featureName = name;
+            break;
+        }
+    }
+    const auto [input, output] = FindLabelBlocks(config, options);
+    lu.input = ReadVocabulary(*input, options.unk);
+    lu.output = ReadVocabulary(*output, options.unk);
+    if (options.wordmap.empty() && (lu.input.options.useWordMap || lu.output.options.useWordMap))
+        FailAt((lu.input.options.useWordMap ? input : output)->Where(), ErrorKind::Config,
+               "useWordMap=true needs wordmap=<file of two words a line> in the reader block");
+    if (!options.wordmap.empty())
+    {
+        try
+        {
+            lu.wordMap = ReadWordMap(ResolveInputPath(options.wordmap));
+        }
+        catch (const Error& error)
+        {
+            throw Error(error.Kind(), error.Message(), PositionOfKey(config, "wordmap"));
+        }
+    }
+    if (lu.input.words.Size() > size_t(INT32_MAX) / options.wordContext.size())
+        FailAt(config.Where(), ErrorKind::Config, "wordContext of ", options.wordContext.size(), " words and ",
+               lu.input.words.Size(), " words in the token file make too many rows; at most ", INT32_MAX);
+    return lu;
+}
+
+void DescribeLuOptions(PluginDescription& description)
+{
+    AddOptions<LuReaderOptions>(description, "");
+    AddOptions<LuLabelOptions>(description, "labels");
+}
+
+} // namespace cntk

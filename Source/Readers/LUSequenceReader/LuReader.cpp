@@ -1,0 +1,221 @@
+// Minibatches of sentences with their labels.
+#include "Readers/LUSequenceReader/LuReader.h"
+
+#include "Common/Error.h"
+#include "Common/Log.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr const char* c_readerName = "LUSequenceReader";
+// Seeds of different epochs stay apart: a block's seed is the epoch's plus its minibatches so far.
+constexpr size_t c_seedsOfEpoch = 1000003;
+
+} // namespace
+
+template <class ElemType>
+LuReader<ElemType>::LuReader(const ReaderContext& context)
+    : m_config(ReadLuConfig(context)), m_text(m_config), m_log(context.log), m_pipe(context.log)
+{
+    const auto sourceOf = [&](const LuVocabulary& vocabulary)
+    {
+        return Concat("'", m_config.reader.file, "', ", vocabulary.words.Size(), " tokens of '",
+                      vocabulary.words.Source(), "'");
+    };
+    StreamInfo words;
+    words.name = m_config.featureName;
+    words.rows = m_config.input.words.Size() * m_config.reader.wordContext.size();
+    words.sparse = true;
+    words.source = sourceOf(m_config.input) + Concat(" times ", m_config.reader.wordContext.size(), " of wordContext");
+    m_streams.push_back(std::move(words));
+    StreamInfo labels;
+    labels.name = m_config.output.name;
+    labels.rows = m_config.output.words.Size();
+    labels.isLabel = true;
+    labels.sparse = !m_config.output.options.isClass;
+    if (!m_config.output.options.isClass)
+        labels.labelNames = m_config.output.words.Words();
+    labels.source = sourceOf(m_config.output);
+    m_streams.push_back(std::move(labels));
+    if (m_config.reader.traceLevel > 0)
+        m_log.Print("%s: Input file is %s\n", c_readerName, m_config.reader.file.c_str());
+}
+
+template <class ElemType>
+LuReader<ElemType>::~LuReader()
+{
+    m_pipe.Stop(); // before what its thread uses goes away
+}
+
+template <class ElemType>
+size_t LuReader<ElemType>::TotalSamples()
+{
+    return LuText(m_config).CountSamples(); // beside the thread that reads
+}
+
+template <class ElemType>
+void LuReader<ElemType>::StartEpoch(const EpochRequest& request)
+{
+    CNTK_ASSERT(request.minibatchSize > 0 && request.rank < request.workers);
+    m_pipe.Stop();
+    m_wanted = ChooseStreams(c_readerName, m_streams, request.wanted);
+    m_request = request;
+    m_sentences = 0;
+    m_hasDelivered = false;
+    m_text.Start(request.epoch * c_seedsOfEpoch);
+    m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_config.reader.prefetch);
+}
+
+// Runs in the prefetch thread or in the caller's.
+template <class ElemType>
+bool LuReader<ElemType>::Fill(Slot& slot)
+{
+    slot.Prepare(m_streams.size());
+    slot.keys.clear();
+    const bool isWhole = m_request.epochSize == 0 || m_request.epochSize >= c_wholeDataSet;
+    if (!isWhole && m_sentences > m_request.epochSize) // sentences, as the original counts them
+        return false;
+    bool hasGroup = m_text.NextGroup(slot.log);
+    if (!hasGroup && m_config.reader.dataMultiPass && !isWhole && m_hasDelivered)
+    {
+        m_text.Start(m_request.epoch * c_seedsOfEpoch + m_sentences);
+        hasGroup = m_text.NextGroup(slot.log);
+    }
+    if (!hasGroup)
+    {
+        if (!m_hasDelivered)
+            Fail(ErrorKind::Data, "data file '", m_config.reader.file,
+                 "' has no sentences; expected lines of words and a label, and a blank line behind each sentence");
+        return false;
+    }
+    m_hasDelivered = true;
+    const std::vector<LuText::Sentence>& group = m_text.Group();
+    m_sentences += group.size();
+    const size_t first = group.size() * m_request.rank / m_request.workers;
+    const size_t end = group.size() * (m_request.rank + 1) / m_request.workers;
+    m_share.assign(group.begin() + ptrdiff_t(first), group.begin() + ptrdiff_t(end));
+    m_steps = 0;
+    for (const LuText::Sentence& sentence : m_share)
+        m_steps = std::max(m_steps, sentence.tokens);
+    if (m_steps * m_share.size() > size_t(INT32_MAX))
+        Fail(ErrorKind::Data, "data file '", m_config.reader.file, "': a minibatch of ", m_share.size(),
+             " sentences of up to ", m_steps, " tokens is too large; at most ", INT32_MAX, " tokens can be in one");
+    FillLayout(*slot.layouts[0]);
+    for (size_t i = 0; i < m_streams.size(); ++i)
+    {
+        StreamBatch<ElemType>& batch = slot.streams[i];
+        if (!m_wanted[i])
+        {
+            slot.Clear(i);
+            continue;
+        }
+        batch.rows = m_streams[i].rows;
+        batch.columns = m_share.size() * m_steps;
+        batch.sparse = m_streams[i].sparse;
+        batch.layout = slot.layouts[0];
+        if (!m_streams[i].isLabel)
+            FillWords(batch);
+        else if (batch.sparse)
+            FillLabels(batch);
+        else
+            FillClasses(batch);
+    }
+    return true;
+}
+
+template <class ElemType>
+void LuReader<ElemType>::FillLayout(MBLayout& layout) const
+{
+    layout.Init(m_share.size(), m_steps);
+    for (size_t s = 0; s < m_share.size(); ++s)
+        layout.AddSequence(s, s, 0, ptrdiff_t(m_share[s].tokens));
+    for (size_t s = 0; s < m_share.size(); ++s)
+        layout.AddGap(s, ptrdiff_t(m_share[s].tokens), ptrdiff_t(m_steps));
+}
+
+template <class ElemType>
+void LuReader<ElemType>::FillWords(StreamBatch<ElemType>& batch)
+{
+    const size_t dim = m_config.input.words.Size();
+    batch.rowIndices.clear();
+    batch.columnStarts.assign(1, 0);
+    for (size_t t = 0; t < m_steps; ++t)
+    {
+        for (const LuText::Sentence& sentence : m_share)
+        {
+            size_t block = 0;
+            for (const int offset : m_config.reader.wordContext)
+            {
+                if (t >= sentence.tokens)
+                    break; // a gap
+                const ptrdiff_t at =
+                    std::clamp(ptrdiff_t(t) + ptrdiff_t(offset), ptrdiff_t(0), ptrdiff_t(sentence.tokens) - 1);
+                const std::span<const int32_t> words = m_text.WordsOf(sentence.first + size_t(at));
+                m_ids.assign(words.begin(), words.end());
+                std::sort(m_ids.begin(), m_ids.end());
+                m_ids.erase(std::unique(m_ids.begin(), m_ids.end()), m_ids.end());
+                for (const int32_t id : m_ids)
+                    batch.rowIndices.push_back(int32_t(block) + id);
+                block += dim;
+            }
+            if (batch.rowIndices.size() > size_t(INT32_MAX))
+                Fail(ErrorKind::Config, "a minibatch with ", batch.rowIndices.size(), " words is too large; at most ",
+                     INT32_MAX, " words can be in one");
+            batch.columnStarts.push_back(int32_t(batch.rowIndices.size()));
+        }
+    }
+    batch.values.assign(batch.rowIndices.size(), ElemType(1));
+}
+
+template <class ElemType>
+void LuReader<ElemType>::FillLabels(StreamBatch<ElemType>& batch) const
+{
+    batch.rowIndices.clear();
+    batch.columnStarts.assign(1, 0);
+    for (size_t t = 0; t < m_steps; ++t)
+    {
+        for (const LuText::Sentence& sentence : m_share)
+        {
+            if (t < sentence.tokens)
+                batch.rowIndices.push_back(m_text.LabelOf(sentence.first + t));
+            batch.columnStarts.push_back(int32_t(batch.rowIndices.size()));
+        }
+    }
+    batch.values.assign(batch.rowIndices.size(), ElemType(1));
+}
+
+template <class ElemType>
+void LuReader<ElemType>::FillClasses(StreamBatch<ElemType>& batch) const
+{
+    batch.values.assign(batch.columns * batch.rows, ElemType(0));
+    const Vocabulary& words = m_config.output.words;
+    for (size_t s = 0; s < m_share.size(); ++s)
+    {
+        for (size_t t = 0; t < m_share[s].tokens; ++t)
+        {
+            const int32_t label = m_text.LabelOf(m_share[s].first + t);
+            ElemType* column = batch.values.data() + (t * m_share.size() + s) * batch.rows;
+            column[0] = ElemType(label);
+            column[1] = ElemType(words.ClassIds()[size_t(label)]);
+            column[2] = ElemType(words.ClassOf(label).begin);
+            column[3] = ElemType(words.ClassOf(label).end);
+        }
+    }
+}
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeLuReader(const ReaderContext& context)
+{
+    return std::make_unique<LuReader<ElemType>>(context);
+}
+
+template class LuReader<float>;
+template class LuReader<double>;
+template std::unique_ptr<IDataReader<float>> MakeLuReader<float>(const ReaderContext&);
+template std::unique_ptr<IDataReader<double>> MakeLuReader<double>(const ReaderContext&);
+
+} // namespace cntk

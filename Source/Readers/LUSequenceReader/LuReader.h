@@ -1,0 +1,55 @@
+// LUSequenceReader: words in their context and a label for each, whole sentences side by side.
+#pragma once
+
+#include "Readers/LUSequenceReader/LuText.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+template <class ElemType>
+class LuReader final : public IDataReader<ElemType>
+{
+public:
+    explicit LuReader(const ReaderContext& context);
+    ~LuReader() override;
+
+    const std::vector<StreamInfo>& Streams() const override { return m_streams; }
+    void StartEpoch(const EpochRequest& request) override;
+    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_pipe.Next(minibatch); }
+    size_t TotalSamples() override;
+    std::vector<std::string> CreateLabelMaps() override { return {}; }
+    size_t ParallelSequences() const override { return m_config.reader.parallelSequences; }
+
+private:
+    using Slot = MinibatchSlot<ElemType>;
+
+    bool Fill(Slot& slot);
+    void FillLayout(MBLayout& layout) const;
+    void FillWords(StreamBatch<ElemType>& batch);
+    void FillLabels(StreamBatch<ElemType>& batch) const;
+    void FillClasses(StreamBatch<ElemType>& batch) const;
+
+    LuConfig m_config;
+    LuText m_text;
+    std::vector<StreamInfo> m_streams; // words, labels
+    std::vector<bool> m_wanted;
+    Log& m_log;
+
+    EpochRequest m_request;
+    size_t m_sentences = 0; // of the epoch so far
+    bool m_hasDelivered = false;
+    std::vector<LuText::Sentence> m_share; // this worker's sentences of the minibatch
+    size_t m_steps = 0;                    // the longest one
+    std::vector<int32_t> m_ids;
+    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
+};
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeLuReader(const ReaderContext& context);
+
+} // namespace cntk

@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
+#include "Math/SampledProducts.h"
 
 #include <utility>
 
@@ -41,13 +42,14 @@ protected:
     }
 };
 
-// v = sum (a - b)^2; gradients 2 (a - b) and -2 (a - b). An operand without a layout is compared with every sample.
+// v = sum (a - b)^2; gradients 2 (a - b) and -2 (a - b). An operand without a layout is compared with every sample; one
+// of the two may be sparse.
 class SquareErrorNode final : public Criterion
 {
 public:
     void InferShape(ShapeInference& inference) override
     {
-        RequireDenseInputs(*this, inference);
+        RequireDenseInput(*this, Input(0)->IsSparse() ? 1 : 0, inference);
         for (size_t input = 0; input < 2; input++)
             if (Input(input)->SampleLayout().HasUnknown() && !Input(1 - input)->SampleLayout().HasUnknown())
                 InferInputShape(input, Input(1 - input)->SampleLayout());
@@ -68,7 +70,15 @@ public:
     void ForwardProp(const FrameRange&) override
     {
         const MatrixView difference = Temporary(0, FrameRange::All());
-        Ops::Elementwise(Op::Difference, Samples(0, Input(0)->Value()), Samples(1, Input(1)->Value()), difference);
+        if (Input(0)->IsSparse() || Input(1)->IsSparse())
+        {
+            const size_t sparse = Input(0)->IsSparse() ? 0 : 1;
+            const double sign = sparse == 0 ? 1 : -1;
+            Ops::ToDense(Input(sparse)->SparseValue(FrameRange::All()), difference);
+            Ops::Elementwise(Op::Copy, Samples(1 - sparse, Input(1 - sparse)->Value()), difference, -sign, sign);
+        }
+        else
+            Ops::Elementwise(Op::Difference, Samples(0, Input(0)->Value()), Samples(1, Input(1)->Value()), difference);
         Ops::MaskColumns(difference, SampleMask(InputOfSamples()));
         Ops::Elementwise(Op::Square, difference, Value());
     }
@@ -144,19 +154,20 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        std::vector<TemporarySpec> specs(Input(0)->IsSparse() ? 3 : 2,
-                                         TemporaryLikeInput(*this, 1, Life::ForwardBackward));
-        return specs;
+        if (Input(0)->IsSparse())
+            return {};
+        return {TemporaryLikeInput(*this, 1, Life::ForwardBackward),
+                TemporaryLikeInput(*this, 1, Life::ForwardBackward)};
     }
 
     void ForwardProp(const FrameRange& range) override
     {
+        if (Input(0)->IsSparse())
+            return Ops::CrossEntropy(Input(0)->SparseValue(range), Input(1)->Value(), SampleMask(1), Value());
         const MatrixView logarithm = Temporary(0, range);
         const MatrixView work = Temporary(1, range);
-        if (Input(0)->IsSparse())
-            Ops::ToDense(Input(0)->SparseValue(range), Temporary(2, range));
         Ops::Elementwise(Op::Log, Input(1)->Value(), logarithm);
-        Ops::Elementwise(Op::Product, Labels(range), logarithm, work);
+        Ops::Elementwise(Op::Product, Input(0)->Value(), logarithm, work);
         SumSamples(work, 1, -1);
     }
 
@@ -166,15 +177,16 @@ public:
         const MatrixView inputGradient = InputGradient(input, range);
         if (input == 0)
             return Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, beta);
+        if (Input(0)->IsSparse())
+        {
+            if (beta == 0)
+                Ops::Fill(inputGradient, 0);
+            return Ops::CrossEntropyGradient(Input(0)->SparseValue(range), Input(1)->Value(), SampleMask(1), Gradient(),
+                                             inputGradient);
+        }
         const MatrixView work = Temporary(1, range);
-        Ops::Elementwise(Op::Quotient, Labels(range), Input(1)->Value(), work);
+        Ops::Elementwise(Op::Quotient, Input(0)->Value(), Input(1)->Value(), work);
         Ops::Elementwise(Op::Product, work, Gradient(), inputGradient, -1, beta);
-    }
-
-private:
-    MatrixView Labels(const FrameRange& range) const
-    {
-        return Input(0)->IsSparse() ? Temporary(2, range) : Input(0)->Value();
     }
 };
 
@@ -285,7 +297,8 @@ class LogisticNode final : public Criterion
 public:
     void InferShape(ShapeInference& inference) override
     {
-        RequireDenseInputs(*this, inference);
+        for (size_t input = 1; input < InputCount(); input++)
+            RequireDenseInput(*this, input, inference);
         CommonLayoutOfInputs(inference);
         RequireEqualSizes(*this, inference);
         if (inference.IsFinalPass() && InputCount() == 3 && Input(2)->SampleElements() != 1 &&
@@ -297,15 +310,19 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        return {TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Life::ForwardBackward),
-                TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Life::ForwardBackward)};
+        // Sparse labels are needed densely: every element of p counts.
+        return std::vector<TemporarySpec>(
+            Input(0)->IsSparse() ? 3 : 2,
+            TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Life::ForwardBackward));
     }
 
     void ForwardProp(const FrameRange& range) override
     {
         const MatrixView argument = Temporary(0, range);
         const MatrixView work = Temporary(1, range);
-        const MatrixView label = Samples(0, Input(0)->Value());
+        if (Input(0)->IsSparse())
+            Ops::ToDense(Input(0)->SparseValue(range), Temporary(2, range));
+        const MatrixView label = LabelsOf(range);
         const MatrixView probability = Samples(1, Input(1)->Value());
         Ops::Fill(argument, 1);
         Ops::Elementwise(Op::Product, label, probability, argument, 2, 1);
@@ -324,13 +341,17 @@ public:
         const MatrixView argument = Temporary(0, range);
         const MatrixView work = Temporary(1, range);
         Ops::Fill(work, -1);
-        Ops::Elementwise(Op::Copy, Samples(0, Input(0)->Value()), work, 2, 1);
+        Ops::Elementwise(Op::Copy, LabelsOf(range), work, 2, 1);
         Ops::Elementwise(Op::Quotient, work, argument, work);
         ApplyWeights(work);
         Ops::Elementwise(Op::Product, work, Gradient(), Samples(1, InputGradient(1, range)), -1, 1);
     }
 
 private:
+    MatrixView LabelsOf(const FrameRange& range) const
+    {
+        return Input(0)->IsSparse() ? Temporary(2, range) : Samples(0, Input(0)->Value());
+    }
     MatrixView Samples(size_t input, const MatrixView& view) const { return SamplesAsColumns(*Input(input), view); }
     void ApplyWeights(const MatrixView& work) const
     {
@@ -401,7 +422,8 @@ void RegisterCrossEntropies(NodeRegistry& registry)
 
     NodeType plain = CriterionType("CrossEntropy", {}, "");
     plain.inputNames = {"labels", "p"};
-    plain.doc = "v = -sum labels * log(p) over all samples, p probabilities; logarithms have a floor of -85.1.";
+    plain.doc = "v = -sum labels * log(p) over all samples, p probabilities; logarithms have a floor of -85.1. Labels "
+                "may be sparse.";
     plain.traits.backpropOverwrites = true;
     plain.samples = {Case({Values(TensorShape{4}, true, 0, 1), Values(TensorShape{4}, true, 0.1, 1)}),
                      Case({Labels(4, false), Values(TensorShape{4}, true, 0.1, 1)}),
@@ -413,10 +435,10 @@ void RegisterCrossEntropies(NodeRegistry& registry)
     logistic.inputs = {2, 3};
     logistic.inputNames = {"labels", "p", "weights"};
     logistic.doc = "v = -sum w log(2 y p + (1 - y) - p) over all samples, for labels y of 0 and 1, probabilities p and "
-                   "optional weights w. Only p gets a gradient.";
+                   "optional weights w. Only p gets a gradient. Labels may be sparse.";
     const GradientSample::Input label = NotChecked(Values(TensorShape{1}, true, 0, 1));
     const GradientSample::Input probability = Values(TensorShape{1}, true, 0.1, 0.9);
-    logistic.samples = {Case({label, probability}),
+    logistic.samples = {Case({label, probability}), Case({Labels(4, true), Values(TensorShape{4}, true, 0.1, 0.9)}),
                         Case({label, probability, NotChecked(Values(TensorShape{1}, true, 0.5, 2))})};
     registry.Add<LogisticNode>(logistic);
 }
@@ -428,13 +450,15 @@ void RegisterCriterionNodes(NodeRegistry& registry)
     NodeType squareError = CriterionType("SquareError", {"SE"}, "4.1.4.22");
     squareError.inputNames = {"a", "b"};
     squareError.doc = "v = sum (a - b)^2 over all elements and samples, without a factor 1/2; gradients 2 (a - b) and "
-                      "-2 (a - b).";
+                      "-2 (a - b). One of them may be sparse.";
     squareError.traits.backpropReadsInputs = false;
     squareError.traits.backpropOverwrites = true;
     squareError.samples = {Case({Values(TensorShape{3}, true), Values(TensorShape{3}, true)}),
                            Case({Values(TensorShape{2, 3}, false), Values(TensorShape{2, 3}, false)}),
                            Case({Values(TensorShape{3}, true), Values(TensorShape{3, 1}, false)}),
-                           Case({Values(TensorShape{3, 1}, true), Values(TensorShape{3}, true)})};
+                           Case({Values(TensorShape{3, 1}, true), Values(TensorShape{3}, true)}),
+                           Case({Labels(4, true), Values(TensorShape{4}, true)}),
+                           Case({Values(TensorShape{4}, false), Labels(4, true)})};
     registry.Add<SquareErrorNode>(squareError);
 
     RegisterCrossEntropies(registry);

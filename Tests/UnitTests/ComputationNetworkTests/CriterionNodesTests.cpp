@@ -44,7 +44,8 @@ struct Compared
 
 TEST(CriterionNodesTest, SquareErrorHasNoFactor)
 {
-    EXPECT_DOUBLE_EQ(Compared("SquareError", 2, {1, 2, 3, 4}, {1, 0, 0, 4}).Value(), 13);
+    for (const bool sparse : {false, true})
+        EXPECT_DOUBLE_EQ(Compared("SquareError", 2, {1, 2, 3, 4}, {1, 0, 0, 4}, sparse).Value(), 13);
 }
 
 TEST(CriterionNodesTest, CrossEntropyStandsZerosAndExtremes)
@@ -93,7 +94,8 @@ TEST(CriterionNodesTest, GapsGiveNoError)
 TEST(CriterionNodesTest, LogisticIsTheBinaryCrossEntropy)
 {
     const double expected = -std::log(0.8) - std::log(1 - 0.3);
-    EXPECT_NEAR(Compared("Logistic", 1, {1, 0}, {0.8, 0.3}).Value(), expected, 1e-15);
+    for (const bool sparse : {false, true})
+        EXPECT_NEAR(Compared("Logistic", 1, {1, 0}, {0.8, 0.3}, sparse).Value(), expected, 1e-15);
     EXPECT_NEAR(Compared("Logistic", 1, {1, 0}, {0.8, 0.3}, false, 2).Value(), 2 * expected, 1e-15);
 }
 
@@ -113,6 +115,12 @@ TEST(CriterionNodesTest, SizesMustAgree)
         MessageOf([&] { net.network.Validate(); }),
         "SquareError compares 'labels' [10] with 'z' [12]: expected as many elements in both, but there are 10 and "
         "12");
+    TestNetwork twice;
+    twice.Add("SquareError", "c", {twice.network.AddInput("a", {3}, true), twice.network.AddInput("b", {3}, true)});
+    EXPECT_EQ(
+        MessageOf([&] { twice.network.Validate(); }),
+        "input 'b' is sparse, but SquareError takes dense values only; read it as a dense InputValue, or multiply "
+        "it by a parameter first (Times)");
     TestNetwork mixed;
     mixed.Add("CrossEntropy", "c", {mixed.Parameter("labels", {3}), mixed.Input("z", {3})});
     EXPECT_EQ(MessageOf([&] { mixed.network.Validate(); }),

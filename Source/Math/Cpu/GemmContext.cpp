@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 
 namespace cntk
 {
@@ -13,12 +12,14 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_alignment = 64;
 // Multiply-adds below which another thread costs more than it brings (some 8 microseconds of work).
 constexpr double c_workPerThread = 250e3;
 // From this much work a thread on, tiles are cut in two, so that a core that is taken away does not hold up the rest.
 constexpr double c_workForSpareTiles = 8e6;
 
+// Multiply-adds a thread from which packed panels are shared, and the least of each dimension.
+constexpr double c_workForSharing = 2e6;
+constexpr size_t c_leastShared = 48;
 // Multiply-adds from which a library's better kernels are worth its way of being called.
 constexpr double c_workForLibrary = 16e6;
 
@@ -38,11 +39,14 @@ void ScaleOnly(const GemmTask<T>& task)
         }
 }
 
+// Null: our own.
 template <class T>
-void ApplyEpilogue(const GemmTask<T>& tile, const GemmEpilogue<T>& epilogue, size_t firstRow)
+auto LibraryFor(GemmEngine engine)
 {
-    if (epilogue.apply != nullptr)
-        epilogue.apply(epilogue.context, tile.c, tile.ldc, firstRow, tile.m, tile.n);
+    if constexpr (sizeof(T) == sizeof(float))
+        return engine == GemmEngine::Own ? nullptr : FindSingleGemm(engine);
+    else
+        return engine == GemmEngine::Own ? nullptr : FindDoubleGemm(engine);
 }
 
 } // namespace
@@ -57,19 +61,14 @@ const GemmIsa& BestGemmIsa()
     return GemmBaseline();
 }
 
-void GemmContext::AlignedDelete::operator()(std::byte* memory) const
+GemmContext::GemmContext(ThreadPool& pool) : m_pool(pool), m_isa(BestGemmIsa()), m_shared(pool, m_isa)
 {
-    ::operator delete(memory, std::align_val_t(c_alignment));
-}
-
-GemmContext::GemmContext(ThreadPool& pool) : m_pool(pool), m_isa(BestGemmIsa())
-{
-    const auto make = [](size_t bytes)
-    { return Scratch(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(c_alignment)))); };
+    const auto bytes = [](size_t floats, size_t doubles)
+    { return std::max(floats * sizeof(float), doubles * sizeof(double)); };
     for (int thread = 0; thread < pool.Threads(); ++thread)
     {
-        m_scratchA.push_back(make(m_isa.scratchBytesA));
-        m_scratchB.push_back(make(m_isa.scratchBytesB));
+        m_scratchA.push_back(MakeGemmScratch(bytes(m_isa.floats.scratchA, m_isa.doubles.scratchA)));
+        m_scratchB.push_back(MakeGemmScratch(bytes(m_isa.floats.scratchB, m_isa.doubles.scratchB)));
     }
 }
 
@@ -88,8 +87,8 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
     for (size_t down = 1; down <= mostTiles; ++down)
         for (size_t across = 1; down * across <= mostTiles; ++across)
         {
-            const size_t rows = RoundUp((m + down - 1) / down, m_isa.tileRows);
-            const size_t columns = RoundUp((n + across - 1) / across, m_isa.tileColumns);
+            const size_t rows = RoundUp((m + down - 1) / down, m_isa.floats.tileRows);
+            const size_t columns = RoundUp((n + across - 1) / across, m_isa.floats.tileColumns);
             const size_t tiles = ((m + rows - 1) / rows) * ((n + columns - 1) / columns);
             const double waves = double((tiles + threads - 1) / threads);
             const double cost = waves * (double(rows) * double(columns) + c_packingCost * double(rows + columns));
@@ -102,6 +101,13 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
             }
         }
     return best;
+}
+
+// Whether the threads share packed panels. Below that, and for few steps, the products that need no packing win.
+bool GemmContext::IsShared(size_t m, size_t n, size_t k) const
+{
+    return m_pool.Threads() > 1 && m >= c_leastShared && n >= c_leastShared && k >= c_leastShared &&
+           double(m) * double(n) * double(k) >= c_workForSharing * double(m_pool.Threads());
 }
 
 template <class T>
@@ -124,21 +130,11 @@ void GemmContext::RunTile(const GemmTask<T>& task, GemmEngine engine, const Gemm
 {
     T* scratchA = reinterpret_cast<T*>(m_scratchA[thread].get());
     T* scratchB = reinterpret_cast<T*>(m_scratchB[thread].get());
-    if constexpr (sizeof(T) == sizeof(float))
-    {
-        if (const SingleGemm library = engine == GemmEngine::Own ? nullptr : FindSingleGemm(engine))
-            library(task);
-        else
-            m_isa.multiplyFloat(task, scratchA, scratchB);
-    }
+    if (const auto library = LibraryFor<T>(engine))
+        library(task);
     else
-    {
-        if (const DoubleGemm library = engine == GemmEngine::Own ? nullptr : FindDoubleGemm(engine))
-            library(task);
-        else
-            m_isa.multiplyDouble(task, scratchA, scratchB);
-    }
-    ApplyEpilogue(task, epilogue, firstRow);
+        m_isa.Of<T>().multiply(task, scratchA, scratchB);
+    epilogue.Apply(task.c, task.ldc, firstRow, task.m, task.n);
 }
 
 template <class T>
@@ -149,19 +145,27 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
     if (task.k == 0 || task.alpha == 0)
     {
         ScaleOnly(task);
-        ApplyEpilogue(task, epilogue, 0);
+        epilogue.Apply(task.c, task.ldc, 0, task.m, task.n);
         return;
     }
     const GemmEngine engine = EngineFor<T>(task.m, task.n, task.k);
+    if (engine == GemmEngine::Own && IsShared(task.m, task.n, task.k))
+    {
+        if (m_trace)
+            Trace(task, engine, ", shared by the threads");
+        m_shared.Multiply(task, epilogue);
+        return;
+    }
     const Grid grid = Split(task.m, task.n, task.k);
+    const size_t tiles = grid.down * grid.across;
     if (m_trace)
-        Trace(task, engine, grid);
-    if (grid.down * grid.across == 1)
+        Trace(task, engine, tiles == 1 ? ", one thread" : Concat(", ", tiles, " tiles for the threads"));
+    if (tiles == 1)
     {
         RunTile(task, engine, epilogue, 0, 0);
         return;
     }
-    m_pool.Run(grid.down * grid.across,
+    m_pool.Run(tiles,
                [&](size_t tile, size_t thread)
                {
                    const size_t row = tile % grid.down * grid.rows;
@@ -188,15 +192,13 @@ void GemmContext::MultiplyOnThread(const GemmTask<T>& task, size_t thread)
 }
 
 template <class T>
-void GemmContext::Trace(const GemmTask<T>& task, GemmEngine engine, const Grid& grid)
+void GemmContext::Trace(const GemmTask<T>& task, GemmEngine engine, const std::string& how)
 {
     if (!m_traced.insert({task.m, task.n, task.k, task.transA, task.transB, sizeof(T)}).second)
         return;
-    const size_t tiles = grid.down * grid.across;
     m_trace(Concat("Product ", task.m, " x ", task.k, task.transA ? " (transposed)" : "", " * ", task.k, " x ", task.n,
                    task.transB ? " (transposed)" : "",
-                   sizeof(T) == sizeof(float) ? ", float: " : ", double: ", DescribeEngine(engine),
-                   tiles == 1 ? ", one thread" : Concat(", ", tiles, " tiles for the threads")));
+                   sizeof(T) == sizeof(float) ? ", float: " : ", double: ", DescribeEngine(engine), how));
 }
 
 template void GemmContext::Multiply<float>(const GemmTask<float>&, const GemmEpilogue<float>&);

@@ -4,6 +4,7 @@
 
 #include "Math/Cpu/GemmEngines.h"
 #include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/GemmShared.h"
 #include "Math/Cpu/ThreadPool.h"
 
 #include <array>
@@ -16,15 +17,6 @@
 
 namespace cntk
 {
-
-// What is done to each tile of C after the product.
-template <class T>
-struct GemmEpilogue
-{
-    // null: nothing. firstRow: of the tile in C.
-    void (*apply)(const void* context, T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns) = nullptr;
-    const void* context = nullptr;
-};
 
 using GemmTrace = std::function<void(const std::string& text)>;
 
@@ -62,23 +54,19 @@ private:
         size_t across;
     };
     Grid Split(size_t m, size_t n, size_t k) const;
+    bool IsShared(size_t m, size_t n, size_t k) const;
     template <class T>
     void RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t firstRow,
                  size_t thread);
 
     template <class T>
-    void Trace(const GemmTask<T>& task, GemmEngine engine, const Grid& grid);
-
-    struct AlignedDelete
-    {
-        void operator()(std::byte* memory) const;
-    };
-    using Scratch = std::unique_ptr<std::byte, AlignedDelete>;
+    void Trace(const GemmTask<T>& task, GemmEngine engine, const std::string& how);
 
     ThreadPool& m_pool;
     const GemmIsa& m_isa;
-    std::vector<Scratch> m_scratchA; // one a thread
-    std::vector<Scratch> m_scratchB;
+    std::vector<GemmScratch> m_scratchA; // one a thread
+    std::vector<GemmScratch> m_scratchB;
+    SharedGemm m_shared;
     GemmEngine m_forced = GemmEngine::Own;
     bool m_isForced = false;
     GemmTrace m_trace;

@@ -6,7 +6,7 @@
 namespace cntk
 {
 
-// Mirrors GemmArguments of GemmKernel.h without its unnamed namespace: one thread's product.
+// c = beta*c + alpha*op(a)*op(b), column-major; c is m x n, op(a) m x k.
 template <class T>
 struct GemmTask
 {
@@ -25,15 +25,39 @@ struct GemmTask
     size_t ldc = 0;
 };
 
+// The functions of one instruction set for one element type.
+template <class T>
+struct GemmFunctions
+{
+    // The whole product on the calling thread.
+    void (*multiply)(const GemmTask<T>& task, T* scratchA, T* scratchB);
+    // Parts of a product that threads share: panels of some rows of op(a) or columns of op(b) for the steps
+    // [step, step+depth), and a tile of C of such panels.
+    void (*packA)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, T* to);
+    void (*packB)(const GemmTask<T>& task, size_t column, size_t columns, size_t step, size_t depth, T* to);
+    void (*tile)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns, size_t step,
+                 size_t depth, const T* packedA, const T* packedB);
+    size_t tileRows; // of the register tile; panels of A and B have so many rows and columns
+    size_t tileColumns;
+    size_t depth;    // most steps of a panel
+    size_t scratchA; // elements that multiply needs
+    size_t scratchB;
+};
+
 struct GemmIsa
 {
     const char* name; // "AVX2"
-    void (*multiplyFloat)(const GemmTask<float>& task, float* scratchA, float* scratchB);
-    void (*multiplyDouble)(const GemmTask<double>& task, double* scratchA, double* scratchB);
-    size_t scratchBytesA; // the larger of both element types
-    size_t scratchBytesB;
-    size_t tileRows; // of the register tile, for float
-    size_t tileColumns;
+    GemmFunctions<float> floats;
+    GemmFunctions<double> doubles;
+
+    template <class T>
+    const GemmFunctions<T>& Of() const
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            return floats;
+        else
+            return doubles;
+    }
 };
 
 const GemmIsa& GemmBaseline();

@@ -60,6 +60,14 @@ ThreadPool::~ThreadPool()
         worker.join();
 }
 
+void ThreadPool::Relax(int spins)
+{
+    if (spins < c_spins)
+        Pause();
+    else
+        std::this_thread::yield();
+}
+
 void ThreadPool::RunShared(size_t tasks, Function function, void* body)
 {
     const uint32_t round = m_round.load(std::memory_order_relaxed) + 1;
@@ -72,17 +80,11 @@ void ThreadPool::RunShared(size_t tasks, Function function, void* body)
     if (m_sleepers.load(std::memory_order_seq_cst) > 0)
         WakeAll(m_round);
 
+    m_waited = {};
     const Clock::time_point began = Clock::now();
     const size_t own = TakeTasks(round, 0);
-    const Clock::duration working = Clock::now() - began;
-    for (int spins = 0; m_unfinished.load(std::memory_order_acquire) > 0; ++spins)
-    {
-        // The last tasks are running elsewhere; give way if that takes long (more threads than free cores).
-        if (spins < c_spins)
-            Pause();
-        else
-            std::this_thread::yield();
-    }
+    const Clock::duration working = Clock::now() - began - m_waited;
+    WaitUntil([this] { return m_unfinished.load(std::memory_order_acquire) == 0; });
     if (own > 0)
         NoteJob(working * int64_t(tasks) / int64_t(own), Clock::now() - began);
 }

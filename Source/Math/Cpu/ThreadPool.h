@@ -62,8 +62,27 @@ public:
             { job(part * share, part * share + share < count ? part * share + share : count); });
     }
 
+    // For a task that needs the results of one drawn before it: that one has begun, so its end is near.
+    template <class Condition>
+    void WaitInTask(size_t thread, Condition&& condition)
+    {
+        if (condition())
+            return;
+        const Clock::time_point began = Clock::now();
+        WaitUntil(condition);
+        if (thread == 0)
+            m_waited += Clock::now() - began;
+    }
+
 private:
     using Clock = std::chrono::steady_clock;
+    template <class Condition>
+    static void WaitUntil(Condition&& condition)
+    {
+        for (int spins = 0; !condition(); ++spins)
+            Relax(spins);
+    }
+    static void Relax(int spins); // gives way if it takes long: more threads than free cores
     using Function = void (*)(void* body, size_t task, size_t thread);
     void RunShared(size_t tasks, Function function, void* body);
     bool IsBetterAlone();
@@ -82,6 +101,7 @@ private:
     std::atomic<void*> m_body{nullptr};
     std::vector<std::thread> m_workers;
     // The caller's alone. A stall: a job that took longer than the caller would have needed for all of it.
+    Clock::duration m_waited{}; // in tasks of this job
     Clock::time_point m_aloneUntil{};
     Clock::duration m_timeAlone{}; // after the next stall; doubles with each, shrinks with each job without one
 };

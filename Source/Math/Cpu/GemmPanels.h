@@ -1,0 +1,196 @@
+// Panels of the operands of a product: what the kernel's inner loop reads, a register tile's rows or columns together,
+// step by step. One source compiled for each instruction set; everything is in an unnamed namespace.
+#pragma once
+
+#include "Math/Cpu/GemmIsa.h"
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace cntk
+{
+namespace
+{
+
+// Of our own: a function template of the standard library compiled here could be linked into baseline code.
+constexpr size_t Least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+constexpr size_t Greatest(size_t a, size_t b)
+{
+    return a < b ? b : a;
+}
+
+// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is kept in registers.
+template <class T, size_t VectorBytes, size_t Columns>
+struct GemmPanels
+{
+    using Vector __attribute__((vector_size(VectorBytes))) = T;
+    static constexpr size_t c_lanes = VectorBytes / sizeof(T);
+    static constexpr size_t c_rows = 2 * c_lanes;
+    static constexpr size_t c_columns = Columns;
+    // Panels of A (c_rows x c_depth) stay in the first-level cache, blocks of A (c_blockRows x c_depth) in the second.
+    static constexpr size_t c_depth = 1280 / sizeof(T);
+    static constexpr size_t c_blockRows = 192 / c_rows * c_rows;
+    static constexpr size_t c_blockColumns = 3072 / Columns * Columns;
+    // What the caller provides as scratch, in elements.
+    static constexpr size_t c_scratchA = c_blockRows * c_depth;
+    static constexpr size_t c_scratchB = c_blockColumns * c_depth;
+
+    // Registers go by reference: how wide ones are passed depends on the instruction set.
+    static void Load(Vector& vector, const T* from) { std::memcpy(&vector, from, sizeof vector); }
+    static void Store(T* to, const Vector& vector) { std::memcpy(to, &vector, sizeof vector); }
+    static void Move(T* to, const T* from)
+    {
+        Vector vector;
+        Load(vector, from);
+        Store(to, vector);
+    }
+
+    template <size_t Distance, size_t... Lane>
+    static void ExchangePair(Vector& a, Vector& b, std::index_sequence<Lane...>)
+    {
+        const Vector low = __builtin_shufflevector(a, b, int(Lane & Distance ? Lane - Distance + c_lanes : Lane)...);
+        b = __builtin_shufflevector(a, b, int(Lane & Distance ? Lane + c_lanes : Lane + Distance)...);
+        a = low;
+    }
+
+    // The square block of registers, transposed: halves, quarters, ... down to single elements change places.
+    template <size_t Distance = c_lanes / 2>
+    static void Transpose(Vector (&v)[c_lanes])
+    {
+        if constexpr (Distance > 0)
+        {
+#pragma GCC unroll 16
+            for (size_t i = 0; i < c_lanes; ++i)
+                if ((i & Distance) == 0)
+                    ExchangePair<Distance>(v[i], v[i + Distance], std::make_index_sequence<c_lanes>());
+            Transpose<Distance / 2>(v);
+        }
+    }
+
+    // Panels that lie beside each other in memory are packed together: each step's line is read as a whole.
+    static constexpr size_t c_panelsTogether = 4;
+
+    // Rows [row, row+rows) and steps [step, step+depth) of op(a) as panels of c_rows, the last one filled up with
+    // zeros.
+    static void PackA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, T* to)
+    {
+        for (size_t panel = 0; panel < rows;)
+        {
+            const size_t together = g.transA ? 1 : Greatest(1, Least(c_panelsTogether, (rows - panel) / c_rows));
+            if (together > 1)
+                PackPlainA(g.a + (row + panel) + step * g.lda, g.lda, together, depth, to);
+            else
+                PackPanelOfA(g, row + panel, Least(c_rows, rows - panel), step, depth, to);
+            panel += together * c_rows;
+            to += together * c_rows * depth;
+        }
+    }
+
+    static void PackPlainA(const T* from, size_t stride, size_t panels, size_t depth, T* to)
+    {
+        for (size_t p = 0; p < depth; ++p, from += stride)
+            for (size_t panel = 0; panel < panels; ++panel)
+            {
+                T* out = to + (panel * depth + p) * c_rows;
+                Move(out, from + panel * c_rows);
+                Move(out + c_lanes, from + panel * c_rows + c_lanes);
+            }
+    }
+
+    static void PackPanelOfA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, T* to)
+    {
+        if (!g.transA)
+        {
+            const T* from = g.a + row + step * g.lda;
+            if (rows == c_rows)
+                return PackPlainA(from, g.lda, 1, depth, to);
+            for (size_t p = 0; p < depth; ++p, from += g.lda)
+                for (size_t i = 0; i < c_rows; ++i)
+                    to[p * c_rows + i] = i < rows ? from[i] : T(0);
+            return;
+        }
+        const T* from = g.a + row * g.lda + step;
+        size_t p = 0;
+        if (rows == c_rows)
+            for (; p + c_lanes <= depth; p += c_lanes)
+                for (size_t half = 0; half < c_rows; half += c_lanes)
+                {
+                    Vector block[c_lanes];
+#pragma GCC unroll 16
+                    for (size_t i = 0; i < c_lanes; ++i)
+                        Load(block[i], from + (half + i) * g.lda + p);
+                    Transpose(block);
+#pragma GCC unroll 16
+                    for (size_t q = 0; q < c_lanes; ++q)
+                        Store(to + (p + q) * c_rows + half, block[q]);
+                }
+        for (; p < depth; ++p)
+            for (size_t i = 0; i < c_rows; ++i)
+                to[p * c_rows + i] = i < rows ? from[i * g.lda + p] : T(0);
+    }
+
+    // Columns [column, column+columns) of op(b) as panels of c_columns; the last one may be narrower in use, not in
+    // layout.
+    static void PackB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, T* to)
+    {
+        for (size_t panel = 0; panel < columns;)
+        {
+            const size_t together =
+                g.transB ? Greatest(1, Least(2 * c_panelsTogether, (columns - panel) / c_columns)) : 1;
+            if (together > 1)
+                PackTransposedB(g.b + (column + panel) + step * g.ldb, g.ldb, together, depth, to);
+            else
+                PackPanelOfB(g, column + panel, Least(c_columns, columns - panel), step, depth, to);
+            panel += together * c_columns;
+            to += together * c_columns * depth;
+        }
+    }
+
+    static void PackTransposedB(const T* from, size_t stride, size_t panels, size_t depth, T* to)
+    {
+        for (size_t p = 0; p < depth; ++p, from += stride)
+            for (size_t panel = 0; panel < panels; ++panel)
+                std::memcpy(to + (panel * depth + p) * c_columns, from + panel * c_columns, c_columns * sizeof(T));
+    }
+
+    static void PackPanelOfB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, T* to)
+    {
+        if (g.transB)
+        {
+            const T* from = g.b + column + step * g.ldb;
+            if (columns == c_columns)
+                return PackTransposedB(from, g.ldb, 1, depth, to);
+            for (size_t p = 0; p < depth; ++p, from += g.ldb)
+                for (size_t j = 0; j < columns; ++j)
+                    to[p * c_columns + j] = from[j];
+            return;
+        }
+        const T* from = g.b + column * g.ldb + step;
+        size_t p = 0;
+        // Whole registers are stored where only c_columns elements are meant: the next step overwrites the rest.
+        // The last steps are left to the loop below, which stays within the panel.
+        constexpr size_t c_transposed = c_columns < c_lanes ? c_columns : c_lanes;
+        if (c_columns <= c_lanes && columns == c_columns)
+            for (; p + 2 * c_lanes <= depth; p += c_lanes)
+            {
+                Vector block[c_lanes] = {};
+#pragma GCC unroll 16
+                for (size_t j = 0; j < c_transposed; ++j)
+                    Load(block[j], from + j * g.ldb + p);
+                Transpose(block);
+#pragma GCC unroll 16
+                for (size_t q = 0; q < c_lanes; ++q)
+                    Store(to + (p + q) * c_columns, block[q]);
+            }
+        for (; p < depth; ++p)
+            for (size_t j = 0; j < columns; ++j)
+                to[p * c_columns + j] = from[j * g.ldb + p];
+    }
+};
+
+} // namespace
+} // namespace cntk

@@ -1,0 +1,73 @@
+// A large product whose packed panels the threads share: each panel of A and B is packed once, by whoever is free, and
+// the tiles of C are drawn one by one, so that nobody waits for a thread that lost its core before it began a tile.
+#pragma once
+
+#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/ThreadPool.h"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace cntk
+{
+
+// What is done to each tile of C after the product.
+template <class T>
+struct GemmEpilogue
+{
+    // null: nothing. firstRow: of the tile in C.
+    void (*apply)(const void* context, T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns) = nullptr;
+    const void* context = nullptr;
+
+    void Apply(T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns) const
+    {
+        if (apply != nullptr)
+            apply(context, tile, stride, firstRow, rows, columns);
+    }
+};
+
+struct GemmScratchDelete
+{
+    void operator()(std::byte* memory) const;
+};
+// Aligned to cache lines; pages that are never written cost no memory.
+using GemmScratch = std::unique_ptr<std::byte, GemmScratchDelete>;
+GemmScratch MakeGemmScratch(size_t bytes);
+
+class SharedGemm
+{
+public:
+    SharedGemm(ThreadPool& pool, const GemmIsa& isa);
+
+    // m, n and k are not 0. The result is bit for bit that of one thread.
+    template <class T>
+    void Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue);
+
+private:
+    static constexpr size_t c_mostRows = 2048; // of A's panels, and columns of B's, at a time
+    static constexpr size_t c_mostTiles = 1024;
+
+    template <class T>
+    struct Job;
+    template <class T>
+    void MultiplyBlock(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow);
+
+    ThreadPool& m_pool;
+    const GemmIsa& m_isa;
+    // Panels of two slabs (ranges of steps): the next is packed while this one is multiplied.
+    std::array<GemmScratch, 2> m_panelsA;
+    std::array<GemmScratch, 2> m_panelsB;
+    // Tasks done so far, of all even slabs and of all odd ones.
+    struct alignas(64) Counter
+    {
+        std::atomic<size_t> done{0};
+    };
+    std::array<Counter, 2> m_packed;
+    std::array<Counter, 2> m_multiplied;
+    std::array<std::atomic<uint32_t>, c_mostTiles> m_slabsOfTile; // that are added already
+};
+
+} // namespace cntk

@@ -24,6 +24,9 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterLookupNodes(types);
         RegisterRandomNodes(types);
         RegisterRecurrentNodes(types);
+        RegisterConvolutionNodes(types);
+        RegisterPoolingNodes(types);
+        RegisterBatchNormalizationNodes(types);
         return types;
     }();
     return registry;

@@ -59,5 +59,8 @@ void RegisterAlgebraNodes(NodeRegistry& registry);   // KhatriRaoProduct, CosDis
 void RegisterLookupNodes(NodeRegistry& registry);    // LookupTable
 void RegisterRandomNodes(NodeRegistry& registry);    // Dropout
 void RegisterRecurrentNodes(NodeRegistry& registry); // PastValue, FutureValue
+void RegisterConvolutionNodes(NodeRegistry& registry);
+void RegisterPoolingNodes(NodeRegistry& registry);
+void RegisterBatchNormalizationNodes(NodeRegistry& registry);
 
 } // namespace cntk

@@ -1,0 +1,48 @@
+// BatchNormalization (spec nodes.md 11). In a header for the time constants that training sets.
+#pragma once
+
+#include "ComputationNetwork/Nodes/ImageGeometry.h"
+
+#include <cstdint>
+
+namespace cntk
+{
+
+// out = scale * (x - mean) * invStdDev + bias. In training by the statistics of the minibatch, blended with running
+// ones that are kept in two parameters; otherwise by those.
+class BatchNormalizationNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override;
+    void ForwardProp(const FrameRange& range) override;
+    void BackpropTo(size_t input, const FrameRange& range) override;
+    std::vector<TemporarySpec> Temporaries() const override;
+    void SerializeFields(ModelArchive& archive) override;
+    void SetParameters(const NodeParameters& parameters) override;
+    std::string DescribeFields() const override;
+
+    // Samples after which running statistics have forgotten 1 - 1/e of what was; 0: only the minibatch counts.
+    void SetNormalizationTimeConstant(double samples) { m_normalizationTimeConstant = samples; }
+    void SetBlendTimeConstant(double samples) { m_blendTimeConstant = samples; }
+
+private:
+    // A statistic has one value for each of Statistics() groups of elements of a sample.
+    size_t Statistics() const;
+    TensorView Grouped(const MatrixView& samples) const;
+    TensorView PerGroup(const MatrixView& vector) const;
+    size_t ValuesPerStatistic(const FrameRange& range) const;
+    void ComputeStatistics(const FrameRange& range, size_t values);
+    void AddInputGradient(const FrameRange& range);
+    void VarianceToDeviation();
+
+    bool m_isSpatial = false;
+    double m_normalizationTimeConstant = 0;
+    double m_blendTimeConstant = 0;
+    ImageLayout m_imageLayout = ImageLayout::Chw;
+    uint64_t m_minibatches = 0;
+    double m_epsilon = 0.00001;
+    bool m_usesCntkEngine = true; // only kept: there is one engine
+    bool m_holdsVariance = false; // of a file of version 13 or later, until the running variance has been converted
+};
+
+} // namespace cntk

@@ -1,0 +1,326 @@
+// Convolution: shapes, the two forms of its arguments, the fields of all file versions.
+#include "ComputationNetwork/Nodes/ConvolutionNode.h"
+
+#include "Common/Error.h"
+#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+#include "ComputationNetwork/Nodes/WindowFields.h"
+#include "Math/ImageOperations.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cntk
+{
+
+// ---- shapes ----
+
+void ConvolutionNode::InferShape(ShapeInference& inference)
+{
+    RequireDenseInputs(*this, inference);
+    const ComputationNode& image = *Input(1);
+    if (inference.IsFinalPass() && Input(0)->HasMBLayout())
+        Fail(ErrorKind::Model, "the first input of Convolution holds the weights, but ", DescribeShape(*Input(0)),
+             " is data; expected a parameter");
+    if (inference.IsFinalPass() && m_transposes)
+        Fail(ErrorKind::Model, "this Convolution was stored as a transposed one (deconvolution), a feature of later "
+                               "versions that does not exist here");
+    if (image.SampleLayout().HasUnknown())
+        return;
+    if ((m_isTwoDimensional || m_imageLayout == ImageLayout::Hwc) &&
+        !RequireImage(*this, image, m_imageLayout, inference))
+        return;
+    TensorShape shape;
+    if (m_isTwoDimensional)
+    {
+        const ImageSize size = SizeOfImage(image.SampleLayout(), m_imageLayout);
+        // As the original stores it: the kernel goes over all channels in one step.
+        m_spec.kernel = TensorShape{m_spec.kernel[0], m_spec.kernel[1], size.channels};
+        m_spec.stride = TensorShape{m_spec.stride[0], m_spec.stride[1], size.channels};
+        if (m_imageLayout == ImageLayout::Hwc)
+        {
+            const PlaneSpec plane{m_spec.kernel[0], m_spec.kernel[1], m_spec.stride[0], m_spec.stride[1],
+                                  m_spec.autoPadding[0]};
+            static_cast<WindowGeometry&>(m_geometry) = ChannelsFirstGeometry(size, plane, m_spec.mapCount.Elements());
+            shape = ShapeOfImage(OutputSize(m_geometry), ImageLayout::Hwc);
+        }
+    }
+    else if (m_imageLayout == ImageLayout::Hwc && inference.IsFinalPass())
+        Fail(ErrorKind::Model, "Convolution over any number of dimensions needs imageLayout=CHW; for HWC images give ",
+             "kernelWidth, kernelHeight, outputChannels, horizontalSubsample and verticalSubsample");
+    if (m_imageLayout == ImageLayout::Chw)
+    {
+        static_cast<WindowGeometry&>(m_geometry) = GeometryOf(image.SampleLayout(), m_spec);
+        shape = OutputShape(m_geometry);
+    }
+    m_geometry.weights = m_imageLayout == ImageLayout::Hwc ? ConvolutionGeometry::Weights::OutputsFastest
+                                                           : ConvolutionGeometry::Weights::KernelByKernel;
+    const TensorShape weights{m_geometry.KernelCount(), m_geometry.KernelElements()};
+    InferInputShape(0, weights);
+    SetShape(shape, image.GetMBLayout());
+    if (inference.IsFinalPass() && !HasAllKernels(Input(0)->SampleLayout()))
+        Fail(ErrorKind::Model, "the weights ", DescribeShape(*Input(0)), " do not fit the image ", DescribeShape(image),
+             "; expected [", weights.ToString(), "]: ", weights[0],
+             m_isTwoDimensional ? " output channels" : " kernels", " of ", weights[1], " elements");
+}
+
+// With CHW the kernels lie one after another, so that [width x height x channels x maps] is the same memory.
+bool ConvolutionNode::HasAllKernels(const TensorShape& weights) const
+{
+    const bool fits = weights.Elements() == m_geometry.KernelCount() * m_geometry.KernelElements();
+    return fits && (m_imageLayout == ImageLayout::Chw || weights.MatrixRows() == m_geometry.KernelCount());
+}
+
+bool ConvolutionNode::IsMapBias(const ComputationNode& bias) const
+{
+    if (bias.HasMBLayout() || bias.IsSparse())
+        return false;
+    const TensorShape& shape = bias.SampleLayout();
+    size_t axisOfMaps = TensorShape::c_maxRank;
+    for (size_t axis = 0; axis < m_geometry.rank; axis++)
+        if (m_geometry.axes[axis].maps > 1)
+        {
+            // Several, or one whose windows have biases of their own.
+            if (axisOfMaps < TensorShape::c_maxRank || m_geometry.axes[axis].windows > 1)
+                return false;
+            axisOfMaps = axis;
+        }
+    if (axisOfMaps == TensorShape::c_maxRank || shape.Elements() != m_geometry.axes[axisOfMaps].maps)
+        return false;
+    return shape[axisOfMaps] == shape.Elements();
+}
+
+// ---- computation ----
+
+void ConvolutionNode::ComputeWithEnding(const MatrixView& bias, ElementwiseOp activation,
+                                        const MatrixView& output) const
+{
+    ConvolutionGeometry geometry = m_geometry;
+    geometry.mostSamplesAtOnce = m_maxTempMem;
+    Ops::Convolve(geometry, Input(0)->Value(), SamplesAsColumns(*Input(1), Input(1)->Value()),
+                  SamplesAsColumns(*this, output), {bias, activation});
+}
+
+void ConvolutionNode::ForwardProp(const FrameRange& range)
+{
+    ConvolutionGeometry geometry = m_geometry;
+    geometry.mostSamplesAtOnce = m_maxTempMem;
+    Ops::Convolve(geometry, Input(0)->Value(), SamplesAsColumns(*Input(1), Input(1)->Value(range)),
+                  SamplesAsColumns(*this, Value(range)));
+}
+
+void ConvolutionNode::BackpropTo(size_t input, const FrameRange& range)
+{
+    ConvolutionGeometry geometry = m_geometry;
+    geometry.mostSamplesAtOnce = m_maxTempMem;
+    const MatrixView gradient = SamplesAsColumns(*this, Gradient(range));
+    const bool accumulate = GradientBeta(input) != 0;
+    if (input == 1)
+        return Ops::ConvolveInputGradient(geometry, Input(0)->Value(), gradient,
+                                          SamplesAsColumns(*Input(1), InputGradient(1, range)), accumulate);
+    const MatrixView image = SamplesAsColumns(*Input(1), Input(1)->Value(range));
+    const MatrixView weights = InputGradient(0, range);
+    const std::span<const uint8_t> mask = ColumnMask(range);
+    if (mask.empty())
+        return Ops::ConvolveWeightGradient(geometry, gradient, image, weights, accumulate);
+    // A sum over samples, so without the gaps.
+    if (!accumulate)
+        Ops::Fill(weights, 0);
+    ForEachDataStretch(mask, gradient.columns,
+                       [&](size_t first, size_t count) {
+                           Ops::ConvolveWeightGradient(geometry, gradient.Columns(first, count),
+                                                       image.Columns(first, count), weights, true);
+                       });
+}
+
+// ---- arguments ----
+
+void ConvolutionNode::SetTwoDimensionalParameters(const NodeParameters& parameters)
+{
+    const auto positive = [&](const char* name)
+    {
+        const long long value = parameters.Integer(name, 0);
+        if (value < 1 || value > INT32_MAX)
+            Fail(ErrorKind::Config, "parameter '", name, "' is ", value, "; expected 1 or more");
+        return size_t(value);
+    };
+    m_isTwoDimensional = true;
+    m_imageLayout = LayoutParameter(parameters, ImageLayout::Hwc);
+    m_spec = WindowSpec();
+    m_spec.kernel = TensorShape{positive("kernelShape"), positive("kernelHeight"), 1};
+    m_spec.mapCount = TensorShape{positive("outputChannels")};
+    m_spec.stride = TensorShape{positive("horizontalSubsample"), positive("verticalSubsample"), 1};
+    m_spec.autoPadding = {parameters.Boolean("zeroPadding", false)};
+}
+
+void ConvolutionNode::SetParameters(const NodeParameters& parameters)
+{
+    const long long limit = parameters.Integer("maxTempMemSizeInSamples", 0);
+    if (limit < 0)
+        Fail(ErrorKind::Config, "parameter 'maxTempMemSizeInSamples' is ", limit, "; expected 0 (no limit) or more");
+    m_maxTempMem = uint64_t(limit);
+    constexpr std::array<const char*, 4> names = {"kernelHeight", "outputChannels", "horizontalSubsample",
+                                                  "verticalSubsample"};
+    const auto given =
+        std::count_if(names.begin(), names.end(), [&](const char* name) { return parameters.Has(name); });
+    if (given == ptrdiff_t(names.size()))
+        return SetTwoDimensionalParameters(parameters);
+    if (given > 0)
+        Fail(ErrorKind::Config, "Convolution takes seven arguments (w, image, kernelWidth, kernelHeight, ",
+             "outputChannels, horizontalSubsample, verticalSubsample) or three (w, image, kernelShape)");
+    m_isTwoDimensional = false;
+    m_imageLayout = LayoutParameter(parameters, ImageLayout::Chw);
+    m_spec = WindowParameters(parameters, "kernelShape");
+}
+
+// ---- fields ----
+
+void ConvolutionNode::LoadOldFields(ModelArchive& archive)
+{
+    uint64_t kernelWidth = 0, kernelHeight = 0, strideWidth = 0, strideHeight = 0;
+    uint32_t maps = 0, layout = 0;
+    bool zeroPadding = false;
+    archive.Field(kernelWidth);
+    archive.Field(kernelHeight);
+    archive.Field(strideWidth);
+    archive.Field(strideHeight);
+    archive.Field(maps);
+    archive.Field(layout);
+    archive.Field(zeroPadding);
+    archive.Field(m_maxTempMem);
+    m_imageLayout = LayoutOfFile(int64_t(layout));
+    m_isTwoDimensional = true;
+    m_spec = WindowSpec();
+    m_spec.kernel = TensorShape{kernelWidth, kernelHeight, 1};
+    m_spec.mapCount = TensorShape{maps};
+    m_spec.stride = TensorShape{strideWidth, strideHeight, 1};
+    m_spec.autoPadding = {zeroPadding};
+}
+
+void ConvolutionNode::SerializeFields(ModelArchive& archive)
+{
+    if (archive.Version() < 5)
+        return LoadOldFields(archive);
+    int32_t poolKind = 0;
+    WindowFields(archive, m_spec, poolKind, m_imageLayout, m_maxTempMem);
+    if (archive.Version() >= 9)
+        archive.Field(m_transposes);
+    archive.Field(m_isTwoDimensional);
+    if (archive.IsLoading() && m_isTwoDimensional && (m_spec.kernel.Rank() < 2 || m_spec.stride.Rank() < 2))
+        Fail(ErrorKind::Model, "a Convolution of width and height has the kernel [", m_spec.kernel.ToString(),
+             "] and the stride [", m_spec.stride.ToString(), "]; expected three dimensions");
+}
+
+std::string ConvolutionNode::DescribeFields() const
+{
+    return Concat("kernel=", m_spec.kernel.ToString(), "  maps=", m_spec.mapCount.ToString(),
+                  "  stride=", m_spec.stride.ToString(), "  ", DescribePadding(m_spec),
+                  "  imageLayout=", NameOf(m_imageLayout), "  maxTempMemSizeInSamples=", m_maxTempMem);
+}
+
+// ---- record ----
+
+namespace
+{
+
+GradientSample ConvolutionSample(const TensorShape& weights, const TensorShape& image,
+                                 std::map<std::string, std::string> parameters)
+{
+    GradientSample sample;
+    sample.inputs = {{.shape = weights, .values = {}}, {.shape = image, .inLayout = true, .values = {}}};
+    sample.parameters = std::move(parameters);
+    return sample;
+}
+
+// The seven arguments of the two-dimensional form.
+std::map<std::string, std::string> Plane(const char* width, const char* height, const char* maps, const char* strideX,
+                                         const char* strideY, const char* padding, const char* layout)
+{
+    return {{"kernelShape", width},           {"kernelHeight", height},       {"outputChannels", maps},
+            {"horizontalSubsample", strideX}, {"verticalSubsample", strideY}, {"zeroPadding", padding},
+            {"imageLayout", layout}};
+}
+
+NodeParameterInfo Named(const char* name, ParameterKind kind, const char* defaultText, const char* doc)
+{
+    return {.name = name,
+            .kind = kind,
+            .defaultText = defaultText,
+            .required = false,
+            .positional = false,
+            .doc = doc,
+            .aliases = {}};
+}
+
+} // namespace
+
+void RegisterConvolutionNodes(NodeRegistry& registry)
+{
+    const auto positional =
+        [](const char* name, ParameterKind kind, bool required, const char* doc, std::vector<std::string> aliases = {})
+    {
+        return NodeParameterInfo{.name = name,
+                                 .kind = kind,
+                                 .defaultText = "",
+                                 .required = required,
+                                 .positional = true,
+                                 .doc = doc,
+                                 .aliases = std::move(aliases)};
+    };
+    registry.Add<ConvolutionNode>(
+        {.name = "Convolution",
+         .aliases = {"Convolve"},
+         .doc = "Each output value is the inner product of a kernel and the elements of the image in its window. With "
+                "seven arguments the kernels have a width, a height and all channels of the image; with three they "
+                "have as many dimensions as the image. w is [outputChannels x elements of a kernel]: with HWC a matrix "
+                "whose columns are rows, columns, channels of the kernel, with CHW kernel after kernel. There is no "
+                "bias: add one with Plus.",
+         .inputs = {2, 2},
+         .inputNames = {"w", "image"},
+         .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true},
+         .parameters =
+             {positional("kernelShape", ParameterKind::Shape, true,
+                         "width of the kernel; as the only one of these, its dimensions {5, 5, 3}", {"kernelWidth"}),
+              positional("kernelHeight", ParameterKind::Integer, false, "height of the kernel"),
+              positional("outputChannels", ParameterKind::Integer, false, "number of kernels"),
+              positional("horizontalSubsample", ParameterKind::Integer, false, "horizontal distance of windows"),
+              positional("verticalSubsample", ParameterKind::Integer, false, "vertical distance of windows"),
+              Named("zeroPadding", ParameterKind::Boolean, "false",
+                    "windows may reach beyond the image, where it counts as 0 (seven arguments)"),
+              Named("mapCount", ParameterKind::Shape, "1", "number of kernels (three arguments)"),
+              Named("stride", ParameterKind::Shape, "1", "distance of windows, one or {1, 2, 3} (three arguments)"),
+              Named("sharing", ParameterKind::Text, "true",
+                    "false: each window has a kernel of its own; one or a list (three arguments)"),
+              Named("autoPadding", ParameterKind::Text, "true",
+                    "as many windows as input / stride, the input in their middle; one or a list (three arguments)"),
+              Named("lowerPad", ParameterKind::Shape, "0", "zeros before the first element (three arguments)"),
+              Named("upperPad", ParameterKind::Shape, "0", "zeros behind the last element (three arguments)"),
+              Named("maxTempMemSizeInSamples", ParameterKind::Integer, "0",
+                    "samples whose temporary form may be in memory at once; 0: no limit"),
+              Named("imageLayout", ParameterKind::Text, "", "HWC (seven arguments: default) or CHW (three arguments)")},
+         .samples = {ConvolutionSample({2, 18}, {2, 4, 3}, Plane("3", "3", "2", "1", "1", "true", "HWC")),
+                     ConvolutionSample({3, 4}, {1, 3, 5}, Plane("2", "2", "3", "1", "2", "false", "HWC")),
+                     ConvolutionSample({9, 12}, {3, 5, 4}, Plane("2", "2", "9", "2", "1", "true", "HWC")),
+                     ConvolutionSample({2, 12}, {4, 3, 2}, Plane("3", "2", "2", "2", "1", "true", "CHW")),
+                     ConvolutionSample({0, 0}, {5, 4, 2}, Plane("2", "3", "3", "1", "1", "false", "CHW")),
+                     ConvolutionSample(
+                         {2, 9}, {4, 4, 1},
+                         {{"kernelShape", "3:3:1"}, {"mapCount", "2"}, {"autoPadding", "true:true:false"}}),
+                     ConvolutionSample({4, 4}, {4, 2, 1},
+                                       {{"kernelShape", "2:2:1"},
+                                        {"mapCount", "2"},
+                                        {"sharing", "false:true:true"},
+                                        {"stride", "2"},
+                                        {"autoPadding", "false"}}),
+                     ConvolutionSample({2, 12}, {3, 2, 3, 2},
+                                       {{"kernelShape", "2:1:3:2"},
+                                        {"mapCount", "2"},
+                                        {"autoPadding", "false"},
+                                        {"lowerPad", "1:0:1:0"},
+                                        {"upperPad", "0:0:1:0"}})},
+         .bookSection = "4.1.4.34",
+         .create = {}});
+}
+
+} // namespace cntk

@@ -1,0 +1,43 @@
+// Convolution (spec nodes.md 13.2, 13.3). In a header for the plan's fusion with a bias and a non-linearity, and for
+// the limit of temporary memory that training sets.
+#pragma once
+
+#include "ComputationNetwork/Nodes/ImageGeometry.h"
+
+#include <cstdint>
+
+namespace cntk
+{
+
+class ConvolutionNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override;
+    void ForwardProp(const FrameRange& range) override;
+    void BackpropTo(size_t input, const FrameRange& range) override;
+    void SerializeFields(ModelArchive& archive) override;
+    void SetParameters(const NodeParameters& parameters) override;
+    std::string DescribeFields() const override;
+
+    // output = activation(convolution + bias), a bias of one value for each map.
+    void ComputeWithEnding(const MatrixView& bias, ElementwiseOp activation, const MatrixView& output) const;
+    // Whether a bias of this node without layout has one value for each map, the same everywhere.
+    bool IsMapBias(const ComputationNode& bias) const;
+
+    // Samples whose temporary form may be in memory at once; 0: as many as are useful.
+    void SetMaxTempMemSizeInSamples(uint64_t samples) { m_maxTempMem = samples; }
+
+private:
+    void SetTwoDimensionalParameters(const NodeParameters& parameters);
+    void LoadOldFields(ModelArchive& archive);
+    bool HasAllKernels(const TensorShape& weights) const;
+
+    ImageLayout m_imageLayout = ImageLayout::Hwc;
+    bool m_isTwoDimensional = true; // made from seven arguments: width and height, all channels
+    WindowSpec m_spec;
+    uint64_t m_maxTempMem = 0;
+    bool m_transposes = false; // of files after version 8; only false can be computed
+    ConvolutionGeometry m_geometry;
+};
+
+} // namespace cntk

@@ -1,0 +1,307 @@
+// action=writeWordAndClass (book 3.5.9): counts the words of a text and writes the vocabulary of a class-based language
+// model: words by falling count, each with a class.
+#include "ActionsLib/ActionTable.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <unordered_map>
+
+namespace cntk
+{
+
+namespace
+{
+
+struct WordClassOptions
+{
+    std::string inputFile;
+    std::string outputVocabFile;
+    std::string outputWord2Cls;
+    std::string outputCls2Index;
+    std::string outputMappingFile;
+    std::string beginSequence = "</s>";
+    std::string endSequence = "</s>";
+    std::string unk = "<unk>";
+    size_t vocabSize = 0;
+    size_t nbrClass = 0;
+    size_t cutoff = 1;
+    bool makeMode = true;
+
+    static OptionTable<WordClassOptions> Options()
+    {
+        using S = WordClassOptions;
+        return {
+            Opt("inputFile", &S::inputFile, "the text, one sentence a line").Required(),
+            Opt("outputVocabFile", &S::outputVocabFile,
+                "vocabulary that is written, lines of id, count, word and class: wordclass of the LMSequenceReader")
+                .Required(),
+            Opt("outputWord2Cls", &S::outputWord2Cls, "file for the class of each word; required if there are classes"),
+            Opt("outputCls2Index", &S::outputCls2Index,
+                "file for the first word of each class; required if there are classes"),
+            Opt("outputMappingFile", &S::outputMappingFile,
+                "file for the words alone, one a line: labelMappingFile of the LMSequenceReader"),
+            Opt("vocabSize", &S::vocabSize, "size of the vocabulary with unk; rarer words count as unk",
+                Range{1, double(INT32_MAX)})
+                .Required(),
+            Opt("nbrClass", &S::nbrClass, "number of classes; 0: none, all words in alphabetical order"),
+            Opt("cutoff", &S::cutoff,
+                "the vocabulary is not larger than the number of words that occur more often than that"),
+            Opt("beginSequence", &S::beginSequence, "word put in front of lines that do not have it"),
+            Opt("endSequence", &S::endSequence, "word put behind lines that do not have it"),
+            Opt("unk", &S::unk, "the word that stands for all that are not in the vocabulary"),
+            Opt("makeMode", &S::makeMode, "do nothing if the files are there and newer than the text"),
+        };
+    }
+};
+
+struct WordCount
+{
+    std::string word;
+    double count = 0;
+};
+
+// By falling count; words of the same count by their text, so that the order does not depend on a hash table.
+void SortByCount(std::vector<WordCount>& words)
+{
+    std::sort(words.begin(), words.end(),
+              [](const WordCount& a, const WordCount& b)
+              { return a.count != b.count ? a.count > b.count : a.word < b.word; });
+}
+
+// Six significant digits, as the original's streams print numbers.
+std::string CountText(double count)
+{
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%g", count);
+    return buffer;
+}
+
+class WordClassJob final : public Job
+{
+public:
+    explicit WordClassJob(const CommandContext& command)
+        : m_command(command), m_options(ReadOptions<WordClassOptions>(command.block))
+    {
+        m_options.inputFile = ResolveInputPath(m_options.inputFile);
+        const bool hasClasses = m_options.nbrClass > 0;
+        for (const char* key : {"outputWord2Cls", "outputCls2Index"})
+        {
+            const std::string& path =
+                key == std::string("outputWord2Cls") ? m_options.outputWord2Cls : m_options.outputCls2Index;
+            if (hasClasses && path.empty())
+                FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name, "' needs ", key,
+                       "=<file to write>, since nbrClass=", m_options.nbrClass);
+        }
+        for (std::string* path : {&m_options.outputVocabFile, &m_options.outputWord2Cls, &m_options.outputCls2Index,
+                                  &m_options.outputMappingFile})
+        {
+            *path = ResolveOutputPath(*path);
+            const bool isClassFile = path == &m_options.outputWord2Cls || path == &m_options.outputCls2Index;
+            if (!path->empty() && (hasClasses || !isClassFile))
+                m_files.push_back(*path);
+        }
+        if (m_options.beginSequence.empty() || m_options.endSequence.empty())
+            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
+                   "': beginSequence and endSequence must be words, such as </s>");
+    }
+
+    std::vector<std::string> Produces() const override { return m_files; }
+
+    void Check() override { RequireInput(); }
+
+    void Run() override
+    {
+        RequireInput();
+        Log& log = m_command.program.log;
+        if (m_options.makeMode && IsUpToDate())
+        {
+            log.Print("writeWordAndClass: %s and the other files are newer than %s, no work to do.\n",
+                      m_options.outputVocabFile.c_str(), m_options.inputFile.c_str());
+            return;
+        }
+        for (const std::string& file : m_files)
+            RequireWritable(file);
+        std::vector<WordCount> words = CountWords();
+        if (m_options.nbrClass > 0)
+            Truncate(words);
+        else
+            std::sort(words.begin(), words.end(),
+                      [](const WordCount& a, const WordCount& b) { return a.word < b.word; });
+        WriteFiles(words, AssignClasses(words));
+        log.Print("writeWordAndClass: %zu words of %s written to %s\n", words.size(), m_options.inputFile.c_str(),
+                  m_options.outputVocabFile.c_str());
+    }
+
+private:
+    void RequireInput() const
+    {
+        if (FileExists(m_options.inputFile))
+            return;
+        const auto value = m_command.block.Find("inputFile");
+        FailAt(value ? value->Where() : SourcePos{}, ErrorKind::Data, "text file '", m_options.inputFile,
+               "' does not exist", NearFilesHint(m_options.inputFile));
+    }
+
+    bool IsUpToDate() const
+    {
+        namespace fs = std::filesystem;
+        std::error_code problem;
+        const fs::file_time_type input = fs::last_write_time(m_options.inputFile, problem);
+        return std::all_of(m_files.begin(), m_files.end(),
+                           [&](const std::string& file)
+                           {
+                               std::error_code missing;
+                               const fs::file_time_type time = fs::last_write_time(file, missing);
+                               return !missing && !problem && time > input;
+                           });
+    }
+
+    // With the markers of the sentences; one that both begins and ends them counts once a line.
+    std::vector<WordCount> CountWords() const
+    {
+        std::unordered_map<std::string, double> counts;
+        std::ifstream input(m_options.inputFile, std::ios::binary);
+        const bool isOneMarker = m_options.beginSequence == m_options.endSequence;
+        std::string word;
+        for (std::string line; std::getline(input, line);)
+        {
+            std::string text(Trim(line));
+            if (text.find(m_options.beginSequence + " ") == std::string::npos)
+                text = m_options.beginSequence + " " + text;
+            if (text.find(" " + m_options.endSequence) == std::string::npos)
+                text += " " + m_options.endSequence;
+            bool isFirst = true;
+            for (size_t at = 0; at < text.size();)
+            {
+                const size_t begin = text.find_first_not_of(" \t\r", at);
+                if (begin == std::string::npos)
+                    break;
+                const size_t end = std::min(text.find_first_of(" \t\r", begin), text.size());
+                if (!isFirst || !isOneMarker)
+                {
+                    word.assign(text, begin, end - begin);
+                    ++counts[word];
+                }
+                isFirst = false;
+                at = end;
+            }
+        }
+        if (input.bad())
+            Fail(ErrorKind::Device, "text file '", m_options.inputFile, "' cannot be read");
+        if (counts.empty())
+            Fail(ErrorKind::Data, "text file '", m_options.inputFile, "' has no words");
+        std::vector<WordCount> words;
+        for (const auto& [text, count] : counts)
+            words.push_back({text, count});
+        return words;
+    }
+
+    // The most frequent words; all others and unk itself are unk.
+    void Truncate(std::vector<WordCount>& words) const
+    {
+        const auto isFrequent = [&](const WordCount& entry) { return entry.count > double(m_options.cutoff); };
+        const size_t frequent = size_t(std::count_if(words.begin(), words.end(), isFrequent));
+        size_t size = m_options.vocabSize;
+        if (size > frequent)
+        {
+            m_command.program.log.Warn(Concat("writeWordAndClass: vocabSize=", size, ", but only ", frequent,
+                                              " words occur more often than cutoff=", m_options.cutoff, "; ", frequent,
+                                              " words are written"));
+            size = frequent;
+        }
+        if (size == 0)
+            Fail(ErrorKind::Data, "no word of '", m_options.inputFile,
+                 "' occurs more often than cutoff=", m_options.cutoff, "; expected a lower cutoff or more text");
+        SortByCount(words);
+        std::vector<WordCount> kept;
+        double others = 0;
+        for (WordCount& entry : words)
+        {
+            if (entry.word != m_options.unk && kept.size() + 1 < size)
+                kept.push_back(std::move(entry));
+            else
+                others += entry.count;
+        }
+        kept.push_back({m_options.unk, others});
+        SortByCount(kept);
+        words = std::move(kept);
+    }
+
+    // Classes of about the same sum of square roots of frequencies.
+    std::vector<size_t> AssignClasses(const std::vector<WordCount>& words) const
+    {
+        std::vector<size_t> classes(words.size(), 0);
+        if (m_options.nbrClass == 0)
+            return classes;
+        double total = 0;
+        for (const WordCount& entry : words)
+            total += entry.count;
+        double norm = 0;
+        for (const WordCount& entry : words)
+            norm += std::sqrt(entry.count / total);
+        double sum = 0;
+        size_t wordClass = 0;
+        for (size_t i = 0; i < words.size(); ++i)
+        {
+            sum = std::min(1.0, sum + std::sqrt(words[i].count / total) / norm);
+            if (sum > double(wordClass + 1) / double(m_options.nbrClass) && wordClass + 1 < m_options.nbrClass)
+                ++wordClass;
+            classes[i] = wordClass;
+        }
+        return classes;
+    }
+
+    void WriteFiles(const std::vector<WordCount>& words, const std::vector<size_t>& classes) const
+    {
+        std::string vocabulary, mapping, classOfWord, firstOfClass;
+        for (size_t i = 0; i < words.size(); ++i)
+        {
+            vocabulary += "     " + std::to_string(i) + "\t     " + CountText(words[i].count) + "\t" + words[i].word +
+                          "\t" + std::to_string(classes[i]) + "\n";
+            mapping += words[i].word + "\n";
+            classOfWord += std::to_string(classes[i]) + "\n";
+            if (i == 0 || classes[i] != classes[i - 1])
+                firstOfClass += std::to_string(i) + "\n";
+        }
+        const auto write = [](const std::string& path, const std::string& text)
+        {
+            AtomicFile file(path);
+            file.Write(text);
+            file.Commit();
+        };
+        write(m_options.outputVocabFile, vocabulary);
+        if (!m_options.outputMappingFile.empty())
+            write(m_options.outputMappingFile, mapping);
+        if (m_options.nbrClass > 0)
+        {
+            write(m_options.outputWord2Cls, classOfWord);
+            write(m_options.outputCls2Index, firstOfClass);
+        }
+    }
+
+    CommandContext m_command;
+    WordClassOptions m_options;
+    std::vector<std::string> m_files;
+};
+
+} // namespace
+
+Action MakeWordClassAction()
+{
+    return {"writeWordAndClass",
+            {},
+            "Counts the words of a text and writes the vocabulary and the word classes of a language model.",
+            "3.5.9",
+            DescribeOptions<WordClassOptions>(),
+            {},
+            [](const CommandContext& command) -> std::unique_ptr<Job>
+            { return std::make_unique<WordClassJob>(command); }};
+}
+
+} // namespace cntk

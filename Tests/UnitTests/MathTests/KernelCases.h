@@ -73,5 +73,6 @@ std::vector<KernelCase> ElementwiseCases();
 std::vector<KernelCase> MatrixCases();
 std::vector<KernelCase> SoftmaxCases();
 std::vector<KernelCase> SampledProductsCases();
+std::vector<KernelCase> ImageCases();
 
 } // namespace cntk

@@ -43,7 +43,7 @@ std::vector<KernelCase> AllCases()
 {
     std::vector<KernelCase> all;
     for (std::vector<KernelCase>& cases :
-         std::vector{ElementwiseCases(), MatrixCases(), SoftmaxCases(), SampledProductsCases()})
+         std::vector{ElementwiseCases(), MatrixCases(), SoftmaxCases(), SampledProductsCases(), ImageCases()})
         std::move(cases.begin(), cases.end(), std::back_inserter(all));
     return all;
 }

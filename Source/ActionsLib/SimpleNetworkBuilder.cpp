@@ -1,59 +1,19 @@
-// SIMPLENET: the feed-forward network of book 3.2.1. The names look odd in places ("W1*H0" for the output product)
-// because people's MEL scripts and models know the original's names.
+// The options, and SIMPLENET, the feed-forward network of book 3.2.1. The names look odd in places ("W1*H0" for the
+// output product) because people's MEL scripts and models know the original's names.
 #include "ActionsLib/SimpleNetworkBuilder.h"
 
+#include "ActionsLib/NetworkParts.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
 
-#include <optional>
+#include <algorithm>
+#include <iterator>
 
 namespace cntk
 {
 
 namespace
 {
-
-struct CriterionWord
-{
-    const char* word;
-    const char* nodeType;
-    const char* nodeName;
-    bool forTraining;
-};
-
-// The words of trainingCriterion and evalCriterion, compared in any case.
-constexpr CriterionWord c_criteria[] = {
-    {"CrossEntropyWithSoftmax", "CrossEntropyWithSoftmax", "CrossEntropyWithSoftmax", true},
-    {"SquareError", "SquareError", "SquareError", true},
-    {"Logistic", "Logistic", "Logistic", true},
-    {"ErrorPrediction", "ErrorPrediction", "EvalErrorPrediction", false},
-};
-
-// Layer types by their word; an empty node type is a linear layer.
-struct LayerWord
-{
-    const char* word;
-    const char* nodeType;
-};
-constexpr LayerWord c_layers[] = {
-    {"Sigmoid", "Sigmoid"}, {"RectifiedLinear", "RectifiedLinear"}, {"Tanh", "Tanh"}, {"None", ""}, {"", ""}};
-
-const CriterionWord* FindCriterion(std::string_view word)
-{
-    for (const CriterionWord& criterion : c_criteria)
-        if (EqualsIgnoreCase(criterion.word, word))
-            return &criterion;
-    return nullptr;
-}
-
-const LayerWord* FindLayer(std::string_view word)
-{
-    for (const LayerWord& layer : c_layers)
-        if (EqualsIgnoreCase(layer.word, word))
-            return &layer;
-    return nullptr;
-}
 
 SourcePos PositionOf(const ConfigParameters& block, std::string_view key)
 {
@@ -63,10 +23,7 @@ SourcePos PositionOf(const ConfigParameters& block, std::string_view key)
 
 void CheckCriterion(const ConfigParameters& block, const char* key, const std::string& word, bool forTraining)
 {
-    std::vector<std::string> accepted;
-    for (const CriterionWord& criterion : c_criteria)
-        if (criterion.forTraining || !forTraining)
-            accepted.emplace_back(criterion.word);
+    const std::vector<std::string> accepted = CriterionWords(forTraining);
     const CriterionWord* found = FindCriterion(word);
     if (found != nullptr && (found->forTraining || !forTraining))
         return;
@@ -74,12 +31,25 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
            "'; accepted: ", Join(accepted, ", "), DidYouMean(word, accepted));
 }
 
-// Builds one network; holds what the steps share.
+// The kinds in the order in which the original looks for them.
+constexpr const char* c_kinds[] = {"SIMPLENET", "SIMPLERNN", "LSTM",    "CLASSLM", "LBLM",
+                                   "NPLM",      "CLASSLSTM", "NCELSTM", "CLSTM"};
+
+std::string KindOf(const SimpleNetworkOptions& options)
+{
+    for (const char* kind : c_kinds)
+        for (const std::string& word : options.rnnType)
+            if (EqualsIgnoreCase(word, kind))
+                return kind;
+    return c_kinds[0];
+}
+
+// The feed-forward network.
 class SimpleNetBuilder
 {
 public:
-    SimpleNetBuilder(const SimpleNetworkOptions& options, ComputationNetwork& network)
-        : m_options(options), m_network(network)
+    explicit SimpleNetBuilder(NetworkParts& parts)
+        : m_parts(parts), m_options(parts.Options()), m_network(parts.Network())
     {
     }
 
@@ -88,8 +58,7 @@ public:
         const std::vector<size_t>& sizes = m_options.layerSizes;
         const size_t hiddenLayers = sizes.size() - 2;
 
-        ComputationNodePtr current = m_network.AddInput("features", TensorShape{sizes[0]});
-        m_network.AddToGroup(NodeGroup::Feature, current);
+        ComputationNodePtr current = m_parts.AddFeatures("features", sizes[0], false);
         if (m_options.applyMeanVarNorm)
             current = AddNormalization(current);
 
@@ -101,9 +70,9 @@ public:
         const std::string productName = "W" + last + "*H" + std::to_string(ptrdiff_t(hiddenLayers) - 1);
         const ComputationNodePtr output = AddAffine(hiddenLayers, current, productName, "HLast");
 
-        const ComputationNodePtr labels = m_network.AddInput("labels", TensorShape{sizes.back()});
-        m_network.AddToGroup(NodeGroup::Label, labels);
-        AddCriteria(labels, output);
+        const ComputationNodePtr labels = m_parts.AddLabels(sizes.back());
+        NetworkParts::Output parts{.hidden = output, .weights = nullptr, .extra = nullptr, .product = nullptr};
+        m_parts.AddCriteria(labels, parts);
 
         ComputationNodePtr result = output;
         if (m_options.needPrior)
@@ -131,16 +100,10 @@ private:
         // The first product is named after the features even when they are normalised.
         const std::string productName = "W" + number + "*" + (layer == 0 ? "features" : "H" + number);
         const std::vector<std::string>& types = m_options.layerTypes;
-        const std::string& word = types[std::min(layer, types.size() - 1)];
-        const std::string nodeType = FindLayer(word)->nodeType;
-
-        ComputationNodePtr hidden =
-            AddAffine(layer, input, productName, nodeType.empty() ? hiddenName : productName + "+B" + number);
-        if (!nodeType.empty())
-            hidden = m_network.Add(nodeType, hiddenName, {hidden});
-        if (m_options.addDropoutNodes)
-            hidden = m_network.Add("Dropout", "Drop" + hiddenName, {hidden});
-        return hidden;
+        const bool isLinear = *FindLayerType(types[std::min(layer, types.size() - 1)]) == '\0';
+        const ComputationNodePtr sum =
+            AddAffine(layer, input, productName, isLinear ? hiddenName : productName + "+B" + number);
+        return m_parts.AddDropout(m_parts.AddNonlinearity(layer, sum, hiddenName), "Drop" + hiddenName);
     }
 
     // W<layer> * input + B<layer>
@@ -149,36 +112,15 @@ private:
     {
         const std::string number = std::to_string(layer);
         const std::vector<size_t>& sizes = m_options.layerSizes;
-        const auto weights = std::dynamic_pointer_cast<LearnableParameterNode>(
-            m_network.AddParameter("W" + number, TensorShape{sizes[layer + 1], sizes[layer]}));
-        const uint64_t seed = m_options.randomSeedOffset + ++m_seeds;
-        if (m_options.uniformInit)
-            weights->InitUniform(seed, m_options.initValueScale);
-        else
-            weights->InitGaussian(seed, m_options.initValueScale);
-        const auto bias = std::dynamic_pointer_cast<LearnableParameterNode>(
-            m_network.AddParameter("B" + number, TensorShape{sizes[layer + 1], 1}));
-        bias->InitFixed(0);
+        const ComputationNodePtr weights = m_parts.AddRandom("W" + number, sizes[layer + 1], sizes[layer]);
+        const ComputationNodePtr bias = m_parts.AddFixed("B" + number, sizes[layer + 1], 1, 0);
         const ComputationNodePtr product = m_network.Add("Times", productName, {weights, input});
         return m_network.Add("Plus", sumName, {product, bias});
     }
 
-    void AddCriteria(const ComputationNodePtr& labels, const ComputationNodePtr& output)
-    {
-        const CriterionWord* training = FindCriterion(m_options.trainingCriterion);
-        const CriterionWord* evaluation = FindCriterion(m_options.evalCriterion);
-        const ComputationNodePtr criterion = m_network.Add(training->nodeType, training->nodeName, {labels, output});
-        m_network.AddToGroup(NodeGroup::Criterion, criterion);
-        // The same word twice makes one node in both groups.
-        const ComputationNodePtr evaluated =
-            training == evaluation ? criterion
-                                   : m_network.Add(evaluation->nodeType, evaluation->nodeName, {labels, output});
-        m_network.AddToGroup(NodeGroup::Evaluation, evaluated);
-    }
-
+    NetworkParts& m_parts;
     const SimpleNetworkOptions& m_options;
     ComputationNetwork& m_network;
-    uint64_t m_seeds = 0;
 };
 
 } // namespace
@@ -187,14 +129,21 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
 {
     using S = SimpleNetworkOptions;
     static const OptionTable<S> table = {
-        Opt("rnnType", &S::rnnType, "kind of network: SIMPLENET (feed-forward)"),
+        Opt("rnnType", &S::rnnType,
+            "kind of network: SIMPLENET (feed-forward), SIMPLERNN, LSTM, CLASSLM and CLASSLSTM (language models with "
+            "word "
+            "classes), CLSTM (the same with a second input), NCELSTM (noise contrastive estimation), LBLM "
+            "(log-bilinear) "
+            "or NPLM (feed-forward language model)"),
         Opt("layerSizes", &S::layerSizes, "sizes of the input, the hidden layers and the output: 784:256:10"),
         Opt("layerTypes", &S::layerTypes,
             "non-linearity of each hidden layer: Sigmoid, RectifiedLinear, Tanh or None; the last one repeats"),
         Opt("trainingCriterion", &S::trainingCriterion,
-            "criterion to minimise: CrossEntropyWithSoftmax, SquareError or Logistic"),
+            "criterion to minimise: CrossEntropyWithSoftmax, SquareError, Logistic, ClassCrossEntropyWithSoftmax or "
+            "NoiseContrastiveEstimation"),
         Opt("evalCriterion", &S::evalCriterion,
-            "criterion to report: ErrorPrediction, CrossEntropyWithSoftmax, SquareError or Logistic"),
+            "criterion to report: ErrorPrediction, CrossEntropyWithSoftmax, SquareError, Logistic, "
+            "ClassCrossEntropyWithSoftmax or NoiseContrastiveEstimation"),
         Opt("uniformInit", &S::uniformInit, "start values uniform (true) or Gaussian (false)"),
         Opt("initValueScale", &S::initValueScale, "factor on the range of the start values"),
         Opt("applyMeanVarNorm", &S::applyMeanVarNorm,
@@ -202,6 +151,26 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("needPrior", &S::needPrior, "output scaled log likelihoods: the output minus the log of the labels' prior"),
         Opt("addDropoutNodes", &S::addDropoutNodes, "a Dropout node after each hidden layer"),
         Opt("randomSeedOffset", &S::randomSeedOffset, "added to the seeds of the start values"),
+        Opt("recurrentLayer", &S::recurrentLayer, "numbers of the hidden layers that are recurrent, ascending: 1:2"),
+        Opt("defaultHiddenActivity", &S::defaultHiddenActivity, "recurrent: what comes before a sequence's start"),
+        Opt("lookupTableOrder", &S::lookupTableOrder,
+            "above 0: the first layer embeds so many words stacked in the input, each by the same matrix"),
+        Opt("maOrder", &S::maOrder, "LBLM: how many past words it sees"),
+        Opt("vocabSize", &S::vocabSize, "networks with word classes: size of the vocabulary, that of the output layer"),
+        Opt("nbrClass", &S::nbrClass, "networks with word classes: how many classes"),
+        Opt("noise_number", &S::noise_number, "NCELSTM: how many noise words a word is told from"),
+        Opt("directConnect", &S::directConnect, "NCELSTM: layers connected directly to the last hidden layer"),
+        Opt("constInputGateValue", &S::constInputGateValue, "LSTM: no input gate (it is 1)"),
+        Opt("constForgetGateValue", &S::constForgetGateValue, "LSTM: no forget gate (it is 1)"),
+        Opt("constOutputGateValue", &S::constOutputGateValue, "LSTM: no output gate (it is 1)"),
+        Opt("inputGateInitVal", &S::inputGateInitVal, "LSTM: start value of the input gate's bias"),
+        Opt("forgetGateInitVal", &S::forgetGateInitVal, "LSTM: start value of the forget gate's bias"),
+        Opt("outputGateInitVal", &S::outputGateInitVal, "LSTM: start value of the output gate's bias"),
+        Opt("sparseinput", &S::sparseinput, "LSTM: the features are sparse (words)"),
+        Opt("auxfeatdim", &S::auxfeatdim, "CLSTM: size of the second input, binaryFeature"),
+        Opt("word2cls", &S::word2cls, "accepted, without effect: the reader reads the words' classes"),
+        Opt("cls2index", &S::cls2index, "accepted, without effect: the reader reads the classes' words"),
+        Opt("outputLayerSize", &S::outputLayerSize, "accepted, without effect here"),
     };
     return table;
 }
@@ -209,10 +178,11 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
 SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
 {
     SimpleNetworkOptions options = ReadOptions<SimpleNetworkOptions>(block);
+    const std::vector<std::string> kinds(std::begin(c_kinds), std::end(c_kinds));
     for (const std::string& kind : options.rnnType)
-        if (!EqualsIgnoreCase(kind, "SIMPLENET"))
+        if (std::none_of(kinds.begin(), kinds.end(), [&](const auto& known) { return EqualsIgnoreCase(known, kind); }))
             FailAt(PositionOf(block, "rnnType"), ErrorKind::Config, "unknown rnnType '", kind, "'",
-                   "; accepted: SIMPLENET", DidYouMean(kind, {"SIMPLENET"}));
+                   "; accepted: ", Join(kinds, ", "), DidYouMean(kind, kinds));
     if (options.layerSizes.size() < 2)
         FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config,
                "layerSizes needs at least two entries, the input and the output, as in 784:256:10; found ",
@@ -223,7 +193,7 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
     if (options.layerTypes.empty())
         options.layerTypes.emplace_back("None");
     for (const std::string& type : options.layerTypes)
-        if (FindLayer(type) == nullptr)
+        if (FindLayerType(type) == nullptr)
             FailAt(PositionOf(block, "layerTypes"), ErrorKind::Config, "unknown layer type '", type, "'",
                    "; accepted: Sigmoid, RectifiedLinear, Tanh, None",
                    DidYouMean(type, {"Sigmoid", "RectifiedLinear", "Tanh", "None"}));
@@ -236,7 +206,12 @@ std::unique_ptr<ComputationNetwork> BuildSimpleNetwork(const SimpleNetworkOption
                                                        std::shared_ptr<Device> device)
 {
     auto network = std::make_unique<ComputationNetwork>(dataType, std::move(device));
-    SimpleNetBuilder(options, *network).Build();
+    NetworkParts parts(options, *network);
+    const std::string kind = KindOf(options);
+    if (kind == "SIMPLENET")
+        SimpleNetBuilder(parts).Build();
+    else
+        BuildRecurrentNetwork(kind, parts);
     network->Validate();
     return network;
 }

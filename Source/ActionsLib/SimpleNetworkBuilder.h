@@ -25,6 +25,27 @@ struct SimpleNetworkOptions
     bool needPrior = false;
     bool addDropoutNodes = false;
     size_t randomSeedOffset = 0;
+    // recurrent networks
+    std::vector<size_t> recurrentLayer;
+    double defaultHiddenActivity = 0.1;
+    size_t lookupTableOrder = 0;
+    size_t maOrder = 0;
+    int vocabSize = -1;
+    int nbrClass = -1;
+    int noise_number = -1;
+    std::vector<size_t> directConnect;
+    bool constInputGateValue = false;
+    bool constForgetGateValue = false;
+    bool constOutputGateValue = false;
+    double inputGateInitVal = -1;
+    double forgetGateInitVal = -1;
+    double outputGateInitVal = -1;
+    bool sparseinput = false;
+    size_t auxfeatdim = 20;
+    // accepted, without effect here: class files are the reader's business
+    std::string word2cls;
+    std::string cls2index;
+    int outputLayerSize = -1;
 
     static const OptionTable<SimpleNetworkOptions>& Options();
 };

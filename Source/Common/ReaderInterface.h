@@ -87,6 +87,10 @@ public:
 
     // createLabelMap: reads all data, collects the labels and writes the mapping files. Names of the files written.
     virtual std::vector<std::string> CreateLabelMaps() = 0;
+
+    // How many sequences truncated minibatches hold side by side; rates per minibatch are meant for minibatchSize steps
+    // of each. 1 where the reader does not truncate.
+    virtual size_t ParallelSequences() const { return 1; }
 };
 
 // What a reader is created with. The config block is the reader={...} block, with the enclosing blocks behind it.

@@ -22,6 +22,11 @@ std::vector<std::string> MinibatchSource::CreateLabelMaps()
     return std::visit([](auto& typed) { return typed.reader->CreateLabelMaps(); }, m_typed);
 }
 
+size_t MinibatchSource::ParallelSequences() const
+{
+    return std::visit([](const auto& typed) { return typed.reader->ParallelSequences(); }, m_typed);
+}
+
 void MinibatchSource::BindTo(const std::vector<ComputationNodePtr>& roots)
 {
     m_binder.emplace(roots, Streams());

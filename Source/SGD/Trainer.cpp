@@ -6,6 +6,7 @@
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/DropoutSchedule.h"
+#include "SGD/EarlyStopping.h"
 #include "SGD/EpochLoop.h"
 #include "SGD/Evaluation.h"
 #include "SGD/LearningRateControl.h"
@@ -97,6 +98,8 @@ private:
     bool RollBack(size_t epoch);
     bool AdjustRate(size_t epoch, double controlValue);
     void Save(size_t epochsDone);
+    bool StopsEarly(size_t epochsDone, double controlValue);
+    void TakeBestModel(size_t epochsDone);
 
     const TrainingRequest& m_request;
     const SgdOptions& m_options;
@@ -104,6 +107,7 @@ private:
     Log& m_log;
     ComputationNetwork& m_network;
     const TrainingNodes& m_nodes;
+    MinibatchSource& m_source;
     MinibatchSource* m_cvSource;
     Evaluator m_evaluator;
     Learner m_learner;
@@ -111,6 +115,7 @@ private:
     Progress m_progress;
     EpochLoop m_loop;
     LearningRateControl m_control;
+    EarlyStopping m_earlyStopping;
     // What a checkpoint holds.
     RateState m_rate;
     size_t m_samplesSeen = 0;
@@ -121,11 +126,12 @@ private:
 Training::Training(const TrainingRequest& request, const TrainingFiles& files, ComputationNetwork& network,
                    const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log)
     : m_request(request), m_options(request.options), m_files(files), m_log(log), m_network(network), m_nodes(nodes),
-      m_cvSource(cvSource), m_evaluator(network, nodes.Roots(), TrainingEvaluatorOptions(nodes)),
+      m_source(source), m_cvSource(cvSource), m_evaluator(network, nodes.Roots(), TrainingEvaluatorOptions(nodes)),
       m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice()),
       m_dropout(m_evaluator.Plan(), nodes.criterion), m_progress(log, ProgressSettingsOf(m_options)),
       m_loop(nodes, m_evaluator, source, m_learner, m_progress),
-      m_control(m_options.autoAdjust, LearningRateCount(m_options))
+      m_control(m_options.autoAdjust, LearningRateCount(m_options)),
+      m_earlyStopping(m_options.earlyStopPatience, m_options.earlyStopMinImprovement)
 {
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     source.BindTo(nodes.Roots());
@@ -149,12 +155,13 @@ void Training::Restore(Checkpoint checkpoint, const std::string& path)
     m_rate.reducing = NumberOf(info.extra, "learnRateReduced", 0) != 0;
     m_epochSamples = size_t(NumberOf(info.extra, "epochSamples", double(m_epochSamples)));
     m_dropout.RestoreExtra(info.extra);
+    m_earlyStopping.RestoreExtra(info.extra);
 }
 
 // False when the rate is too small to go on.
 bool Training::SetLearningRate(size_t epoch)
 {
-    const size_t nominalSize = NominalMinibatchSize(m_options, epoch);
+    const size_t nominalSize = NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences());
     if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::None || epoch < LearningRateCount(m_options))
         m_rate.learningRatePerSample = LearningRatePerSample(m_options, epoch, nominalSize);
     else if (m_rate.learningRatePerSample == 0) // neither a list nor a checkpoint said anything
@@ -175,8 +182,9 @@ EpochResult Training::TrainEpoch(size_t epoch)
     settings.minibatchSize = m_minibatchSize = m_options.minibatchSize[epoch];
     settings.epochSize = m_options.EpochSamples();
     settings.learningRatePerSample = m_rate.learningRatePerSample;
-    const size_t nominalSize = NominalMinibatchSize(m_options, epoch);
+    const size_t nominalSize = NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences());
     settings.momentumPerSample = MomentumPerSample(m_options, epoch, nominalSize);
+    settings.gradientCheckDigits = m_options.gradientCheck ? int(m_options.sigFigs) : 0;
 
     EpochStart start;
     start.epoch = epoch;
@@ -211,6 +219,9 @@ EpochResult Training::TrainEpoch(size_t epoch)
     for (const ComputationNodePtr& node : m_nodes.evaluations)
         names.push_back(node->Name());
     m_progress.EndEpoch(end, m_nodes.criterion->Name(), names);
+    if (result.worstGradient)
+        m_log.Print("Gradient check of epoch %zu: all gradients agree to %zu digits; at worst, %s.\n", epoch + 1,
+                    m_options.sigFigs, result.worstGradient->Describe(*m_nodes.criterion).c_str());
     return result;
 }
 
@@ -270,6 +281,8 @@ bool Training::RollBack(size_t epoch)
     {
         Checkpoint checkpoint = LoadCheckpoint(checkpointPath, m_network.GetDataType(), m_network.GetDevice());
         checkpoint.info.extra.erase("dropoutSeeds"); // masks go on
+        for (const char* name : {"bestCriterion", "bestEpoch", "progressCriterion", "progressEpoch"})
+            checkpoint.info.extra.erase(name); // and what was seen since is not forgotten
         Restore(std::move(checkpoint), checkpointPath);
         m_rate.reducing = now.reducing;
     }
@@ -319,9 +332,39 @@ void Training::Save(size_t epochsDone)
     info.extra["epochSamples"] = std::to_string(m_epochSamples);
     m_learner.SaveExtra(info.extra);
     m_dropout.SaveExtra(info.extra);
+    m_earlyStopping.SaveExtra(info.extra);
     SaveCheckpoint(m_files.Checkpoint(epochsDone), info, m_learner.States());
     SaveModel(m_network, path);
     RemoveObsolete(m_files, m_options, epochsDone, epochsDone == m_options.maxEpochs);
+}
+
+// Keeps the model if it is the best so far. True when nothing became better for too long.
+bool Training::StopsEarly(size_t epochsDone, double controlValue)
+{
+    if (!m_earlyStopping.IsOn())
+        return false;
+    const std::string path = m_files.BestModel();
+    if (m_earlyStopping.Observe(epochsDone, controlValue))
+    {
+        SaveModel(m_network, path);
+        m_log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
+                    controlValue, path.c_str());
+    }
+    return m_earlyStopping.ShouldStop(epochsDone);
+}
+
+// The training is over: its model is the best one, not the last.
+void Training::TakeBestModel(size_t epochsDone)
+{
+    const size_t best = m_earlyStopping.BestEpoch();
+    if (!m_earlyStopping.IsOn() || best == 0)
+        return;
+    m_log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone, best,
+                m_earlyStopping.Best(), m_files.FinalModel().c_str());
+    if (best == epochsDone && epochsDone == m_options.maxEpochs)
+        return; // saved already
+    ReloadParameters(m_network, m_files.BestModel());
+    SaveModel(m_network, m_files.FinalModel());
 }
 
 void Training::Run(size_t firstEpoch)
@@ -334,9 +377,16 @@ void Training::Run(size_t firstEpoch)
         EpochReport report;
         report.learningRatePerSample = m_rate.learningRatePerSample;
         const EpochResult result = TrainEpoch(epoch);
-        if (!AdjustRate(epoch, ControlValue(result, epoch)))
+        const double controlValue = ControlValue(result, epoch);
+        const bool stops = StopsEarly(epoch + 1, controlValue);
+        if (!AdjustRate(epoch, controlValue))
+        {
+            TakeBestModel(epoch + 1);
             return RemoveObsolete(m_files, m_options, epoch, true);
+        }
         Save(epoch + 1);
+        if (stops || epoch + 1 == m_options.maxEpochs)
+            TakeBestModel(epoch + 1);
         if (m_request.epochDone)
         {
             report.epoch = epoch;
@@ -345,6 +395,8 @@ void Training::Run(size_t firstEpoch)
             report.samples = result.averages.samples;
             m_request.epochDone(report);
         }
+        if (stops)
+            return RemoveObsolete(m_files, m_options, epoch + 1, true);
     }
 }
 

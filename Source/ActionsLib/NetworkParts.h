@@ -1,0 +1,85 @@
+// What the networks of SimpleNetworkBuilder are put together from: parameters with the next seed, layers, criteria.
+#pragma once
+
+#include "ActionsLib/SimpleNetworkBuilder.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cntk
+{
+
+// A word of trainingCriterion or evalCriterion, compared in any case.
+struct CriterionWord
+{
+    enum class Inputs
+    {
+        Product, // labels and the output layer's product
+        Classes, // labels, last hidden layer, weights, class scores
+        Noise    // labels, last hidden layer, weights, bias
+    };
+    const char* word;
+    const char* nodeType;
+    const char* nodeName;
+    bool forTraining;
+    Inputs inputs;
+};
+const CriterionWord* FindCriterion(std::string_view word); // null: there is none
+std::vector<std::string> CriterionWords(bool forTraining);
+
+// The node type of a layer's word ("" for a linear layer); null for an unknown word.
+const char* FindLayerType(std::string_view word);
+
+class NetworkParts
+{
+public:
+    NetworkParts(const SimpleNetworkOptions& options, ComputationNetwork& network)
+        : m_options(options), m_network(network)
+    {
+    }
+
+    const SimpleNetworkOptions& Options() const { return m_options; }
+    ComputationNetwork& Network() { return m_network; }
+    ComputationNodePtr Add(std::string_view type, std::string name, std::vector<ComputationNodePtr> inputs)
+    {
+        return m_network.Add(type, std::move(name), std::move(inputs));
+    }
+
+    ComputationNodePtr AddRandom(const std::string& name, size_t rows, size_t columns); // takes the next seed
+    ComputationNodePtr AddFixed(const std::string& name, size_t rows, size_t columns, double value);
+    ComputationNodePtr AddFeatures(const std::string& name, size_t size, bool sparse);
+    ComputationNodePtr AddLabels(size_t size, bool sparse = false);
+    // A PastValue whose input is set later, in a loop.
+    ComputationNodePtr AddDelay(size_t rows, size_t timeStep = 1, const std::string& name = "");
+
+    // The layerTypes entry of the number (the last one repeats); the input itself for a linear layer.
+    ComputationNodePtr AddNonlinearity(size_t number, const ComputationNodePtr& input, const std::string& name = "");
+    ComputationNodePtr AddDropout(const ComputationNodePtr& input, const std::string& name = "");
+
+    // What a criterion is made of besides the labels. The product is made when a criterion first needs it.
+    struct Output
+    {
+        ComputationNodePtr hidden;
+        ComputationNodePtr weights; // null: hidden is the network's output itself
+        ComputationNodePtr extra;   // class scores or bias
+        ComputationNodePtr product;
+    };
+    // Empty names: those of the criteria's words. The same word twice makes one node in both groups. Returns the
+    // evaluation node.
+    ComputationNodePtr AddCriteria(const ComputationNodePtr& labels, Output& output,
+                                   const std::string& trainingName = "", const std::string& evaluationName = "");
+
+private:
+    ComputationNodePtr AddCriterion(const CriterionWord& word, const std::string& name,
+                                    const ComputationNodePtr& labels, Output& output);
+
+    const SimpleNetworkOptions& m_options;
+    ComputationNetwork& m_network;
+    uint64_t m_seeds = 0;
+};
+
+// The networks but SIMPLENET.
+void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts);
+
+} // namespace cntk

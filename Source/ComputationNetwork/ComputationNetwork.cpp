@@ -256,15 +256,26 @@ void ComputationNetwork::Rename(const ComputationNodePtr& node, std::string newN
 
 void ComputationNetwork::Delete(const ComputationNodePtr& node)
 {
-    CheckOwned(node);
-    const ComputationNodePtr keepAlive = node; // the argument may be an element of what is edited
+    Delete(std::vector<ComputationNodePtr>{node});
+}
+
+void ComputationNetwork::Delete(const std::vector<ComputationNodePtr>& nodes)
+{
+    std::unordered_set<const ComputationNode*> deleted;
+    for (const ComputationNodePtr& node : nodes)
+    {
+        CheckOwned(node);
+        deleted.insert(node.get());
+    }
     for (const auto& [key, consumer] : m_nodes)
         for (ComputationNodePtr& input : consumer->m_inputs)
-            if (input == keepAlive)
+            if (deleted.contains(input.get()))
                 input = nullptr;
     for (auto& group : m_groups)
-        std::erase(group, keepAlive);
-    m_nodes.erase(ToLower(keepAlive->Name()));
+        std::erase_if(group, [&](const ComputationNodePtr& member) { return deleted.contains(member.get()); });
+    const std::vector<ComputationNodePtr> keepAlive = nodes; // the argument may be part of what is edited
+    for (const ComputationNodePtr& node : keepAlive)
+        m_nodes.erase(ToLower(node->Name()));
     m_structureVersion++;
 }
 
@@ -283,6 +294,16 @@ void ComputationNetwork::SetInputs(const ComputationNodePtr& node, std::vector<C
 {
     CheckOwned(node);
     CheckInputs(node->Type(), node->Name(), inputs);
+    node->m_inputs = std::move(inputs);
+    m_structureVersion++;
+}
+
+void ComputationNetwork::SetPartialInputs(const ComputationNodePtr& node, std::vector<ComputationNodePtr> inputs)
+{
+    CheckOwned(node);
+    for (const ComputationNodePtr& input : inputs)
+        if (input)
+            CheckOwned(input);
     node->m_inputs = std::move(inputs);
     m_structureVersion++;
 }

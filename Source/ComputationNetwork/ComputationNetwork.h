@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/DerivedLayouts.h"
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include <array>
@@ -71,8 +72,11 @@ public:
     void Rename(const ComputationNodePtr& node, std::string newName);
     // Consumers keep an empty input, which SetInput must fill before the next Validate. Leaves all groups.
     void Delete(const ComputationNodePtr& node);
+    void Delete(const std::vector<ComputationNodePtr>& nodes); // in one pass over the network
     void SetInput(const ComputationNodePtr& node, size_t index, ComputationNodePtr input);
     void SetInputs(const ComputationNodePtr& node, std::vector<ComputationNodePtr> inputs);
+    // The same, but inputs may be missing (null); SetInput must fill them before the next Validate.
+    void SetPartialInputs(const ComputationNodePtr& node, std::vector<ComputationNodePtr> inputs);
     // All other consumers of old, and the groups, take the replacement instead. Old stays in the network.
     void Replace(const ComputationNodePtr& old, const ComputationNodePtr& replacement);
 
@@ -89,6 +93,8 @@ public:
     void Validate(const ExplainInvalid& explain = {});
     // The layout that inputs of a dynamic axis share ("" is the default axis).
     const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;
+    // Once a minibatch, when its layouts are known: those made of them.
+    void UpdateDerivedLayouts() { m_derivedLayouts.Update(); }
     // "h = Times(W [50 x 2], x [2 x *])": a node, its type, its inputs with their shapes and layouts.
     std::string Describe(const ComputationNode& node) const;
     // "[2 x *]": * stands for the minibatch, "*axis" for one of a named dynamic axis.
@@ -116,6 +122,7 @@ private:
     std::map<std::string, ComputationNodePtr, std::less<>> m_nodes; // key: lower case
     std::array<std::vector<ComputationNodePtr>, c_nodeGroups> m_groups;
     mutable std::map<std::string, MBLayoutPtr> m_layouts;
+    DerivedLayouts m_derivedLayouts;
     uint64_t m_structureVersion = 0;
     size_t m_autoNames = 0;
     const void* m_boundBy = nullptr;

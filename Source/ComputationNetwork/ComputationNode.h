@@ -17,6 +17,7 @@ namespace cntk
 {
 
 class ComputationNode;
+class DerivedLayouts;
 class ModelArchive; // ModelArchive.h: the model file, one function for both directions
 using ComputationNodePtr = std::shared_ptr<ComputationNode>;
 
@@ -24,12 +25,18 @@ using ComputationNodePtr = std::shared_ptr<ComputationNode>;
 class ShapeInference
 {
 public:
-    explicit ShapeInference(bool isFinalPass) : m_isFinalPass(isFinalPass) {}
+    explicit ShapeInference(bool isFinalPass, DerivedLayouts* layouts = nullptr)
+        : m_isFinalPass(isFinalPass), m_layouts(layouts)
+    {
+    }
     // Passes are repeated until nothing changes; only the final one may complain.
     bool IsFinalPass() const { return m_isFinalPass; }
+    // The network's layout of multiply / divide times as many steps as the source (DerivedLayouts.h).
+    MBLayoutPtr DerivedLayout(const MBLayoutPtr& source, size_t multiply, size_t divide);
 
 private:
     bool m_isFinalPass;
+    DerivedLayouts* m_layouts;
 };
 
 // Memory that a node wants besides its value: "rows x (minibatch columns)" or fixed. Bound by the evaluator.
@@ -175,6 +182,7 @@ protected:
     const SparseMatrix* m_sparse = nullptr;
     TouchedColumns m_gradientColumns;
     bool m_needsGradient = false;
+    bool m_isTraining = false; // evaluated for training, with a backward pass to follow
     bool m_gradientIsFresh = false;
 };
 

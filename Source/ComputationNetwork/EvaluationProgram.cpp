@@ -14,11 +14,14 @@ EvaluationProgram::EvaluationProgram(const EvaluationPlan& plan, const MemoryPla
         PlanBackward();
 }
 
-// Frame by frame, for tests: whatever can.
+// Frame by frame, for tests: whatever can. Not where the steps of an input are others.
 bool EvaluationProgram::StepsInTime(const ComputationNode& node) const
 {
     return m_frameByFrame && node.HasMBLayout() && !node.Type().traits.isLeaf &&
-           !node.Type().traits.needsWholeMinibatch;
+           !node.Type().traits.needsWholeMinibatch &&
+           std::all_of(node.Inputs().begin(), node.Inputs().end(),
+                       [&](const ComputationNodePtr& input)
+                       { return !input->HasMBLayout() || input->GetMBLayout() == node.GetMBLayout(); });
 }
 
 void EvaluationProgram::PlanForward()

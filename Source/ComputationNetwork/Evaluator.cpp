@@ -5,7 +5,9 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/NodeBinder.h"
+#include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
@@ -198,6 +200,7 @@ void Evaluator::Impl::Bind()
     for (const ComputationNodePtr& node : m_nodes)
     {
         NodeBinder::Prepare(*node, m_plan.NeedsGradient(node.get()));
+        NodeBinder::SetTraining(*node, m_options.training);
         // Values that are fused away still have a size.
         if (!node->OwnsValue())
             NodeBinder::Bind(*node, Life::What::Value, 0, ViewOf({node.get(), Life::What::Value, 0, 0, {}}));
@@ -280,6 +283,12 @@ void Evaluator::Impl::RunFused(ComputationNode* const* nodes, size_t count, Elem
     const ComputationNode& product = *nodes[0];
     const ComputationNode& sum = *nodes[1];
     const ComputationNode& bias = sum.Input(0).get() == &product ? *sum.Input(1) : *sum.Input(0);
+    if (const auto* convolution = dynamic_cast<const ConvolutionNode*>(&product))
+    {
+        const MatrixView value = bias.Value();
+        return convolution->ComputeWithEnding(Reshaped(value, value.Elements(), 1), activation,
+                                              nodes[count - 1]->Value());
+    }
     Ops::MultiplyBiasActivate(product.Input(0)->Value(), Ops::Transpose::No, product.Input(1)->Value(), bias.Value(),
                               activation, nodes[count - 1]->Value());
 }
@@ -417,6 +426,7 @@ Evaluator::~Evaluator() = default;
 void Evaluator::Forward()
 {
     Impl& impl = *m_impl;
+    impl.m_network.UpdateDerivedLayouts();
     impl.BindIfNeeded();
     impl.CheckInputs();
     for (ComputationNode* node : impl.m_program->forwardNodes)

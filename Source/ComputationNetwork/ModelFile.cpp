@@ -149,7 +149,10 @@ public:
         for (size_t i = 0; i < m_nodeCount; i++)
         {
             archive.SetElementType(ReadPrecision(dataType));
-            const std::string typeName = m_in.WideText("the type of a node");
+            std::string typeName = m_in.WideText("the type of a node");
+            // A later program gave the name to another type.
+            if (m_isOldDialect && EqualsIgnoreCase(typeName, "Reshape"))
+                typeName = "LegacyReshape";
             const std::string name = m_in.WideText("the name of a node");
             WithNote([&] { create(typeName, name)->SerializeFields(archive); },
                      [&] { return Concat("in the record of node '", name, "' (", typeName, ")"); });

@@ -20,6 +20,8 @@ public:
         node.m_gradient = {};
     }
 
+    static void SetTraining(ComputationNode& node, bool isTraining) { node.m_isTraining = isTraining; }
+
     // layout: that of a temporary with a column for each of the minibatch, else null.
     static void Bind(ComputationNode& node, What what, size_t index, const MatrixView& view,
                      const MBLayout* layout = nullptr)

@@ -21,6 +21,9 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterLikelihoodNodes(types);
         RegisterShapeNodes(types);
         RegisterAlgebraNodes(types);
+        RegisterReshapeNodes(types);
+        RegisterNegativeSamplesNodes(types);
+        RegisterStrideTimesNodes(types);
         RegisterLookupNodes(types);
         RegisterRandomNodes(types);
         RegisterRecurrentNodes(types);

@@ -52,13 +52,16 @@ void RegisterElementwiseNodes(NodeRegistry& registry);
 void RegisterProductNodes(NodeRegistry& registry);
 void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization
 void RegisterCriterionNodes(NodeRegistry& registry);
-void RegisterVocabularyCriteria(NodeRegistry& registry); // word classes, noise contrastive estimation
-void RegisterLikelihoodNodes(NodeRegistry& registry);    // GMMLogLikelihood, DummyCriterion
-void RegisterShapeNodes(NodeRegistry& registry);     // Slice, RowStack, RowRepeat, TransposeDimensions
-void RegisterAlgebraNodes(NodeRegistry& registry);   // KhatriRaoProduct, CosDistance, sums along dimensions
-void RegisterLookupNodes(NodeRegistry& registry);    // LookupTable
-void RegisterRandomNodes(NodeRegistry& registry);    // Dropout
-void RegisterRecurrentNodes(NodeRegistry& registry); // PastValue, FutureValue
+void RegisterVocabularyCriteria(NodeRegistry& registry);   // word classes, noise contrastive estimation
+void RegisterLikelihoodNodes(NodeRegistry& registry);      // GMMLogLikelihood, DummyCriterion
+void RegisterShapeNodes(NodeRegistry& registry);           // Slice, RowStack, RowRepeat, TransposeDimensions
+void RegisterAlgebraNodes(NodeRegistry& registry);         // KhatriRaoProduct, CosDistance, sums along dimensions
+void RegisterReshapeNodes(NodeRegistry& registry);         // Reshape, LegacyReshape, ReconcileDynamicAxis
+void RegisterNegativeSamplesNodes(NodeRegistry& registry); // CosDistanceWithNegativeSamples
+void RegisterStrideTimesNodes(NodeRegistry& registry);     // StrideTimes
+void RegisterLookupNodes(NodeRegistry& registry);          // LookupTable
+void RegisterRandomNodes(NodeRegistry& registry);          // Dropout
+void RegisterRecurrentNodes(NodeRegistry& registry);       // PastValue, FutureValue
 void RegisterConvolutionNodes(NodeRegistry& registry);
 void RegisterPoolingNodes(NodeRegistry& registry);
 void RegisterBatchNormalizationNodes(NodeRegistry& registry);

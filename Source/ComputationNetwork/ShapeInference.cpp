@@ -56,6 +56,8 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
     {
         if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
             input->SetLayout(Layout(input->DynamicAxis()));
+        else if (auto* axis = dynamic_cast<DynamicAxisNode*>(node.get()))
+            axis->SetLayout(Layout(axis->Name()));
         else if (!node->Type().traits.isLeaf)
             node->SetShape(TensorShape{0}, nullptr); // unknown
     }
@@ -71,7 +73,7 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
     };
     const auto infer = [&](bool isFinalPass)
     {
-        ShapeInference inference(isFinalPass);
+        ShapeInference inference(isFinalPass, &m_derivedLayouts);
         for (const ComputationNodePtr& node : order)
         {
             try
@@ -102,6 +104,7 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
         before = std::move(after);
     }
     infer(true);
+    m_derivedLayouts.RemoveUnused();
 }
 
 } // namespace cntk

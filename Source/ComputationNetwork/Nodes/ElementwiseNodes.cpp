@@ -114,13 +114,15 @@ const std::vector<ElementwiseRow>& Rows()
          Op::Sum,
          {{Op::Copy, Operand::None}, {Op::Copy, Operand::None}},
          "4.1.4.18",
-         "v = a + b; dimensions of size 1, and parameters over all samples, are repeated."},
+         "v = a + b; dimensions of size 1, and parameters over all samples, are repeated. Columns of a matrix are "
+         "repeated one by one beside a matrix that has a multiple of them."},
         {"Minus",
          {},
          Op::Difference,
          {{Op::Copy, Operand::None}, {Op::Copy, Operand::None, -1}},
          "4.1.4.18",
-         "v = a - b; dimensions of size 1, and parameters over all samples, are repeated."},
+         "v = a - b; dimensions of size 1, and parameters over all samples, are repeated. Columns of a matrix are "
+         "repeated one by one beside a matrix that has a multiple of them."},
         {"ElementTimes",
          {"Scale", "RowElementTimes", "ColumnElementTimes"},
          Op::Product,
@@ -152,8 +154,8 @@ public:
         else if (m_isPlain)
             Ops::Elementwise(m_row->forward, Input(0)->Value(range), Input(1)->Value(range), Value(range));
         else
-            Ops::Elementwise(m_row->forward, Input(0)->ValueTensor(m_rank, range), Input(1)->ValueTensor(m_rank, range),
-                             ValueTensor(m_rank, range));
+            Ops::Elementwise(m_row->forward, Tensor(*Input(0), Input(0)->Value(range)),
+                             Tensor(*Input(1), Input(1)->Value(range)), Tensor(*this, Value(range)));
     }
 
     void BackpropTo(size_t input, const FrameRange& range) override
@@ -167,11 +169,11 @@ public:
         if (sumsOverSamples && !ColumnMask(range).empty())
             return SumOverData(formula, input, range);
         // A formula without operand must not touch a value: in a fused chain there is none.
-        const TensorView gradient = GradientTensor(m_rank, range);
+        const TensorView gradient = Tensor(*this, Gradient(range));
+        const ComputationNode& operand = OperandNode(formula, input);
         AddGradient(formula, gradient,
-                    formula.operand == Operand::None ? gradient
-                                                     : OperandNode(formula, input).ValueTensor(m_rank, range),
-                    InputGradientTensor(input, range), GradientBeta(input));
+                    formula.operand == Operand::None ? gradient : Tensor(operand, operand.Value(range)),
+                    Tensor(*Input(input), InputGradient(input, range)), GradientBeta(input));
     }
 
     ElementwiseOp ForwardOp() const { return m_row->forward; }
@@ -202,10 +204,11 @@ private:
         return *this;
     }
 
-    TensorView InputGradientTensor(size_t input, const FrameRange& range) const
+    // The value or gradient of this node or of an operand, as the operation sees it.
+    TensorView Tensor(const ComputationNode& node, const MatrixView& view) const
     {
-        return TensorView::OfSamples(InputGradient(input, range), Input(input)->SampleLayout(), m_rank,
-                                     Input(input)->HasMBLayout());
+        const TensorShape& shape = &node == this ? m_shape : m_operandShapes[&node == Input(0).get() ? 0 : 1];
+        return TensorView::OfSamples(view, shape, m_rank, node.HasMBLayout());
     }
 
     void SumOverData(const GradientFormula& formula, size_t input, const FrameRange& range)
@@ -213,14 +216,11 @@ private:
         const ComputationNode& operand = OperandNode(formula, input);
         const MatrixView gradient = Gradient(range);
         const MatrixView operandValue = formula.operand == Operand::None ? gradient : operand.Value(range);
-        const TensorView inputGradient = InputGradientTensor(input, range);
+        const TensorView inputGradient = Tensor(*Input(input), InputGradient(input, range));
         if (GradientBeta(input) == 0)
             Ops::Fill(InputGradient(input, range), 0);
         const auto samples = [&](const ComputationNode& node, const MatrixView& view, size_t first, size_t count)
-        {
-            return TensorView::OfSamples(node.HasMBLayout() ? view.Columns(first, count) : view, node.SampleLayout(),
-                                         m_rank, node.HasMBLayout());
-        };
+        { return Tensor(node, node.HasMBLayout() ? view.Columns(first, count) : view); };
         ForEachDataStretch(ColumnMask(range), gradient.columns,
                            [&](size_t first, size_t count)
                            {
@@ -241,20 +241,54 @@ private:
         TensorShape shape = a.Padded(m_rank);
         for (size_t axis = 0; axis < m_rank; axis++)
         {
-            if (inference.IsFinalPass() && a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1)
+            if (inference.IsFinalPass() && a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1 && !RepeatsColumns(axis))
                 Fail(ErrorKind::Model, TypeName(), " cannot combine ", DescribeShape(*Input(0)), " and ",
                      DescribeShape(*Input(1)), ": dimension ", axis + 1, " is ", a[axis], " in one and ", b[axis],
                      " in the other; expected equal sizes, or 1 in one of them");
             shape.SetDim(axis, std::max(a[axis], b[axis]));
         }
         SetShape(shape, CommonLayoutOfInputs(inference));
+        m_operandShapes[0] = a;
+        m_operandShapes[1] = b;
+        m_shape = shape;
+        if (RepeatsColumns(1))
+            SplitColumns();
         m_isPlain = a.Elements() == shape.Elements() && b.Elements() == shape.Elements() &&
                     Input(0)->GetMBLayout() == Input(1)->GetMBLayout() &&
                     (HasMBLayout() || (a.MatrixRows() == shape.MatrixRows() && b.MatrixRows() == shape.MatrixRows()));
     }
 
+    // The book's rule for sums of matrices: columns of the narrower one are repeated where they go into the wider
+    // one's.
+    bool RepeatsColumns(size_t axis) const
+    {
+        if (axis != 1 || (m_row->forward != Op::Sum && m_row->forward != Op::Difference) || Input(0)->HasMBLayout() ||
+            Input(1)->HasMBLayout())
+            return false;
+        const size_t a = Input(0)->SampleLayout()[1], b = Input(1)->SampleLayout()[1];
+        return a != b && std::min(a, b) > 1 && std::max(a, b) % std::min(a, b) == 0;
+    }
+
+    // [p q] beside six columns acts as [p p p q q q]: the columns become two dimensions, the faster one repeats.
+    void SplitColumns()
+    {
+        const size_t narrow = std::min(m_operandShapes[0][1], m_operandShapes[1][1]);
+        m_rank++;
+        for (TensorShape* shape : {&m_operandShapes[0], &m_operandShapes[1], &m_shape})
+        {
+            const TensorShape whole = *shape;
+            shape->SetDim(1, whole[1] / narrow);
+            shape->SetDim(2, narrow);
+            for (size_t axis = 2; axis < whole.Rank(); axis++)
+                shape->SetDim(axis + 1, whole[axis]);
+        }
+    }
+
     const ElementwiseRow* m_row;
-    size_t m_rank = 0;      // of samples, the larger of both operands
+    size_t m_rank = 0; // of samples, the larger of both operands
+    // Of samples of the operands and the value, as the operation sees them.
+    TensorShape m_operandShapes[2];
+    TensorShape m_shape;
     bool m_isPlain = false; // operands of equal size: nothing is repeated
 };
 
@@ -285,6 +319,11 @@ std::vector<GradientSample> Samples(const ElementwiseRow& row)
     for (const auto& [a, b] : shapes)
         for (const auto& [aInLayout, bInLayout] : {std::pair(true, true), {true, false}, {false, true}, {false, false}})
             samples.push_back(sample({input(a, aInLayout), input(b, bInLayout)}));
+    if (row.forward == Op::Sum || row.forward == Op::Difference)
+    {
+        samples.push_back(sample({input({3, 2}, false), input({3, 6}, false)}));
+        samples.push_back(sample({input({2, 6}, false), input({1, 3}, false)}));
+    }
     return samples;
 }
 

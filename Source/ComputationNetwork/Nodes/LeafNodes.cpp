@@ -451,6 +451,26 @@ template void InputValueNode::ReferToDense(const double*, size_t, size_t);
 template void InputValueNode::SetSparse(const float*, const int32_t*, const int32_t*, size_t, size_t);
 template void InputValueNode::SetSparse(const double*, const int32_t*, const int32_t*, size_t, size_t);
 
+// ---- EnvironmentInput ----
+
+static void CheckProperty(const std::string& property, ErrorKind kind)
+{
+    if (property != "isTraining")
+        Fail(kind, "the property of EnvironmentInput is '", property, "'; expected isTraining");
+}
+
+void EnvironmentInputNode::SerializeFields(ModelArchive& archive)
+{
+    archive.WideText(m_property);
+    CheckProperty(m_property, ErrorKind::Model);
+}
+
+void EnvironmentInputNode::SetParameters(const NodeParameters& parameters)
+{
+    m_property = parameters.Text("property", "isTraining");
+    CheckProperty(m_property, ErrorKind::Config);
+}
+
 // ---- records ----
 
 void RegisterLeafNodes(NodeRegistry& registry)
@@ -529,6 +549,28 @@ void RegisterLeafNodes(NodeRegistry& registry)
         "Data from the reader, one sparse column a sample (one-hot words, labels); goes into Times and criteria.";
     input.create = [] { return std::make_shared<InputValueNode>(true); };
     registry.Add(input);
+
+    registry.Add<DynamicAxisNode>({.name = "DynamicAxis",
+                                   .aliases = {},
+                                   .doc = "A name that inputs share by dynamicAxis=: they have one minibatch layout.",
+                                   .inputs = {0, 0},
+                                   .inputNames = {},
+                                   .traits = leaf,
+                                   .parameters = {},
+                                   .samples = {},
+                                   .bookSection = "",
+                                   .create = {}});
+    registry.Add<EnvironmentInputNode>(
+        {.name = "EnvironmentInput",
+         .aliases = {},
+         .doc = "A property of the evaluation: isTraining is 1 while the network is trained, else 0.",
+         .inputs = {0, 0},
+         .inputNames = {},
+         .traits = leaf,
+         .parameters = {named("property", ParameterKind::Text, "isTraining", "isTraining, the only one there is")},
+         .samples = {},
+         .bookSection = "",
+         .create = {}});
 }
 
 } // namespace cntk

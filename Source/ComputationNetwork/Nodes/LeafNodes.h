@@ -63,6 +63,29 @@ private:
     std::optional<Initialization> m_pending;
 };
 
+// A name that inputs share: they have one minibatch layout. Its value, a zero for each column, is of no use.
+class DynamicAxisNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference&) override {}
+    void ForwardProp(const FrameRange& range) override { Ops::Fill(Value(range), 0); }
+    void SetLayout(MBLayoutPtr layout) { SetShape(TensorShape{1}, std::move(layout)); }
+};
+
+// A property of the evaluation as a number: isTraining is 1 while a network is trained, else 0.
+class EnvironmentInputNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference&) override { SetScalarShape(); }
+    void ForwardProp(const FrameRange&) override { Ops::Fill(Value(), m_isTraining ? 1 : 0); }
+    void SerializeFields(ModelArchive& archive) override;
+    void SetParameters(const NodeParameters& parameters) override;
+    std::string DescribeFields() const override { return "property=" + m_property; }
+
+private:
+    std::string m_property = "isTraining";
+};
+
 class InputValueNode final : public ComputationNode
 {
 public:

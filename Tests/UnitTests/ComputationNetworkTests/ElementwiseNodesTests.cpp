@@ -55,10 +55,40 @@ TEST(ElementwiseNodesTest, KeepTheOriginalsFloors)
 TEST(ElementwiseNodesTest, OperandsMustFit)
 {
     TestNetwork net;
-    net.Add("Plus", "sum", {net.Parameter("a", {3, 2}), net.Parameter("b", {3, 4})});
+    net.Add("Plus", "sum", {net.Parameter("a", {3, 2}), net.Parameter("b", {3, 5})});
     EXPECT_EQ(MessageOf([&] { net.network.Validate(); }),
-              "Plus cannot combine 'a' [3 x 2] and 'b' [3 x 4]: dimension 2 is 2 in one and 4 in the other; expected "
+              "Plus cannot combine 'a' [3 x 2] and 'b' [3 x 5]: dimension 2 is 2 in one and 5 in the other; expected "
               "equal sizes, or 1 in one of them");
+    TestNetwork products; // the book repeats columns in sums only
+    products.Add("ElementTimes", "product", {products.Parameter("a", {3, 2}), products.Parameter("b", {3, 4})});
+    EXPECT_EQ(MessageOf([&] { products.network.Validate(); }),
+              "ElementTimes cannot combine 'a' [3 x 2] and 'b' [3 x 4]: dimension 2 is 2 in one and 4 in the other; "
+              "expected equal sizes, or 1 in one of them");
+}
+
+TEST(ElementwiseNodesTest, ColumnsOfTheNarrowerMatrixAreRepeatedOneByOne)
+{
+    TestNetwork net;
+    const auto set = [&](const char* name, const TensorShape& shape, const std::vector<double>& values)
+    {
+        const ComputationNodePtr node = net.Parameter(name, shape);
+        std::dynamic_pointer_cast<LearnableParameterNode>(node)->Values().FromHost(values);
+        return node;
+    };
+    const ComputationNodePtr wide = set("wide", {1, 6}, {1, 2, 3, 4, 5, 6});
+    const ComputationNodePtr narrow = set("narrow", {1, 2}, {10, 20});
+    const ComputationNodePtr difference = net.Add("Minus", "difference", {narrow, wide});
+    const ComputationNodePtr criterion = net.Add("SumElements", "criterion", {difference});
+    net.network.Validate();
+    EvaluatorOptions options;
+    options.training = true;
+    options.keepValues = {difference};
+    Evaluator evaluator(net.network, {criterion}, options);
+    evaluator.Forward();
+    evaluator.Backward(criterion);
+    EXPECT_THAT(ValueOf(difference), ElementsAre(9, 8, 7, 16, 15, 14));
+    EXPECT_THAT(GradientOf(narrow), ElementsAre(3, 3));
+    EXPECT_THAT(GradientOf(wide), ElementsAre(-1, -1, -1, -1, -1, -1));
 }
 
 TEST(ElementwiseNodesTest, TakeDenseInputsOnly)

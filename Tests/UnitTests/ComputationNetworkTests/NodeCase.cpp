@@ -97,10 +97,10 @@ std::vector<double> NodeCase::Draw(const GradientSample::Input& described, size_
     return values;
 }
 
-void NodeCase::FillGaps(std::vector<double>& values, size_t rows, double garbage) const
+void NodeCase::FillGaps(std::vector<double>& values, const std::vector<uint8_t>& mask, size_t rows, double garbage)
 {
-    for (size_t column = 0; column < Mask().size(); column++)
-        if (Mask()[column] == 0)
+    for (size_t column = 0; column < mask.size(); column++)
+        if (mask[column] == 0)
             std::fill_n(values.begin() + ptrdiff_t(column * rows), rows, garbage);
 }
 
@@ -110,7 +110,7 @@ ComputationNodePtr NodeCase::AddData(const std::string& name, const TensorShape&
     const ComputationNodePtr node = m_network->AddInput(name, shape, sparse);
     auto& input = dynamic_cast<InputValueNode&>(*node);
     std::vector<double> data = values;
-    FillGaps(data, shape.Elements(), sparse ? 0 : m_garbage);
+    FillGaps(data, Mask(), shape.Elements(), sparse ? 0 : m_garbage);
     input.SetDense(data.data(), shape.Elements(), m_network->Layout()->Columns());
     return node;
 }
@@ -147,12 +147,13 @@ ComputationNodePtr NodeCase::AddInput(size_t index, const GradientSample::Input&
 
 ComputationNodePtr NodeCase::AddWeighted(const ComputationNodePtr& node, const std::string& name)
 {
-    const size_t columns = node->HasMBLayout() ? node->GetMBLayout()->Columns() : 1;
+    const size_t columns = node->GetMBLayout() == m_network->Layout() ? node->GetMBLayout()->Columns() : 1;
     std::vector<double> values(node->SampleElements() * columns);
     for (double& value : values)
         value = Number(-2, 2);
     ComputationNodePtr weights;
-    if (node->HasMBLayout())
+    // A layout of the node's own is not there yet; all of its samples then get the same weights.
+    if (node->HasMBLayout() && node->GetMBLayout() == m_network->Layout())
         weights = AddData(name + ".weights", node->SampleLayout(), values, false);
     else
     {
@@ -180,7 +181,7 @@ std::vector<double> NodeCase::NodeValue() const
 {
     std::vector<double> values = HostCopy(m_node->Value());
     if (m_node->HasMBLayout())
-        FillGaps(values, m_node->SampleElements(), 0);
+        FillGaps(values, m_node->GetMBLayout()->ColumnMask(), m_node->SampleElements(), 0);
     return values;
 }
 

@@ -54,7 +54,7 @@ private:
     std::vector<double> Draw(const GradientSample::Input& described, size_t rows, size_t columns);
     double Number(double low, double high) { return std::uniform_real_distribution<double>(low, high)(m_random); }
     void SetLayout(Layout layout);
-    void FillGaps(std::vector<double>& values, size_t rows, double garbage) const;
+    static void FillGaps(std::vector<double>& values, const std::vector<uint8_t>& mask, size_t rows, double garbage);
 
     const NodeType* m_type;
     const GradientSample* m_sample;

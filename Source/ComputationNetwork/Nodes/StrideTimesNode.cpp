@@ -1,0 +1,197 @@
+// StrideTimes: the product of interleaved streams (spec nodes.md 6).
+#include "Common/Error.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+namespace
+{
+
+using Op = ElementwiseOp;
+
+// Column c of B belongs to stream k = c mod s. v_ic = sum_j A[i, j s + k] b_jc where the streams lie in the columns of
+// A, v_ic = sum_j A[i s + k, j] b_jc where they lie in its rows.
+class StrideTimesNode final : public ComputationNode
+{
+public:
+    void InferShape(ShapeInference& inference) override;
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView a = Input(0)->Value();
+        const MatrixView b = Input(1)->Value(range);
+        const MatrixView v = Value(range);
+        ForEachBlock(range, v.columns,
+                     [&](const Block& block)
+                     { Ops::Elementwise(Op::Product, Left(a, block), Right(b, block), Output(v, block)); });
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        if (input > 1)
+            return;
+        const MatrixView g = Gradient(range);
+        const MatrixView inputGradient = InputGradient(input, range);
+        if (input == 1)
+        {
+            const MatrixView a = Input(0)->Value();
+            return ForEachBlock(range, g.columns,
+                                [&](const Block& block) {
+                                    Ops::Elementwise(Op::Product, Left(a, block), Output(g, block),
+                                                     Right(inputGradient, block), 1, 1);
+                                });
+        }
+        // A sum over samples: not over gaps, which may hold anything.
+        const MatrixView b = Input(1)->Value(range);
+        const std::span<const uint8_t> mask = ColumnMask(range);
+        ForEachDataStretch(mask, g.columns,
+                           [&](size_t first, size_t count)
+                           {
+                               ForEachBlock(range, first, count,
+                                            [&](const Block& block) {
+                                                Ops::Elementwise(Op::Product, Output(g, block), Right(b, block),
+                                                                 Left(inputGradient, block), 1, 1);
+                                            });
+                           });
+    }
+
+private:
+    // Neighbouring columns of B: so many streams from one on, and that several times.
+    struct Block
+    {
+        size_t firstColumn;
+        size_t firstStream;
+        size_t streams;
+        size_t repeats;
+    };
+
+    template <class Body>
+    void ForEachBlock(const FrameRange& range, size_t columns, Body&& body) const
+    {
+        ForEachBlock(range, 0, columns, body);
+    }
+    template <class Body>
+    void ForEachBlock(const FrameRange& range, size_t first, size_t count, Body&& body) const
+    {
+        const size_t before = range.FirstColumn(GetMBLayout().get()); // columns of earlier steps
+        const size_t end = first + count;
+        while (first < end)
+        {
+            const size_t stream = (before + first) % m_streams;
+            const size_t left = end - first;
+            Block block{first, stream, std::min(m_streams - stream, left), 1};
+            if (stream == 0 && left > m_streams)
+                block.repeats = left / m_streams;
+            body(block);
+            first += block.streams * block.repeats;
+        }
+    }
+
+    // All three as [rows of the result, streams of the block, inner dimension, repeats].
+    TensorView Left(const MatrixView& a, const Block& block) const
+    {
+        const size_t streamStride = m_inColumns ? a.rows : 1;
+        TensorView view = StridedTensor(a, {{m_outputs, m_inColumns ? 1 : m_streams},
+                                            {block.streams, streamStride},
+                                            {m_inner, m_inColumns ? a.rows * m_streams : a.rows},
+                                            {1, 0}});
+        view.data = static_cast<std::byte*>(view.data) + block.firstStream * streamStride * SizeOf(view.type);
+        return view;
+    }
+    TensorView Right(const MatrixView& b, const Block& block) const
+    {
+        return StridedTensor(b.Columns(block.firstColumn, block.streams * block.repeats),
+                             {{1, 0}, {block.streams, b.rows}, {m_inner, 1}, {block.repeats, block.streams * b.rows}});
+    }
+    TensorView Output(const MatrixView& v, const Block& block) const
+    {
+        return StridedTensor(
+            v.Columns(block.firstColumn, block.streams * block.repeats),
+            {{m_outputs, 1}, {block.streams, v.rows}, {1, 0}, {block.repeats, block.streams * v.rows}});
+    }
+
+    size_t m_streams = 1;
+    size_t m_inner = 1;
+    size_t m_outputs = 1;
+    bool m_inColumns = true;
+};
+
+void StrideTimesNode::InferShape(ShapeInference& inference)
+{
+    RequireDenseInputs(*this, inference);
+    const ComputationNode& a = *Input(0);
+    const ComputationNode& b = *Input(1);
+    const auto* constant = dynamic_cast<const LearnableParameterNode*>(Input(2).get());
+    if (constant == nullptr || constant->Values().Elements() != 1)
+    {
+        if (inference.IsFinalPass())
+            Fail(ErrorKind::Model, "StrideTimes takes the stride from a constant, but '", Input(2)->Name(), "' is a ",
+                 Input(2)->TypeName(), " [", Input(2)->SampleLayout().ToString(), "]");
+        return;
+    }
+    const double stride = constant->Values().ToHost()[0];
+    m_inColumns = stride != 0;
+    m_inner = b.ValueRows();
+    const size_t rows = a.SampleLayout().MatrixRows(), columns = a.SampleLayout().MatrixColumns();
+    if (m_inColumns)
+        m_streams = m_inner == 0 ? 0 : columns / m_inner;
+    else // as many streams as B has columns
+        m_streams = b.HasMBLayout() ? 0 : b.ValueColumns();
+    m_outputs = m_inColumns || m_streams == 0 ? rows : rows / m_streams;
+    if (inference.IsFinalPass())
+    {
+        if (a.HasMBLayout())
+            Fail(ErrorKind::Model, "the left operand of StrideTimes, ", DescribeShape(a),
+                 ", changes with the samples; expected a parameter, or a function of parameters");
+        if (!m_inColumns && b.HasMBLayout())
+            Fail(ErrorKind::Model,
+                 "StrideTimes with streams in the rows takes a parameter on the right, with a column "
+                 "for each stream, but ",
+                 DescribeShape(b), " changes with the samples");
+        const bool fits =
+            m_inColumns ? m_streams > 0 && columns == m_inner * m_streams : columns == m_inner && rows % m_streams == 0;
+        if (!fits)
+            Fail(ErrorKind::Model, "StrideTimes(", DescribeShape(a), ", ", DescribeShape(b), "): the ",
+                 m_inColumns ? "columns of the left operand must be a multiple of the rows of the right one"
+                             : "left operand must have as many columns as the right one has rows, and a multiple of "
+                               "its columns as rows");
+        if (stride < 0 || (stride > 1 && stride != double(m_streams)))
+            Fail(ErrorKind::Model, "the stride of StrideTimes, '", Input(2)->Name(), "', is ", stride,
+                 "; expected 0 (streams in the rows), 1 (in the columns) or the number of streams, ", m_streams);
+    }
+    SetShape(b.HasMBLayout() ? TensorShape{m_outputs} : TensorShape{m_outputs, b.ValueColumns()},
+             CommonLayoutOfInputs(inference));
+}
+
+using namespace Samples;
+
+} // namespace
+
+void RegisterStrideTimesNodes(NodeRegistry& registry)
+{
+    registry.Add<StrideTimesNode>(
+        {.name = "StrideTimes",
+         .aliases = {},
+         .doc = "The product of each of s interleaved streams: column c of B belongs to stream k = c mod s, and "
+                "v_ic = sum_j A[i, j s + k] b_jc. With stride=0 the streams lie in the rows of A: v_ic = sum_j "
+                "A[i s + k, j] b_jc.",
+         .inputs = {3, 3},
+         .inputNames = {"A", "B", "stride"},
+         .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false},
+         .parameters = {},
+         .samples = {Case({Parameter({2, 6}), Parameter({3, 2}), Number(1)}),
+                     Case({Parameter({2, 6}), Data({2}), Number(1)}), Case({Parameter({2, 6}), Data({3}), Number(2)}),
+                     Case({Parameter({4, 3}), Parameter({3, 2}), Number(0)}),
+                     Case({Parameter({2, 3}), Data({3}), Number(1)}),
+                     Case({Parameter({1, 4}), Parameter({2, 5}), Number(2)})},
+         .bookSection = "",
+         .create = {}});
+}
+
+} // namespace cntk

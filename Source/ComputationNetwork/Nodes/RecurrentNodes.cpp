@@ -211,6 +211,14 @@ void DelayNode::SerializeFields(ModelArchive& archive)
         Fail(ErrorKind::Model, "the time step is ", m_timeStep, "; expected 1 or more");
 }
 
+namespace
+{
+
+// The original's default is a number in single precision.
+constexpr double c_defaultState = double(0.1f);
+
+} // namespace
+
 void DelayNode::SetParameters(const NodeParameters& parameters)
 {
     const long long rows = parameters.Integer("rows", 0);
@@ -221,7 +229,7 @@ void DelayNode::SetParameters(const NodeParameters& parameters)
     if (step < 1 || step > std::numeric_limits<int32_t>::max())
         Fail(ErrorKind::Config, "parameter 'timeStep' is ", step, "; expected 1 or more");
     m_timeStep = int32_t(step);
-    m_initialValue = parameters.Real("defaultHiddenActivity", 0.1);
+    m_initialValue = parameters.Real("defaultHiddenActivity", c_defaultState);
 }
 
 std::string DelayNode::DescribeFields() const

@@ -93,7 +93,7 @@ TEST(DelayNode, FramesAreSequencesOfTheirOwn)
     SetInput(x, {1, 2, 3});
     Evaluator evaluator(net.network, {delay}, Checked(false));
     evaluator.Forward();
-    EXPECT_EQ(ValueOf(delay), std::vector<double>(3, 0.1));
+    EXPECT_EQ(ValueOf(delay), std::vector<double>(3, double(0.1f))); // a number in single precision, as in the original
 }
 
 TEST(DelayNode, ParametersAreChecked)

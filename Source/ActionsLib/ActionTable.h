@@ -19,6 +19,7 @@ Action MakeWriteAction();
 Action MakeDumpNodeAction();
 Action MakePlotAction();
 Action MakeCreateLabelMapAction();
+Action MakeEditAction();
 Action MakeWordClassAction();
 
 // --check: reads one minibatch, computes the roots, reports samples and memory.

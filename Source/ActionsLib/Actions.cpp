@@ -12,9 +12,9 @@ namespace cntk
 
 std::span<const Action> Actions()
 {
-    static const std::vector<Action> actions = {MakeTrainAction(),          MakeTestAction(),     MakeCvAction(),
-                                                MakeWriteAction(),          MakeDumpNodeAction(), MakePlotAction(),
-                                                MakeCreateLabelMapAction(), MakeWordClassAction()};
+    static const std::vector<Action> actions = {MakeTrainAction(),          MakeTestAction(),      MakeCvAction(),
+                                                MakeWriteAction(),          MakeDumpNodeAction(),  MakePlotAction(),
+                                                MakeCreateLabelMapAction(), MakeWordClassAction(), MakeEditAction()};
     return actions;
 }
 

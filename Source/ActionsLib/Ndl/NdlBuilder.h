@@ -43,6 +43,9 @@ public:
     void Run(NdlScript script);
     // Connects the nodes: by now every name must be known.
     void Finish();
+    // The node that a name of the script stands for (a macro's value is its last node); null if there is none. A number
+    // becomes a constant of that name.
+    ComputationNodePtr FindNode(std::string_view name);
     // Validates the network. What is wrong is told with the place in the script, the macros around it, and where the
     // shapes of the inputs come from.
     void Validate();

@@ -72,6 +72,24 @@ ComputationNodePtr NdlBuilder::NodeOf(const Value& value) const
     return current.kind == Value::Kind::Node ? current.node : nullptr;
 }
 
+ComputationNodePtr NdlBuilder::FindNode(std::string_view name)
+{
+    const Value value = Resolve(m_scopes.front(), std::string(name));
+    if (value.kind == Value::Kind::Number)
+    {
+        Scope& scope = m_scopes.front();
+        const NdlExpression nowhere;
+        const ComputationNodePtr node = MakeConstant(scope, value.text, nowhere);
+        m_origins.erase(node.get()); // no expression of the script made it
+        m_network.Rename(node, std::string(name));
+        scope.symbols[ToLower(name)].value = {Value::Kind::Node, "", node, nullptr};
+        return node;
+    }
+    ComputationNodePtr node = NodeOf(value);
+    // It may have been deleted since.
+    return node && m_network.Find(node->Name()) == node ? node : nullptr;
+}
+
 std::string NdlBuilder::NumberOf(const Scope& scope, const NdlExpression& expression) const
 {
     if (expression.kind == NdlExpression::Kind::Number)
@@ -137,7 +155,7 @@ void NdlBuilder::FailUnknown(const Scope& scope, const NdlExpression& name, std:
 {
     // A macro's parameter stands for what its caller wrote.
     if (const auto symbol = scope.symbols.find(ToLower(name.text));
-        symbol != scope.symbols.end() && symbol->second.actual && symbol->second.actual->text != name.text)
+        symbol != scope.symbols.end() && symbol->second.actual)
         FailUnknown(*symbol->second.actualScope, *symbol->second.actual, what);
     const Scope& script = m_scopes.front();
     if (&scope != &script && script.symbols.contains(ToLower(name.text)))

@@ -1,0 +1,122 @@
+// action=edit (book 3.5.6): executes scripts of the model editing language.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/Mel/MelEditor.h"
+#include "ActionsLib/Ndl/NdlParser.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+
+namespace cntk
+{
+namespace
+{
+
+struct EditOptions
+{
+    std::string editPath;
+    std::string ndlMacros;
+
+    static OptionTable<EditOptions> Options()
+    {
+        using S = EditOptions;
+        return {
+            Opt("editPath", &S::editPath,
+                "Required. The script in the model editing language; several files are separated by '+'. Its $names$ "
+                "are looked up in this block first")
+                .Required(),
+            Opt("ndlMacros", &S::ndlMacros, "files with NDL macros for in-line NDL and snippets, separated by '+'"),
+        };
+    }
+};
+
+class EditJob final : public Job
+{
+public:
+    explicit EditJob(const CommandContext& command) : m_command(command)
+    {
+        const auto options = ReadOptions<EditOptions>(command.block);
+        for (const std::shared_ptr<const SourceText>& text : ReadFiles(options.ndlMacros, "ndlMacros"))
+            m_macros.push_back(ParseNdl(text));
+        for (const std::shared_ptr<const SourceText>& text : ReadFiles(options.editPath, "editPath"))
+            m_scripts.push_back(PrepareMel(text));
+    }
+
+    std::vector<std::string> Produces() const override
+    {
+        std::vector<std::string> files;
+        for (const MelScript& script : m_scripts)
+            for (std::string& file : MelModelFiles(script))
+                files.push_back(std::move(file));
+        return files;
+    }
+
+    void Run() override
+    {
+        NdlContext& context = m_command.program.ndl;
+        Execute(MelEditor::Mode::Run, context);
+        for (const std::string& warning : context.warnings)
+            m_command.program.log.Warn(warning);
+        context.warnings.clear();
+    }
+
+    void Check() override
+    {
+        NdlContext context = m_command.program.ndl; // nothing goes on counting
+        Execute(MelEditor::Mode::Check, context);
+    }
+
+private:
+    std::vector<std::shared_ptr<const SourceText>> ReadFiles(const std::string& list, const char* key) const
+    {
+        std::vector<std::shared_ptr<const SourceText>> texts;
+        for (const std::string_view part : Split(list, '+'))
+        {
+            const std::string path(Trim(part));
+            if (path.empty())
+                continue;
+            const std::string resolved = ResolveInputPath(path);
+            if (!FileExists(resolved))
+            {
+                const auto value = m_command.block.Find(key);
+                FailAt(value ? value->Where() : m_command.block.Where(), ErrorKind::Config, key, ": file '", path,
+                       "' does not exist", NearFilesHint(resolved));
+            }
+            const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
+            const std::string_view text = raw->Text();
+            texts.push_back(
+                std::make_shared<SourceText>(path, m_command.block.ResolveVariables(text, {raw, 0, text.size()})));
+        }
+        return texts;
+    }
+
+    // On the CPU whatever deviceId says: nothing is computed.
+    void Execute(MelEditor::Mode mode, NdlContext& context) const
+    {
+        ProgramContext& program = m_command.program;
+        MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log, mode);
+        for (const NdlScript& macros : m_macros)
+            editor.DefineMacros(macros);
+        for (const MelScript& script : m_scripts)
+            if (!editor.Run(script))
+                return;
+    }
+
+    CommandContext m_command;
+    std::vector<NdlScript> m_macros;
+    std::vector<MelScript> m_scripts;
+};
+
+} // namespace
+
+Action MakeEditAction()
+{
+    return {"edit",
+            {},
+            "Changes models with a script in the model editing language (MEL).",
+            "3.5.6",
+            DescribeOptions<EditOptions>(),
+            {},
+            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<EditJob>(command); }};
+}
+
+} // namespace cntk

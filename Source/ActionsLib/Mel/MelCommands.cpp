@@ -1,0 +1,161 @@
+// Tables of commands and properties.
+#include "ActionsLib/Mel/MelCommands.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr size_t c_anyNumber = SIZE_MAX;
+
+struct PropertyName
+{
+    const char* name;
+    MelProperty property;
+};
+constexpr PropertyName c_properties[] = {
+    {"ComputeGradient", MelProperty::NeedsGradient},
+    {"NeedsGradient", MelProperty::NeedsGradient},
+    {"NeedGradient", MelProperty::NeedsGradient},
+    {"LearningRateMultiplier", MelProperty::LearningRateMultiplier},
+    {"Feature", MelProperty::Feature},
+    {"Label", MelProperty::Label},
+    {"FinalCriterion", MelProperty::Criterion},
+    {"Criterion", MelProperty::Criterion},
+    {"Criteria", MelProperty::Criterion},
+    {"FinalCriterionCriteria", MelProperty::Criterion}, // two names that ran together in the book
+    {"Evaluation", MelProperty::Evaluation},
+    {"Eval", MelProperty::Evaluation},
+    {"EvaluationEval", MelProperty::Evaluation},
+    {"Output", MelProperty::Output},
+    {"MultiSeq", MelProperty::None},
+    {"ReqMultiSeqHandling", MelProperty::None},
+    {"Recurrent", MelProperty::None},
+};
+
+} // namespace
+
+std::span<const MelCommandInfo> MelCommands()
+{
+    using C = MelCommand;
+    static const std::vector<MelCommandInfo> commands = {
+        {C::CreateModel, {"CreateModel"}, 0, 0, {}, "m=CreateModel()"},
+        {C::CreateModelWithName, {"CreateModelWithName"}, 1, 1, {}, "CreateModelWithName(name)"},
+        {C::LoadModel, {"LoadModel"}, 1, 1, {"format"}, "m=LoadModel(file, [format=cntk])"},
+        {C::LoadModelWithName, {"LoadModelWithName"}, 2, 2, {"format"}, "LoadModelWithName(name, file, [format=cntk])"},
+        {C::LoadNdlSnippet, {"LoadNDLSnippet"}, 2, 3, {"section"}, "LoadNDLSnippet(name, file, [section=name])"},
+        {C::SaveDefaultModel, {"SaveDefaultModel"}, 1, 1, {"format"}, "SaveDefaultModel(file, [format=cntk])"},
+        {C::SaveModel, {"SaveModel"}, 1, 2, {"format"}, "SaveModel([name,] file, [format=cntk])"},
+        {C::SetDefaultModel, {"SetDefaultModel"}, 1, 1, {}, "SetDefaultModel(name)"},
+        {C::UnloadModel, {"UnloadModel"}, 1, c_anyNumber, {}, "UnloadModel(name, ...)"},
+        {C::DumpModel, {"DumpModel", "Dump"}, 2, 2, {"includeData"}, "DumpModel(name, file, [includeData=false])"},
+        {C::DumpNode, {"DumpNode"}, 2, 2, {"includeData"}, "DumpNode(nodes, file, [includeData=false])"},
+        {C::CopyNode, {"CopyNode", "Copy"}, 2, 2, {"copy", "copyFlag"}, "CopyNode(from, to, [copy=all|value])"},
+        {C::CopySubTree,
+         {"CopySubTree"},
+         2,
+         3,
+         {"copy", "copyFlag"},
+         "CopySubTree(from, toModel, prefix, [copy=all|value]) or CopySubTree(from, to, [copy=all|value])"},
+        {C::CopyNodeInputs, {"CopyNodeInputs", "CopyInputs"}, 2, 2, {}, "CopyNodeInputs(from, to)"},
+        {C::SetNodeInput, {"SetNodeInput", "SetInput"}, 3, 3, {}, "SetNodeInput(nodes, index, input)"},
+        {C::SetNodeInputs, {"SetNodeInputs", "SetInputs"}, 2, c_anyNumber, {}, "SetNodeInputs(node, input, ...)"},
+        {C::SetProperty, {"SetProperty"}, 3, 3, {}, "SetProperty(nodes, property, value)"},
+        {C::SetPropertyForSubTree,
+         {"SetPropertyForSubTree"},
+         3,
+         3,
+         {},
+         "SetPropertyForSubTree(nodes, property, value)"},
+        {C::RemoveNode, {"RemoveNode", "Remove"}, 1, c_anyNumber, {}, "RemoveNode(nodes, ...)"},
+        {C::DeleteNode, {"DeleteNode", "Delete"}, 1, c_anyNumber, {}, "DeleteNode(nodes, ...)"},
+        {C::Rename, {"Rename"}, 2, 2, {}, "Rename(from, to)"},
+        {C::ReviseParameter, {"ReviseParameter"}, 2, 2, {}, "ReviseParameter(nodes, file)"},
+    };
+    return commands;
+}
+
+bool IsAbbreviationOf(std::string_view text, std::string_view full)
+{
+    return text.size() <= full.size() && 2 * text.size() >= full.size() &&
+           EqualsIgnoreCase(text, full.substr(0, text.size()));
+}
+
+const MelCommandInfo* FindMelCommand(std::string_view name)
+{
+    for (const MelCommandInfo& info : MelCommands())
+        for (const std::string& full : info.names)
+            if (EqualsIgnoreCase(name, full))
+                return &info;
+    for (const MelCommandInfo& info : MelCommands())
+        for (const std::string& full : info.names)
+            if (IsAbbreviationOf(name, full))
+                return &info;
+    return nullptr;
+}
+
+const MelCommandInfo& RequireMelCommand(const MelStatement& statement)
+{
+    if (const MelCommandInfo* info = FindMelCommand(statement.name))
+        return *info;
+    std::vector<std::string> names;
+    for (const MelCommandInfo& info : MelCommands())
+        names.insert(names.end(), info.names.begin(), info.names.end());
+    FailAt(statement.where, ErrorKind::Config, "Unknown Editor function ", statement.name,
+           DidYouMean(statement.name, names));
+}
+
+void CheckMelArguments(const MelCommandInfo& info, const MelStatement& statement)
+{
+    size_t count = 0;
+    for (const MelArgument& argument : statement.arguments)
+    {
+        if (argument.name.empty())
+        {
+            ++count;
+            continue;
+        }
+        const bool isKnown =
+            std::any_of(info.options.begin(), info.options.end(),
+                        [&](const std::string& option) { return IsAbbreviationOf(argument.name, option); });
+        if (!isKnown)
+            FailAt(argument.where, ErrorKind::Config, info.names[0], " has no optional parameter '", argument.name,
+                   "'. Valid parameters: ", info.usage, DidYouMean(argument.name, info.options));
+    }
+    if (count < info.fewest || count > info.most)
+        FailAt(statement.where, ErrorKind::Config, "Invalid number of parameters (", count,
+               "). Valid parameters: ", info.usage);
+    if (!statement.model.empty() && info.command != MelCommand::CreateModel && info.command != MelCommand::LoadModel)
+        FailAt(statement.where, ErrorKind::Config, info.names[0], " gives no model that '", statement.model,
+               "' could name");
+}
+
+MelProperty RequireMelProperty(const MelArgument& argument)
+{
+    for (const PropertyName& known : c_properties)
+        if (EqualsIgnoreCase(known.name, argument.text))
+            return known.property;
+    for (const PropertyName& known : c_properties)
+        if (IsAbbreviationOf(argument.text, known.name))
+            return known.property;
+    std::vector<std::string> names;
+    for (const PropertyName& known : c_properties)
+        names.emplace_back(known.name);
+    FailAt(argument.where, ErrorKind::Config, "Invalid property, ", argument.text, ", is not supported",
+           DidYouMean(argument.text, names));
+}
+
+const MelArgument* FindMelOption(const MelStatement& statement, std::string_view name)
+{
+    for (const MelArgument& argument : statement.arguments)
+        if (!argument.name.empty() && IsAbbreviationOf(argument.name, name))
+            return &argument;
+    return nullptr;
+}
+
+} // namespace cntk

@@ -1,0 +1,353 @@
+// Statements, models and files. Commands on nodes: MelNodeCommands.cpp.
+#include "ActionsLib/Mel/MelEditor.h"
+
+#include "ActionsLib/Mel/MelParser.h"
+#include "ActionsLib/Ndl/NdlParser.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/NetworkReport.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr const char* c_defaultName = "default";
+
+std::vector<const MelArgument*> Positional(const MelStatement& statement)
+{
+    std::vector<const MelArgument*> arguments;
+    for (const MelArgument& argument : statement.arguments)
+        if (argument.name.empty())
+            arguments.push_back(&argument);
+    return arguments;
+}
+
+void CheckFormat(const MelStatement& statement)
+{
+    const MelArgument* const format = FindMelOption(statement, "format");
+    if (format != nullptr && !EqualsIgnoreCase(format->text, "cntk") &&
+        !EqualsIgnoreCase(format->text, "cntk_legacy_no_tensorlib"))
+        FailAt(format->where, ErrorKind::Config, "the format of a model is '", format->text, "', expected cntk");
+}
+
+// Only the macros of a script.
+NdlScript MacrosOf(const NdlScript& script)
+{
+    NdlScript macros;
+    for (const NdlStatement& statement : script.statements)
+        if (statement.kind == NdlStatement::Kind::Macro)
+            macros.statements.push_back(statement);
+    return macros;
+}
+
+// The snippet in a file: the section asked for, the one that run= names, the first, or the whole file.
+NdlScript SnippetOf(const NdlScript& file, const MelArgument* section, const MelArgument& path)
+{
+    std::vector<const NdlStatement*> sections;
+    std::vector<std::string> names;
+    std::string wanted = section == nullptr ? "" : section->text;
+    NdlScript rest;
+    for (const NdlStatement& statement : file.statements)
+    {
+        if (statement.kind == NdlStatement::Kind::Section)
+        {
+            sections.push_back(&statement);
+            names.push_back(statement.name);
+        }
+        else if (EqualsIgnoreCase(statement.name, "run") && statement.value.kind == NdlExpression::Kind::Name)
+        {
+            wanted = section == nullptr ? statement.value.text : wanted;
+        }
+        else if (!EqualsIgnoreCase(statement.name, "load"))
+        {
+            rest.statements.push_back(statement);
+        }
+    }
+    const bool hasNodes = std::any_of(rest.statements.begin(), rest.statements.end(),
+                                      [](const NdlStatement& each) { return each.kind != NdlStatement::Kind::Macro; });
+    if (wanted.empty() && (sections.empty() || hasNodes))
+        return rest;
+    NdlScript snippet = MacrosOf(rest);
+    for (const NdlStatement* each : sections)
+    {
+        if (!wanted.empty() && !EqualsIgnoreCase(each->name, wanted))
+            continue;
+        snippet.statements.insert(snippet.statements.end(), each->body->statements.begin(),
+                                  each->body->statements.end());
+        return snippet;
+    }
+    FailAt(section == nullptr ? path.where : section->where, ErrorKind::Config, "NDL file '", path.text,
+           "' has no section '", wanted, "'", DidYouMean(wanted, names));
+}
+
+} // namespace
+
+MelScript PrepareMel(std::shared_ptr<const SourceText> text)
+{
+    const auto isModelCommand = [](std::string_view name)
+    {
+        const MelCommandInfo* const info = FindMelCommand(name);
+        return info != nullptr && (info->command == MelCommand::CreateModel || info->command == MelCommand::LoadModel);
+    };
+    MelScript script = ParseMel(std::move(text), isModelCommand);
+    for (MelStatement& statement : script.statements)
+    {
+        if (statement.kind != MelStatement::Kind::Command)
+        {
+            ParseNdl(script.text, statement.begin, statement.end); // syntax
+            continue;
+        }
+        const MelCommandInfo& info = RequireMelCommand(statement);
+        CheckMelArguments(info, statement);
+        std::stable_partition(statement.arguments.begin(), statement.arguments.end(),
+                              [](const MelArgument& argument) { return argument.name.empty(); });
+        if (info.command == MelCommand::SetProperty || info.command == MelCommand::SetPropertyForSubTree)
+            RequireMelProperty(*Positional(statement)[1]);
+    }
+    return script;
+}
+
+std::vector<std::string> MelModelFiles(const MelScript& script)
+{
+    std::vector<std::string> files;
+    for (const MelStatement& statement : script.statements)
+    {
+        if (statement.kind != MelStatement::Kind::Command)
+            continue;
+        const MelCommandInfo& info = RequireMelCommand(statement);
+        if (info.command == MelCommand::SaveModel || info.command == MelCommand::SaveDefaultModel)
+            files.push_back(ResolveOutputPath(Positional(statement).back()->text));
+    }
+    return files;
+}
+
+MelEditor::MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log, Mode mode)
+    : m_log(log), m_mode(mode), m_models(dataType, std::move(device), context, log)
+{
+}
+
+bool MelEditor::Run(const MelScript& script)
+{
+    for (const MelSection& section : script.macroSections)
+        m_models.DefineMacros(MacrosOf(ParseNdl(script.text, section.begin, section.end)));
+    for (const MelStatement& statement : script.statements)
+    {
+        try
+        {
+            if (!Execute(script, statement))
+                return false;
+        }
+        catch (const Error& error)
+        {
+            if (error.Where())
+                throw;
+            Error placed(error.Kind(), error.Message(), statement.where);
+            for (const std::string& note : error.Notes())
+                placed.AddNote(note);
+            throw placed;
+        }
+    }
+    FinishNdl();
+    return true;
+}
+
+bool MelEditor::Execute(const MelScript& script, const MelStatement& statement)
+{
+    switch (statement.kind)
+    {
+    case MelStatement::Kind::Ndl:
+        m_models.Default(statement.where).ndl->Run(ParseNdl(script.text, statement.begin, statement.end));
+        return true;
+    case MelStatement::Kind::Snippet:
+        RunSnippet(statement.model, ParseNdl(script.text, statement.begin, statement.end));
+        return true;
+    default:
+        return ExecuteCommand(statement);
+    }
+}
+
+// In-line NDL is connected when a command needs it.
+void MelEditor::FinishNdl()
+{
+    m_models.FinishNdl();
+}
+
+void MelEditor::RunSnippet(const std::string& name, const NdlScript& script)
+{
+    // Macros are for all models, this one included.
+    m_models.DefineMacros(MacrosOf(script));
+    NdlScript nodes;
+    for (const NdlStatement& statement : script.statements)
+        if (statement.kind != NdlStatement::Kind::Macro)
+            nodes.statements.push_back(statement);
+    MelModel& model = m_models.Add(name, m_models.MakeNetwork());
+    model.ndl->Run(std::move(nodes));
+    model.ndl->Finish();
+}
+
+bool MelEditor::ExecuteCommand(const MelStatement& statement)
+{
+    const std::vector<const MelArgument*> arguments = Positional(statement);
+    const std::string ownName = statement.model.empty() ? c_defaultName : statement.model;
+    const MelCommand command = RequireMelCommand(statement).command;
+    switch (command)
+    {
+    case MelCommand::CreateModel:
+        m_models.Add(ownName, m_models.MakeNetwork());
+        return true;
+    case MelCommand::CreateModelWithName:
+        m_models.Add(arguments[0]->text, m_models.MakeNetwork());
+        return true;
+    case MelCommand::LoadModel:
+        return LoadFile(ownName, *arguments[0], statement);
+    case MelCommand::LoadModelWithName:
+        return LoadFile(arguments[0]->text, *arguments[1], statement);
+    case MelCommand::LoadNdlSnippet:
+        LoadSnippet(statement);
+        return true;
+    case MelCommand::SetDefaultModel:
+        m_models.SetDefault(m_models.Require(*arguments[0]));
+        return true;
+    case MelCommand::UnloadModel:
+        for (const MelArgument* argument : arguments)
+        {
+            if (const MelModel* const model = m_models.Find(argument->text))
+                m_models.Remove(*model);
+            else
+                m_log.Print("WARNING: model %s does not exist.\n", argument->text.c_str());
+        }
+        return true;
+    default:
+        break;
+    }
+    FinishNdl();
+    switch (command)
+    {
+    case MelCommand::SaveDefaultModel:
+        SaveTo(m_models.Default(statement.where), *arguments[0], statement);
+        break;
+    case MelCommand::SaveModel:
+        SaveTo(arguments.size() == 1 ? m_models.Default(statement.where) : m_models.Require(*arguments[0]),
+               *arguments.back(), statement);
+        break;
+    case MelCommand::DumpModel:
+        Dump(m_models.Require(*arguments[0]).network->Nodes(), statement);
+        break;
+    case MelCommand::DumpNode:
+        Dump(m_models.FindNodes(m_models.ParsePattern(*arguments[0])), statement);
+        break;
+    case MelCommand::CopyNode:
+        Copy(statement);
+        break;
+    case MelCommand::CopySubTree:
+        CopySubTree(statement);
+        break;
+    case MelCommand::CopyNodeInputs:
+        CopyInputs(statement);
+        break;
+    case MelCommand::SetNodeInput:
+        SetInput(statement);
+        break;
+    case MelCommand::SetNodeInputs:
+        SetInputs(statement);
+        break;
+    case MelCommand::SetProperty:
+        SetProperty(statement, false);
+        break;
+    case MelCommand::SetPropertyForSubTree:
+        SetProperty(statement, true);
+        break;
+    case MelCommand::RemoveNode:
+    case MelCommand::DeleteNode:
+        Delete(statement);
+        break;
+    case MelCommand::Rename:
+        Rename(statement);
+        break;
+    default:
+        Revise(statement);
+        break;
+    }
+    return true;
+}
+
+bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement)
+{
+    CheckFormat(statement);
+    if (m_mode == Mode::Check && !FileExists(ResolveInputPath(file.text)))
+    {
+        m_log.Print("%s: model %s is not there yet; nothing more can be checked.\n", file.where.Location().c_str(),
+                    file.text.c_str());
+        return false;
+    }
+    try
+    {
+        m_models.Add(name, m_models.LoadNetwork(file.text));
+    }
+    catch (const Error& error)
+    {
+        if (error.Where())
+            throw;
+        Error placed(error.Kind(), error.Message(), file.where);
+        for (const std::string& note : error.Notes())
+            placed.AddNote(note);
+        throw placed;
+    }
+    return true;
+}
+
+void MelEditor::LoadSnippet(const MelStatement& statement)
+{
+    const std::vector<const MelArgument*> arguments = Positional(statement);
+    const MelArgument* section = FindMelOption(statement, "section");
+    if (section == nullptr && arguments.size() == 3)
+        section = arguments[2];
+    const MelArgument& file = *arguments[1];
+    const std::string path = ResolveInputPath(file.text);
+    if (!FileExists(path))
+        FailAt(file.where, ErrorKind::Config, "NDL file '", file.text, "' does not exist", NearFilesHint(path));
+    const auto text = std::make_shared<SourceText>(path, ReadTextFile(path));
+    RunSnippet(arguments[0]->text, SnippetOf(ParseNdl(text), section, file));
+}
+
+void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const MelStatement& statement)
+{
+    CheckFormat(statement);
+    std::vector<std::string> missing;
+    for (const ComputationNodePtr& node : model.network->Nodes())
+    {
+        if (node->InputCount() < node->Type().inputs.min)
+            missing.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ") has ", node->InputCount(),
+                                     " inputs, expected ", node->Type().inputs.min));
+        for (size_t i = 0; i < node->InputCount(); ++i)
+            if (!node->Input(i))
+                missing.push_back(Concat("input ", i, " of '", node->Name(), "' (", node->TypeName(), ")"));
+    }
+    if (!missing.empty())
+        FailAt(statement.where, ErrorKind::Model, "model '", model.name, "' cannot be saved to '", file.text,
+               "', network is malformed: not connected: ", Join(missing, ", "), "; connect with SetInput or delete");
+    WithNote([&] { model.network->Validate(); },
+             [&] { return Concat("model '", model.name, "' cannot be saved to '", file.text, "'"); });
+    if (m_mode == Mode::Run)
+        cntk::SaveModel(*model.network, ResolveOutputPath(file.text));
+}
+
+void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStatement& statement)
+{
+    const MelArgument* const includeData = FindMelOption(statement, "includeData");
+    const std::optional<bool> printValues = includeData == nullptr ? false : ParseBool(includeData->text);
+    if (!printValues)
+        FailAt(includeData->where, ErrorKind::Config, "includeData is '", includeData->text,
+               "', expected true or false");
+    if (m_mode == Mode::Run)
+        DumpNodes(nodes, {.printValues = *printValues, .printMetadata = true},
+                  ResolveOutputPath(Positional(statement)[1]->text));
+}
+
+} // namespace cntk

@@ -1,0 +1,279 @@
+// Commands on nodes: copying, connecting, properties, deleting, renaming.
+#include "ActionsLib/Mel/MelEditor.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace cntk
+{
+namespace
+{
+
+bool IsModelAlone(const MelPattern& pattern)
+{
+    return EqualsIgnoreCase(pattern.written, pattern.model->name);
+}
+
+bool ParseFlag(const MelArgument& argument)
+{
+    const std::optional<bool> value = ParseBool(argument.text);
+    if (!value)
+        FailAt(argument.where, ErrorKind::Config, "'", argument.text, "' is no property value, expected true or false");
+    return *value;
+}
+
+bool CopiesValuesOnly(const MelStatement& statement)
+{
+    const MelArgument* option = FindMelOption(statement, "copy");
+    if (option == nullptr)
+        option = FindMelOption(statement, "copyFlag");
+    if (option == nullptr || IsAbbreviationOf(option->text, "all"))
+        return false;
+    if (IsAbbreviationOf(option->text, "value"))
+        return true;
+    FailAt(option->where, ErrorKind::Config, "copy is '", option->text, "', expected all or value");
+}
+
+NodeGroup GroupOf(MelProperty property)
+{
+    switch (property)
+    {
+    case MelProperty::Feature:
+        return NodeGroup::Feature;
+    case MelProperty::Label:
+        return NodeGroup::Label;
+    case MelProperty::Criterion:
+        return NodeGroup::Criterion;
+    case MelProperty::Evaluation:
+        return NodeGroup::Evaluation;
+    default:
+        return NodeGroup::Output;
+    }
+}
+
+} // namespace
+
+std::vector<NodeCopyPair> MelEditor::Pair(const MelPattern& from, const MelPattern& to) const
+{
+    std::vector<NodeCopyPair> pairs;
+    const std::vector<ComputationNodePtr> nodes = m_models.FindNodes(from);
+    if (!from.HasWildcard())
+    {
+        if (IsModelAlone(to))
+            return {{nodes[0], nodes[0]->Name()}};
+        if (!to.HasWildcard())
+            return {{nodes[0], to.text}};
+        for (const ComputationNodePtr& target : to.model->network->FindPattern(to.text))
+            pairs.push_back({nodes[0], target->Name()});
+        if (pairs.empty())
+            FailAt(
+                to.where, ErrorKind::Config,
+                "Setting a single input to multiple outputs requires the multiple outputs to exist. No node matches '",
+                to.written, "'");
+        return pairs;
+    }
+    if (!to.HasWildcard() && nodes.size() == 1)
+        return {{nodes[0], to.text}};
+    if (!to.HasWildcard() || from.Head().empty() != to.Head().empty() || from.Tail().empty() != to.Tail().empty())
+        FailAt(to.where, ErrorKind::Config,
+               "The input symbols and output symbols must match, when the input matches has more than one element. '",
+               from.written, "' = '", to.written, "' not allowed");
+    for (const ComputationNodePtr& node : nodes)
+    {
+        const std::string_view name = node->Name();
+        const std::string_view matched =
+            name.substr(from.Head().size(), name.size() - from.Head().size() - from.Tail().size());
+        pairs.push_back({node, Concat(to.Head(), matched, to.Tail())});
+    }
+    return pairs;
+}
+
+void MelEditor::CopyPairs(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& target,
+                          const MelStatement& statement)
+{
+    if (!CopiesValuesOnly(statement))
+        return CopyNodes(pairs, target);
+    const std::vector<std::string> made = CopyNodeValues(pairs, target);
+    if (!made.empty())
+        m_log.Warn(Concat(statement.where.Location(),
+                          ": copy=value made nodes that were not there, without inputs: ", Join(made, ", ")));
+}
+
+void MelEditor::Copy(const MelStatement& statement)
+{
+    const MelPattern from = m_models.ParsePattern(statement.arguments[0]);
+    const MelPattern to = m_models.ParsePattern(statement.arguments[1]);
+    CopyPairs(Pair(from, to), *to.model->network, statement);
+}
+
+// With three arguments each node below `from` is copied as prefix + its name. With two, the root is copied as `to`, and
+// the nodes below it as `to` + "." + their names; a pattern or a model gives the prefix.
+void MelEditor::CopySubTree(const MelStatement& statement)
+{
+    std::vector<const MelArgument*> arguments;
+    for (const MelArgument& argument : statement.arguments)
+        if (argument.name.empty())
+            arguments.push_back(&argument);
+    const MelPattern from = m_models.ParsePattern(*arguments[0]);
+    const MelPattern to = m_models.ParsePattern(*arguments[1]);
+    const bool namesRoot = arguments.size() == 2 && !to.HasWildcard();
+    std::string prefix(to.Head());
+    if (arguments.size() == 3)
+        prefix = arguments[2]->text;
+    else if (namesRoot)
+        prefix = to.text + ".";
+    const std::vector<ComputationNodePtr> roots = m_models.FindNodes(from);
+    if (namesRoot && roots.size() > 1)
+        FailAt(arguments[1]->where, ErrorKind::Config, "'", from.written, "' names ", roots.size(), " nodes, and '",
+               to.written, "' can be the copy of one only; give a prefix with a '*'");
+    std::vector<NodeCopyPair> pairs;
+    for (const ComputationNodePtr& node : ComputationNetwork::Below(roots))
+        pairs.push_back({node, namesRoot && node == roots[0] ? to.text : prefix + node->Name()});
+    CopyPairs(pairs, *to.model->network, statement);
+}
+
+void MelEditor::CopyInputs(const MelStatement& statement)
+{
+    const MelPattern from = m_models.ParsePattern(statement.arguments[0]);
+    const MelPattern to = m_models.ParsePattern(statement.arguments[1]);
+    if (from.model != to.model)
+        FailAt(to.where, ErrorKind::Config, "inputs can be copied within one model only; '", from.written,
+               "' is in model '", from.model->name, "', '", to.written, "' in '", to.model->name, "'");
+    for (const NodeCopyPair& pair : Pair(from, to))
+    {
+        const ComputationNodePtr target = to.model->network->Require(pair.to);
+        to.model->network->SetPartialInputs(target, pair.from->Inputs());
+    }
+}
+
+void MelEditor::SetInput(const MelStatement& statement)
+{
+    const MelPattern pattern = m_models.ParsePattern(statement.arguments[0]);
+    const std::vector<ComputationNodePtr> nodes = m_models.FindNodes(pattern);
+    const MelArgument& number = statement.arguments[1];
+    const auto index = ParseSize(number.text);
+    if (!index)
+        FailAt(number.where, ErrorKind::Config, "'", number.text, "' is no input, expected a whole number from 0");
+    const MelPattern inputPattern = m_models.ParsePattern(statement.arguments[2]);
+    const ComputationNodePtr input = m_models.FindSingle(statement.arguments[2], inputPattern);
+    if (inputPattern.model != pattern.model)
+        FailAt(inputPattern.where, ErrorKind::Config, "'", inputPattern.written, "' is in model '",
+               inputPattern.model->name, "', expected a node of model '", pattern.model->name, "'");
+    for (const ComputationNodePtr& node : nodes)
+        pattern.model->network->SetInput(node, *index, input);
+}
+
+void MelEditor::SetInputs(const MelStatement& statement)
+{
+    const MelPattern pattern = m_models.ParsePattern(statement.arguments[0]);
+    const ComputationNodePtr node = m_models.FindSingle(statement.arguments[0], pattern);
+    std::vector<ComputationNodePtr> inputs;
+    for (size_t i = 1; i < statement.arguments.size(); ++i)
+    {
+        const MelPattern inputPattern = m_models.ParsePattern(statement.arguments[i]);
+        inputs.push_back(m_models.FindSingle(statement.arguments[i], inputPattern));
+        if (inputPattern.model != pattern.model)
+            FailAt(inputPattern.where, ErrorKind::Config, "'", inputPattern.written, "' is in model '",
+                   inputPattern.model->name, "', expected a node of model '", pattern.model->name, "'");
+    }
+    pattern.model->network->SetInputs(node, std::move(inputs));
+}
+
+void MelEditor::SetProperty(const MelStatement& statement, bool forSubTree)
+{
+    const MelPattern pattern = m_models.ParsePattern(statement.arguments[0]);
+    std::vector<ComputationNodePtr> nodes = m_models.FindNodes(pattern);
+    const MelArgument& value = statement.arguments[2];
+    const MelProperty property = RequireMelProperty(statement.arguments[1]);
+    ComputationNetwork& network = *pattern.model->network;
+    const bool isOfParameters =
+        property == MelProperty::NeedsGradient || property == MelProperty::LearningRateMultiplier;
+    if (forSubTree)
+    {
+        if (!isOfParameters)
+            FailAt(statement.arguments[1].where, ErrorKind::Config, "property '", statement.arguments[1].text,
+                   "' is not supported for a sub-tree, expected ComputeGradient, NeedsGradient or "
+                   "LearningRateMultiplier");
+        nodes = ComputationNetwork::Below(nodes);
+    }
+    if (isOfParameters)
+    {
+        double multiplier = 0;
+        if (property == MelProperty::NeedsGradient)
+            multiplier = ParseFlag(value) ? 1 : 0;
+        else if (const auto number = ParseDouble(value.text); number && *number >= 0)
+            multiplier = *number;
+        else
+            FailAt(value.where, ErrorKind::Config, "'", value.text,
+                   "' is no learning rate multiplier, expected a number that is not negative");
+        for (const ComputationNodePtr& node : nodes)
+            if (auto* const parameter = dynamic_cast<LearnableParameterNode*>(node.get()))
+                parameter->SetLearningRateMultiplier(float(multiplier));
+        return;
+    }
+    const bool isMember = ParseFlag(value);
+    if (property == MelProperty::None)
+        return;
+    for (const ComputationNodePtr& node : nodes)
+    {
+        if (isMember)
+            network.AddToGroup(GroupOf(property), node);
+        else
+            network.RemoveFromGroup(GroupOf(property), node);
+    }
+}
+
+void MelEditor::Delete(const MelStatement& statement)
+{
+    for (const MelArgument& argument : statement.arguments)
+    {
+        const MelPattern pattern = m_models.ParsePattern(argument);
+        pattern.model->network->Delete(m_models.FindNodes(pattern));
+    }
+}
+
+void MelEditor::Rename(const MelStatement& statement)
+{
+    const MelPattern from = m_models.ParsePattern(statement.arguments[0]);
+    MelPattern to = m_models.ParsePattern(statement.arguments[1]);
+    if (to.text == to.written) // no model is named: the one of the source
+        to.model = from.model;
+    if (from.model != to.model)
+        FailAt(to.where, ErrorKind::Config, "a node cannot be renamed from model '", from.model->name, "' into model '",
+               to.model->name, "'; copy it");
+    ComputationNetwork& network = *from.model->network;
+    for (const NodeCopyPair& pair : Pair(from, to))
+    {
+        const ComputationNodePtr existing = network.Find(pair.to);
+        if (existing && existing != pair.from)
+            FailAt(to.where, ErrorKind::Config, "RenameNode: Target name already exists. '", pair.from->Name(),
+                   "' cannot become '", pair.to, "'");
+        network.Rename(pair.from, pair.to);
+    }
+}
+
+void MelEditor::Revise(const MelStatement& statement)
+{
+    const MelPattern pattern = m_models.ParsePattern(statement.arguments[0]);
+    const MelArgument& file = statement.arguments[1];
+    for (const ComputationNodePtr& node : m_models.FindNodes(pattern))
+    {
+        auto* const parameter = dynamic_cast<LearnableParameterNode*>(node.get());
+        if (parameter == nullptr)
+        {
+            m_log.Print("WARNING: you want to change the parameter of node (%s), but it is not a learnable parameter "
+                        "(it is a %s node). Skipping this node\n",
+                        node->Name().c_str(), node->TypeName().c_str());
+            continue;
+        }
+        m_log.Print("Revise node %s using parameter file %s\n", node->Name().c_str(), file.text.c_str());
+        parameter->InitFromFile(ResolveInputPath(file.text));
+    }
+}
+
+} // namespace cntk

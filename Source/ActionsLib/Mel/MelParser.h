@@ -1,0 +1,16 @@
+// Text to syntax tree. Errors are of kind Config, with position and caret.
+#pragma once
+
+#include "ActionsLib/Mel/MelSyntax.h"
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace cntk
+{
+
+// isCommand: whether a name is that of a command (possibly abbreviated) that may stand behind "model =".
+MelScript ParseMel(std::shared_ptr<const SourceText> text, const std::function<bool(std::string_view)>& isModelCommand);
+
+} // namespace cntk

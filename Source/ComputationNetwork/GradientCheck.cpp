@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -64,11 +65,19 @@ std::vector<size_t> ChooseElements(size_t count, size_t most, std::mt19937_64& r
 
 } // namespace
 
-bool GradientComparison::AgreesTo(int digits) const
+double GradientComparison::Disagreement(int digits) const
 {
     const double smaller = std::min(std::abs(backpropagated), std::abs(numeric));
     const double magnitude = smaller > 0 ? std::max(0.0, std::ceil(std::log10(smaller))) : 0.0;
-    return std::abs(backpropagated - numeric) < std::pow(10.0, magnitude - digits); // false for NaN
+    const double difference = std::abs(backpropagated - numeric) / std::pow(10.0, magnitude - digits);
+    return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
+}
+
+std::string GradientComparison::Describe(const ComputationNode& criterion) const
+{
+    return Concat("the derivative of '", criterion.Name(), "' by element [", row, ", ", column, "] of parameter '",
+                  parameter->Name(), "' is ", backpropagated, " by back-propagation and ", numeric,
+                  " by central differences");
 }
 
 std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const ComputationNodePtr& criterion,
@@ -108,15 +117,19 @@ std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const Com
     return comparisons;
 }
 
-void CheckGradients(Evaluator& evaluator, const ComputationNodePtr& criterion, int digits,
-                    const GradientCheckOptions& options)
+GradientComparison CheckGradients(Evaluator& evaluator, const ComputationNodePtr& criterion, int digits,
+                                  const GradientCheckOptions& options)
 {
-    for (const GradientComparison& comparison : CompareGradients(evaluator, criterion, options))
-        if (!comparison.AgreesTo(digits))
-            Fail(ErrorKind::Internal, "gradient check: the derivative of '", criterion->Name(), "' by element [",
-                 comparison.row, ", ", comparison.column, "] of parameter '", comparison.parameter->Name(), "' is ",
-                 comparison.backpropagated, " by back-propagation and ", comparison.numeric,
-                 " by central differences; expected agreement to ", digits, " digits");
+    const std::vector<GradientComparison> comparisons = CompareGradients(evaluator, criterion, options);
+    const auto worst = std::max_element(comparisons.begin(), comparisons.end(),
+                                        [&](const GradientComparison& a, const GradientComparison& b)
+                                        { return a.Disagreement(digits) < b.Disagreement(digits); });
+    if (worst == comparisons.end())
+        return {};
+    if (!worst->AgreesTo(digits))
+        Fail(ErrorKind::Internal, "gradient check: ", worst->Describe(*criterion), "; expected agreement to ", digits,
+             " digits");
+    return *worst;
 }
 
 } // namespace cntk

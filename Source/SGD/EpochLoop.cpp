@@ -35,6 +35,14 @@ bool EpochLoop::IsFinite()
     return std::isfinite(m_sums.Sum(0));
 }
 
+// Other elements each minibatch.
+void EpochLoop::CheckMinibatchGradients(int digits, size_t minibatch)
+{
+    const GradientComparison worst = CheckGradients(m_evaluator, m_nodes.criterion, digits, {.seed = minibatch});
+    if (worst.parameter && (!m_worstGradient || worst.Disagreement(digits) > m_worstGradient->Disagreement(digits)))
+        m_worstGradient = worst;
+}
+
 // False when the criterion is not finite; then nothing was updated.
 bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
@@ -43,6 +51,8 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
     m_sums.Add(m_source.Samples());
     if (m_sums.SeesEveryValue() && !std::isfinite(m_sums.LastValue(0)))
         return false;
+    if (settings.gradientCheckDigits > 0)
+        CheckMinibatchGradients(settings.gradientCheckDigits, minibatch);
     if (updates)
     {
         m_evaluator.Backward(m_nodes.criterion);
@@ -66,6 +76,7 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
     EpochResult result;
     size_t minibatches = 0;
     m_sums.Reset();
+    m_worstGradient.reset();
     const auto note = [&]
     { return Concat("while training epoch ", settings.epoch + 1, ", minibatch ", minibatches + 1); };
     WithNote(
@@ -93,6 +104,7 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
         Fail(ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1);
     if (!result.notFiniteAt && !IsFinite())
         result.notFiniteAt = minibatches;
+    result.worstGradient = m_worstGradient;
     result.averages.minibatches = minibatches;
     result.averages.samples = m_sums.Samples();
     result.averages.criterion = m_sums.Average(0);

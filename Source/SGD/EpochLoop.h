@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/GradientCheck.h"
 #include "SGD/Criteria.h"
 #include "SGD/Learner.h"
 #include "SGD/MinibatchSource.h"
@@ -23,6 +24,7 @@ struct EpochSettings
     double learningRatePerSample = 0;
     double momentumPerSample = 0;
     size_t maxMinibatches = SIZE_MAX; // shorter trial runs
+    int gradientCheckDigits = 0;      // gradientcheck=true: every minibatch's gradients must agree to so many digits
 };
 
 struct EpochResult
@@ -33,6 +35,7 @@ struct EpochResult
     // The minibatch (from 1) at which the criterion was seen not to be finite; the epoch ends there, before the update
     // where the device's memory is the host's.
     std::optional<size_t> notFiniteAt;
+    std::optional<GradientComparison> worstGradient; // where gradients were checked
 };
 
 class EpochLoop
@@ -48,6 +51,7 @@ public:
 private:
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
     bool IsFinite();
+    void CheckMinibatchGradients(int digits, size_t minibatch);
 
     const TrainingNodes& m_nodes;
     Evaluator& m_evaluator;
@@ -56,6 +60,7 @@ private:
     Progress& m_progress;
     CriterionSums m_sums;
     std::vector<double> m_running; // what progress lines are made of
+    std::optional<GradientComparison> m_worstGradient;
 };
 
 // "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for

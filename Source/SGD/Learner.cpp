@@ -2,6 +2,7 @@
 #include "SGD/Learner.h"
 
 #include "Common/Error.h"
+#include "Math/Operations.h"
 #include "SGD/Schedules.h"
 
 #include <cstdio>
@@ -12,13 +13,15 @@ namespace cntk
 
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
                  DataType type, Device& device)
-    : m_rule(MakeUpdateRule(options, type, device)), m_transforms(options, type, device)
+    : m_rule(MakeUpdateRule(options, type, device)), m_transforms(options, type, device),
+      m_isPlainDescent(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG &&
+                       options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0)
 {
     for (auto& node : parameters)
     {
         const Matrix& values = node->Values();
         Matrix state(values.Rows(), values.Columns(), type, device);
-        m_parameters.push_back({std::move(node), std::move(state)});
+        m_parameters.push_back({.node = std::move(node), .state = std::move(state)});
     }
 }
 
@@ -39,11 +42,46 @@ void Learner::Update(double ratePerSample, double momentumPerSample, size_t colu
         step.rate = ratePerSample * double(node.LearningRateMultiplier());
         const MatrixView values = node.Values();
         const MatrixView gradient = node.Gradient();
-        const TouchedColumns* touched = node.GradientColumns().all ? nullptr : &node.GradientColumns();
+        const TouchedColumns* touched = ColumnsOf(parameter, step);
         m_transforms.BeforeUpdate(values, gradient, columns, touched != nullptr);
         m_rule->Step(values, parameter.state, gradient, touched, step);
         m_transforms.AfterUpdate(values, step.rate, columns);
     }
+}
+
+// The columns that the update is about; null: all. A gradient that stands for a dense one may be updated in part only
+// where that changes nothing: its smoothed gradient is then completed when somebody wants to see it.
+const TouchedColumns* Learner::ColumnsOf(Parameter& parameter, const UpdateStep& step) const
+{
+    const TouchedColumns& touched = parameter.node->GradientColumns();
+    if (!touched.all && !touched.standsForDense)
+        return &touched;
+    if (touched.all || !m_isPlainDescent || step.momentum != 0)
+    {
+        Complete(parameter);
+        return nullptr;
+    }
+    parameter.lastColumns.assign(touched.columns.begin(), touched.columns.end());
+    parameter.lastRate = step.rate;
+    parameter.isPartial = true;
+    return &touched;
+}
+
+// S = rate G of the columns updated last, 0 elsewhere, as the dense form leaves it.
+void Learner::Complete(Parameter& parameter)
+{
+    if (!parameter.isPartial)
+        return;
+    parameter.isPartial = false;
+    const MatrixView state = parameter.state;
+    size_t next = 0; // the first column not looked at yet
+    for (const int32_t column : parameter.lastColumns)
+    {
+        Ops::Fill(state.Columns(next, size_t(column) - next), 0);
+        Ops::Scale(state.Columns(size_t(column), 1), parameter.lastRate);
+        next = size_t(column) + 1;
+    }
+    Ops::Fill(state.Columns(next, state.columns - next), 0);
 }
 
 void Learner::Reset()
@@ -53,16 +91,20 @@ void Learner::Reset()
         const Matrix& values = parameter.node->Values();
         parameter.state.Resize(values.Rows(), values.Columns());
         parameter.state.SetZero();
+        parameter.isPartial = false;
     }
     m_rule->SetCounter(0);
     m_transforms.SetNoiseSeed(1);
 }
 
-std::vector<const Matrix*> Learner::States() const
+std::vector<const Matrix*> Learner::States()
 {
     std::vector<const Matrix*> states;
-    for (const Parameter& parameter : m_parameters)
+    for (Parameter& parameter : m_parameters)
+    {
+        Complete(parameter);
         states.push_back(&parameter.state);
+    }
     return states;
 }
 
@@ -82,7 +124,10 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
                  " for this network and gradUpdateType");
     }
     for (size_t i = 0; i < states.size(); ++i)
+    {
         m_parameters[i].state = std::move(states[i]);
+        m_parameters[i].isPartial = false;
+    }
 }
 
 void Learner::SaveExtra(std::map<std::string, std::string>& extra) const

@@ -26,7 +26,7 @@ public:
     // As before the first update.
     void Reset();
     // The states in the order of the parameters, for a checkpoint.
-    std::vector<const Matrix*> States() const;
+    std::vector<const Matrix*> States();
     // Takes a checkpoint's states. Fails (Model) when their number or sizes do not fit, naming the parameter.
     void Restore(std::vector<Matrix> states, const std::string& path);
     // What belongs to the learner besides the states: counters and seeds.
@@ -38,11 +38,18 @@ private:
     {
         std::shared_ptr<LearnableParameterNode> node;
         Matrix state;
+        // After updates without momentum of some columns alone: which were the last, and with what rate.
+        std::vector<int32_t> lastColumns = {};
+        double lastRate = 0;
+        bool isPartial = false;
     };
+    const TouchedColumns* ColumnsOf(Parameter& parameter, const UpdateStep& step) const;
+    static void Complete(Parameter& parameter);
 
     std::vector<Parameter> m_parameters;
     std::unique_ptr<UpdateRule> m_rule;
     GradientTransforms m_transforms;
+    bool m_isPlainDescent; // what is not touched stays as it is where there is no momentum either
     // Momentum of the last number of columns.
     double m_momentumPerSample = -1;
     size_t m_momentumColumns = 0;

@@ -19,6 +19,7 @@ public:
     }
 
     const std::string& FinalModel() const { return m_modelPath; }
+    std::string BestModel() const { return m_modelPath + ".best"; } // with early stopping
     std::string Model(size_t epochsDone) const;
     std::string Checkpoint(size_t epochsDone) const { return Model(epochsDone) + ".ckp"; }
 

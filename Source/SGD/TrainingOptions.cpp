@@ -163,6 +163,12 @@ OptionTable<SgdOptions> SgdOptions::Options()
         // ---- checks
         Opt("gradientcheck", &S::gradientCheck, "compare gradients with differences of the criterion (double only)"),
         Opt("sigFigs", &S::sigFigs, "gradientcheck: digits that must agree"),
+        Opt("earlyStopPatience", &S::earlyStopPatience,
+            "end the training after so many epochs in which the criterion (of the validation set where there is one) "
+            "did "
+            "not fall; the final model is then the best one, which is kept as modelPath.best all the while; 0: never"),
+        Opt("earlyStopMinImprovement", &S::earlyStopMinImprovement,
+            "earlyStopPatience: how far the criterion must fall to count as progress", c_notNegative),
         Opt("UseAllDataForPreComputedNode", &S::useAllDataForPreComputedNode,
             "precompute means and deviations over all data; false: over one epoch"),
         Opt("unitTest", &S::unitTest, "accepted, without effect"),
@@ -221,6 +227,14 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
                              Concat("unknown executionEngine '", options.executionEngine, "'; expected synchronous")};
     if (options.gradientCheck && precision != DataType::Float64)
         return OptionProblem{"gradientcheck", "gradientcheck needs precision=double, but precision is float"};
+    if (options.gradientCheck && (options.sigFigs < 1 || options.sigFigs > 15))
+        return OptionProblem{"sigFigs", Concat("sigFigs is ", options.sigFigs, "; expected 1 to 15 digits")};
+    for (size_t epoch = 0; options.gradientCheck && epoch < options.maxEpochs; ++epoch)
+        if (options.dropoutRate[epoch] > 0)
+            return OptionProblem{"gradientcheck",
+                                 Concat("gradientcheck cannot tell anything of a network with dropout, whose masks "
+                                        "change from one evaluation to the next, but dropoutRate is ",
+                                        options.dropoutRate[epoch], " in epoch ", epoch + 1)};
     return std::nullopt;
 }
 
@@ -236,8 +250,6 @@ std::optional<OptionProblem> FindUnsupported(const SgdOptions& options)
         return unsupported("autoAdjustMinibatch", "autoAdjustMinibatch=true");
     if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
         return unsupported("adaptationRegType", "adaptationRegType=KL with a weight above 0");
-    if (options.gradientCheck)
-        return unsupported("gradientcheck", "gradientcheck=true");
     if (options.numSubminibatches > 1)
         return unsupported("numSubminibatches", Concat("numSubminibatches=", options.numSubminibatches));
     if (options.maxSamplesInRAM != std::numeric_limits<size_t>::max())

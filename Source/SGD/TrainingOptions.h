@@ -133,6 +133,8 @@ struct SgdOptions
     double adaptationRegWeight = 0;
     bool gradientCheck = false;
     size_t sigFigs = 6;
+    size_t earlyStopPatience = 0;
+    double earlyStopMinImprovement = 0;
     bool useAllDataForPreComputedNode = true;
     bool unitTest = false;
     bool validateAfterModelReloading = true;

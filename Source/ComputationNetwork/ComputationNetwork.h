@@ -93,8 +93,8 @@ public:
     void Validate(const ExplainInvalid& explain = {});
     // The layout that inputs of a dynamic axis share ("" is the default axis).
     const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;
-    // Once a minibatch, when its layouts are known: those made of them.
-    void UpdateDerivedLayouts() { m_derivedLayouts.Update(); }
+    // Once a minibatch, when the layouts of the data are known: one that may be made of them.
+    void UpdateLayout(const MBLayout& layout) { m_derivedLayouts.Update(layout); }
     // "h = Times(W [50 x 2], x [2 x *])": a node, its type, its inputs with their shapes and layouts.
     std::string Describe(const ComputationNode& node) const;
     // "[2 x *]": * stands for the minibatch, "*axis" for one of a named dynamic axis.

@@ -72,11 +72,11 @@ MBLayoutPtr DerivedLayouts::Get(const MBLayoutPtr& source, size_t multiply, size
     return m_entries.back().layout;
 }
 
-void DerivedLayouts::Update()
+void DerivedLayouts::Update(const MBLayout& layout)
 {
     for (Entry& entry : m_entries)
     {
-        if (entry.sourceVersion == entry.source->Version())
+        if (entry.layout.get() != &layout || entry.sourceVersion == entry.source->Version())
             continue;
         Fill(*entry.source, entry.multiply, entry.divide, *entry.layout);
         entry.sourceVersion = entry.source->Version();

@@ -17,9 +17,9 @@ public:
     // A layout of multiply / divide times as many steps as the source, which may be derived itself. Undoing what was
     // done gives the layout from which it all came.
     MBLayoutPtr Get(const MBLayoutPtr& source, size_t multiply, size_t divide);
-    // Once a minibatch: brings layouts up to date whose source has changed. Fails (Data) where frames do not go into
-    // groups of the size asked for.
-    void Update();
+    // Once a minibatch, for each layout in use: brings it up to date if it is derived and its source has changed. Fails
+    // (Data) where frames do not go into groups of the size asked for.
+    void Update(const MBLayout& layout);
     // Forgets those that nobody uses.
     void RemoveUnused();
 

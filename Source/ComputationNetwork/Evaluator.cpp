@@ -426,7 +426,8 @@ Evaluator::~Evaluator() = default;
 void Evaluator::Forward()
 {
     Impl& impl = *m_impl;
-    impl.m_network.UpdateDerivedLayouts();
+    for (const LayoutSize& known : impl.m_layouts)
+        impl.m_network.UpdateLayout(*known.layout);
     impl.BindIfNeeded();
     impl.CheckInputs();
     for (ComputationNode* node : impl.m_program->forwardNodes)

@@ -168,8 +168,7 @@ size_t CosDistanceWithNegativeSamplesNode::NumberIn(size_t input, const ShapeInf
     }
     if (inference.IsFinalPass())
         Fail(ErrorKind::Model, TypeName(), input == 2 ? " takes the shift" : " takes the number of negative samples",
-             " from a constant, but '", Input(input)->Name(), "' is a ", Input(input)->TypeName(), " [",
-             Input(input)->SampleLayout().ToString(), "]");
+             " from a 1x1 constant, but '", Input(input)->Name(), "' (", Input(input)->TypeName(), ") is none");
     return 0;
 }
 

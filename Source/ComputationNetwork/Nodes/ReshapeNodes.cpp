@@ -123,7 +123,8 @@ void ReshapeNode::SetParameters(const NodeParameters& parameters)
     };
     m_begin = axis("beginAxis");
     m_end = axis("endAxis");
-    m_shape = ShapeParameter(parameters, "dims");
+    if (parameters.Has("dims"))
+        m_shape = ShapeParameter(parameters, "dims");
 }
 
 // Another number of rows. With sequences, several frames of one become one, or one several; frames on their own, and
@@ -227,7 +228,7 @@ void LegacyReshapeNode::SetParameters(const NodeParameters& parameters)
 {
     const auto number = [&](const char* name, long long least)
     {
-        const long long value = parameters.Integer(name, 0);
+        const long long value = parameters.Integer(name, least);
         if (value < least || value > INT32_MAX)
             Fail(ErrorKind::Config, "parameter '", name, "' is ", value, "; expected a whole number from ", least);
         return size_t(value);
@@ -327,13 +328,15 @@ void RegisterReshapeNodes(NodeRegistry& registry)
                      Case({Data({2, 2})}, {{"numRows", "1"}})},
          .bookSection = "4.1.4.11",
          .create = {}});
+    NodeTraits adds = traits;
+    adds.backpropOverwrites = false;
     registry.Add<ReconcileDynamicAxisNode>(
         {.name = "ReconcileDynamicAxis",
          .aliases = {"ReconcileMBLayout"},
          .doc = "v = x with the minibatch layout of a second input, which must be equal to that of x.",
          .inputs = {2, 2},
          .inputNames = {"x", "layout"},
-         .traits = traits,
+         .traits = adds,
          .parameters = {},
          .samples = {Case({Data({3}), Data({2})}), Case({Parameter({3, 2}), Parameter({2, 1})})},
          .bookSection = "",

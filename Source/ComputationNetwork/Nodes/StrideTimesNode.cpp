@@ -131,8 +131,8 @@ void StrideTimesNode::InferShape(ShapeInference& inference)
     if (constant == nullptr || constant->Values().Elements() != 1)
     {
         if (inference.IsFinalPass())
-            Fail(ErrorKind::Model, "StrideTimes takes the stride from a constant, but '", Input(2)->Name(), "' is a ",
-                 Input(2)->TypeName(), " [", Input(2)->SampleLayout().ToString(), "]");
+            Fail(ErrorKind::Model, "StrideTimes takes the stride from a 1x1 constant, but '", Input(2)->Name(), "' (",
+                 Input(2)->TypeName(), ") is none");
         return;
     }
     const double stride = constant->Values().ToHost()[0];

@@ -132,7 +132,11 @@ ComputationNodePtr NodeCase::AddInput(size_t index, const GradientSample::Input&
     if (trained)
         m_sources.push_back(parameter);
     if (!described.inLayout)
+    {
+        if (!described.values.empty()) // shapes may follow from them
+            parameter->Values().FromHost(described.values);
         return parameter;
+    }
     // Column j of the parameter is sample j.
     parameter->Values().FromHost(Draw(described, rows, std::max<size_t>(columns, 1)));
     std::vector<double> unit(columns * columns);

@@ -1,0 +1,214 @@
+// Sections of binary files as streams.
+#include "Readers/BinaryReader/BinaryReader.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
+
+#include <cstring>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr const char* c_readerName = "BinaryReader";
+constexpr uint16_t c_categoryLabels = 1;
+
+struct BinaryReaderOptions
+{
+    std::vector<std::string> file;
+    bool fullMinibatches = false;
+    int traceLevel = 0;
+    size_t windowSize = 0;
+
+    static OptionTable<BinaryReaderOptions> Options()
+    {
+        using S = BinaryReaderOptions;
+        return {
+            Opt("file", &S::file, "Required. The binary files; their sections must have the same number of records")
+                .Required(),
+            Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
+                   "full: only minibatches of full size"),
+            Opt("traceLevel", &S::traceLevel, "Amount of printing: 2 shows progress marks"),
+            Opt("windowSize", &S::windowSize, "Accepted and not used"),
+        };
+    }
+};
+
+} // namespace
+
+template <class ElemType>
+BinarySource<ElemType>::BinarySource(const std::vector<std::string>& paths)
+{
+    for (const std::string& path : paths)
+    {
+        if (!FileExists(path))
+            Fail(ErrorKind::Data, "data file '", path, "' does not exist", NearFilesHint(path));
+        m_files.push_back(std::make_unique<PiecewiseFile>(path));
+        const BinaryHeader header = BinaryHeader::Read(*m_files.back(), 0);
+        for (const uint64_t position : header.sections)
+            AddSection(*m_files.back(), size_t(position));
+    }
+    if (m_sections.empty())
+        Fail(ErrorKind::Data, "'", Join(paths, "', '"), "': there is no section of data or labels");
+}
+
+template <class ElemType>
+void BinarySource<ElemType>::AddSection(const PiecewiseFile& file, size_t position)
+{
+    Section section{&file, BinaryHeader::Read(file, position), position + BinaryHeader::c_bytes};
+    const BinaryHeader& header = section.header;
+    if (header.type == BinarySectionType::LabelMap)
+        AddLabelNames(section);
+    if (header.type != BinarySectionType::Data && header.type != BinarySectionType::Labels)
+    {
+        for (const uint64_t inner : header.sections)
+            AddSection(file, size_t(inner));
+        return;
+    }
+    const bool isLabel = header.type == BinarySectionType::Labels;
+    const bool isCategory = isLabel && header.element == BinaryElement::Int && header.labelKind <= c_categoryLabels;
+    const bool isNumber =
+        header.element == BinaryElement::Float && (header.elementBytes == 4 || header.elementBytes == 8);
+    const bool isClass = isCategory && header.elementBytes == 4 && header.elementsPerRecord == 1;
+    if (!isNumber && !isClass)
+        Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has elements of kind ",
+             unsigned(header.element), " and ", header.elementBytes,
+             " bytes; expected numbers of 4 or 8 bytes, or one class of 4 bytes a record");
+    const size_t room = file.Size() - section.data;
+    if (header.RecordBytes() == 0 || header.records > room / header.RecordBytes())
+        Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has ", header.records,
+             " records of ", header.RecordBytes(), " bytes, but the file has ", room, " bytes behind its header");
+    if (m_sections.empty())
+        m_records = header.records;
+    if (header.records != m_records)
+        Fail(ErrorKind::Data, "section '", header.description, "' of '", file.Path(), "' has ", header.records,
+             " records, section '", m_sections[0].header.description, "' has ", m_records, "; they must agree");
+    StreamInfo stream;
+    stream.name = header.Name();
+    stream.isLabel = isLabel;
+    stream.sparse = isClass;
+    stream.rows = isClass ? header.labelDim : header.elementsPerRecord;
+    stream.source = Concat("'", file.Path(), "', section '", header.description, "'");
+    for (const StreamInfo& other : m_streams)
+    {
+        if (EqualsIgnoreCase(other.name, stream.name))
+            Fail(ErrorKind::Data, stream.source, ": there is a section '", other.name, "' already");
+    }
+    m_streams.push_back(std::move(stream));
+    m_sections.push_back(section);
+    const std::vector<uint64_t> inner = header.sections;
+    for (const uint64_t position2 : inner)
+        AddSection(file, size_t(position2));
+}
+
+// Of the section before: texts with a zero behind each, in the order of their ids.
+template <class ElemType>
+void BinarySource<ElemType>::AddLabelNames(const Section& section)
+{
+    if (section.header.bytes < BinaryHeader::c_bytes ||
+        section.header.bytes - BinaryHeader::c_bytes > section.file->Size() - section.data)
+        Fail(ErrorKind::Data, "'", section.file->Path(), "': section '", section.header.description, "' of ",
+             section.header.bytes, " bytes goes beyond the end of the file");
+    std::string text(section.header.bytes - BinaryHeader::c_bytes, '\0');
+    section.file->Read(section.data, text.data(), text.size());
+    for (StreamInfo& stream : m_streams)
+    {
+        if (!EqualsIgnoreCase(stream.name, section.header.Name()))
+            continue;
+        for (const std::string_view name : Split(text, '\0'))
+        {
+            if (stream.labelNames.size() < section.header.records && !name.empty())
+                stream.labelNames.emplace_back(name);
+        }
+    }
+}
+
+template <class ElemType>
+size_t BinarySource<ElemType>::FileBytes() const
+{
+    size_t bytes = 0;
+    for (const auto& file : m_files)
+        bytes += file->Size();
+    return bytes;
+}
+
+template <class ElemType>
+template <class Stored>
+void BinarySource<ElemType>::ReadNumbers(const Section& section, size_t first, size_t count, ElemType* values)
+{
+    const size_t bytes = count * section.header.RecordBytes();
+    const size_t position = section.data + first * section.header.RecordBytes();
+    if constexpr (std::is_same_v<Stored, ElemType>)
+    {
+        section.file->Read(position, reinterpret_cast<char*>(values), bytes);
+        return;
+    }
+    m_buffer.resize(bytes);
+    section.file->Read(position, m_buffer.data(), bytes);
+    for (size_t i = 0; i < bytes / sizeof(Stored); ++i)
+    {
+        Stored value;
+        std::memcpy(&value, m_buffer.data() + i * sizeof(Stored), sizeof value);
+        values[i] = ElemType(value);
+    }
+}
+
+template <class ElemType>
+void BinarySource<ElemType>::Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets)
+{
+    for (size_t i = 0; i < m_sections.size(); ++i)
+    {
+        const Section& section = m_sections[i];
+        if (targets[i].values != nullptr && section.header.elementBytes == sizeof(float))
+            ReadNumbers<float>(section, first, count, targets[i].values);
+        else if (targets[i].values != nullptr)
+            ReadNumbers<double>(section, first, count, targets[i].values);
+        if (targets[i].classIds == nullptr)
+            continue;
+        section.file->Read(section.data + first * sizeof(int32_t), reinterpret_cast<char*>(targets[i].classIds),
+                           count * sizeof(int32_t));
+        for (size_t k = 0; k < count; ++k)
+        {
+            const int32_t id = targets[i].classIds[k];
+            if (id < 0 || size_t(id) >= m_streams[i].rows)
+                Fail(ErrorKind::Data, m_streams[i].source, ", record ", first + k, ": class ", id,
+                     ", expected one of 0 to ", ptrdiff_t(m_streams[i].rows) - 1);
+        }
+    }
+}
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& context)
+{
+    auto options = ReadOptions<BinaryReaderOptions>(context.config);
+    for (std::string& path : options.file)
+        path = ResolveInputPath(path);
+    std::unique_ptr<BinarySource<ElemType>> source;
+    try
+    {
+        source = std::make_unique<BinarySource<ElemType>>(options.file);
+    }
+    catch (const Error& error)
+    {
+        throw Error(error.Kind(), error.Message(), PositionOfKey(context.config, "file"));
+    }
+    FrameReaderOptions frames;
+    frames.readerName = c_readerName;
+    frames.walk = {0, options.fullMinibatches};
+    frames.traceLevel = options.traceLevel;
+    return std::make_unique<FrameReader<ElemType>>(std::move(source), frames, context.log);
+}
+
+void DescribeBinaryReaderOptions(PluginDescription& description)
+{
+    AddOptions<BinaryReaderOptions>(description, "");
+}
+
+template class BinarySource<float>;
+template class BinarySource<double>;
+template std::unique_ptr<IDataReader<float>> MakeBinaryReader<float>(const ReaderContext&);
+template std::unique_ptr<IDataReader<double>> MakeBinaryReader<double>(const ReaderContext&);
+
+} // namespace cntk

@@ -1,0 +1,54 @@
+// BinaryReader: records of numbers and class ids from the original's binary data files, in their order.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "Readers/BinaryReader/BinaryFormat.h"
+#include "Readers/ReaderLib/FrameReader.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+template <class ElemType>
+class BinarySource final : public IRecordSource<ElemType>
+{
+public:
+    // All data and label sections of the files; they must have the same number of records.
+    explicit BinarySource(const std::vector<std::string>& paths);
+
+    const std::vector<StreamInfo>& Streams() const override { return m_streams; }
+    size_t FileBytes() const override;
+    void Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets) override;
+    std::vector<std::string> CreateLabelMaps() override { return {}; }
+    size_t Extend(size_t) override { return m_records; }
+    size_t Known() const override { return m_records; }
+    bool IsComplete() const override { return true; }
+
+private:
+    struct Section
+    {
+        const PiecewiseFile* file = nullptr;
+        BinaryHeader header;
+        size_t data = 0; // position of the first record
+    };
+
+    void AddSection(const PiecewiseFile& file, size_t position);
+    void AddLabelNames(const Section& section);
+    template <class Stored>
+    void ReadNumbers(const Section& section, size_t first, size_t count, ElemType* values);
+
+    std::vector<std::unique_ptr<PiecewiseFile>> m_files;
+    std::vector<Section> m_sections; // one a stream
+    std::vector<StreamInfo> m_streams;
+    size_t m_records = 0;
+    std::vector<char> m_buffer;
+};
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& context);
+void DescribeBinaryReaderOptions(PluginDescription& description);
+
+} // namespace cntk

@@ -1,0 +1,220 @@
+// Sections are collected in temporary files, since their sizes stand in front of them.
+#include "Readers/BinaryReader/BinaryWriter.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace cntk
+{
+namespace
+{
+
+struct BinaryWriterOptions
+{
+    std::string wfile;
+    size_t wsize = 0;
+    size_t wrecords = 0;
+
+    static OptionTable<BinaryWriterOptions> Options()
+    {
+        using S = BinaryWriterOptions;
+        return {
+            Opt("wfile", &S::wfile, "Required. The binary file that is written").Required(),
+            Opt("wsize", &S::wsize, "Accepted and not used: the file gets the size that it needs"),
+            Opt("wrecords", &S::wrecords, "Accepted and not used: records are counted"),
+        };
+    }
+};
+
+enum class SectionKind
+{
+    Data,
+    Labels
+};
+
+struct BinarySectionOptions
+{
+    SectionKind sectionType = SectionKind::Data;
+    bool isCategory = true;
+
+    static OptionTable<BinarySectionOptions> Options()
+    {
+        using S = BinarySectionOptions;
+        return {
+            Choice("sectionType", &S::sectionType, {{"data", SectionKind::Data}, {"labels", SectionKind::Labels}},
+                   "What the node's values are")
+                .Here(),
+            Choice("labelType", &S::isCategory, {{"category", true}, {"regression", false}},
+                   "Labels. category: the row of the largest value; regression: the numbers")
+                .Here(),
+        };
+    }
+};
+
+size_t AlignedSize(size_t bytes)
+{
+    constexpr size_t alignment = BinaryHeader::c_alignment;
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+} // namespace
+
+template <class ElemType>
+BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    m_path = ResolveOutputPath(ReadOptions<BinaryWriterOptions>(config).wfile);
+    for (const std::string& name : config.BlockNames())
+    {
+        const ConfigParameters& block = config.RequireBlock(name);
+        const auto options = ReadOptions<BinarySectionOptions>(block);
+        for (const char* key : {"dim", "elementSize", "labelDim", "compute"})
+            block.FindHere(key); // known; the node decides
+        Section section;
+        section.name = name;
+        section.isLabel = options.sectionType == SectionKind::Labels;
+        section.isCategory = section.isLabel && options.isCategory;
+        section.data.reset(std::tmpfile());
+        if (!section.data)
+            Fail(ErrorKind::Device, "no temporary file can be made for '", m_path, "': ", std::strerror(errno));
+        m_sections.push_back(std::move(section));
+    }
+    if (m_sections.empty() || m_sections.size() > BinaryHeader::c_mostSections)
+        FailAt(config.Where(), ErrorKind::Config, "the writer has ", m_sections.size(), " sections, expected 1 to ",
+               BinaryHeader::c_mostSections, " blocks, each with the name of a node, such as y=[sectionType=data]");
+}
+
+template <class ElemType>
+std::vector<std::string> BinaryWriter<ElemType>::OutputNames() const
+{
+    std::vector<std::string> names;
+    for (const Section& section : m_sections)
+        names.push_back(section.name);
+    return names;
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::Write(Section& section, const void* data, size_t bytes) const
+{
+    if (std::fwrite(data, 1, bytes, section.data.get()) != bytes)
+        Fail(ErrorKind::Device, "a temporary file for '", m_path, "' cannot be written: ", std::strerror(errno));
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::Append(Section& section, const ElemType* column)
+{
+    ++section.records;
+    if (!section.isCategory)
+        return Write(section, column, section.rows * sizeof(ElemType));
+    const auto best = int32_t(std::max_element(column, column + section.rows) - column);
+    Write(section, &best, sizeof best);
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
+                                           const std::vector<std::string>&)
+{
+    for (Section& section : m_sections)
+    {
+        const auto found = std::find_if(outputs.begin(), outputs.end(),
+                                        [&](const auto& entry) { return EqualsIgnoreCase(entry.first, section.name); });
+        if (found == outputs.end())
+            Fail(ErrorKind::Config, "the writer has a section '", section.name,
+                 "', but the command does not write a node of that name; expected it in outputNodeNames");
+        const StreamBatch<ElemType>& batch = found->second;
+        if (batch.rows > UINT16_MAX)
+            Fail(ErrorKind::Model, "node '", section.name, "' has ", batch.rows,
+                 " rows; a binary file can hold at most ", UINT16_MAX);
+        section.rows = batch.rows;
+        const auto append = [&](size_t column) { Append(section, batch.values.data() + column * batch.rows); };
+        const MBLayout* layout = batch.layout.get();
+        if (layout == nullptr || layout->IsFrameMode())
+        {
+            for (size_t column = 0; column < batch.columns; ++column)
+                append(column);
+            continue;
+        }
+        for (const SequenceInfo& sequence : layout->Sequences())
+        {
+            if (sequence.id == SequenceInfo::c_gap)
+                continue;
+            const ptrdiff_t end = std::min(sequence.end, ptrdiff_t(layout->TimeSteps()));
+            for (ptrdiff_t time = std::max<ptrdiff_t>(sequence.begin, 0); time < end; ++time)
+                append(size_t(time) * layout->ParallelSequences() + sequence.row);
+        }
+    }
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::Finish()
+{
+    BinaryHeader file;
+    file.type = BinarySectionType::File;
+    file.element = BinaryElement::None;
+    file.description = "Binary Data File";
+    file.bytes = BinaryHeader::c_alignment;
+    std::vector<BinaryHeader> headers;
+    size_t position = BinaryHeader::c_alignment;
+    for (const Section& section : m_sections)
+    {
+        BinaryHeader header;
+        header.type = section.isLabel ? BinarySectionType::Labels : BinarySectionType::Data;
+        header.element = section.isCategory ? BinaryElement::Int : BinaryElement::Float;
+        header.elementBytes = section.isCategory ? sizeof(int32_t) : sizeof(ElemType);
+        header.elementsPerRecord = section.isCategory ? 1 : uint16_t(section.rows);
+        header.labelKind = !section.isLabel ? 0 : section.isCategory ? 1 : 2;
+        header.labelDim = section.isLabel ? uint16_t(section.rows) : 0;
+        header.records = section.records;
+        header.bytes = BinaryHeader::c_bytes + section.records * header.RecordBytes();
+        header.bytesWithSections = header.bytes;
+        header.description = section.name + (section.isLabel ? ":Labels" : ":Data Section");
+        file.sections.push_back(position);
+        position += AlignedSize(header.bytes);
+        headers.push_back(std::move(header));
+    }
+    file.bytesWithSections = position;
+
+    AtomicFile target(m_path);
+    std::vector<char> buffer(BinaryHeader::c_alignment, 0);
+    const auto pad = [&](size_t written)
+    {
+        std::fill(buffer.begin(), buffer.end(), 0);
+        target.Write(buffer.data(), AlignedSize(written) - written);
+    };
+    const auto fileHeader = file.Encode();
+    target.Write(fileHeader.data(), fileHeader.size());
+    pad(fileHeader.size());
+    for (size_t i = 0; i < m_sections.size(); ++i)
+    {
+        const auto header = headers[i].Encode();
+        target.Write(header.data(), header.size());
+        std::FILE* data = m_sections[i].data.get();
+        std::rewind(data);
+        size_t written = header.size();
+        while (const size_t bytes = std::fread(buffer.data(), 1, buffer.size(), data))
+        {
+            target.Write(buffer.data(), bytes);
+            written += bytes;
+        }
+        if (written != headers[i].bytes)
+            Fail(ErrorKind::Device, "a temporary file for '", m_path, "' could not be read back");
+        pad(written);
+    }
+    target.Commit();
+}
+
+void DescribeBinaryWriterOptions(PluginDescription& description)
+{
+    AddOptions<BinaryWriterOptions>(description, "writer");
+    AddOptions<BinarySectionOptions>(description, "writer:<node>");
+}
+
+template class BinaryWriter<float>;
+template class BinaryWriter<double>;
+
+} // namespace cntk

@@ -1,0 +1,51 @@
+// BinaryWriter: values of nodes as sections of one file in the original's binary format.
+#pragma once
+
+#include "Common/WriterInterface.h"
+#include "Readers/BinaryReader/BinaryFormat.h"
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+template <class ElemType>
+class BinaryWriter final : public IDataWriter<ElemType>
+{
+public:
+    explicit BinaryWriter(const ReaderContext& context);
+
+    std::vector<std::string> OutputNames() const override;
+    void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
+                       const std::vector<std::string>& sequenceKeys) override;
+    void Finish() override;
+
+private:
+    struct CloseFile
+    {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    struct Section
+    {
+        std::string name;
+        bool isCategory = false; // the row of the largest value is stored
+        bool isLabel = false;
+        size_t rows = 0;
+        size_t records = 0;
+        std::unique_ptr<std::FILE, CloseFile> data; // until the number of records is known
+    };
+
+    void Append(Section& section, const ElemType* column);
+    void Write(Section& section, const void* data, size_t bytes) const;
+
+    std::string m_path;
+    std::vector<Section> m_sections;
+};
+
+void DescribeBinaryWriterOptions(PluginDescription& description);
+
+} // namespace cntk

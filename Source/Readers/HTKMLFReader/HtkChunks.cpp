@@ -22,6 +22,19 @@ namespace
 constexpr size_t c_chunkFrames = 90000;
 constexpr size_t c_chunkUtterances = 65535;
 
+// Frames are read in random order: large pages save most of the look-ups of addresses.
+char* AllocateMemory(size_t bytes)
+{
+    constexpr size_t largePage = size_t(2) << 20;
+    if (bytes < 4 * largePage)
+        return static_cast<char*>(std::malloc(bytes));
+    bytes = (bytes + largePage - 1) / largePage * largePage;
+    char* const data = static_cast<char*>(std::aligned_alloc(largePage, bytes));
+    if (data != nullptr)
+        madvise(data, bytes, MADV_HUGEPAGE); // a wish
+    return data;
+}
+
 char* MapPageFile(const std::string& folder, size_t bytes)
 {
     const std::string place = folder.empty() ? std::filesystem::temp_directory_path().string() : folder;
@@ -85,7 +98,7 @@ void HtkBuffer::Resize(size_t bytes, const std::string* pageFolder)
         return;
     Free();
     m_isMapped = pageFolder != nullptr;
-    m_data = m_isMapped ? MapPageFile(*pageFolder, bytes) : static_cast<char*>(std::malloc(bytes));
+    m_data = m_isMapped ? MapPageFile(*pageFolder, bytes) : AllocateMemory(bytes);
     if (m_data == nullptr)
         Fail(ErrorKind::Device, "there is no memory for ", bytes,
              " bytes of features; a smaller window (randomize=<frames>) needs less");

@@ -13,6 +13,27 @@ namespace
 {
 
 constexpr int32_t c_noClass = -1; // of a gap, until Finish
+// How many columns ahead a source is asked for, and how much of it; the processor itself goes on from there.
+constexpr size_t c_columnsAhead = 3;
+constexpr size_t c_bytesAhead = 1024;
+constexpr size_t c_cacheLine = 64;
+
+void AskFor(const float* values, size_t elements)
+{
+    const char* const bytes = reinterpret_cast<const char*>(values);
+    const size_t count = std::min(elements * sizeof(float), c_bytesAhead);
+    for (size_t i = 0; i < count; i += c_cacheLine)
+        __builtin_prefetch(bytes + i);
+}
+
+template <class ElemType>
+void CopyVector(const float* source, size_t elements, ElemType* target)
+{
+    if constexpr (std::is_same_v<ElemType, float>)
+        std::memcpy(target, source, elements * sizeof(float));
+    else
+        std::copy(source, source + elements, target);
+}
 
 } // namespace
 
@@ -60,11 +81,41 @@ void HtkColumns<ElemType>::Copy(HtkSlot<ElemType>& slot, const HtkChunkData& chu
         const float* const source = i < features ? chunk.Window(i, frame)
                                                  : m_corpus.Labels()[i - features].targets.data() +
                                                        chunk.ClassId(i - features, frame) * batch.rows;
-        ElemType* const target = batch.values.data() + column * batch.rows;
-        if constexpr (std::is_same_v<ElemType, float>)
-            std::memcpy(target, source, batch.rows * sizeof(float));
-        else
-            std::copy(source, source + batch.rows, target);
+        CopyVector(source, batch.rows, batch.values.data() + column * batch.rows);
+    }
+}
+
+template <class ElemType>
+void HtkColumns<ElemType>::Copy(HtkSlot<ElemType>& slot, const std::vector<Frame>& frames)
+{
+    const size_t features = m_corpus.Features().size();
+    const size_t columns = frames.size();
+    m_sources.resize(columns);
+    for (size_t i = 0; i < slot.streams.size(); ++i)
+    {
+        if (!m_wanted[i])
+            continue;
+        StreamBatch<ElemType>& batch = slot.streams[i];
+        if (batch.sparse)
+        {
+            for (size_t column = 0; column < columns; ++column)
+                batch.rowIndices[column] = int32_t(frames[column].chunk->ClassId(i - features, frames[column].frame));
+            continue;
+        }
+        // Look-ups first: they do not wait for each other.
+        for (size_t column = 0; column < columns; ++column)
+        {
+            const Frame& frame = frames[column];
+            m_sources[column] = i < features ? frame.chunk->Window(i, frame.frame)
+                                             : m_corpus.Labels()[i - features].targets.data() +
+                                                   frame.chunk->ClassId(i - features, frame.frame) * batch.rows;
+        }
+        for (size_t column = 0; column < columns; ++column)
+        {
+            if (column + c_columnsAhead < columns)
+                AskFor(m_sources[column + c_columnsAhead], batch.rows);
+            CopyVector(m_sources[column], batch.rows, batch.values.data() + column * batch.rows);
+        }
     }
 }
 

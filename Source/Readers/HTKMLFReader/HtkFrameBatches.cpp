@@ -65,11 +65,7 @@ public:
         m_position += count;
 
         m_columns.Prepare(slot, m_frames.size(), false);
-        for (size_t column = 0; column < m_frames.size(); ++column)
-        {
-            const Frame& frame = m_frames[column];
-            m_columns.Copy(slot, *frame.chunk, frame.frame, column);
-        }
+        m_columns.Copy(slot, m_frames);
         if (!slot.layout)
             slot.layout = std::make_shared<MBLayout>();
         slot.layout->InitAsFrameMode(m_frames.size());
@@ -79,11 +75,7 @@ public:
     }
 
 private:
-    struct Frame
-    {
-        const HtkChunkData* chunk;
-        size_t frame;
-    };
+    using Frame = typename HtkColumns<ElemType>::Frame;
 
     void EnterSweep(size_t sweep)
     {

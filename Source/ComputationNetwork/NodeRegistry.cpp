@@ -25,6 +25,7 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterNegativeSamplesNodes(types);
         RegisterStrideTimesNodes(types);
         RegisterLookupNodes(types);
+        RegisterTraceNodes(types);
         RegisterRandomNodes(types);
         RegisterRecurrentNodes(types);
         RegisterConvolutionNodes(types);

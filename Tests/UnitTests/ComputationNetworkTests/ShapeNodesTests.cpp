@@ -303,6 +303,30 @@ TEST(ReshapeNodesTest, LayoutsThatAreOnlyEqualCanBeReconciled)
         "the same lengths");
 }
 
+TEST(TraceTest, PrintsSequencesOneAfterAnother)
+{
+    TestNetwork net;
+    net.SetSequences({2, 1});
+    const ComputationNodePtr x = net.Input("x", {2});
+    const ComputationNodePtr y =
+        net.network.Add("Trace", "y", {x},
+                        Given({{"say", "look:"}, {"logFirst", "1"}, {"logFrequency", "0"}, {"precisionFormat", ".1"}}));
+    net.network.Validate();
+    const double values[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    dynamic_cast<InputValueNode&>(*x).SetDense(values, 2, 4);
+    Evaluator evaluator(net.network, {y}, {});
+    testing::internal::CaptureStderr();
+    evaluator.Forward();
+    evaluator.Forward();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "------- Trace[1] look: 'y'\n1.0 2.0\n5.0 6.0\n3.0 4.0\n");
+    EXPECT_EQ(ValueOf(y), std::vector<double>(values, values + 8));
+    EXPECT_EQ(MessageOf(
+                  [&] {
+                      net.network.Add("Trace", "z", {x}, Given({{"precisionFormat", "%n"}}));
+                  }),
+              "parameter 'precisionFormat' is '%n'; expected the width and precision of a number, like .6");
+}
+
 TEST(EnvironmentInputTest, SaysWhetherTheNetworkIsTrained)
 {
     TestNetwork net;

@@ -1,6 +1,7 @@
-// A pass over the plan: Times, Plus of a bias and a non-linearity become one step where nobody else wants the values in
-// between. The gradients still flow through the three nodes.
+// A pass over the plan: Times or Convolution, Plus of a bias and a non-linearity become one step where nobody else
+// wants the values in between. The gradients still flow through the three nodes.
 #include "ComputationNetwork/EvaluationPlan.h"
+#include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
@@ -42,13 +43,21 @@ bool IsPlainProduct(const ComputationNode& node)
            node.GetMBLayout() == data.GetMBLayout();
 }
 
-// Plus(product, bias) or Plus(bias, product), the bias one column without layout.
+// Convolution of minibatch data.
+bool IsConvolution(const ComputationNode& node)
+{
+    return dynamic_cast<const ConvolutionNode*>(&node) != nullptr && node.HasMBLayout();
+}
+
+// Plus(product, bias) or Plus(bias, product), the bias one column without layout, or one value for each map.
 bool IsBiasAddition(const ComputationNode& node, const ComputationNode& product)
 {
     if (ElementwiseOpOf(node) != ElementwiseOp::Sum || node.GetMBLayout() != product.GetMBLayout() ||
         !(node.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes()))
         return false;
     const ComputationNode& bias = node.Input(0).get() == &product ? *node.Input(1) : *node.Input(0);
+    if (const auto* convolution = dynamic_cast<const ConvolutionNode*>(&product))
+        return convolution->IsMapBias(bias);
     return !bias.HasMBLayout() && bias.ValueColumns() == 1 && bias.ValueRows() == product.SampleElements() &&
            bias.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes();
 }
@@ -88,7 +97,7 @@ void EvaluationPlan::FuseAffineChains(const std::vector<ComputationNodePtr>& kee
     for (PlanStep& productStep : m_steps)
     {
         if (productStep.kind != PlanStep::Kind::Node || productStep.nodes.empty() ||
-            !IsPlainProduct(*productStep.nodes.front()))
+            !(IsPlainProduct(*productStep.nodes.front()) || IsConvolution(*productStep.nodes.front())))
             continue;
         const ComputationNodePtr product = productStep.nodes.front();
         PlanStep* sumStep = next(*product);

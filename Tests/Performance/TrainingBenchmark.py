@@ -39,8 +39,11 @@ CASES = [
     case('timit-dnn mb256', 'timit-dnn', TIMIT, 'Sigmoid', 256, 8192, (1, 4), 12e3),
     case('timit-dnn mb1024', 'timit-dnn', TIMIT, 'Sigmoid', 1024, 8192, (1, 4), 12e3),
     case('mnist-mlp-big mb1024', 'mnist-mlp-big', BIG, 'RectifiedLinear', 1024, 2048, (1, 4), 1e3),
+    case('mnist-cnn mb32', 'mnist-cnn', [784, 10], 'convolution', 32, 2048, (1, 4), 4e3),
+    case('mnist-cnn mb256', 'mnist-cnn', [784, 10], 'convolution', 256, 2048, (1, 4), 4e3),
     case('infer timit-dnn mb1024', 'timit-dnn', TIMIT, 'Sigmoid', 1024, 8192, (1, 4), 35e3, True),
     case('infer mnist-mlp-big mb1024', 'mnist-mlp-big', BIG, 'RectifiedLinear', 1024, 2048, (1, 4), 3e3, True),
+    case('infer mnist-cnn mb1024', 'mnist-cnn', [784, 10], 'convolution', 1024, 2048, (1, 4), 12e3, True),
 ]
 
 CONFIG = """
@@ -52,16 +55,7 @@ numCPUThreads={threads}
 modelPath={folder}/model/net.dnn
 Train=[
   action=train
-  SimpleNetworkBuilder=[
-    layerSizes={layers}
-    layerTypes={kind}
-    trainingCriterion=CrossEntropyWithSoftmax
-    evalCriterion=ErrorPrediction
-    applyMeanVarNorm=false
-    needPrior=false
-    initValueScale=1.0
-    uniformInit=true
-  ]
+  {network}
   SGD=[
     epochSize=0
     minibatchSize={minibatch}
@@ -80,6 +74,43 @@ Test=[
   {reader}
 ]
 """
+
+LAYERS = """SimpleNetworkBuilder=[
+    layerSizes={layers}
+    layerTypes={kind}
+    trainingCriterion=CrossEntropyWithSoftmax
+    evalCriterion=ErrorPrediction
+    applyMeanVarNorm=false
+    needPrior=false
+    initValueScale=1.0
+    uniformInit=true
+  ]"""
+
+# Two convolutions with pooling and two fully connected layers.
+CONVOLUTION = """NDLNetworkBuilder=[
+    run=network
+    network=[
+      features=ImageInput(28, 28, 1, tag=feature)
+      labels=Input(10, tag=label)
+      W1=Parameter(16, 0)
+      B1=Parameter(16)
+      h1=RectifiedLinear(Plus(Convolution(W1, features, 5, 5, 16, 1, 1, zeroPadding=true), B1))
+      p1=MaxPooling(h1, 2, 2, 2, 2)
+      W2=Parameter(32, 0)
+      B2=Parameter(32)
+      h2=RectifiedLinear(Plus(Convolution(W2, p1, 5, 5, 32, 1, 1, zeroPadding=true), B2))
+      p2=MaxPooling(h2, 2, 2, 2, 2)
+      W3=Parameter(128, 0)
+      B3=Parameter(128)
+      h3=RectifiedLinear(Plus(Times(W3, p2), B3))
+      W4=Parameter(10, 128)
+      B4=Parameter(10)
+      z=Plus(Times(W4, h3), B4)
+      ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
+      errors=ErrorPrediction(labels, z, tag=eval)
+      OutputNodes=(z)
+    ]
+  ]"""
 
 READER = """reader=[
     readerType=UCIFastReader
@@ -117,8 +148,11 @@ def write_data(folder, layers, samples):
 
 
 def write_config(folder, c, threads, **changes):
-    values = dict(command='Train', threads=threads, folder=folder, layers=':'.join(map(str, c.layers)), kind=c.kind,
-                  minibatch=c.minibatch, learning_rate=0.01, epochs=2, show=0, test_samples=0)
+    network = CONVOLUTION
+    if c.kind != 'convolution':
+        network = LAYERS.format(layers=':'.join(map(str, c.layers)), kind=c.kind)
+    values = dict(command='Train', threads=threads, folder=folder, network=network, minibatch=c.minibatch,
+                  learning_rate=0.01, epochs=2, show=0, test_samples=0)
     extra = changes.pop('extra', '')
     values.update(changes)
     reader = READER.format(folder=folder, inputs=c.layers[0], outputs=c.layers[-1], extra=extra)

@@ -179,11 +179,10 @@ void BatchNormalizationNode::ForwardProp(const FrameRange& range)
     m_minibatches++;
     if (output.Elements() == 0 || values == 0)
         return;
-    // Only training asks for gradients.
     MatrixView normalized = output;
     TensorView mean = PerGroup(Input(c_runMean)->Value());
     TensorView invStdDev = PerGroup(Input(c_runInvStdDev)->Value());
-    if (NeedsGradient())
+    if (m_isTraining)
     {
         ComputeStatistics(range, values);
         normalized = Temporary(c_normalized, range);
@@ -191,7 +190,7 @@ void BatchNormalizationNode::ForwardProp(const FrameRange& range)
         invStdDev = PerGroup(Temporary(c_invStdDev, FrameRange::All()));
     }
     Ops::Elementwise(ElementwiseOp::NormalizePerDim, Grouped(x), mean, invStdDev, Grouped(normalized));
-    if (NeedsGradient())
+    if (m_isTraining)
         Ops::MaskColumns(normalized, ColumnMask(range));
     Ops::Elementwise(ElementwiseOp::Product, Grouped(normalized), PerGroup(Input(c_scale)->Value()), Grouped(output));
     Ops::Elementwise(ElementwiseOp::Copy, PerGroup(Input(c_bias)->Value()), Grouped(output), 1, 1);

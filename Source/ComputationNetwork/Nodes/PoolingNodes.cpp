@@ -133,7 +133,7 @@ public:
 
     void SetParameters(const NodeParameters& parameters) override
     {
-        const std::string kind = parameters.Text("kind");
+        const std::string kind = parameters.Text("kind", "max"); // a model file gives none, but fields
         if (EqualsIgnoreCase(kind, "max"))
             m_kind = PoolKind::Max;
         else if (EqualsIgnoreCase(kind, "average"))

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Readers and writers of words through the real program: word classes, a language model's data, slot filling."""
+import os
+
+from EndToEnd import EndToEndTest, main
+
+CLASSES = """
+command=wc
+wc=[
+  action=writeWordAndClass
+  inputFile=text.txt
+  outputVocabFile=out/vocab.txt
+  outputMappingFile=out/words.txt
+  outputWord2Cls=out/word2cls.txt
+  outputCls2Index=out/cls2idx.txt
+  vocabSize=5
+  nbrClass=2
+  cutoff=0
+]
+"""
+SLOTS = """
+command=Train:Write
+precision=double
+modelPath=out/m.dnn
+outputNodeNames=y:labels
+Train=[
+  action=train
+  NDLNetworkBuilder=[ networkDescription=net.ndl ]
+  SGD=[ maxEpochs=40; minibatchSize=10; learningRatesPerSample=0.5; momentumPerMB=0 ]
+  reader=[ $slots$ ]
+]
+Write=[
+  action=write
+  minibatchSize=10
+  reader=[ $slots$ ]
+  writer=[
+    writerType=LUSequenceWriter
+    outputNodeNames=y:labels
+    y=[ file=out/y.txt; token=tags.txt ]
+    labels=[ file=out/labels.txt; token=tags.txt ]
+  ]
+]
+slots="readerType=LUSequenceReader; file=train.txt; wordContext=0:1; nbruttineachrecurrentiter=2; features=[ dim=0 ]; \
+labelIn=[ token=words.txt ]; labels=[ token=tags.txt ]"
+"""
+NETWORK = """
+features=SparseInput(10)
+labels=Input(2)
+W=Parameter(2, 10)
+y=Times(W, features)
+c=CrossEntropyWithSoftmax(labels, y)
+FeatureNodes=(features)
+LabelNodes=(labels)
+CriteriaNodes=(c)
+OutputNodes=(y)
+"""
+
+
+class LanguageTest(EndToEndTest):
+    def test_word_classes(self):
+        self.write("exp.cntk", CLASSES)
+        self.write("text.txt", "a b a\n</s> b a c </s>\nd a\n")
+        run = self.cntk("configFile=exp.cntk")
+        # </s> counts once a line; c and d occur once, one of them is beyond the size.
+        self.assertEqual(self.read("out/vocab.txt"), "     0\t     4\ta\t0\n     1\t     3\t</s>\t1\n"
+                                                     "     2\t     2\tb\t1\n     3\t     1\t<unk>\t1\n"
+                                                     "     4\t     1\tc\t1\n")
+        self.assertEqual(self.read("out/words.txt"), "a\n</s>\nb\n<unk>\nc\n")
+        self.assertEqual(self.read("out/word2cls.txt"), "0\n1\n1\n1\n1\n")
+        self.assertEqual(self.read("out/cls2idx.txt"), "0\n1\n")
+        self.assertNotIn("no work to do", run.stderr)
+
+    def test_word_classes_are_made_once(self):
+        self.write("exp.cntk", CLASSES)
+        text = self.write("text.txt", "a b a\n")
+        os.utime(text, (1000000000, 1000000000))
+        self.cntk("configFile=exp.cntk")
+        self.assertIn("no work to do", self.cntk("configFile=exp.cntk").stderr)
+        self.assertNotIn("no work to do", self.cntk("configFile=exp.cntk", "makeMode=false").stderr)
+        os.remove(self.folder / "out/words.txt")
+        self.assertNotIn("no work to do", self.cntk("configFile=exp.cntk").stderr)
+        self.assertEqual(self.read("out/words.txt").splitlines()[0], "a")
+
+    def test_words_without_classes_are_sorted(self):
+        self.write("exp.cntk", CLASSES)
+        self.write("text.txt", "c b a\n")
+        self.cntk("configFile=exp.cntk", "wc=[nbrClass=0]")
+        self.assertEqual(self.read("out/words.txt"), "</s>\na\nb\nc\n")
+        self.assertFalse((self.folder / "out/word2cls.txt").exists())
+
+    def test_word_classes_messages(self):
+        self.write("exp.cntk", CLASSES)
+        self.assertIn("text file 'text.txt' does not exist", self.cntk("configFile=exp.cntk", status=4).stderr)
+        self.write("text.txt", "a\n")
+        self.assertIn("no word of 'text.txt' occurs more often than cutoff=9",
+                      self.cntk("configFile=exp.cntk", "wc=[cutoff=9]", status=4).stderr)
+        self.assertIn("needs outputWord2Cls=", self.cntk("configFile=exp.cntk", "wc=[outputWord2Cls=\"\"]",
+                                                         status=3).stderr)
+
+    def test_slot_filling(self):
+        self.write("exp.cntk", SLOTS)
+        self.write("net.ndl", NETWORK)
+        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
+        self.write("tags.txt", "O\nCITY\n")
+        self.write("train.txt", "BOS O\nfly O\nto O\nrome CITY\nEOS O\n\nBOS O\nto O\nrome CITY\nEOS O\n\n")
+        self.cntk("configFile=exp.cntk")
+        self.assertEqual(self.read("out/labels.txt"), "O O O CITY O \nO O CITY O \n")
+        self.assertEqual(self.read("out/y.txt"), self.read("out/labels.txt"))
+
+    def test_reader_messages_have_their_place(self):
+        self.write("exp.cntk", SLOTS)
+        self.write("net.ndl", NETWORK)
+        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
+        self.write("tags.txt", "O\nCITY\n")
+        self.write("train.txt", "BOS O\nfly CITI\n")
+        run = self.cntk("configFile=exp.cntk", status=4)
+        self.assertIn("train.txt:2:5: 'CITI' is not in the tokens 'tags.txt' of 'labels', and neither is unk '<unk>'; "
+                      "did you mean 'CITY'?", run.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+// BinaryReader and BinaryWriter: what one writes the other reads; the places of the format; malformed files.
+#include "Readers/BinaryReader/BinaryReader.h"
+#include "Readers/BinaryReader/BinaryWriter.h"
+#include "ReadersTests/SequenceTestTools.h"
+
+#include <cstring>
+
+namespace cntk
+{
+namespace
+{
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class BinaryReaderTests : public ReaderTest
+{
+protected:
+    template <class ElemType>
+    std::unique_ptr<IDataReader<ElemType>> Open(const std::string& path)
+    {
+        m_config = ConfigParameters::Parse("reader=[\nfile=" + path + "\n]", "test.cntk");
+        return MakeBinaryReader<ElemType>({m_config->RequireBlock("reader"), m_log});
+    }
+    // Two minibatches of a node x of two rows and labels l of three classes.
+    template <class ElemType>
+    std::string WriteExample()
+    {
+        const std::string path = Path("data.bin");
+        m_config = ConfigParameters::Parse(
+            "writer=[\nwfile=" + path + "\nwrecords=5\nx=[\nsectionType=data\ndim=2\n]\nl=[\nsectionType=labels\n]\n]",
+            "test.cntk");
+        BinaryWriter<ElemType> writer({m_config->RequireBlock("writer"), m_log});
+        EXPECT_THAT(writer.OutputNames(), ElementsAre("x", "l"));
+        std::map<std::string, StreamBatch<ElemType>> outputs;
+        StreamBatch<ElemType>& x = outputs["x"];
+        StreamBatch<ElemType>& l = outputs["L"];
+        x.rows = 2;
+        l.rows = 3;
+        x.columns = l.columns = 4;
+        x.layout = l.layout = std::make_shared<MBLayout>();
+        x.layout->Init(2, 2);
+        x.layout->AddSequence(0, 0, 0, 2);
+        x.layout->AddSequence(1, 1, 0, 1);
+        x.layout->AddGap(1, 1, 2);
+        x.values = {1, 2, 5, 6, 3, 4, 0, 0};
+        l.values = {1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0};
+        writer.SaveMinibatch(outputs, {});
+        x.columns = l.columns = 2;
+        x.layout->InitAsFrameMode(2);
+        x.values = {7, 8, -9, 0.5};
+        l.values = {0, 0, 1, 1, 0, 0};
+        writer.SaveMinibatch(outputs, {});
+        writer.Finish();
+        return path;
+    }
+    // The file with these bytes changed.
+    std::string Changed(size_t offset, const std::string& bytes)
+    {
+        std::string text = ReadTextFile(Path("data.bin"));
+        text.replace(offset, bytes.size(), bytes);
+        return Write("changed.bin", text);
+    }
+};
+
+TEST_F(BinaryReaderTests, ReadsWhatIsWritten)
+{
+    const std::string path = WriteExample<float>();
+    auto reader = Open<double>(path); // in the other precision
+    ASSERT_EQ(reader->Streams().size(), 2u);
+    EXPECT_EQ(reader->Streams()[0].name, "x");
+    EXPECT_EQ(reader->Streams()[1].rows, 3u);
+    EXPECT_EQ(reader->TotalSamples(), 5u);
+    // Sequences one after the other, without gaps.
+    EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 3), 0),
+                ElementsAre("frames 3; 1 2; 3 4; 5 6", "frames 2; 7 8; -9 0.5"));
+    EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 5), 1), ElementsAre("frames 5; 0:1; 1:1; 2:1; 2:1; 0:1"));
+    WriteExample<double>();
+    EXPECT_THAT(ReadStream(*Open<double>(path), MakeRequest(0, 5), 0, false),
+                ElementsAre("1 2; 3 4; 5 6; 7 8; -9 0.5"));
+}
+
+TEST_F(BinaryReaderTests, PlacesOfTheFormat)
+{
+    const std::string text = ReadTextFile(WriteExample<float>());
+    const auto number = [&](size_t offset, size_t bytes)
+    {
+        uint64_t value = 0;
+        std::memcpy(&value, text.data() + offset, bytes);
+        return value;
+    };
+    EXPECT_EQ(text.size(), 3u * 65536);
+    EXPECT_EQ(number(0, 2), 0xACE9u);
+    EXPECT_EQ(number(2, 2), 0x0100u);
+    EXPECT_EQ(number(4, 2), 320u);
+    EXPECT_EQ(number(6, 2), 2u);
+    EXPECT_EQ(number(8, 2), 1u);
+    EXPECT_EQ(number(264, 8), text.size());
+    EXPECT_EQ(number(272, 8), 65536u);
+    EXPECT_EQ(number(280, 8), 131072u);
+    EXPECT_STREQ(text.data() + 128, "Binary Data File");
+    const size_t data = 65536;
+    EXPECT_EQ(number(data, 2), 0x4ACEu);
+    EXPECT_EQ(number(data + 8, 2), 2u);
+    EXPECT_EQ(number(data + 12, 2), 4u);
+    EXPECT_EQ(number(data + 16, 2), 2u);
+    EXPECT_EQ(number(data + 32, 8), 5u);
+    EXPECT_EQ(number(data + 256, 8), 320u + 5 * 8);
+    EXPECT_STREQ(text.data() + data + 128, "x:Data Section");
+    EXPECT_STREQ(text.data() + 2 * data + 128, "l:Labels");
+    EXPECT_EQ(number(2 * data + 42, 2), 3u);
+    EXPECT_EQ(number(2 * data + 324, 4), 1u); // class of the second record
+}
+
+TEST_F(BinaryReaderTests, MalformedFiles)
+{
+    WriteExample<float>();
+    const auto errorOf = [&](const std::string& path)
+    {
+        return MessageOf(
+            [&]
+            {
+                auto reader = Open<float>(path);
+                HostMinibatch<float> minibatch;
+                reader->StartEpoch(MakeRequest(0, 10));
+                reader->GetMinibatch(minibatch);
+            });
+    };
+    using namespace std::string_literals;
+    EXPECT_THAT(errorOf(Write("short.bin", "abc")),
+                HasSubstr("expected a header of 320 bytes at byte 0, found the end"));
+    EXPECT_THAT(errorOf(Changed(0, "\xD1\xBA")), HasSubstr("was not written to its end"));
+    EXPECT_THAT(errorOf(Changed(0, "PK")), HasSubstr("expected the header of a binary data file at byte 0"));
+    EXPECT_THAT(errorOf(Changed(65536, "PK")), HasSubstr("expected the header of a section at byte 65536"));
+    EXPECT_THAT(errorOf(Changed(6, "\x09")), HasSubstr("has 9 sections, expected at most 6"));
+    EXPECT_THAT(errorOf(Changed(272, "\xFF\xFF\xFF")), HasSubstr("found the end of the file"));
+    EXPECT_THAT(errorOf(Changed(65536 + 32, "\xFF\xFF\xFF")), HasSubstr("bytes, but the file has"));
+    EXPECT_THAT(errorOf(Changed(65536 + 32, "\x04")), HasSubstr("they must agree"));
+    EXPECT_THAT(errorOf(Changed(65536 + 12, "\x02")), HasSubstr("expected numbers of 4 or 8 bytes"));
+    EXPECT_THAT(errorOf(Changed(2 * 65536 + 324, "\x03")), HasSubstr("record 1: class 3, expected one of 0 to 2"));
+    EXPECT_THAT(errorOf(Path("none.bin")), HasSubstr("does not exist"));
+}
+
+TEST_F(BinaryReaderTests, WriterNeedsItsNodes)
+{
+    m_config = ConfigParameters::Parse("writer=[\nwfile=" + Path("a.bin") + "\n]\nother=[\nwfile=" + Path("a.bin") +
+                                       "\ny=[\nsectionType=data\n]\n]");
+    EXPECT_THAT(MessageOf(
+                    [&] {
+                        BinaryWriter<float> writer({m_config->RequireBlock("writer"), m_log});
+                    }),
+                HasSubstr("the writer has 0 sections, expected 1 to 6 blocks"));
+    BinaryWriter<float> writer({m_config->RequireBlock("other"), m_log});
+    EXPECT_THAT(MessageOf([&] { writer.SaveMinibatch({}, {}); }),
+                HasSubstr("the command does not write a node of that name"));
+}
+
+} // namespace
+} // namespace cntk

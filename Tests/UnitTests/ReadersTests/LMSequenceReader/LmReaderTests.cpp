@@ -1,0 +1,317 @@
+// LMSequenceReader: sentences, vocabularies, modes, the original's shuffle and grouping, truncation; its writer;
+// messages.
+#include "Readers/LMSequenceReader/LmReader.h"
+#include "Readers/ReaderLib/WordWriter.h"
+#include "ReadersTests/SequenceTestTools.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace cntk
+{
+namespace
+{
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class LmReaderTests : public ReaderTest
+{
+protected:
+    LmReaderTests()
+    {
+        Write("vocab.txt", "0 9 </s> 0\n1 8 a 0\n2 7\tb 1\n     3\t     6\t<unk>\t1\n4 5 c 1\n");
+        Write("words.txt", "</s>\na\nb\n<unk>\nc\n");
+    }
+    template <class ElemType = double>
+    std::unique_ptr<IDataReader<ElemType>> Make(const std::string& block)
+    {
+        m_config = ConfigParameters::Parse("reader=[\n" + OnLines(block) + "\n]", "test.cntk");
+        return MakeLmReader<ElemType>({m_config->RequireBlock("reader"), m_log});
+    }
+    std::string Block(const std::string& more = "", const std::string& mode = "class") const
+    {
+        return "file=" + Path("text.txt") + " wordclass=" + Path("vocab.txt") + " " + more +
+               " features=[dim=0 mode=" + mode +
+               "] labelIn=[dim=1 labelType=Category labelMappingFile=" + Path("words.txt") +
+               "] labels=[dim=1 labelType=NextWord]";
+    }
+    std::string ErrorOf(const std::string& block)
+    {
+        return MessageOf(
+            [&]
+            {
+                auto reader = Make(block);
+                HostMinibatch<double> minibatch;
+                reader->StartEpoch(MakeRequest(0, 100));
+                while (reader->GetMinibatch(minibatch))
+                {
+                }
+            });
+    }
+};
+
+TEST_F(LmReaderTests, WordsAndTheWordsBehindThem)
+{
+    Write("text.txt", "</s> a\t b c  x </s>\r\n</s> </s>\n\n");
+    auto reader = Make(Block());
+    ASSERT_EQ(reader->Streams().size(), 3u);
+    EXPECT_EQ(reader->Streams()[0].name, "features");
+    EXPECT_EQ(reader->Streams()[0].rows, 5u);
+    EXPECT_TRUE(reader->Streams()[0].sparse);
+    EXPECT_EQ(reader->Streams()[1].name, "labels");
+    EXPECT_EQ(reader->Streams()[1].rows, 4u);
+    EXPECT_EQ(reader->Streams()[2].name, "idx2cls");
+    EXPECT_EQ(reader->TotalSamples(), 5u);
+    HostMinibatch<double> minibatch;
+    reader->StartEpoch(MakeRequest(0, 10));
+    ASSERT_TRUE(reader->GetMinibatch(minibatch));
+    EXPECT_EQ(LayoutText(*minibatch.streams[0].layout), "1x5 row0[0,5)");
+    EXPECT_THAT(ColumnsOf(minibatch.streams[0]), ElementsAre("0:1", "1:1", "2:1", "4:1", "3:1"));
+    EXPECT_THAT(ColumnsOf(minibatch.streams[1]), ElementsAre("1 0 0 2", "2 1 2 5", "4 1 2 5", "3 1 2 5", "0 0 0 2"));
+    EXPECT_THAT(minibatch.streams[2].values, ElementsAre(0, 0, 1, 1, 1));
+    EXPECT_FALSE(reader->GetMinibatch(minibatch));
+    EXPECT_THAT(LogText(), HasSubstr("LMSequenceReader: Reading epoch data... 1 sequences read.\n"));
+}
+
+TEST_F(LmReaderTests, TheBooksConfigWorks)
+{
+    Write("text.txt", "</s> a </s>\n");
+    auto reader = Make("file=" + Path("text.txt") + " wordclass=" + Path("vocab.txt") +
+                       " randomize=false nbruttineachrecurrentiter=10 unk=\"<unk>\" labelIn=[labelDim=5 "
+                       "beginSequence=\"</s>\" endSequence=\"</s>\"]");
+    EXPECT_EQ(reader->Streams()[0].name, "features");
+    EXPECT_EQ(reader->Streams()[1].name, "labels");
+    EXPECT_EQ(reader->ParallelSequences(), 10u);
+    EXPECT_EQ(ReadStream(*reader, MakeRequest(0, 10), 0).size(), 1u);
+}
+
+TEST_F(LmReaderTests, SoftmaxLabels)
+{
+    Write("text.txt", "</s> a c </s>\n");
+    EXPECT_THAT(ReadStream(*Make(Block("", "softmax")), MakeRequest(0, 10), 1, false), ElementsAre("1; 4; 1e-06"));
+}
+
+TEST_F(LmReaderTests, NceLabelsHoldLogProbabilitiesAndNoise)
+{
+    std::string text;
+    for (size_t i = 0; i < 500; ++i)
+        text += "</s> b b b b </s>\n";
+    Write("text.txt", text);
+    auto reader = Make(Block("noise_number=3 nbruttsineachrecurrentiter=100", "nce"));
+    ASSERT_EQ(reader->Streams()[1].rows, 8u);
+    std::vector<double> drawn(5, 0.0);
+    double draws = 0;
+    HostMinibatch<double> minibatch;
+    reader->StartEpoch(MakeRequest(0, 10));
+    const double counts[] = {9, 8, 7, 6, 5};
+    while (reader->GetMinibatch(minibatch))
+    {
+        const StreamBatch<double>& labels = minibatch.streams[1];
+        for (size_t column = 0; column < labels.columns; ++column)
+        {
+            const double* label = labels.values.data() + column * 8;
+            EXPECT_DOUBLE_EQ(label[1], std::log(counts[size_t(label[0])] / 35));
+            for (size_t i = 2; i < 8; i += 2)
+            {
+                const size_t word = size_t(label[i]);
+                ASSERT_LT(word, 5u);
+                EXPECT_DOUBLE_EQ(label[i + 1], -std::log(counts[word] / 35));
+                ++drawn[word];
+                ++draws;
+            }
+        }
+    }
+    ASSERT_EQ(draws, 7500);
+    for (size_t word = 0; word < 5; ++word)
+        EXPECT_NEAR(drawn[word] / draws, counts[word] / 35, 0.02); // four standard deviations
+}
+
+// Sentences of one length in the order of std::shuffle with mt19937(epoch + 1 + block).
+TEST_F(LmReaderTests, ShuffleAndGroupsAreTheOriginals)
+{
+    const std::vector<std::string> sentences = {"</s> a </s>", "</s> a a </s>", "</s> b </s>", "</s> b b </s>",
+                                                "</s> c </s>", "</s> c c </s>", "</s> x </s>"};
+    std::string text;
+    for (const std::string& sentence : sentences)
+        text += sentence + "\n";
+    Write("text.txt", text);
+    auto reader = Make(Block("nbruttsineachrecurrentiter=2"));
+    for (size_t epoch = 0; epoch < 4; ++epoch)
+    {
+        std::vector<std::string> order = sentences;
+        std::mt19937 generator(uint32_t(epoch + 1));
+        std::shuffle(order.begin(), order.end(), generator);
+        std::vector<std::string> expected;
+        std::vector<bool> used(order.size(), false);
+        const auto idOf = [](char word) { return word == 'x' ? 3 : word == 'c' ? 4 : word - 'a' + 1; };
+        for (size_t i = 0; i < order.size(); ++i)
+        {
+            if (used[i])
+                continue;
+            std::vector<size_t> group;
+            for (size_t j = i; j < order.size() && group.size() < 2; ++j)
+            {
+                if (used[j] || order[j].size() != order[i].size())
+                    continue;
+                used[j] = true;
+                group.push_back(j);
+            }
+            std::string columns;
+            for (size_t t = 0; t < (order[i].size() == 11 ? 2u : 3u); ++t)
+                for (const size_t j : group)
+                    columns += (columns.empty() ? "" : "; ") +
+                               std::to_string(t == 0 ? 0 : idOf(order[j][5 + 2 * (t - 1)])) + ":1";
+            expected.push_back(columns);
+        }
+        EXPECT_EQ(ReadStream(*reader, MakeRequest(epoch, 10), 0, false), expected) << epoch;
+    }
+}
+
+TEST_F(LmReaderTests, BlocksAreShuffledByThemselves)
+{
+    std::string text;
+    for (size_t i = 0; i < 60; ++i)
+        text += i < 30 ? "</s> a </s>\n" : "</s> b </s>\n";
+    Write("text.txt", text);
+    const std::vector<std::string> read =
+        ReadStream(*Make(Block("cacheBlockSize=90")), MakeRequest(0, 10), 0, false); // 30 sentences of 3 words
+    ASSERT_EQ(read.size(), 60u);
+    for (size_t i = 0; i < 60; ++i)
+        EXPECT_EQ(read[i], i < 30 ? "0:1; 1:1" : "0:1; 2:1");
+}
+
+TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
+{
+    Write("text.txt", "</s> a b c a </s>\n</s> b b b b </s>\n");
+    const std::vector<std::string> read =
+        ReadStream(*Make(Block("nbruttsineachrecurrentiter=2")), MakeRequest(0, 2), 0);
+    ASSERT_EQ(read.size(), 3u);
+    EXPECT_THAT(read[0], HasSubstr("2x2 row0[0,5) row1[0,5); 0:1; 0:1;"));
+    EXPECT_THAT(read[1], HasSubstr("2x2 row0[-2,3) row1[-2,3); "));
+    EXPECT_THAT(read[2], HasSubstr("2x1 row0[-4,1) row1[-4,1); "));
+    // 0 sentences: as many as make ten words, none is cut.
+    EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=0")), MakeRequest(0, 9), 0).size(), 2u);
+    EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=0")), MakeRequest(0, 10), 0).size(), 1u);
+}
+
+TEST_F(LmReaderTests, AnEpochEndsBehindItsSize)
+{
+    std::string text;
+    for (size_t i = 0; i < 20; ++i)
+        text += "</s> a </s>\n";
+    Write("text.txt", text);
+    auto reader = Make(Block());
+    EXPECT_EQ(ReadStream(*reader, MakeRequest(0, 10, 10), 0).size(), 6u); // once more than 10 words were given
+    EXPECT_EQ(ReadStream(*reader, MakeRequest(1, 10, 1000), 0).size(), 20u);
+}
+
+TEST_F(LmReaderTests, WorkersShareTheSentencesOfAGroup)
+{
+    std::string text;
+    for (size_t i = 0; i < 10; ++i)
+        text += "</s> a </s>\n";
+    Write("text.txt", text);
+    size_t samples = 0;
+    for (size_t rank = 0; rank < 3; ++rank)
+    {
+        auto reader = Make(Block("nbruttsineachrecurrentiter=5"));
+        EpochRequest request = MakeRequest(0, 10);
+        request.rank = rank;
+        request.workers = 3;
+        HostMinibatch<double> minibatch;
+        reader->StartEpoch(request);
+        size_t minibatches = 0;
+        for (; reader->GetMinibatch(minibatch); ++minibatches)
+            samples += minibatch.streams[0].columns;
+        EXPECT_EQ(minibatches, 2u);
+    }
+    EXPECT_EQ(samples, 20u);
+}
+
+TEST_F(LmReaderTests, MessagesOfVocabularies)
+{
+    Write("text.txt", "</s> a z </s>\n");
+    const std::string vocabulary = Path("vocab.txt");
+    const auto errorWith = [&](const std::string& text)
+    {
+        Write("vocab.txt", text);
+        return ErrorOf(Block());
+    };
+    EXPECT_EQ(errorWith("0 9 </s> 0\n1 8 a\n"),
+              "data: " + vocabulary + ":2: expected four columns, id, count, word and class, found 3 in '1 8 a'");
+    EXPECT_EQ(errorWith("0 9 </s> 0\n2 8 a 0\n"),
+              "data: " + vocabulary + ":2:1: expected id 1, since ids count from 0, found '2'");
+    EXPECT_EQ(errorWith("0 x </s> 0\n"), "data: " + vocabulary + ":1:3: expected how often the word occurs, found 'x'");
+    EXPECT_EQ(errorWith("0 9 </s> one\n"),
+              "data: " + vocabulary + ":1:10: expected the number of a class, found 'one'");
+    EXPECT_EQ(
+        errorWith("0 9 </s> 1\n1 8 a 0\n"),
+        "data: " + vocabulary +
+            ":2:7: class 0 comes behind class 1; expected classes that do not decrease, since the words of a class "
+            "must stand together");
+    EXPECT_EQ(errorWith("0 9 a 0\n1 8 a 0\n"),
+              "data: " + vocabulary + ":2:5: word 'a' occurs twice, it has id 0 already; expected each word once");
+    EXPECT_EQ(errorWith("0 9 </s> 0\n1 8 a 0\n"),
+              "config: '" + Path("words.txt") + "' has 5 words, '" + vocabulary + "' has 2; expected the same number");
+    EXPECT_EQ(errorWith("\n"), "data: '" + vocabulary + "' has no words; expected lines of id, count, word and class");
+    Write("words.txt", "</s>\n\na\n");
+    Write("vocab.txt", "0 9 </s> 0\n1 8 a 0\n");
+    EXPECT_EQ(ErrorOf(Block()), "data: " + Path("words.txt") + ":2: expected a word, found a blank line");
+    Write("words.txt", "</s>\na\n");
+    EXPECT_EQ(ErrorOf(Block()), "data: " + Path("text.txt") + ":1:8: word 'z' is not in vocabulary '" +
+                                    Path("words.txt") + "', and neither is unk '<unk>'");
+}
+
+TEST_F(LmReaderTests, MessagesOfConfigs)
+{
+    Write("text.txt", "</s> a </s>\n");
+    const std::string file = "file=" + Path("text.txt");
+    EXPECT_THAT(ErrorOf(file), HasSubstr("config: the reader has 0 label blocks; expected two"));
+    EXPECT_EQ(ErrorOf(file + " labelIn=[labelDim=5]"),
+              "config: mode=class needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass "
+              "action makes one");
+    EXPECT_THAT(ErrorOf(file + " wordclass=" + Path("vocab.txt") + " labelIn=[labelType=nextWord] labels=[labelDim=5]"),
+                HasSubstr("labelType=nextWord is for the second label block"));
+    EXPECT_EQ(ErrorOf(file + " wordclass=" + Path("vocab.txt") + " labelIn=[labelDim=6]"),
+              "config: labelDim=6 of 'labelIn', but '" + Path("vocab.txt") + "' has 5 words; expected the same number");
+    EXPECT_THAT(ErrorOf(file + " mode=softmax labelIn=[labelDim=5]"), HasSubstr("the reader has no vocabulary"));
+    Write("text.txt", "a b\n");
+    EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of three words at least"));
+}
+
+TEST_F(LmReaderTests, WriterNamesTheBestWords)
+{
+    m_config = ConfigParameters::Parse(
+        "writer=[\n" +
+            OnLines(" outputNodeNames=y y=[file=" + Path("out/y.txt") + " nbest=2 token=" + Path("vocab.txt") + "]") +
+            "\n]",
+        "test.cntk");
+    WordWriter<double> writer({m_config->RequireBlock("writer"), m_log}, Vocabulary::FromClassFile);
+    EXPECT_THAT(writer.OutputNames(), ElementsAre("y"));
+    std::map<std::string, StreamBatch<double>> outputs;
+    StreamBatch<double>& batch = outputs["Y"];
+    batch.rows = 5;
+    batch.columns = 4;
+    batch.values = {0, 1, 2, 0, 0, /**/ 9, 9, 0, 0, 0, /**/ 0, 0, 0, 0, 1, /**/ 5, 5, 5, 5, 5};
+    batch.layout = std::make_shared<MBLayout>();
+    batch.layout->Init(2, 2);
+    batch.layout->AddSequence(0, 0, 0, 2);
+    batch.layout->AddSequence(1, 1, 0, 1);
+    batch.layout->AddGap(1, 1, 2);
+    writer.SaveMinibatch(outputs, {});
+    writer.Finish();
+    EXPECT_EQ(ReadTextFile(Path("out/y.txt")), "b a c \n</s> a \n");
+    EXPECT_THAT(LogText(), HasSubstr("b a c \n"));
+    batch.rows = 3;
+    EXPECT_THAT(MessageOf([&] { writer.SaveMinibatch(outputs, {}); }),
+                HasSubstr("config: node 'y' has 3 rows, but its token file"));
+    outputs.clear();
+    outputs["z"];
+    EXPECT_THAT(MessageOf([&] { writer.SaveMinibatch(outputs, {}); }),
+                HasSubstr("outputNodeNames has 'y', which the command does not write; it writes z"));
+}
+
+} // namespace
+} // namespace cntk

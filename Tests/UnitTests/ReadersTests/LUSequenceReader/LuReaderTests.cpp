@@ -1,0 +1,205 @@
+// LUSequenceReader: sentences, context, word map, grouping, gaps, class labels; messages.
+#include "Readers/LUSequenceReader/LuReader.h"
+#include "ReadersTests/SequenceTestTools.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace cntk
+{
+namespace
+{
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class LuReaderTests : public ReaderTest
+{
+protected:
+    LuReaderTests()
+    {
+        Write("words.txt", "BOS\nEOS\n<unk>\na\nb\n");
+        Write("tags.txt", "O\nB-x\n\nnot a tag\n");
+    }
+    template <class ElemType = double>
+    std::unique_ptr<IDataReader<ElemType>> Make(const std::string& block, bool forWriting = false)
+    {
+        m_config = ConfigParameters::Parse("reader=[\n" + OnLines(block) + "\n]", "test.cntk");
+        ReaderContext context{m_config->RequireBlock("reader"), m_log};
+        context.forWriting = forWriting;
+        return MakeLuReader<ElemType>(context);
+    }
+    std::string Block(const std::string& more = "", const std::string& labels = "") const
+    {
+        return "file=" + Path("text.txt") + " " + more + " features=[dim=0] labelIn=[beginSequence=BOS " +
+               "endSequence=EOS token=" + Path("words.txt") + "] labels=[token=" + Path("tags.txt") + " " + labels +
+               "]";
+    }
+    // Sentences "a..a" of these lengths.
+    void WriteSentences(const std::vector<size_t>& lengths)
+    {
+        std::string text;
+        for (const size_t length : lengths)
+        {
+            for (size_t i = 0; i < length; ++i)
+                text += "a O\n";
+            text += "\n";
+        }
+        Write("text.txt", text);
+    }
+    std::string ErrorOf(const std::string& block)
+    {
+        return MessageOf(
+            [&]
+            {
+                auto reader = Make(block);
+                HostMinibatch<double> minibatch;
+                reader->StartEpoch(MakeRequest(0, 100));
+                while (reader->GetMinibatch(minibatch))
+                {
+                }
+            });
+    }
+};
+
+TEST_F(LuReaderTests, WordsAndLabels)
+{
+    Write("text.txt", "BOS O\n\ta\tb  B-x\r\nalone\nz O\nEOS O\nb O\n\n\nb b a B-x");
+    auto reader = Make(Block());
+    ASSERT_EQ(reader->Streams().size(), 2u);
+    EXPECT_EQ(reader->Streams()[0].rows, 5u);
+    EXPECT_EQ(reader->Streams()[1].rows, 2u);
+    EXPECT_THAT(reader->Streams()[1].labelNames, ElementsAre("O", "B-x"));
+    EXPECT_EQ(reader->TotalSamples(), 6u);
+    // EOS ends a sentence; several words of a token stand in one column, each once; the last line needs no newline.
+    EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 0),
+                ElementsAre("1x4 row0[0,4); 0:1; 3:1 4:1; 2:1; 1:1", "1x1 row0[0,1); 4:1", "1x1 row0[0,1); 3:1 4:1"));
+    EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 1, false), ElementsAre("0:1; 1:1; 0:1; 0:1", "0:1", "1:1"));
+}
+
+TEST_F(LuReaderTests, ContextStopsAtTheEndsOfTheSentence)
+{
+    Write("text.txt", "BOS O\na O\nb O\n\n");
+    auto reader = Make(Block("wordContext=0:1:-2"));
+    EXPECT_EQ(reader->Streams()[0].rows, 15u);
+    EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 0, false),
+                ElementsAre("0:1 8:1 10:1; 3:1 9:1 10:1; 4:1 9:1 10:1"));
+}
+
+TEST_F(LuReaderTests, WordMap)
+{
+    Write("map.txt", "a b\nb <unk>\nBOS BOS\n\nEOS EOS\n");
+    Write("text.txt", "BOS O\na O\nb O\nEOS O\n");
+    const std::string block = "file=" + Path("text.txt") + " wordmap=" + Path("map.txt") +
+                              " labelIn=[useWordMap=true token=" + Path("words.txt") +
+                              "] labels=[token=" + Path("tags.txt") + "]";
+    // The map ends at the blank line; words that it does not have are unknown.
+    EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 4:1; 2:1; 2:1"));
+}
+
+TEST_F(LuReaderTests, SentencesOfOneLengthStandSideBySide)
+{
+    WriteSentences({4, 5, 4, 6, 6, 4});
+    // Only the next three unused ones are looked at.
+    std::vector<std::string> layouts;
+    for (const std::string& minibatch : ReadStream(*Make(Block("nbruttsineachrecurrentiter=3")), MakeRequest(0, 2), 0))
+        layouts.push_back(minibatch.substr(0, minibatch.find(';')));
+    EXPECT_THAT(layouts,
+                ElementsAre("2x4 row0[0,4) row1[0,4)", "1x5 row0[0,5)", "2x6 row0[0,6) row1[0,6)", "1x4 row0[0,4)"));
+    EXPECT_EQ(Make(Block("nbruttineachrecurrentiter=3"))->ParallelSequences(), 3u);
+    EXPECT_EQ(Make(Block("nbruttsineachrecurrentiter=3"), true)->ParallelSequences(), 1u); // for writing
+}
+
+TEST_F(LuReaderTests, DifferentLengthsLeaveGaps)
+{
+    WriteSentences({2, 1, 3});
+    EXPECT_THAT(ReadStream(*Make(Block("nbruttsineachrecurrentiter=2 equalLength=false")), MakeRequest(0, 2), 1),
+                ElementsAre("2x2 row0[0,2) row1[0,1) gap1[1,2); 0:1; 0:1; 0:1; gap", "1x3 row0[0,3); 0:1; 0:1; 0:1"));
+}
+
+TEST_F(LuReaderTests, ClassLabels)
+{
+    Write("tags.txt", "O 0\nB-x 1\nI-x 1\nB-y 2\n");
+    Write("text.txt", "a O\na B-x\na B-y\n");
+    EXPECT_THAT(ReadStream(*Make(Block("", "mode=class")), MakeRequest(0, 10), 1, false),
+                ElementsAre("0 0 0 1; 1 1 1 3; 3 2 3 4"));
+}
+
+TEST_F(LuReaderTests, ShufflesOnlyWhereAsked)
+{
+    std::vector<size_t> lengths(30);
+    for (size_t i = 0; i < lengths.size(); ++i)
+        lengths[i] = i + 1;
+    WriteSentences(lengths);
+    const auto sizesOf = [&](const std::string& randomize, size_t epoch)
+    {
+        std::vector<size_t> sizes;
+        HostMinibatch<double> minibatch;
+        auto reader = Make(Block(randomize));
+        reader->StartEpoch(MakeRequest(epoch, 10));
+        while (reader->GetMinibatch(minibatch))
+            sizes.push_back(minibatch.streams[0].columns);
+        return sizes;
+    };
+    EXPECT_EQ(sizesOf("", 0), lengths);
+    EXPECT_EQ(sizesOf("randomize=None", 1), lengths);
+    std::vector<size_t> shuffled = lengths;
+    std::minstd_rand0 generator(0);
+    std::shuffle(shuffled.begin(), shuffled.end(), generator);
+    EXPECT_EQ(sizesOf("randomize=auto", 0), shuffled);
+    EXPECT_EQ(sizesOf("randomize=auto", 0), shuffled); // again the same
+    EXPECT_NE(sizesOf("randomize=auto", 1), shuffled);
+}
+
+TEST_F(LuReaderTests, EpochSizeCountsSentences)
+{
+    WriteSentences({2, 2, 2, 2});
+    EXPECT_EQ(ReadStream(*Make(Block()), MakeRequest(0, 10, 2), 0).size(), 3u);
+    EXPECT_EQ(ReadStream(*Make(Block()), MakeRequest(0, 10, 9), 0).size(), 4u);
+    EXPECT_EQ(ReadStream(*Make(Block("dataMultiPass=true")), MakeRequest(0, 10, 9), 0).size(), 10u);
+    EXPECT_EQ(ReadStream(*Make(Block("dataMultiPass=true")), MakeRequest(0, 10), 0).size(), 4u);
+}
+
+TEST_F(LuReaderTests, BlocksByName)
+{
+    WriteSentences({2});
+    const std::string block = "file=" + Path("text.txt") + " inputLabel=words outputLabel=alabels features=[dim=0] " +
+                              "words=[token=" + Path("words.txt") + "] alabels=[token=" + Path("tags.txt") + "]";
+    auto reader = Make(block);
+    EXPECT_EQ(reader->Streams()[0].rows, 5u);
+    EXPECT_EQ(reader->Streams()[1].name, "alabels");
+    EXPECT_THAT(ErrorOf("inputLabel=wrds outputLabel=alabels " + block.substr(0, block.find(" input")) +
+                        block.substr(block.find(" features"))),
+                HasSubstr("config: inputLabel: there is no label block 'wrds'; label blocks: alabels, words"));
+}
+
+TEST_F(LuReaderTests, Messages)
+{
+    Write("text.txt", "a O\nb B-z\n");
+    EXPECT_EQ(ErrorOf(Block()), "data: " + Path("text.txt") + ":2:3: 'B-z' is not in the tokens '" + Path("tags.txt") +
+                                    "' of 'labels', and neither is unk '<unk>'; did you mean 'B-x'?");
+    EXPECT_THAT(ErrorOf(Block("ignoresentencebegintag=true")), HasSubstr("config: ignoresentencebegintag=true"));
+    EXPECT_THAT(ErrorOf(Block("ioNodeNames=a:b")), HasSubstr("config: ioNodeNames is not supported"));
+    EXPECT_THAT(ErrorOf("file=" + Path("text.txt")), HasSubstr("config: the reader has 0 label blocks; expected two"));
+    EXPECT_THAT(
+        ErrorOf("file=" + Path("text.txt") + " labelIn=[endSequence=EOS] labels=[token=" + Path("tags.txt") + "]"),
+        HasSubstr("config: 'labelIn' has no words: it needs token="));
+    EXPECT_THAT(ErrorOf("file=" + Path("text.txt") + " labelIn=[useWordMap=true token=" + Path("words.txt") +
+                        "] labels=[token=" + Path("tags.txt") + "]"),
+                HasSubstr("config: useWordMap=true needs wordmap="));
+    Write("map.txt", "a b\nc\n");
+    EXPECT_EQ(ErrorOf(Block("wordmap=" + Path("map.txt"))),
+              "data: " + Path("map.txt") + ":2: expected two words, from and to, found 1 in 'c'");
+    Write("tags.txt", "O 0\nB\n");
+    EXPECT_EQ(ErrorOf(Block("", "mode=class")),
+              "data: " + Path("tags.txt") + ":2: expected a word and its class, found 1 column");
+    Write("tags.txt", "O\nO\n");
+    EXPECT_THAT(ErrorOf(Block()), HasSubstr("tags.txt:2:1: word 'O' occurs twice, it has id 0 already"));
+    Write("tags.txt", "O\n");
+    Write("text.txt", "\nword\n\n");
+    EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of words and a label"));
+}
+
+} // namespace
+} // namespace cntk

@@ -1,0 +1,132 @@
+// First-fit packing, lines across pieces, and the pipe that delivers minibatches.
+#include "Readers/ReaderLib/LineReader.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
+#include "Readers/ReaderLib/SequencePacking.h"
+#include "ReadersTests/SequenceTestTools.h"
+
+#include <random>
+
+namespace cntk
+{
+namespace
+{
+
+using testing::ElementsAre;
+
+using SequencePackingTests = ReaderTest;
+
+std::string Packed(const std::vector<uint32_t>& lengths)
+{
+    SequencePacking packing;
+    packing.Pack(lengths);
+    MBLayout layout;
+    packing.Fill(layout, lengths);
+    EXPECT_EQ(layout.Columns(), packing.Columns());
+    return LayoutText(layout);
+}
+
+TEST_F(SequencePackingTests, EachGoesIntoTheFirstRowWithRoom)
+{
+    EXPECT_EQ(Packed({}), "0x0");
+    EXPECT_EQ(Packed({1, 1, 1}), "frames 3");
+    EXPECT_EQ(Packed({5}), "1x5 row0[0,5)");
+    EXPECT_EQ(Packed({2, 4, 1, 1, 2}), "3x4 row0[0,2) row1[0,4) row0[2,3) row0[3,4) row2[0,2) gap2[2,4)");
+}
+
+TEST_F(SequencePackingTests, NothingOverlapsAndNoRowIsWasted)
+{
+    std::mt19937 random(7);
+    for (int round = 0; round < 20; ++round)
+    {
+        std::vector<uint32_t> lengths(200);
+        for (uint32_t& length : lengths)
+            length = 1 + random() % 30;
+        SequencePacking packing;
+        packing.Pack(lengths);
+        // The plain rule, without short cuts.
+        std::vector<uint32_t> used;
+        for (size_t i = 0; i < lengths.size(); ++i)
+        {
+            size_t row = 0;
+            while (row < used.size() && used[row] + lengths[i] > packing.TimeSteps())
+                ++row;
+            if (row == used.size())
+                used.push_back(0);
+            ASSERT_EQ(packing.Places()[i].row, row);
+            ASSERT_EQ(packing.Places()[i].begin, used[row]);
+            used[row] += lengths[i];
+        }
+        ASSERT_EQ(packing.Rows(), used.size());
+    }
+}
+
+TEST_F(SequencePackingTests, LinesOfAllLengths)
+{
+    std::vector<std::string> lines;
+    std::string text = "\xEF\xBB\xBF";
+    for (const size_t length : {0u, 3u, 100000u, 1u, 300000u, 262144u, 262143u, 0u, 5u})
+    {
+        lines.push_back(std::string(length, char('a' + lines.size())));
+        text += lines.back() + (lines.size() % 2 == 0 ? "\r\n" : "\n");
+    }
+    text.pop_back(); // the last line has no newline
+    LineReader reader(Write("lines.txt", text));
+    for (int round = 0; round < 2; ++round)
+    {
+        std::string_view line;
+        for (size_t i = 0; i < lines.size(); ++i)
+        {
+            ASSERT_TRUE(reader.Next(line));
+            ASSERT_EQ(line, lines[i]) << i;
+            ASSERT_EQ(reader.LineNumber(), i + 1);
+        }
+        EXPECT_EQ(reader.Location(line.substr(2)), Path("lines.txt") + ":9:3");
+        EXPECT_FALSE(reader.Next(line));
+        reader.Rewind();
+    }
+    EXPECT_EQ(MessageOf([&] { LineReader(Write("empty.txt", "")); }),
+              "data: data file '" + Path("empty.txt") + "' is empty");
+    EXPECT_EQ(MessageOf([&] { LineReader(Path("nothing.txt")); }),
+              "data: data file '" + Path("nothing.txt") + "' does not exist");
+}
+
+TEST_F(SequencePackingTests, Tokens)
+{
+    std::vector<std::string_view> tokens{"old"};
+    SplitTokens(" a\t\tbc \r", tokens);
+    EXPECT_THAT(tokens, ElementsAre("a", "bc"));
+    SplitTokens(" \t", tokens);
+    EXPECT_TRUE(tokens.empty());
+}
+
+TEST_F(SequencePackingTests, PipeDeliversInOrderAndPassesErrorsOn)
+{
+    for (const bool ahead : {false, true})
+    {
+        MinibatchPipe<float> pipe(m_log);
+        int made = 0;
+        pipe.Start(
+            [&](MinibatchSlot<float>& slot)
+            {
+                slot.Prepare(1);
+                slot.streams[0].values.assign(1, float(made));
+                slot.log += "item " + std::to_string(made) + "\n";
+                if (++made == 4)
+                    Fail(ErrorKind::Data, "the fourth one");
+                return true;
+            },
+            ahead);
+        HostMinibatch<float> minibatch;
+        for (int i = 0; i < 3; ++i)
+        {
+            ASSERT_TRUE(pipe.Next(minibatch));
+            EXPECT_EQ(minibatch.streams.at(0).values.at(0), float(i));
+        }
+        EXPECT_EQ(MessageOf([&] { pipe.Next(minibatch); }), "data: the fourth one");
+        pipe.Stop();
+    }
+    EXPECT_THAT(LogText(), testing::HasSubstr("item 0\nitem 1\nitem 2\n"));
+}
+
+} // namespace
+} // namespace cntk

@@ -2,11 +2,13 @@
 #include "ActionsLib/Help.h"
 
 #include "ActionsLib/Action.h"
+#include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "Math/Device.h"
 
 #include <algorithm>
 #include <sstream>
@@ -18,6 +20,7 @@ namespace
 {
 
 constexpr size_t c_lineWidth = 100;
+constexpr size_t c_shapesInHelp = 4;
 
 // Breaks a text into lines; every line but the first is indented.
 std::string Wrapped(std::string_view text, size_t indent, size_t firstColumn)
@@ -78,30 +81,65 @@ std::string TerminalOptions(const std::vector<OptionInfo>& options)
 
 // ---- node types -----------------------------------------------------------------------------------------------------
 
-std::string InputList(const NodeType& type)
-{
-    std::vector<std::string> names = type.inputNames;
-    while (names.size() < type.inputs.min)
-        names.push_back("input" + std::to_string(names.size() + 1));
-    std::string text;
-    for (size_t i = 0; i < names.size(); ++i)
-        text += (i > 0 ? ", " : "") + (i < type.inputs.min ? names[i] : "[" + names[i] + "]");
-    if (type.inputs.max == Arity::c_any)
-        text += ", ...";
-    return text;
-}
-
+// Signatures are those that errors of network descriptions show.
 std::string Signature(const NodeType& type)
 {
-    std::string arguments = InputList(type);
-    for (const NodeParameterInfo& parameter : type.parameters)
+    return NdlSignature(NodeRegistry::Standard(), type.name, true);
+}
+
+std::string InputName(const NodeType& type, size_t input)
+{
+    return type.inputNames.empty() ? Concat("input", input + 1)
+                                   : type.inputNames[std::min(input, type.inputNames.size() - 1)];
+}
+
+// What a case of the generic tests says about shapes: "A [2 x 3], B [3 x *] sparse -> [2 x *]". Empty where the node
+// needs more than its shapes (a file, a loop).
+std::string ShapesOf(const NodeType& type, const GradientSample& sample, const std::shared_ptr<Device>& device)
+{
+    try
     {
-        const std::string argument =
-            parameter.positional ? parameter.name : parameter.name + "=" + parameter.defaultText;
-        arguments += arguments.empty() ? "" : ", ";
-        arguments += parameter.required ? argument : "[" + argument + "]";
+        ComputationNetwork network(DataType::Float32, device);
+        std::vector<ComputationNodePtr> inputs;
+        std::vector<std::string> words;
+        for (size_t i = 0; i < sample.inputs.size(); i++)
+        {
+            const GradientSample::Input& input = sample.inputs[i];
+            const std::string name = "input" + std::to_string(i);
+            inputs.push_back(input.inLayout ? network.AddInput(name, input.shape, input.sparse)
+                                            : network.AddParameter(name, input.shape));
+        }
+        NodeParameters parameters;
+        for (const auto& [name, value] : sample.parameters)
+            parameters.Set(name, value);
+        const ComputationNodePtr node = network.Add(type.name, "node", inputs, parameters);
+        network.Validate();
+        for (size_t i = 0; i < inputs.size(); i++)
+            words.push_back(InputName(type, i) + " " + network.DescribeShape(*inputs[i]) +
+                            (sample.inputs[i].sparse ? " sparse" : ""));
+        return Join(words, ", ") + " -> " + network.DescribeShape(*node);
     }
-    return type.name + "(" + arguments + ")";
+    catch (const Error&)
+    {
+        return "";
+    }
+}
+
+std::vector<std::string> ShapesOf(const NodeType& type, bool sparseOnly, size_t most)
+{
+    std::vector<std::string> shapes;
+    const std::shared_ptr<Device> device = MakeReferenceDevice();
+    for (const GradientSample& sample : type.samples)
+    {
+        const bool isSparse = std::any_of(sample.inputs.begin(), sample.inputs.end(),
+                                          [](const GradientSample::Input& input) { return input.sparse; });
+        if ((sparseOnly && !isSparse) || sample.inputs.empty() || shapes.size() >= most)
+            continue;
+        std::string text = ShapesOf(type, sample, device);
+        if (!text.empty() && std::find(shapes.begin(), shapes.end(), text) == shapes.end())
+            shapes.push_back(std::move(text));
+    }
+    return shapes;
 }
 
 std::string ParameterDoc(const NodeParameterInfo& parameter)
@@ -122,8 +160,7 @@ std::string SparseInputsOf(const NodeType& type)
     for (const GradientSample& sample : type.samples)
         for (size_t i = 0; i < sample.inputs.size(); ++i)
         {
-            const std::string name =
-                type.inputNames.empty() ? std::to_string(i) : type.inputNames[std::min(i, type.inputNames.size() - 1)];
+            const std::string name = InputName(type, i);
             if (sample.inputs[i].sparse && std::find(inputs.begin(), inputs.end(), name) == inputs.end())
                 inputs.push_back(name);
         }
@@ -147,8 +184,12 @@ std::string NodeHelp(const NodeType& type)
         text += "Other names: " + Join(type.aliases, ", ") + "\n";
     if (!type.bookSection.empty())
         text += "Book: section " + type.bookSection + "\n";
-    if (const std::string sparse = SparseInputsOf(type); !sparse.empty())
-        text += "May be sparse: " + sparse + "\n";
+    const std::vector<std::string> shapes = ShapesOf(type, false, c_shapesInHelp);
+    for (size_t i = 0; i < shapes.size(); i++)
+        text += (i == 0 ? "Shapes, * for the minibatch: " : std::string(29, ' ')) + shapes[i] + "\n";
+    const std::string sparse = SparseInputsOf(type);
+    if (!shapes.empty())
+        text += "May be sparse: " + (sparse.empty() ? "no input" : sparse) + "\n";
     if (!type.traits.differentiable)
         text += "No gradient passes through it.\n";
     if (!type.parameters.empty())
@@ -156,6 +197,23 @@ std::string NodeHelp(const NodeType& type)
     for (const NodeParameterInfo& parameter : type.parameters)
         text += TerminalRow(parameter.name, ParameterDoc(parameter));
     return text;
+}
+
+// A function of the language that is no name of a node type.
+std::string FormHelp(const NdlFormRecord& form)
+{
+    std::string text =
+        NdlSignature(NodeRegistry::Standard(), form.name, true) + "\n\n" + Wrapped(form.doc, 0, 0) + "\n";
+    if (!form.aliases.empty())
+        text += "Other names: " + Join(form.aliases, ", ") + "\n";
+    return text + "Makes a node of type " + form.type + " (cntk --help " + form.type + ").\n";
+}
+
+bool IsNameOf(const NdlFormRecord& form, std::string_view topic)
+{
+    return EqualsIgnoreCase(form.name, topic) ||
+           std::any_of(form.aliases.begin(), form.aliases.end(),
+                       [&](const std::string& alias) { return EqualsIgnoreCase(alias, topic); });
 }
 
 // ---- actions, blocks, plugins ---------------------------------------------------------------------------------------
@@ -218,7 +276,10 @@ std::string GeneralHelp()
     std::vector<std::string> names;
     for (const NodeType* type : SortedTypes())
         names.push_back(type->name);
-    text += "Node types: " + Wrapped(Join(names, ", "), 12, 12) + "\n\n";
+    for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
+        names.push_back(form.name);
+    std::sort(names.begin(), names.end(), LessIgnoreCase);
+    text += "Functions of networks: " + Wrapped(Join(names, ", "), 23, 23) + "\n\n";
     text += "Exit codes: 0 success, 2 command line, 3 config, 4 data, 5 model, 6 device or disk, 70 internal\n";
     return text;
 }
@@ -294,25 +355,63 @@ std::string ActionsPage()
     return text;
 }
 
+std::string SparseMatrix()
+{
+    std::string text =
+        "## Sparse operands\n\n"
+        "What may be a SparseInput, with examples of shapes (`*` is the minibatch). Each row is a case of "
+        "the tests. Every other\ncombination is refused when the network is validated; the message "
+        "names the node, the input and what can be done.\n\n"
+        "| node | sparse | shapes |\n|---|---|---|\n";
+    for (const NodeType* type : SortedTypes())
+        if (const std::string inputs = SparseInputsOf(*type); !inputs.empty())
+        {
+            std::string shapes;
+            for (const std::string& each : ShapesOf(*type, true, c_shapesInHelp))
+                shapes += (shapes.empty() ? "" : "<br>") + Code(each);
+            text += "| " + type->name + " | " + Cell(inputs) + " | " + shapes + " |\n";
+        }
+    return text + "\n";
+}
+
 std::string NodesPage()
 {
     std::string text =
         "# Node types\n\n" + std::string(c_generated) +
-        "What networks are made of, as functions of the network description language; `[...]` may be left "
-        "out. Every function also\ntakes `tag=feature`, `label`, `criterion`, `eval` or `output`.\n\n"
+        "What networks are made of, as functions of the network description language: `[...]` may be left "
+        "out, what stands in\n`{...}` is given by name. Every function also takes `tag=feature`, `label`, `criterion`, "
+        "`eval` or `output`.\n`cntk --help Times` prints the same on the terminal.\n\n"
         "| type | other names | inputs | may be sparse | gradient |\n|---|---|---|---|---|\n";
     for (const NodeType* type : SortedTypes())
+    {
+        std::vector<std::string> inputs;
+        for (size_t i = 0; i < type->inputs.min || (i < type->inputNames.size() && i < type->inputs.max); i++)
+            inputs.push_back(i < type->inputs.min ? InputName(*type, i) : "[" + InputName(*type, i) + "]");
+        if (type->inputs.max == Arity::c_any)
+            inputs.push_back("...");
         text += "| [" + type->name + "](#" + ToLower(type->name) + ") | " + Join(type->aliases, ", ") + " | " +
-                Cell(InputList(*type)) + " | " + SparseInputsOf(*type) + " | " +
+                Cell(Join(inputs, ", ")) + " | " + SparseInputsOf(*type) + " | " +
                 (type->traits.isLeaf           ? ""
                  : type->traits.differentiable ? "yes"
                                                : "no") +
                 " |\n";
-    text += "\n";
+    }
+    text += "\nMore functions, which make nodes of these types: ";
+    std::vector<std::string> names;
+    for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
+        names.push_back("[" + form.name + "](#" + ToLower(form.name) + ")");
+    text += Join(names, ", ") + ".\n\n" + SparseMatrix();
+    for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
+        text += "## " + form.name + "\n\n`" + NdlSignature(NodeRegistry::Standard(), form.name, true) + "`\n\n" +
+                form.doc + (form.aliases.empty() ? "" : " Other names: " + Join(form.aliases, ", ") + ".") +
+                " Makes a node of type [" + form.type + "](#" + ToLower(form.type) + ").\n\n";
     for (const NodeType* type : SortedTypes())
     {
         text += "## " + type->name + "\n\n`" + Signature(*type) + "`\n\n" + type->doc +
                 (type->bookSection.empty() ? "" : " Book: section " + type->bookSection + ".") + "\n\n";
+        const std::vector<std::string> shapes = ShapesOf(*type, false, c_shapesInHelp);
+        for (size_t i = 0; i < shapes.size(); i++)
+            text += (i == 0 ? "Shapes: " : ", ") + Code(shapes[i]) + (i + 1 == shapes.size() ? "\n\n" : "");
         if (type->parameters.empty())
             continue;
         text += "| argument | meaning |\n|---|---|\n";
@@ -370,6 +469,9 @@ std::string HelpText(std::string_view topic)
     }
     if (const NodeType* type = NodeRegistry::Standard().Find(topic))
         text += (text.empty() ? "" : "\n") + NodeHelp(*type);
+    for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
+        if (IsNameOf(form, topic))
+            text += (text.empty() ? "" : "\n") + FormHelp(form);
     for (const PluginRecord& plugin : ListPlugins())
     {
         candidates.push_back(plugin.name);
@@ -381,8 +483,8 @@ std::string HelpText(std::string_view topic)
 
     for (const Action& action : Actions())
         candidates.push_back(action.name);
-    for (const NodeType* type : SortedTypes())
-        candidates.push_back(type->name);
+    for (std::string& function : NdlFunctionNames(NodeRegistry::Standard()))
+        candidates.push_back(std::move(function));
     Fail(ErrorKind::Usage, "no help on '", topic, "'; cntk --help lists actions, blocks, readers and node types",
          DidYouMean(topic, candidates));
 }

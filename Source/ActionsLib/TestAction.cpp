@@ -85,6 +85,7 @@ public:
         }
         const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_modelPath);
         const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*network, m_nodeNames);
+        LogNetwork(log, *network, 1);
         CheckSource(log, *network, nodes, *m_reader.Open(), m_settings.minibatchSize, false);
     }
 

@@ -183,6 +183,7 @@ public:
             return;
         }
         const std::unique_ptr<ComputationNetwork> network = MakeNetwork();
+        LogNetwork(log, *network, 1);
         CheckSource(log, *network, SelectNodes(*network), *m_reader.Open(), m_options.minibatchSize[0], false);
     }
 

@@ -30,7 +30,7 @@ constexpr std::string_view c_parameterSignature =
     "initFromFilePath, needGradient, randomSeed, learningRateMultiplier}";
 constexpr std::string_view c_imageSignature = "width, height, channels, [numImages]; {imageLayout=HWC|CHW, tag}";
 
-constexpr std::array<SpecialForm, 20> c_specialForms = {{
+constexpr std::array<SpecialForm, 21> c_specialForms = {{
     {"InputValue", "InputValue", Form::Dimensions, c_inputSignature},
     {"Input", "InputValue", Form::Dimensions, c_inputSignature},
     {"SparseInputValue", "SparseInputValue", Form::Dimensions, c_inputSignature},
@@ -51,7 +51,25 @@ constexpr std::array<SpecialForm, 20> c_specialForms = {{
     {"FutureValue", "FutureValue", Form::NodeLast, ""},
     {"RowSlice", "RowSlice", Form::NodeLast, ""},
     {"Slice", "Slice", Form::Inputs, ""},
+    {"Reshape", "LegacyReshape", Form::Inputs, ""},
 }};
+
+// What the special forms are that are no names of a node type.
+struct FormDoc
+{
+    std::string_view name;
+    std::vector<std::string_view> aliases;
+    std::string_view doc;
+};
+const FormDoc c_formDocs[] = {
+    {"Constant", {"Const"}, "A rows x cols matrix that holds the value in each element and is not trained."},
+    {"ImageInput",
+     {"Image"},
+     "An input of images: width*height*channels values a sample, as a tensor of [channels x width x height] with "
+     "imageLayout=HWC, of [width x height x channels] with CHW. numImages has no effect."},
+    {"SparseImageInput", {"SparseImage"}, "An ImageInput whose values the reader delivers in sparse form."},
+    {"ImageParameter", {}, "A parameter with the dimensions of an image, in the order of ImageInput."},
+};
 
 // Optional parameters that old scripts give to functions on which they have no effect.
 constexpr std::array<std::string_view, 5> c_withoutEffect = {"needGradient", "needsGradient", "computeGradient",
@@ -65,7 +83,7 @@ const SpecialForm* FindSpecialForm(std::string_view name)
 }
 
 // "Times(A, B)", as help and errors show a function.
-std::string Signature(const NdlFunction& function, const std::string& name)
+std::string Signature(const NdlFunction& function, std::string_view name, bool withNamed = false)
 {
     if (const SpecialForm* special = FindSpecialForm(name); special && !special->signature.empty())
         return Concat(name, "(", special->signature, ")");
@@ -78,13 +96,17 @@ std::string Signature(const NdlFunction& function, const std::string& name)
     }
     if (type.inputs.max == Arity::c_any)
         inputs.push_back("...");
-    std::vector<std::string> positional;
+    std::vector<std::string> positional, named;
     for (const NodeParameterInfo& parameter : type.parameters)
         if (parameter.positional)
             positional.push_back(parameter.required ? parameter.name : Concat("[", parameter.name, "]"));
+        else
+            named.push_back(parameter.required ? parameter.name : Concat(parameter.name, "=", parameter.defaultText));
     std::vector<std::string>& first = function.form == Form::NodeLast ? positional : inputs;
     const std::vector<std::string>& second = function.form == Form::NodeLast ? inputs : positional;
     first.insert(first.end(), second.begin(), second.end());
+    if (withNamed && !named.empty())
+        first.push_back(Concat("{", Join(named, ", "), "}"));
     return Concat(name, "(", Join(first, ", "), ")");
 }
 
@@ -198,7 +220,7 @@ private:
             text = ShapeText(m_binding.shape(value));
             break;
         default:
-            text = m_binding.word(value);
+            text = value.kind == NdlExpression::Kind::Array ? WordsOf(value) : m_binding.word(value);
         }
         m_bound.parameters.Set(parameter.name, std::move(text));
     }
@@ -209,6 +231,15 @@ private:
         for (const std::string_view element : Split(shape, ':'))
             elements.push_back(WholeNumber(std::string(element)));
         return Join(elements, ":");
+    }
+
+    // {true, true, false}
+    std::string WordsOf(const NdlExpression& list) const
+    {
+        std::vector<std::string> words;
+        for (const NdlArgument& element : list.arguments)
+            words.push_back(m_binding.word(element.value));
+        return Join(words, ":");
     }
 
     std::string Dimension(const NdlExpression& expression) const
@@ -339,6 +370,27 @@ std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry)
         if (registry.Find(special.type) && std::find(names.begin(), names.end(), special.name) == names.end())
             names.emplace_back(special.name);
     return names;
+}
+
+std::string NdlSignature(const NodeRegistry& registry, std::string_view name, bool withNamed)
+{
+    const NdlFunction function = FindNdlFunction(registry, name);
+    return function.type ? Signature(function, name, withNamed) : std::string(name);
+}
+
+std::vector<NdlFormRecord> NdlForms(const NodeRegistry& registry)
+{
+    std::vector<NdlFormRecord> records;
+    for (const FormDoc& form : c_formDocs)
+    {
+        const SpecialForm* special = FindSpecialForm(form.name);
+        if (special && registry.Find(special->type))
+            records.push_back({std::string(form.name),
+                               {form.aliases.begin(), form.aliases.end()},
+                               std::string(special->type),
+                               std::string(form.doc)});
+    }
+    return records;
 }
 
 NdlBoundCall BindNdlCall(const NdlFunction& function, const NdlExpression& call, const NdlBinding& binding)

@@ -31,6 +31,19 @@ struct NdlFunction
 
 NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name); // any case
 std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry);
+// "Times(A, B, [outputRank])", as help and errors show a function. withNamed: the parameters that are given by name
+// follow in braces.
+std::string NdlSignature(const NodeRegistry& registry, std::string_view name, bool withNamed);
+
+// A function that is more than another name of a node type, or takes other arguments.
+struct NdlFormRecord
+{
+    std::string name;
+    std::vector<std::string> aliases;
+    std::string type; // of the node that it makes
+    std::string doc;
+};
+std::vector<NdlFormRecord> NdlForms(const NodeRegistry& registry);
 
 struct NdlBoundCall
 {

@@ -98,7 +98,7 @@ TEST(NdlExplainTests, UnknownArgumentsOfMacros)
 
 TEST(NdlExplainTests, SparseInputsThatAreNotTaken)
 {
-    EXPECT_EQ(ErrorOf("words=SparseInput(4, tag=feature)\nh=Sigmoid(words)\n").substr(0, 154),
+    EXPECT_EQ(ErrorOf("words=SparseInput(4, tag=feature)\nh=Sigmoid(words)\n").substr(0, 160),
               "note: while validating h = Sigmoid(words [4 x *])\n"
               "note: 'words' [4 x *] is SparseInput(4, tag=feature) at net.ndl:1:7\n"
               "    2 | h=Sigmoid(words)\n"

@@ -210,7 +210,7 @@ TEST(NdlNetworkBuilderTests, ConstantsOfMacrosAreNumbersOrWords)
     EXPECT_EQ(ValuesOf(*network, "a.W"), (std::vector<double>{2, 2, 2, 2, 2, 2}));
     EXPECT_EQ(ValuesOf(*network, "b.W"), (std::vector<double>{0, 0, 0}));
     ASSERT_EQ(context.warnings.size(), 1u);
-    EXPECT_EQ(context.warnings[0], "net.ndl:4:22: macro 'M' defines no constant 'depth'; it is ignored");
+    EXPECT_EQ(context.warnings[0], "net.ndl:4:24: macro 'M' defines no constant 'depth'; it is ignored");
 }
 
 TEST(NdlNetworkBuilderTests, MacrosMayFollowTheirUse)

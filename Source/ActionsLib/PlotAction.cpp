@@ -83,11 +83,11 @@ std::string Replaced(std::string text, const std::string& mark, const std::strin
 }
 
 // Fails (Device) when the program cannot be started or does not succeed.
-void RunProgramOf(const std::vector<std::string>& words)
+void RunProgramOf(std::vector<std::string> words)
 {
     std::vector<char*> arguments;
-    for (const std::string& word : words)
-        arguments.push_back(const_cast<char*>(word.c_str()));
+    for (std::string& word : words)
+        arguments.push_back(word.data());
     arguments.push_back(nullptr);
     pid_t child = 0;
     const int problem = posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);

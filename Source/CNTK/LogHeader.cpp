@@ -5,12 +5,12 @@
 #include "Common/Error.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
+#include "Math/Cpu/GemmEngines.h"
 #include "Math/Device.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
 #include <thread>
 #include <unistd.h>
 
@@ -29,17 +29,21 @@ constexpr const char* c_compiler = "clang " __clang_version__;
 constexpr const char* c_compiler = "g++ " __VERSION__;
 #endif
 
+// All that could compute them; what is used where, the line of the CPU says.
+std::string EnginesText()
+{
+    std::string text = DescribeEngine(GemmEngine::Own);
+    for (const GemmEngine engine : {GemmEngine::OpenBlas, GemmEngine::OneDnn})
+    {
+        const std::string found = DescribeEngine(engine);
+        text += "; " + (found.empty() ? std::string(NameOf(engine)) + " not found" : found + " found");
+    }
+    return text;
+}
+
 } // namespace
 
-std::string TimeStamp()
-{
-    const std::time_t now = std::time(nullptr);
-    std::tm local{};
-    localtime_r(&now, &local);
-    std::array<char, 32> text{};
-    std::strftime(text.data(), text.size(), "%Y/%m/%d %H:%M:%S", &local);
-    return text.data();
-}
+const char* const c_timeFormat = "%Y/%m/%d %H:%M:%S";
 
 std::string HostName()
 {
@@ -60,7 +64,8 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
 {
     log.Print("%s\nBuild info: \n\n\t\tVersion: %s\n\t\tCompiler: %s\n%s\n\n", c_rule.c_str(), c_version, c_compiler,
               c_rule.c_str());
-    log.Print("Running on %s at %s\nCommand line: \n%s", HostName().c_str(), TimeStamp().c_str(), program.c_str());
+    log.Print("Running on %s at %s\nCommand line: \n%s", HostName().c_str(), TimeStamp(c_timeFormat).c_str(),
+              program.c_str());
     for (const std::string& argument : arguments)
         log.Print("  %s", argument.c_str());
     log.Print("\n\n");
@@ -84,6 +89,7 @@ std::string VersionText()
 {
     std::string text = std::string("CNTK Classic ") + c_version + "\ncompiler: " + c_compiler + "\n";
     text += "CPU: " + MakeCpuDevice()->Describe() + "\n";
+    text += "matrix products: " + EnginesText() + "\n";
     text += "CUDA: ";
     try
     {

@@ -20,7 +20,7 @@ std::string VersionText();
 // numCPUThreads: n > 0 that many, at most the hardware's; n < 0 the hardware's + n, at least 1; 0 as many as allowed.
 int ThreadsFrom(int numCpuThreads);
 
-std::string TimeStamp(); // "2026/11/20 23:59:04"
+extern const char* const c_timeFormat; // of strftime: "2026/11/20 23:59:04"
 std::string HostName();
 
 } // namespace cntk

@@ -168,7 +168,7 @@ std::string LogFileName(const std::string& prefix, const std::vector<std::string
 void WriteDoneFile(const std::string& path)
 {
     AtomicFile file(path);
-    file.Write("successfully finished at " + TimeStamp() + " on " + HostName() + "\n");
+    file.Write("successfully finished at " + TimeStamp(c_timeFormat) + " on " + HostName() + "\n");
     file.Commit();
 }
 

@@ -22,16 +22,6 @@ namespace cntk
 namespace
 {
 
-std::string TimeStamp()
-{
-    const std::time_t now = std::time(nullptr);
-    std::tm local = {};
-    localtime_r(&now, &local);
-    char text[32];
-    const size_t length = std::strftime(text, sizeof text, "%m/%d/%Y %H:%M:%S: ", &local);
-    return std::string(text, length);
-}
-
 size_t TerminalWidth()
 {
     winsize size = {};
@@ -47,6 +37,15 @@ bool DetectTerminal()
 }
 
 } // namespace
+
+std::string TimeStamp(const char* format)
+{
+    const std::time_t now = std::time(nullptr);
+    std::tm local = {};
+    localtime_r(&now, &local);
+    char text[64];
+    return std::string(text, std::strftime(text, sizeof text, format, &local));
+}
 
 // A reader's prefetch thread may warn while the trainer prints: hence the lock.
 struct Log::Impl
@@ -107,7 +106,7 @@ struct Log::Impl
             const std::string_view line = text.substr(0, newline == std::string_view::npos ? newline : newline + 1);
             if (isAtLineStart && line != "\n")
             {
-                const std::string stamp = TimeStamp();
+                const std::string stamp = TimeStamp("%m/%d/%Y %H:%M:%S: ");
                 PutText(stamp);
             }
             PutText(line);

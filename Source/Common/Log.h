@@ -9,6 +9,9 @@
 namespace cntk
 {
 
+// Now, in the form of strftime: "%Y/%m/%d %H:%M:%S".
+std::string TimeStamp(const char* format);
+
 class Log
 {
 public:

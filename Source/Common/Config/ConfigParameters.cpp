@@ -173,7 +173,7 @@ const std::string& ConfigParameters::Path() const
 ConfigValue ConfigTree::ValueOf(const ConfigParameters& holder, const ConfigEntry& entry)
 {
     ConfigValue value;
-    value.m_entry = const_cast<ConfigEntry*>(&entry);
+    value.m_entry = &entry;
     value.m_block = &holder;
     value.m_where = entry.Where();
     value.m_keyPath = KeyPathOf(holder, entry.name);

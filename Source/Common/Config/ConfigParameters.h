@@ -51,7 +51,7 @@ private:
     mutable bool m_isPending = false;
     SourcePos m_where;
     const ConfigParameters* m_block = nullptr; // the block that holds the value
-    ConfigEntry* m_entry = nullptr;            // none for elements of arrays
+    const ConfigEntry* m_entry = nullptr;      // none for elements of arrays
     std::string m_keyPath;
 };
 

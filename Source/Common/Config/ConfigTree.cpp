@@ -150,7 +150,7 @@ ConfigEntry* ConfigTree::FindHere(const ConfigParameters& block, std::string_vie
     return found == impl.byName.end() ? nullptr : found->second;
 }
 
-const ConfigParameters* ConfigTree::BlockOf(const ConfigParameters& holder, ConfigEntry& entry)
+const ConfigParameters* ConfigTree::BlockOf(const ConfigParameters& holder, const ConfigEntry& entry)
 {
     if (entry.block)
         return entry.block.get();

@@ -39,10 +39,11 @@ struct ConfigEntry
     bool isQuoted = false;
     bool hasEquals = true;
     bool isRead = false;
-    bool isReadAsBlock = false;
-    bool isSet = false;                      // by the program, not by the user
-    std::unique_ptr<ConfigParameters> block; // made when first asked for
-    mutable std::string resolved;            // with variables inserted, as of that change of the tree
+    bool isSet = false; // by the program, not by the user
+    // Found out by those who look.
+    mutable bool isReadAsBlock = false;
+    mutable std::unique_ptr<ConfigParameters> block; // made when first asked for
+    mutable std::string resolved;                    // with variables inserted, as of that change of the tree
     mutable size_t resolvedAt = 0;
 
     std::string RawText() const;
@@ -77,7 +78,7 @@ public:
     static ConfigParameters::Impl& Entries(const ConfigParameters& block);
     static ConfigEntry* FindHere(const ConfigParameters& block, std::string_view name);
     // The block's own ConfigParameters; scalars whose variables expand to "[...]" included. Null for other scalars.
-    static const ConfigParameters* BlockOf(const ConfigParameters& holder, ConfigEntry& entry);
+    static const ConfigParameters* BlockOf(const ConfigParameters& holder, const ConfigEntry& entry);
     static ConfigValue ValueOf(const ConfigParameters& holder, const ConfigEntry& entry);
     static std::string KeyPathOf(const ConfigParameters& holder, std::string_view name);
     static std::string ResolvedText(const ConfigParameters& holder, const ConfigEntry& entry);

@@ -166,7 +166,7 @@ private:
             return false;
         try
         {
-            const ConfigParameters* const inner = ConfigTree::BlockOf(block, const_cast<ConfigEntry&>(entry));
+            const ConfigParameters* const inner = ConfigTree::BlockOf(block, entry);
             if (inner && inner->ExistsHere("action"))
                 return true;
         }

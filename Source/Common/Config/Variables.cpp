@@ -116,7 +116,7 @@ std::string ConfigTree::ResolvedText(const ConfigParameters& holder, const Confi
     const ConfigParameters* scope = &holder;
     for (auto variable = first; entry.isBlock && variable; variable = NextVariable(raw, variable->end))
         if (!tree.FindVariable(holder, variable->name).first)
-            scope = BlockOf(holder, const_cast<ConfigEntry&>(entry));
+            scope = BlockOf(holder, entry);
     entry.resolved = tree.Resolve(*scope, raw, entry.Where());
     entry.resolvedAt = tree.m_changes;
     return entry.resolved;

@@ -2,13 +2,59 @@
 #include "SGD/Progress.h"
 #include "SGDTests/TrainingFixture.h"
 
+#include <chrono>
+#include <cstdlib>
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <pty.h>
+#include <thread>
+#include <unistd.h>
 
 namespace cntk
 {
 
 namespace
 {
+
+// While it lives, standard error is a terminal; what was written to it can be read.
+class Terminal
+{
+public:
+    Terminal() : m_before(dup(STDERR_FILENO))
+    {
+        int slave = -1;
+        winsize size{};
+        size.ws_row = 24;
+        size.ws_col = 120;
+        if (openpty(&m_master, &slave, nullptr, nullptr, &size) != 0)
+            return;
+        fcntl(m_master, F_SETFL, O_NONBLOCK);
+        dup2(slave, STDERR_FILENO);
+        close(slave);
+        setenv("TERM", "xterm", 1);
+    }
+    ~Terminal()
+    {
+        dup2(m_before, STDERR_FILENO);
+        close(m_before);
+        close(m_master);
+    }
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    std::string Written() const
+    {
+        std::string text;
+        char buffer[4096];
+        for (ssize_t length = 0; (length = read(m_master, buffer, sizeof buffer)) > 0;)
+            text.append(buffer, size_t(length));
+        return text;
+    }
+
+private:
+    int m_before;
+    int m_master = -1;
+};
 
 class ProgressTest : public TrainingTest
 {
@@ -116,6 +162,47 @@ TEST_F(ProgressTest, ValidationLine)
                              "EvalErrPerSample = 0.76\n"
                              "Finished Epoch[ 1 of 3]: [Validation Set] TrainLossPerSample = 1.121904\n"),
               std::string::npos);
+}
+
+// A line that is drawn over itself, on a terminal only; the log in a file has none of it.
+TEST_F(ProgressTest, ATerminalShowsHowFarTheEpochIs)
+{
+    const Terminal terminal;
+    Log log;
+    log.RedirectTo(Path("run.log"));
+    ASSERT_TRUE(log.HasTerminal());
+    Progress progress(log, {.traceLevel = 0, .numMBsToShowResult = 10, .firstMBsToShowResult = 0, .maxEpochs = 3});
+    progress.BeginEpoch({.epoch = 1,
+                         .learningRatePerSample = 0.02,
+                         .effectiveMomentum = 0.9,
+                         .momentumTimeConstant = 237.3,
+                         .expectedSamples = 400});
+    progress.Tick(1, 25);
+    EXPECT_EQ(terminal.Written(), ""); // not at every minibatch
+    std::this_thread::sleep_for(std::chrono::milliseconds(220));
+    progress.Tick(4, 100);
+    progress.Tick(5, 125); // too soon
+    const std::string drawn = terminal.Written();
+    EXPECT_THAT(drawn, testing::MatchesRegex("\r?epoch 2 of 3  minibatch 4  100 samples  [0-9]+ samples/s  25%  "
+                                             "[0-9]+:[0-9][0-9] left\x1b\\[K"));
+    progress.EndEpoch(End({0.4}), "ce", {"err"});
+    EXPECT_EQ(terminal.Written(), "\r\x1b[K"); // wiped before the next line of the log
+    log.Finish();
+    EXPECT_EQ(BytesOf(Path("run.log")).find("minibatch 4"), std::string::npos);
+}
+
+// The sizes of a first epoch are not known: no percentage and no time left.
+TEST_F(ProgressTest, ATerminalWithoutKnownSizes)
+{
+    const Terminal terminal;
+    Log log;
+    log.RedirectTo(Path("run.log"));
+    Progress progress(log, {.traceLevel = 0, .numMBsToShowResult = 10, .firstMBsToShowResult = 0, .maxEpochs = 1});
+    progress.BeginEpoch({});
+    std::this_thread::sleep_for(std::chrono::milliseconds(220));
+    progress.Tick(7, 70);
+    EXPECT_THAT(terminal.Written(),
+                testing::MatchesRegex("\repoch 1 of 1  minibatch 7  70 samples  [0-9]+ samples/s\x1b\\[K"));
 }
 
 TEST_F(ProgressTest, EvaluationLinesEndInFourBlanks)

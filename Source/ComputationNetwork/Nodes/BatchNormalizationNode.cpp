@@ -153,7 +153,7 @@ void BatchNormalizationNode::ComputeStatistics(const FrameRange& range, size_t v
     const double samples = double(values) / double(SampleElements() / Statistics());
     double fresh = 1;
     if (m_normalizationTimeConstant < 0)
-        fresh = 1 / (1 + double(m_minibatches));
+        fresh = 1 / double(m_minibatches); // this one included
     else if (m_normalizationTimeConstant > 0)
         fresh = -std::expm1(-samples / m_normalizationTimeConstant);
     const double blend = m_blendTimeConstant == 0          ? 0

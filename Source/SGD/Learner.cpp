@@ -53,12 +53,14 @@ void Learner::Update(double ratePerSample, double momentumPerSample, size_t colu
 // where that changes nothing: its smoothed gradient is then completed when somebody wants to see it.
 const TouchedColumns* Learner::ColumnsOf(Parameter& parameter, const UpdateStep& step) const
 {
-    const TouchedColumns& touched = parameter.node->GradientColumns();
+    TouchedColumns& touched = parameter.node->GradientColumns();
     if (!touched.all && !touched.standsForDense)
         return &touched;
     if (touched.all || !m_isPlainDescent || step.momentum != 0)
     {
         Complete(parameter);
+        // L2 and noise add to all of the gradient; all of it must be cleared before the next one.
+        touched.all = touched.all || !m_isPlainDescent;
         return nullptr;
     }
     parameter.lastColumns.assign(touched.columns.begin(), touched.columns.end());

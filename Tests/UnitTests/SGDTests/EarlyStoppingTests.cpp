@@ -1,0 +1,184 @@
+// When a training ends early, which model it leaves, and that a resumed one decides the same; gradientcheck=true.
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "SGD/EarlyStopping.h"
+#include "SGDTests/TrainingFixture.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+
+namespace cntk
+{
+
+TEST(EarlyStoppingTest, WaitsForProgressAsLongAsItsPatience)
+{
+    EarlyStopping stopping(2, 0.1);
+    EXPECT_TRUE(stopping.Observe(1, 5));
+    EXPECT_FALSE(stopping.ShouldStop(1));
+    EXPECT_TRUE(stopping.Observe(2, 4.95)); // better, but no progress
+    EXPECT_FALSE(stopping.ShouldStop(2));
+    EXPECT_FALSE(stopping.Observe(3, std::nan("")));
+    EXPECT_TRUE(stopping.ShouldStop(3));
+    EXPECT_EQ(stopping.BestEpoch(), 2u);
+    EXPECT_EQ(stopping.Best(), 4.95);
+    EXPECT_TRUE(stopping.Observe(4, 4.85)); // both steps together are progress
+    EXPECT_FALSE(stopping.ShouldStop(5));
+    EXPECT_TRUE(stopping.ShouldStop(6));
+}
+
+TEST(EarlyStoppingTest, WithoutPatienceNeverStops)
+{
+    EarlyStopping stopping(0, 0);
+    for (size_t epoch = 1; epoch < 10; epoch++)
+    {
+        stopping.Observe(epoch, double(epoch));
+        EXPECT_FALSE(stopping.ShouldStop(epoch));
+    }
+}
+
+TEST(EarlyStoppingTest, CheckpointsKeepEverything)
+{
+    EarlyStopping stopping(3, 0);
+    stopping.Observe(1, 0.1);
+    stopping.Observe(2, 0.3);
+    std::map<std::string, std::string> extra;
+    stopping.SaveExtra(extra);
+    EarlyStopping restored(3, 0);
+    restored.RestoreExtra(extra);
+    EXPECT_EQ(restored.Best(), 0.1);
+    EXPECT_EQ(restored.BestEpoch(), 1u);
+    EXPECT_FALSE(restored.ShouldStop(3));
+    EXPECT_TRUE(restored.ShouldStop(4));
+}
+
+class EarlyStoppingTraining : public TrainingTest
+{
+protected:
+    // The validation set has the labels the other way round, so that each epoch makes it worse.
+    TrainingRequest Request(size_t maxEpochs) const
+    {
+        TrainingRequest request = ClassifierRequest(maxEpochs);
+        request.options.earlyStopPatience = 3;
+        request.openCvReader = []
+        {
+            SyntheticData data = TwoClasses(23, 7);
+            for (double& label : data.labels)
+                label = 1 - label;
+            return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(data));
+        };
+        return request;
+    }
+    // How many epochs a training takes.
+    size_t EpochsOf(TrainingRequest request)
+    {
+        size_t epochs = 0;
+        request.epochDone = [&](const EpochReport&) { ++epochs; };
+        Run(request);
+        return epochs;
+    }
+};
+
+TEST_F(EarlyStoppingTraining, EndsWithTheBestModel)
+{
+    EXPECT_EQ(EpochsOf(Request(20)), 4u);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
+    EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.best")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.5")));
+    EXPECT_THAT(LogText(), ::testing::HasSubstr("Early stopping: the best of 4 epochs was epoch 1 ("));
+    EXPECT_EQ(EpochsOf(Request(20)), 0u); // it is over
+}
+
+TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereEpochsRunOut)
+{
+    EXPECT_EQ(EpochsOf(Request(3)), 3u);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
+}
+
+TEST_F(EarlyStoppingTraining, AResumedTrainingStopsAtTheSameEpoch)
+{
+    TrainingRequest request = Request(20);
+    request.epochDone = [](const EpochReport& report)
+    {
+        if (report.epoch == 1)
+            Fail(ErrorKind::Device, "the power is gone");
+    };
+    EXPECT_THROW(Run(request), Error);
+    EXPECT_EQ(EpochsOf(Request(20)), 2u);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
+}
+
+TEST_F(EarlyStoppingTraining, AnImprovingTrainingGoesOn)
+{
+    TrainingRequest request = ClassifierRequest(6);
+    const std::string plain = [&]
+    {
+        Run(request);
+        return BytesOf(Path("m.dnn"));
+    }();
+    request.makeMode = false;
+    request.options.earlyStopPatience = 2;
+    EXPECT_EQ(EpochsOf(request), 6u);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), plain);
+}
+
+class GradientCheckedTraining : public TrainingTest
+{
+};
+
+TEST_F(GradientCheckedTraining, ChangesNothingAndTellsTheWorst)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    Run(request);
+    const std::string plain = BytesOf(Path("m.dnn"));
+    request.makeMode = false;
+    request.options.gradientCheck = true;
+    Run(request);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), plain);
+    EXPECT_THAT(LogText(), ::testing::ContainsRegex("Gradient check of epoch 2: all gradients agree to 6 digits; at "
+                                                    "worst, the derivative of 'ce' by element"));
+}
+
+TEST_F(GradientCheckedTraining, StopsWhereDifferencesDisagree)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.options.gradientCheck = true;
+    request.options.sigFigs = 15; // more than differences can give
+    try
+    {
+        Run(request);
+        FAIL() << "no error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_THAT(error.Message(), ::testing::StartsWith("gradient check: the derivative of 'ce' by element ["));
+        EXPECT_THAT(error.Report(), ::testing::HasSubstr("while training epoch 1, minibatch 1"));
+    }
+}
+
+TEST_F(GradientCheckedTraining, ContradictionsAreRefused)
+{
+    const auto messageOf = [&](const TrainingRequest& request)
+    {
+        try
+        {
+            Run(request);
+        }
+        catch (const Error& error)
+        {
+            return error.Message();
+        }
+        return std::string("no error");
+    };
+    TrainingRequest request = ClassifierRequest(2);
+    request.options.gradientCheck = true;
+    request.options.sigFigs = 16;
+    EXPECT_EQ(messageOf(request), "block 'SGD': sigFigs is 16; expected 1 to 15 digits");
+    request.options.sigFigs = 6;
+    request.options.dropoutRate = 0.5;
+    EXPECT_EQ(messageOf(request),
+              "block 'SGD': gradientcheck cannot tell anything of a network with dropout, whose masks change from one "
+              "evaluation to the next, but dropoutRate is 0.5 in epoch 1");
+}
+
+} // namespace cntk

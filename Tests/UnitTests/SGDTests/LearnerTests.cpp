@@ -1,0 +1,105 @@
+// Updates in part: gradients that touch few columns change the same parameters and leave the same state as dense ones.
+#include "ComputationNetwork/Evaluator.h"
+#include "SGD/Learner.h"
+
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+// A model of words in classes, whose output matrix gets gradients for the classes at hand only.
+struct WordModel
+{
+    explicit WordModel(SgdOptions options) : network(DataType::Float64, MakeCpuDevice({.threads = 1}))
+    {
+        network.Layout()->InitAsFrameMode(2);
+        const auto parameter = [&](const char* name, const TensorShape& shape)
+        {
+            const auto node = std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter(name, shape));
+            std::vector<double> values(shape.Elements());
+            for (size_t i = 0; i < values.size(); i++)
+                values[i] = 0.1 * double(i % 7) - 0.3;
+            node->Values().FromHost(values);
+            return node;
+        };
+        labels = network.AddInput("labels", {4});
+        x = network.AddInput("x", {2});
+        weights = parameter("W", {2, 6});
+        const ComputationNodePtr scores = network.Add("Times", "q", {parameter("V", {3, 2}), x});
+        criterion = network.Add("ClassBasedCrossEntropyWithSoftmax", "c", {labels, x, weights, scores});
+        network.Validate();
+        EvaluatorOptions evaluation;
+        evaluation.training = true;
+        evaluation.backwardRoot = criterion;
+        evaluator = std::make_unique<Evaluator>(network, std::vector{criterion}, evaluation);
+        learner =
+            std::make_unique<Learner>(evaluator->Parameters(), options, network.GetDataType(), network.GetDevice());
+    }
+
+    void Train(size_t minibatch, double momentumPerSample, bool dense)
+    {
+        // Classes of words 0-1, 2-3, 4-5 take turns.
+        const double first = double(2 * (minibatch % 3));
+        const std::vector<double> label = {first,     double(minibatch % 3), first, first + 2,
+                                           first + 1, double(minibatch % 3), first, first + 2};
+        const std::vector<double> input = {0.5 + double(minibatch), -1, 0.25, 1};
+        dynamic_cast<InputValueNode&>(*labels).SetDense(label.data(), 4, 2);
+        dynamic_cast<InputValueNode&>(*x).SetDense(input.data(), 2, 2);
+        evaluator->Forward();
+        evaluator->Backward(criterion);
+        EXPECT_FALSE(weights->GradientColumns().all);
+        weights->GradientColumns().all = dense;
+        learner->Update(0.1, momentumPerSample, 2);
+    }
+
+    ComputationNetwork network;
+    ComputationNodePtr labels, x, criterion;
+    std::shared_ptr<LearnableParameterNode> weights;
+    std::unique_ptr<Evaluator> evaluator;
+    std::unique_ptr<Learner> learner;
+};
+
+void ExpectSame(WordModel& part, WordModel& whole)
+{
+    const auto near = [](const std::vector<double>& a, const std::vector<double>& b, const char* what)
+    {
+        ASSERT_EQ(a.size(), b.size());
+        for (size_t i = 0; i < a.size(); i++)
+            EXPECT_NEAR(a[i], b[i], 1e-14) << what << ", element " << i;
+    };
+    near(part.weights->Values().ToHost(), whole.weights->Values().ToHost(), "parameter");
+    const auto states = part.learner->States();
+    const auto expected = whole.learner->States();
+    for (size_t i = 0; i < states.size(); i++)
+        near(states[i]->ToHost(), expected[i]->ToHost(), "state");
+}
+
+} // namespace
+
+TEST(LearnerTest, UpdatesInPartEqualDenseOnes)
+{
+    SgdOptions regularized;
+    regularized.l2RegWeight = 0.1;
+    SgdOptions adagrad;
+    adagrad.gradUpdateType = GradientUpdateType::AdaGrad;
+    for (const SgdOptions& options : {SgdOptions(), regularized, adagrad})
+    {
+        WordModel part(options);
+        WordModel whole(options);
+        // Without momentum, with it, and without again: what was passed over must not come back.
+        const double momenta[] = {0, 0, 0, 0.7, 0.7, 0, 0, 0.5};
+        for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
+        {
+            part.Train(minibatch, momenta[minibatch], false);
+            whole.Train(minibatch, momenta[minibatch], true);
+            if (minibatch % 2 == 1)
+                ExpectSame(part, whole);
+        }
+        ExpectSame(part, whole);
+    }
+}
+
+} // namespace cntk

@@ -9,6 +9,7 @@
 #include "SGD/EarlyStopping.h"
 #include "SGD/EpochLoop.h"
 #include "SGD/Evaluation.h"
+#include "SGD/ImageSettings.h"
 #include "SGD/LearningRateControl.h"
 #include "SGD/Precompute.h"
 #include "SGD/ResumePoint.h"
@@ -112,6 +113,7 @@ private:
     Evaluator m_evaluator;
     Learner m_learner;
     DropoutSchedule m_dropout;
+    ImageSettings m_images;
     Progress m_progress;
     EpochLoop m_loop;
     LearningRateControl m_control;
@@ -128,12 +130,13 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
     : m_request(request), m_options(request.options), m_files(files), m_log(log), m_network(network), m_nodes(nodes),
       m_source(source), m_cvSource(cvSource), m_evaluator(network, nodes.Roots(), TrainingEvaluatorOptions(nodes)),
       m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice()),
-      m_dropout(m_evaluator.Plan(), nodes.criterion), m_progress(log, ProgressSettingsOf(m_options)),
-      m_loop(nodes, m_evaluator, source, m_learner, m_progress),
+      m_dropout(m_evaluator.Plan(), nodes.criterion), m_images(m_evaluator.Plan()),
+      m_progress(log, ProgressSettingsOf(m_options)), m_loop(nodes, m_evaluator, source, m_learner, m_progress),
       m_control(m_options.autoAdjust, LearningRateCount(m_options)),
       m_earlyStopping(m_options.earlyStopPatience, m_options.earlyStopMinImprovement)
 {
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
+    m_images.LimitTemporaryMemory(m_options.maxTempMemSizeInSamplesForCNN, log);
     source.BindTo(nodes.Roots());
     if (cvSource)
         cvSource->BindTo(nodes.Roots());
@@ -372,6 +375,8 @@ void Training::Run(size_t firstEpoch)
     for (size_t epoch = firstEpoch; epoch < m_options.maxEpochs; ++epoch)
     {
         m_dropout.SetRate(m_options.dropoutRate[epoch], m_log);
+        m_images.SetTimeConstants(m_options.batchNormalizationTimeConstant[epoch],
+                                  m_options.batchNormalizationBlendTimeConstant[epoch], m_log);
         if (!SetLearningRate(epoch))
             return RemoveObsolete(m_files, m_options, epoch, true);
         EpochReport report;

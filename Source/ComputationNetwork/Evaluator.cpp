@@ -4,6 +4,7 @@
 
 #include "Common/Error.h"
 #include "ComputationNetwork/EvaluationProgram.h"
+#include "ComputationNetwork/LoopProducts.h"
 #include "ComputationNetwork/NodeBinder.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -35,6 +36,20 @@ struct Binding
     TemporarySpec temporary;
 };
 
+// body(first, count) for each stretch of ascending numbers that follow one another.
+template <class Body>
+void ForEachRun(const std::vector<int32_t>& numbers, Body&& body)
+{
+    for (size_t i = 0; i < numbers.size();)
+    {
+        size_t end = i + 1;
+        while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
+            end++;
+        body(size_t(numbers[i]), end - i);
+        i = end;
+    }
+}
+
 struct LayoutSize
 {
     const MBLayout* layout;
@@ -54,9 +69,10 @@ struct Evaluator::Impl
     static MatrixView ViewOf(const Binding& binding);
     void CheckInputs() const;
 
-    void RunForward(const ForwardStep& step);
+    void PlanLoops();
+    void RunForward(size_t index);
     void RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation);
-    void RunBackward(const BackwardStep& step);
+    void RunBackward(size_t index);
     void RunCall(const BackwardCall& call, const FrameRange& range);
     void RunCallInTime(const BackwardCall& call, int direction);
     void PrepareGradient(const BackwardCall& call);
@@ -71,6 +87,8 @@ struct Evaluator::Impl
     std::vector<ComputationNodePtr> m_nodes;
 
     std::unique_ptr<EvaluationProgram> m_program;
+    LoopProducts::NodeSet m_wanted;
+    std::vector<std::unique_ptr<LoopProducts>> m_loops; // by step; null: no loop, or run node by node
 
     std::vector<Buffer> m_slots;
     std::vector<size_t> m_slotBytes; // now in use
@@ -102,6 +120,7 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
 
     m_nodes = m_plan.NodesInOrder();
     m_program = std::make_unique<EvaluationProgram>(m_plan, m_memory, options.frameByFrame);
+    PlanLoops();
 
     for (const ComputationNodePtr& node : m_nodes)
     {
@@ -133,10 +152,38 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     m_slotBytes.resize(m_slots.size());
 }
 
+void Evaluator::Impl::PlanLoops()
+{
+    const std::vector<PlanStep>& steps = m_plan.Steps();
+    m_loops.resize(steps.size());
+    if (!m_options.fuse || m_options.frameByFrame)
+        return;
+    for (const ComputationNodePtr& root : m_plan.Roots())
+        m_wanted.insert(root.get());
+    for (const ComputationNodePtr& node : m_options.keepValues)
+        m_wanted.insert(node.get());
+    for (size_t i = 0; i < steps.size(); i++)
+    {
+        if (steps[i].kind != PlanStep::Kind::Loop)
+            continue;
+        m_loops[i] = std::make_unique<LoopProducts>(steps[i], m_plan, m_wanted);
+        if (m_program->backwardSteps.empty())
+            continue;
+        const BackwardStep& backward = m_program->backwardSteps[steps.size() - 1 - i];
+        m_loops[i]->SetBackward(
+            std::span(m_program->calls).subspan(backward.calls.begin, backward.calls.end - backward.calls.begin),
+            std::span(m_program->loopGradients)
+                .subspan(backward.zeroed.begin, backward.zeroed.end - backward.zeroed.begin));
+    }
+}
+
 Evaluator::Impl::~Impl()
 {
     if (m_network.BoundBy() != this)
         return;
+    for (const auto& loop : m_loops)
+        if (loop)
+            loop->Unbind();
     for (const Binding& binding : m_bindings) // no views of memory that is gone
         NodeBinder::Bind(*binding.node, binding.what, binding.index, {});
     m_network.SetBoundBy(nullptr);
@@ -220,6 +267,9 @@ void Evaluator::Impl::Bind()
         view.data = m_slots[binding.slot].Data();
         NodeBinder::Bind(*binding.node, binding.what, binding.index, view, LayoutOf(binding));
     }
+    for (const auto& loop : m_loops)
+        if (loop)
+            loop->Bind();
 }
 
 void Evaluator::Impl::CheckInputs() const
@@ -256,8 +306,12 @@ void Evaluator::Impl::Poison(size_t time, bool atStart)
 
 // ---- forward ----
 
-void Evaluator::Impl::RunForward(const ForwardStep& step)
+void Evaluator::Impl::RunForward(size_t index)
 {
+    const ForwardStep& step = m_program->forwardSteps[index];
+    LoopProducts* loop = m_loops[index].get();
+    if (loop != nullptr)
+        loop->BeginForward();
     ComputationNode* const* nodes = m_program->forwardNodes.data() + step.nodes.begin;
     const size_t count = step.nodes.end - step.nodes.begin;
     if (step.kind == PlanStep::Kind::FusedAffine)
@@ -270,8 +324,11 @@ void Evaluator::Impl::RunForward(const ForwardStep& step)
         for (size_t i = 0; i < steps; i++)
         {
             const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
-            for (size_t k = 0; k < count; k++)
-                nodes[k]->ForwardProp(range);
+            if (loop != nullptr)
+                loop->Forward(range);
+            else
+                for (size_t k = 0; k < count; k++)
+                    nodes[k]->ForwardProp(range);
         }
     }
     for (size_t k = 0; k < count; k++)
@@ -308,8 +365,8 @@ void Evaluator::Impl::PrepareGradient(const BackwardCall& call)
     if (touched.all)
         Ops::Fill(input.Gradient(), 0);
     else
-        for (const int32_t column : touched.columns)
-            Ops::Fill(input.Gradient().Columns(size_t(column), 1), 0);
+        ForEachRun(touched.columns,
+                   [&](size_t first, size_t count) { Ops::Fill(input.Gradient().Columns(first, count), 0); });
     touched.all = false;
     touched.columns.clear();
 }
@@ -365,8 +422,10 @@ void Evaluator::Impl::RunCallInTime(const BackwardCall& call, int direction)
     }
 }
 
-void Evaluator::Impl::RunBackward(const BackwardStep& step)
+void Evaluator::Impl::RunBackward(size_t index)
 {
+    const BackwardStep& step = m_program->backwardSteps[index];
+    LoopProducts* loop = m_loops[m_loops.size() - 1 - index].get();
     const BackwardCall* calls = m_program->calls.data();
     if (step.kind != PlanStep::Kind::Loop)
     {
@@ -377,16 +436,22 @@ void Evaluator::Impl::RunBackward(const BackwardStep& step)
                 RunCall(calls[i], FrameRange::All());
         return;
     }
-    for (size_t i = step.zeroed.begin; i < step.zeroed.end; i++)
-        Ops::Fill(m_program->loopGradients[i]->Gradient(), 0);
+    if (loop != nullptr && step.calls.begin != step.calls.end)
+        loop->BeginBackward();
+    else
+        for (size_t i = step.zeroed.begin; i < step.zeroed.end; i++)
+            Ops::Fill(m_program->loopGradients[i]->Gradient(), 0);
     if (step.calls.begin != step.calls.end)
     {
         const size_t steps = step.node->GetMBLayout()->TimeSteps();
         for (size_t i = 0; i < steps; i++)
         {
             const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
-            for (size_t k = step.calls.begin; k < step.calls.end; k++)
-                calls[k].node->BackpropTo(calls[k].inputIndex, range);
+            if (loop != nullptr)
+                loop->Backward(range);
+            else
+                for (size_t k = step.calls.begin; k < step.calls.end; k++)
+                    calls[k].node->BackpropTo(calls[k].inputIndex, range);
         }
     }
     for (size_t i = step.callsAfter.begin; i < step.callsAfter.end; i++)
@@ -407,7 +472,7 @@ void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
     const size_t stepCount = m_program->backwardSteps.size();
     for (size_t i = 0; i < stepCount; i++)
     {
-        RunBackward(m_program->backwardSteps[i]);
+        RunBackward(i);
         if (m_options.poisonMemory)
             Poison(stepCount + i, false);
     }
@@ -436,7 +501,7 @@ void Evaluator::Forward()
     {
         if (impl.m_options.poisonMemory)
             impl.Poison(i, true);
-        impl.RunForward(impl.m_program->forwardSteps[i]);
+        impl.RunForward(i);
         if (impl.m_options.poisonMemory)
             impl.Poison(i, false);
     }
@@ -472,6 +537,9 @@ size_t Evaluator::BytesAllocated() const
     size_t bytes = 0;
     for (const Buffer& slot : m_impl->m_slots)
         bytes += slot.Bytes();
+    for (const auto& loop : m_impl->m_loops)
+        if (loop)
+            bytes += loop->Bytes();
     return bytes;
 }
 

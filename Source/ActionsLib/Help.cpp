@@ -81,10 +81,16 @@ std::string TerminalOptions(const std::vector<OptionInfo>& options)
 
 // ---- node types -----------------------------------------------------------------------------------------------------
 
-// Signatures are those that errors of network descriptions show.
-std::string Signature(const NodeType& type)
+// As errors of network descriptions show them. An alias may take its arguments in another order (RowSlice, Slice).
+std::vector<std::string> Signatures(const NodeType& type)
 {
-    return NdlSignature(NodeRegistry::Standard(), type.name, true);
+    const NodeRegistry& registry = NodeRegistry::Standard();
+    std::vector<std::string> signatures{NdlSignature(registry, type.name, true)};
+    const NdlFunction::Form form = FindNdlFunction(registry, type.name).form;
+    for (const std::string& alias : type.aliases)
+        if (FindNdlFunction(registry, alias).form != form)
+            signatures.push_back(NdlSignature(registry, alias, true));
+    return signatures;
 }
 
 std::string InputName(const NodeType& type, size_t input)
@@ -179,7 +185,7 @@ std::vector<const NodeType*> SortedTypes()
 
 std::string NodeHelp(const NodeType& type)
 {
-    std::string text = Signature(type) + "\n\n" + Wrapped(type.doc, 0, 0) + "\n";
+    std::string text = Join(Signatures(type), "\n") + "\n\n" + Wrapped(type.doc, 0, 0) + "\n";
     if (!type.aliases.empty())
         text += "Other names: " + Join(type.aliases, ", ") + "\n";
     if (!type.bookSection.empty())
@@ -407,7 +413,7 @@ std::string NodesPage()
                 " Makes a node of type [" + form.type + "](#" + ToLower(form.type) + ").\n\n";
     for (const NodeType* type : SortedTypes())
     {
-        text += "## " + type->name + "\n\n`" + Signature(*type) + "`\n\n" + type->doc +
+        text += "## " + type->name + "\n\n`" + Join(Signatures(*type), "`, `") + "`\n\n" + type->doc +
                 (type->bookSection.empty() ? "" : " Book: section " + type->bookSection + ".") + "\n\n";
         const std::vector<std::string> shapes = ShapesOf(*type, false, c_shapesInHelp);
         for (size_t i = 0; i < shapes.size(); i++)

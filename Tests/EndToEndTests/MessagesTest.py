@@ -380,7 +380,8 @@ class MessagesTest(EndToEndTest):
 
     def test_version(self):
         run = self.cntk("--version")
-        for word in ("CNTK Classic", "CPU", "CUDA", "MPI", "readers: ", "UCIFastReader"):
+        for word in ("CNTK Classic", "CPU", "matrix products: own kernels", "OpenBLAS", "oneDNN", "CUDA", "MPI",
+                     "readers: ", "UCIFastReader"):
             self.assertIn(word, run.stdout)
 
 

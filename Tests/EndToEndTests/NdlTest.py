@@ -379,7 +379,8 @@ OutputNodes=(CE.F)
             self.assertIn(part, text)
         for alias, part in {"relu": "RectifiedLinear(", "Const": "Constant(value, [rows=1, cols=1])",
                             "Image": "ImageInput(width, height, channels, [numImages]",
-                            "Parameter": "LearnableParameter(rows, [cols=1]"}.items():
+                            "Parameter": "LearnableParameter(rows, [cols=1]",
+                            "RowSlice": "RowSlice(startRow, numRows, x"}.items():
             self.assertIn(part, self.cntk("--help", alias).stdout)
 
 

@@ -25,6 +25,7 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterNegativeSamplesNodes(types);
         RegisterStrideTimesNodes(types);
         RegisterLookupNodes(types);
+        RegisterRegularizationNodes(types);
         RegisterTraceNodes(types);
         RegisterRandomNodes(types);
         RegisterRecurrentNodes(types);

@@ -59,6 +59,7 @@ void RegisterAlgebraNodes(NodeRegistry& registry);         // KhatriRaoProduct, 
 void RegisterReshapeNodes(NodeRegistry& registry);         // Reshape, LegacyReshape, ReconcileDynamicAxis
 void RegisterNegativeSamplesNodes(NodeRegistry& registry); // CosDistanceWithNegativeSamples
 void RegisterStrideTimesNodes(NodeRegistry& registry);     // StrideTimes
+void RegisterRegularizationNodes(NodeRegistry& registry);  // MatrixL1Reg, MatrixL2Reg
 void RegisterTraceNodes(NodeRegistry& registry);           // Trace
 void RegisterLookupNodes(NodeRegistry& registry);          // LookupTable
 void RegisterRandomNodes(NodeRegistry& registry);          // Dropout

@@ -338,7 +338,8 @@ void RegisterReshapeNodes(NodeRegistry& registry)
          .inputNames = {"x", "layout"},
          .traits = adds,
          .parameters = {},
-         .samples = {Case({Data({3}), Data({2})}), Case({Parameter({3, 2}), Parameter({2, 1})})},
+         .samples = {Case({Data({3}), Data({2})}), Case({Data({3}), SparseData({2})}),
+                     Case({Parameter({3, 2}), Parameter({2, 1})})},
          .bookSection = "",
          .create = {}});
 }

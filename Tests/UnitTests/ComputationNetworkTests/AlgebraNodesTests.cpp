@@ -190,6 +190,29 @@ TEST(StrideTimesTest, OperandsMustFit)
               "of parameters");
 }
 
+// ---- norms ----
+
+TEST(NormTest, ZeroHasNoDirection)
+{
+    for (const char* type : {"MatrixL1Reg", "MatrixL2Reg"})
+        for (const double scale : {0.0, 1.0})
+        {
+            TestNetwork net;
+            const ComputationNodePtr x = Matrix(net, "x", {2, 2}, {3 * scale, 0, 0, -4 * scale});
+            const ComputationNodePtr v = net.Add(type, "v", {x});
+            net.network.Validate();
+            EvaluatorOptions options;
+            options.training = true;
+            Evaluator evaluator(net.network, {v}, options);
+            evaluator.Forward();
+            evaluator.Backward(v);
+            const bool isL1 = std::string(type) == "MatrixL1Reg";
+            EXPECT_THAT(ValueOf(v), ElementsAre((isL1 ? 7 : 5) * scale));
+            const double a = isL1 ? 1 : 0.6, b = isL1 ? -1 : -0.8;
+            EXPECT_THAT(GradientOf(x), ElementsAre(testing::DoubleEq(a * scale), 0, 0, testing::DoubleEq(b * scale)));
+        }
+}
+
 } // namespace
 
 } // namespace cntk::Testing

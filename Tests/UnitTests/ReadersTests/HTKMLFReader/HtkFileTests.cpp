@@ -1,0 +1,141 @@
+#include "HtkTestTools.h"
+#include "Readers/HTKMLFReader/HtkFile.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cntk
+{
+namespace
+{
+
+class HtkFileTests : public HtkTest
+{
+protected:
+    std::string ErrorFor(const std::string& bytes, const std::string& name = "x.htk")
+    {
+        std::string message = MessageOf([&] { HtkFile(Write(name, bytes)); });
+        if (const size_t at = message.find(m_folder + "/"); at != std::string::npos)
+            message.erase(at, m_folder.size() + 1);
+        return message;
+    }
+    std::vector<float> ReadAll(HtkFile& file) const
+    {
+        std::vector<float> values(file.Frames() * file.Kind().dimension);
+        file.Read(0, file.Frames(), values.data());
+        return values;
+    }
+};
+
+TEST_F(HtkFileTests, BigAndLittleEndian)
+{
+    HtkFile big(Write("big.htk", HtkFileBytes(3, 1)));
+    const std::vector<float> expected = {1, 1.5, 2, 2.5, 3, 3.5};
+    EXPECT_EQ(ReadAll(big), expected);
+    EXPECT_EQ(big.Kind().Text(), "2-dimensional 'USER' with frame shift 10.0 ms");
+
+    std::string bytes = HtkFileBytes(3, 1);
+    for (const auto [at, size] : {std::array<size_t, 2>{0, 4}, {4, 4}, {8, 2}, {10, 2}})
+        std::reverse(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(at + size));
+    for (size_t at = 12; at < bytes.size(); at += 4)
+        std::reverse(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(at + 4));
+    HtkFile little(Write("little.htk", bytes));
+    EXPECT_EQ(ReadAll(little), expected);
+    EXPECT_TRUE(little.Kind() == big.Kind());
+}
+
+TEST_F(HtkFileTests, Kinds)
+{
+    for (const auto& [kind, name] : std::vector<std::pair<int, std::string>>{
+             {6, "MFCC"}, {7, "FBANK"}, {11, "PLP"}, {9, "USER"}, {6 | 0400 | 01000 | 020000, "MFCC_D_A_0"}})
+        EXPECT_EQ(HtkFile(Write("x.htk", HtkFileBytes(1, 0, kind))).Kind().Text(),
+                  "2-dimensional '" + name + "' with frame shift 10.0 ms");
+    EXPECT_EQ(ErrorFor(HtkFileBytes(1, 0, 3)),
+              "data: feature file 'x.htk', byte 10: the parameter kind is 3, expected MFCC (6), FBANK (7), USER (9), "
+              "PLP (11) or FESTREAM (12)");
+    EXPECT_EQ(ErrorFor(HtkFileBytes(1, 0, 9 | 040000)),
+              "data: feature file 'x.htk', byte 10: vector-quantized features (_V) are not supported, expected vectors "
+              "of numbers");
+}
+
+TEST_F(HtkFileTests, StreamIdIsPassedOver)
+{
+    std::string bytes = HtkFileBytes(2, 7, 12);
+    bytes.insert(12, 16, 'x');
+    HtkFile file(Write("x.htk", bytes));
+    EXPECT_EQ(ReadAll(file), (std::vector<float>{7, 7.5, 8, 8.5}));
+    EXPECT_EQ(file.Kind().code, 9);
+}
+
+TEST_F(HtkFileTests, Compressed)
+{
+    // value = (stored + B) / A
+    std::string bytes = HtkHeaderBytes(2 + 4, 4, 9 | 02000 | 010000);
+    for (const float value : {100.0f, 10.0f, 50.0f, -5.0f})
+        AppendFloat(bytes, value);
+    for (const int stored : {150, 25, -50, 5})
+        AppendBigEndian(bytes, uint16_t(int16_t(stored)), 2);
+    bytes += "CR"; // checksum
+    HtkFile file(Write("x.htk", bytes));
+    EXPECT_EQ(file.Frames(), 2u);
+    EXPECT_EQ(ReadAll(file), (std::vector<float>{2, 2, 0, 0}));
+    // How numbers are stored does not matter to who reads several files.
+    EXPECT_TRUE(file.Kind() == HtkFile(Write("y.htk", HtkFileBytes(1, 0))).Kind());
+    EXPECT_EQ(ErrorFor(HtkHeaderBytes(3, 4, 9 | 02000)),
+              "data: feature file 'x.htk', byte 0: the number of vectors is 3, expected 4 more than there are, as in "
+              "every compressed file");
+    EXPECT_EQ(ErrorFor(HtkHeaderBytes(6, 4, 9 | 02000)),
+              "data: feature file 'x.htk' ends at byte 12, expected scales and offsets of 2 elements up to byte 28");
+}
+
+TEST_F(HtkFileTests, RealCompressedFileAgreesWithThePlainOne)
+{
+    const std::string corpus = Shared("data/synthspeech/");
+    if (!FileExists(corpus + "extras/dev-slt2-u0496.fbank_c"))
+        GTEST_SKIP() << "no shared data";
+    HtkFile compressed(corpus + "extras/dev-slt2-u0496.fbank_c");
+    HtkFile plain(corpus + "fbank/dev20/dev-slt2-u0496.fbank");
+    ASSERT_TRUE(compressed.Kind() == plain.Kind());
+    ASSERT_EQ(compressed.Frames(), plain.Frames());
+    const std::vector<float> a = ReadAll(compressed), b = ReadAll(plain);
+    float largest = 0, difference = 0;
+    for (size_t i = 0; i < a.size(); ++i)
+    {
+        largest = std::max(largest, std::abs(b[i]));
+        difference = std::max(difference, std::abs(a[i] - b[i]));
+    }
+    EXPECT_GT(largest, 5);
+    EXPECT_LT(difference, largest / 32767);
+}
+
+TEST_F(HtkFileTests, Damaged)
+{
+    EXPECT_EQ(ErrorFor("short"), "data: feature file 'x.htk' has 5 bytes, expected an HTK header of 12");
+    EXPECT_EQ(ErrorFor(HtkFileBytes(3, 0).substr(0, 30)),
+              "data: feature file 'x.htk' ends at byte 30, but its header says 3 vectors of 8 bytes, which end at byte "
+              "36");
+    EXPECT_EQ(ErrorFor(HtkHeaderBytes(1, 7, 9)),
+              "data: feature file 'x.htk', byte 8: a vector has 7 bytes, expected a multiple of 4");
+    EXPECT_EQ(MessageOf([&] { HtkFile(Path("none.htk")); }),
+              "data: feature file '" + Path("none.htk") + "' does not exist");
+}
+
+TEST_F(HtkFileTests, ImagesOfIdx3)
+{
+    std::string bytes;
+    for (const uint64_t number : {2051, 2, 1, 3})
+        AppendBigEndian(bytes, number, 4);
+    bytes += std::string("\x00\x01\x02\xFF\x10\x20", 6);
+    HtkFile file(Write("train-ubyte", bytes));
+    EXPECT_EQ(ReadAll(file), (std::vector<float>{0, 1, 2, 255, 16, 32}));
+    bytes[3] = 1;
+    EXPECT_EQ(ErrorFor(bytes, "t-ubyte"), "data: feature file 't-ubyte', byte 0: the magic number is 2049, expected "
+                                          "2051 (idx3), since the name ends in -ubyte");
+    bytes[3] = 3;
+    bytes.pop_back();
+    EXPECT_EQ(ErrorFor(bytes, "t-ubyte"),
+              "data: feature file 't-ubyte' has 21 bytes, but its header says 2 images of 3 bytes");
+}
+
+} // namespace
+} // namespace cntk

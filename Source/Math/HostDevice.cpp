@@ -1,22 +1,36 @@
-// Host memory, aligned to cache lines.
+// Host memory, aligned to cache lines; large pieces in large pages where the system has them.
 #include "Math/HostDevice.h"
 
 #include "Common/Error.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
 
 namespace cntk
 {
 
+namespace
+{
+
+constexpr size_t c_lineBytes = 64;
+constexpr size_t c_largePageBytes = size_t(2) << 20;
+
+} // namespace
+
 void* HostDevice::Allocate(size_t bytes)
 {
-    constexpr size_t alignment = 64;
-    // Sizes in whole lines: std::aligned_alloc asks for it.
+    // Products walk through a matrix in steps of a column: with ordinary pages nearly each step needs another one.
+    const bool isLarge = bytes >= c_largePageBytes;
+    const size_t alignment = isLarge ? c_largePageBytes : c_lineBytes;
+    // Sizes in whole units: std::aligned_alloc asks for it.
     const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* memory = rounded >= bytes ? std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment) : nullptr;
     if (!memory)
         Fail(ErrorKind::Device, "out of memory: ", bytes, " bytes were asked for");
+    // Only what is used as a whole; a system without large pages says no, which does no harm.
+    if (isLarge)
+        madvise(memory, bytes / c_largePageBytes * c_largePageBytes, MADV_HUGEPAGE);
     return memory;
 }
 

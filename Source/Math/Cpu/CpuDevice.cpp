@@ -2,26 +2,17 @@
 #include "Math/Cpu/CpuDevice.h"
 
 #include "Common/Error.h"
+#include "Math/Cpu/AllowedCores.h"
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/HostDevice.h"
 
 #include <algorithm>
-#include <sched.h>
 
 namespace cntk
 {
 
 namespace
 {
-
-int AllowedCores()
-{
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-        return 1;
-    return std::max(CPU_COUNT(&allowed), 1);
-}
 
 class CpuDevice final : public HostDevice
 {

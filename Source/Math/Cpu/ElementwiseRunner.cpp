@@ -279,7 +279,7 @@ void ElementwiseRunner<T>::Reduce(const LoopNest& nest, const Pointers& start) c
     do
     {
         Pointers at;
-        for (size_t i = 0; i < m_arity; ++i)
+        for (size_t i = 0; i < m_arity && !isEmpty; ++i) // inputs without elements have no memory to point into
             at.inputs[i] = start.inputs[i] + position.Input(i);
         Store(start.output[position.Output()], isEmpty ? Identity() : ReduceToOne(nest, at));
     } while (position.Next());

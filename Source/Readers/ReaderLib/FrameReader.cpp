@@ -168,18 +168,10 @@ bool FrameReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
-    bool made = false;
-    if (m_prefetching)
-    {
-        made = m_prefetcher.Next(m_slot);
-        std::swap(minibatch.streams, m_slot.streams);
-    }
-    else
-    {
-        std::swap(minibatch.streams, m_slot.streams); // filled in place
-        made = Fill(m_slot);
-        std::swap(minibatch.streams, m_slot.streams);
-    }
+    // The caller's buffers are filled in place, or change places with those of the next minibatch.
+    std::swap(minibatch.streams, m_slot.streams);
+    const bool made = m_prefetching ? m_prefetcher.Next(m_slot) : Fill(m_slot);
+    std::swap(minibatch.streams, m_slot.streams);
     if (!m_slot.log.empty())
     {
         m_log.Write(m_slot.log);

@@ -1,8 +1,8 @@
-// One thread that makes items ahead of the one who takes them. Items are swapped, so their buffers go round and nothing
-// is allocated once they have grown. An exception in the thread is rethrown in Next, after the items made before it.
+// One thread that makes the next item while the last one is used. Items are swapped, so their buffers go round and
+// nothing is allocated once they have grown; one item waits at a time, since items are what memory is spent on. An
+// exception in the thread is rethrown in Next, after the items made before it.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -48,13 +48,13 @@ public:
         m_changed.notify_all();
     }
 
-    // Waits until the thread is idle and forgets the items not taken.
+    // Waits until the thread is idle and forgets the item not taken.
     void Stop()
     {
         std::unique_lock lock(m_mutex);
         m_running = false;
         m_changed.wait(lock, [this] { return !m_busy; });
-        m_ready = 0;
+        m_isReady = false;
         m_error = nullptr;
     }
 
@@ -62,16 +62,15 @@ public:
     bool Next(Item& item)
     {
         std::unique_lock lock(m_mutex);
-        m_changed.wait(lock, [this] { return m_ready > 0 || m_ended; });
-        if (m_ready == 0)
+        m_changed.wait(lock, [this] { return m_isReady || m_ended; });
+        if (!m_isReady)
         {
             if (m_error)
                 std::rethrow_exception(std::exchange(m_error, nullptr));
             return false;
         }
-        std::swap(item, m_items[m_first]);
-        m_first = (m_first + 1) % m_items.size();
-        --m_ready;
+        std::swap(item, m_item);
+        m_isReady = false;
         lock.unlock();
         m_changed.notify_all();
         return true;
@@ -83,17 +82,16 @@ private:
         std::unique_lock lock(m_mutex);
         for (;;)
         {
-            m_changed.wait(lock, [this] { return m_quit || (m_running && !m_ended && m_ready < m_items.size()); });
+            m_changed.wait(lock, [this] { return m_quit || (m_running && !m_ended && !m_isReady); });
             if (m_quit)
                 return;
-            Item& item = m_items[(m_first + m_ready) % m_items.size()]; // not the taker's: those are the first m_ready
             m_busy = true;
             lock.unlock();
             bool made = false;
             std::exception_ptr error;
             try
             {
-                made = m_fill(item);
+                made = m_fill(m_item); // nobody else touches it until it is ready
             }
             catch (...)
             {
@@ -101,10 +99,8 @@ private:
             }
             lock.lock();
             m_busy = false;
-            if (made)
-                ++m_ready;
-            else
-                m_ended = true;
+            m_isReady = made;
+            m_ended = !made;
             m_error = error;
             m_changed.notify_all();
         }
@@ -114,9 +110,8 @@ private:
     std::condition_variable m_changed;
     std::thread m_thread;
     std::function<bool(Item&)> m_fill;
-    std::array<Item, 2> m_items;
-    size_t m_first = 0; // the oldest item ready
-    size_t m_ready = 0;
+    Item m_item{};
+    bool m_isReady = false;
     bool m_running = false;
     bool m_busy = false;
     bool m_ended = false; // fill has said so or failed

@@ -38,6 +38,8 @@ void WakeAll(std::atomic<uint32_t>& word)
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
+constexpr uint64_t c_closed = 0xffffffff; // a task that no round has
+
 constexpr uint64_t Ticket(uint32_t round, uint64_t task)
 {
     return uint64_t(round) << 32 | task;
@@ -71,9 +73,12 @@ void ThreadPool::Relax(int spins)
 void ThreadPool::RunShared(size_t tasks, Function function, void* body)
 {
     const uint32_t round = m_round.load(std::memory_order_relaxed) + 1;
+    // Closed first: a worker that is late and compares the last round's ticket with this round's number of tasks must
+    // find another ticket when it draws.
+    m_next.store(Ticket(round, c_closed), std::memory_order_relaxed);
+    m_tasks.store(tasks, std::memory_order_release);
     m_function.store(function, std::memory_order_relaxed);
     m_body.store(body, std::memory_order_relaxed);
-    m_tasks.store(tasks, std::memory_order_relaxed);
     m_unfinished.store(tasks, std::memory_order_relaxed);
     m_next.store(Ticket(round, 0), std::memory_order_release);
     m_round.store(round, std::memory_order_seq_cst);
@@ -112,7 +117,7 @@ size_t ThreadPool::TakeTasks(uint32_t round, size_t thread)
         uint64_t next = m_next.load(std::memory_order_acquire);
         do
         {
-            if (uint32_t(next >> 32) != round || uint32_t(next) >= m_tasks.load(std::memory_order_relaxed))
+            if (uint32_t(next >> 32) != round || uint32_t(next) >= m_tasks.load(std::memory_order_acquire))
                 return taken;
         } while (!m_next.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire));
         m_function.load(std::memory_order_relaxed)(m_body.load(std::memory_order_relaxed), uint32_t(next), thread);

@@ -67,6 +67,27 @@ TEST(ThreadPool, WorkIsVisibleToTheCaller)
     }
 }
 
+// A worker that is late looks at the last job's ticket while the next one, of more tasks, is being published.
+TEST(ThreadPool, AJobOfMoreTasksMayFollowAtOnce)
+{
+    ThreadPool pool(8);
+    size_t counts[64];
+    for (size_t round = 0; round < 300000; ++round)
+    {
+        const size_t tasks = round % 2 == 0 ? 40 + round % 20 : 2 + round % 3;
+        std::fill_n(counts, tasks, 0);
+        if (round % 2 == 0)
+        {
+            const size_t expected[8] = {round};
+            pool.Run(tasks, [&, round](size_t task, size_t) { counts[task] += expected[0] == round; });
+        }
+        else
+            pool.Run(tasks, [&](size_t task, size_t) { ++counts[task]; });
+        for (size_t task = 0; task < tasks; ++task)
+            ASSERT_EQ(counts[task], 1u) << "task " << task << " of " << tasks << ", round " << round;
+    }
+}
+
 TEST(ThreadPool, WakesSleepingWorkers)
 {
     ThreadPool pool(3);

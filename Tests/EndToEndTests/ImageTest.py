@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Images: the examples of digits, conversion of idx files, training of batch normalization that is saved and resumed."""
+import gzip
+import random
+import re
+import struct
+import subprocess
+import sys
+
+from EndToEnd import CNTK, ROOT, EndToEndTest, main
+
+EXAMPLES = ROOT / "Examples/Image"
+
+BATCH_CONFIG = """
+command=train:test
+precision=double
+deviceId=-1
+modelPath=out/net.dnn
+train=[
+  action=train
+  NDLNetworkBuilder=[
+    run=ndl
+    ndl=[
+      features=ImageInput(4, 4, 1, imageLayout=CHW, tag=feature)
+      labels=Input(2, tag=label)
+      W=Parameter(3, 0, initValueScale=5)
+      c=Convolution(W, features, 3, 3, 3, 1, 1, zeroPadding=true, imageLayout=CHW)
+      s=Parameter(3, init=fixedValue, value=1)
+      b=Parameter(3, init=fixedValue, value=0)
+      m=Parameter(3, init=fixedValue, value=0, needGradient=false)
+      v=Parameter(3, init=fixedValue, value=0, needGradient=false)
+      n=BatchNormalization(c, s, b, m, v, spatial=true, normalizationTimeConstant=50)
+      p=AveragePooling(RectifiedLinear(n), 4, 4, 1, 1, imageLayout=CHW)
+      U=Parameter(2, 0, initValueScale=5)
+      d=Parameter(2, init=fixedValue, value=0)
+      z=Plus(Times(U, p), d)
+      ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
+      e=ErrorPrediction(labels, z, tag=eval)
+      OutputNodes=(z)
+    ]
+  ]
+  SGD=[
+    epochSize=0
+    minibatchSize=20
+    learningRatesPerSample=0.02
+    momentumPerMB=0.5
+    maxEpochs=6
+    keepCheckPointFiles=true
+  ]
+  reader=[
+    readerType=UCIFastReader
+    file=data.txt
+    randomize=none
+    features=[
+      dim=16
+      start=1
+    ]
+    labels=[
+      dim=1
+      start=0
+      labelDim=2
+      labelMappingFile=map.txt
+    ]
+  ]
+]
+test=[
+  action=test
+  minibatchSize=7
+  reader=[
+    readerType=UCIFastReader
+    file=data.txt
+    randomize=none
+    features=[
+      dim=16
+      start=1
+    ]
+    labels=[
+      dim=1
+      start=0
+      labelDim=2
+      labelMappingFile=map.txt
+    ]
+  ]
+]
+"""
+
+
+class ImageTest(EndToEndTest):
+    def run_script(self, *command):
+        run = subprocess.run([sys.executable, "-B", *map(str, command)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=500, check=False)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        return run.stdout
+
+    def test_convolution_beats_full_connection(self):
+        data = self.shared("data/digits")
+        text = self.run_script(EXAMPLES / "Digits/RunDigits.py", "--cntk", CNTK, "--data", data, "--work",
+                               self.folder / "work", "--seeds", "1")
+        means = {name: float(value) for name, value in re.findall(r"^(\w+) +([0-9.]+) % of the test images", text, re.M)}
+        self.assertLess(means["Convolution"], 7.5, text)
+        self.assertLess(means["Convolution"], means["FullyConnected"] - 1, text)
+
+    def test_digits_are_converted(self):
+        with gzip.open(self.folder / "digits.csv.gz", "wt") as out:
+            for i in range(1797):
+                out.write(",".join([str(i % 17)] * 64 + [str(i % 10)]) + "\n")
+        self.run_script(EXAMPLES / "Digits/ConvertDigits.py", "data", "digits.csv.gz")
+        train, test = self.read("data/train.txt").splitlines(), self.read("data/test.txt").splitlines()
+        self.assertEqual((len(train), len(test)), (1437, 360))
+        self.assertEqual(test[0], "7 " + " ".join(["9"] * 64))
+
+    def test_idx_files_are_converted_and_train(self):
+        rng = random.Random(3)
+        for stem, count in (("train", 40), ("t10k", 20)):
+            labels = bytes(i % 10 for i in range(count))
+            pixels = bytes(min(255, 20 * label + rng.randrange(40)) for label in labels for _ in range(784))
+            (self.folder / (stem + "-labels-idx1-ubyte")).write_bytes(struct.pack(">II", 0x801, count) + labels)
+            with gzip.open(self.folder / (stem + "-images-idx3-ubyte.gz"), "wb") as out:
+                out.write(struct.pack(">IIII", 0x803, count, 28, 28) + pixels)
+        self.run_script(EXAMPLES / "MNIST/ConvertMnist.py", ".", "data")
+        line = self.read("data/train.txt").splitlines()[3].split()
+        self.assertEqual(len(line), 785)
+        self.assertEqual(line[0], "3")
+        for name in ("Mnist.cntk", "Macros.ndl", "OneHidden.ndl", "Convolution.ndl"):
+            self.write(name, (EXAMPLES / "MNIST" / name).read_text(encoding="utf-8"))
+        for network in ("OneHidden", "Convolution"):
+            run = self.cntk("configFile=Mnist.cntk", "Network=" + network, "Mnist_Train=[SGD=[maxEpochs=1]]")
+            self.assertIn("Final Results", run.stderr)
+
+    def test_batch_normalization_trains_and_resumes_to_the_bit(self):
+        rng = random.Random(5)
+        lines = []
+        for i in range(200):
+            row = [rng.uniform(0, 1) for _ in range(16)]
+            if i % 2:
+                row[4 * (i % 4):4 * (i % 4) + 4] = [3.0] * 4  # a bright line
+            lines.append("%d %s\n" % (i % 2, " ".join("%.3f" % v for v in row)))
+        self.write("data.txt", "".join(lines))
+        self.write("map.txt", "0\n1\n")
+        self.write("config.cntk", BATCH_CONFIG)
+        run = self.cntk("configFile=config.cntk")
+        error = float(re.search(r"Final Results.*ErrorPrediction/Sample = ([0-9.e-]+)", run.stderr).group(1))
+        self.assertLess(error, 0.1, "running statistics must serve where nothing is trained")
+        whole = (self.folder / "out/net.dnn").read_bytes()
+        (self.folder / "out").rename(self.folder / "whole")
+        self.cntk("configFile=config.cntk", "command=train", "train=[SGD=[maxEpochs=3]]")
+        (self.folder / "out/net.dnn").unlink()
+        self.cntk("configFile=config.cntk", "command=train")
+        self.assertEqual((self.folder / "out/net.dnn").read_bytes(), whole)
+
+
+if __name__ == "__main__":
+    main()

@@ -48,7 +48,11 @@ private:
         return IsTransposed() ? Reshaped(view, m_inner, m_outputs) : Reshaped(view, m_outputs, m_inner);
     }
     MatrixView Right(const MatrixView& view) const { return Reshaped(view, m_inner, view.Elements() / m_inner); }
-    MatrixView Output(const MatrixView& view) const { return Reshaped(view, m_outputs, view.Elements() / m_outputs); }
+    // Merged products of a loop have rows of a larger matrix.
+    MatrixView Output(const MatrixView& view) const
+    {
+        return view.rows == m_outputs ? view : Reshaped(view, m_outputs, view.Elements() / m_outputs);
+    }
     // One sample of a value; the whole value of a node without a layout.
     static MatrixView SampleOf(const ComputationNode& node, const MatrixView& view, size_t column)
     {

@@ -1,0 +1,301 @@
+// Finds equal delays and products of one operand in a loop, and runs the loop's time steps.
+#include "ComputationNetwork/LoopProducts.h"
+
+#include "ComputationNetwork/NodeBinder.h"
+#include "ComputationNetwork/Nodes/ElementwiseNodes.h"
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
+#include "Math/Operations.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cntk
+{
+
+namespace
+{
+
+using What = MemoryPlan::Life::What;
+
+MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, size_t columns)
+{
+    MatrixView view;
+    view.type = like.GetDataType();
+    view.device = &like.GetDevice();
+    view.rows = view.stride = rows;
+    view.columns = columns;
+    if (buffer.GetDevice() == nullptr)
+        buffer = Buffer(like.GetDevice());
+    buffer.Reserve(rows * columns * SizeOf(view.type));
+    view.data = buffer.Data();
+    return view;
+}
+
+MatrixView StepOf(const MatrixView& view, const FrameRange& range, const MBLayout& layout)
+{
+    return view.Columns(range.FirstColumn(&layout), layout.ParallelSequences());
+}
+
+void CopyTransposed(const MatrixView& source, const MatrixView& output)
+{
+    TensorView transposed(source);
+    std::swap(transposed.dims[0], transposed.dims[1]);
+    std::swap(transposed.strides[0], transposed.strides[1]);
+    Ops::Elementwise(ElementwiseOp::Copy, transposed, TensorView(output));
+}
+
+} // namespace
+
+// ---- planning ----
+
+LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted)
+    : m_plan(plan), m_wanted(wanted), m_layout(loop.nodes.front()->GetMBLayout().get())
+{
+    for (const ComputationNodePtr& node : loop.nodes)
+        m_members.insert(node.get());
+    for (const PlanStep& step : plan.Steps())
+        for (const ComputationNodePtr& node : step.nodes)
+            for (const ComputationNodePtr& input : node->Inputs())
+                if (m_members.contains(input.get()))
+                    m_consumers[input.get()].push_back(node.get());
+    FindTwins(loop);
+    FindGroups(loop);
+
+    for (const ComputationNodePtr& node : loop.nodes)
+    {
+        const auto found = m_groupOf.find(node.get());
+        Group* group = found == m_groupOf.end() ? nullptr : found->second;
+        const bool isMerged =
+            m_firstTwins.contains(node.get()) || (group != nullptr && group->products.front() != node.get());
+        if (!isMerged)
+            m_forward.push_back({node.get(), group != nullptr && group->products.size() > 1 ? group : nullptr});
+    }
+}
+
+bool LoopProducts::IsOnlyUsedInside(const ComputationNode* node) const
+{
+    const auto found = m_consumers.find(node);
+    return !m_wanted.contains(node) && found != m_consumers.end() &&
+           std::all_of(found->second.begin(), found->second.end(),
+                       [&](const ComputationNode* consumer) { return m_members.contains(consumer); });
+}
+
+void LoopProducts::FindTwins(const PlanStep& loop)
+{
+    std::vector<std::vector<ComputationNode*>> sets;
+    for (const ComputationNodePtr& node : loop.nodes)
+    {
+        const auto* delay = dynamic_cast<const DelayNode*>(node.get());
+        if (delay == nullptr || !IsOnlyUsedInside(delay))
+            continue;
+        const auto twins = std::find_if(sets.begin(), sets.end(),
+                                        [&](const std::vector<ComputationNode*>& set)
+                                        { return delay->IsTwinOf(dynamic_cast<const DelayNode&>(*set.front())); });
+        if (twins == sets.end())
+            sets.push_back({node.get()});
+        else
+            twins->push_back(node.get());
+    }
+    for (std::vector<ComputationNode*>& set : sets)
+    {
+        if (set.size() < 2)
+            continue;
+        for (size_t i = 1; i < set.size(); i++)
+            m_firstTwins[set[i]] = set[0];
+        Twins twins;
+        twins.delays = std::move(set);
+        m_twins.push_back(std::move(twins));
+    }
+}
+
+ComputationNode* LoopProducts::FirstTwin(ComputationNode* node) const
+{
+    const auto found = m_firstTwins.find(node);
+    return found == m_firstTwins.end() ? node : found->second;
+}
+
+// A parameter's matrix times a column a sample of the loop; the product's memory need not be in one piece.
+bool LoopProducts::IsPlainProduct(const ComputationNode& node) const
+{
+    if (node.TypeName() != "Times" || node.InputCount() != 2)
+        return false;
+    const ComputationNode& matrix = *node.Input(0);
+    const ComputationNode& data = *node.Input(1);
+    if (matrix.HasMBLayout() || matrix.SampleLayout().Rank() > 2 || !m_members.contains(&data) ||
+        data.SampleElements() != matrix.ValueColumns() || node.SampleElements() != matrix.ValueRows() ||
+        m_members.contains(&matrix) || !IsOnlyUsedInside(&node))
+        return false;
+    const std::vector<const ComputationNode*>& consumers = m_consumers.at(&node);
+    return std::all_of(consumers.begin(), consumers.end(),
+                       [](const ComputationNode* consumer) { return ElementwiseOpOf(*consumer).has_value(); });
+}
+
+void LoopProducts::FindGroups(const PlanStep& loop)
+{
+    std::unordered_map<const ComputationNode*, Group*> byOperand;
+    for (const ComputationNodePtr& node : loop.nodes)
+    {
+        if (!IsPlainProduct(*node))
+            continue;
+        ComputationNode* operand = FirstTwin(node->Input(1).get());
+        Group*& group = byOperand[operand];
+        if (group == nullptr)
+        {
+            m_groups.push_back(std::make_unique<Group>());
+            group = m_groups.back().get();
+            group->operand = operand;
+        }
+        group->products.push_back(node.get());
+        group->outputs += node->SampleElements();
+        m_groupOf[node.get()] = group;
+    }
+}
+
+// ---- memory ----
+
+void LoopProducts::Bind()
+{
+    const size_t columns = m_layout->Columns();
+    for (Twins& twins : m_twins)
+    {
+        const ComputationNode& first = *twins.delays.front();
+        const MatrixView value = MakeView(twins.value, first, first.ValueRows(), columns);
+        const bool needsGradient = m_plan.NeedsGradient(&first);
+        const MatrixView gradient =
+            needsGradient ? MakeView(twins.gradient, first, first.ValueRows(), columns) : MatrixView();
+        for (ComputationNode* delay : twins.delays)
+        {
+            NodeBinder::Bind(*delay, What::Value, 0, value);
+            if (needsGradient)
+                NodeBinder::Bind(*delay, What::Gradient, 0, gradient);
+        }
+    }
+    for (const auto& group : m_groups)
+    {
+        const ComputationNode& first = *group->products.front();
+        const size_t inner = group->operand->ValueRows();
+        const bool needsGradient = m_plan.NeedsGradient(&first);
+        group->valueView = MakeView(group->value, first, group->outputs, columns);
+        group->stackedView = MakeView(group->stacked, first, group->outputs, inner);
+        if (needsGradient)
+        {
+            group->gradientView = MakeView(group->gradient, first, group->outputs, columns);
+            group->transposedView = MakeView(group->transposed, first, inner, group->outputs);
+        }
+        size_t row = 0;
+        for (ComputationNode* product : group->products)
+        {
+            const size_t rows = product->SampleElements();
+            NodeBinder::Bind(*product, What::Value, 0, group->valueView.Rows(row, rows));
+            if (needsGradient)
+                NodeBinder::Bind(*product, What::Gradient, 0, group->gradientView.Rows(row, rows));
+            row += rows;
+        }
+    }
+}
+
+void LoopProducts::Unbind()
+{
+    for (const Twins& twins : m_twins)
+        for (ComputationNode* delay : twins.delays)
+            for (const What what : {What::Value, What::Gradient})
+                NodeBinder::Bind(*delay, what, 0, {});
+    for (const auto& group : m_groups)
+        for (ComputationNode* product : group->products)
+            for (const What what : {What::Value, What::Gradient})
+                NodeBinder::Bind(*product, what, 0, {});
+}
+
+size_t LoopProducts::Bytes() const
+{
+    size_t bytes = 0;
+    for (const Twins& twins : m_twins)
+        bytes += twins.value.Bytes() + twins.gradient.Bytes();
+    for (const auto& group : m_groups)
+        bytes += group->value.Bytes() + group->gradient.Bytes() + group->stacked.Bytes() + group->transposed.Bytes();
+    return bytes;
+}
+
+// ---- forward ----
+
+void LoopProducts::BeginForward()
+{
+    for (const auto& group : m_groups)
+    {
+        if (group->products.size() < 2)
+            continue;
+        size_t row = 0;
+        for (const ComputationNode* product : group->products)
+        {
+            const MatrixView weights = product->Input(0)->Value();
+            Ops::Copy(weights, group->stackedView.Rows(row, weights.rows));
+            row += weights.rows;
+        }
+    }
+}
+
+void LoopProducts::Forward(const FrameRange& range)
+{
+    for (const Action& action : m_forward)
+    {
+        if (action.group == nullptr)
+            action.node->ForwardProp(range);
+        else
+            Ops::Multiply(action.group->stackedView, Ops::Transpose::No, action.group->operand->Value(range),
+                          Ops::Transpose::No, StepOf(action.group->valueView, range, *m_layout));
+    }
+}
+
+// ---- backward ----
+
+void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> calls,
+                               std::span<ComputationNode* const> zeroed)
+{
+    for (const EvaluationProgram::BackwardCall& call : calls)
+    {
+        if (m_firstTwins.contains(call.node))
+            continue;
+        const auto found = m_groupOf.find(call.node);
+        if (found == m_groupOf.end() || call.inputIndex != 1)
+            m_backward.push_back({call.node, call.inputIndex, nullptr});
+        else if (found->second->products.front() == call.node) // the last of them in this direction
+            m_backward.push_back({call.node, call.inputIndex, found->second});
+    }
+    for (ComputationNode* node : zeroed)
+        if (!m_firstTwins.contains(node) && !m_groupOf.contains(node))
+            m_zeroed.push_back(node);
+}
+
+void LoopProducts::BeginBackward()
+{
+    for (ComputationNode* node : m_zeroed)
+        Ops::Fill(node->Gradient(), 0);
+    for (const auto& group : m_groups)
+    {
+        if (group->gradientView.data == nullptr)
+            continue;
+        Ops::Fill(group->gradientView, 0);
+        size_t row = 0;
+        for (const ComputationNode* product : group->products)
+        {
+            const MatrixView weights = product->Input(0)->Value();
+            CopyTransposed(weights, group->transposedView.Columns(row, weights.rows));
+            row += weights.rows;
+        }
+    }
+}
+
+void LoopProducts::Backward(const FrameRange& range)
+{
+    for (const BackwardAction& action : m_backward)
+    {
+        if (action.group == nullptr)
+            action.node->BackpropTo(action.input, range);
+        else
+            Ops::Multiply(action.group->transposedView, Ops::Transpose::No,
+                          StepOf(action.group->gradientView, range, *m_layout), Ops::Transpose::No,
+                          action.group->operand->Gradient(range), 1, 1);
+    }
+}
+
+} // namespace cntk

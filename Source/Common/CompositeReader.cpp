@@ -102,10 +102,11 @@ bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
             {
                 CheckSamples(i, firstUsed, *LayoutOf(own), *layout);
             }
+            const MBLayoutPtr ownLayout = more ? LayoutOf(own) : nullptr;
             for (size_t j = 0; j < count; ++j)
             {
-                if (own.streams[j].layout && more)
-                    own.streams[j].layout = layout; // one time axis: one object
+                if (ownLayout && own.streams[j].layout == ownLayout) // a stream may have an axis of its own
+                    own.streams[j].layout = layout;                  // one time axis: one object
                 std::swap(own.streams[j], minibatch.streams[stream + j]);
             }
             minibatch.secondsWaited += own.secondsWaited;

@@ -1,4 +1,6 @@
 // Once its buffers have grown, a reader allocates nothing for a minibatch, with and without cache and prefetch thread.
+#include "Readers/CNTKTextFormatReader/CtfReader.h"
+#include "Readers/LMSequenceReader/LmReader.h"
 #include "Readers/UCIFastReader/UciReader.h"
 #include "ReadersTests/ReaderTestTools.h"
 
@@ -101,6 +103,57 @@ TEST_F(ReaderAllocationTests, NonePerMinibatch)
         for (size_t i = 0; i < 200; ++i)
             reader->GetMinibatch(minibatch);
         EXPECT_EQ(s_allocations - before, 0u) << how;
+    }
+}
+
+// Allocations of 100 minibatches, once each has been seen.
+size_t CountAllocations(IDataReader<float>& reader, size_t minibatchSize)
+{
+    HostMinibatch<float> minibatch;
+    EpochRequest request;
+    request.minibatchSize = minibatchSize;
+    request.wanted = {"features", "labels"};
+    for (size_t round = 0; round < 4; ++round) // buffers take turns
+    {
+        reader.StartEpoch(request);
+        while (reader.GetMinibatch(minibatch))
+            ;
+    }
+    reader.StartEpoch(request);
+    for (size_t i = 0; i < 5; ++i)
+        reader.GetMinibatch(minibatch);
+    const size_t before = s_allocations;
+    for (size_t i = 0; i < 100; ++i)
+        reader.GetMinibatch(minibatch);
+    return s_allocations - before;
+}
+
+TEST_F(ReaderAllocationTests, NonePerMinibatchOfSequences)
+{
+    std::string rows, words;
+    for (size_t i = 0; i < 4000; ++i)
+    {
+        rows += std::to_string(i / 3) + "|features 0.5 1|labels " + std::to_string(i % 3) + ":1\n";
+        words += i % 2 == 0 ? "a b b a\n" : "a c c c a\n";
+    }
+    Write("data.txt", rows);
+    Write("text.txt", words);
+    Write("vocab.txt", "0 1 a 0\n1 1 b 0\n2 1 c 1\n");
+    for (const char* how : {"randomize=none", "randomize=none\nprefetch=false"})
+    {
+        m_config = ConfigParameters::Parse("file=" + Path("data.txt") + "\n" + how +
+                                           "\ninput=[\nfeatures=[\ndim=2\nformat=dense\n]\nlabels=[\ndim=3\n" +
+                                           "format=sparse\n]\n]");
+        auto reader = MakeCtfReader<float>(ReaderContext{*m_config, m_log});
+        EXPECT_EQ(CountAllocations(*reader, 12), 0u) << how;
+    }
+    for (const char* how : {"prefetch=true", "prefetch=false"})
+    {
+        m_config = ConfigParameters::Parse("file=" + Path("text.txt") + "\n" + how +
+                                           "\nnbruttsineachrecurrentiter=4\nwordclass=" + Path("vocab.txt") +
+                                           "\nunk=a\nlabelIn=[\nlabelDim=3\n]");
+        auto reader = MakeLmReader<float>(ReaderContext{*m_config, m_log});
+        EXPECT_EQ(CountAllocations(*reader, 2), 0u) << how;
     }
 }
 

@@ -60,6 +60,8 @@ struct CpuImageKernels::PlanarForm
     size_t InputPixels() const { return a.input * b.input; }
     size_t OutputPixels() const { return a.windows * b.windows; }
     bool IsPadded() const { return a.start != 0 || b.start != 0 || Covered(a) > a.input || Covered(b) > b.input; }
+    // Of an image with its padding; 0 where it is taken as it is.
+    size_t PaddedElements() const { return channelsFirst && !IsPadded() ? 0 : Covered(a) * Covered(b) * channels; }
     // Where an element stands in the weights.
     size_t WeightIndex(const ConvolutionGeometry& geometry, size_t map, size_t channel, size_t ka, size_t kb) const
     {
@@ -127,6 +129,17 @@ size_t CpuImageKernels::Tasks(const ConvolutionGeometry& geometry, size_t sample
     if (geometry.mostSamplesAtOnce > 0)
         tasks = std::min(tasks, geometry.mostSamplesAtOnce); // each task has one sample in work at a time
     return std::max<size_t>(tasks, 1);
+}
+
+template <class T>
+void CpuImageKernels::ReserveThreads(size_t imageElements, size_t pixelElements, size_t planeElements)
+{
+    for (ThreadMemory& memory : m_memory)
+    {
+        memory.image.Of<T>(imageElements);
+        memory.pixels.Of<T>(pixelElements);
+        memory.planes.Of<T>(planeElements);
+    }
 }
 
 // ---- the forms that the inner loops take ----
@@ -291,6 +304,7 @@ void CpuImageKernels::ConvolvePlanar(const ConvolutionGeometry& geometry, const 
     const size_t pixels = form.OutputPixels();
     const size_t samples = input.columns;
     const size_t tasks = Tasks(geometry, samples, 4);
+    ReserveThreads<T>(form.PaddedElements(), form.channelsFirst ? 0 : pixels * form.maps, 0);
     m_pool.Run(tasks,
                [&](size_t part, size_t thread)
                {
@@ -336,6 +350,10 @@ void CpuImageKernels::PlanarInputGradient(const ConvolutionGeometry& geometry, c
     const size_t pixels = form.InputPixels();
     const size_t samples = gradient.columns;
     const size_t tasks = Tasks(geometry, samples, 4);
+    const size_t inputElements = form.channelsFirst ? 0 : pixels * form.channels;
+    ReserveThreads<T>(task.lineA * (form.b.input + form.b.kernel - 1) * form.maps,
+                      form.channelsFirst ? 0 : std::max(inputElements, form.OutputPixels() * form.maps),
+                      beta == T(0) ? 0 : inputElements);
     m_pool.Run(tasks,
                [&](size_t part, size_t thread)
                {
@@ -380,6 +398,8 @@ void CpuImageKernels::PlanarWeightGradient(const ConvolutionGeometry& geometry, 
     const size_t samples = gradient.columns;
     const size_t tasks = Tasks(geometry, samples, 1);
     T* partial = m_partial.Of<T>(tasks * packedSize);
+    ReserveThreads<T>(form.PaddedElements(), form.channelsFirst && whole == form.maps ? 0 : form.OutputPixels() * whole,
+                      0);
     m_pool.Run(tasks,
                [&](size_t part, size_t thread)
                {

@@ -78,6 +78,9 @@ private:
     static bool IsPlanar(const ConvolutionGeometry& geometry, PlanarForm& form);
     size_t Tasks(const ConvolutionGeometry& geometry, size_t samples, size_t mostPerThread) const;
 
+    // Memory for each thread before the threads start: a job must not fail.
+    template <class T>
+    void ReserveThreads(size_t imageElements, size_t pixelElements, size_t planeElements);
     template <class T>
     const T* PackWeights(const ConvolutionGeometry& geometry, const PlanarForm& form, const MatrixView& weights);
     template <class T>

@@ -1,6 +1,8 @@
-// The project's own matrix product, one source compiled for each instruction set: column-major, packed in panels as
-// Goto's algorithm has it, with a path that packs nothing for the small and skinny products of small networks.
-// Everything is in an unnamed namespace: code for one instruction set must never be linked into another's.
+// The project's own matrix product, one source compiled for each instruction
+// set: column-major, packed in panels as Goto's algorithm has it, with a path
+// that packs nothing for the small and skinny products of small networks.
+// Everything is in an unnamed namespace: code for one instruction set must
+// never be linked into another's.
 #pragma once
 
 #include "Math/Cpu/GemmPanels.h"
@@ -12,13 +14,14 @@ namespace cntk
 namespace
 {
 
-// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is kept in registers.
+// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is
+// kept in registers.
 template <class T, size_t VectorBytes, size_t Columns>
 struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
 {
     using Base = GemmPanels<T, VectorBytes, Columns>;
     using Base::c_blockColumns, Base::c_blockRows, Base::c_columns, Base::c_depth, Base::c_lanes, Base::c_rows;
-    using Base::Load, Base::PackA, Base::PackB, Base::Store;
+    using Base::EvenWidth, Base::Load, Base::PackA, Base::PackB, Base::Store;
     using typename Base::Vector;
 
     enum class Panels
@@ -41,10 +44,11 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         return {g.b + column * g.ldb + step, 1, g.ldb};
     }
 
-    // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: c_rows values a step, steps aStride apart;
-    // b[p][j] at b + p*bRow + j*bColumn. rows < c_rows: only these rows of C exist.
-    // With packed panels the strides are known when compiling. kept: not null where the panel of A is to be packed on
-    // the way.
+    // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: c_rows
+    // values a step, steps aStride apart; b[p][j] at b + p*bRow + j*bColumn. rows
+    // < c_rows: only these rows of C exist. With packed panels the strides are
+    // known when compiling. kept: not null where the panel of A is to be packed
+    // on the way.
     template <Panels Kind, size_t N>
     static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow, size_t bColumn, T alpha, T beta,
                      T* c, size_t ldc, size_t rows, T* kept)
@@ -71,7 +75,8 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
             Load(aHigh, a + c_lanes);
             if constexpr (Kind == Panels::PlainKeepingA)
             {
-                // Each step is in a page of its own: no prefetcher of the processor follows.
+                // Each step is in a page of its own: no prefetcher of the processor
+                // follows.
                 __builtin_prefetch(a + 12 * aStride);
                 Store(kept + p * c_rows, aLow);
                 Store(kept + p * c_rows + c_lanes, aHigh);
@@ -134,10 +139,10 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
                       size_t depth, const T* packedA, const T* packedB)
     {
         const T beta = step == 0 ? g.beta : T(1);
-        for (size_t j = 0; j < columns; j += c_columns)
+        for (size_t j = 0, panel = 0, width = 0; j < columns; j += width, panel += c_columns * depth)
         {
-            const size_t width = Least(c_columns, columns - j);
-            const PlainB b = packedB != nullptr ? PlainB{packedB + j * depth, c_columns, 1} : At(g, column + j, step);
+            width = EvenWidth(columns - j);
+            const PlainB b = packedB != nullptr ? PlainB{packedB + panel, c_columns, 1} : At(g, column + j, step);
             for (size_t i = 0; i < rows; i += c_rows)
             {
                 const size_t height = Least(c_rows, rows - i);
@@ -153,7 +158,8 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         }
     }
 
-    // The same with A as it lies: each panel of it is packed by the first tile that needs it.
+    // The same with A as it lies: each panel of it is packed by the first tile
+    // that needs it.
     static void BlockOfPlainA(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                               size_t depth, const T* packedB, T* panel)
     {
@@ -165,11 +171,10 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
             bool isPacked = height != c_rows;
             if (isPacked)
                 PackA(g, row + i, height, step, depth, panel);
-            for (size_t j = 0; j < columns; j += c_columns)
+            for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
             {
-                const size_t width = Least(c_columns, columns - j);
-                const PlainB b =
-                    packedB != nullptr ? PlainB{packedB + j * depth, c_columns, 1} : At(g, column + j, step);
+                width = EvenWidth(columns - j);
+                const PlainB b = packedB != nullptr ? PlainB{packedB + panelB, c_columns, 1} : At(g, column + j, step);
                 const T* a = isPacked ? panel : g.a + (row + i) + step * g.lda;
                 const size_t aStride = isPacked ? c_rows : g.lda;
                 T* c = g.c + (row + i) + (column + j) * g.ldc;
@@ -189,8 +194,8 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         }
     }
 
-    // A tile of C of packed panels of both; a panel of A stays in the first-level cache, the tile's panels of B in the
-    // second.
+    // A tile of C of packed panels of both; a panel of A stays in the first-level
+    // cache, the tile's panels of B in the second.
     static void TileOfPacked(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                              size_t depth, const T* packedA, const T* packedB)
     {
@@ -209,7 +214,8 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         return passes == 0 ? 0 : (k + passes - 1) / passes;
     }
 
-    // The whole product on this thread. scratchA, scratchB: c_scratchA, c_scratchB elements, aligned to 64 bytes.
+    // The whole product on this thread. scratchA, scratchB: c_scratchA,
+    // c_scratchB elements, aligned to 64 bytes.
     static void Run(const GemmTask<T>& g, T* scratchA, T* scratchB)
     {
         // Packing pays when each packed value is used often enough.
@@ -223,7 +229,7 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
             {
                 const size_t depth = Least(depthEach, g.k - step);
                 if (packB)
-                    PackB(g, column, columns, step, depth, scratchB);
+                    PackB(g, column, columns, step, depth, true, scratchB);
                 for (size_t row = 0; row < g.m; row += c_blockRows)
                 {
                     const size_t rows = Least(c_blockRows, g.m - row);
@@ -241,15 +247,8 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
 
     static GemmFunctions<T> Functions()
     {
-        return {&Run,
-                &PackA,
-                &PackB,
-                &TileOfPacked,
-                c_rows,
-                c_columns,
-                c_depth,
-                c_blockRows * c_depth,
-                c_blockColumns * c_depth};
+        return {&Run,      &PackA,  &Base::PackWholePanelsOfB, &TileOfPacked,           c_rows,
+                c_columns, c_depth, c_blockRows * c_depth,     c_blockColumns * c_depth};
     }
 };
 

@@ -1,5 +1,6 @@
-// Panels of the operands of a product: what the kernel's inner loop reads, a register tile's rows or columns together,
-// step by step. One source compiled for each instruction set; everything is in an unnamed namespace.
+// Panels of the operands of a product: what the kernel's inner loop reads, a
+// register tile's rows or columns together, step by step. One source compiled
+// for each instruction set; everything is in an unnamed namespace.
 #pragma once
 
 #include "Math/Cpu/GemmIsa.h"
@@ -13,7 +14,8 @@ namespace cntk
 namespace
 {
 
-// Of our own: a function template of the standard library compiled here could be linked into baseline code.
+// Of our own: a function template of the standard library compiled here could
+// be linked into baseline code.
 constexpr size_t Least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -23,7 +25,8 @@ constexpr size_t Greatest(size_t a, size_t b)
     return a < b ? b : a;
 }
 
-// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is kept in registers.
+// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is
+// kept in registers.
 template <class T, size_t VectorBytes, size_t Columns>
 struct GemmPanels
 {
@@ -31,7 +34,8 @@ struct GemmPanels
     static constexpr size_t c_lanes = VectorBytes / sizeof(T);
     static constexpr size_t c_rows = 2 * c_lanes;
     static constexpr size_t c_columns = Columns;
-    // Panels of A (c_rows x c_depth) stay in the first-level cache, blocks of A (c_blockRows x c_depth) in the second.
+    // Panels of A (c_rows x c_depth) stay in the first-level cache, blocks of A
+    // (c_blockRows x c_depth) in the second.
     static constexpr size_t c_depth = 1280 / sizeof(T);
     static constexpr size_t c_blockRows = 192 / c_rows * c_rows;
     static constexpr size_t c_blockColumns = 3072 / Columns * Columns;
@@ -39,7 +43,8 @@ struct GemmPanels
     static constexpr size_t c_scratchA = c_blockRows * c_depth;
     static constexpr size_t c_scratchB = c_blockColumns * c_depth;
 
-    // Registers go by reference: how wide ones are passed depends on the instruction set.
+    // Registers go by reference: how wide ones are passed depends on the
+    // instruction set.
     static void Load(Vector& vector, const T* from) { std::memcpy(&vector, from, sizeof vector); }
     static void Store(T* to, const Vector& vector) { std::memcpy(to, &vector, sizeof vector); }
     static void Move(T* to, const T* from)
@@ -57,7 +62,8 @@ struct GemmPanels
         a = low;
     }
 
-    // The square block of registers, transposed: halves, quarters, ... down to single elements change places.
+    // The square block of registers, transposed: halves, quarters, ... down to
+    // single elements change places.
     template <size_t Distance = c_lanes / 2>
     static void Transpose(Vector (&v)[c_lanes])
     {
@@ -71,11 +77,12 @@ struct GemmPanels
         }
     }
 
-    // Panels that lie beside each other in memory are packed together: each step's line is read as a whole.
+    // Panels that lie beside each other in memory are packed together: each
+    // step's line is read as a whole.
     static constexpr size_t c_panelsTogether = 4;
 
-    // Rows [row, row+rows) and steps [step, step+depth) of op(a) as panels of c_rows, the last one filled up with
-    // zeros.
+    // Rows [row, row+rows) and steps [step, step+depth) of op(a) as panels of
+    // c_rows, the last one filled up with zeros.
     static void PackA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, T* to)
     {
         for (size_t panel = 0; panel < rows;)
@@ -133,21 +140,48 @@ struct GemmPanels
                 to[p * c_rows + i] = i < rows ? from[i * g.lda + p] : T(0);
     }
 
-    // Columns [column, column+columns) of op(b) as panels of c_columns; the last one may be narrower in use, not in
-    // layout.
-    static void PackB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, T* to)
+    // Columns of the next panel of B. A narrow rest keeps too few registers busy:
+    // the last two share what is left.
+    static constexpr size_t EvenWidth(size_t left)
+    {
+        return left > c_columns && left <= c_columns + c_columns / 2 ? (left + 1) / 2 : Least(c_columns, left);
+    }
+
+    // As many panels as are whole before that.
+    static constexpr size_t WholePanels(size_t left)
+    {
+        constexpr size_t c_shared = c_columns + c_columns / 2;
+        return left > c_shared ? (left - c_shared + c_columns - 1) / c_columns : 0;
+    }
+
+    // Columns [column, column+columns) of op(b) as panels of c_columns; the last
+    // one, or the last two that share what is left (isEven), may be narrower in
+    // use, not in layout.
+    static void PackB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, bool isEven,
+                      T* to)
     {
         for (size_t panel = 0; panel < columns;)
         {
-            const size_t together =
-                g.transB ? Greatest(1, Least(2 * c_panelsTogether, (columns - panel) / c_columns)) : 1;
+            const size_t left = columns - panel;
+            const size_t whole = isEven ? WholePanels(left) : left / c_columns;
+            const size_t together = g.transB ? Least(2 * c_panelsTogether, whole) : 0;
             if (together > 1)
+            {
                 PackTransposedB(g.b + (column + panel) + step * g.ldb, g.ldb, together, depth, to);
-            else
-                PackPanelOfB(g, column + panel, Least(c_columns, columns - panel), step, depth, to);
-            panel += together * c_columns;
-            to += together * c_columns * depth;
+                panel += together * c_columns;
+                to += together * c_columns * depth;
+                continue;
+            }
+            const size_t width = isEven ? EvenWidth(left) : Least(c_columns, left);
+            PackPanelOfB(g, column + panel, width, step, depth, to);
+            panel += width;
+            to += c_columns * depth;
         }
+    }
+    static void PackWholePanelsOfB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth,
+                                   T* to)
+    {
+        PackB(g, column, columns, step, depth, false, to);
     }
 
     static void PackTransposedB(const T* from, size_t stride, size_t panels, size_t depth, T* to)
@@ -171,8 +205,9 @@ struct GemmPanels
         }
         const T* from = g.b + column * g.ldb + step;
         size_t p = 0;
-        // Whole registers are stored where only c_columns elements are meant: the next step overwrites the rest.
-        // The last steps are left to the loop below, which stays within the panel.
+        // Whole registers are stored where only c_columns elements are meant: the
+        // next step overwrites the rest. The last steps are left to the loop below,
+        // which stays within the panel.
         constexpr size_t c_transposed = c_columns < c_lanes ? c_columns : c_lanes;
         if (c_columns <= c_lanes && columns == c_columns)
             for (; p + 2 * c_lanes <= depth; p += c_lanes)

@@ -29,6 +29,7 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterTraceNodes(types);
         RegisterRandomNodes(types);
         RegisterRecurrentNodes(types);
+        RegisterSequenceNodes(types);
         RegisterConvolutionNodes(types);
         RegisterPoolingNodes(types);
         RegisterBatchNormalizationNodes(types);

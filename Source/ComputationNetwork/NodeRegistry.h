@@ -64,6 +64,7 @@ void RegisterTraceNodes(NodeRegistry& registry);           // Trace
 void RegisterLookupNodes(NodeRegistry& registry);          // LookupTable
 void RegisterRandomNodes(NodeRegistry& registry);          // Dropout
 void RegisterRecurrentNodes(NodeRegistry& registry);       // PastValue, FutureValue
+void RegisterSequenceNodes(NodeRegistry& registry);        // TimeReverse, CRF, SequenceDecoderNode
 void RegisterConvolutionNodes(NodeRegistry& registry);
 void RegisterPoolingNodes(NodeRegistry& registry);
 void RegisterBatchNormalizationNodes(NodeRegistry& registry);

@@ -20,6 +20,8 @@ Action MakeDumpNodeAction();
 Action MakePlotAction();
 Action MakeCreateLabelMapAction();
 Action MakeEditAction();
+Action MakeSvdAction();
+Action MakeAdaptAction();
 Action MakeWordClassAction();
 
 // --check: reads one minibatch, computes the roots, reports samples and memory.

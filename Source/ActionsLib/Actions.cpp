@@ -12,9 +12,10 @@ namespace cntk
 
 std::span<const Action> Actions()
 {
-    static const std::vector<Action> actions = {MakeTrainAction(),          MakeTestAction(),      MakeCvAction(),
-                                                MakeWriteAction(),          MakeDumpNodeAction(),  MakePlotAction(),
-                                                MakeCreateLabelMapAction(), MakeWordClassAction(), MakeEditAction()};
+    static const std::vector<Action> actions = {
+        MakeTrainAction(), MakeTestAction(),           MakeCvAction(),        MakeWriteAction(), MakeDumpNodeAction(),
+        MakePlotAction(),  MakeCreateLabelMapAction(), MakeWordClassAction(), MakeEditAction(),  MakeSvdAction(),
+        MakeAdaptAction()};
     return actions;
 }
 

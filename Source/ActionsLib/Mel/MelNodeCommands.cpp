@@ -69,7 +69,8 @@ std::vector<NodeCopyPair> MelEditor::Pair(const MelPattern& from, const MelPatte
         if (!to.HasWildcard())
             return {{nodes[0], to.text}};
         for (const ComputationNodePtr& target : to.model->network->FindPattern(to.text))
-            pairs.push_back({nodes[0], target->Name()});
+            if (target != nodes[0])
+                pairs.push_back({nodes[0], target->Name()});
         if (pairs.empty())
             FailAt(
                 to.where, ErrorKind::Config,

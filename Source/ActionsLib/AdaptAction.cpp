@@ -1,0 +1,122 @@
+// action=adapt (book 3.5.2): trains a model further on other data.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/NetworkSource.h"
+#include "ActionsLib/ReaderSource.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "SGD/Criteria.h"
+#include "SGD/Trainer.h"
+
+namespace cntk
+{
+namespace
+{
+
+struct AdaptOptions
+{
+    std::string originalModelFileName;
+    std::string refNodeName;
+    bool makeMode = true;
+
+    static OptionTable<AdaptOptions> Options()
+    {
+        using S = AdaptOptions;
+        return {
+            Opt("originalModelFileName", &S::originalModelFileName, "Required. The model to begin with",
+                {"origModelFileName"})
+                .Required(),
+            Opt("refNodeName", &S::refNodeName,
+                "node of the original model whose values are mixed into the labels under adaptationRegType=KL"),
+            Opt("makeMode", &S::makeMode,
+                "true: continue from the newest usable model, do nothing if the final model is there; false: start "
+                "afresh"),
+        };
+    }
+};
+
+class AdaptJob final : public Job
+{
+public:
+    explicit AdaptJob(const CommandContext& command)
+        : m_command(command), m_options(ReadOptions<AdaptOptions>(command.block)),
+          m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader"))
+    {
+        DeviceOf(command); // a device that is not there is told before anything runs
+        const ConfigParameters* sgd = command.block.FindBlock("SGD");
+        if (sgd == nullptr)
+            sgd = command.block.FindBlock("optimizer");
+        if (sgd == nullptr)
+            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
+                   "' has no SGD block; it needs SGD=[maxEpochs=... minibatchSize=... learningRatesPerSample=...]");
+        m_request.options = ReadSgdOptions(*sgd, command.program.dataType);
+        m_request.modelPath = RequireModelPath(command);
+        m_request.makeMode = m_options.makeMode;
+        m_request.dataType = command.program.dataType;
+    }
+
+    size_t Epochs() const override { return m_request.options.maxEpochs; }
+    std::vector<std::string> Produces() const override { return {m_request.modelPath}; }
+
+    void Run() override
+    {
+        Log& log = m_command.program.log;
+        const std::shared_ptr<Device> device = DeviceOf(m_command);
+        m_request.device = device;
+        m_request.buildNetwork = [&]
+        {
+            log.Print("Load Network From the original model file %s.\n", m_options.originalModelFileName.c_str());
+            return LoadModel(m_options.originalModelFileName, m_command.program.dataType, device);
+        };
+        m_request.openReader = [this] { return m_reader.Open(); };
+        if (m_cvReader)
+            m_request.openCvReader = [this] { return m_cvReader.Open(); };
+        m_request.networkReady = [&](const ComputationNetwork& network, bool isLoaded)
+        {
+            LogNetwork(log, network, TraceLevelOf(m_command));
+            log.Print("\n%s model with %d nodes on %s.\n", isLoaded ? "Loaded" : "Created", int(network.size()),
+                      DeviceWords(*device).c_str());
+        };
+        Train(m_request, log);
+    }
+
+    void Check() override
+    {
+        Log& log = m_command.program.log;
+        if (!FileExists(ResolveInputPath(m_options.originalModelFileName)))
+        {
+            log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
+                      m_options.originalModelFileName.c_str());
+            return;
+        }
+        const std::unique_ptr<ComputationNetwork> network =
+            LoadModel(m_options.originalModelFileName, m_command.program.dataType, DeviceOf(m_command));
+        const TrainingNodes nodes = SelectTrainingNodes(*network, m_request.options.trainCriterionNodeName,
+                                                        m_request.options.evalCriterionNodeName);
+        for (const ReaderSource* reader : {&m_reader, &m_cvReader})
+            if (*reader)
+                CheckSource(log, *network, nodes.Roots(), *reader->Open(), m_request.options.minibatchSize[0], true);
+    }
+
+private:
+    CommandContext m_command;
+    AdaptOptions m_options;
+    ReaderSource m_reader;
+    ReaderSource m_cvReader;
+    TrainingRequest m_request;
+};
+
+} // namespace
+
+Action MakeAdaptAction()
+{
+    return {"adapt",
+            {},
+            "Trains a model further on other data.",
+            "3.5.2",
+            DescribeOptions<AdaptOptions>(),
+            {"SGD", "reader", "cvReader"},
+            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<AdaptJob>(command); }};
+}
+
+} // namespace cntk

@@ -1,0 +1,406 @@
+// Scripts of the model editing language on models built from NDL.
+#include "ActionsLib/Mel/MelEditor.h"
+#include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "ActionsLib/Ndl/NdlParser.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "CommonTests/TemporaryFolder.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <chrono>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* c_macros = R"(
+BFF(x, rows, cols)
+[
+    B=Parameter(rows, 1, init=fixedValue, value=0)
+    W=Parameter(rows, cols)
+    FF=FeedForward(x, W, B)
+]
+FeedForward(x, W, B)
+[
+    T=Times(W, x)
+    P=Plus(T, B)
+]
+RBFF(x, rows, cols)
+[
+    BFF=BFF(x, rows, cols)
+    RL=RectifiedLinear(BFF)
+]
+SMBFF(x, rows, cols, labels)
+[
+    BFF=BFF(x, rows, cols)
+    SM=CrossEntropyWithSoftmax(labels, BFF)
+]
+)";
+
+// The model of the book's example (4.2.1).
+constexpr const char* c_model = R"(
+features=Input(3, tag=feature)
+labels=Input(2, tag=label)
+L1=RBFF(features, 4, 3)
+L2=RBFF(L1, 4, 4)
+L3=RBFF(L2, 4, 4)
+CE=SMBFF(L3, 2, 4, labels, tag=criteria)
+Err=ErrorPrediction(labels, CE.BFF, tag=eval)
+OutputNodes=(CE.BFF)
+)";
+
+class MelTests : public testing::Test
+{
+protected:
+    MelTests()
+    {
+        m_folder.Enter();
+        m_log.RedirectTo(m_folder / "log.txt");
+        const auto network = BuildNetworkFromNdlText(std::string(c_macros) + c_model, "model.ndl", DataType::Float64,
+                                                     MakeCpuDevice({.threads = 1}));
+        SaveModel(*network, "base.dnn");
+    }
+
+    void Run(const std::string& script, MelEditor::Mode mode = MelEditor::Mode::Run)
+    {
+        m_editor =
+            std::make_unique<MelEditor>(DataType::Float64, MakeCpuDevice({.threads = 1}), m_context, m_log, mode);
+        m_editor->DefineMacros(ParseNdl(std::make_shared<SourceText>("macros.ndl", c_macros)));
+        m_isComplete = m_editor->Run(PrepareMel(std::make_shared<SourceText>("edit.mel", script)));
+    }
+    // After LoadModel as m1.
+    void Edit(const std::string& script) { Run("m1=LoadModel(\"base.dnn\", format=cntk)\n" + script); }
+    ComputationNetwork& Network(const std::string& name = "m1") { return *m_editor->Models().Find(name)->network; }
+    std::vector<std::string> Names(const std::string& pattern, const std::string& model = "m1")
+    {
+        std::vector<std::string> names;
+        for (const ComputationNodePtr& node : Network(model).FindPattern(pattern))
+            names.push_back(node->Name());
+        return names;
+    }
+    std::vector<std::string> Inputs(const std::string& node, const std::string& model = "m1")
+    {
+        std::vector<std::string> names;
+        for (const ComputationNodePtr& input : Network(model).Require(node)->Inputs())
+            names.push_back(input ? input->Name() : "-");
+        return names;
+    }
+    std::vector<double> Values(const std::string& node, const std::string& model = "m1")
+    {
+        return std::dynamic_pointer_cast<LearnableParameterNode>(Network(model).Require(node))->Values().ToHost();
+    }
+    float Multiplier(const std::string& node)
+    {
+        return std::dynamic_pointer_cast<LearnableParameterNode>(Network().Require(node))->LearningRateMultiplier();
+    }
+    std::vector<std::string> Group(NodeGroup group)
+    {
+        std::vector<std::string> names;
+        for (const ComputationNodePtr& node : Network().Group(group))
+            names.push_back(node->Name());
+        return names;
+    }
+    std::string ErrorOf(const std::string& script)
+    {
+        try
+        {
+            Edit(script);
+        }
+        catch (const Error& error)
+        {
+            return (error.Where() ? error.Where().Location() + ": " : "") + error.Message();
+        }
+        return "no error";
+    }
+
+    TemporaryFolder m_folder;
+    Log m_log;
+    NdlContext m_context;
+    std::unique_ptr<MelEditor> m_editor;
+    bool m_isComplete = false;
+};
+
+// The whole example of the book, with the names of this model.
+TEST_F(MelTests, TheBooksExample)
+{
+    Edit(R"(
+SetDefaultModel(m1)
+DumpModel(m1, "original.dmp", includeData = true)
+#create another hidden layer
+Copy(L3.*, L4.*, copy=all)
+#Hook up the layer
+SetInput(L4.*.T, 1, L3.RL) # Layer 3 output to Layer 4 input
+SetInput(CE.*.T, 1, L4.RL) # Layer 4 output to Top layer input
+#Add mean variance normalization using in-line NDL
+meanVal = Mean(features)
+invstdVal = InvStdDev(features)
+inputVal = PerDimMeanVarNormalization(features, meanVal,
+    invstdVal)
+#make the features input now take the normalized input
+SetInput(L1.BFF.FF.T, 1, inputVal)
+SaveModel("deep.dnn")
+)");
+    EXPECT_TRUE(FileExists("original.dmp"));
+    const auto deep = LoadModel("deep.dnn", DataType::Float64, MakeCpuDevice({.threads = 1}));
+    EXPECT_EQ(deep->Require("L4.BFF.FF.T")->Input(1)->Name(), "L3.RL");
+    EXPECT_EQ(deep->Require("L4.BFF.FF.T")->Input(0)->Name(), "L4.BFF.W");
+    EXPECT_EQ(deep->Require("CE.BFF.FF.T")->Input(1)->Name(), "L4.RL");
+    EXPECT_EQ(deep->Require("L1.BFF.FF.T")->Input(1)->Name(), "inputVal");
+    EXPECT_EQ(deep->Require("inputVal")->Input(2)->Name(), "invstdVal");
+    EXPECT_EQ(Values("L4.BFF.W"), Values("L3.BFF.W"));
+}
+
+TEST_F(MelTests, CopyInPlaceKeepsLinksOfWhatWasThere)
+{
+    Edit("Copy(L2.*, L3.*)"); // by wildcard, existing target: the input outside stays
+    EXPECT_THAT(Inputs("L3.BFF.FF.T"), ElementsAre("L3.BFF.W", "L2.RL"));
+    EXPECT_EQ(Values("L3.BFF.W"), Values("L2.BFF.W"));
+    Edit("Copy(L2.*, X*, copy=all)"); // new target: it is missing
+    EXPECT_THAT(Names("X*"), ElementsAre("XBFF.B", "XBFF.FF.P", "XBFF.FF.T", "XBFF.W", "XRL"));
+    EXPECT_THAT(Inputs("XBFF.FF.T"), ElementsAre("XBFF.W", "-"));
+    EXPECT_THAT(Inputs("XBFF.FF.P"), ElementsAre("XBFF.FF.T", "XBFF.B"));
+}
+
+TEST_F(MelTests, CopyOfValues)
+{
+    Edit("Copy(L2.BFF.W, L3.BFF.W, copy=val)\nCopy(L1.BFF.FF.T, New, copy=value)");
+    EXPECT_EQ(Values("L3.BFF.W"), Values("L2.BFF.W"));
+    EXPECT_THAT(Inputs("L3.BFF.FF.T"), ElementsAre("L3.BFF.W", "L2.RL"));
+    EXPECT_THAT(Inputs("New"), ElementsAre("-", "-"));
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("copy=value made nodes that were not there, without inputs: New"));
+}
+
+TEST_F(MelTests, CopyFromOneNodeToMany)
+{
+    Edit("Copy(L2.BFF.W, L*.BFF.W, copy=value)\nCopy(L2.BFF.W, L3.*.W)"); // not onto itself
+    EXPECT_EQ(Values("L3.BFF.W"), Values("L2.BFF.W"));
+    EXPECT_EQ(
+        ErrorOf("Copy(L2.BFF.W, Z*)"),
+        "edit.mel:2:16: Setting a single input to multiple outputs requires the multiple outputs to exist. No node "
+        "matches 'Z*'");
+    EXPECT_THAT(ErrorOf("Copy(L2.*, Z)"), HasSubstr("The input symbols and output symbols must match"));
+    EXPECT_THAT(ErrorOf("Copy(L2.*, *.Z)"), HasSubstr("'L2.*' = '*.Z' not allowed"));
+    EXPECT_EQ(
+        ErrorOf("Copy(L2.RL, L3.BFF.W)"),
+        "edit.mel:2:1: cannot copy node 'L2.RL' (RectifiedLinear) onto 'L3.BFF.W', which is a LearnableParameter; "
+        "expected a node of the same type, or a new name");
+    EXPECT_THAT(ErrorOf("Copy(L2.RL, l2.rl)"), HasSubstr("copying the node to the same network with same node name"));
+}
+
+TEST_F(MelTests, CopyBetweenModels)
+{
+    Edit("m2=CreateModel()\nCopy(m1.*, m2.*)\nCreateModelWithName(m3)\nCopy(m1, m3)\n"
+         "SetProperty(m3.features, feature, true)\nSaveModel(m3, \"copy.dnn\")");
+    EXPECT_EQ(Names("*", "m2"), Names("*"));
+    EXPECT_THAT(Inputs("CE.BFF.FF.T", "m2"), ElementsAre("CE.BFF.W", "L3.RL"));
+    EXPECT_EQ(Values("L1.BFF.W", "m2"), Values("L1.BFF.W"));
+    EXPECT_TRUE(Network("m2").Group(NodeGroup::Criterion).empty());
+    EXPECT_TRUE(FileExists("copy.dnn"));
+}
+
+TEST_F(MelTests, CopySubTree)
+{
+    Edit("m2=CreateModel()\nCopySubTree(L2.RL, m2, P.)\nCopySubTree(L1.RL, Root)");
+    EXPECT_THAT(Names("*W", "m2"), ElementsAre("P.L1.BFF.W", "P.L2.BFF.W"));
+    EXPECT_THAT(Inputs("P.L1.BFF.FF.T", "m2"), ElementsAre("P.L1.BFF.W", "P.features"));
+    EXPECT_THAT(Inputs("Root"), ElementsAre("Root.L1.BFF.FF.P"));
+}
+
+TEST_F(MelTests, Inputs)
+{
+    Edit("SetInputs(Err, labels, L1.RL)\nCopyInputs(L2.RL, L3.RL)\nSetNodeInput(L*.T, 1, features)");
+    EXPECT_THAT(Inputs("Err"), ElementsAre("labels", "L1.RL"));
+    EXPECT_THAT(Inputs("L3.RL"), ElementsAre("L2.BFF.FF.P"));
+    EXPECT_THAT(Inputs("L2.BFF.FF.T"), ElementsAre("L2.BFF.W", "features"));
+    EXPECT_THAT(ErrorOf("SetInput(Err, 2, features)"), HasSubstr("has no input 2; it has 2, counted from 0"));
+    EXPECT_EQ(ErrorOf("SetInput(Err, x, features)"), "edit.mel:2:15: 'x' is no input, expected a whole number from 0");
+    EXPECT_THAT(ErrorOf("SetInput(Err, 1, L*)"), HasSubstr("expected a single one"));
+    EXPECT_THAT(ErrorOf("m2=LoadModel(base.dnn)\nSetInput(Err, 1, m2.features)"),
+                HasSubstr("'m2.features' is in model 'm2', expected a node of model 'm1'"));
+}
+
+TEST_F(MelTests, DeleteAndSave)
+{
+    EXPECT_EQ(ErrorOf("Delete(L3.*, nothing.*)"),
+              "edit.mel:2:14: FindSymbols could not find a symbol for nothing.*: model 'm1' has no such node");
+    EXPECT_EQ(ErrorOf("Remove(L3.*)\nSaveModel(m1, out.dnn)"),
+              "edit.mel:3:1: model 'm1' cannot be saved to 'out.dnn', network is malformed: not connected: input 1 of "
+              "'CE.BFF.FF.T' (Times); connect with SetInput or delete");
+    EXPECT_FALSE(FileExists("out.dnn"));
+    Edit("DeleteNode(L3.*)\nSetInput(CE.*.T, 1, L2.RL)\nSaveModel(m1, out.dnn)");
+    EXPECT_TRUE(FileExists("out.dnn"));
+    // Connected, but impossible.
+    EXPECT_THAT(ErrorOf("SetInput(CE.*.T, 1, features)\nSaveModel(m1, out2.dnn)"), HasSubstr("Times('CE.BFF.W' [2 x 4], 'features' [3]) disagree"));
+    EXPECT_FALSE(FileExists("out2.dnn"));
+}
+
+TEST_F(MelTests, Rename)
+{
+    Edit("Rename(L3.*, Layer3.*)\nRename(m1.features, Data)");
+    EXPECT_THAT(Names("L3*"), ElementsAre());
+    EXPECT_THAT(Inputs("CE.BFF.FF.T"), ElementsAre("CE.BFF.W", "Layer3.RL"));
+    EXPECT_THAT(Inputs("L1.BFF.FF.T"), ElementsAre("L1.BFF.W", "Data"));
+    EXPECT_THAT(ErrorOf("Rename(Err, labels)"), HasSubstr("RenameNode: Target name already exists."));
+}
+
+TEST_F(MelTests, Properties)
+{
+    Edit("SetProperty(*.W, NeedsGradient, false)\nSetProp(L1.BFF.B, learningRate, 0.5)\n"
+         "SetProperty(L2.RL, Output, true)\nSetProperty(CE.SM, FinalCriterion, false)\n"
+         "SetProperty(Err, EvaluationEval, F)\nSetProperty(L3.RL, Eval, true)\nSetProperty(Err, MultiSeq, true)");
+    EXPECT_EQ(Multiplier("L2.BFF.W"), 0);
+    EXPECT_EQ(Multiplier("L1.BFF.B"), 0.5f);
+    EXPECT_THAT(Group(NodeGroup::Output), ElementsAre("CE.BFF.FF.P", "L2.RL"));
+    EXPECT_TRUE(Group(NodeGroup::Criterion).empty());
+    EXPECT_THAT(Group(NodeGroup::Evaluation), ElementsAre("L3.RL"));
+    // Below an inner node, not only below a root.
+    Edit("SetPropertyForSubTree(L2.RL, computeGradient, 0)");
+    EXPECT_EQ(Multiplier("L1.BFF.W"), 0);
+    EXPECT_EQ(Multiplier("L3.BFF.W"), 1);
+    EXPECT_EQ(ErrorOf("SetProperty(Err, colour, true)"), "edit.mel:2:18: Invalid property, colour, is not supported");
+    EXPECT_THAT(ErrorOf("SetProperty(Err, eval, maybe)"), HasSubstr("'maybe' is no property value"));
+    EXPECT_THAT(ErrorOf("SetPropertyForSubTree(CE.SM, output, true)"), HasSubstr("is not supported for a sub-tree"));
+}
+
+TEST_F(MelTests, InlineNdl)
+{
+    Edit("x=3\nHDim=4\nL4=RBFF(L3.RL, HDim, HDim)\nSetInput(CE.*.T, 1, L4)\nSetInput(L1.BFF.FF.P, 1, x)\n"
+         "s=Plus(later, L1.BFF.B)\nlater=Sigmoid(L1.RL)");
+    EXPECT_THAT(Inputs("CE.BFF.FF.T"), ElementsAre("CE.BFF.W", "L4.RL"));
+    EXPECT_THAT(Inputs("L1.BFF.FF.P"), ElementsAre("L1.BFF.FF.T", "x"));
+    EXPECT_EQ(Values("x"), std::vector<double>{3});
+    EXPECT_THAT(Inputs("s"), ElementsAre("later", "L1.BFF.B"));
+    EXPECT_THAT(ErrorOf("s=Plus(nowhere, L1.RL)\nDumpNode(*, x.txt)"), HasSubstr("unknown variable 'nowhere'"));
+}
+
+TEST_F(MelTests, SnippetsAndSeveralModels)
+{
+    Edit(R"(
+m2 = [
+    Twice(x)
+    [
+        T = Plus(x, x)   # a macro for all models
+    ]
+    features=Input(3, tag=feature)
+    out=Twice(features)
+    OutputNodes=(out)
+]
+double=Twice(L1.RL)      # in m1, the default model
+SetDefaultModel(m2)
+more=Twice(out)
+SaveModel(m2, "m2.dnn")
+UnloadModel(m2, m9)
+)");
+    EXPECT_THAT(Inputs("double.T"), ElementsAre("L1.RL", "L1.RL"));
+    const auto m2 = LoadModel("m2.dnn", DataType::Float64, MakeCpuDevice({.threads = 1}));
+    EXPECT_EQ(m2->Require("more.T")->Input(0)->Name(), "out.T");
+    EXPECT_EQ(m_editor->Models().Find("m2"), nullptr);
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("WARNING: model m9 does not exist."));
+}
+
+TEST_F(MelTests, SnippetsFromFiles)
+{
+    m_folder.Write("a.ndl", "load=macs\nrun=net\nmacs=[\nHalf(x)\n[\nh=Sigmoid(x)\n]\n]\nnet=[\nf=Input(2, "
+                            "tag=feature)\n]\nother=[\ng=Input(5)\n]\n");
+    m_folder.Write("b.ndl", "f=Input(7)\n");
+    Edit("LoadNDLSnippet(a, \"a.ndl\")\nLoadNDLSnippet(o, a.ndl, section=other)\nLoadNDLSnippet(b, b.ndl)");
+    EXPECT_THAT(Names("*", "a"), ElementsAre("f"));
+    EXPECT_THAT(Names("*", "o"), ElementsAre("g"));
+    EXPECT_THAT(Names("*", "b"), ElementsAre("f"));
+    EXPECT_EQ(ErrorOf("LoadNDLSnippet(a, a.ndl, section=othr)"),
+              "edit.mel:2:34: NDL file 'a.ndl' has no section 'othr'; did you mean 'other'?");
+}
+
+TEST_F(MelTests, SectionsOfAScript)
+{
+    Run("load=macs\nedit=first:second\nmacs=[\nHalf(x)\n[\nh=Sigmoid(x)\n]\n]\nsecond=[\nhalf=Half(L1.RL)\n"
+        "DumpNode(half.h, half.txt)\n]\nfirst=[\nm1=LoadModel(base.dnn)\n]\n");
+    EXPECT_TRUE(FileExists("half.txt"));
+    EXPECT_THAT(Inputs("half.h"), ElementsAre("L1.RL"));
+}
+
+TEST_F(MelTests, AbbreviationsAndCase)
+{
+    Edit("SETDEFAULTM(M1)\nDumpN(l1.rl, a.txt)\nDump(m1, b.txt)\nRenam(Err, E2)\nSaveDefault(c.dnn, form=cntk)");
+    EXPECT_TRUE(FileExists("a.txt") && FileExists("b.txt") && FileExists("c.dnn"));
+    EXPECT_EQ(ErrorOf("Dmp(m1, x)"), "edit.mel:2:1: Unknown Editor function Dmp; did you mean 'Dump'?");
+    EXPECT_EQ(ErrorOf("Rename(Err)"),
+              "edit.mel:2:1: Invalid number of parameters (1). Valid parameters: Rename(from, to)");
+    EXPECT_EQ(ErrorOf("Copy(a, b, cpy=all)"), "edit.mel:2:16: CopyNode has no optional parameter 'cpy'. Valid "
+                                              "parameters: CopyNode(from, to, [copy=all|value]); did you mean 'copy'?");
+    EXPECT_EQ(ErrorOf("Copy(a, b"), "edit.mel:2:5: the '(' opened here is not closed");
+    EXPECT_EQ(ErrorOf("x"), "edit.mel:2:1: '(' or '=' expected after 'x', found the end of the text");
+    EXPECT_THAT(ErrorOf("SaveModel(m7, x.dnn)"), HasSubstr("there is no model 'm7'; models: m1"));
+}
+
+TEST_F(MelTests, NamesOfModelsAndNodes)
+{
+    Edit(
+        "SetProperty(m1.L1.*.W, computeGradient, false)\nSetProperty(M1*, computeGradient, true)\nDumpNode(m1, x.txt)");
+    EXPECT_EQ(Multiplier("L1.BFF.W"), 1);
+    // A tail that is one character longer than a name does not match it.
+    EXPECT_EQ(ErrorOf("SetProperty(*.features, feature, true)"),
+              "edit.mel:2:13: FindSymbols could not find a symbol for *.features: model 'm1' has no such node");
+    EXPECT_THAT(ErrorOf("SetProperty(L*.*.W, computeGradient, false)"), HasSubstr("has several '*'"));
+    Run("m1=LoadModel(base.dnn)\nm1=LoadModel(base.dnn)\nDumpNode(L1.RL, y.txt)");
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("WARNING: conflicting model name m1."));
+    EXPECT_TRUE(FileExists("y.txt"));
+}
+
+TEST_F(MelTests, ReviseParameter)
+{
+    m_folder.Write("b.txt", "1\n2\n3\n4\n");
+    Edit("ReviseParameter(L1.BFF.B, b.txt)\nReviseParameter(*.T, b.txt)");
+    EXPECT_EQ(Values("L1.BFF.B"), (std::vector<double>{1, 2, 3, 4}));
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("it is a Times node"));
+}
+
+TEST_F(MelTests, CheckingWritesNothing)
+{
+    Run("m1=LoadModel(base.dnn)\nDumpModel(m1, d.txt)\nSaveModel(m1, e.dnn)\nm2=LoadModel(e.dnn)\nRename(no, nowhere)",
+        MelEditor::Mode::Check);
+    EXPECT_FALSE(m_isComplete); // e.dnn is not there yet
+    EXPECT_FALSE(FileExists("d.txt") || FileExists("e.dnn"));
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("model e.dnn is not there yet"));
+    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nRename(no, nowhere)", MelEditor::Mode::Check), Error);
+    EXPECT_THAT(MelModelFiles(PrepareMel(std::make_shared<SourceText>(
+                    "x.mel", "m=LoadModel(a)\nSaveModel(m, b.dnn)\nSaveDefaultModel(\"c.dnn\")"))),
+                ElementsAre("b.dnn", "c.dnn"));
+}
+
+// A hundred commands on a model of five thousand nodes.
+TEST_F(MelTests, LargeModels)
+{
+    std::string ndl = "features=Input(2, tag=feature)\nL0=Sigmoid(features)\n";
+    for (int i = 1; i < 1250; ++i)
+        ndl += "L" + std::to_string(i) + "=Layer(L" + std::to_string(i - 1) + ")\n";
+    ndl += "OutputNodes=(L1249)\nLayer(x)\n[\nW=Parameter(2, 2)\nT=Times(W, x)\nS=Sigmoid(T)\nP=Plus(S, x)\n]\n";
+    const auto network = BuildNetworkFromNdlText(ndl, "big.ndl", DataType::Float64, MakeCpuDevice({.threads = 1}));
+    ASSERT_GT(network->size(), 4900u);
+    SaveModel(*network, "big.dnn");
+    std::string script;
+    for (int i = 0; i < 25; ++i)
+    {
+        const std::string name = "X" + std::to_string(i) + ".";
+        script += "Copy(L9*, " + name + "L9*)\nSetProperty(" + name + "*W, computeGradient, false)\nRename(" + name +
+                  "*, Y*)\nDelete(Y*)\n";
+    }
+    Run("m1=LoadModel(big.dnn)\n");
+    const auto start = std::chrono::steady_clock::now();
+    m_editor->Run(PrepareMel(std::make_shared<SourceText>("many.mel", script)));
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    EXPECT_EQ(Network().size(), network->size());
+    EXPECT_LT(seconds, 10); // one second where nothing else runs
+    RecordProperty("seconds", std::to_string(seconds));
+}
+
+} // namespace
+} // namespace cntk

@@ -299,7 +299,8 @@ void Evaluator::Impl::Poison(size_t time, bool atStart)
         const MatrixView view = binding.what == Life::What::Value
                                     ? binding.node->Value()
                                     : NodeBinder::TemporaryOf(*binding.node, binding.index);
-        if (view.Elements() > 0)
+        // Merged nodes of a loop have memory that lives as long as the loop.
+        if (view.Elements() > 0 && view.data == m_slots[binding.slot].Data())
             Ops::Fill(view, std::numeric_limits<double>::quiet_NaN());
     }
 }

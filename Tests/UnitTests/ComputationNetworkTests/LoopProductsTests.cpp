@@ -1,0 +1,190 @@
+// Loops whose delays and products are merged compute what they compute node by node.
+#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/LoopProducts.h"
+#include "ComputationNetworkTests/TestNetwork.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <map>
+
+namespace cntk::Testing
+{
+
+namespace
+{
+
+// An LSTM as the builders make it: a delay of its own for each gate, peepholes by DiagTimes.
+struct Lstm : TestNetwork
+{
+    explicit Lstm(const std::string& delayType = "PastValue")
+    {
+        x = Input("x", {3});
+        const auto delay = [&](const std::string& name)
+        {
+            NodeParameters parameters;
+            parameters.Set("rows", "4");
+            return network.AddUnconnected(delayType, name, parameters);
+        };
+        std::vector<ComputationNodePtr> pastHidden, pastCell;
+        for (const char* gate : {"i", "f", "o", "c"})
+        {
+            pastHidden.push_back(delay(std::string("h.") + gate));
+            pastCell.push_back(delay(std::string("c.") + gate));
+        }
+        const auto sum = [&](const std::string& gate, const ComputationNodePtr& past)
+        {
+            product[gate] = Add("Times", "R" + gate, {Parameter("WR" + gate, {4, 4}), past});
+            const auto input = Add("Times", "X" + gate, {Parameter("WX" + gate, {4, 3}), x});
+            return Add("Plus", "s" + gate,
+                       {Add("Plus", "t" + gate, {input, Parameter("b" + gate, {4, 1})}), product[gate]});
+        };
+        const auto gate = [&](const std::string& name, const ComputationNodePtr& past, const ComputationNodePtr& cell)
+        {
+            const auto peephole = Add("DiagTimes", "P" + name, {Parameter("WP" + name, {4, 1}), cell});
+            return Add("Sigmoid", "gate." + name, {Add("Plus", "u" + name, {sum(name, past), peephole})});
+        };
+        const auto added = Add("ElementTimes", "added",
+                               {gate("i", pastHidden[0], pastCell[0]), Add("Tanh", "g", {sum("c", pastHidden[3])})});
+        const auto kept = Add("ElementTimes", "kept", {gate("f", pastHidden[1], pastCell[1]), pastCell[2]});
+        const auto cell = Add("Plus", "cell", {kept, added});
+        const auto extra = Add("Minus", "extra", {cell, pastCell[3]}); // a fourth reader of the delayed cell
+        h = Add("ElementTimes", "h", {gate("o", pastHidden[2], cell), Add("Tanh", "tanh", {extra})});
+        for (const auto& past : pastHidden)
+            network.SetInputs(past, {h});
+        for (const auto& past : pastCell)
+            network.SetInputs(past, {cell});
+        criterion = Add("TestCriterion", "criterion", {Add("Times", "y", {Parameter("V", {2, 4}), h})});
+        network.Validate();
+    }
+
+    ComputationNodePtr x, h, criterion;
+    std::map<std::string, ComputationNodePtr> product;
+};
+
+EvaluatorOptions Training(bool merged)
+{
+    EvaluatorOptions options;
+    options.training = true;
+    options.checkPlan = true;
+    options.poisonMemory = true;
+    options.fuse = merged;
+    return options;
+}
+
+std::vector<double> RunLstm(Lstm& net, EvaluatorOptions options)
+{
+    Evaluator evaluator(net.network, {net.criterion}, options);
+    evaluator.Forward();
+    evaluator.Backward(net.criterion);
+    std::vector<double> all = ValueOf(net.criterion);
+    for (const auto& parameter : evaluator.Parameters())
+    {
+        const std::vector<double> gradient = GradientOf(parameter);
+        all.insert(all.end(), gradient.begin(), gradient.end());
+    }
+    return all;
+}
+
+void ExpectNear(const std::vector<double>& a, const std::vector<double>& b)
+{
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); i++)
+        EXPECT_NEAR(a[i], b[i], 1e-12 * std::max(1.0, std::abs(a[i]))) << "element " << i;
+}
+
+} // namespace
+
+TEST(LoopProducts, MergedLoopsComputeTheSame)
+{
+    for (const char* type : {"PastValue", "FutureValue"})
+        for (const std::vector<size_t>& lengths :
+             {std::vector<size_t>{5}, std::vector<size_t>{4, 1, 3}, std::vector<size_t>{2, 2}})
+        {
+            Lstm net(type);
+            net.SetSequences(lengths);
+            net.FillInputs();
+            ExpectNear(RunLstm(net, Training(true)), RunLstm(net, Training(false)));
+        }
+}
+
+TEST(LoopProducts, GradientsAgreeWithDifferences)
+{
+    Lstm net;
+    Evaluator evaluator(net.network, {net.criterion}, Training(true));
+    for (const std::vector<size_t>& lengths : {std::vector<size_t>{3}, std::vector<size_t>{4, 2, 3}})
+    {
+        net.SetSequences(lengths);
+        net.FillInputs();
+        for (const GradientComparison& one : CompareGradients(evaluator, net.criterion))
+            EXPECT_NEAR(one.backpropagated, one.numeric, 1e-6 * std::max(1.0, std::abs(one.numeric)))
+                << one.parameter->Name() << " (" << one.row << ", " << one.column << ")";
+    }
+}
+
+TEST(LoopProducts, ValuesThatOthersReadKeepTheirMemory)
+{
+    Lstm net;
+    net.SetSequences({4, 2});
+    net.FillInputs();
+    const auto values = [&](bool merged)
+    {
+        EvaluatorOptions options;
+        options.fuse = merged;
+        options.keepValues = {net.product["i"], net.network.Find("h.f"), net.network.Find("c.i")};
+        Evaluator evaluator(net.network, {net.h}, options);
+        evaluator.Forward();
+        std::vector<double> all = ValueOf(net.h);
+        for (const ComputationNodePtr& node : options.keepValues)
+        {
+            const MatrixView view = node->Value();
+            EXPECT_TRUE(view.IsContiguous());
+            const std::vector<double> more = HostCopy(view.Columns(0, 4)); // the steps without gaps
+            all.insert(all.end(), more.begin(), more.end());
+        }
+        return std::vector<double>(all.begin(), all.end());
+    };
+    std::vector<double> a = values(true), b = values(false);
+    for (std::vector<double>* list : {&a, &b})
+        list->erase(std::remove_if(list->begin(), list->end(), [](double value) { return std::isnan(value); }),
+                    list->end());
+    ExpectNear(a, b);
+}
+
+TEST(LoopProducts, AllocateOnlyForLargerMinibatches)
+{
+    Lstm net;
+    Evaluator evaluator(net.network, {net.criterion}, Training(true));
+    const auto run = [&](const std::vector<size_t>& lengths)
+    {
+        net.SetSequences(lengths);
+        net.FillInputs();
+        evaluator.Forward();
+        evaluator.Backward(net.criterion);
+        return evaluator.BytesAllocated();
+    };
+    const size_t large = run({6, 5, 4});
+    EXPECT_EQ(run({3, 2}), large);
+    EXPECT_EQ(run({6, 6, 6}), large);
+    EXPECT_GT(run({7, 7, 7}), large);
+}
+
+TEST(LoopProducts, EvaluatorsTakeTurns)
+{
+    Lstm net;
+    net.SetSequences({4, 2, 3});
+    net.FillInputs();
+    Evaluator merged(net.network, {net.criterion}, Training(true)),
+        plain(net.network, {net.criterion}, Training(false));
+    const auto run = [&](Evaluator& evaluator)
+    {
+        evaluator.Forward();
+        evaluator.Backward(net.criterion);
+        return GradientOf(net.network.Find("WRi"));
+    };
+    const std::vector<double> first = run(merged);
+    ExpectNear(run(plain), first);
+    ExpectNear(run(merged), first);
+}
+
+} // namespace cntk::Testing

@@ -1,0 +1,120 @@
+// The recurrent networks of SimpleNetworkBuilder: structure of an LSTM block, and what the messages say.
+#include "ActionsLib/SimpleNetworkBuilder.h"
+#include "Common/Error.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+SimpleNetworkOptions OptionsFor(const char* kind, std::vector<size_t> layerSizes)
+{
+    SimpleNetworkOptions options;
+    options.rnnType = {kind};
+    options.layerSizes = std::move(layerSizes);
+    return options;
+}
+
+std::unique_ptr<ComputationNetwork> Build(const SimpleNetworkOptions& options)
+{
+    return BuildSimpleNetwork(options, DataType::Float64, MakeCpuDevice({.threads = 1}));
+}
+
+std::string MessageOf(const SimpleNetworkOptions& options)
+{
+    try
+    {
+        Build(options);
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Config);
+        return error.Message();
+    }
+    return "no error";
+}
+
+size_t CountOf(const ComputationNetwork& network, const std::string& type)
+{
+    size_t count = 0;
+    for (const ComputationNodePtr& node : network.Nodes())
+        count += node->TypeName() == type;
+    return count;
+}
+
+} // namespace
+
+TEST(RecurrentNetworks, AnLstmBlockHasSevenDelaysAndThreePeepholes)
+{
+    const auto network = Build(OptionsFor("lstm", {5, 3, 2}));
+    EXPECT_EQ(CountOf(*network, "PastValue"), 7u);
+    EXPECT_EQ(CountOf(*network, "DiagTimes"), 3u);
+    const auto bias = std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("bf0"));
+    EXPECT_EQ(bias->Values().ToHost(), std::vector<double>(3, -1));
+    EXPECT_EQ(network->Group(NodeGroup::Output).front()->Name(), "outputs");
+}
+
+TEST(RecurrentNetworks, ConstantGatesAreLeftOut)
+{
+    SimpleNetworkOptions options = OptionsFor("LSTM", {5, 3, 2});
+    options.constInputGateValue = options.constForgetGateValue = options.constOutputGateValue = true;
+    const auto network = Build(options);
+    EXPECT_EQ(CountOf(*network, "DiagTimes"), 0u);
+    EXPECT_EQ(CountOf(*network, "Sigmoid"), 0u);
+}
+
+TEST(RecurrentNetworks, RecurrentLayersAreTakenInOrder)
+{
+    SimpleNetworkOptions options = OptionsFor("SIMPLERNN", {5, 4, 3, 2});
+    options.recurrentLayer = {2};
+    const auto network = Build(options);
+    EXPECT_EQ(CountOf(*network, "PastValue"), 1u);
+    EXPECT_TRUE(network->Find("B0")); // the first layer is not recurrent and has a bias
+    EXPECT_TRUE(network->Find("W1"));
+    EXPECT_FALSE(network->Find("B1"));
+}
+
+TEST(RecurrentNetworks, OthersAreBuiltAndValid)
+{
+    SimpleNetworkOptions logBilinear = OptionsFor("LBLM", {6, 4, 6});
+    logBilinear.maOrder = 2;
+    logBilinear.recurrentLayer = {1};
+    EXPECT_EQ(CountOf(*Build(logBilinear), "PastValue"), 3u);
+
+    SimpleNetworkOptions conditional = OptionsFor("CLSTM", {9, 3, 4, 9});
+    conditional.lookupTableOrder = 1;
+    conditional.vocabSize = 9;
+    conditional.nbrClass = 3;
+    conditional.trainingCriterion = conditional.evalCriterion = "ClassCrossEntropyWithSoftmax";
+    EXPECT_TRUE(Build(conditional)->Find("PlusGlobalBias"));
+}
+
+TEST(RecurrentNetworks, SaysWhatIsMissing)
+{
+    SimpleNetworkOptions classes = OptionsFor("CLASSLM", {9, 4, 9});
+    classes.trainingCriterion = classes.evalCriterion = "ClassCrossEntropyWithSoftmax";
+    EXPECT_EQ(MessageOf(classes), "vocabSize is -1, but the last of the layerSizes is 9; expected the same: the "
+                                  "vocabulary size should be the same as the output layer size");
+    classes.vocabSize = 9;
+    EXPECT_EQ(MessageOf(classes), "nbrClass is -1; expected the number of word classes, 1 or more");
+    EXPECT_EQ(MessageOf(OptionsFor("CLASSLSTM", {9, 3, 4, 9})),
+              "rnnType CLASSLSTM needs a lookup table: set lookupTableOrder=1 and "
+              "layerSizes=vocabulary:embedding:hidden:vocabulary, as in 10000:100:200:10000");
+    EXPECT_EQ(MessageOf(OptionsFor("LSTM", {9, 3})),
+              "rnnType LSTM needs at least one hidden layer in layerSizes, as in 1000:200:1000");
+    EXPECT_EQ(MessageOf(OptionsFor("NCELSTM", {9, 3, 9})),
+              "rnnType NCELSTM needs noise_number, the number of noise words, 1 or more; found -1");
+    EXPECT_EQ(MessageOf(OptionsFor("NPLM", {9, 3, 9})), "rnnType NPLM needs recurrentLayer to begin with 1");
+    SimpleNetworkOptions words = OptionsFor("LSTM", {10, 3, 4, 2});
+    words.lookupTableOrder = 3;
+    EXPECT_EQ(MessageOf(words), "lookupTableOrder is 3, but the first of the layerSizes, 10, is not a multiple of it");
+    SimpleNetworkOptions wrong = OptionsFor("LSTM", {5, 3, 2});
+    wrong.trainingCriterion = "ClassCrossEntropyWithSoftmax";
+    EXPECT_EQ(MessageOf(wrong), "the criterion ClassCrossEntropyWithSoftmax needs a network that has word classes: "
+                                "rnnType CLASSLM, CLASSLSTM or CLSTM");
+}
+
+} // namespace cntk

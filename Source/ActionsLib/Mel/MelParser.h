@@ -10,7 +10,7 @@
 namespace cntk
 {
 
-// isCommand: whether a name is that of a command (possibly abbreviated) that may stand behind "model =".
+// isModelCommand: whether a name is that of a command (possibly abbreviated) that may stand behind "model =".
 MelScript ParseMel(std::shared_ptr<const SourceText> text, const std::function<bool(std::string_view)>& isModelCommand);
 
 } // namespace cntk

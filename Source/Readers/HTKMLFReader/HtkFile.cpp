@@ -17,7 +17,6 @@ constexpr size_t c_streamIdBytes = 16; // of a FESTREAM file, behind the header
 constexpr int c_compressed = 02000;
 constexpr int c_checksum = 010000;
 constexpr int c_vectorQuantized = 040000;
-constexpr size_t c_checksumBytes = 2;
 constexpr size_t c_scalesInFrames = 4; // what a compressed file counts its scales and offsets as
 constexpr uint32_t c_imageMagic = 2051;
 constexpr size_t c_imageHeaderBytes = 16;

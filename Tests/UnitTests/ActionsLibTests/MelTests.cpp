@@ -238,7 +238,8 @@ TEST_F(MelTests, DeleteAndSave)
     Edit("DeleteNode(L3.*)\nSetInput(CE.*.T, 1, L2.RL)\nSaveModel(m1, out.dnn)");
     EXPECT_TRUE(FileExists("out.dnn"));
     // Connected, but impossible.
-    EXPECT_THAT(ErrorOf("SetInput(CE.*.T, 1, features)\nSaveModel(m1, out2.dnn)"), HasSubstr("Times('CE.BFF.W' [2 x 4], 'features' [3]) disagree"));
+    EXPECT_THAT(ErrorOf("SetInput(CE.*.T, 1, features)\nSaveModel(m1, out2.dnn)"),
+                HasSubstr("Times('CE.BFF.W' [2 x 4], 'features' [3]) disagree"));
     EXPECT_FALSE(FileExists("out2.dnn"));
 }
 

@@ -17,7 +17,6 @@ namespace cntk
 // The declared size serves until the input's is known: in a loop the input's depends on this node's.
 void DelayNode::InferShape(ShapeInference& inference)
 {
-    RequireDenseInputs(*this, inference);
     const ComputationNode& input = *Input(0);
     SetShape(input.SampleLayout().HasUnknown() ? m_declaredShape : input.SampleLayout(), input.GetMBLayout());
     if (inference.IsFinalPass() && !HasMBLayout())
@@ -88,12 +87,26 @@ void DelayNode::FillMixedStep(size_t time)
         else if (isOutside || (m_isPast ? time < delay : time + delay >= layout.TimeSteps()))
             Ops::Fill(to, m_initialValue);
         else
-            Ops::Copy(Input(0)->Value().Columns((m_isPast ? time - delay : time + delay) * rows + row, 1), to);
+            Ops::Copy(Source().Columns((m_isPast ? time - delay : time + delay) * rows + row, 1), to);
     }
+}
+
+std::vector<TemporarySpec> DelayNode::Temporaries() const
+{
+    if (!Input(0)->IsSparse())
+        return {};
+    return {TemporaryForSamplesOf(*this, 0, SampleElements(), TemporarySpec::Life::Forward)};
+}
+
+MatrixView DelayNode::Source() const
+{
+    return Input(0)->IsSparse() ? Temporary(0, FrameRange::All()) : Input(0)->Value();
 }
 
 void DelayNode::ForwardProp(const FrameRange& range)
 {
+    if (Input(0)->IsSparse())
+        Ops::ToDense(Input(0)->SparseValue(FrameRange::All()), Temporary(0, FrameRange::All()));
     const size_t rows = GetMBLayout()->ParallelSequences();
     const size_t first = range.IsAll() ? 0 : range.Time();
     const size_t end = range.IsAll() ? GetMBLayout()->TimeSteps() : first + 1;
@@ -113,7 +126,7 @@ void DelayNode::ForwardProp(const FrameRange& range)
             if (source == c_initial)
                 Ops::Fill(to, m_initialValue);
             else
-                Ops::Copy(Input(0)->Value().Columns(source * rows, count * rows), to);
+                Ops::Copy(Source().Columns(source * rows, count * rows), to);
         }
         time += count;
     }
@@ -171,7 +184,7 @@ void DelayNode::Keep(const History& before, History& after) const
     after.values.Resize(ValueRows(), delay * rows);
     const size_t fromHere = std::min(steps, delay);
     after.validSteps = fromHere;
-    Ops::Copy(Input(0)->Value().Columns((steps - fromHere) * rows, fromHere * rows),
+    Ops::Copy(Source().Columns((steps - fromHere) * rows, fromHere * rows),
               after.values.View().Columns((delay - fromHere) * rows, fromHere * rows));
     if (fromHere == delay || before.parallelSequences != rows || before.validSteps == 0)
         return;
@@ -286,6 +299,10 @@ NodeType DelayType(const char* name, std::vector<std::string> aliases, int direc
     }
     sample.inputs[0].shape = TensorShape{2, 3};
     sample.parameters = {};
+    type.samples.push_back(sample);
+    sample.inputs[0].shape = TensorShape{4};
+    sample.inputs[0].sparse = true;
+    sample.inputs[0].checkGradient = false;
     type.samples.push_back(sample);
     return type;
 }

@@ -24,6 +24,7 @@ public:
     void ForwardProp(const FrameRange& range) override;
     void BackpropTo(size_t input, const FrameRange& range) override;
     void EndForwardProp() override;
+    std::vector<TemporarySpec> Temporaries() const override;
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;
     std::string DescribeFields() const override;
@@ -52,6 +53,8 @@ private:
         size_t parallelSequences = 0;
     };
 
+    // The input's value; of a sparse one the dense copy that the forward pass makes.
+    MatrixView Source() const;
     void ClassifySteps();
     void FillMixedStep(size_t time);
     bool GoesOn() const;

@@ -84,6 +84,10 @@ TEST(RecurrentNetworks, OthersAreBuiltAndValid)
     logBilinear.recurrentLayer = {1};
     EXPECT_EQ(CountOf(*Build(logBilinear), "PastValue"), 3u);
 
+    SimpleNetworkOptions feedForward = OptionsFor("NPLM", {6, 4, 6});
+    feedForward.recurrentLayer = {1};
+    EXPECT_EQ(CountOf(*Build(feedForward), "PastValue"), 4u);
+
     SimpleNetworkOptions conditional = OptionsFor("CLSTM", {9, 3, 4, 9});
     conditional.lookupTableOrder = 1;
     conditional.vocabSize = 9;

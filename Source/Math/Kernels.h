@@ -65,8 +65,8 @@ public:
                                        TouchedColumns& touched, double alpha) = 0;
     // See TableLookup.h.
     virtual void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output) = 0;
-    virtual void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s,
-                                       const MatrixView& tableGradient, TouchedColumns& touched) = 0;
+    virtual void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
+                                       TouchedColumns& touched) = 0;
     virtual void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) = 0;
     virtual void ToDense(const SparseView& s, const MatrixView& output) = 0;
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes a small corpus of speech features that looks like TIMIT's: phones sampled from hidden Markov models of three states.
+"""Makes a small corpus of speech features that looks like TIMIT's, with phones sampled from hidden Markov models.
 
     GenerateCorpus.py FOLDER [--train 240] [--dev 24] [--core 24] [--seed 1] [--name Synthetic] [--output exp]
 
-Into FOLDER it writes feat/ (HTK files: 24 filterbanks or 13 cepstra with deltas and accelerations), scp/ (lists of them, and
-of files below --output that the program is to write) and mlf/ (the states and the dialect region of each frame, the state
-list). The same seed gives the same corpus. Standard library only.
+Into FOLDER it writes feat/ (HTK files: 24 filterbanks or 13 cepstra with deltas and accelerations), scp/ (lists of
+them, and of files below --output that the program is to write) and mlf/ (the states and the dialect region of each
+frame, the state list). The same seed gives the same corpus. Standard library only.
 """
 import argparse
 import array
@@ -15,8 +15,8 @@ import random
 import struct
 import sys
 
-PHONES = ("aa ae ah ao aw ax axh axr ay b bcl ch d dcl dh dx eh el em en eng epi er ey f g gcl h# hh hv ih ix iy jh k kcl l "
-          "m n ng nx ow oy p pau pcl q r s sh t tcl th uh uw ux v w y z zh").split()
+PHONES = ("aa ae ah ao aw ax axh axr ay b bcl ch d dcl dh dx eh el em en eng epi er ey f g gcl h# hh hv ih ix iy jh k "
+          "kcl l m n ng nx ow oy p pau pcl q r s sh t tcl th uh uw ux v w y z zh").split()
 STATES = ("s2", "s3", "s4")
 SILENCE = "h#"
 REGIONS = 8
@@ -42,20 +42,23 @@ def make_models(rng):
     for phone in PHONES:
         silent = phone == SILENCE
         level = 4.0 if silent else rng.uniform(8.0, 11.0)
-        peaks = [(rng.uniform(0, CHANNELS), rng.uniform(0.5, 3.5) * (not silent), rng.uniform(1.5, 4.0)) for _ in range(4)]
+        peaks = [(rng.uniform(0, CHANNELS), rng.uniform(0.5, 3.5) * (not silent), rng.uniform(1.5, 4.0))
+                 for _ in range(4)]
         states = []
         for suffix in STATES:
             mean = [level + sum(h * math.exp(-0.5 * ((i - c) / w) ** 2) for c, h, w in peaks) for i in range(CHANNELS)]
             states.append(State(phone + "_" + suffix, mean, rng.uniform(0.2, 0.45)))
             level += rng.uniform(-0.8, 0.8)
-            peaks = [(c + rng.uniform(-2, 2), max(0.0, h + rng.uniform(-0.8, 0.8) * (not silent)), w) for c, h, w in peaks]
+            peaks = [(c + rng.uniform(-2, 2), max(0.0, h + rng.uniform(-0.8, 0.8) * (not silent)), w)
+                     for c, h, w in peaks]
         models[phone] = states
     return models
 
 
 def sample_utterance(rng, models, tilt):
     """Frames of filterbanks, and the segments (state, phone where one begins, first frame, frames)."""
-    phones = [SILENCE] + [rng.choice([p for p in PHONES if p != SILENCE]) for _ in range(rng.randint(8, 14))] + [SILENCE]
+    spoken = [phone for phone in PHONES if phone != SILENCE]
+    phones = [SILENCE] + [rng.choice(spoken) for _ in range(rng.randint(8, 14))] + [SILENCE]
     level = rng.gauss(0, 0.3)
     frames, segments = [], []
     for phone in phones:
@@ -77,6 +80,10 @@ def deltas(frames):
             for t in range(last + 1)]
 
 
+def create(path):
+    return open(path, "w", encoding="utf-8", newline="\n")
+
+
 def write_htk(path, frames, kind):
     first = deltas(frames)
     second = deltas(first)
@@ -94,7 +101,7 @@ def write_htk(path, frames, kind):
 def write_part(options, rng, models, tilts, part, count):
     """All files of one part of the corpus."""
     join = lambda *names: "/".join((options.folder.replace("\\", "/"),) + names)
-    stem = lambda folder, kind: open(join(folder, "%s.%s.%s" % (options.name, part, kind)), "w", encoding="utf-8", newline="\n")
+    stem = lambda folder, kind: create(join(folder, "%s.%s.%s" % (options.name, part, kind)))
     fbank, mfcc = stem("scp", "scp.fbank.fullpath"), stem("scp", "scp.mfcc.fullpath")
     bottleneck, scaled = stem("scp", "scp.bottleneck.fullpath"), stem("scp", "scp.scaledloglike.fullpath")
     states, regions = stem("mlf", "align_cistate.mlf.cntk"), stem("mlf", "align_dr.mlf.cntk")
@@ -135,7 +142,7 @@ def main():
     rng = random.Random(options.seed)
     models = make_models(rng)
     tilts = [[rng.uniform(-0.6, 0.6) + rng.uniform(-0.4, 0.4) for _ in range(CHANNELS)] for _ in range(REGIONS)]
-    with open(os.path.join(options.folder, "mlf", options.name + ".statelist"), "w", encoding="utf-8", newline="\n") as out:
+    with create(os.path.join(options.folder, "mlf", options.name + ".statelist")) as out:
         for phone in PHONES:
             for state in models[phone]:
                 out.write(state.name + "\n")

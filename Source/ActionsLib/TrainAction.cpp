@@ -3,6 +3,7 @@
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "SGD/Criteria.h"
@@ -10,6 +11,7 @@
 #include "SGD/Trainer.h"
 
 #include <cstdio>
+#include <filesystem>
 
 namespace cntk
 {
@@ -49,6 +51,7 @@ public:
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
+        m_startsFromModelOfThisRun = WillBeThere(m_request.modelPath + ".0");
     }
 
     size_t Epochs() const override { return m_request.options.maxEpochs; }
@@ -58,11 +61,13 @@ public:
     {
         Log& log = m_command.program.log;
         const std::shared_ptr<Device> device = DeviceOf(m_command);
+        bool isBuilt = false;
         m_request.device = device;
         m_request.buildNetwork = [&]
         {
             log.Print("%s Using %s\n\nCreating virgin network.\n", m_builder->BlockName().c_str(),
                       DeviceWords(*device).c_str());
+            isBuilt = true;
             std::unique_ptr<ComputationNetwork> network = m_builder->Build(device);
             ChooseNodes(*network);
             return network;
@@ -95,6 +100,8 @@ public:
         if (m_command.program.progressTracing)
             m_request.epochDone = [this](const EpochReport& report) { TraceProgress(report); };
         Train(m_request, log);
+        if (!isBuilt && !m_startsFromModelOfThisRun)
+            TakeSeeds();
     }
 
     void Check() override
@@ -115,6 +122,34 @@ public:
     }
 
 private:
+    // Whether a command before this one makes the file.
+    bool WillBeThere(const std::string& file) const
+    {
+        const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
+        for (const std::string& produced : m_command.program.producedFiles)
+            if (plain(ResolveOutputPath(produced)) == plain(ResolveOutputPath(file)))
+                return true;
+        return false;
+    }
+
+    // Random parameters of later commands, such as an edit that adds a layer, go on with the seeds behind this
+    // network's. A run that continues an earlier one must end with that one's models, so the seeds are used up here as
+    // if the network had been built.
+    void TakeSeeds()
+    {
+        NdlContext& context = m_command.program.ndl;
+        const NdlContext before = context;
+        try
+        {
+            m_builder->Build(MakeCpuDevice({.threads = 1}));
+        }
+        catch (const Error&)
+        {
+            context = before; // the model is there, and its description need not be any more
+        }
+        context.warnings.clear();
+    }
+
     // A description without a criterion is told with its place.
     TrainingNodes ChooseNodes(const ComputationNetwork& network) const
     {
@@ -148,6 +183,7 @@ private:
     ReaderSource m_reader;
     ReaderSource m_cvReader;
     TrainingRequest m_request;
+    bool m_startsFromModelOfThisRun = false;
 };
 
 } // namespace

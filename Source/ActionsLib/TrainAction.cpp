@@ -4,6 +4,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Interruption.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "SGD/Criteria.h"
@@ -99,6 +100,8 @@ public:
         };
         if (m_command.program.progressTracing)
             m_request.epochDone = [this](const EpochReport& report) { TraceProgress(report); };
+        const GracefulStop graceful;
+        m_request.stopRequested = StopRequested;
         Train(m_request, log);
         if (!isBuilt && !m_startsFromModelOfThisRun)
             TakeSeeds();

@@ -13,6 +13,7 @@
 #include "Common/Config/UnusedKeys.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 
@@ -137,6 +138,8 @@ void RunJobs(const std::vector<PlannedJob>& jobs, Log& log)
 {
     for (const PlannedJob& planned : jobs)
     {
+        if (StopRequested())
+            throw Interrupted(Concat("stopped as asked in front of command '", planned.command, "'"));
         const std::string banner = "# Action \"" + planned.action->name + "\"";
         log.Print("\n%s\n#%*s#\n%-77s#\n#%*s#\n%s\n\n", std::string(78, '#').c_str(), 76, "", banner.c_str(), 76, "",
                   std::string(78, '#').c_str());
@@ -253,11 +256,22 @@ int Report(const Error& error, Log& log)
     return ExitCodeOf(error.Kind());
 }
 
+// No Error: nothing was wrong.
+int ReportStop(const Interrupted& stop, Log& log)
+{
+    log.ClearProgress();
+    if (log.IsRedirected())
+        log.Write(Concat("\n", stop.what(), "\n"));
+    std::fprintf(stderr, "%s\n", stop.what());
+    return c_interruptedExitCode;
+}
+
 } // namespace
 
 int RunProgram(const std::vector<std::string>& arguments)
 {
     Log log;
+    InstallSignalHandlers();
     try
     {
         const CommandLine line = ParseCommandLine(arguments);
@@ -274,6 +288,10 @@ int RunProgram(const std::vector<std::string>& arguments)
     catch (const Error& error)
     {
         return Report(error, log);
+    }
+    catch (const Interrupted& stop)
+    {
+        return ReportStop(stop, log);
     }
     catch (const std::bad_alloc&)
     {

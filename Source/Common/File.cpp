@@ -205,7 +205,10 @@ AtomicFile::AtomicFile(const std::string& path) : m_path(path)
     // A device or pipe (/dev/null) is written as it is: there is nothing to keep intact.
     const bool isReplaced = IsOrdinaryOrMissing(m_path);
     if (isReplaced)
+    {
         m_temporaryPath = m_path + ".tmp";
+        m_mark.Set(m_temporaryPath);
+    }
     m_file = std::fopen(isReplaced ? m_temporaryPath.c_str() : m_path.c_str(), "wbe");
     if (!m_file)
     {
@@ -263,6 +266,7 @@ void AtomicFile::Commit()
         errno = reason;
         fail();
     }
+    m_mark.Clear();
     // The rename itself must be on disk too; a file system that cannot do that is no reason to fail.
     fs::path folder = fs::path(m_path).parent_path();
     const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

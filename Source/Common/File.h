@@ -1,6 +1,8 @@
 // Files: replaced whole (temporary name, fsync, rename), read mapped, errors with path and the system's reason.
 #pragma once
 
+#include "Common/Interruption.h"
+
 #include <cstddef>
 #include <cstdio>
 #include <memory>
@@ -27,7 +29,8 @@ std::string ReadTextFile(const std::string& path); // "-" is standard input; dro
 std::string NearFilesHint(const std::string& path);
 
 // Writes <path>.tmp, and Commit() makes it <path> (flush, fsync, rename, fsync of the folder). Without Commit the
-// temporary file is removed and an old <path> stays as it is. Makes missing folders. "-" is standard output.
+// temporary file is removed (also when a signal ends the program) and an old <path> stays as it is. Makes missing
+// folders. "-" is standard output.
 class AtomicFile
 {
 public:
@@ -43,6 +46,7 @@ public:
 private:
     std::string m_path;
     std::string m_temporaryPath;
+    TemporaryFileMark m_mark;
     std::FILE* m_file = nullptr;
 };
 

@@ -183,4 +183,11 @@ void CriterionSums::Reset()
     m_samples = 0;
 }
 
+void CriterionSums::Restore(const std::vector<double>& sums, size_t samples)
+{
+    Reset();
+    std::copy_n(sums.begin(), std::min(sums.size(), m_sums.size()), m_sums.begin());
+    m_samples = samples;
+}
+
 } // namespace cntk

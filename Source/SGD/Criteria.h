@@ -41,6 +41,8 @@ public:
     // After Forward: adds the nodes' values and the minibatch's samples. Allocates nothing.
     void Add(size_t samples);
     void Reset();
+    // Goes on from sums of before.
+    void Restore(const std::vector<double>& sums, size_t samples);
 
     size_t Samples() const { return m_samples; }
     // Sum of node i since Reset. May wait for the device.

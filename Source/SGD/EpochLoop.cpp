@@ -70,42 +70,75 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
     return true;
 }
 
+// Sets the reader to the place where the epoch goes on.
+void EpochLoop::Begin(const EpochSettings& settings)
+{
+    m_sums.Reset();
+    m_worstGradient.reset();
+    m_minibatches = 0;
+    m_source.StartEpoch({.epoch = settings.epoch,
+                         .minibatchSize = settings.minibatchSize,
+                         .epochSize = settings.epochSize,
+                         .rank = 0,
+                         .workers = 1,
+                         .wanted = {}});
+    for (; m_minibatches < settings.from.minibatches; ++m_minibatches)
+    {
+        if (!m_source.Skip())
+            Fail(ErrorKind::Data, "the reader delivered ", m_minibatches, " minibatches for epoch ", settings.epoch + 1,
+                 ", but the training was stopped after ", settings.from.minibatches,
+                 " of them; were the data or the reader's options changed?");
+    }
+    if (m_minibatches > 0)
+    {
+        m_sums.Restore(settings.from.sums, settings.from.samples);
+        m_progress.GoOn(m_minibatches, {settings.from.sums, settings.from.samples});
+    }
+    if (settings.beforeFirst)
+        settings.beforeFirst();
+}
+
+EpochPosition EpochLoop::Position()
+{
+    EpochPosition position{m_minibatches, m_sums.Samples(), {}};
+    for (size_t i = 0; i < m_running.size(); ++i)
+        position.sums.push_back(m_sums.Sum(i));
+    return position;
+}
+
 EpochResult EpochLoop::Run(const EpochSettings& settings)
 {
     const auto began = Progress::Clock::now();
     EpochResult result;
-    size_t minibatches = 0;
-    m_sums.Reset();
-    m_worstGradient.reset();
     const auto note = [&]
-    { return Concat("while training epoch ", settings.epoch + 1, ", minibatch ", minibatches + 1); };
+    { return Concat("while training epoch ", settings.epoch + 1, ", minibatch ", m_minibatches + 1); };
     WithNote(
         [&]
         {
-            m_source.StartEpoch({.epoch = settings.epoch,
-                                 .minibatchSize = settings.minibatchSize,
-                                 .epochSize = settings.epochSize,
-                                 .rank = 0,
-                                 .workers = 1,
-                                 .wanted = {}});
-            while (minibatches < settings.maxMinibatches && m_source.Next())
+            Begin(settings);
+            while (m_sums.Samples() < settings.maxSamples && m_source.Next())
             {
                 result.secondsWaited += m_source.SecondsWaited();
-                if (!RunMinibatch(settings, minibatches + 1))
+                if (!RunMinibatch(settings, m_minibatches + 1))
                 {
-                    result.notFiniteAt = minibatches + 1;
+                    result.notFiniteAt = m_minibatches + 1;
                     break;
                 }
-                ++minibatches;
+                ++m_minibatches;
+                if (settings.goesOn && !settings.goesOn())
+                {
+                    result.stopped = true;
+                    break;
+                }
             }
         },
         note);
-    if (minibatches == 0 && !result.notFiniteAt)
+    if (m_minibatches == 0 && !result.notFiniteAt)
         Fail(ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1);
     if (!result.notFiniteAt && !IsFinite())
-        result.notFiniteAt = minibatches;
+        result.notFiniteAt = m_minibatches;
     result.worstGradient = m_worstGradient;
-    result.averages.minibatches = minibatches;
+    result.averages.minibatches = m_minibatches;
     result.averages.samples = m_sums.Samples();
     result.averages.criterion = m_sums.Average(0);
     for (size_t i = 0; i < m_nodes.evaluations.size(); ++i)

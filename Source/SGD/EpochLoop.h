@@ -9,12 +9,21 @@
 #include "SGD/Progress.h"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace cntk
 {
+
+// How far an epoch has come; what its averages are made of so far.
+struct EpochPosition
+{
+    size_t minibatches = 0;
+    size_t samples = 0;
+    std::vector<double> sums; // criterion and evaluations; empty: zeros
+};
 
 struct EpochSettings
 {
@@ -23,8 +32,12 @@ struct EpochSettings
     size_t epochSize = c_wholeDataSet;
     double learningRatePerSample = 0;
     double momentumPerSample = 0;
-    size_t maxMinibatches = SIZE_MAX; // shorter trial runs
-    int gradientCheckDigits = 0;      // gradientcheck=true: every minibatch's gradients must agree to so many digits
+    size_t maxSamples = SIZE_MAX;      // shorter trial runs
+    int gradientCheckDigits = 0;       // gradientcheck=true: every minibatch's gradients must agree to so many digits
+    EpochPosition from;                // an epoch that is taken up again: what was read before is skipped
+    std::function<void()> beforeFirst; // called once the reader stands there; may be empty
+    // Called after each minibatch: false ends the epoch there. May be empty.
+    std::function<bool()> goesOn;
 };
 
 struct EpochResult
@@ -35,6 +48,7 @@ struct EpochResult
     // The minibatch (from 1) at which the criterion was seen not to be finite; the epoch ends there, before the update
     // where the device's memory is the host's.
     std::optional<size_t> notFiniteAt;
+    bool stopped = false;                            // goesOn said no
     std::optional<GradientComparison> worstGradient; // where gradients were checked
 };
 
@@ -47,8 +61,11 @@ public:
               Progress& progress);
 
     EpochResult Run(const EpochSettings& settings);
+    // Of the epoch that runs, or ran last.
+    EpochPosition Position();
 
 private:
+    void Begin(const EpochSettings& settings);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
     bool IsFinite();
     void CheckMinibatchGradients(int digits, size_t minibatch);
@@ -60,6 +77,7 @@ private:
     Progress& m_progress;
     CriterionSums m_sums;
     std::vector<double> m_running; // what progress lines are made of
+    size_t m_minibatches = 0;
     std::optional<GradientComparison> m_worstGradient;
 };
 

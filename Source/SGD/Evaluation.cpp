@@ -2,6 +2,7 @@
 #include "SGD/Evaluation.h"
 
 #include "Common/Error.h"
+#include "Common/Interruption.h"
 
 namespace cntk
 {
@@ -78,6 +79,8 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
                 evaluator.Forward();
                 sums.Add(source.Samples());
                 ++result.minibatches;
+                if (settings.stopRequested && settings.stopRequested())
+                    throw Interrupted("evaluation stopped");
                 if (lines.IsDue(result.minibatches))
                     lines.Show(result.minibatches, sums);
             }

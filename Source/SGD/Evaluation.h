@@ -7,6 +7,7 @@
 #include "SGD/Progress.h"
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace cntk
@@ -17,7 +18,8 @@ struct EvaluationSettings
     size_t minibatchSize = 40960;
     size_t epochSize = 0; // 0: all data
     size_t numMBsToShowResult = 100;
-    int traceLevel = 0; // > 0: intermediate lines
+    int traceLevel = 0;                       // > 0: intermediate lines
+    std::function<bool()> stopRequested = {}; // true: Interrupted is thrown after the minibatch
 };
 
 struct EvaluationResult

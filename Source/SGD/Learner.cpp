@@ -161,4 +161,28 @@ double NumberOf(const std::map<std::string, std::string>& extra, const std::stri
     return end != found->second.c_str() && *end == '\0' ? value : defaultValue;
 }
 
+std::string ExactTexts(const std::vector<double>& values)
+{
+    std::string texts;
+    for (const double value : values)
+        texts += ExactText(value) + " ";
+    return texts;
+}
+
+std::vector<double> NumbersOf(const std::map<std::string, std::string>& extra, const std::string& name)
+{
+    std::vector<double> values;
+    const auto found = extra.find(name);
+    if (found == extra.end())
+        return values;
+    const char* text = found->second.c_str();
+    for (char* end = nullptr;; text = end)
+    {
+        const double value = std::strtod(text, &end);
+        if (end == text)
+            return values;
+        values.push_back(value);
+    }
+}
+
 } // namespace cntk

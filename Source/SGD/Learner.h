@@ -60,4 +60,8 @@ private:
 std::string ExactText(double value);
 double NumberOf(const std::map<std::string, std::string>& extra, const std::string& name, double defaultValue);
 
+// Several, with blanks between them; up to the first that cannot be read.
+std::string ExactTexts(const std::vector<double>& values);
+std::vector<double> NumbersOf(const std::map<std::string, std::string>& extra, const std::string& name);
+
 } // namespace cntk

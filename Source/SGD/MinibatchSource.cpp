@@ -56,6 +56,11 @@ bool MinibatchSource::Next()
         m_typed);
 }
 
+bool MinibatchSource::Skip()
+{
+    return std::visit([](auto& typed) { return typed.reader->GetMinibatch(typed.minibatch); }, m_typed);
+}
+
 const std::vector<std::string>& MinibatchSource::SequenceKeys() const
 {
     return std::visit([](const auto& typed) -> const std::vector<std::string>& { return typed.minibatch.sequenceKeys; },

@@ -37,6 +37,8 @@ public:
     void StartEpoch(EpochRequest request);
     // False at the end of the epoch. Allocates nothing once the largest minibatch has been seen.
     bool Next();
+    // The same, but the network does not see the minibatch.
+    bool Skip();
 
     // Of the minibatch that the network holds now: columns with gaps and without; seconds that Next waited for it.
     size_t Columns() const { return m_binder->Columns(); }

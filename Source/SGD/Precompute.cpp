@@ -2,6 +2,7 @@
 #include "SGD/Precompute.h"
 
 #include "Common/Error.h"
+#include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
@@ -9,7 +10,8 @@
 namespace cntk
 {
 
-bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t minibatchSize, size_t epochSize, Log& log)
+bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t minibatchSize, size_t epochSize, Log& log,
+                const std::function<bool()>& stopRequested)
 {
     std::vector<ComputationNodePtr> roots;
     std::vector<std::shared_ptr<PrecomputeNode>> nodes;
@@ -49,6 +51,8 @@ bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t min
             {
                 evaluator.Forward();
                 ++minibatches;
+                if (stopRequested && stopRequested())
+                    throw Interrupted("precomputing stopped");
             }
             for (const auto& node : nodes)
                 node->MarkComputed();

@@ -77,18 +77,50 @@ Progress::Progress(Log& log, const ProgressSettings& settings)
 {
 }
 
-void Progress::BeginEpoch(const EpochStart& start)
+void Progress::Restart(const EpochStart& start, const std::string& prefix)
 {
     m_start = start;
+    m_prefix = prefix;
+    m_epochBegan = m_shownAt = m_drawnAt = Clock::now();
+    m_shownMinibatch = 0;
+    m_shownSamples = 0;
+    m_shownSums.clear();
+}
+
+void Progress::BeginTrial(const EpochStart& start, const std::string& prefix)
+{
+    Restart(start, prefix);
+}
+
+void Progress::EndTrial(const CriterionAverages& averages, double learningRatePerSample)
+{
+    m_log.ClearProgress();
+    std::string line =
+        Format("Finished Mini-Epoch For LearnRate Selection: TrainLossPerSample = %.8g;", averages.criterion);
+    const auto& evaluations = averages.evaluations;
+    if (evaluations.size() == 1)
+        line += Format("EvalErrPerSample = %.8g; ", evaluations[0]);
+    for (size_t i = 0; i < evaluations.size() && evaluations.size() > 1; ++i)
+        line += Format(i == 0 ? "EvalErrPerSample [%zu]=%.8g; " : "[%zu]=%.8g; ", i, evaluations[i]);
+    m_log.Write(line + Format("AvgLearningRatePerSample = %.8g\n", learningRatePerSample));
+}
+
+void Progress::GoOn(size_t minibatch, const RunningSums& running)
+{
+    m_shownAt = Clock::now();
+    m_shownMinibatch = minibatch;
+    m_shownSamples = running.samples;
+    m_shownSums.assign(running.sums.begin(), running.sums.end());
+}
+
+void Progress::BeginEpoch(const EpochStart& start)
+{
+    Restart(start, "");
     m_log.Print(
         "\nStarting Epoch %d: learning rate per sample = %f  effective momentum = %f  momentum as time constant = "
         "%.1f samples\n",
         int(start.epoch) + 1, start.learningRatePerSample, start.effectiveMomentum, start.momentumTimeConstant);
     m_log.Print("\nStarting minibatch loop.\n");
-    m_epochBegan = m_shownAt = m_drawnAt = Clock::now();
-    m_shownMinibatch = 0;
-    m_shownSamples = 0;
-    m_shownSums.clear();
 }
 
 void Progress::ShowMinibatches(size_t minibatch, const RunningSums& running)
@@ -99,8 +131,8 @@ void Progress::ShowMinibatches(size_t minibatch, const RunningSums& running)
     m_shownSums.resize(running.sums.size());
     if (m_settings.traceLevel > 0)
     {
-        std::string line = Format(" Epoch[%2d of %d]-Minibatch[%4d-%4d", int(m_start.epoch) + 1,
-                                  int(m_settings.maxEpochs), int(m_shownMinibatch) + 1, int(minibatch));
+        std::string line = m_prefix + Format(" Epoch[%2d of %d]-Minibatch[%4d-%4d", int(m_start.epoch) + 1,
+                                             int(m_settings.maxEpochs), int(m_shownMinibatch) + 1, int(minibatch));
         if (m_start.expectedSamples != 0)
             line += Format(", %2.2f%%", 100.0 * double(running.samples) / double(m_start.expectedSamples));
         line += Format("]: SamplesSeen = %d; TrainLossPerSample = ", int(samples));

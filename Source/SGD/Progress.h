@@ -56,6 +56,13 @@ public:
     // "Starting Epoch ..." and "Starting minibatch loop."
     void BeginEpoch(const EpochStart& start);
 
+    // An epoch that is taken up again: it stands behind this minibatch.
+    void GoOn(size_t minibatch, const RunningSums& running);
+    // A short run before the epoch, to choose a rate or a minibatch size: its lines have the prefix, until BeginEpoch.
+    void BeginTrial(const EpochStart& start, const std::string& prefix);
+    // "Finished Mini-Epoch For LearnRate Selection: ..."
+    void EndTrial(const CriterionAverages& averages, double learningRatePerSample);
+
     // True when the minibatch just done (counted from 1) ends a stretch to be shown: call ShowMinibatches then.
     bool IsDue(size_t minibatch) const
     {
@@ -84,9 +91,12 @@ public:
     Log& GetLog() { return m_log; }
 
 private:
+    void Restart(const EpochStart& start, const std::string& prefix);
+
     Log& m_log;
     ProgressSettings m_settings;
     EpochStart m_start;
+    std::string m_prefix; // of trials
     Clock::time_point m_epochBegan;
     // At the last progress line.
     Clock::time_point m_shownAt;

@@ -31,6 +31,34 @@ auto LoadUnlessDamaged(Load&& load, const std::string& path, const char* consequ
     }
 }
 
+// A point within the epoch that follows; an empty one where there is none.
+ResumePoint LoadWithinEpoch(const TrainingFiles& files, size_t epochsDone, DataType dataType,
+                            const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
+{
+    for (const WithinEpochPoint& within : files.WithinEpochPoints())
+    {
+        if (within.epochsDone != epochsDone || !files.IsUsable(within))
+            continue;
+        const std::string modelPath = files.Model(within);
+        log.Print("Starting from checkpoint. Loading network from '%s'.\n", modelPath.c_str());
+        const char* consequence = "going back to the checkpoint before it";
+        ResumePoint point;
+        point.epochsDone = epochsDone;
+        point.within = within;
+        point.network = LoadUnlessDamaged([&] { return LoadModel(modelPath, dataType, device, registry); }, modelPath,
+                                          consequence, log);
+        if (!point.network)
+            continue;
+        const std::string checkpointPath = files.Checkpoint(within);
+        point.checkpoint = LoadUnlessDamaged(
+            [&] { return std::optional<Checkpoint>(LoadCheckpoint(checkpointPath, dataType, *device)); },
+            checkpointPath, consequence, log);
+        if (point.checkpoint)
+            return point;
+    }
+    return {};
+}
+
 constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
 
 std::vector<ComputationNodePtr> ParametersOf(const ComputationNetwork& network)
@@ -93,6 +121,8 @@ ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType 
     auto epochs = std::optional<size_t>(newest);
     while (epochs)
     {
+        if (ResumePoint within = LoadWithinEpoch(files, *epochs, dataType, device, registry, log); within.network)
+            return within;
         const std::string modelPath = files.Model(*epochs);
         log.Print("Starting from checkpoint. Loading network from '%s'.\n", modelPath.c_str());
         ResumePoint point;

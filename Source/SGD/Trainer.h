@@ -48,6 +48,8 @@ struct TrainingRequest
     std::function<void(const ComputationNetwork& network, bool isLoaded)> networkReady;
     // Called at the end of each epoch, after its files are written; may be empty.
     std::function<void(const EpochReport& report)> epochDone;
+    // Asked after each minibatch; true: the state is saved and Interrupted is thrown. May be empty.
+    std::function<bool()> stopRequested;
 };
 
 // Writes modelPath.0, modelPath.1, ..., modelPath and their checkpoints. NaN or infinity in the criterion is an Error

@@ -3,9 +3,12 @@
 
 #include "Common/File.h"
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace cntk
 {
@@ -30,19 +33,65 @@ bool TakeSuffix(std::string_view& text, std::string_view suffix)
     return true;
 }
 
-// m.dnn.tmp, m.dnn.ckp.tmp, m.dnn.3.tmp, m.dnn.3.ckp.tmp: names that a training of m.dnn writes, and no others.
+// The number at the beginning of the text, written as std::to_string does.
+std::optional<size_t> TakeNumber(std::string_view& text)
+{
+    size_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || (text[0] == '0' && end != text.data() + 1))
+        return std::nullopt;
+    text.remove_prefix(size_t(end - text.data()));
+    return value;
+}
+
+bool TakePrefix(std::string_view& text, std::string_view prefix)
+{
+    if (!text.starts_with(prefix))
+        return false;
+    text.remove_prefix(prefix.size());
+    return true;
+}
+
+// ".2.at500" behind the model's name.
+std::optional<WithinEpochPoint> PointOf(std::string_view text)
+{
+    if (!TakePrefix(text, "."))
+        return std::nullopt;
+    const auto epochs = TakeNumber(text);
+    if (!epochs || !TakePrefix(text, ".at"))
+        return std::nullopt;
+    const auto minibatches = TakeNumber(text);
+    if (!minibatches || !text.empty())
+        return std::nullopt;
+    return WithinEpochPoint{*epochs, *minibatches};
+}
+
+// m.dnn.tmp, m.dnn.ckp.tmp, m.dnn.3.tmp, m.dnn.3.ckp.tmp, m.dnn.3.at10.tmp, m.dnn.best.tmp: names that a training of
+// m.dnn writes, and no others.
 bool IsTemporaryOf(std::string_view file, std::string_view model)
 {
-    if (!file.starts_with(model) || !TakeSuffix(file, ".tmp"))
+    if (!TakePrefix(file, model) || !TakeSuffix(file, ".tmp"))
         return false;
-    if (file.size() < model.size())
-        return false;
-    file.remove_prefix(model.size());
-    TakeSuffix(file, ".ckp");
-    if (file.empty())
+    if (file == ".best")
         return true;
-    return file.size() > 1 && file.size() < 20 && file[0] == '.' && (file[1] != '0' || file.size() == 2) &&
-           file.find_first_not_of("0123456789", 1) == std::string_view::npos;
+    TakeSuffix(file, ".ckp");
+    if (file.empty() || PointOf(file))
+        return true;
+    return TakePrefix(file, ".") && TakeNumber(file) && file.empty();
+}
+
+template <class Visit>
+void VisitFiles(const std::string& modelPath, Visit&& visit)
+{
+    const std::filesystem::path model(modelPath);
+    const std::filesystem::path folder = model.parent_path().empty() ? "." : model.parent_path();
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    {
+        std::error_code ignored;
+        if (it->is_regular_file(ignored))
+            visit(it->path(), model.filename().string());
+    }
 }
 
 } // namespace
@@ -87,18 +136,48 @@ std::vector<std::string> TrainingFiles::ObsoleteCheckpoints(size_t epochsDone, s
 
 std::vector<std::string> TrainingFiles::StaleTemporaries() const
 {
-    const std::filesystem::path model(m_modelPath);
-    const std::filesystem::path folder = model.parent_path().empty() ? "." : model.parent_path();
-    const std::string name = model.filename().string();
     std::vector<std::string> stale;
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    {
-        std::error_code ignored;
-        if (IsTemporaryOf(it->path().filename().string(), name) && it->is_regular_file(ignored))
-            stale.push_back(it->path().string());
-    }
+    VisitFiles(m_modelPath,
+               [&](const std::filesystem::path& path, const std::string& model)
+               {
+                   if (IsTemporaryOf(path.filename().string(), model))
+                       stale.push_back(path.string());
+               });
     return stale;
+}
+
+std::string TrainingFiles::Model(const WithinEpochPoint& point) const
+{
+    return m_modelPath + "." + std::to_string(point.epochsDone) + ".at" + std::to_string(point.minibatches);
+}
+
+std::vector<WithinEpochPoint> TrainingFiles::WithinEpochPoints() const
+{
+    std::vector<WithinEpochPoint> points;
+    VisitFiles(m_modelPath,
+               [&](const std::filesystem::path& path, const std::string& model)
+               {
+                   const std::string name = path.filename().string();
+                   std::string_view rest = name;
+                   if (!TakePrefix(rest, model))
+                       return;
+                   TakeSuffix(rest, ".ckp");
+                   const auto point = PointOf(rest);
+                   if (point && std::find(points.begin(), points.end(), *point) == points.end())
+                       points.push_back(*point);
+               });
+    std::sort(points.begin(), points.end(),
+              [](const WithinEpochPoint& a, const WithinEpochPoint& b)
+              { return std::pair(a.epochsDone, a.minibatches) > std::pair(b.epochsDone, b.minibatches); });
+    return points;
+}
+
+bool TrainingFiles::IsUsable(const WithinEpochPoint& point) const
+{
+    const auto model = TimeOf(Model(point));
+    const auto checkpoint = TimeOf(Checkpoint(point));
+    const auto begin = TimeOf(Model(point.epochsDone));
+    return model && checkpoint && begin && *model >= *begin && *checkpoint >= *model;
 }
 
 } // namespace cntk

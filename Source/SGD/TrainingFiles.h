@@ -10,6 +10,15 @@
 namespace cntk
 {
 
+// A model within an epoch, "m.dnn.2.at500" with "m.dnn.2.at500.ckp": after 2 epochs and 500 minibatches.
+struct WithinEpochPoint
+{
+    size_t epochsDone = 0;
+    size_t minibatches = 0;
+
+    bool operator==(const WithinEpochPoint&) const = default;
+};
+
 // M(e) is the model after e epochs: modelPath.0, modelPath.1, ..., and modelPath itself after the last.
 class TrainingFiles
 {
@@ -22,6 +31,14 @@ public:
     std::string BestModel() const { return m_modelPath + ".best"; } // with early stopping
     std::string Model(size_t epochsDone) const;
     std::string Checkpoint(size_t epochsDone) const { return Model(epochsDone) + ".ckp"; }
+
+    std::string Model(const WithinEpochPoint& point) const;
+    std::string Checkpoint(const WithinEpochPoint& point) const { return Model(point) + ".ckp"; }
+
+    // All points within epochs of which there is a file, the most advanced first.
+    std::vector<WithinEpochPoint> WithinEpochPoints() const;
+    // The files of the point are whole and no older than the model that its epoch began with.
+    bool IsUsable(const WithinEpochPoint& point) const;
 
     // The most epochs e for which M(e) exists and is at least as new as M(e-1) (which may be missing), not above
     // atMost; nothing when there is no such model.

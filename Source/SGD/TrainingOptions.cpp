@@ -169,6 +169,10 @@ OptionTable<SgdOptions> SgdOptions::Options()
             "not fall; the final model is then the best one, which is kept as modelPath.best all the while; 0: never"),
         Opt("earlyStopMinImprovement", &S::earlyStopMinImprovement,
             "earlyStopPatience: how far the criterion must fall to count as progress", c_notNegative),
+        Opt("saveEveryMinutes", &S::saveEveryMinutes,
+            "save model and checkpoint within an epoch so often, as modelPath.N.atM (N epochs, M minibatches); a "
+            "training that is stopped goes on from there; 0: at the ends of epochs only",
+            c_notNegative),
         Opt("UseAllDataForPreComputedNode", &S::useAllDataForPreComputedNode,
             "precompute means and deviations over all data; false: over one epoch"),
         Opt("unitTest", &S::unitTest, "accepted, without effect"),
@@ -244,10 +248,6 @@ std::optional<OptionProblem> FindUnsupported(const SgdOptions& options)
         return OptionProblem{parameter, Concat(what, " is not supported by this version")};
     };
 
-    if (options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch)
-        return unsupported("autoAdjustLR", "autoAdjustLR=searchBeforeEpoch");
-    if (options.autoAdjust.autoAdjustMinibatch)
-        return unsupported("autoAdjustMinibatch", "autoAdjustMinibatch=true");
     if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
         return unsupported("adaptationRegType", "adaptationRegType=KL with a weight above 0");
     if (options.numSubminibatches > 1)

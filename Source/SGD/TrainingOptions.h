@@ -135,6 +135,7 @@ struct SgdOptions
     size_t sigFigs = 6;
     size_t earlyStopPatience = 0;
     double earlyStopMinImprovement = 0;
+    double saveEveryMinutes = 0;
     bool useAllDataForPreComputedNode = true;
     bool unitTest = false;
     bool validateAfterModelReloading = true;

@@ -7,6 +7,7 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace cntk
@@ -200,6 +201,42 @@ void DelayNode::EndForwardProp()
     after.validSteps = 0;
     if (GoesOn())
         Keep(m_history[m_current], after);
+}
+
+void DelayNode::SaveState(std::string& bytes) const
+{
+    const History& next = m_history[1 - m_current];
+    const uint64_t sizes[3] = {next.validSteps, next.parallelSequences,
+                               next.validSteps == 0 ? 0 : next.values.Elements()};
+    bytes.append(reinterpret_cast<const char*>(sizes), sizeof sizes);
+    if (sizes[2] == 0)
+        return;
+    const std::vector<double> values = next.values.ToHost();
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+}
+
+void DelayNode::RestoreState(const char*& position, const char* end)
+{
+    uint64_t sizes[3] = {};
+    if (size_t(end - position) < sizeof sizes)
+        return;
+    std::memcpy(sizes, position, sizeof sizes);
+    position += sizeof sizes;
+    const size_t columns = TimeStep() * sizes[1];
+    if (sizes[2] != 0 && (sizes[2] != ValueRows() * columns || size_t(end - position) / sizeof(double) < sizes[2]))
+        Fail(ErrorKind::Model, "the checkpoint's state of ", TypeName(), " '", Name(), "' does not fit; ", sizes[2],
+             " numbers instead of ", ValueRows() * columns);
+    History& next = m_history[1 - m_current];
+    next.validSteps = sizes[0];
+    next.parallelSequences = sizes[1];
+    m_pass = GetMBLayout()->Pass();
+    if (sizes[2] == 0)
+        return;
+    std::vector<double> values(sizes[2]);
+    std::memcpy(values.data(), position, values.size() * sizeof(double));
+    position += values.size() * sizeof(double);
+    next.values = Matrix(ValueRows(), columns, GetDataType(), GetDevice());
+    next.values.FromHost(values);
 }
 
 // ---- fields ----

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace cntk
@@ -43,6 +44,11 @@ public:
     static constexpr size_t c_mixed = SIZE_MAX - 1;
     // After BeginForwardProp.
     size_t SourceOfStep(size_t time) const { return m_sourceOfStep[time]; }
+
+    // What the next minibatch goes on from, as bytes behind the others. Restored when a pass has begun and before its
+    // first minibatch; moves the position on, and does nothing at the end.
+    void SaveState(std::string& bytes) const;
+    void RestoreState(const char*& position, const char* end);
 
 private:
     // The last steps of a minibatch's input, for the sequences that go on in the next one.

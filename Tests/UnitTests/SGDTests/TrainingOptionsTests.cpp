@@ -98,8 +98,6 @@ TEST(TrainingOptions, Contradictions)
 
 TEST(TrainingOptions, WhatIsNotThereYetSaysSo)
 {
-    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;AutoAdjust=[autoAdjustLR=beforeEpoch]]"),
-              "block 'exp.cntk:SGD': autoAdjustLR=searchBeforeEpoch is not supported by this version");
     EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;numSubminibatches=2]"),
               "block 'exp.cntk:SGD': numSubminibatches=2 is not supported by this version");
 }

@@ -1,0 +1,491 @@
+// The epochs of a training and what happens between them.
+#include "SGD/Training.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Interruption.h"
+#include "Common/Log.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "SGD/Evaluation.h"
+#include "SGD/Schedules.h"
+
+#include <limits>
+#include <ratio>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr double c_notANumber = std::numeric_limits<double>::quiet_NaN();
+
+EvaluatorOptions TrainingEvaluatorOptions(const TrainingNodes& nodes)
+{
+    EvaluatorOptions options;
+    options.training = true;
+    options.backwardRoot = nodes.criterion;
+    return options;
+}
+
+ProgressSettings ProgressSettingsOf(const SgdOptions& options)
+{
+    ProgressSettings settings;
+    settings.traceLevel = options.traceLevel;
+    settings.numMBsToShowResult = options.numMBsToShowResult;
+    settings.firstMBsToShowResult = options.firstMBsToShowResult;
+    settings.maxEpochs = options.maxEpochs;
+    return settings;
+}
+
+} // namespace
+
+void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver)
+{
+    if (options.keepCheckPointFiles)
+        return;
+    const LearningRateControl control(options.autoAdjust, LearningRateCount(options));
+    const size_t interval = control.MayRollBack() ? options.autoAdjust.learnRateAdjustInterval : 1;
+    for (const std::string& obsolete : files.ObsoleteCheckpoints(epochsDone, interval, isOver))
+        RemoveFile(obsolete);
+}
+
+Training::Training(const TrainingRequest& request, const TrainingFiles& files, ComputationNetwork& network,
+                   const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log)
+    : m_request(request), m_options(request.options), m_files(files), m_log(log), m_network(network), m_nodes(nodes),
+      m_source(source), m_cvSource(cvSource), m_evaluator(network, nodes.Roots(), TrainingEvaluatorOptions(nodes)),
+      m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice()),
+      m_dropout(m_evaluator.Plan(), nodes.criterion), m_images(m_evaluator.Plan()),
+      m_progress(log, ProgressSettingsOf(m_options)), m_loop(nodes, m_evaluator, source, m_learner, m_progress),
+      m_control(m_options.autoAdjust, LearningRateCount(m_options)),
+      m_earlyStopping(m_options.earlyStopPatience, m_options.earlyStopMinImprovement)
+{
+    for (const ComputationNodePtr& node : m_evaluator.Plan().NodesInOrder())
+    {
+        if (auto delay = std::dynamic_pointer_cast<DelayNode>(node))
+            m_delays.push_back(std::move(delay));
+    }
+    log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
+    m_images.LimitTemporaryMemory(m_options.maxTempMemSizeInSamplesForCNN, log);
+    source.BindTo(nodes.Roots());
+    if (cvSource)
+        cvSource->BindTo(nodes.Roots());
+    if (m_evaluator.Parameters().empty())
+        log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
+                        "' is trained; the network will not change"));
+}
+
+void Training::Restore(Checkpoint checkpoint, const std::string& path)
+{
+    m_learner.Restore(std::move(checkpoint.smoothedGradients), path);
+    const CheckpointInfo& info = checkpoint.info;
+    m_learner.RestoreExtra(info.extra);
+    m_samplesSeen = info.samplesSeen;
+    m_minibatchSize = info.minibatchSize;
+    m_rate.learningRatePerSample = info.learningRatePerSample;
+    m_rate.previousCriterion = info.previousCriterion;
+    m_rate.averageCriterion = NumberOf(info.extra, "averageCriterion", info.previousCriterion);
+    m_rate.reducing = NumberOf(info.extra, "learnRateReduced", 0) != 0;
+    m_epochSamples = size_t(NumberOf(info.extra, "epochSamples", double(m_epochSamples)));
+    m_dropout.RestoreExtra(info.extra);
+    m_earlyStopping.RestoreExtra(info.extra);
+    m_firstRate = NumberOf(info.extra, "firstRate", m_firstRate);
+    m_searchedRates = NumbersOf(info.extra, "searchedRates");
+    m_goOnPosition.minibatches = size_t(NumberOf(info.extra, "withinMinibatches", 0));
+    m_goOnPosition.samples = size_t(NumberOf(info.extra, "withinSamples", 0));
+    m_goOnPosition.sums = NumbersOf(info.extra, "withinSums");
+    const auto delays = info.extra.find("withinDelays");
+    m_delayStates = delays == info.extra.end() ? "" : delays->second;
+}
+
+// False when the rate is too small to go on.
+bool Training::SetLearningRate(size_t epoch)
+{
+    const size_t nominalSize = NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences());
+    if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::None || epoch < LearningRateCount(m_options))
+        m_rate.learningRatePerSample = LearningRatePerSample(m_options, epoch, nominalSize);
+    else if (m_goOnFrom)
+        ; // the epoch's rate is known
+    else if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch)
+        SearchRate(epoch);
+    else if (m_rate.learningRatePerSample == 0) // neither a list nor a checkpoint said anything
+        m_rate.learningRatePerSample = 0.5 / double(nominalSize);
+    if (epoch == 0 || m_firstRate == 0)
+        m_firstRate = m_rate.learningRatePerSample;
+    if (m_rate.learningRatePerSample >= c_minLearningRate)
+        return true;
+    m_log.Print("Learn Rate Per Sample for Epoch[%zu] = %.8g is less than minLearnRate %.8g. Training complete.\n",
+                epoch + 1, m_rate.learningRatePerSample, c_minLearningRate);
+    if (m_options.autoAdjust.autoAdjustLR != LearningRateSearch::None)
+        SaveModel(m_network, m_files.FinalModel());
+    return false;
+}
+
+// The size of the list, or one that was searched; that of the begun epoch where one goes on.
+void Training::SetMinibatchSize(size_t epoch)
+{
+    if (m_goOnFrom)
+        return;
+    if (m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size())
+        SearchSize(epoch);
+    else
+        m_minibatchSize = m_options.minibatchSize[epoch];
+}
+
+EpochSettings Training::SettingsOf(size_t epoch) const
+{
+    EpochSettings settings;
+    settings.epoch = epoch;
+    settings.minibatchSize = m_minibatchSize;
+    settings.epochSize = m_options.EpochSamples();
+    settings.learningRatePerSample = m_rate.learningRatePerSample;
+    settings.momentumPerSample =
+        MomentumPerSample(m_options, epoch, NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences()));
+    return settings;
+}
+
+EpochStart Training::StartOf(const EpochSettings& settings) const
+{
+    EpochStart start;
+    start.epoch = settings.epoch;
+    start.learningRatePerSample = settings.learningRatePerSample;
+    start.effectiveMomentum = MomentumOfMinibatch(
+        settings.momentumPerSample, NominalMinibatchSize(m_options, settings.epoch, m_source.ParallelSequences()));
+    start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
+    start.expectedSamples = m_options.epochSize != 0 ? m_options.epochSize : m_epochSamples;
+    return start;
+}
+
+EpochResult Training::TrainEpoch(size_t epoch)
+{
+    EpochSettings settings = SettingsOf(epoch);
+    settings.gradientCheckDigits = m_options.gradientCheck ? int(m_options.sigFigs) : 0;
+    const auto interval = std::chrono::duration<double, std::ratio<60>>(m_options.saveEveryMinutes);
+    settings.goesOn = [this, epoch, interval]
+    {
+        if (StopRequested())
+            return false;
+        if (interval.count() > 0 && std::chrono::steady_clock::now() - m_savedAt >= interval)
+            SaveWithin(epoch, InfoWithin());
+        return true;
+    };
+    if (m_goOnFrom)
+    {
+        settings.from = m_goOnPosition;
+        settings.beforeFirst = [this]
+        {
+            const char* bytes = m_delayStates.data();
+            for (const auto& delay : m_delays)
+                delay->RestoreState(bytes, m_delayStates.data() + m_delayStates.size());
+        };
+    }
+    m_savedAt = std::chrono::steady_clock::now();
+    m_progress.BeginEpoch(StartOf(settings));
+    if (m_goOnFrom)
+        m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_goOnFrom->minibatches);
+    EpochResult result = m_loop.Run(settings);
+    m_goOnFrom.reset();
+    if (result.stopped)
+    {
+        m_log.ClearProgress();
+        SaveWithin(epoch, InfoWithin());
+        Stop(Concat("epoch ", epoch + 1, ", after minibatch ", m_savedWithin->minibatches),
+             m_files.Model(*m_savedWithin));
+    }
+    EndEpoch(epoch, result);
+    return result;
+}
+
+// Takes what the epoch gave into the state, and prints it.
+void Training::EndEpoch(size_t epoch, EpochResult& result)
+{
+    m_samplesSeen += result.averages.samples;
+    if (result.notFiniteAt)
+    {
+        // Going back to an older model is the only way on from here.
+        const size_t interval = m_options.autoAdjust.learnRateAdjustInterval;
+        if (!m_control.Adjusts(epoch) || !m_control.MayRollBack() || epoch + 1 < interval)
+            FailNotFinite(epoch, *result.notFiniteAt);
+        m_log.Warn(Concat("the training criterion is not finite in epoch ", epoch + 1, ", minibatch ",
+                          *result.notFiniteAt, "; going back to an earlier model"));
+        result.averages.criterion = c_notANumber;
+    }
+    else
+        m_epochSamples = result.averages.samples;
+
+    Progress::EpochEnd end;
+    end.averages = result.averages;
+    end.totalSamplesSeen = m_samplesSeen;
+    end.learningRatePerSample = m_rate.learningRatePerSample;
+    end.seconds = result.seconds;
+    end.secondsWaited = result.secondsWaited;
+    std::vector<std::string> names;
+    for (const ComputationNodePtr& node : m_nodes.evaluations)
+        names.push_back(node->Name());
+    m_progress.EndEpoch(end, m_nodes.criterion->Name(), names);
+    if (result.worstGradient)
+        m_log.Print("Gradient check of epoch %zu: all gradients agree to %zu digits; at worst, %s.\n", epoch + 1,
+                    m_options.sigFigs, result.worstGradient->Describe(*m_nodes.criterion).c_str());
+}
+
+void Training::Stop(const std::string& where, const std::string& model) const
+{
+    throw Interrupted(Concat("the training was stopped as asked in ", where,
+                             "; run the same command again to go on from '", model, "'"));
+}
+
+void Training::FailNotFinite(size_t epoch, size_t minibatch)
+{
+    const std::string first = FindNotFinite(m_network, m_nodes);
+    Fail(ErrorKind::Model, "the training criterion '", m_nodes.criterion->Name(), "' is not a finite number in epoch ",
+         epoch + 1, ", minibatch ", minibatch, " (learning rate per sample ", m_rate.learningRatePerSample, ")",
+         first.empty() ? "" : "; the first node that is not finite: " + first);
+}
+
+CriterionAverages Training::Validate(size_t epoch)
+{
+    std::vector<ComputationNodePtr> nodes{m_nodes.criterion};
+    if (!m_nodes.evaluations.empty())
+        nodes.push_back(m_nodes.evaluations.front());
+    EvaluationSettings settings;
+    settings.minibatchSize = m_options.minibatchSize[epoch];
+    settings.numMBsToShowResult = 0;
+    settings.stopRequested = m_request.stopRequested;
+    const auto validation = EvaluateCriteria(m_evaluator, nodes, *m_cvSource, settings, m_log);
+    CriterionAverages averages;
+    averages.criterion = validation.nodes[0].average;
+    for (size_t i = 1; i < validation.nodes.size(); ++i)
+        averages.evaluations.push_back(validation.nodes[i].average);
+    m_progress.ShowValidation(averages);
+    return averages;
+}
+
+// Evaluates the cross-validation set; what AdjustAfterEpoch looks at.
+double Training::ControlValue(const EpochResult& result, size_t epoch)
+{
+    CriterionAverages averages = result.averages;
+    if (m_cvSource)
+    {
+        // Stopped here, the training goes on at the end of the epoch; masks are drawn for the validation, too.
+        m_samplesSeen -= result.averages.samples;
+        const CheckpointInfo info = InfoWithin();
+        m_samplesSeen += result.averages.samples;
+        try
+        {
+            const CriterionAverages cv = Validate(epoch);
+            if (m_options.autoAdjust.useCVSetControlLRIfCVExists)
+                averages = cv;
+        }
+        catch (const Interrupted&)
+        {
+            if (result.notFiniteAt)
+                Stop(Concat("epoch ", epoch + 1), m_files.Model(epoch));
+            SaveWithin(epoch, info);
+            Stop(Concat("the validation after epoch ", epoch + 1), m_files.Model(*m_savedWithin));
+        }
+    }
+    if (result.notFiniteAt)
+        return c_notANumber;
+    return m_options.autoAdjust.useEvalCriterionControlLR && !averages.evaluations.empty()
+               ? averages.evaluations.front()
+               : averages.criterion;
+}
+
+// Loads the model of the last look and, where there is one, its checkpoint.
+bool Training::RollBack(size_t epoch)
+{
+    const size_t interval = m_options.autoAdjust.learnRateAdjustInterval;
+    const size_t epochsDone = epoch + 1 - interval;
+    const std::string path = m_files.Model(epochsDone);
+    m_log.Print("Loading (rolling back to) previous model with best training-criterion value: %s.\n", path.c_str());
+    ReloadParameters(m_network, path);
+    const RateState now = m_rate;
+    const std::string checkpointPath = m_files.Checkpoint(epochsDone);
+    if (epochsDone == 0 || !FileExists(checkpointPath))
+    {
+        m_learner.Reset();
+        if (epochsDone == 0)
+            m_samplesSeen = 0;
+    }
+    else
+    {
+        Checkpoint checkpoint = LoadCheckpoint(checkpointPath, m_network.GetDataType(), m_network.GetDevice());
+        checkpoint.info.extra.erase("dropoutSeeds"); // masks go on
+        for (const char* name : {"bestCriterion", "bestEpoch", "progressCriterion", "progressEpoch"})
+            checkpoint.info.extra.erase(name); // and what was seen since is not forgotten
+        Restore(std::move(checkpoint), checkpointPath);
+        m_rate.reducing = now.reducing;
+    }
+    m_rate.averageCriterion = now.averageCriterion;
+    return true;
+}
+
+// False when the training is to end.
+bool Training::AdjustRate(size_t epoch, double controlValue)
+{
+    m_control.Observe(m_rate, epoch, controlValue);
+    const bool rolledBack = m_control.WantsRollBack(m_rate, epoch) && RollBack(epoch);
+    switch (m_control.Adjust(m_rate, epoch))
+    {
+    case RateChange::Stop:
+        m_log.Print("Finished training and saved final model\n\n");
+        SaveModel(m_network, m_files.FinalModel());
+        return false;
+    case RateChange::Reduced:
+        m_log.Print("learnRatePerSample reduced to %.8g\n", m_rate.learningRatePerSample);
+        break;
+    case RateChange::Increased:
+        m_log.Print("learnRatePerSample increased to %.8g\n", m_rate.learningRatePerSample);
+        break;
+    case RateChange::None:
+        break;
+    }
+    m_control.EndLook(m_rate, epoch, rolledBack);
+    if (m_rate.learningRatePerSample < 1e-12)
+        m_log.Print("learnRate per sample is reduced to %.8g which is below 1e-12. stop training.\n",
+                    m_rate.learningRatePerSample);
+    return true;
+}
+
+CheckpointInfo Training::InfoForCheckpoint()
+{
+    CheckpointInfo info;
+    info.samplesSeen = m_samplesSeen;
+    info.learningRatePerSample = m_rate.learningRatePerSample;
+    info.previousCriterion = m_rate.previousCriterion;
+    info.minibatchSize = m_minibatchSize;
+    info.extra["averageCriterion"] = ExactText(m_rate.averageCriterion);
+    info.extra["learnRateReduced"] = m_rate.reducing ? "1" : "0";
+    info.extra["epochSamples"] = std::to_string(m_epochSamples);
+    info.extra["firstRate"] = ExactText(m_firstRate);
+    info.extra["searchedRates"] = ExactTexts(m_searchedRates);
+    m_learner.SaveExtra(info.extra);
+    m_dropout.SaveExtra(info.extra);
+    m_earlyStopping.SaveExtra(info.extra);
+    return info;
+}
+
+// Checkpoint, then model, then the checkpoint before the last goes: even with the newest files damaged a pair is whole.
+void Training::Save(size_t epochsDone)
+{
+    const std::string path = m_files.Model(epochsDone);
+    m_log.Print("SGD: Saving checkpoint model '%s'\n", path.c_str());
+    SaveCheckpoint(m_files.Checkpoint(epochsDone), InfoForCheckpoint(), m_learner.States());
+    SaveModel(m_network, path);
+    RemoveWithin();
+    RemoveObsolete(m_files, m_options, epochsDone, epochsDone == m_options.maxEpochs);
+}
+
+// The state between two minibatches of an epoch.
+CheckpointInfo Training::InfoWithin()
+{
+    CheckpointInfo info = InfoForCheckpoint();
+    const EpochPosition position = m_loop.Position();
+    info.extra["withinMinibatches"] = std::to_string(position.minibatches);
+    info.extra["withinSamples"] = std::to_string(position.samples);
+    info.extra["withinSums"] = ExactTexts(position.sums);
+    std::string& states = info.extra["withinDelays"];
+    for (const auto& delay : m_delays)
+        delay->SaveState(states);
+    return info;
+}
+
+// Model, then checkpoint, which makes the pair usable; then the pair before goes.
+void Training::SaveWithin(size_t epoch, const CheckpointInfo& info)
+{
+    const WithinEpochPoint point{epoch, size_t(NumberOf(info.extra, "withinMinibatches", 0))};
+    if (m_savedWithin != point)
+    {
+        const std::string path = m_files.Model(point);
+        m_log.Print("SGD: Saving checkpoint model '%s' within epoch %zu\n", path.c_str(), epoch + 1);
+        SaveModel(m_network, path);
+        SaveCheckpoint(m_files.Checkpoint(point), info, m_learner.States());
+        RemoveWithin();
+        m_savedWithin = point;
+    }
+    m_savedAt = std::chrono::steady_clock::now();
+}
+
+void Training::RemoveWithin()
+{
+    if (m_savedWithin)
+    {
+        RemoveFile(m_files.Checkpoint(*m_savedWithin));
+        RemoveFile(m_files.Model(*m_savedWithin));
+    }
+    m_savedWithin.reset();
+}
+
+void Training::GoOnWithin(const WithinEpochPoint& point)
+{
+    m_goOnFrom = m_savedWithin = point;
+}
+
+// Keeps the model if it is the best so far. True when nothing became better for too long.
+bool Training::StopsEarly(size_t epochsDone, double controlValue)
+{
+    if (!m_earlyStopping.IsOn())
+        return false;
+    const std::string path = m_files.BestModel();
+    if (m_earlyStopping.Observe(epochsDone, controlValue))
+    {
+        SaveModel(m_network, path);
+        m_log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
+                    controlValue, path.c_str());
+    }
+    return m_earlyStopping.ShouldStop(epochsDone);
+}
+
+// The training is over: its model is the best one, not the last.
+void Training::TakeBestModel(size_t epochsDone)
+{
+    const size_t best = m_earlyStopping.BestEpoch();
+    if (!m_earlyStopping.IsOn() || best == 0)
+        return;
+    m_log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone, best,
+                m_earlyStopping.Best(), m_files.FinalModel().c_str());
+    if (best == epochsDone && epochsDone == m_options.maxEpochs)
+        return; // saved already
+    ReloadParameters(m_network, m_files.BestModel());
+    SaveModel(m_network, m_files.FinalModel());
+}
+
+void Training::Run(size_t firstEpoch)
+{
+    for (size_t epoch = firstEpoch; epoch < m_options.maxEpochs; ++epoch)
+    {
+        m_dropout.SetRate(m_options.dropoutRate[epoch], m_log);
+        m_images.SetTimeConstants(m_options.batchNormalizationTimeConstant[epoch],
+                                  m_options.batchNormalizationBlendTimeConstant[epoch], m_log);
+        if (StopRequested())
+            Stop(Concat("front of epoch ", epoch + 1), m_files.Model(epoch));
+        if (!SetLearningRate(epoch))
+            return RemoveObsolete(m_files, m_options, epoch, true);
+        SetMinibatchSize(epoch);
+        EpochReport report;
+        report.learningRatePerSample = m_rate.learningRatePerSample;
+        const EpochResult result = TrainEpoch(epoch);
+        const double controlValue = ControlValue(result, epoch);
+        const bool stops = StopsEarly(epoch + 1, controlValue);
+        if (!AdjustRate(epoch, controlValue))
+        {
+            TakeBestModel(epoch + 1);
+            return RemoveObsolete(m_files, m_options, epoch, true);
+        }
+        Save(epoch + 1);
+        if (stops || epoch + 1 == m_options.maxEpochs)
+            TakeBestModel(epoch + 1);
+        if (m_request.epochDone)
+        {
+            report.epoch = epoch;
+            report.criterion = result.averages.criterion;
+            report.evaluations = result.averages.evaluations;
+            report.samples = result.averages.samples;
+            m_request.epochDone(report);
+        }
+        if (stops)
+            return RemoveObsolete(m_files, m_options, epoch + 1, true);
+    }
+}
+
+} // namespace cntk

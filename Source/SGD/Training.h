@@ -1,0 +1,99 @@
+// A training whose network stands: its state, and the loop over epochs. Train (Trainer.h) makes one.
+#pragma once
+
+#include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
+#include "SGD/DropoutSchedule.h"
+#include "SGD/EarlyStopping.h"
+#include "SGD/EpochLoop.h"
+#include "SGD/ImageSettings.h"
+#include "SGD/LearningRateControl.h"
+#include "SGD/Trainer.h"
+#include "SGD/TrainingFiles.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// Removes the checkpoints that are of no more use; with keepCheckPointFiles none.
+void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver);
+
+class Training
+{
+public:
+    Training(const TrainingRequest& request, const TrainingFiles& files, ComputationNetwork& network,
+             const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log);
+
+    void Restore(Checkpoint checkpoint, const std::string& path);
+    // After Restore: the first epoch goes on behind this point.
+    void GoOnWithin(const WithinEpochPoint& point);
+    void Run(size_t firstEpoch);
+
+private:
+    bool StopRequested() const { return m_request.stopRequested && m_request.stopRequested(); }
+    [[noreturn]] void Stop(const std::string& where, const std::string& model) const;
+    bool SetLearningRate(size_t epoch);
+    void SetMinibatchSize(size_t epoch);
+    EpochSettings SettingsOf(size_t epoch) const;
+    EpochStart StartOf(const EpochSettings& settings) const;
+    EpochResult TrainEpoch(size_t epoch);
+    void EndEpoch(size_t epoch, EpochResult& result);
+    [[noreturn]] void FailNotFinite(size_t epoch, size_t minibatch);
+    double ControlValue(const EpochResult& result, size_t epoch);
+    CriterionAverages Validate(size_t epoch);
+    bool RollBack(size_t epoch);
+    bool AdjustRate(size_t epoch, double controlValue);
+    CheckpointInfo InfoForCheckpoint();
+    void Save(size_t epochsDone);
+    CheckpointInfo InfoWithin();
+    void SaveWithin(size_t epoch, const CheckpointInfo& info);
+    void RemoveWithin();
+    bool StopsEarly(size_t epochsDone, double controlValue);
+    void TakeBestModel(size_t epochsDone);
+
+    // Trials before an epoch (TrainingSearch.cpp).
+    void SearchRate(size_t epoch);
+    void SearchSize(size_t epoch);
+    size_t TrialSamples(size_t epoch) const;
+    double RunTrial(size_t epoch, const char* prefix, double rate, size_t minibatchSize);
+    void ReloadEpochStart(size_t epoch, const std::map<std::string, std::string>& extra);
+
+    const TrainingRequest& m_request;
+    const SgdOptions& m_options;
+    const TrainingFiles& m_files;
+    Log& m_log;
+    ComputationNetwork& m_network;
+    const TrainingNodes& m_nodes;
+    MinibatchSource& m_source;
+    MinibatchSource* m_cvSource;
+    Evaluator m_evaluator;
+    Learner m_learner;
+    DropoutSchedule m_dropout;
+    ImageSettings m_images;
+    Progress m_progress;
+    EpochLoop m_loop;
+    LearningRateControl m_control;
+    EarlyStopping m_earlyStopping;
+    // What a checkpoint holds.
+    RateState m_rate;
+    size_t m_samplesSeen = 0;
+    size_t m_epochSamples = 0; // counted in a whole epoch; 0: none was finished yet
+    size_t m_minibatchSize = 0;
+    std::vector<double> m_searchedRates; // the last of them
+    double m_firstRate = 0;              // of the first epoch
+    // Within an epoch: where the first one goes on, and what was saved last.
+    std::optional<WithinEpochPoint> m_goOnFrom;
+    EpochPosition m_goOnPosition;
+    std::string m_delayStates;
+    std::optional<WithinEpochPoint> m_savedWithin;
+    std::chrono::steady_clock::time_point m_savedAt;
+    std::vector<std::shared_ptr<DelayNode>> m_delays;
+};
+
+} // namespace cntk

@@ -1,0 +1,108 @@
+// The trial runs before an epoch that find its learning rate or minibatch size.
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "SGD/Schedules.h"
+#include "SGD/Training.h"
+#include "SGD/TrialSearch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace cntk
+{
+
+size_t Training::TrialSamples(size_t epoch) const
+{
+    const size_t samples = m_options.autoAdjust.numMiniBatch4LRSearch[epoch] * m_options.minibatchSize[epoch];
+    return std::min(samples, m_options.EpochSamples());
+}
+
+// Model, smoothed gradients and random streams as the epoch begins with them.
+void Training::ReloadEpochStart(size_t epoch, const std::map<std::string, std::string>& extra)
+{
+    ReloadParameters(m_network, m_files.Model(epoch));
+    const std::string path = m_files.Checkpoint(epoch);
+    m_learner.Reset();
+    if (epoch > 0 && FileExists(path))
+        m_learner.Restore(LoadCheckpoint(path, m_network.GetDataType(), m_network.GetDevice()).smoothedGradients, path);
+    m_learner.RestoreExtra(extra);
+    m_dropout.RestoreExtra(extra);
+}
+
+double Training::RunTrial(size_t epoch, const char* prefix, double rate, size_t minibatchSize)
+{
+    std::map<std::string, std::string> before;
+    m_learner.SaveExtra(before);
+    m_dropout.SaveExtra(before);
+
+    EpochSettings settings = SettingsOf(epoch);
+    settings.learningRatePerSample = rate;
+    settings.minibatchSize = minibatchSize;
+    settings.maxSamples = TrialSamples(epoch);
+    settings.goesOn = [this] { return !StopRequested(); };
+    m_progress.BeginTrial(StartOf(settings), prefix);
+    EpochResult result = m_loop.Run(settings);
+    if (result.stopped)
+        Stop(Concat("the search before epoch ", epoch + 1), m_files.Model(epoch));
+    if (result.notFiniteAt)
+        result.averages.criterion = std::numeric_limits<double>::quiet_NaN();
+    m_progress.EndTrial(result.averages, rate);
+    ReloadEpochStart(epoch, before);
+    return result.averages.criterion;
+}
+
+void Training::SearchRate(size_t epoch)
+{
+    const AutoAdjustOptions& options = m_options.autoAdjust;
+    RateSearchSettings settings;
+    settings.minibatchSize = m_options.minibatchSize[epoch];
+    if (m_options.epochSize != 0)
+        settings.sampleShare = std::sqrt(double(TrialSamples(epoch)) / double(m_options.epochSize));
+    settings.previousCriterion = m_rate.previousCriterion;
+    settings.forBestRate = epoch < options.numBestSearchEpoch;
+    const size_t count = std::min(options.numPrevLearnRates, m_searchedRates.size());
+    for (size_t i = m_searchedRates.size() - count; i < m_searchedRates.size(); ++i)
+        settings.largestRateBefore = std::max(settings.largestRateBefore, m_searchedRates[i]);
+
+    const RateSearchResult found =
+        SearchLearningRate(settings, [&](const char* prefix, double rate)
+                           { return RunTrial(epoch, prefix, rate, settings.minibatchSize); });
+    m_log.Print("Best Learn Rate Per Sample for Epoch[%zu] = %.10g  baseCriterion=%.10g\n", epoch + 1, found.rate,
+                found.baseCriterion);
+    m_rate.learningRatePerSample = found.rate;
+    m_searchedRates.push_back(found.rate);
+    if (m_searchedRates.size() > std::max<size_t>(options.numPrevLearnRates, 1))
+        m_searchedRates.erase(m_searchedRates.begin());
+}
+
+void Training::SearchSize(size_t epoch)
+{
+    const AutoAdjustOptions& options = m_options.autoAdjust;
+    const double ratio = m_firstRate > 0 ? m_rate.learningRatePerSample / m_firstRate : 1;
+    const auto range = PlanSizeSearch(options, epoch, m_options.minibatchSize[epoch], m_minibatchSize, ratio);
+    if (!range)
+    {
+        m_log.Print("AdaptiveMinibatchSearch: Search for a better minibatchSize in epoch %zu skipped, keeping "
+                    "minibatchSize of %zu\n",
+                    epoch + 1, m_minibatchSize);
+        return;
+    }
+    const SizeSearchResult found =
+        SearchMinibatchSize(*range, options.minibatchSearchCriterionErrorMargin,
+                            [&](const char* prefix, size_t size)
+                            {
+                                m_log.Print("AdaptiveMinibatchSearch: Evaluating trial minibatchSize=%zu out of range "
+                                            "%zu..%zu ...\n",
+                                            size, range->lower, range->upper);
+                                return RunTrial(epoch, prefix, m_rate.learningRatePerSample, size);
+                            });
+    m_minibatchSize = found.size;
+    m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
+                "BaseCriterion = %.10g\n",
+                found.size, found.criterion, found.baseCriterion);
+}
+
+} // namespace cntk

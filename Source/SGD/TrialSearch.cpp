@@ -1,0 +1,111 @@
+// The arithmetic of the two searches.
+#include "SGD/TrialSearch.h"
+
+#include "SGD/Schedules.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr double c_rateStep = 0.618;
+
+// NaN is worse than anything.
+bool IsWorse(double criterion, double limit)
+{
+    return !(criterion <= limit);
+}
+
+// Sizes that suit the hardware; what is smaller than the smallest of them stays as it is.
+size_t RoundSize(double size)
+{
+    const auto rounded = size_t(std::floor(size / 64 + 0.5)) * 64;
+    return rounded == 0 ? std::max<size_t>(1, size_t(size + 0.5)) : rounded;
+}
+
+// Narrows [left, right] at the worse end until little is left.
+double FindBestRate(double right, double rightCriterion, size_t minibatchSize, const RateTrial& trial)
+{
+    double left = 0.01 / double(minibatchSize);
+    double leftCriterion = trial("DetailBaseAdaptiveLearnRateSearch:", left);
+    while (right > 1.2 * left)
+    {
+        if (IsWorse(rightCriterion, leftCriterion))
+        {
+            right *= c_rateStep;
+            rightCriterion = trial("DetailRightAdaptiveLearnRateSearch:", right);
+        }
+        else
+        {
+            left /= c_rateStep;
+            leftCriterion = trial("DetailLeftAdaptiveLearnRateSearch:", left);
+        }
+    }
+    return IsWorse(rightCriterion, leftCriterion) ? left : right;
+}
+
+} // namespace
+
+RateSearchResult SearchLearningRate(const RateSearchSettings& settings, const RateTrial& trial)
+{
+    const double atRest = trial("BaseAdaptiveLearnRateSearch:", 0);
+    const double previous = std::isfinite(settings.previousCriterion) ? settings.previousCriterion : atRest;
+    const double share = settings.sampleShare;
+    RateSearchResult result;
+    result.baseCriterion = std::max(share * previous + (1 - share) * atRest, atRest);
+
+    result.rate = settings.largestRateBefore > 0 ? settings.largestRateBefore / c_rateStep / c_rateStep
+                                                 : 0.125 / c_rateStep / std::sqrt(double(settings.minibatchSize));
+    double criterion = 0;
+    do
+    {
+        result.rate *= c_rateStep;
+        criterion = trial("AdaptiveLearnRateSearch:", result.rate);
+    } while (IsWorse(criterion, result.baseCriterion) && result.rate > 0.3 * c_minLearningRate);
+    if (settings.forBestRate)
+        result.rate = FindBestRate(result.rate, criterion, settings.minibatchSize, trial);
+    return result;
+}
+
+std::optional<SizeRange> PlanSizeSearch(const AutoAdjustOptions& options, size_t epoch, size_t nominalSize,
+                                        size_t previousSize, double rateRatio)
+{
+    SizeRange range{nominalSize, options.minibatchSizeTuningMax};
+    // A smaller rate bears larger minibatches.
+    if (rateRatio > 0 && rateRatio < 1)
+        range.lower = size_t(double(nominalSize) / std::sqrt(rateRatio));
+    if (previousSize == 0 || epoch < 2)
+        return range;
+    const size_t frequency = options.minibatchSizeTuningFrequency;
+    if (epoch + 1 > frequency && (epoch + 1) % frequency != 0)
+        return std::nullopt;
+    range.lower = std::max(range.lower, previousSize / 2);
+    range.upper = std::min(range.upper, 2 * previousSize);
+    return range;
+}
+
+SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercent, const SizeTrial& trial)
+{
+    SizeSearchResult result;
+    result.size = range.upper;
+    bool first = true;
+    for (double exact = double(range.lower); exact <= double(range.upper); exact *= std::sqrt(2.0))
+    {
+        const size_t size = std::min(RoundSize(exact), range.upper);
+        const double criterion = trial(first ? "BaseAdaptiveMinibatchSearch:" : "AdaptiveMinibatchSearch:", size);
+        if (first)
+            result.baseCriterion = criterion;
+        else if (IsWorse(criterion, result.baseCriterion * (1 + marginPercent / 100)))
+            break;
+        result.size = size;
+        result.criterion = criterion;
+        first = false;
+    }
+    return result;
+}
+
+} // namespace cntk

@@ -1,0 +1,194 @@
+// Trainings that are stopped within an epoch and go on: their files, and that they end with the same bits.
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Interruption.h"
+#include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "SGDTests/TrainingFixture.h"
+
+#include <filesystem>
+#include <fstream>
+
+namespace cntk
+{
+
+namespace
+{
+
+class WithinEpochTest : public TrainingTest
+{
+protected:
+    // The message with which the training stops when asked for the count-th time (from 1); "" when it came to its end.
+    std::string StopAt(TrainingRequest request, size_t count)
+    {
+        request.stopRequested = [count, asked = size_t(0)]() mutable { return ++asked >= count; };
+        try
+        {
+            Run(request);
+        }
+        catch (const Interrupted& stop)
+        {
+            return stop.what();
+        }
+        return "";
+    }
+    // Runs the request whole under one name, and stopped again and again under the other, and compares.
+    void ExpectSameBits(TrainingRequest request, size_t stopAfter)
+    {
+        request.modelPath = Path("whole.dnn");
+        Run(request);
+        request.modelPath = Path("parts.dnn");
+        size_t stops = 0;
+        while (!StopAt(request, stopAfter).empty())
+        {
+            ASSERT_LT(++stops, 1000u);
+            EXPECT_FALSE(FileExists(Path("parts.dnn")));
+        }
+        EXPECT_GT(stops, 2u);
+        EXPECT_EQ(BytesOf(Path("parts.dnn")), BytesOf(Path("whole.dnn")));
+        EXPECT_EQ(BytesOf(Path("parts.dnn.ckp")), BytesOf(Path("whole.dnn.ckp")));
+        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+        {
+            const std::string name = entry.path().filename().string();
+            EXPECT_FALSE(name.starts_with("parts.dnn") && name.find(".at") != std::string::npos) << name;
+        }
+    }
+};
+
+} // namespace
+
+TEST_F(WithinEpochTest, AStoppedTrainingSavesItsPlaceAndSaysHowToGoOn)
+{
+    // Asked in front of the epoch, then after each minibatch.
+    EXPECT_EQ(StopAt(ClassifierRequest(2), 4), "the training was stopped as asked in epoch 1, after minibatch 3; run "
+                                               "the same command again to go on from '" +
+                                                   Path("m.dnn.0.at3") + "'");
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.at3")));
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.at3.ckp")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.1")));
+    Run(ClassifierRequest(2));
+    EXPECT_NE(LogText().find("Loading network from '" + Path("m.dnn.0.at3") + "'.\n"), std::string::npos);
+    EXPECT_NE(LogText().find("Going on behind minibatch 3 of the epoch.\n"), std::string::npos);
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.at3")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.at3.ckp")));
+}
+
+TEST_F(WithinEpochTest, InFrontOfAnEpochNothingMoreIsSaved)
+{
+    EXPECT_EQ(StopAt(ClassifierRequest(2), 1), "the training was stopped as asked in front of epoch 1; run the same "
+                                               "command again to go on from '" +
+                                                   Path("m.dnn.0") + "'");
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.at0")));
+}
+
+TEST_F(WithinEpochTest, EndsWithTheSameBitsWhateverTheRule)
+{
+    for (const GradientUpdateType rule : {GradientUpdateType::None, GradientUpdateType::AdaGrad,
+                                          GradientUpdateType::RmsProp, GradientUpdateType::FSAdaGrad})
+    {
+        std::filesystem::remove(Path("whole.dnn"));
+        std::filesystem::remove(Path("parts.dnn"));
+        TrainingRequest request = ClassifierRequest(4, true);
+        request.makeMode = true;
+        request.options.dropoutRate = 0.3;
+        request.options.gaussianNoiseInjectStd = 0.01;
+        request.options.gradUpdateType = rule;
+        request.options.epochSize = 40;
+        request.options.traceLevel = 1;
+        for (size_t epoch = 0; epoch < 4; ++epoch)
+            for (const char* name : {"whole.dnn.", "parts.dnn."})
+                std::filesystem::remove(Path(name + std::to_string(epoch)));
+        ExpectSameBits(request, 5);
+    }
+}
+
+TEST_F(WithinEpochTest, StoppedInTheValidationItGoesOnAtTheEndOfTheEpoch)
+{
+    TrainingRequest request = ClassifierRequest(3, true);
+    request.options.dropoutRate = 0.3;
+    request.options.learningRatesPerSample = {};
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.autoAdjust.reduceLearnRateIfImproveLessThan = 0.5;
+    request.openCvReader = request.openReader;
+    // In front of the epoch, 5 minibatches, 1 of the validation.
+    EXPECT_EQ(StopAt(request, 7), "the training was stopped as asked in the validation after epoch 1; run the same "
+                                  "command again to go on from '" +
+                                      Path("m.dnn.0.at5") + "'");
+    ExpectSameBits(request, 7);
+}
+
+TEST_F(WithinEpochTest, SaveEveryMinutesKeepsTheLastPointOnly)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.options.saveEveryMinutes = 1e-9;
+    std::vector<std::string> seen;
+    request.stopRequested = [&]
+    {
+        std::string files;
+        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+            if (entry.path().string().find(".at") != std::string::npos && entry.path().extension() != ".ckp")
+                files += entry.path().filename().string() + " ";
+        seen.push_back(files);
+        return false;
+    };
+    Run(request);
+    ASSERT_EQ(seen.size(), 12u); // twice: in front, then after each of 5 minibatches
+    EXPECT_EQ(seen[1], "");
+    EXPECT_EQ(seen[2], "m.dnn.0.at1 ");
+    EXPECT_EQ(seen[5], "m.dnn.0.at4 ");
+    EXPECT_EQ(seen[6], "");
+    EXPECT_EQ(seen[8], "m.dnn.1.at1 ");
+    EXPECT_FALSE(FileExists(Path("m.dnn.1.at5")));
+}
+
+TEST_F(WithinEpochTest, ADamagedPointIsReportedAndTheEpochBeginsAnew)
+{
+    const TrainingRequest request = ClassifierRequest(2);
+    StopAt(request, 4);
+    std::ofstream(Path("m.dnn.0.at3.ckp"), std::ios::binary) << "no checkpoint";
+    Run(request);
+    EXPECT_NE(LogText().find("'" + Path("m.dnn.0.at3.ckp") + "' cannot be used: "), std::string::npos);
+    EXPECT_NE(LogText().find("Loading network from '" + Path("m.dnn.0") + "'.\n"), std::string::npos);
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.at3")));
+}
+
+TEST_F(WithinEpochTest, FewerDataThanBeforeAreRefused)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    StopAt(request, 6);
+    request.openReader = []
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(9, 7))); };
+    try
+    {
+        Run(request);
+        FAIL() << "expected an error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(), "the reader delivered 2 minibatches for epoch 1, but the training was stopped after "
+                                   "5 of them; were the data or the reader's options changed?");
+    }
+}
+
+TEST_F(WithinEpochTest, WithoutMakeModeOldPointsGo)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    StopAt(request, 4);
+    request.makeMode = false;
+    EXPECT_NE(StopAt(request, 1), "");
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.at3")));
+}
+
+TEST_F(WithinEpochTest, ASearchThatIsStoppedBeginsAnew)
+{
+    TrainingRequest request = ClassifierRequest(10);
+    request.options.learningRatesPerSample = {};
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::SearchBeforeEpoch;
+    request.options.autoAdjust.numMiniBatch4LRSearch = 2;
+    EXPECT_EQ(StopAt(request, 2), "the training was stopped as asked in the search before epoch 1; run the same "
+                                  "command again to go on from '" +
+                                      Path("m.dnn.0") + "'");
+    ExpectSameBits(request, 40);
+}
+
+} // namespace cntk

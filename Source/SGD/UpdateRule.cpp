@@ -65,21 +65,25 @@ protected:
     }
 
     // Grows at the first update of the largest parameter only.
-    MatrixView MultipliersFor(const MatrixView& parameter)
+    MatrixView MultipliersFor(const MatrixView& parameter, size_t columns)
     {
-        m_multipliers.Resize(parameter.rows, parameter.columns);
+        m_multipliers.Resize(parameter.rows, columns);
         return m_multipliers;
+    }
+    MatrixView MultipliersFor(const MatrixView& parameter) { return MultipliersFor(parameter, parameter.columns); }
+
+    // The rate by which multipliers times gradient are subtracted.
+    double RateOver(double rate)
+    {
+        if (!m_normalize)
+            return rate;
+        Ops::SumAll(m_multipliers, m_sum);
+        return rate * double(m_multipliers.Elements()) / Ops::ScalarOf(m_sum);
     }
 
     void Descend(const MatrixView& parameter, const MatrixView& gradient, double rate)
     {
-        double mean = 1;
-        if (m_normalize)
-        {
-            Ops::SumAll(m_multipliers, m_sum);
-            mean = Ops::ScalarOf(m_sum) / double(m_multipliers.Elements());
-        }
-        Apply(ElementwiseOp::Product, m_multipliers, gradient, parameter, -rate / mean, 1);
+        Apply(ElementwiseOp::Product, m_multipliers, gradient, parameter, -RateOver(rate), 1);
     }
 
 private:
@@ -88,7 +92,22 @@ private:
     bool m_normalize;
 };
 
-// S += G^2;  q = 1 / sqrt(S + 1e-16)
+// Calls visit(first column, columns, how many touched ones came before) for each run of touched columns.
+template <class Visit>
+void ForRuns(const TouchedColumns& touched, const Visit& visit)
+{
+    const std::vector<int32_t>& columns = touched.columns;
+    for (size_t begin = 0, end = 0; begin < columns.size(); begin = end)
+    {
+        end = begin + 1;
+        while (end < columns.size() && columns[end] == columns[end - 1] + 1)
+            ++end;
+        visit(size_t(columns[begin]), end - begin, begin);
+    }
+}
+
+// S += G^2;  q = 1 / sqrt(S + 1e-16). Of a sparse gradient the touched columns alone take part, in the mean of q as
+// well: the huge multipliers of words not seen yet would make all others vanish.
 class AdaGradRule final : public MultiplierRule
 {
 public:
@@ -97,18 +116,48 @@ public:
     {
     }
 
-    void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns*,
+    void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns* touched,
               const UpdateStep& step) override
     {
+        if (touched)
+            return StepOfColumns(parameter, state, gradient, *touched, step.rate);
         const MatrixView multipliers = MultipliersFor(parameter);
         Apply(ElementwiseOp::Square, gradient, state, 1, 1);
         Apply(ElementwiseOp::Sum, state, m_floor, multipliers);
-        Apply(ElementwiseOp::Sqrt, multipliers, multipliers);
-        Apply(ElementwiseOp::Reciprocal, multipliers, multipliers);
+        Invert(multipliers);
         Descend(parameter, gradient, step.rate);
     }
 
 private:
+    static void Invert(const MatrixView& multipliers)
+    {
+        Apply(ElementwiseOp::Sqrt, multipliers, multipliers);
+        Apply(ElementwiseOp::Reciprocal, multipliers, multipliers);
+    }
+
+    void StepOfColumns(const MatrixView& parameter, const MatrixView& state, const MatrixView& gradient,
+                       const TouchedColumns& touched, double rate)
+    {
+        if (touched.columns.empty())
+            return;
+        const MatrixView multipliers = MultipliersFor(parameter, touched.columns.size()); // side by side
+        ForRuns(touched,
+                [&](size_t first, size_t columns, size_t before)
+                {
+                    const MatrixView sums = state.Columns(first, columns);
+                    Apply(ElementwiseOp::Square, gradient.Columns(first, columns), sums, 1, 1);
+                    Apply(ElementwiseOp::Sum, sums, m_floor, multipliers.Columns(before, columns));
+                });
+        Invert(multipliers);
+        const double scaled = RateOver(rate);
+        ForRuns(touched,
+                [&](size_t first, size_t columns, size_t before)
+                {
+                    Apply(ElementwiseOp::Product, multipliers.Columns(before, columns),
+                          gradient.Columns(first, columns), parameter.Columns(first, columns), -scaled, 1);
+                });
+    }
+
     Matrix m_floor;
 };
 

@@ -162,6 +162,49 @@ TEST_F(UpdateRuleTest, OnlyTouchedColumnsOfASparseGradientTakePart)
     EXPECT_LT(values[2], 0.5);
 }
 
+// Columns 1 and 3 of four; column 0 was touched before, column 2 never, and its multiplier of 1e8 must not count.
+TEST_F(UpdateRuleTest, AdaGradOfASparseGradientLeavesOtherColumnsOutOfTheMean)
+{
+    for (const bool normalize : {true, false})
+    {
+        m_options.gradUpdateType = GradientUpdateType::AdaGrad;
+        m_options.normWithAveMultiplier = normalize;
+        const std::vector<double> before{1, 2, 3, 4, 0, 0, 5, 6}, start{1, -2, 0.5, 3, 7, 8, -1, 4};
+        const std::vector<double> gradient{0, 0, 0.5, -1, 0, 0, 2, 0.25};
+        Matrix w = Make(start), s = Make(before), g = Make(gradient);
+        TouchedColumns touched;
+        touched.columns = {1, 3};
+        Rule()->Step(w, s, g, &touched, {.rate = 0.1, .momentum = 0, .columns = 4});
+        std::vector<double> state = before, parameter = start;
+        double mean = 0;
+        for (const size_t i : {2, 3, 6, 7})
+        {
+            state[i] += gradient[i] * gradient[i];
+            mean += 1 / std::sqrt(state[i]) / 4;
+        }
+        for (const size_t i : {2, 3, 6, 7})
+            parameter[i] -= 0.1 / (normalize ? mean : 1) / std::sqrt(state[i]) * gradient[i];
+        ExpectNear(s, state);
+        ExpectNear(w, parameter);
+    }
+}
+
+TEST_F(UpdateRuleTest, AdaGradTakesNeighbouringColumnsAndNoneAtAll)
+{
+    m_options.gradUpdateType = GradientUpdateType::AdaGrad;
+    Matrix w = Make(m_w), s = Make({1, 2, 3, 4}), g = Make(m_g);
+    Matrix dense = Make(m_w), denseState = Make({1, 2, 3, 4});
+    TouchedColumns touched;
+    const UpdateStep step{.rate = 0.1, .momentum = 0, .columns = 4};
+    Rule()->Step(w, s, g, &touched, step);
+    ExpectNear(w, m_w);
+    touched.columns = {0, 1};
+    Rule()->Step(w, s, g, &touched, step);
+    Rule()->Step(dense, denseState, g, nullptr, step);
+    ExpectNear(w, dense.ToHost());
+    ExpectNear(s, denseState.ToHost());
+}
+
 TEST_F(UpdateRuleTest, ClippingByTruncationLimitsEachElement)
 {
     m_options.clippingThresholdPerSample = 0.25;

@@ -23,6 +23,7 @@ Action MakeEditAction();
 Action MakeSvdAction();
 Action MakeAdaptAction();
 Action MakeWordClassAction();
+Action MakeConvertDbnAction();
 
 // --check: reads one minibatch, computes the roots, reports samples and memory.
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,

@@ -15,7 +15,7 @@ std::span<const Action> Actions()
     static const std::vector<Action> actions = {
         MakeTrainAction(), MakeTestAction(),           MakeCvAction(),        MakeWriteAction(), MakeDumpNodeAction(),
         MakePlotAction(),  MakeCreateLabelMapAction(), MakeWordClassAction(), MakeEditAction(),  MakeSvdAction(),
-        MakeAdaptAction()};
+        MakeAdaptAction(), MakeConvertDbnAction()};
     return actions;
 }
 

@@ -170,12 +170,12 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("auxfeatdim", &S::auxfeatdim, "CLSTM: size of the second input, binaryFeature"),
         Opt("word2cls", &S::word2cls, "accepted, without effect: the reader reads the words' classes"),
         Opt("cls2index", &S::cls2index, "accepted, without effect: the reader reads the classes' words"),
-        Opt("outputLayerSize", &S::outputLayerSize, "accepted, without effect here"),
+        Opt("outputLayerSize", &S::outputLayerSize, "convertdbn: size of an output layer that the file lacks"),
     };
     return table;
 }
 
-SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
+SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
 {
     SimpleNetworkOptions options = ReadOptions<SimpleNetworkOptions>(block);
     const std::vector<std::string> kinds(std::begin(c_kinds), std::end(c_kinds));
@@ -183,13 +183,6 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
         if (std::none_of(kinds.begin(), kinds.end(), [&](const auto& known) { return EqualsIgnoreCase(known, kind); }))
             FailAt(PositionOf(block, "rnnType"), ErrorKind::Config, "unknown rnnType '", kind, "'",
                    "; accepted: ", Join(kinds, ", "), DidYouMean(kind, kinds));
-    if (options.layerSizes.size() < 2)
-        FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config,
-               "layerSizes needs at least two entries, the input and the output, as in 784:256:10; found ",
-               options.layerSizes.size());
-    for (const size_t size : options.layerSizes)
-        if (size == 0)
-            FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config, "a layer of size 0 in layerSizes");
     if (options.layerTypes.empty())
         options.layerTypes.emplace_back("None");
     for (const std::string& type : options.layerTypes)
@@ -199,6 +192,19 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
                    DidYouMean(type, {"Sigmoid", "RectifiedLinear", "Tanh", "None"}));
     CheckCriterion(block, "trainingCriterion", options.trainingCriterion, true);
     CheckCriterion(block, "evalCriterion", options.evalCriterion, false);
+    return options;
+}
+
+SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
+{
+    SimpleNetworkOptions options = ReadConvertedNetworkOptions(block);
+    if (options.layerSizes.size() < 2)
+        FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config,
+               "layerSizes needs at least two entries, the input and the output, as in 784:256:10; found ",
+               options.layerSizes.size());
+    for (const size_t size : options.layerSizes)
+        if (size == 0)
+            FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config, "a layer of size 0 in layerSizes");
     return options;
 }
 

@@ -42,10 +42,10 @@ struct SimpleNetworkOptions
     double outputGateInitVal = -1;
     bool sparseinput = false;
     size_t auxfeatdim = 20;
+    int outputLayerSize = -1; // of a converted network whose file has no output layer
     // accepted, without effect here: class files are the reader's business
     std::string word2cls;
     std::string cls2index;
-    int outputLayerSize = -1;
 
     static const OptionTable<SimpleNetworkOptions>& Options();
 };
@@ -53,6 +53,8 @@ struct SimpleNetworkOptions
 // Reads and checks the block; fails (Config) for an unknown network, layer type or criterion with position and near
 // names.
 SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block);
+// The same for a network whose layer sizes come from elsewhere.
+SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block);
 
 // The network, validated, with random start values.
 std::unique_ptr<ComputationNetwork> BuildSimpleNetwork(const SimpleNetworkOptions& options, DataType dataType,

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""Editing models through the real program: every command of the model editing language (book 4.2), its messages, svd,
+adapt and convertdbn."""
+import re
+import struct
+
+from EndToEnd import EndToEndTest, main
+
+MACROS = """
+FF(X, W, B) { T=Times(W, X); P=Plus(T, B) }
+BFF(In, Rows, Cols) { B=Parameter(Rows, init=fixedvalue, value=0); W=Parameter(Rows, Cols); FF=FF(In, W, B) }
+RBFF(X, Rows, Cols) { BFF=BFF(X, Rows, Cols); RL=RectifiedLinear(BFF.FF.P) }
+SMBFF(X, Rows, Cols, Labels) { BFF=BFF(X, Rows, Cols); F=CrossEntropyWithSoftmax(Labels, BFF.FF.P) }
+"""
+NETWORK = """
+SDim=2
+HDim=4
+LDim=2
+features=Input(SDim, tag=feature)
+labels=Input(LDim, tag=label)
+L1=RBFF(features, HDim, SDim)
+L2=RBFF(L1, HDim, HDim)
+L3=RBFF(L2, HDim, HDim)
+CE=SMBFF(L3, LDim, HDim, labels, tag=Criteria)
+Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=Eval)
+OutputNodes=(CE.BFF.FF.P)
+"""
+CONFIG = """
+precision=double
+deviceId=-1
+modelPath=m.dnn
+Train=[
+  action=train
+  NDLNetworkBuilder=[ networkDescription=net.ndl; ndlMacros=macros.ndl ]
+  SGD=[ maxEpochs=2; minibatchSize=4; learningRatesPerSample=0.1; momentumPerMB=0 ]
+  reader=[ $streams$ ]
+]
+streams="readerType=UCIFastReader; file=train.txt; randomize=none; features=[ dim=2 ]; \
+labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]"
+Edit=[ action=edit; editPath=edit.mel; ndlMacros=macros.ndl; In=m.dnn; Out=new.dnn ]
+Test=[ action=test; modelPath=new.dnn; reader=[ $streams$ ] ]
+Svd=[ action=SVD; outputModelPath=svd.dnn; nodeNameRegex="L[23].*W"; keepRatio=0.4; alignedSize=1 ]
+Adapt=[
+  action=adapt
+  origModelFileName=m.dnn
+  modelPath=adapted.dnn
+  SGD=[ maxEpochs=2; minibatchSize=4; learningRatesPerSample=0.1; momentumPerMB=0 ]
+  reader=[ $streams$ ]
+]
+Convert=[ action=convertdbn; dbnModelPath=m.dbn; modelPath=new.dnn; applyMeanVarNorm=true ]
+Write=[
+  action=write
+  modelPath=new.dnn
+  outputNodeNames=HLast:ScaledLogLikelihood
+  outputPath=out
+  format=[ precisionFormat=.6 ]
+  reader=[ readerType=UCIFastReader; file=train.txt; randomize=none; features=[ dim=2 ] ]
+]
+"""
+DATA = "0.5 1 yes\n-1 0.25 no\n0 0 yes\n1 1 no\n0.5 -1 yes\n"
+RESULT = re.compile(r"Final Results: .* CrossEntropyWithSoftmax/Sample = (\S+) ")
+
+
+def dbn_matrix(name, rows, columns, values):
+    return b"BMAT" + name + b"\0" + struct.pack("<ii%df" % len(values), rows, columns, *values) + b"EMAT"
+
+
+class EditTest(EndToEndTest):
+    def setUp(self):
+        super().setUp()
+        self.write("exp.cntk", CONFIG)
+        self.write("train.txt", DATA)
+        self.write("map.txt", "yes\nno\n")
+        self.write("net.ndl", NETWORK)
+        self.write("macros.ndl", MACROS)
+
+    def run_command(self, command, *arguments, **keywords):
+        return self.cntk("configFile=exp.cntk", "command=" + command, *arguments, **keywords)
+
+    def edit(self, script, **keywords):
+        self.write("edit.mel", script)
+        return self.run_command("Edit", **keywords)
+
+    def fails(self, script, *messages, status=3, line=None):
+        """The script ends with a message that names its line; nothing is saved."""
+        self.write("edit.mel", script)
+        run = self.run_command("Edit", status=status)
+        self.assertNotEqual(run.returncode, 0)
+        end = run.stderr[-1200:]
+        for message in messages:
+            self.assertIn(message, end)
+        if line:
+            self.assertIn("edit.mel:%d" % line, end)
+        self.assertFalse((self.folder / "new.dnn").exists())
+
+    def names(self, dump="dump.txt"):
+        """Name to (type, inputs) of a dump."""
+        nodes = {}
+        for name, kind, inputs in re.findall(r"^(\S+)=(\w+)(?: ?\(([^)]*)\))?", self.read(dump), re.M):
+            nodes[name] = (kind, [part.split("[")[0].strip() for part in inputs.split(",")] if inputs else [])
+        return nodes
+
+    def test_the_books_example(self):
+        self.run_command("Train")
+        self.edit("""
+            model1 = LoadModel("$In$", format=cntk)
+            SetDefaultModel(model1)
+            DumpModel(model1, "dump.txt", includeData = true)
+            Copy(L3.*, L4.*, copy=all)
+            SetInput(L4.*.T, 1, L3.RL) # Layer 3 output to Layer 4 input
+            SetInput(CE.*.T, 1, L4.RL)
+            meanVal = Mean(features)
+            invstdVal = InvStdDev(features)
+            inputVal = PerDimMeanVarNormalization(features, meanVal,
+                invstdVal)
+            SetInput(L1.BFF.FF.T, 1, inputVal)
+            DumpModel(model1, "after.txt")
+            SaveModel("$Out$")
+            """)
+        before, after = self.names(), self.names("after.txt")
+        self.assertEqual(set(after) - set(before), {"L4.RL", "L4.BFF.B", "L4.BFF.W", "L4.BFF.FF.T", "L4.BFF.FF.P",
+                                                    "meanVal", "invstdVal", "inputVal"})
+        self.assertIn("####", self.read("dump.txt"))
+        # The statistics are computed when the training goes on.
+        self.run_command("Train", "modelPath=next.dnn",
+                         "Train=[makeMode=true; NDLNetworkBuilder=[networkDescription=net.ndl]]")
+        (self.folder / "new.dnn").rename(self.folder / "more.dnn.0")
+        run = self.run_command("Train", "modelPath=more.dnn")
+        self.assertIn("Precomputing --> 2 PreCompute nodes found.", run.stderr)
+
+    def test_dumps(self):
+        self.run_command("Train")
+        self.edit("m=LoadModel($In$)\nDump(m, all.txt)\nDumpNode(L1.*, some.txt, includeData=true)\n"
+                  "DumpModel(m, data.txt, includeData=true)")
+        self.assertEqual(len([name for name in self.names("some.txt") if name.startswith("L1.")]), 5)
+        self.assertNotIn("####", self.read("all.txt"))
+        self.assertIn("####", self.read("some.txt"))
+        self.assertGreater(len(self.read("data.txt")), len(self.read("all.txt")))
+
+    def test_models(self):
+        self.run_command("Train")
+        self.write("part.ndl", "load=none\nrun=Second\nFirst=[ P=Parameter(1, 1) ]\n"
+                               "Second=[ Q=Parameter(2, 2, init=fixedvalue, value=3) ]\n")
+        self.edit("""
+            LoadModelWithName(a, "$In$", format=cntk)
+            CreateModelWithName(b)
+            c=CreateModel()
+            LoadNDLSnippet(d, part.ndl, section=Second)
+            e=[
+              Twice(x) { y=Plus(x, x) }
+              one=Parameter(1, 1, init=fixedvalue, value=1)
+            ]
+            Copy(a.L1.*, b.First.*)
+            Copy(d.Q, c.Q)
+            SetDefaultModel(c)
+            double=Twice(Q)
+            SetProperty(double.y, Output, true)
+            DumpModel(b, b.txt)
+            DumpModel(c, c.txt, includeData=true)
+            UnloadModel(a, b)
+            SaveDefaultModel($Out$)
+            """)
+        self.assertEqual(set(self.names("b.txt")), {"First.RL", "First.BFF.B", "First.BFF.W", "First.BFF.FF.T",
+                                                    "First.BFF.FF.P"})
+        self.assertIn("double.y", self.names("c.txt"))
+        self.assertIn("\n 3 3 \n 3 3 \n", self.read("c.txt"))
+        self.assertTrue((self.folder / "new.dnn").exists())
+
+    def test_copies_inputs_and_names(self):
+        self.run_command("Train")
+        self.write("values.txt", "1 2\n3 4\n5 6\n7 8\n")
+        self.edit("""
+            m=LoadModel($In$)
+            CopyNode(L2.BFF.W, L3.BFF.W, copy=value)
+            CopySubTree(L1.RL, m, Sub.)
+            CopyNodeInputs(L3.BFF.FF.T, L2.BFF.FF.T)
+            SetNodeInput(L2.BFF.FF.T, 1, L1.RL)
+            SetNodeInputs(Err, labels, CE.BFF.FF.P)
+            ReviseParameter(L1.BFF.W, values.txt)
+            Rename(L3.*, Top.*)
+            RemoveNode(Sub.*)
+            spare=Parameter(1, 1)
+            other=Parameter(1, 1)
+            DeleteNode(spare, other)
+            DumpModel(m, dump.txt, includeData=true)
+            SaveModel(m, $Out$)
+            """)
+        nodes = self.names()
+        self.assertIn("Top.RL", nodes)
+        self.assertEqual([name for name in nodes if name.startswith(("L3.", "Sub.", "spare", "other"))], [])
+        self.assertIn("\n 1 2 \n 3 4 \n 5 6 \n 7 8 \n", self.read("dump.txt"))
+        self.assertRegex(self.run_command("Test").stderr, RESULT)
+
+    def test_properties(self):
+        self.run_command("Train")
+        self.edit("""
+            m=LoadModel($In$)
+            SetProperty(L1.*.W, ComputeGradient, false)
+            SetPropertyForSubTree(L2.RL, NeedsGradient, false)
+            SetProperty(CE.BFF.W, LearningRateMultiplier, 0.5)
+            SetProperty(L3.RL, Output, true)
+            SetProperty(CE.F, Evaluation, true)
+            SetProperty(labels, Label, true)
+            SetProperty(features, Feature, true)
+            SetProperty(CE.F, Criterion, true)
+            SetProperty(L1.RL, MultiSeq, true)
+            DumpModel(m, dump.txt)
+            SaveModel($Out$)
+            """)
+        text = self.read("dump.txt")
+        multipliers = {name: float(value) for name, value in
+                       re.findall(r"^(\S+)=LearnableParameter .*learningRateMultiplier=(\S+)", text, re.M)}
+        self.assertEqual(multipliers["CE.BFF.W"], 0.5)
+        self.assertEqual(multipliers["L3.BFF.W"], 1)
+        for name in ("L1.BFF.W", "L1.BFF.B", "L2.BFF.W", "L2.BFF.B"):
+            self.assertEqual(multipliers[name], 0, name)
+        run = self.run_command("Test")
+        self.assertIn("CrossEntropyWithSoftmax", run.stderr)
+
+    def test_misspelt_scripts_stop_before_anything_runs(self):
+        self.write("edit.mel", "m=LoadModel($In$)\nSetImput(L1.RL, 0, L2.RL)\n")
+        run = self.run_command("Train:Edit", status=3)
+        self.assertIn("edit.mel:2", run.stderr)
+        self.assertIn("Unknown Editor function SetImput", run.stderr)
+        self.assertIn("did you mean 'SetInput'", run.stderr)
+        self.assertFalse((self.folder / "m.dnn").exists())
+        for script, message in (
+                ("m=LoadModel($In$)\nSetInput(L1.RL, 0)",
+                 "Invalid number of parameters (2). Valid parameters: SetNodeInput(nodes, index, input)"),
+                ("m=LoadModel($In$)\nCopy(a, b, cpoy=all)",
+                 "CopyNode has no optional parameter 'cpoy'. Valid parameters: CopyNode(from, to, [copy=all|value])"),
+                ("m=LoadModel($In$)\nSetProperty(a, Outptu, true)",
+                 "Invalid property, Outptu, is not supported; did you mean 'Output'")):
+            with self.subTest(script=script):
+                self.fails(script, message, line=2)
+
+    def test_messages_about_models(self):
+        self.run_command("Train")
+        load = "m=LoadModel($In$)\n"
+        for script, message in (
+                (load + "DumpNode(L9.*, x.txt)", "L9.*"),
+                (load + "SetInput(L1.LR, 0, features)", "L1.LR"),
+                (load + "SetInput(L1.RL, 1, features)", "L1.RL"),
+                (load + "SetInputs(Err, labels)", "Err"),
+                (load + "Rename(L1.RL, L2.RL)", "L2.RL"),
+                (load + "Delete(L2.RL)\nSaveModel($Out$)", "L3.BFF.FF.T"),
+                (load + "SetInput(L3.BFF.FF.T, 1, features)\nSaveModel($Out$)", "L3.BFF.FF.T"),
+                (load + "SetProperty(L1.BFF.W, ComputeGradient, maybe)", "maybe"),
+                (load + "Copy(L1.*, L4)", "L4"),
+                (load + "ReviseParameter(L1.BFF.W, map.txt)", "map.txt"),
+                (load + "SaveModel(other, $Out$)", "other"),
+                ("m=LoadModel(nosuch.dnn)", "nosuch.dnn"),
+                ("SaveModel($Out$)", "model")):
+            with self.subTest(script=script):
+                self.fails(script, message, "edit.mel:%d" % len(script.splitlines()), status=None)
+                self.assertEqual(list(self.folder.glob("*.tmp")), [])
+
+    def test_check_writes_nothing(self):
+        self.run_command("Train")
+        self.write("edit.mel", "m=LoadModel($In$)\nRename(L3.*, L4.*)\nSaveModel($Out$)")
+        self.run_command("Edit", "--check")
+        self.assertFalse((self.folder / "new.dnn").exists())
+        self.write("edit.mel", "m=LoadModel($In$)\nRename(L5.*, L4.*)\nSaveModel($Out$)")
+        self.assertIn("edit.mel:2", self.run_command("Edit", "--check", status=None).stderr)
+
+    def test_a_script_that_is_not_there(self):
+        run = self.run_command("Edit", status=3)
+        self.assertIn("editPath: file 'edit.mel' does not exist", run.stderr)
+        run = self.run_command("Edit", "Edit=[editPath=none.mel]", status=3)
+        self.assertIn("editPath: file 'none.mel' does not exist", run.stderr)
+
+    def test_svd(self):
+        self.run_command("Train:Svd")
+        run = self.run_command("Train:Svd:Test", "Test=[modelPath=svd.dnn]", "Svd=[keepRatio=1]")
+        self.assertEqual(len(re.findall(r"^Performing SVD for a +4-by-4 +matrix", run.stderr, re.M)), 2)
+        kept = float(RESULT.search(run.stderr).group(1))
+        whole = float(RESULT.search(self.run_command("Test", "Test=[modelPath=m.dnn]").stderr).group(1))
+        self.assertAlmostEqual(kept, whole, places=6)
+        run = self.run_command("Svd", "Svd=[nodeNameRegex=\"\"; svdConfig=groups.txt]", status=3)
+        self.assertIn("svdConfig: file 'groups.txt' does not exist", run.stderr)
+        self.write("groups.txt", "# shares\nL2.*W half\n")
+        run = self.run_command("Svd", "Svd=[nodeNameRegex=\"\"; svdConfig=groups.txt]", status=3)
+        self.assertIn("groups.txt:2: 'L2.*W half', expected a regular expression, a blank and the share", run.stderr)
+
+    def test_adapt(self):
+        run = self.run_command("Train:Adapt:Test", "Test=[modelPath=adapted.dnn]")
+        self.assertIn("Load Network From the original model file m.dnn.", run.stderr)
+        # Two epochs more are the same as four at once.
+        adapted = RESULT.search(run.stderr).group(1)
+        run = self.run_command("Train:Test", "Train=[modelPath=four.dnn; SGD=[maxEpochs=4]]", "Test=[modelPath=four.dnn]")
+        self.assertEqual(adapted, RESULT.search(run.stderr).group(1))
+
+    def test_convertdbn(self):
+        content = b"DBN\nby hand\0BDBN" + struct.pack("<ii", 0, 1)
+        content += dbn_matrix(b"gmean", 2, 1, [0.5, 0]) + dbn_matrix(b"gstddev", 2, 1, [0.5, 2]) + b"BNET"
+        content += b"perceptron\0" + dbn_matrix(b"W", 2, 2, [1, 2, 3, 4]) + dbn_matrix(b"a", 2, 1, [0.5, -0.5])
+        content += dbn_matrix(b"b", 0, 0, []) + b"ENET" + dbn_matrix(b"Pu", 2, 1, [1, 0.5]) + b"EDBN"
+        (self.folder / "m.dbn").write_bytes(content)
+        self.run_command("Convert:Write")
+        self.assertEqual(self.read("out.HLast").splitlines()[0].split(), ["1.500000", "1.500000"])  # (0, 0.5)
+        self.assertEqual(self.read("out.ScaledLogLikelihood").splitlines()[0].split(), ["1.500000", "2.193147"])
+        (self.folder / "m.dbn").write_bytes(content[:-1])
+        (self.folder / "new.dnn").unlink()
+        run = self.run_command("Convert", status=5)
+        self.assertIn("DBN file 'm.dbn' ends at byte %d: expected the mark 'EDBN'" % (len(content) - 1), run.stderr)
+        self.assertFalse((self.folder / "new.dnn").exists())
+        run = self.run_command("Write", "Write=[modelPath=m.dbn]", status=5)
+        self.assertIn("convert it with action=convertdbn", run.stderr)
+        run = self.run_command("Convert", "Convert=[dbnModelPath=nosuch.dbn]", status=3)
+        self.assertIn("dbnModelPath: file 'nosuch.dbn' does not exist", run.stderr)
+        run = self.run_command("Convert", "Convert=[layerTypes=Sigmod]", status=3)
+        self.assertIn("unknown layer type 'Sigmod'", run.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -128,6 +128,9 @@ public:
         m_first = options.crossValidationInterval[0];
         m_step = options.crossValidationInterval[1];
         m_last = options.crossValidationInterval[2];
+        if (m_last < m_first)
+            FailAt(interval.Where(), ErrorKind::Config, "crossValidationInterval ends at epoch ", m_last,
+                   ", before its first, ", m_first);
         if (m_step == 0)
             FailAt(interval.Where(), ErrorKind::Config,
                    "the step of crossValidationInterval is 0; it must be at least 1");
@@ -137,19 +140,20 @@ public:
     void Run() override
     {
         Log& log = m_command.program.log;
+        bool isFinalDone = false;
         for (size_t epoch = m_first; epoch <= m_last; epoch += m_step)
         {
-            const std::string path = m_modelPath + "." + std::to_string(epoch);
-            if (FileExists(path))
+            std::string path = m_modelPath + "." + std::to_string(epoch);
+            if (!FileExists(path))
             {
-                EvaluateOne(path);
-                continue;
+                log.Print("Model %s does not exist.\n", path.c_str());
+                // Models may end before the interval does: the final one has no number, and takes the first free place.
+                if (isFinalDone || !FileExists(m_modelPath))
+                    continue;
+                isFinalDone = true;
+                path = m_modelPath;
             }
-            // Models end before the interval does: the final one has no number.
-            log.Print("Model %s does not exist.\n", path.c_str());
-            if (FileExists(m_modelPath))
-                EvaluateOne(m_modelPath);
-            break;
+            EvaluateOne(path);
         }
         if (m_best.empty())
             Fail(ErrorKind::Model, "no model is evaluated: there is neither ", m_modelPath, ".", m_first, " nor ",

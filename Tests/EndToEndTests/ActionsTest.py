@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Each action through the real program: what it writes, what it says, what it leaves alone."""
 import re
+import time
 
 from EndToEnd import EndToEndTest, main
 
@@ -72,6 +73,38 @@ class ActionsTest(EndToEndTest):
         run = self.run_command("Cv", "Cv=[crossValidationInterval=1:0:2]", status=3)
         self.assertIn("the step of crossValidationInterval is 0; it must be at least 1", run.stderr)
 
+    def test_cv_goes_through_the_interval(self):
+        self.run_command("Train")  # models 0, 1, 2 and the final one
+        (self.folder / "model/m.dnn.1").unlink()
+        run = self.run_command("Cv", "Cv=[crossValidationInterval=0:1:4]")
+        said = re.findall(r"^(Model \S+ (?:-->|does not exist\.))", run.stderr, re.M)
+        self.assertEqual(said, ["Model model/m.dnn.0 -->", "Model model/m.dnn.1 does not exist.", "Model model/m.dnn -->",
+                                "Model model/m.dnn.2 -->", "Model model/m.dnn.3 does not exist.",
+                                "Model model/m.dnn.4 does not exist."])
+        errors = [float(value) for value in re.findall(r"CrossEntropyWithSoftmax/Sample = (\S+) ", run.stderr)]
+        self.assertEqual(len(errors), 3)
+        best = re.findall(r"^Based on Err\[(\d)\]: Best model = (\S+) with min err (\S+)$", run.stderr, re.M)
+        self.assertEqual([number for number, _, _ in best], ["0", "1"])
+        self.assertAlmostEqual(float(best[1][2]), min(errors), places=6)
+        self.assertEqual(best[1][1], ["model/m.dnn.0", "model/m.dnn", "model/m.dnn.2"][errors.index(min(errors))])
+
+    def test_cv_waits_between_models(self):
+        self.run_command("Train")
+        started = time.monotonic()
+        self.run_command("Cv", "Cv=[sleepTimeBetweenRuns=1]")
+        self.assertGreater(time.monotonic() - started, 2)
+
+    def test_cv_messages(self):
+        self.run_command("Train")
+        for interval, message in (("1:2", "crossValidationInterval needs first:step:last, as in 1:1:10; found '1:2'"),
+                                  ("3:1:2", "crossValidationInterval ends at epoch 2, before its first, 3")):
+            run = self.run_command("Cv", "Cv=[crossValidationInterval=%s]" % interval, status=3)
+            self.assertIn(message, run.stderr)
+        for model in (self.folder / "model").iterdir():
+            model.unlink()
+        run = self.run_command("Cv", status=5)
+        self.assertIn("no model is evaluated: there is neither model/m.dnn.1 nor model/m.dnn", run.stderr)
+
     def test_write_text(self):
         self.run_command("Train:Write")
         rows = [[float(word) for word in line.split()] for line in self.read("out/values.PosteriorProb").splitlines()]
@@ -88,6 +121,45 @@ class ActionsTest(EndToEndTest):
         self.run_command("Write", "Write=[format=[precisionFormat=.2;elementSeparator=\"|\"]]")
         self.assertRegex(self.read("out/values.HLast").splitlines()[0], r"^-?\d\.\d\d\|-?\d\.\d\d$")
 
+    def test_write_forms_of_real_numbers(self):
+        self.run_command("Train")
+        self.run_command("Write")
+        rows = [line.split() for line in self.read("out/values.HLast").splitlines()]
+        self.run_command("Write", "Write=[format=[transpose=false; sampleSeparator=\"&\"; prologue=\"begin \"; "
+                                  "sequenceEpilogue=\" %n/%d\\n\"; epilogue=end]]")
+        lines = self.read("out/values.HLast").splitlines()
+        self.assertEqual(len(lines), 6)
+        # A sample is [2 x 1], as the bias makes it: each line tells which of its elements it has.
+        self.assertEqual(lines[0], "begin [0,0]\t%s&[1,0]\t%s 0/0" % tuple(rows[0]))
+        self.assertEqual(lines[4], "[0,0]\t%s&[1,0]\t%s 0/4" % tuple(rows[4]))
+        self.assertEqual(lines[5], "end")
+
+    def test_write_sparse_and_category(self):
+        self.run_command("Train")
+        self.run_command("Write", "Write=[format=[precisionFormat=.3]]")
+        values = [[float(word) for word in line.split()] for line in self.read("out/values.PosteriorProb").splitlines()]
+        self.run_command("Write", "Write=[format=[type=sparse; precisionFormat=.3]]")
+        self.assertEqual(self.read("out/values.PosteriorProb").splitlines(),
+                         ["%.3f[0,0] %.3f[1,0]" % tuple(row) for row in values])
+        self.run_command("Write", "Write=[format=[type=category]]")
+        self.assertEqual(self.read("out/values.PosteriorProb").split(), ["01"[row[1] >= row[0]] for row in values])
+        self.write("three.txt", "a\nb\nc\n")
+        run = self.run_command("Write", "Write=[format=[type=category; labelMappingFile=three.txt]]")
+        self.assertIn("write: Row dimension 2 does not match number of entries 3 in labelMappingFile, not using mapping",
+                      run.stderr)
+
+    def test_write_to_standard_output(self):
+        self.run_command("Train:Write")
+        run = self.run_command("Write", "Write=[outputPath=-; outputNodeNames=HLast; minibatchSize=3]")
+        self.assertEqual([line for line in run.stdout.splitlines() if line],
+                         self.read("out/values.HLast").splitlines())
+
+    def test_write_of_unknown_nodes(self):
+        self.run_command("Train")
+        run = self.run_command("Write", "Write=[outputNodeNames=HLats]", status=3)
+        self.assertIn("outputNodeNames: the model has no node 'HLats'", run.stderr)
+        self.assertIn("did you mean 'HLast'", run.stderr)
+
     def test_failed_write_leaves_the_old_file(self):
         self.run_command("Train:Write")
         before = self.read("out/values.HLast")
@@ -102,6 +174,41 @@ class ActionsTest(EndToEndTest):
         self.assertIn("\n W0=LearnableParameter [3,2]   learningRateMultiplier=1.000000  NeedsGradient=true \n",
                       "\n" + dump.replace("\n\n", "\n").replace("\nW0", "\n W0"))
         self.assertTrue(self.read("graph.dot").startswith("strict digraph {\n"))
+
+    def test_dumpnode_forms(self):
+        self.run_command("Train")
+
+        def dump(options):
+            return self.run_command("Dump", "Dump=[action=dumpnode; outputFile=dump.txt; %s]" % options)
+        dump("nodeName=w0")
+        text = self.read("dump.txt")
+        self.assertTrue(text.startswith(" \nW0=LearnableParameter [3,2] "))
+        self.assertEqual(len(text.splitlines()), 6)  # blank, name, three rows, the line of #
+        dump("nodeName=W0; printMetadata=false")
+        numbers = self.read("dump.txt").split()
+        self.assertEqual(len(numbers), 6)
+        self.assertEqual(numbers, [word for line in text.splitlines()[2:5] for word in line.split()])
+        dump("nodeName=W0; printValues=false")
+        self.assertEqual(self.read("dump.txt").strip(), text.splitlines()[1].strip())
+        run = dump("nodeNameRegex=\"[WB]0\"")
+        self.assertIn("DumpNodeInfo: 2 nodes matching RegEx([WB]0): \n\tB0\n\tW0\n", run.stderr)
+        self.assertEqual(re.findall(r"^(\w+)=", self.read("dump.txt"), re.M), ["B0", "W0"])
+        run = dump("nodeName=nosuch")
+        self.assertIn("Warning: node name 'nosuch' does not exist in the network. dumping all nodes instead.",
+                      run.stderr)
+        self.assertIn("PosteriorProb=Softmax ( HLast )", self.read("dump.txt"))
+        run = self.run_command("Dump", "Dump=[action=dumpnode; outputFile=-; nodeName=features]")
+        self.assertEqual(run.stdout.split(), "features=InputValue [ 2 ]".split())
+        run = self.run_command("Dump", "Dump=[action=dumpnode; printValues=false; printMetadata=false]", status=3)
+        self.assertIn("printValues and printMetadata are both false: there is nothing to dump", run.stderr)
+
+    def test_plot_messages(self):
+        self.run_command("Train")
+        run = self.run_command("Dump", "Dump=[action=plot; outputFile=copy.dot]", status=3)
+        self.assertIn("has an outputFile but no renderCmd to make it", run.stderr)
+        run = self.run_command("Dump", "Dump=[action=plot; outputFile=copy.dot; renderCmd=\"false <IN>\"]", status=6)
+        self.assertIn("renderCmd: 'false' ended with exit code 1", run.stderr)
+        self.assertTrue((self.folder / "graph.dot").exists())
 
     def test_plot_renders_without_a_shell(self):
         self.run_command("Train")

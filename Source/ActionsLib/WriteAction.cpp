@@ -135,6 +135,9 @@ public:
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' has nowhere to write: give outputPath=<path> for text, or a block writer=[writerType=...]");
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
+        if (m_writer != nullptr)
+            if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
+                m_writerType = type->Text();
     }
 
     void Run() override
@@ -244,12 +247,10 @@ private:
             files->Prepare(program.dataType, device);
             return files;
         }
-        const auto type = m_writer->Find("writerType");
-        const std::string writerType = type ? type->Text() : "BinaryWriter";
         const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true};
         if (program.dataType == DataType::Float32)
-            return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(writerType, context), device);
-        return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(writerType, context), device);
+            return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(m_writerType, context), device);
+        return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(m_writerType, context), device);
     }
 
     CommandContext m_command;
@@ -257,6 +258,7 @@ private:
     WriteOptions m_options;
     OutputFormat m_format;
     const ConfigParameters* m_writer;
+    std::string m_writerType = "BinaryWriter";
     std::string m_modelPath;
     std::unique_ptr<NetworkBuilder> m_builder;
 };

@@ -234,6 +234,20 @@ class SpeechTest(EndToEndTest):
         losses = self.losses(log)
         self.assertLess(losses[2], losses[0], log)
 
+    def test_three_variables_choose_another_corpus(self):
+        self.example()
+        shutil.rmtree(self.folder / "data")
+        subprocess.run([sys.executable, "-B", str(EXAMPLE / "GenerateCorpus.py"), "timit", "--name", "TIMIT", "--train",
+                        "4", "--dev", "2", "--core", "2", "--seed", "2"], cwd=self.folder, check=True, timeout=100)
+        (self.folder / "timit/mlf").rename(self.folder / "labels")
+        configs = sorted(path.name for path in EXAMPLE.glob("*.cntk") if path.name != "Globals.cntk")
+        self.assertEqual(len(configs), 12)
+        for config in configs:
+            run = self.cntk("configFile=" + config, "Corpus=TIMIT", "ScpDir=timit/scp", "MlfDir=labels", "--check")
+            self.assertIn("__CHECKED__", run.stderr)
+            # Not every config uses every variable that they share; all else must be known.
+            self.assertEqual(re.findall(r"WARNING: (?!Globals)\S* unknown key.*", run.stderr), [])
+
     # ---- pre-training
 
     def pretrain(self, folder):
@@ -261,8 +275,8 @@ class SpeechTest(EndToEndTest):
                     self.assertEqual(status, 0)
                     break
                 except subprocess.TimeoutExpired:
-                    run.kill()
-                    run.wait()
+                    rng.choice((run.kill, run.terminate))()
+                    run.wait(timeout=100)
                     kills += 1
             self.assertGreater(kills, 2)
             same = (self.folder / folder / final).read_bytes() == expected

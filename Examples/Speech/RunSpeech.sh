@@ -1,0 +1,18 @@
+#!/bin/sh
+# Makes the synthetic corpus and runs every config of this folder on it, in build/speech (or $WORK).
+# Arguments are passed on to the program: RunSpeech.sh numCPUThreads=4
+set -e
+here=$(cd "$(dirname "$0")" && pwd)
+cntk=${CNTK:-$here/../../build/bin/cntk}
+cntk=$(cd "$(dirname "$cntk")" && pwd)/$(basename "$cntk")
+work=${WORK:-$here/../../build/speech}
+mkdir -p "$work/log"
+cp -r "$here"/*.cntk "$here"/Ndl "$here"/Mel "$work"
+cd "$work"
+[ -d data ] || python3 -B "$here/GenerateCorpus.py" data
+for config in TrainSimple Evaluate CrossValidate WriteScaledLogLikelihood AdaptLearnRate TrainNdl \
+    TrainAutoEncoder WriteBottleneck DumpNodes TrainWithPreTrain TrainMultiTask TrainMultiInput; do
+    echo "$config ..."
+    "$cntk" "configFile=$config.cntk" "$@" 2> "log/$config.log" || { tail -n 20 "log/$config.log"; exit 1; }
+    grep -e 'Finished Epoch' -e 'Final Results' -e 'Best model' "log/$config.log" | tail -n 1 | cut -c 1-200
+done

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Trainings that are killed or asked to stop at any instant: they go on and end with the bits of undisturbed ones."""
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from EndToEnd import CNTK, EndToEndTest, main
+
+CONFIG = """command=Train
+precision=double
+traceLevel=0
+numCPUThreads=1
+Train=[
+  action=train
+  modelPath=$folder$/m.dnn
+  SimpleNetworkBuilder=[ layerSizes=2:8:2; layerTypes=Sigmoid; applyMeanVarNorm=false; addDropoutNodes=true
+    trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction ]
+  SGD=[
+    maxEpochs=$epochs$
+    minibatchSize=8
+    learningRatesPerSample=0.01
+    momentumPerMB=0.9
+    gradUpdateType=$rule$
+    dropoutRate=0.2
+    saveEveryMinutes=$minutes$
+    AutoAdjust=[ autoAdjustLR=$control$; numMiniBatch4LRSearch=5; reduceLearnRateIfImproveLessThan=0.1 ]
+  ]
+  reader=[ readerType=UCIFastReader; file=train.txt; randomize=auto
+    features=[ start=0; dim=2 ]
+    labels=[ start=2; dim=1; labelDim=2; labelMappingFile=map.txt ]
+  ]
+]
+"""
+KILLS = int(os.environ.get("CNTK_TEST_KILLS", "200"))
+STOPPED = 75
+
+
+class InterruptionTest(EndToEndTest):
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(1)
+        points = [(draw.uniform(-1, 1), draw.uniform(-1, 1)) for _ in range(12000)]
+        self.write("train.txt", "".join("%g %g %d\n" % (x, y, y > x * x - 0.3) for x, y in points))
+        self.write("map.txt", "0\n1\n")
+        self.write("config.cntk", CONFIG)
+
+    def arguments(self, folder, epochs=4, rule="none", control="none", minutes=0.00005):
+        return ["configFile=config.cntk"] + ["%s=%s" % pair for pair in (
+            ("folder", folder), ("epochs", epochs), ("rule", rule), ("control", control), ("minutes", minutes))]
+
+    def start(self, arguments):
+        return subprocess.Popen([str(CNTK), *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def files(self, folder):
+        return sorted(path.name for path in (self.folder / folder).iterdir())
+
+    def assert_same(self, folder, wanted="whole"):
+        """All that the trainings left is the same: no file more, no bit other."""
+        self.assertEqual(self.files(folder), self.files(wanted))
+        for name in self.files(wanted):
+            self.assertEqual((self.folder / folder / name).read_bytes(), (self.folder / wanted / name).read_bytes(),
+                             "%s/%s" % (folder, name))
+
+    def test_killed_at_any_instant_it_ends_with_the_same_bits(self):
+        draw = random.Random(2)
+        began = time.monotonic()
+        self.cntk(*self.arguments("whole"))
+        whole = time.monotonic() - began
+        kills, ends, left = 0, 0, set()
+        while kills < KILLS:
+            process = self.start(self.arguments("killed"))
+            try:
+                process.wait(draw.uniform(0, whole))
+            except subprocess.TimeoutExpired:
+                process.kill()
+            status = process.wait()
+            process.stderr.close()
+            if status == -signal.SIGKILL:
+                kills += 1
+                if (self.folder / "killed").exists():
+                    left.update(re.sub(r"\d+", "N", name) for name in self.files("killed"))
+                continue
+            self.assertEqual(status, 0)
+            self.assert_same("killed")
+            shutil.rmtree(self.folder / "killed")
+            ends += 1
+        self.cntk(*self.arguments("killed"))
+        self.assert_same("killed")
+        self.assertGreater(ends, 3)
+        self.assertIn("m.dnn.N.atN.ckp", left)  # it was killed within epochs
+        print("%d kills, %d trainings ended, %.0f s; killed ones left %s" % (
+            kills, ends + 1, time.monotonic() - began, ", ".join(sorted(left))))
+
+    def stop(self, arguments, number, delay):
+        process = self.start(arguments)
+        time.sleep(delay)
+        process.send_signal(number)
+        error = process.communicate(timeout=60)[1].decode()
+        return process.returncode, error
+
+    def test_asked_to_stop_it_says_how_to_go_on(self):
+        draw = random.Random(3)
+        for rule, control in (("none", "none"), ("fsadagrad", "adjustAfterEpoch"), ("adagrad", "searchBeforeEpoch")):
+            with self.subTest(rule=rule, control=control):
+                whole, stopped = "whole" + rule, "stopped" + rule
+                began = time.monotonic()
+                self.cntk(*self.arguments(whole, 12, rule, control, 0))
+                seconds = time.monotonic() - began
+                arguments, stops = self.arguments(stopped, 12, rule, control, 0), 0
+                for number in [signal.SIGTERM, signal.SIGINT] * 100:
+                    status, error = self.stop(arguments, number, draw.uniform(0.3, 0.6) * seconds)
+                    if status == 0:
+                        break
+                    if status == -number:
+                        continue  # it came before the training began, and nothing is lost
+                    self.assertEqual(status, STOPPED, error)
+                    self.assertRegex(error.rstrip().splitlines()[-1],
+                                     r"stopped as asked in .*; run the same command again to go on from '%s/m\.dnn\." %
+                                     stopped)
+                    self.assertFalse([name for name in self.files(stopped) if name.endswith(".tmp")])
+                    stops += 1
+                self.assertEqual(status, 0)
+                self.assert_same(stopped, whole)
+                self.assertGreater(stops, 0)
+
+    def test_a_second_signal_ends_it_at_once(self):
+        process = self.start(self.arguments("twice", 100000, minutes=0))
+        while not (self.folder / "twice/m.dnn.1").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGSTOP)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        os.kill(process.pid, signal.SIGCONT)
+        process.communicate(timeout=60)
+        self.assertIn(process.returncode, (-signal.SIGINT, -signal.SIGTERM))
+        self.assertFalse([name for name in self.files("twice") if name.endswith(".tmp")])
+
+
+if __name__ == "__main__":
+    main()

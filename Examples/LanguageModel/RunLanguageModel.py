@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Trains a language model and prints its perplexity on the test text beside that of trigram models.
+
+    RunLanguageModel.py [--bible [FILE] | --train FILE --test FILE] [--kind Lstm|Rnn] [--vocabulary N] [--classes N]
+                        [--cntk PROGRAM] [--work FOLDER] [more arguments for the program]
+
+The text is made by MakeText.py (default: --bible); the word classes by the program itself. Standard library only.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bible", nargs="?", const="", metavar="FILE")
+    parser.add_argument("--train", metavar="FILE")
+    parser.add_argument("--test", metavar="FILE")
+    parser.add_argument("--kind", choices=("Lstm", "Rnn"), default="Lstm")
+    parser.add_argument("--vocabulary", type=int, default=8000)
+    parser.add_argument("--classes", type=int, default=100)
+    parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")))
+    parser.add_argument("--work", default=os.environ.get("WORK", str(HERE / "../../build/languagemodel")))
+    args, more = parser.parse_known_args()
+    work = pathlib.Path(args.work).absolute()
+    cntk = os.path.abspath(args.cntk)
+    source = ["--bible"] + ([os.path.abspath(args.bible)] if args.bible else [])
+    if args.train:
+        source = ["--train", os.path.abspath(args.train), "--test", os.path.abspath(args.test)]
+    subprocess.run([sys.executable, str(HERE / "MakeText.py"), *source, str(work / "data")], check=True)
+
+    started = time.monotonic()
+    done = subprocess.run([cntk, "configFile=" + str(HERE / "LanguageModel.cntk"), "makeMode=false",
+                           "command=Classes:%s_Train:%s_Test" % (args.kind, args.kind), "VocabSize=%d" % args.vocabulary,
+                           "NbrClass=%d" % args.classes] + more, cwd=work, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    (work / (args.kind + ".log")).write_text(done.stderr, encoding="utf-8")
+    if done.returncode != 0:
+        sys.exit("%s failed:\n%s" % (args.kind, done.stderr[-3000:]))
+    for line in re.findall(r"^Finished Epoch.*", done.stderr, re.M):
+        print(line)
+    found = re.findall(r"^Final Results:.*SamplesSeen = ([0-9]+).*Perplexity = ([0-9.]+)", done.stderr, re.M)
+    seconds = time.monotonic() - started
+    trigrams = subprocess.run([sys.executable, str(HERE / "TrigramModel.py"), str(work / "data"),
+                               str(work / "data/vocab.txt")], check=True, stdout=subprocess.PIPE, text=True)
+    print(trigrams.stdout.strip())
+    print("%s: perplexity %s of %s words of the test, %.0f s" % (args.kind, found[-1][1], found[-1][0], seconds))
+
+
+if __name__ == "__main__":
+    main()

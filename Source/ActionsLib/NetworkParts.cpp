@@ -29,6 +29,7 @@ constexpr CriterionWord c_criteria[] = {
      Inputs::Noise},
     {"NoiseContrastiveEstimationNode", "NCEBasedCrossEntropyWithSoftmax", "NoiseContrastiveEstimationNode", true,
      Inputs::Noise},
+    {"CRF", "CRF", "CRF", true, Inputs::Sequence},
 };
 
 struct LayerWord
@@ -131,6 +132,13 @@ ComputationNodePtr NetworkParts::AddCriterion(const CriterionWord& word, const s
         if (!output.product)
             output.product = output.weights ? Add("Times", "", {output.weights, output.hidden}) : output.hidden;
         return Add(word.nodeType, nodeName, {labels, output.product});
+    }
+    if (word.inputs == Inputs::Sequence)
+    {
+        if (!output.transitions)
+            Fail(ErrorKind::Config, "the criterion ", word.word,
+                 " needs a network that scores sequences of labels: rnnType CRF");
+        return Add(word.nodeType, nodeName, {labels, output.hidden, output.transitions});
     }
     if (!output.extra)
         Fail(ErrorKind::Config, "the criterion ", word.word, " needs a network that has ",

@@ -17,7 +17,8 @@ struct CriterionWord
     {
         Product, // labels and the output layer's product
         Classes, // labels, last hidden layer, weights, class scores
-        Noise    // labels, last hidden layer, weights, bias
+        Noise,   // labels, last hidden layer, weights, bias
+        Sequence // labels, scores, transitions
     };
     const char* word;
     const char* nodeType;
@@ -64,6 +65,7 @@ public:
         ComputationNodePtr weights; // null: hidden is the network's output itself
         ComputationNodePtr extra;   // class scores or bias
         ComputationNodePtr product;
+        ComputationNodePtr transitions = nullptr; // of sequences of labels
     };
     // Empty names: those of the criteria's words. The same word twice makes one node in both groups. Returns the
     // evaluation node.

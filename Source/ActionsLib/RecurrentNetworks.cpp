@@ -1,5 +1,5 @@
-// SIMPLERNN, LSTM, CLASSLM, CLASSLSTM, CLSTM, NCELSTM, LBLM and NPLM, node for node in the original's order of creation
-// (spec config-ndl-mel.md 5.6 to 5.14): scripts know the names, and the order gives each parameter its seed.
+// SIMPLERNN, LSTM, CLASSLM, CLASSLSTM, CLSTM, NCELSTM, LBLM, NPLM and CRF, node for node in the original's order of
+// creation (spec config-ndl-mel.md 5.6 to 5.15): scripts know the names, and the order gives each parameter its seed.
 #include "ActionsLib/NetworkParts.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
@@ -31,6 +31,7 @@ public:
     void BuildNceLstm();
     void BuildLogBilinear();
     void BuildNplm();
+    void BuildCrf();
 
 private:
     ComputationNodePtr Add(std::string_view type, std::vector<ComputationNodePtr> inputs, std::string name = "")
@@ -440,6 +441,42 @@ void RecurrentBuilder::BuildNplm()
     AddUnusedPrior(labels);
 }
 
+// Scores of labels and of transitions between them; whole sequences are trained and decoded.
+void RecurrentBuilder::BuildCrf()
+{
+    RequireHiddenLayer("CRF");
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), false));
+    ComputationNodePtr hidden = AddLookupTable(features, "LookupTable");
+    const size_t offset = m_options.lookupTableOrder > 0 ? 1 : 0;
+    if (offset >= m_hiddenLayers)
+        Fail(ErrorKind::Config, "layerSizes has no hidden layer behind the lookup table; expected one more size, as in "
+                                "1000:100:200:20");
+    for (size_t layer = offset; layer < m_hiddenLayers; layer++)
+    {
+        const size_t inputs = layer == 1 && offset == 1 ? Size(1) * m_options.lookupTableOrder : Size(layer);
+        if (IsNextRecurrent(layer + 1))
+        {
+            hidden = AddLstm(layer, hidden, inputs, Size(layer + 1));
+            continue;
+        }
+        const ComputationNodePtr weights = m_parts.AddRandom(Numbered("U", layer), Size(layer + 1), inputs);
+        const ComputationNodePtr bias = m_parts.AddFixed(Numbered("B", layer), Size(layer + 1), 1, 0);
+        hidden = m_parts.AddNonlinearity(layer, Add("Plus", {Add("Times", {weights, hidden}), bias}));
+        hidden = m_parts.AddDropout(hidden);
+    }
+    const size_t labelSize = Size(m_hiddenLayers + 1);
+    const ComputationNodePtr weights =
+        m_parts.AddRandom(Numbered("TimesBeforeSoftMax", m_hiddenLayers), labelSize, Size(m_hiddenLayers));
+    Output output;
+    output.hidden = Add("Times", {weights, hidden}, "outputsBeforeSoftmax");
+    output.transitions =
+        m_parts.AddFixed(Numbered("TransProb", m_hiddenLayers), labelSize, labelSize, 1.0 / double(labelSize));
+    const ComputationNodePtr labels = m_parts.AddLabels(labelSize);
+    m_parts.AddCriteria(labels, output, "CRFTrainCriterion", "CRFEvalCriterion");
+    SetOutput(Add("SequenceDecoderNode", {labels, output.hidden, output.transitions}, "outputs"));
+    AddPosterior(output.hidden);
+}
+
 } // namespace
 
 void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
@@ -461,6 +498,8 @@ void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
         builder.BuildNceLstm();
     else if (kind == "CLSTM")
         builder.BuildClassLstm(true);
+    else if (kind == "CRF")
+        builder.BuildCrf();
     else
         Fail(ErrorKind::Internal, "no builder for rnnType ", kind);
 }

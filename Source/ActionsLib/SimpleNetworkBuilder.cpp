@@ -33,7 +33,7 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
 
 // The kinds in the order in which the original looks for them.
 constexpr const char* c_kinds[] = {"SIMPLENET", "SIMPLERNN", "LSTM",    "CLASSLM", "LBLM",
-                                   "NPLM",      "CLASSLSTM", "NCELSTM", "CLSTM"};
+                                   "NPLM",      "CLASSLSTM", "NCELSTM", "CLSTM",   "CRF"};
 
 std::string KindOf(const SimpleNetworkOptions& options)
 {
@@ -131,19 +131,17 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
     static const OptionTable<S> table = {
         Opt("rnnType", &S::rnnType,
             "kind of network: SIMPLENET (feed-forward), SIMPLERNN, LSTM, CLASSLM and CLASSLSTM (language models with "
-            "word "
-            "classes), CLSTM (the same with a second input), NCELSTM (noise contrastive estimation), LBLM "
-            "(log-bilinear) "
-            "or NPLM (feed-forward language model)"),
+            "word classes), CLSTM (the same with a second input), NCELSTM (noise contrastive estimation), LBLM "
+            "(log-bilinear), NPLM (feed-forward language model) or CRF (sequences of labels)"),
         Opt("layerSizes", &S::layerSizes, "sizes of the input, the hidden layers and the output: 784:256:10"),
         Opt("layerTypes", &S::layerTypes,
             "non-linearity of each hidden layer: Sigmoid, RectifiedLinear, Tanh or None; the last one repeats"),
         Opt("trainingCriterion", &S::trainingCriterion,
-            "criterion to minimise: CrossEntropyWithSoftmax, SquareError, Logistic, ClassCrossEntropyWithSoftmax or "
-            "NoiseContrastiveEstimation"),
+            "criterion to minimise: CrossEntropyWithSoftmax, SquareError, Logistic, ClassCrossEntropyWithSoftmax, "
+            "NoiseContrastiveEstimation or CRF"),
         Opt("evalCriterion", &S::evalCriterion,
             "criterion to report: ErrorPrediction, CrossEntropyWithSoftmax, SquareError, Logistic, "
-            "ClassCrossEntropyWithSoftmax or NoiseContrastiveEstimation"),
+            "ClassCrossEntropyWithSoftmax, NoiseContrastiveEstimation or CRF"),
         Opt("uniformInit", &S::uniformInit, "start values uniform (true) or Gaussian (false)"),
         Opt("initValueScale", &S::initValueScale, "factor on the range of the start values"),
         Opt("applyMeanVarNorm", &S::applyMeanVarNorm,

@@ -96,6 +96,41 @@ TEST(RecurrentNetworks, OthersAreBuiltAndValid)
     EXPECT_TRUE(Build(conditional)->Find("PlusGlobalBias"));
 }
 
+TEST(RecurrentNetworks, CrfScoresLabelsAndTransitions)
+{
+    SimpleNetworkOptions options = OptionsFor("CRF", {6, 3, 4, 5, 2});
+    options.lookupTableOrder = 2;
+    options.recurrentLayer = {3};
+    options.trainingCriterion = options.evalCriterion = "CRF";
+    const auto network = Build(options);
+    EXPECT_EQ(network->Require("E0")->SampleLayout(), (TensorShape{3, 3}));
+    EXPECT_EQ(network->Require("U1")->SampleLayout(), (TensorShape{4, 6})); // two words side by side
+    EXPECT_EQ(network->Require("WXI2")->SampleLayout(), (TensorShape{5, 4}));
+    EXPECT_FALSE(network->Find("WXI1"));
+    const auto transitions = std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("TransProb3"));
+    EXPECT_EQ(transitions->Values().ToHost(), std::vector<double>(4, 0.5));
+    const ComputationNodePtr criterion = network->Group(NodeGroup::Criterion).at(0);
+    EXPECT_EQ(criterion->Name(), "CRFTrainCriterion");
+    EXPECT_EQ(criterion->Input(1)->Name(), "outputsBeforeSoftmax");
+    EXPECT_EQ(criterion->Input(2), network->Require("TransProb3"));
+    EXPECT_EQ(network->Group(NodeGroup::Evaluation).at(0), criterion);
+    EXPECT_EQ(network->Group(NodeGroup::Output).at(0)->TypeName(), "SequenceDecoderNode");
+    EXPECT_EQ(network->Require("PosteriorProb")->Input(0)->Name(), "outputsBeforeSoftmax");
+
+    options.evalCriterion = "ErrorPrediction";
+    EXPECT_EQ(Build(options)->Require("CRFEvalCriterion")->TypeName(), "ErrorPrediction");
+    options.evalCriterion = "ClassCrossEntropyWithSoftmax";
+    EXPECT_EQ(MessageOf(options), "the criterion ClassCrossEntropyWithSoftmax needs a network that has word classes: "
+                                  "rnnType CLASSLM, CLASSLSTM or CLSTM");
+    SimpleNetworkOptions other = OptionsFor("LSTM", {5, 3, 2});
+    other.trainingCriterion = "CRF";
+    EXPECT_EQ(MessageOf(other), "the criterion CRF needs a network that scores sequences of labels: rnnType CRF");
+    options = OptionsFor("CRF", {6, 3, 2});
+    options.lookupTableOrder = 1;
+    EXPECT_EQ(MessageOf(options), "layerSizes has no hidden layer behind the lookup table; expected one more size, as "
+                                  "in 1000:100:200:20");
+}
+
 TEST(RecurrentNetworks, SaysWhatIsMissing)
 {
     SimpleNetworkOptions classes = OptionsFor("CLASSLM", {9, 4, 9});

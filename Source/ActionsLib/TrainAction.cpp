@@ -7,12 +7,13 @@
 #include "Common/Interruption.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
 #include "SGD/Trainer.h"
 
 #include <cstdio>
-#include <filesystem>
 
 namespace cntk
 {
@@ -52,7 +53,6 @@ public:
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
-        m_startsFromModelOfThisRun = WillBeThere(m_request.modelPath + ".0");
     }
 
     size_t Epochs() const override { return m_request.options.maxEpochs; }
@@ -103,7 +103,7 @@ public:
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
         Train(m_request, log);
-        if (!isBuilt && !m_startsFromModelOfThisRun)
+        if (!isBuilt)
             TakeSeeds();
     }
 
@@ -125,32 +125,41 @@ public:
     }
 
 private:
-    // Whether a command before this one makes the file.
-    bool WillBeThere(const std::string& file) const
-    {
-        const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
-        for (const std::string& produced : m_command.program.producedFiles)
-            if (plain(ResolveOutputPath(produced)) == plain(ResolveOutputPath(file)))
-                return true;
-        return false;
-    }
-
     // Random parameters of later commands, such as an edit that adds a layer, go on with the seeds behind this
-    // network's. A run that continues an earlier one must end with that one's models, so the seeds are used up here as
-    // if the network had been built.
+    // network's. A run that continues an earlier one must end with that one's models, so the seeds are used up here if
+    // the network was built by the earlier run: then the model of epoch 0 has the values that building it again gives.
     void TakeSeeds()
     {
         NdlContext& context = m_command.program.ndl;
         const NdlContext before = context;
         try
         {
-            m_builder->Build(MakeCpuDevice({.threads = 1}));
+            const std::shared_ptr<Device> device = MakeCpuDevice({.threads = 1});
+            const std::unique_ptr<ComputationNetwork> built = m_builder->Build(device);
+            const std::string first = m_request.modelPath + ".0";
+            if (!FileExists(first) || StartsAs(*LoadModel(first, m_request.dataType, device), *built))
+                return;
         }
         catch (const Error&)
         {
-            context = before; // the model is there, and its description need not be any more
+            // The model is there, and its description need not be any more.
         }
-        context.warnings.clear();
+        context = before;
+    }
+
+    static bool StartsAs(const ComputationNetwork& network, const ComputationNetwork& built)
+    {
+        for (const ComputationNodePtr& node : built.Nodes())
+        {
+            const auto* parameter = dynamic_cast<const LearnableParameterNode*>(node.get());
+            if (parameter == nullptr)
+                continue;
+            const ComputationNodePtr other = network.Find(node->Name());
+            const auto* found = dynamic_cast<const LearnableParameterNode*>(other.get());
+            if (found == nullptr || found->Values().ToHost() != parameter->Values().ToHost())
+                return false;
+        }
+        return true;
     }
 
     // A description without a criterion is told with its place.
@@ -186,7 +195,6 @@ private:
     ReaderSource m_reader;
     ReaderSource m_cvReader;
     TrainingRequest m_request;
-    bool m_startsFromModelOfThisRun = false;
 };
 
 } // namespace

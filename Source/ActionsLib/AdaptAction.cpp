@@ -4,6 +4,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Interruption.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Criteria.h"
 #include "SGD/Trainer.h"
@@ -53,6 +54,12 @@ public:
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = m_options.makeMode;
         m_request.dataType = command.program.dataType;
+        const SgdOptions& options = m_request.options;
+        if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0 &&
+            m_options.refNodeName.empty())
+            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
+                   "': refNodeName is missing; adaptationRegType=KL needs the name of the original model's output node "
+                   "(its posteriors)");
     }
 
     size_t Epochs() const override { return m_request.options.maxEpochs; }
@@ -77,6 +84,15 @@ public:
             log.Print("\n%s model with %d nodes on %s.\n", isLoaded ? "Loaded" : "Created", int(network.size()),
                       DeviceWords(*device).c_str());
         };
+        m_request.referenceNode = m_options.refNodeName;
+        m_request.openReference = [&]
+        {
+            log.Print("Load reference Network From the original model file %s.\nChecking refNodeName %s.\n",
+                      m_options.originalModelFileName.c_str(), m_options.refNodeName.c_str());
+            return LoadModel(m_options.originalModelFileName, m_command.program.dataType, device);
+        };
+        const GracefulStop graceful;
+        m_request.stopRequested = StopRequested;
         Train(m_request, log);
     }
 

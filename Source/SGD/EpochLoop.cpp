@@ -43,21 +43,37 @@ void EpochLoop::CheckMinibatchGradients(int digits, size_t minibatch)
         m_worstGradient = worst;
 }
 
-// False when the criterion is not finite; then nothing was updated.
-bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
+// Forward and, where the minibatch is to update, backward; gradients of its parts are added up. False when the
+// criterion is not finite.
+bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward)
 {
-    const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
+    if (part > 0)
+        m_source.BindPart(part);
     m_evaluator.Forward();
     m_sums.Add(m_source.Samples());
     if (m_sums.SeesEveryValue() && !std::isfinite(m_sums.LastValue(0)))
         return false;
-    if (settings.gradientCheckDigits > 0)
+    if (settings.gradientCheckDigits > 0 && part == 0)
         CheckMinibatchGradients(settings.gradientCheckDigits, minibatch);
-    if (updates)
-    {
+    if (backward && part == 0)
         m_evaluator.Backward(m_nodes.criterion);
-        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns());
+    else if (backward)
+        m_evaluator.BackwardAccumulate(m_nodes.criterion);
+    return true;
+}
+
+// False when the criterion is not finite; then nothing was updated.
+bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
+{
+    const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
+    const size_t parts = m_source.Parts();
+    for (size_t part = 0; part < parts; ++part)
+    {
+        if (!RunPart(settings, minibatch, part, updates))
+            return false;
     }
+    if (updates)
+        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns());
     if (m_progress.IsDue(minibatch))
     {
         for (size_t i = 0; i < m_running.size(); ++i)

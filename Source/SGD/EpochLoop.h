@@ -66,6 +66,7 @@ public:
 
 private:
     void Begin(const EpochSettings& settings);
+    bool RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
     bool IsFinite();
     void CheckMinibatchGradients(int digits, size_t minibatch);

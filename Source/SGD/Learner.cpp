@@ -33,6 +33,7 @@ void Learner::Update(double ratePerSample, double momentumPerSample, size_t colu
         m_momentumColumns = columns;
         m_momentumPerSample = momentumPerSample;
     }
+    m_rule->BeginUpdate(m_momentum);
     UpdateStep step;
     step.momentum = m_momentum;
     step.columns = columns;
@@ -96,6 +97,7 @@ void Learner::Reset()
         parameter.isPartial = false;
     }
     m_rule->SetCounter(0);
+    m_rule->SetSecondCounter(0);
     m_transforms.SetNoiseSeed(1);
 }
 
@@ -135,12 +137,14 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
 void Learner::SaveExtra(std::map<std::string, std::string>& extra) const
 {
     extra["updateCounter"] = ExactText(m_rule->Counter());
+    extra["updateCounter2"] = ExactText(m_rule->SecondCounter());
     extra["noiseSeed"] = std::to_string(m_transforms.NoiseSeed());
 }
 
 void Learner::RestoreExtra(const std::map<std::string, std::string>& extra)
 {
     m_rule->SetCounter(NumberOf(extra, "updateCounter", 0));
+    m_rule->SetSecondCounter(NumberOf(extra, "updateCounter2", 0));
     m_transforms.SetNoiseSeed(uint64_t(NumberOf(extra, "noiseSeed", 1)));
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "Common/ReaderInterface.h"
+#include "SGD/LabelMixer.h"
+#include "SGD/MinibatchParts.h"
 #include "SGD/NetworkBinder.h"
 
 #include <memory>
@@ -33,15 +35,24 @@ public:
     // roots are evaluated. The network must be validated.
     void BindTo(const std::vector<ComputationNodePtr>& roots);
 
+    // From now on each minibatch's labels are mixed with a reference network's outputs.
+    void MixLabels(std::unique_ptr<LabelMixer> mixer) { m_mixer = std::move(mixer); }
+    // From now on minibatches are cut.
+    void CutMinibatches(const PartSettings& settings) { m_partSettings = settings; }
+
     // request.wanted is filled in here.
     void StartEpoch(EpochRequest request);
     // False at the end of the epoch. Allocates nothing once the largest minibatch has been seen.
+    // Of a minibatch that is cut the network then holds the first part.
     bool Next();
+    size_t Parts() const { return m_parts; }
+    void BindPart(size_t part);
     // The same, but the network does not see the minibatch.
     bool Skip();
 
-    // Of the minibatch that the network holds now: columns with gaps and without; seconds that Next waited for it.
-    size_t Columns() const { return m_binder->Columns(); }
+    // Columns, gaps included, of the minibatch, all parts together.
+    size_t Columns() const { return m_columns; }
+    // Of what the network holds now: columns without gaps; seconds that Next waited for the minibatch.
     size_t Samples() const { return m_binder->Samples(); }
     double SecondsWaited() const { return m_secondsWaited; }
     const std::vector<std::string>& SequenceKeys() const;
@@ -52,11 +63,20 @@ private:
     {
         std::unique_ptr<IDataReader<ElemType>> reader;
         HostMinibatch<ElemType> minibatch;
+        HostMinibatch<ElemType> part = {};
     };
+    template <class ElemType>
+    bool Read(Typed<ElemType>& typed);
+    template <class ElemType>
+    void BindMinibatch(Typed<ElemType>& typed);
 
     std::variant<Typed<float>, Typed<double>> m_typed;
     std::optional<NetworkBinder> m_binder;
     std::vector<std::string> m_wanted;
+    std::unique_ptr<LabelMixer> m_mixer; // null: none
+    PartSettings m_partSettings;
+    size_t m_parts = 1;
+    size_t m_columns = 0;
     double m_secondsWaited = 0;
 };
 

@@ -59,6 +59,10 @@ void Train(const TrainingRequest& request, Log& log)
     const SgdOptions& options = request.options;
     if (const auto problem = FindProblem(options, request.dataType))
         Fail(ErrorKind::Config, "block 'SGD': ", problem->message);
+    if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0 &&
+        !request.openReference)
+        Fail(ErrorKind::Config, "adaptationRegType=KL needs an original model to stay near; expected action=adapt with "
+                                "originalModelFileName and refNodeName");
     const std::string& modelPath = request.modelPath.empty() ? options.modelPath : request.modelPath;
     if (modelPath.empty())
         Fail(ErrorKind::Config, "modelPath is missing; expected the name of the model to write, in the SGD block or "
@@ -103,6 +107,10 @@ void Train(const TrainingRequest& request, Log& log)
     if ((precomputed || !isLoaded) && !start.within)
         SaveModel(network, files.Model(start.epochsDone));
 
+    if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
+        source->MixLabels(std::make_unique<LabelMixer>(request.openReference(), request.referenceNode, network,
+                                                       source->Streams(), options.adaptationRegWeight));
+    source->CutMinibatches({options.numSubminibatches, options.maxSamplesInRAM});
     Training training(request, files, network, nodes, *source, cvSource.get(), log);
     if (start.checkpoint)
         training.Restore(std::move(*start.checkpoint), files.Checkpoint(start.epochsDone));

@@ -44,6 +44,10 @@ struct TrainingRequest
     std::function<std::unique_ptr<ComputationNetwork>()> buildForComparison;
     std::function<std::unique_ptr<MinibatchSource>()> openReader;
     std::function<std::unique_ptr<MinibatchSource>()> openCvReader; // empty: no cross-validation
+    // The original of a network that is adapted, and the node whose outputs its labels are mixed with; for
+    // adaptationRegType=KL.
+    std::function<std::unique_ptr<ComputationNetwork>()> openReference;
+    std::string referenceNode;
     // Called once with the network that will be trained (for printing it); may be empty.
     std::function<void(const ComputationNetwork& network, bool isLoaded)> networkReady;
     // Called at the end of each epoch, after its files are written; may be empty.

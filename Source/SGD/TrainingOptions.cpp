@@ -139,8 +139,10 @@ OptionTable<SgdOptions> SgdOptions::Options()
                 {"simple", GradientUpdateType::None},
                 {"adagrad", GradientUpdateType::AdaGrad},
                 {"rmsProp", GradientUpdateType::RmsProp},
-                {"fsAdagrad", GradientUpdateType::FSAdaGrad}},
-               "how a gradient changes a parameter; none: plain descent with momentum"),
+                {"fsAdagrad", GradientUpdateType::FSAdaGrad},
+                {"adam", GradientUpdateType::Adam}},
+               "how a gradient changes a parameter; none: plain descent with momentum; adam: learningRatesPerMB is its "
+               "alpha, the momentum its beta1"),
         Opt("useAdagrad", &S::useAdagrad, "old switch for gradUpdateType=adagrad"),
         Opt("gaussianNoiseInjectStd", &S::gaussianNoiseInjectStd, "deviation of noise added to parameters",
             c_notNegative),
@@ -149,6 +151,9 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("rms_wgt_max", &S::rmsWgtMax, "rmsProp: largest step"),
         Opt("rms_wgt_min", &S::rmsWgtMin, "rmsProp: smallest step"),
         Opt("rms_gamma", &S::rmsGamma, "rmsProp: how long the variance remembers", Range{0, 1}),
+        Opt("adam_beta2", &S::adamBeta2, "adam: how long the mean square of the gradient remembers, in minibatches",
+            c_belowOne),
+        Opt("adam_epsilon", &S::adamEpsilon, "adam: added to the root of the mean square", Range{0, c_infinity, true}),
         Opt("normWithAveMultiplier", &S::normWithAveMultiplier,
             "adagrad, rmsProp: divide by the mean of the multipliers, so that the rate keeps its meaning"),
         Opt("L2RegWeight", &S::l2RegWeight, "weight of the parameters' squares, per sample", c_notNegative),
@@ -242,28 +247,11 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
     return std::nullopt;
 }
 
-std::optional<OptionProblem> FindUnsupported(const SgdOptions& options)
-{
-    const auto unsupported = [](const char* parameter, const std::string& what) {
-        return OptionProblem{parameter, Concat(what, " is not supported by this version")};
-    };
-
-    if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
-        return unsupported("adaptationRegType", "adaptationRegType=KL with a weight above 0");
-    if (options.numSubminibatches > 1)
-        return unsupported("numSubminibatches", Concat("numSubminibatches=", options.numSubminibatches));
-    if (options.maxSamplesInRAM != std::numeric_limits<size_t>::max())
-        return unsupported("maxSamplesInRAM", Concat("maxSamplesInRAM=", options.maxSamplesInRAM));
-    return std::nullopt;
-}
-
 } // namespace
 
 std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision)
 {
-    if (auto problem = FindContradiction(options, precision))
-        return problem;
-    return FindUnsupported(options);
+    return FindContradiction(options, precision);
 }
 
 SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)

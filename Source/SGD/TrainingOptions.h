@@ -20,7 +20,8 @@ enum class GradientUpdateType
     None, // plain, with momentum
     AdaGrad,
     RmsProp,
-    FSAdaGrad
+    FSAdaGrad,
+    Adam
 };
 
 enum class LearningRateSearch
@@ -125,6 +126,8 @@ struct SgdOptions
     double rmsWgtMax = 10;
     double rmsWgtMin = 0.1;
     double rmsGamma = 0.99;
+    double adamBeta2 = 0.999;
+    double adamEpsilon = 1e-8;
     bool normWithAveMultiplier = true;
     double l2RegWeight = 0;
     double l1RegWeight = 0;

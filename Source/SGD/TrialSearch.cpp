@@ -93,7 +93,8 @@ SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercen
     SizeSearchResult result;
     result.size = range.upper;
     bool first = true;
-    for (double exact = double(range.lower); exact <= double(range.upper); exact *= std::sqrt(2.0))
+    const double limit = double(range.upper) * (1 + 1e-9); // twice the square root of two is a little more than two
+    for (double exact = double(range.lower); exact <= limit; exact *= std::sqrt(2.0))
     {
         const size_t size = std::min(RoundSize(exact), range.upper);
         const double criterion = trial(first ? "BaseAdaptiveMinibatchSearch:" : "AdaptiveMinibatchSearch:", size);

@@ -273,6 +273,64 @@ private:
     Matrix m_weights;
 };
 
+// With the mean gradient g = G / n: S = m S + (1-m) g;  V = b V + (1-b) g^2;
+// W -= rate n (S / s) / (sqrt(V / v) + epsilon), where s and v are what the weights of all gradients in S and V add up
+// to. S and V lie side by side in the state. rate n is the rate per minibatch: it is the size of a step, whatever the
+// size of the gradient.
+class AdamRule final : public UpdateRule
+{
+public:
+    AdamRule(const SgdOptions& options, DataType type, Device& device)
+        : m_keep(options.adamBeta2), m_epsilon(options.adamEpsilon), m_floor(1, 1, type, device),
+          m_weights(0, 0, type, device)
+    {
+    }
+
+    size_t StateColumns(size_t parameterColumns) const override { return 2 * parameterColumns; }
+    double Counter() const override { return m_meanWeight; }
+    void SetCounter(double value) override { m_meanWeight = value; }
+    double SecondCounter() const override { return m_squareWeight; }
+    void SetSecondCounter(double value) override { m_squareWeight = value; }
+
+    void BeginUpdate(double momentum) override
+    {
+        m_meanWeight = momentum * m_meanWeight + (1 - momentum);
+        m_squareWeight = m_keep * m_squareWeight + (1 - m_keep);
+        Ops::Fill(m_floor, m_epsilon * std::sqrt(m_squareWeight));
+    }
+
+    void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns*,
+              const UpdateStep& step) override
+    {
+        const size_t columns = parameter.columns;
+        if (state.Columns() != 2 * columns)
+        {
+            state.Resize(parameter.rows, 2 * columns);
+            state.SetZero();
+        }
+        const MatrixView smoothed = state.View().Columns(0, columns);
+        const MatrixView squares = state.View().Columns(columns, columns);
+        m_weights.Resize(parameter.rows, columns);
+
+        const auto samples = double(step.columns);
+        Apply(ElementwiseOp::Copy, gradient, smoothed, (1 - step.momentum) / samples, step.momentum);
+        Apply(ElementwiseOp::Square, gradient, squares, (1 - m_keep) / samples / samples, m_keep);
+        Apply(ElementwiseOp::Sqrt, squares, m_weights);
+        Apply(ElementwiseOp::Sum, m_weights, m_floor, m_weights);
+        Apply(ElementwiseOp::Reciprocal, m_weights, m_weights);
+        Apply(ElementwiseOp::Product, m_weights, smoothed, parameter,
+              -step.rate * samples * std::sqrt(m_squareWeight) / m_meanWeight, 1);
+    }
+
+private:
+    double m_keep;
+    double m_epsilon;
+    Matrix m_floor;
+    Matrix m_weights;
+    double m_meanWeight = 0;
+    double m_squareWeight = 0;
+};
+
 } // namespace
 
 std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, DataType type, Device& device)
@@ -286,6 +344,8 @@ std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, DataType t
         return std::make_unique<RmsPropRule>(options, type, device);
     case GradientUpdateType::FSAdaGrad:
         return std::make_unique<FSAdaGradRule>(type, device);
+    case GradientUpdateType::Adam:
+        return std::make_unique<AdamRule>(options, type, device);
     case GradientUpdateType::None:
         break;
     }

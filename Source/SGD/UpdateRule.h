@@ -31,9 +31,14 @@ public:
     // Columns of the state for a parameter of so many columns, once updates have begun.
     virtual size_t StateColumns(size_t parameterColumns) const { return parameterColumns; }
 
+    // Before the steps of a minibatch.
+    virtual void BeginUpdate(double /*momentum*/) {}
+
     // What the rule remembers besides the matrices (a running count); checkpoints keep it.
     virtual double Counter() const { return 0; }
     virtual void SetCounter(double) {}
+    virtual double SecondCounter() const { return 0; }
+    virtual void SetSecondCounter(double) {}
 };
 
 std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, DataType type, Device& device);

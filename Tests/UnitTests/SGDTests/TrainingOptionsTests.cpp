@@ -96,17 +96,12 @@ TEST(TrainingOptions, Contradictions)
               "block 'exp.cntk:SGD': unknown executionEngine 'lazy'; expected synchronous");
 }
 
-TEST(TrainingOptions, WhatIsNotThereYetSaysSo)
-{
-    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;numSubminibatches=2]"),
-              "block 'exp.cntk:SGD': numSubminibatches=2 is not supported by this version");
-}
-
 TEST(TrainingOptions, RangesAreChecked)
 {
-    for (const char* option : {"momentumPerMB=1", "momentumPerSample=-0.1", "dropoutRate=1", "minibatchSize=0",
-                               "L2RegWeight=-1", "gradUpdateType=adam", "AutoAdjust=[learnRateIncreaseFactor=0.5]",
-                               "AutoAdjust=[learnRateDecreaseFactor=1.5]"})
+    for (const char* option :
+         {"momentumPerMB=1", "momentumPerSample=-0.1", "dropoutRate=1", "minibatchSize=0", "L2RegWeight=-1",
+          "gradUpdateType=adamant", "adam_beta2=1", "adam_epsilon=0", "saveEveryMinutes=-1",
+          "AutoAdjust=[learnRateIncreaseFactor=0.5]", "AutoAdjust=[learnRateDecreaseFactor=1.5]"})
         EXPECT_NE(MessageOf(std::string("SGD=[maxEpochs=1;learningRatesPerMB=0.1;") + option + "]"), "no error")
             << option;
 }

@@ -150,6 +150,43 @@ TEST_F(UpdateRuleTest, FSAdaGradLimitsItsWeights)
     ExpectNear(w, parameter);
 }
 
+TEST_F(UpdateRuleTest, AdamStepsByTheRateOfAMinibatch)
+{
+    m_options.gradUpdateType = GradientUpdateType::Adam;
+    const auto rule = Rule();
+    Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
+    std::vector<double> parameter = m_w, mean(4), square(4);
+    double meanWeight = 1, squareWeight = 1; // of what was before the first gradient
+    const std::vector<std::vector<double>> gradients{{0.5, -1, 0, 2}, {1, -1, 0.5, -2}, {1, -3, 0.5, 1}};
+    const std::vector<double> momenta{0.9, 0.9, 0.95};
+    for (size_t step = 0; step < gradients.size(); ++step)
+    {
+        const double momentum = momenta[step], n = step == 2 ? 4 : 8;
+        Matrix g = Make(gradients[step]);
+        rule->BeginUpdate(momentum);
+        rule->Step(w, s, g, nullptr, {.rate = 0.01, .momentum = momentum, .columns = size_t(n)});
+        meanWeight *= momentum;
+        squareWeight *= 0.999;
+        for (size_t i = 0; i < 4; ++i)
+        {
+            const double gradient = gradients[step][i] / n;
+            mean[i] = momentum * mean[i] + (1 - momentum) * gradient;
+            square[i] = 0.999 * square[i] + 0.001 * gradient * gradient;
+            parameter[i] -=
+                0.01 * n * (mean[i] / (1 - meanWeight)) / (std::sqrt(square[i] / (1 - squareWeight)) + 1e-8);
+        }
+        ExpectNear(w, parameter);
+        if (step == 0)
+        {
+            // Nearly the rate of the minibatch, whatever the gradient.
+            EXPECT_NEAR(w.ToHost()[3], 3 - 0.08, 1e-7);
+        }
+    }
+    EXPECT_EQ(rule->StateColumns(2), 4u);
+    EXPECT_NEAR(rule->Counter(), 1 - meanWeight, 1e-15);
+    EXPECT_NEAR(rule->SecondCounter(), 1 - squareWeight, 1e-15);
+}
+
 TEST_F(UpdateRuleTest, OnlyTouchedColumnsOfASparseGradientTakePart)
 {
     Matrix w = Make(m_w), s = Make({0.1, 0.2, 0.3, 0.4}), g = Make({0, 0, 1, 2});

@@ -83,8 +83,9 @@ TEST_F(WithinEpochTest, InFrontOfAnEpochNothingMoreIsSaved)
 
 TEST_F(WithinEpochTest, EndsWithTheSameBitsWhateverTheRule)
 {
-    for (const GradientUpdateType rule : {GradientUpdateType::None, GradientUpdateType::AdaGrad,
-                                          GradientUpdateType::RmsProp, GradientUpdateType::FSAdaGrad})
+    for (const GradientUpdateType rule :
+         {GradientUpdateType::None, GradientUpdateType::AdaGrad, GradientUpdateType::RmsProp,
+          GradientUpdateType::FSAdaGrad, GradientUpdateType::Adam})
     {
         std::filesystem::remove(Path("whole.dnn"));
         std::filesystem::remove(Path("parts.dnn"));

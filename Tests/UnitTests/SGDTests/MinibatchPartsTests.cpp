@@ -1,0 +1,90 @@
+// Minibatches cut by their parallel sequences.
+#include "Common/Error.h"
+#include "SGD/MinibatchParts.h"
+
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+// Three sequences of 2, 1 and 2 steps, side by side; the values say where they come from.
+HostMinibatch<float> ThreeSequences()
+{
+    HostMinibatch<float> minibatch;
+    minibatch.streams.resize(2);
+    auto layout = std::make_shared<MBLayout>();
+    layout->Init(3, 2);
+    layout->AddSequence(0, 0, 0, 2);
+    layout->AddSequence(1, 1, 0, 1);
+    layout->AddGap(1, 1, 2);
+    layout->AddSequence(2, 2, 0, 2);
+    minibatch.streams[0] = {.rows = 1,
+                            .columns = 6,
+                            .sparse = false,
+                            .values = {0, 10, 20, 1, 11, 21},
+                            .rowIndices = {},
+                            .columnStarts = {},
+                            .layout = layout};
+    minibatch.streams[1] = {.rows = 4,
+                            .columns = 6,
+                            .sparse = true,
+                            .values = {1, 2, 3, 4, 5},
+                            .rowIndices = {0, 3, 1, 2, 0},
+                            .columnStarts = {0, 1, 3, 3, 4, 4, 5},
+                            .layout = layout};
+    return minibatch;
+}
+
+} // namespace
+
+TEST(MinibatchParts, HowMany)
+{
+    EXPECT_EQ(PartCount({.parts = 3}, 100, 10), 3u);
+    EXPECT_EQ(PartCount({.parts = 30}, 100, 10), 10u); // no more than sequences
+    EXPECT_EQ(PartCount({.parts = 1, .maxColumns = 30}, 100, 10), 4u);
+    EXPECT_EQ(PartCount({.parts = 5, .maxColumns = 30}, 100, 10), 5u);
+    EXPECT_EQ(PartCount({.parts = 1, .maxColumns = 100}, 100, 10), 1u);
+}
+
+TEST(MinibatchParts, RowsOfSequencesWithTheirColumns)
+{
+    const HostMinibatch<float> whole = ThreeSequences();
+    HostMinibatch<float> part;
+    TakePart(whole, 0, 2, part);
+    EXPECT_EQ(part.streams[0].values, (std::vector<float>{0, 1}));
+    EXPECT_EQ(part.streams[0].layout->ParallelSequences(), 1u);
+    EXPECT_EQ(part.streams[1].values, (std::vector<float>{1, 4}));
+    EXPECT_EQ(part.streams[1].columnStarts, (std::vector<int32_t>{0, 1, 2}));
+    TakePart(whole, 1, 2, part);
+    EXPECT_EQ(part.streams[0].columns, 4u);
+    EXPECT_EQ(part.streams[0].values, (std::vector<float>{10, 20, 11, 21}));
+    EXPECT_EQ(part.streams[0].layout->ActualSamples(), 3u);
+    EXPECT_TRUE(part.streams[0].layout->IsGap(0, 1));
+    EXPECT_EQ(part.streams[1].values, (std::vector<float>{2, 3, 5}));
+    EXPECT_EQ(part.streams[1].rowIndices, (std::vector<int32_t>{3, 1, 0}));
+    EXPECT_EQ(part.streams[1].columnStarts, (std::vector<int32_t>{0, 2, 2, 2, 3}));
+}
+
+TEST(MinibatchParts, SequencesThatGoOnAreRefused)
+{
+    HostMinibatch<float> whole = ThreeSequences();
+    whole.streams[0].layout->Init(3, 2);
+    for (size_t row = 0; row < 3; ++row)
+        whole.streams[0].layout->AddSequence(row, row, 0, 5);
+    HostMinibatch<float> part;
+    try
+    {
+        TakePart(whole, 0, 2, part);
+        FAIL() << "expected an error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(), "numSubminibatches and maxSamplesInRAM need whole sequences in a minibatch, but the "
+                                   "reader truncates them");
+    }
+}
+
+} // namespace cntk

@@ -12,6 +12,8 @@ namespace
 
 // Two exponentials an element.
 constexpr size_t c_operationsPerElement = 16;
+// The search for the largest element looks at one after the other: as much time as four additions.
+constexpr size_t c_operationsOfSearch = 4;
 
 template <class T>
 ColumnBlock<T> BlockOf(const MatrixView& view, size_t firstColumn)
@@ -192,7 +194,7 @@ void CpuKernels::ArgMax(const MatrixView& input, const MatrixView& output)
     Visit(input.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
-              ForEachColumnRange(input, 1, m_pool,
+              ForEachColumnRange(input, c_operationsOfSearch, m_pool,
                                  [&](int, size_t begin, size_t end)
                                  {
                                      for (size_t column = begin; column < end; ++column)

@@ -28,9 +28,8 @@ size_t RoundSize(double size)
 }
 
 // Narrows [left, right] at the worse end until little is left.
-double FindBestRate(double right, double rightCriterion, size_t minibatchSize, const RateTrial& trial)
+double FindBestRate(double right, double rightCriterion, double left, const RateTrial& trial)
 {
-    double left = 0.01 / double(minibatchSize);
     double leftCriterion = trial("DetailBaseAdaptiveLearnRateSearch:", left);
     while (right > 1.2 * left)
     {
@@ -60,14 +59,17 @@ RateSearchResult SearchLearningRate(const RateSearchSettings& settings, const Ra
 
     result.rate = settings.largestRateBefore > 0 ? settings.largestRateBefore / c_rateStep / c_rateStep
                                                  : 0.125 / c_rateStep / std::sqrt(double(settings.minibatchSize));
+    // The best rate is looked for above this one. A rate that is good enough may be smaller, if there is one at all.
+    const double smallestBest = 0.01 / double(settings.minibatchSize);
+    const double end = settings.forBestRate ? smallestBest : 0.3 * c_minLearningRate;
     double criterion = 0;
     do
     {
         result.rate *= c_rateStep;
         criterion = trial("AdaptiveLearnRateSearch:", result.rate);
-    } while (IsWorse(criterion, result.baseCriterion) && result.rate > 0.3 * c_minLearningRate);
+    } while (IsWorse(criterion, result.baseCriterion) && result.rate > end);
     if (settings.forBestRate)
-        result.rate = FindBestRate(result.rate, criterion, settings.minibatchSize, trial);
+        result.rate = FindBestRate(result.rate, criterion, smallestBest, trial);
     return result;
 }
 

@@ -110,6 +110,15 @@ TEST(TrialSearch, EndsWhereNoRateIsGoodEnough)
     EXPECT_LT(trials, 60u);
 }
 
+TEST(TrialSearch, TheBestRateIsNoneThatIsTooSmallToTrain)
+{
+    // Whatever the rate, the first samples become worse.
+    const RateSearchResult result = SearchLearningRate({.minibatchSize = 10, .forBestRate = true},
+                                                       [](const char*, double rate) { return 1 + rate; });
+    EXPECT_LE(result.rate, 0.001);
+    EXPECT_GT(result.rate, 0.001 * 0.618);
+}
+
 TEST(TrialSearch, SizesGrowByTheRootOfTwoInMultiplesOf64)
 {
     std::vector<size_t> sizes;

@@ -1,0 +1,96 @@
+// What signals do to a process: tried on children of the test.
+#include "Common/File.h"
+#include "Common/Interruption.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+// The wait status of a child that runs the body with our handlers, and leaves with 1 if the body returns.
+int StatusOf(const std::function<void()>& body)
+{
+    const pid_t child = ::fork();
+    if (child == 0)
+    {
+        InstallSignalHandlers();
+        body();
+        ::_exit(1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+} // namespace
+
+TEST(Interruption, ASignalEndsTheProgramAndTakesTemporaryFilesAlong)
+{
+    const std::string folder =
+        (std::filesystem::temp_directory_path() / ("cntk_interruption_" + std::to_string(::getpid()))).string();
+    std::filesystem::create_directories(folder);
+    for (const int number : {SIGTERM, SIGINT})
+    {
+        const int status = StatusOf(
+            [&]
+            {
+                AtomicFile whole(folder + "/whole");
+                whole.Write("all of it");
+                whole.Commit();
+                AtomicFile begun(folder + "/begun");
+                begun.Write("some of it");
+                if (!FileExists(folder + "/begun.tmp"))
+                    ::_exit(2);
+                ::raise(number);
+            });
+        EXPECT_TRUE(WIFSIGNALED(status)) << status;
+        EXPECT_EQ(WTERMSIG(status), number);
+        EXPECT_TRUE(FileExists(folder + "/whole"));
+        EXPECT_FALSE(FileExists(folder + "/begun"));
+        EXPECT_FALSE(FileExists(folder + "/begun.tmp"));
+    }
+    std::filesystem::remove_all(folder);
+}
+
+TEST(Interruption, AGracefulStopTakesTheFirstSignalAndNotTheSecond)
+{
+    const int status = StatusOf(
+        []
+        {
+            const GracefulStop graceful;
+            if (StopRequested())
+                ::_exit(2);
+            ::raise(SIGTERM);
+            if (!StopRequested())
+                ::_exit(3);
+            ::raise(SIGINT);
+        });
+    EXPECT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_EQ(WTERMSIG(status), SIGINT);
+}
+
+TEST(Interruption, WhatWasIgnoredStaysIgnored)
+{
+    std::signal(SIGINT, SIG_IGN);
+    const int status = StatusOf(
+        []
+        {
+            ::raise(SIGINT);
+            ::_exit(StopRequested() ? 2 : 0);
+        });
+    std::signal(SIGINT, SIG_DFL);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+} // namespace cntk

@@ -166,12 +166,27 @@ def fresh_model(folder):
     subprocess.run(['rm', '-rf', os.path.join(folder, 'model')], check=True)
 
 
-def run_cntk(cntk, config):
-    """The lines of the log, each with the time at which it came, and what the child used."""
+def peak_of(pid):
+    """Peak memory of a running process so far, in bytes. What wait4 tells begins with that of this program, since a
+    child is a copy of it at first."""
+    try:
+        with open('/proc/%d/status' % pid) as f:
+            return int(re.search(r'VmHWM:\s*(\d+)', f.read()).group(1)) * 1024
+    except (OSError, AttributeError):
+        return 0  # has ended
+
+
+def run_cntk(cntk, config, watch=None):
+    """The lines of the log, each with the time at which it came, and what the child used. watch: called with the
+    child's number at each line."""
     began = time.perf_counter()
     child = subprocess.Popen([cntk, 'configFile=' + config], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                              text=True, bufsize=1)
-    lines = [(time.perf_counter() - began, line) for line in child.stderr]
+    lines = []
+    for line in child.stderr:
+        lines.append((time.perf_counter() - began, line))
+        if watch:
+            watch(child.pid)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
@@ -277,12 +292,16 @@ def peak_memory(args):
     with tempfile.TemporaryDirectory() as folder:
         write_data(folder, c.layers, 2 * c.minibatch)
         fresh_model(folder)
-        _, usage = run_cntk(args.cntk, write_config(folder, c, 1, epochs=3, extra='cacheMB=0'))
+        peaks = []
+        run_cntk(args.cntk, write_config(folder, c, 1, epochs=3, extra='cacheMB=0'),
+                 lambda pid: peaks.append(peak_of(pid)))
         fresh_model(folder)
         small = Case(*c)._replace(layers=[792, 1, 183], minibatch=1)
-        _, base = run_cntk(args.cntk, write_config(folder, small, 1, epochs=1, extra='cacheMB=0'))
+        bases = []
+        run_cntk(args.cntk, write_config(folder, small, 1, epochs=1, extra='cacheMB=0'),
+                 lambda pid: bases.append(peak_of(pid)))
     least = 4 * (3 * parameters + values) / 1e6
-    peak, empty = usage.ru_maxrss * 1024 / 1e6, base.ru_maxrss * 1024 / 1e6
+    peak, empty = max(peaks) / 1e6, max(bases) / 1e6
     return {'peak_mb': peak, 'of_program_mb': empty, 'least_mb': least, 'ratio': peak / least,
             'ratio_without_program': (peak - empty) / least}
 

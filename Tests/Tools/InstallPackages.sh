@@ -12,14 +12,24 @@ if ! command -v dpkg-query >/dev/null; then
 fi
 
 missing=()
-while read -r name; do
+optional=() # marked by '?'
+while read -r line; do
+    name=${line%\?}
     status=$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || true)
-    [ "$status" = installed ] || missing+=("$name")
+    if [ "$status" = installed ]; then
+        continue
+    elif [ "$name" = "$line" ]; then
+        missing+=("$name")
+    else
+        optional+=("$name")
+    fi
 done < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$list")
 
-[ ${#missing[@]} -gt 0 ] || exit 0
+[ ${#missing[@]} -gt 0 ] || [ ${#optional[@]} -gt 0 ] || exit 0
 
 if [ "${1:-}" = --check ]; then
+    [ ${#optional[@]} = 0 ] || echo "InstallPackages: missing, but optional: ${optional[*]}"
+    [ ${#missing[@]} -gt 0 ] || exit 0
     echo "InstallPackages: missing: ${missing[*]}"
     exit 1
 fi
@@ -28,16 +38,25 @@ if [ "$(id -u)" = 0 ]; then
     asRoot=(env DEBIAN_FRONTEND=noninteractive)
 elif command -v sudo >/dev/null; then
     asRoot=(sudo env DEBIAN_FRONTEND=noninteractive)
+elif [ ${#missing[@]} = 0 ]; then
+    echo "InstallPackages: going on without ${optional[*]}"
+    exit 0
 else
     echo "InstallPackages: missing packages: ${missing[*]}" >&2
     echo "InstallPackages: neither root nor sudo here; as root run: apt-get install ${missing[*]}" >&2
     exit 1
 fi
 
-echo "InstallPackages: installing ${missing[*]}"
+echo "InstallPackages: installing" ${missing[@]+"${missing[@]}"} ${optional[@]+"${optional[@]}"}
 # A list of packages that is out of date is no reason to stop: the installation says what it could not find.
-"${asRoot[@]}" apt-get update -q </dev/null || echo "InstallPackages: apt-get update failed; going on with the lists present" >&2
-if ! "${asRoot[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null; then
+patience=()
+[ ${#missing[@]} -gt 0 ] || patience=(-o Acquire::Retries=0 -o Acquire::http::Timeout=10)
+"${asRoot[@]}" apt-get update -q ${patience[@]+"${patience[@]}"} </dev/null || echo "InstallPackages: apt-get update failed; going on with the lists present" >&2
+install=("${asRoot[@]}" apt-get install -y -q --no-install-recommends)
+if [ ${#missing[@]} -gt 0 ] && ! "${install[@]}" "${missing[@]}" </dev/null; then
     echo "InstallPackages: apt-get could not install: ${missing[*]}" >&2
     exit 1
+fi
+if [ ${#optional[@]} -gt 0 ] && ! "${install[@]}" "${optional[@]}" </dev/null; then
+    echo "InstallPackages: going on without ${optional[*]}" >&2
 fi

@@ -1,0 +1,159 @@
+// The blocks of images and labels, and what must hold between their parameters.
+#include "Readers/ImageReader/ImageOptions.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr double c_mostPixels = 65535;
+
+// The one block of the reader that has the key.
+const ConfigParameters& FindTheBlock(const ConfigParameters& config, const char* key, const char* what,
+                                     const char* example, std::string& name)
+{
+    for (const std::string& candidate : config.BlockNames())
+    {
+        const ConfigParameters& block = config.RequireBlock(candidate);
+        if (!block.ExistsHere(key))
+            continue;
+        if (!name.empty())
+            FailAt(block.Where(), ErrorKind::Config, "'", name, "' and '", candidate, "' both have '", key,
+                   "'; expected one block of ", what);
+        name = candidate;
+    }
+    if (name.empty())
+        FailAt(config.Where(), ErrorKind::Config, "the reader has no block of ", what, "; expected one such as ",
+               example, ", named as the network's input");
+    return config.RequireBlock(name);
+}
+
+void CheckFeatures(const ConfigParameters& block, ImageFeatureOptions& options)
+{
+    if (options.channels != 1 && options.channels != 3)
+        FailAt(PositionOfKey(block, "channels"), ErrorKind::Config, "channels=", options.channels,
+               "; expected 1 (gray) or 3 (blue, green, red)");
+    const std::vector<double>& ratio = options.cropRatio;
+    if (ratio.empty() || ratio.size() > 2 || ratio.front() > ratio.back())
+        FailAt(PositionOfKey(block, "cropRatio"), ErrorKind::Config, "cropRatio is '",
+               block.Require("cropRatio").Text(),
+               "'; expected a number, or the smallest and the largest as in 0.5:0.9");
+    constexpr std::pair<const char*, Interpolation> names[] = {{"nearest", Interpolation::Nearest},
+                                                               {"linear", Interpolation::Linear},
+                                                               {"cubic", Interpolation::Cubic},
+                                                               {"lanczos", Interpolation::Lanczos}};
+    for (const std::string& wanted : options.interpolationNames)
+    {
+        const auto known = std::find_if(std::begin(names), std::end(names),
+                                        [&](const auto& name) { return EqualsIgnoreCase(wanted, name.first); });
+        if (known == std::end(names))
+            FailAt(PositionOfKey(block, "interpolations"), ErrorKind::Config, "interpolations: there is no '", wanted,
+                   "'; expected one or several of nearest, linear, cubic, lanczos, separated by ':'");
+        options.interpolations.push_back(known->second);
+    }
+    if (options.interpolations.empty())
+        options.interpolations.push_back(Interpolation::Linear);
+}
+
+} // namespace
+
+OptionTable<ImageFeatureOptions> ImageFeatureOptions::Options()
+{
+    using S = ImageFeatureOptions;
+    return {
+        Opt("width", &S::width, "Required. Width of the image that the network gets", Range{1, c_mostPixels})
+            .Required(),
+        Opt("height", &S::height, "Required. Its height", Range{1, c_mostPixels}).Required(),
+        Opt("channels", &S::channels, "Required. 3: blue, green, red; 1: gray").Required(),
+        Choice("cropType", &S::cropType,
+               {{"center", CropType::Center}, {"random", CropType::Random}, {"multiview10", CropType::MultiView10}},
+               "Where the square is that is cut out. multiview10: each image counts as ten samples, the four corners "
+               "and the centre, then the same flipped"),
+        Opt("cropRatio", &S::cropRatio,
+            "Side of the square, as a part of the image's shorter side; min:max is a range for jitterType=uniratio",
+            Range{0, 1, true}),
+        Choice("jitterType", &S::jitter, {{"none", false}, {"uniratio", true}},
+               "none: the smallest cropRatio; uniratio: drawn from its range, for each image"),
+        Opt("hflip", &S::flip, "Mirror every other image, at random; default: only for cropType=random"),
+        Opt("interpolations", &S::interpolationNames,
+            "How the square is scaled: nearest, linear, cubic or lanczos. One of several, separated by ':', is drawn "
+            "for each image"),
+        Opt("meanFile", &S::meanFile,
+            "OpenCV's XML file with a mean image (MeanImg, Channel, Row, Col), which is subtracted from images of its "
+            "size"),
+        Choice("mbFormat", &S::planes, {{"nchw", true}, {"nhwc", false}, {"legacy", false}},
+               "Order of the elements. nchw: x fastest, then y, then channel (imageLayout=CHW); nhwc, legacy: channel "
+               "fastest, then x, then y"),
+    };
+}
+
+OptionTable<ImageLabelOptions> ImageLabelOptions::Options()
+{
+    using S = ImageLabelOptions;
+    return {
+        Opt("labelDim", &S::labelDim, "Required. Number of classes", Range{1, double(INT32_MAX)}).Required(),
+    };
+}
+
+OptionTable<ImageReaderOptions> ImageReaderOptions::Options()
+{
+    using S = ImageReaderOptions;
+    return {
+        Opt("file", &S::file,
+            "Required. Text file with one image a line: its file, a tabulator, its class from 0. '...' at the start of "
+            "a name is the folder of this file")
+            .Required(),
+        Choice("randomize", &S::randomize, {{"auto", true}, {"none", false}},
+               "auto: shuffled anew in each sweep; none: in the order of the file"),
+        Opt("grayscale", &S::grayscale, "Read images as gray; default: where channels=1"),
+        Opt("numCPUThreads", &S::threads, "Threads that decode and scale; 0: one a core"),
+        Opt("seed", &S::seed, "Of the random crops, flips and interpolations"),
+        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
+        Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 says how many images there are"),
+    };
+}
+
+ImageConfig ReadImageConfig(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    ImageConfig image;
+    image.reader = ReadOptions<ImageReaderOptions>(config);
+    if (!config.Exists("traceLevel"))
+        image.reader.traceLevel = context.traceLevel;
+    if (context.forWriting)
+        image.reader.randomize = false;
+    image.reader.file = ResolveInputPath(image.reader.file);
+    image.fileWhere = PositionOfKey(config, "file");
+
+    const ConfigParameters& features =
+        FindTheBlock(config, "width", "images", "features=[width=28 height=28 channels=1]", image.featuresName);
+    const ConfigParameters& labels =
+        FindTheBlock(config, "labelDim", "labels", "labels=[labelDim=10]", image.labelsName);
+    image.features = ReadOptions<ImageFeatureOptions>(features);
+    image.labels = ReadOptions<ImageLabelOptions>(labels);
+    CheckFeatures(features, image.features);
+    image.meanFileWhere = PositionOfKey(features, "meanFile");
+    if (!image.features.meanFile.empty())
+        image.features.meanFile = ResolveInputPath(image.features.meanFile);
+    const bool isGray = image.reader.grayscale.value_or(image.features.channels == 1);
+    if (isGray != (image.features.channels == 1))
+        FailAt(PositionOfKey(config, "grayscale"), ErrorKind::Config, "grayscale=", isGray ? "true" : "false",
+               ", but channels=", image.features.channels, "; gray images have 1 channel, others 3");
+    image.labelsSource = Concat("'", image.reader.file, "', ", SettingText(labels, "labelDim", image.labels.labelDim));
+    return image;
+}
+
+void DescribeImageOptions(PluginDescription& description)
+{
+    AddOptions<ImageReaderOptions>(description, "");
+    AddOptions<ImageFeatureOptions>(description, "features");
+    AddOptions<ImageLabelOptions>(description, "labels");
+}
+
+} // namespace cntk

@@ -1,0 +1,59 @@
+// ImageReader: image files and their classes, cut out, scaled and shuffled.
+#pragma once
+
+#include "Readers/ImageReader/ImageList.h"
+#include "Readers/ImageReader/ImageTransform.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+template <class ElemType>
+class ImageReader final : public IDataReader<ElemType>
+{
+public:
+    explicit ImageReader(const ReaderContext& context);
+    ~ImageReader() override;
+
+    const std::vector<StreamInfo>& Streams() const override { return m_streams; }
+    void StartEpoch(const EpochRequest& request) override;
+    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_pipe.Next(minibatch); }
+    size_t TotalSamples() override { return m_list.images.size() * m_config.features.Views(); }
+    std::vector<std::string> CreateLabelMaps() override { return {}; }
+
+private:
+    using Slot = MinibatchSlot<ElemType>;
+
+    bool Fill(Slot& slot);
+    void EnterSweep(size_t sweep);
+    void FillImages(StreamBatch<ElemType>& batch);
+    void FillLabels(StreamBatch<ElemType>& batch) const;
+    void DecodeOne(size_t column, ElemType* target) const;
+
+    Log& m_log;
+    ImageConfig m_config;
+    ImageList m_list;
+    ImageTransform m_transform;
+    std::vector<StreamInfo> m_streams;
+    std::vector<bool> m_wanted;
+
+    // Positions count samples on from sweep to sweep; a sample is a view of an image.
+    EpochRequest m_request;
+    size_t m_position = 0;
+    size_t m_epochEnd = 0;
+    size_t m_sweep = SIZE_MAX;
+    std::vector<uint32_t> m_order; // of a sweep; empty: that of the list
+    std::vector<size_t> m_samples; // of the minibatch
+    size_t m_firstPosition = 0;    // of the minibatch
+
+    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
+};
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeImageReader(const ReaderContext& context);
+
+} // namespace cntk

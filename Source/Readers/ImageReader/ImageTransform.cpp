@@ -1,0 +1,183 @@
+// Images by OpenCV.
+#include "Readers/ImageReader/ImageTransform.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+
+#include <algorithm>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+namespace cntk
+{
+
+struct DecodedImage
+{
+    cv::Mat pixels;
+};
+
+namespace
+{
+
+int CodeOf(Interpolation interpolation)
+{
+    switch (interpolation)
+    {
+    case Interpolation::Nearest:
+        return cv::INTER_NEAREST;
+    case Interpolation::Linear:
+        return cv::INTER_LINEAR;
+    case Interpolation::Cubic:
+        return cv::INTER_CUBIC;
+    case Interpolation::Lanczos:
+        break;
+    }
+    return cv::INTER_LANCZOS4;
+}
+
+cv::Mat Decode(const std::string& path, bool isGray)
+{
+    if (!FileExists(path))
+        Fail(ErrorKind::Data, "image '", path, "' does not exist", NearFilesHint(path));
+    cv::Mat pixels;
+    std::string reason;
+    try
+    {
+        pixels = cv::imread(path, isGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
+    }
+    catch (const cv::Exception& exception)
+    {
+        reason = ": " + exception.err;
+    }
+    if (pixels.empty())
+        Fail(ErrorKind::Data, "image '", path,
+             "' cannot be decoded: it is damaged, or of a kind that OpenCV does not read", reason);
+    return pixels;
+}
+
+// The square that is cut out.
+cv::Rect Square(const ImageFeatureOptions& options, const cv::Mat& image, size_t view, std::mt19937& random)
+{
+    double ratio = options.cropRatio.front();
+    if (options.jitter && options.cropRatio.back() > ratio)
+        ratio = std::uniform_real_distribution<double>(ratio, options.cropRatio.back())(random);
+    const int side = std::max(1, int(std::min(image.rows, image.cols) * ratio));
+    const int right = image.cols - side;
+    const int bottom = image.rows - side;
+    int x = right / 2;
+    int y = bottom / 2;
+    if (options.cropType == CropType::Random)
+    {
+        x = std::uniform_int_distribution<int>(0, right)(random);
+        y = std::uniform_int_distribution<int>(0, bottom)(random);
+    }
+    const size_t corner = view % (ImageFeatureOptions::c_views / 2);
+    if (options.cropType == CropType::MultiView10 && corner < 4)
+    {
+        x = corner % 2 == 0 ? 0 : right;
+        y = corner < 2 ? 0 : bottom;
+    }
+    return {x, y, side, side};
+}
+
+} // namespace
+
+ImageTransform::ImageTransform(const ImageFeatureOptions& options, bool isGray, const SourcePos& meanFileWhere)
+    : m_options(options), m_isGray(isGray)
+{
+    cv::setNumThreads(1); // the reader's own threads work on an image each
+    if (!options.meanFile.empty())
+        ReadMean(meanFileWhere);
+}
+
+ImageTransform::~ImageTransform() = default;
+
+void ImageTransform::ReadMean(const SourcePos& where)
+{
+    const std::string& path = m_options.meanFile;
+    if (!FileExists(path))
+        FailAt(where, ErrorKind::Data, "meanFile '", path, "' does not exist", NearFilesHint(path));
+    cv::Mat mean;
+    int channels = 0;
+    int rows = 0;
+    int columns = 0;
+    try
+    {
+        const cv::FileStorage file(path, cv::FileStorage::READ);
+        if (!file.isOpened())
+            FailAt(where, ErrorKind::Data, "meanFile '", path, "' cannot be read: it is no XML file of OpenCV");
+        file["MeanImg"] >> mean;
+        file["Channel"] >> channels;
+        file["Row"] >> rows;
+        file["Col"] >> columns;
+    }
+    catch (const cv::Exception& exception)
+    {
+        FailAt(where, ErrorKind::Data, "meanFile '", path, "' cannot be read: ", exception.err);
+    }
+    if (mean.empty() || channels <= 0 || rows <= 0 || columns <= 0)
+        FailAt(where, ErrorKind::Data, "meanFile '", path, "' does not have all of MeanImg, Channel, Row and Col");
+    const size_t elements = mean.total() * size_t(mean.channels());
+    if (elements != size_t(channels) * size_t(rows) * size_t(columns))
+        FailAt(where, ErrorKind::Data, "meanFile '", path, "': MeanImg has ", elements,
+               " elements, but Channel x Row x Col is ", channels, " x ", rows, " x ", columns);
+    mean = mean.reshape(channels, rows);
+    if (size_t(channels) != m_options.channels || size_t(rows) != m_options.height ||
+        size_t(columns) != m_options.width)
+    {
+        m_warning = Concat("the mean image of '", path, "' (width ", columns, ", height ", rows, ", channels ",
+                           channels, ") has not the size of the images (", m_options.width, ", ", m_options.height,
+                           ", ", m_options.channels, "); it is not subtracted");
+        return;
+    }
+    m_mean = std::make_unique<DecodedImage>();
+    mean.convertTo(m_mean->pixels, CV_64F);
+}
+
+template <class ElemType>
+void ImageTransform::Apply(const std::string& path, size_t view, std::mt19937& random, ElemType* target) const
+{
+    constexpr int depth = cv::DataType<ElemType>::depth;
+    const cv::Mat image = Decode(path, m_isGray);
+    cv::Mat pixels;
+    image(Square(m_options, image, view, random)).convertTo(pixels, depth);
+    const bool isMultiView = m_options.cropType == CropType::MultiView10;
+    if (isMultiView ? view >= ImageFeatureOptions::c_views / 2 : m_options.Flips() && (random() & 1u) != 0)
+        cv::flip(pixels, pixels, 1);
+    const std::vector<Interpolation>& interpolations = m_options.interpolations;
+    const size_t drawn =
+        interpolations.size() == 1 ? 0 : std::uniform_int_distribution<size_t>(0, interpolations.size() - 1)(random);
+    const cv::Size size(int(m_options.width), int(m_options.height));
+    if (pixels.size() != size)
+    {
+        cv::Mat scaled;
+        cv::resize(pixels, scaled, size, 0, 0, CodeOf(interpolations[drawn]));
+        pixels = scaled;
+    }
+    if (m_mean)
+        cv::subtract(pixels, m_mean->pixels, pixels, cv::noArray(), depth);
+
+    const size_t channels = m_options.channels;
+    const size_t plane = m_options.width * m_options.height;
+    for (size_t y = 0; y < m_options.height; ++y)
+    {
+        const ElemType* source = pixels.ptr<ElemType>(int(y));
+        if (!m_options.planes)
+        {
+            std::copy_n(source, m_options.width * channels, target + y * m_options.width * channels);
+            continue;
+        }
+        for (size_t channel = 0; channel < channels; ++channel)
+        {
+            ElemType* line = target + channel * plane + y * m_options.width;
+            for (size_t x = 0; x < m_options.width; ++x)
+                line[x] = source[x * channels + channel];
+        }
+    }
+}
+
+template void ImageTransform::Apply<float>(const std::string&, size_t, std::mt19937&, float*) const;
+template void ImageTransform::Apply<double>(const std::string&, size_t, std::mt19937&, double*) const;
+
+} // namespace cntk

@@ -29,8 +29,7 @@ struct ProgramContext
     bool progressTracing = false;
     size_t epochsTotal = 0; // of all train jobs, for progress tracing
     size_t epochsDone = 0;
-    std::string deviceId{};                      // of device, as the config has it
-    std::vector<std::string> producedFiles = {}; // while jobs are prepared: what the commands before this one will make
+    std::string deviceId{}; // of device, as the config has it
 };
 
 // One command of `command=`: its name and its block at the root.

@@ -103,8 +103,6 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
             }
             const auto note = [&] { return "while preparing command '" + name + "' (action '" + action->name + "')"; };
             jobs.push_back({action, name, WithNote([&] { return action->prepare({program, name, *block}); }, note)});
-            for (std::string& file : jobs.back().job->Produces())
-                program.producedFiles.push_back(std::move(file));
         }
     }
     return jobs;

@@ -87,8 +87,18 @@ class ToolsTest(unittest.TestCase):
         self.write("Source/Common/Text.h", "#pragma once\nstd::string Trim();\n")
         self.assert_caught("CheckHeaders", "does not compile alone: Source/Common/Text.h")
 
+    def test_headers_that_the_build_compiles(self):
+        self.write("Source/Common/Text.h", "#pragma once\nstd::string Trim();\n")
+        self.write("Source/Common/Text.cpp", '// Texts.\n#include <string>\n#include "Common/Text.h"\n')
+        self.assert_caught("CheckHeaders", "does not compile alone: Source/Common/Text.h")
+        self.write("Source/Common/Text.cpp", '// Texts.\n#include "Common/Text.h"\n#include <string>\n')
+        code, output = self.run_tool("CheckHeaders") # the build says what is wrong with it
+        self.assertEqual(code, 0, output)
+        self.assertIn("4 headers, 3 of them compiled here", output)
+
     def test_headers_missing_guard(self):
         self.write("Source/Common/Text.h", "struct Text\n{\n};\n")
+        self.write("Source/Common/Text.cpp", '#include "Common/Text.h"\n')
         self.assert_caught("CheckHeaders", "does not compile alone: Source/Common/Text.h")
 
     def test_sizes(self):

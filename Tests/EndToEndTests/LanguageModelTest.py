@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Language models: the example's scripts, and its networks against trigram models."""
+import random
+import re
+import subprocess
+import sys
+
+from EndToEnd import CNTK, ROOT, EndToEndTest, main
+
+EXAMPLE = ROOT / "Examples/LanguageModel"
+sys.path.insert(0, str(EXAMPLE))
+import MakeText  # noqa: E402
+import TrigramModel  # noqa: E402
+
+VERSES = """Ge1:1 In the beginning God created the heaven and the earth.
+Ge1:2 And God said, Let there be light: and there was light.
+Ge2:1 The LORD'S day; (well-beloved) Cush's son?
+"""
+
+
+def agreeing_text(rng, count):
+    """The last word of a sentence follows from its first one, which trigrams do not see."""
+    lines = []
+    for _ in range(count):
+        kind = rng.randrange(4)
+        middle = [rng.choice(["walks", "runs", "sits"]), rng.choice(["slowly", "gladly"]), rng.choice(["and", "or"])]
+        middle += [rng.choice(["sings", "talks", "reads"]) for _ in range(rng.randrange(1, 3))]
+        lines.append("</s> subject%d %s object%d </s>\n" % (kind, " ".join(middle), kind))
+    return "".join(lines)
+
+
+class LanguageModelTest(EndToEndTest):
+    def run_script(self, *command, status=0):
+        run = subprocess.run([sys.executable, "-B", *map(str, command)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
+        self.assertEqual(run.returncode, status, run.stdout)
+        return run.stdout
+
+    def perplexities(self, text):
+        found = dict(re.findall(r"^(.*): perplexity ([0-9.]+) of", text, re.M))
+        self.assertIn("Trigram, Kneser-Ney", found, text)
+        return {name: float(value) for name, value in found.items()}
+
+    def test_verses_become_words(self):
+        self.assertEqual(MakeText.words_of_verse("The LORD'S day; (well-beloved) Cush's son?"),
+                         "the lord 's day ; ( well-beloved ) cush 's son ?".split())
+        self.write("bible.txt", VERSES)
+        self.run_script(EXAMPLE / "MakeText.py", "--bible", "bible.txt", "data")
+        self.assertEqual(self.read("data/train.txt").splitlines()[1],
+                         "</s> and god said , let there be light : and there was light . </s>")
+        self.write("bad.txt", VERSES + "no reference\n")
+        text = self.run_script(EXAMPLE / "MakeText.py", "--bible", "bad.txt", "data", status=1)
+        self.assertIn("verse 4: expected a reference and a text", text)
+
+    def test_trigram_models_are_distributions(self):
+        rng = random.Random(2)
+        self.write("train.txt", agreeing_text(rng, 200))
+        self.write("valid.txt", agreeing_text(rng, 50))
+        words = sorted(set(self.read("train.txt").split()) | {"<unk>", "never"})
+        vocabulary = {word: i for i, word in enumerate(words)}
+        train, valid = (TrigramModel.read_text(self.folder / n, vocabulary) for n in ("train.txt", "valid.txt"))
+        for model in (TrigramModel.Linear(train, valid, len(words)), TrigramModel.KneserNey(train, len(words))):
+            for u, v in (("</s>", "</s>"), ("</s>", "subject1"), ("slowly", "and"), ("never", "never"), ("and", "never")):
+                total = sum(model.probability(vocabulary[u], vocabulary[v], w) for w in range(len(words)))
+                self.assertAlmostEqual(total, 1, places=4, msg="%s after %s %s" % (type(model).__name__, u, v))
+
+    def test_networks_on_newspaper_text(self):
+        data = self.shared("data/ptb")  # single words, without regard to what is before them, have a perplexity of 253
+        for kind, epochs, limit in (("Rnn", 2, 230), ("Lstm", 3, 175)):
+            text = self.run_script(EXAMPLE / "RunLanguageModel.py", "--train", data / "ptb.valid.txt", "--test",
+                                   data / "ptb.test.txt", "--vocabulary", "3000", "--classes", "50", "--kind", kind,
+                                   "--cntk", CNTK, "--work", self.folder / "work", "numCPUThreads=2", "Hidden=100",
+                                   "%s_Train=[SGD=[maxEpochs=%d]]" % (kind, epochs))
+            found = self.perplexities(text)
+            self.assertIn(" of 82402 words of the test", text)
+            self.assertLess(found["Trigram, Kneser-Ney"], found["Trigram, linear"], text)
+            self.assertLess(found[kind], limit, text)
+
+
+if __name__ == "__main__":
+    main()

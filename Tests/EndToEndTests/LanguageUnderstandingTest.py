@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Slot filling: the scripts of the example."""
+import subprocess
+import sys
+
+from EndToEnd import ROOT, EndToEndTest, main
+
+EXAMPLE = ROOT / "Examples/LanguageUnderstanding"
+sys.path.insert(0, str(EXAMPLE))
+import ScoreSlots  # noqa: E402
+
+
+class LanguageUnderstandingTest(EndToEndTest):
+    def run_script(self, *command, status=0):
+        run = subprocess.run([sys.executable, "-B", *map(str, command)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
+        self.assertEqual(run.returncode, status, run.stdout)
+        return run.stdout
+
+    def write_sentences(self, name, sentences):
+        return self.write(name, "".join("".join("%s %s\n" % token for token in s) + "\n" for s in sentences))
+
+    def test_slots(self):
+        cases = {
+            "O O": set(),
+            "B-a I-a O": {("a", 0, 1)},
+            "B-a B-a": {("a", 0, 0), ("a", 1, 1)},
+            "O I-a I-a": {("a", 1, 2)},
+            "B-a I-b": {("a", 0, 0), ("b", 1, 1)},
+            "I-a O B-c I-c": {("a", 0, 0), ("c", 2, 3)},
+        }
+        for labels, wanted in cases.items():
+            self.assertEqual(ScoreSlots.slots_of(labels.split()), wanted, labels)
+
+    def test_score(self):
+        self.write("right.txt", "a B-x\nb I-x\nc O\n\nd B-y\ne O\n")
+        self.write("found.txt", "B-x O O \nB-y B-y \n")
+        text = self.run_script(EXAMPLE / "ScoreSlots.py", "right.txt", "found.txt", "--slots")
+        # one of three recognised slots is right, two are wanted
+        self.assertIn("Slots: F1 40.00 % (precision 33.33 %, recall 50.00 %); 2 slots; 60.00 % of the labels right", text)
+        self.assertRegex(text, r"(?m)^y +1 slots  F1 66\.67 %")
+        self.write("short.txt", "B-x O \nB-y B-y \n")
+        text = self.run_script(EXAMPLE / "ScoreSlots.py", "right.txt", "short.txt", status=1)
+        self.assertIn("sentence 1: 2 labels were recognised, the reference has 3", text)
+        self.write("one.txt", "B-x O O \n")
+        text = self.run_script(EXAMPLE / "ScoreSlots.py", "right.txt", "one.txt", status=1)
+        self.assertIn("1 sentences were recognised, the reference has 2", text)
+
+    def test_lists_are_made_from_the_training_sentences(self):
+        self.write_sentences("train.txt", [[("to", "O"), ("rome", "B-x")]] * 9 + [[("to", "O"), ("once", "I-x")]])
+        self.write_sentences("test.txt", [[("to", "O"), ("new", "B-x")]])
+        self.run_script(EXAMPLE / "ConvertAtis.py", "--train", "train.txt", "--test", "test.txt", "data")
+        self.assertEqual(self.read("data/words.txt"), "once\nrome\nto\n<unk>\n")
+        self.assertEqual(self.read("data/wordmap.txt"), "once <unk>\nrome rome\nto to\n")
+        self.assertEqual(self.read("data/labels.txt"), "B-x\nI-x\nO\n")
+        self.assertEqual(self.read("data/dev.txt"), "to O\nonce I-x\n\n")
+        self.write_sentences("bad.txt", [[("to", "O"), ("new", "B-other")]])
+        text = self.run_script(EXAMPLE / "ConvertAtis.py", "--train", "train.txt", "--test", "bad.txt", "d", status=1)
+        self.assertIn("The test has labels that the list does not have: B-other", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,9 +2,11 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/ForeignFiles.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -361,6 +363,53 @@ TEST_F(ModelFileTests, ReadsTheOldDialect)
     EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "1 x 1 x 2");
     EXPECT_EQ(network->Require("y")->TypeName(), "ElementTimes");
     EXPECT_EQ(network->Group(NodeGroup::Output).size(), 1u);
+}
+
+// Files of August 2015: rows of a slice in 64 bits, no axes, and a Reshape that is LegacyReshape today.
+TEST_F(ModelFileTests, ReadsShapeNodesOfTheOldDialect)
+{
+    Bytes file;
+    file.Version(2).Number(uint64_t(6)).Mark("BNodeList");
+    file.Mark("InputValue").Mark("x").Number(uint64_t(4)).Number(uint64_t(3));
+    file.Number(uint64_t(1)).Number(uint64_t(4)).Number(uint64_t(1)); // width, height, channels
+    file.Mark("RowSlice").Mark("lower").Number(uint64_t(2)).Number(uint64_t(2));
+    file.Mark("RowSlice").Mark("upper").Number(uint64_t(0)).Number(uint64_t(1));
+    file.Mark("RowStack").Mark("stack");
+    file.Mark("Parallel").Mark("pair");
+    file.Mark("Reshape").Mark("cut").Number(uint64_t(4)).Number(uint64_t(2)).Number(uint64_t(2)).Number(uint64_t(1));
+    file.Mark("ENodeList").Mark("BRelation").Mark("x").Number(uint64_t(0));
+    file.Mark("lower").Number(uint64_t(1)).Mark("x").Mark("upper").Number(uint64_t(1)).Mark("x");
+    file.Mark("stack").Number(uint64_t(3)).Mark("lower").Mark("upper").Mark("x");
+    file.Mark("pair").Number(uint64_t(2)).Mark("upper").Mark("lower");
+    file.Mark("cut").Number(uint64_t(1)).Mark("x").Mark("ERelation").Mark("BRootNodes");
+    for (const char* group : {"FeatureNodes", "LabelNodes", "CriteriaNodes", "NodesReqMultiSeqHandling", "EvalNodes"})
+        file.Mark((std::string("B") + group).c_str()).Number(uint64_t(0)).Mark((std::string("E") + group).c_str());
+    file.Mark("BOutputNodes").Number(uint64_t(3)).Mark("stack").Mark("pair").Mark("cut").Mark("EOutputNodes");
+    file.Mark("ERootNodes").Mark("ECN");
+    WriteBytes(Path("old.dnn"), file.Text());
+
+    const auto network = LoadModel(Path("old.dnn"), DataType::Float64, m_device);
+    EXPECT_EQ(network->Require("lower")->TypeName(), "Slice");
+    EXPECT_EQ(network->Require("pair")->TypeName(), "RowStack");
+    EXPECT_EQ(network->Require("cut")->TypeName(), "LegacyReshape");
+    network->Layout()->InitAsFrameMode(2);
+    network->Validate();
+    const std::vector<double> data = {1, 2, 3, 4, 5, 6, 7, 8};
+    dynamic_cast<InputValueNode&>(*network->Require("x")).SetDense(data.data(), 4, 2);
+    const auto valueOf = [&](const std::string& name)
+    {
+        const ComputationNodePtr node = network->Require(name);
+        EvaluatorOptions options;
+        options.keepValues = {node};
+        Evaluator evaluator(*network, {node}, options);
+        evaluator.Forward();
+        return Testing::HostCopy(node->Value());
+    };
+    EXPECT_EQ(valueOf("lower"), (std::vector<double>{3, 4, 7, 8}));
+    EXPECT_EQ(valueOf("stack"), (std::vector<double>{3, 4, 1, 1, 2, 3, 4, 7, 8, 5, 5, 6, 7, 8}));
+    EXPECT_EQ(valueOf("pair"), (std::vector<double>{1, 3, 4, 5, 7, 8}));
+    EXPECT_EQ(valueOf("cut"), data);
+    EXPECT_EQ(network->Require("cut")->SampleElements(), 4u);
 }
 
 TEST_F(ModelFileTests, ReadsSparseMatricesOfGpuBuilds)

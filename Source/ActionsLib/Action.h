@@ -23,9 +23,9 @@ struct ProgramContext
 {
     Log& log;
     DataType dataType = DataType::Float32;
-    CpuOptions cpu;
-    std::shared_ptr<Device> device; // made when the first command is prepared; one per process
-    NdlContext ndl{};               // seeds and names of NDL networks go on counting from one command to the next
+    CpuOptions cpu{};
+    std::shared_ptr<Device> device{}; // made when the first command is prepared; one per process
+    NdlContext ndl{};                 // seeds and names of NDL networks go on counting from one command to the next
     bool progressTracing = false;
     size_t epochsTotal = 0; // of all train jobs, for progress tracing
     size_t epochsDone = 0;

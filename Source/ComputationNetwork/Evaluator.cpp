@@ -405,10 +405,10 @@ void Evaluator::Impl::RunCall(const BackwardCall& call, const FrameRange& range)
     }
     if (call.isFirst && !m_accumulates)
         PrepareGradient(call);
-    const size_t before = touched.columns.size();
+    touched.isRecorded = false;
     call.node->BackpropTo(call.inputIndex, range);
-    // A node that added without recording counts as dense.
-    if (touched.columns.size() == before)
+    // A node that added without recording counts as dense; one that records may meet known columns only, or none.
+    if (!touched.isRecorded)
         touched.all = true;
 }
 

@@ -106,6 +106,8 @@ struct TouchedColumns
     bool all = false; // a dense contribution arrived: the whole matrix counts
     // The original keeps this gradient as a dense matrix: what is not touched takes part in updates, as zeros.
     bool standsForDense = false;
+    // An operation that records came by, though it may have touched nothing new.
+    bool isRecorded = false;
     std::vector<int32_t> columns;
 };
 

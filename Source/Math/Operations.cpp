@@ -333,6 +333,7 @@ void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const Matri
     }
     if (Overlaps(a, c))
         Fail(ErrorKind::Internal, "MultiplyByTransposeOf: the output overlaps an operand");
+    touched.isRecorded = true;
     if (!IsEmpty(c) && s.columns > 0)
         kernels.MultiplyByTransposeOf(a, s, c, touched, alpha);
 }

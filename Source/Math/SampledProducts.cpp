@@ -128,6 +128,7 @@ void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& ga
     CheckSizes(name, "gathered", gathered, weightGradient.rows, slices.Members());
     CheckSizes(name, "errors", errors, 1, slices.elements);
     CheckSizes(name, "the scale", scale, 1, 1);
+    touched.isRecorded = true;
     if (slices.Members() == 0)
         return;
     kernels.SliceSoftmaxWeightGradient(slices, gathered, errors, scale, weightGradient);

@@ -39,6 +39,7 @@ void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, cons
                            TouchedColumns& touched)
 {
     Kernels& kernels = CheckedKernels("LookUpColumnsGradient", tableGradient, s, gradient);
+    touched.isRecorded = true;
     if (gradient.Elements() > 0)
         kernels.LookUpColumnsGradient(gradient, s, tableGradient, touched);
 }

@@ -356,6 +356,29 @@ TEST(EvaluatorSparse, OnlyTouchedColumnsHoldAGradient)
     }
 }
 
+TEST(EvaluatorSparse, ContributionsThatTouchNothingNewLeaveItSparse)
+{
+    SparseNetwork net;
+    auto again = net.Add("TestCriterion", "ae", {net.Add("Sigmoid", "s", {net.Add("Times", "q", {net.w, net.x})})});
+    auto criterion = net.Add("Plus", "both", {net.criterion, again});
+    net.network.Validate();
+    Evaluator evaluator(net.network, {criterion}, Training());
+    net.Set({4, 1, 4}); // both products touch the same columns
+    ExpectGradientsAgree(evaluator, criterion);
+    EXPECT_FALSE(net.w->GradientColumns().all);
+    EXPECT_EQ(net.w->GradientColumns().columns, (std::vector<int32_t>{1, 4}));
+
+    net.SetFrames(2); // samples without any element
+    const double values[] = {0};
+    const int32_t starts[] = {0, 0, 0};
+    net.x->SetSparse(values, starts, starts, 6, 2);
+    evaluator.Forward();
+    evaluator.Backward(criterion);
+    EXPECT_FALSE(net.w->GradientColumns().all);
+    EXPECT_TRUE(net.w->GradientColumns().columns.empty());
+    EXPECT_EQ(GradientOf(net.w), std::vector<double>(12, 0.0));
+}
+
 TEST(EvaluatorSparse, ADenseContributionMakesItDense)
 {
     SparseNetwork net;

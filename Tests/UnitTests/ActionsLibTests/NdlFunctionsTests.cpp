@@ -90,7 +90,7 @@ TEST(NdlFunctionsTest, EveryFunctionIsCallableUnderAllItsNames)
     for (const auto& function : functions)
     {
         const std::string type = *function.type == '\0' ? function.name : function.type;
-        for (const std::string name : {std::string(function.name), std::string(function.alias)})
+        for (const std::string& name : {std::string(function.name), std::string(function.alias)})
         {
             if (name.empty())
                 continue;

@@ -94,7 +94,8 @@ private:
         const std::string_view bytes =
             m_in.Bytes(uint64_t(block.rows) * block.columns * sizeof(float), Concat("the values of '", name, "'"));
         block.values.resize(block.rows * block.columns);
-        std::memcpy(block.values.data(), bytes.data(), bytes.size());
+        if (!bytes.empty())
+            std::memcpy(block.values.data(), bytes.data(), bytes.size());
         for (const float value : block.values)
             if (!std::isfinite(value))
                 m_in.Damaged(position, Concat("finite numbers in the matrix '", name, "'"), std::to_string(value));

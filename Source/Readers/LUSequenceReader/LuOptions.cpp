@@ -180,6 +180,12 @@ LuConfig ReadLuConfig(const ReaderContext& context)
         FailAt(PositionOfKey(config, "wordContext"), ErrorKind::Config,
                "wordContext is empty, expected offsets such as 0:1:2");
     lu.shuffle = EqualsIgnoreCase(options.randomize, "auto") || EqualsIgnoreCase(options.randomize, "true");
+    const bool inOrder = EqualsIgnoreCase(options.randomize, "none") || EqualsIgnoreCase(options.randomize, "false");
+    if (!lu.shuffle && !inOrder && !options.randomize.empty() &&
+        !ParseInteger(options.randomize)) // the original takes a number for none
+        FailAt(PositionOfKey(config, "randomize"), ErrorKind::Config, "randomize is '", options.randomize,
+               "', expected auto, true, none or false",
+               DidYouMean(options.randomize, {"auto", "true", "none", "false"}));
     if (context.forWriting)
     {
         lu.shuffle = false;

@@ -179,6 +179,7 @@ TEST_F(LuReaderTests, Messages)
     Write("text.txt", "a O\nb B-z\n");
     EXPECT_EQ(ErrorOf(Block()), "data: " + Path("text.txt") + ":2:3: 'B-z' is not in the tokens '" + Path("tags.txt") +
                                     "' of 'labels', and neither is unk '<unk>'; did you mean 'B-x'?");
+    EXPECT_THAT(ErrorOf(Block("randomize=atuo")), HasSubstr("randomize is 'atuo', expected auto, true, none or false"));
     EXPECT_THAT(ErrorOf(Block("ignoresentencebegintag=true")), HasSubstr("config: ignoresentencebegintag=true"));
     EXPECT_THAT(ErrorOf(Block("ioNodeNames=a:b")), HasSubstr("config: ioNodeNames is not supported"));
     EXPECT_THAT(ErrorOf("file=" + Path("text.txt")), HasSubstr("config: the reader has 0 label blocks; expected two"));

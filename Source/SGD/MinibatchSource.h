@@ -18,13 +18,8 @@ namespace cntk
 class MinibatchSource
 {
 public:
-    explicit MinibatchSource(std::unique_ptr<IDataReader<float>> reader) : m_typed(Typed<float>{std::move(reader), {}})
-    {
-    }
-    explicit MinibatchSource(std::unique_ptr<IDataReader<double>> reader)
-        : m_typed(Typed<double>{std::move(reader), {}})
-    {
-    }
+    explicit MinibatchSource(std::unique_ptr<IDataReader<float>> reader) : m_typed(Typed<float>(std::move(reader))) {}
+    explicit MinibatchSource(std::unique_ptr<IDataReader<double>> reader) : m_typed(Typed<double>(std::move(reader))) {}
 
     const std::vector<StreamInfo>& Streams() const;
     size_t TotalSamples();
@@ -61,9 +56,10 @@ private:
     template <class ElemType>
     struct Typed
     {
+        explicit Typed(std::unique_ptr<IDataReader<ElemType>> dataReader) : reader(std::move(dataReader)) {}
         std::unique_ptr<IDataReader<ElemType>> reader;
         HostMinibatch<ElemType> minibatch;
-        HostMinibatch<ElemType> part = {};
+        HostMinibatch<ElemType> part;
     };
     template <class ElemType>
     bool Read(Typed<ElemType>& typed);

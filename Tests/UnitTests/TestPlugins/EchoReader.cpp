@@ -1,5 +1,5 @@
 // The smallest reader that works: one stream of one value, two minibatches an epoch. It exports no writer.
-#include "Common/ReaderInterface.h"
+#include "Common/PluginExports.h"
 
 namespace
 {
@@ -31,26 +31,19 @@ private:
     size_t m_left = 0;
 };
 
+template <class ElemType>
+std::unique_ptr<cntk::IDataReader<ElemType>> MakeEchoReader(const cntk::ReaderContext&)
+{
+    return std::make_unique<EchoReader<ElemType>>();
+}
+
 } // namespace
 
-extern "C"
+CNTK_EXPORT_READER(MakeEchoReader)
+
+extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {
-    CNTK_PLUGIN_EXPORT uint32_t CntkPluginAbi()
-    {
-        return cntk::c_pluginAbi;
-    }
-    CNTK_PLUGIN_EXPORT void GetReaderF(std::unique_ptr<cntk::IDataReader<float>>& reader, const cntk::ReaderContext&)
-    {
-        reader = std::make_unique<EchoReader<float>>();
-    }
-    CNTK_PLUGIN_EXPORT void GetReaderD(std::unique_ptr<cntk::IDataReader<double>>& reader, const cntk::ReaderContext&)
-    {
-        reader = std::make_unique<EchoReader<double>>();
-    }
-    CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
-    {
-        description.name = "EchoReader";
-        description.doc = "Reads nothing and says so twice.";
-        description.options = {{"", "traceLevel", "0", "Amount of printing."}};
-    }
+    description.name = "EchoReader";
+    description.doc = "Reads nothing and says so twice.";
+    description.options = {{"", "traceLevel", "0", "Amount of printing."}};
 }

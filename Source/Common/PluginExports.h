@@ -1,0 +1,36 @@
+// Makes the functions that a plugin library exports (ReaderInterface.h, WriterInterface.h) of the templates that make
+// its reader and its writer. They belong into a source file of their own, so that one program can link several plugins.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "Common/WriterInterface.h"
+
+// makeReader<ElemType>(context) gives a std::unique_ptr<IDataReader<ElemType>>.
+#define CNTK_EXPORT_READER(makeReader)                                                                                 \
+    extern "C" CNTK_PLUGIN_EXPORT uint32_t CntkPluginAbi()                                                             \
+    {                                                                                                                  \
+        return cntk::c_pluginAbi;                                                                                      \
+    }                                                                                                                  \
+    extern "C" CNTK_PLUGIN_EXPORT void GetReaderF(std::unique_ptr<cntk::IDataReader<float>>& reader,                   \
+                                                  const cntk::ReaderContext& context)                                  \
+    {                                                                                                                  \
+        reader = makeReader<float>(context);                                                                           \
+    }                                                                                                                  \
+    extern "C" CNTK_PLUGIN_EXPORT void GetReaderD(std::unique_ptr<cntk::IDataReader<double>>& reader,                  \
+                                                  const cntk::ReaderContext& context)                                  \
+    {                                                                                                                  \
+        reader = makeReader<double>(context);                                                                          \
+    }
+
+// makeWriter<ElemType>(context) gives a std::unique_ptr<IDataWriter<ElemType>>.
+#define CNTK_EXPORT_WRITER(makeWriter)                                                                                 \
+    extern "C" CNTK_PLUGIN_EXPORT void GetWriterF(std::unique_ptr<cntk::IDataWriter<float>>& writer,                   \
+                                                  const cntk::ReaderContext& context)                                  \
+    {                                                                                                                  \
+        writer = makeWriter<float>(context);                                                                           \
+    }                                                                                                                  \
+    extern "C" CNTK_PLUGIN_EXPORT void GetWriterD(std::unique_ptr<cntk::IDataWriter<double>>& writer,                  \
+                                                  const cntk::ReaderContext& context)                                  \
+    {                                                                                                                  \
+        writer = makeWriter<double>(context);                                                                          \
+    }

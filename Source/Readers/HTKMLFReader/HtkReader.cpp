@@ -94,9 +94,12 @@ bool HtkReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
-    if (!m_prefetcher.Next(m_slot))
-        return false;
+    // The caller's buffers are the ones that are filled next: two sets of them stay in the cache longer than three.
     std::swap(minibatch.streams, m_slot.streams);
+    const bool hasMore = m_prefetcher.Next(m_slot);
+    std::swap(minibatch.streams, m_slot.streams);
+    if (!hasMore)
+        return false;
     std::swap(minibatch.sequenceKeys, m_slot.keys);
     if (!m_slot.log.empty())
     {

@@ -36,14 +36,6 @@ MatrixView StepOf(const MatrixView& view, const FrameRange& range, const MBLayou
     return view.Columns(range.FirstColumn(&layout), layout.ParallelSequences());
 }
 
-void CopyTransposed(const MatrixView& source, const MatrixView& output)
-{
-    TensorView transposed(source);
-    std::swap(transposed.dims[0], transposed.dims[1]);
-    std::swap(transposed.strides[0], transposed.strides[1]);
-    Ops::Elementwise(ElementwiseOp::Copy, transposed, TensorView(output));
-}
-
 } // namespace
 
 // ---- planning ----
@@ -68,7 +60,7 @@ LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, con
         const bool isMerged =
             m_firstTwins.contains(node.get()) || (group != nullptr && group->products.front() != node.get());
         if (!isMerged)
-            m_forward.push_back({node.get(), group != nullptr && group->products.size() > 1 ? group : nullptr});
+            m_forward.push_back({node.get(), group});
     }
 }
 
@@ -176,11 +168,13 @@ void LoopProducts::Bind()
         const size_t inner = group->operand->ValueRows();
         const bool needsGradient = m_plan.NeedsGradient(&first);
         group->valueView = MakeView(group->value, first, group->outputs, columns);
-        group->stackedView = MakeView(group->stacked, first, group->outputs, inner);
+        if (group->products.size() > 1)
+            group->stackedView = MakeView(group->stacked, first, group->outputs, inner);
+        group->weights.Reserve(group->StackedWeights(), Ops::Transpose::No);
         if (needsGradient)
         {
             group->gradientView = MakeView(group->gradient, first, group->outputs, columns);
-            group->transposedView = MakeView(group->transposed, first, inner, group->outputs);
+            group->transposedWeights.Reserve(group->StackedWeights(), Ops::Transpose::Yes);
         }
         size_t row = 0;
         for (ComputationNode* product : group->products)
@@ -212,8 +206,14 @@ size_t LoopProducts::Bytes() const
     for (const Twins& twins : m_twins)
         bytes += twins.value.Bytes() + twins.gradient.Bytes();
     for (const auto& group : m_groups)
-        bytes += group->value.Bytes() + group->gradient.Bytes() + group->stacked.Bytes() + group->transposed.Bytes();
+        bytes += group->value.Bytes() + group->gradient.Bytes() + group->stacked.Bytes() + group->weights.Bytes() +
+                 group->transposedWeights.Bytes();
     return bytes;
+}
+
+MatrixView LoopProducts::Group::StackedWeights() const
+{
+    return products.size() > 1 ? stackedView : products.front()->Input(0)->Value();
 }
 
 // ---- forward ----
@@ -222,15 +222,15 @@ void LoopProducts::BeginForward()
 {
     for (const auto& group : m_groups)
     {
-        if (group->products.size() < 2)
-            continue;
         size_t row = 0;
-        for (const ComputationNode* product : group->products)
-        {
-            const MatrixView weights = product->Input(0)->Value();
-            Ops::Copy(weights, group->stackedView.Rows(row, weights.rows));
-            row += weights.rows;
-        }
+        if (group->products.size() > 1)
+            for (const ComputationNode* product : group->products)
+            {
+                const MatrixView weights = product->Input(0)->Value();
+                Ops::Copy(weights, group->stackedView.Rows(row, weights.rows));
+                row += weights.rows;
+            }
+        group->weights.Pack(group->StackedWeights(), Ops::Transpose::No);
     }
 }
 
@@ -241,8 +241,8 @@ void LoopProducts::Forward(const FrameRange& range)
         if (action.group == nullptr)
             action.node->ForwardProp(range);
         else
-            Ops::Multiply(action.group->stackedView, Ops::Transpose::No, action.group->operand->Value(range),
-                          Ops::Transpose::No, StepOf(action.group->valueView, range, *m_layout));
+            action.group->weights.Multiply(action.group->operand->Value(range),
+                                           StepOf(action.group->valueView, range, *m_layout));
     }
 }
 
@@ -275,13 +275,7 @@ void LoopProducts::BeginBackward()
         if (group->gradientView.data == nullptr)
             continue;
         Ops::Fill(group->gradientView, 0);
-        size_t row = 0;
-        for (const ComputationNode* product : group->products)
-        {
-            const MatrixView weights = product->Input(0)->Value();
-            CopyTransposed(weights, group->transposedView.Columns(row, weights.rows));
-            row += weights.rows;
-        }
+        group->transposedWeights.Pack(group->StackedWeights(), Ops::Transpose::Yes);
     }
 }
 
@@ -292,9 +286,8 @@ void LoopProducts::Backward(const FrameRange& range)
         if (action.group == nullptr)
             action.node->BackpropTo(action.input, range);
         else
-            Ops::Multiply(action.group->transposedView, Ops::Transpose::No,
-                          StepOf(action.group->gradientView, range, *m_layout), Ops::Transpose::No,
-                          action.group->operand->Gradient(range), 1, 1);
+            action.group->transposedWeights.Multiply(StepOf(action.group->gradientView, range, *m_layout),
+                                                     action.group->operand->Gradient(range), 1, 1);
     }
 }
 

@@ -1,10 +1,11 @@
 // What a recurrent loop computes in one go instead of node by node: delays that are equal are one, and products that
-// share an operand (the gates of an LSTM) are one product with their weights stacked. Weights are stacked, and
-// transposed for the backward pass, once a minibatch instead of being rearranged at each time step.
+// share an operand (the gates of an LSTM) are one product with their weights stacked. Weights are stacked, and packed
+// for the products of either direction, once a minibatch instead of being rearranged at each time step.
 #pragma once
 
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/EvaluationProgram.h"
+#include "Math/PackedOperand.h"
 
 #include <cstddef>
 #include <memory>
@@ -47,7 +48,7 @@ private:
         Buffer value;
         Buffer gradient;
     };
-    // Times(W1, x), Times(W2, x), ...
+    // Times(W1, x), Times(W2, x), ...; often one alone
     struct Group
     {
         ComputationNode* operand = nullptr;
@@ -55,9 +56,13 @@ private:
         size_t outputs = 0; // of all products
         Buffer value;
         Buffer gradient;
-        Buffer stacked;    // [outputs x inner]
-        Buffer transposed; // [inner x outputs]
-        MatrixView valueView, gradientView, stackedView, transposedView;
+        Buffer stacked; // weights of several products, [outputs x inner]
+        PackedOperand weights;
+        PackedOperand transposedWeights;
+        MatrixView valueView, gradientView, stackedView;
+
+        // Of one product its own weights.
+        MatrixView StackedWeights() const;
     };
     // A node, or a group in the place of its first product.
     struct Action

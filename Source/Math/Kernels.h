@@ -58,6 +58,12 @@ public:
     virtual void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) = 0;
     virtual void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
                                       ElementwiseOp activation, const MatrixView& c) = 0;
+    // Panels of a, which is then the left operand of many products (PackedOperand.h). No bytes, which is what a backend
+    // says that does not override these, mean that it keeps none; the other two are then not called.
+    virtual size_t PackedBytes(const Operand& a);
+    virtual void Pack(const Operand& a, void* panels);
+    virtual void MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c,
+                                double alpha, double beta);
     virtual void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha,
                                 double beta) = 0;
     // c += alpha * a * s'; adds the columns of c that were changed to touched.

@@ -10,8 +10,8 @@ namespace cntk
 {
 
 CpuKernels::CpuKernels(ThreadPool& pool, InstructionSet instructionSet)
-    : m_pool(pool), m_gemm(pool), m_images(pool, instructionSet), m_floats(VectorKernelsFor<float>(instructionSet)),
-      m_doubles(VectorKernelsFor<double>(instructionSet))
+    : m_pool(pool), m_gemm(pool), m_prepacked(pool, BestGemmIsa()), m_images(pool, instructionSet),
+      m_floats(VectorKernelsFor<float>(instructionSet)), m_doubles(VectorKernelsFor<double>(instructionSet))
 {
 }
 

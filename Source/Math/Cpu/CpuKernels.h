@@ -3,6 +3,7 @@
 
 #include "Math/Cpu/CpuImageKernels.h"
 #include "Math/Cpu/GemmContext.h"
+#include "Math/Cpu/GemmPrepacked.h"
 #include "Math/Cpu/ThreadPool.h"
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/Kernels.h"
@@ -31,6 +32,10 @@ public:
     void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) override;
     void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias, ElementwiseOp activation,
                               const MatrixView& c) override;
+    size_t PackedBytes(const Operand& a) override;
+    void Pack(const Operand& a, void* panels) override;
+    void MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c, double alpha,
+                        double beta) override;
     void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;
     void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c, TouchedColumns& touched,
                                double alpha) override;
@@ -104,6 +109,7 @@ private:
 
     ThreadPool& m_pool;
     GemmContext m_gemm;
+    GemmPrepacked m_prepacked;
     CpuImageKernels m_images;
     const VectorKernels<float>& m_floats;
     const VectorKernels<double>& m_doubles;

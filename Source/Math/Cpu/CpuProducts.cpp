@@ -89,6 +89,43 @@ void CpuKernels::MultiplyBiasActivate(const Operand& a, const MatrixView& b, con
     Elementwise({activation, ReduceOp::Sum, 1, 0, activated}, output);
 }
 
+size_t CpuKernels::PackedBytes(const Operand& a)
+{
+    return VisitType(a.matrix.type,
+                     [&](auto tag)
+                     {
+                         using T = decltype(tag);
+                         return m_prepacked.PanelElements<T>(a.Rows(), a.Columns()) * sizeof(T);
+                     });
+}
+
+void CpuKernels::Pack(const Operand& a, void* panels)
+{
+    VisitType(a.matrix.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  GemmTask<T> task;
+                  task.transA = a.transposed;
+                  task.m = a.Rows();
+                  task.k = a.Columns();
+                  task.a = a.matrix.As<T>();
+                  task.lda = a.matrix.stride;
+                  m_prepacked.Pack(task, static_cast<T*>(panels));
+              });
+}
+
+void CpuKernels::MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c,
+                                double alpha, double beta)
+{
+    VisitType(c.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  m_prepacked.Multiply(TaskOf<T>(a, Operand{b}, c, alpha, beta), static_cast<const T*>(panels));
+              });
+}
+
 void CpuKernels::MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta)
 {
     Visit(c.type,

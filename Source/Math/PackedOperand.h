@@ -1,0 +1,35 @@
+// A matrix that is the left operand of many products (a weight that a recurrent loop multiplies at each time step): the
+// backend rearranges it once into the panels that its kernels read.
+#pragma once
+
+#include "Math/Matrix.h"
+#include "Math/Operations.h"
+
+#include <cstddef>
+
+namespace cntk
+{
+
+// Move only. Backends that keep no panels multiply the matrix as it lies.
+class PackedOperand
+{
+public:
+    // Memory for the panels of op(a), so that Pack allocates nothing.
+    void Reserve(const MatrixView& a, Ops::Transpose transpose);
+    // The panels are those of the values that a has now. a is referred to until the next Pack.
+    void Pack(const MatrixView& a, Ops::Transpose transpose);
+
+    // c = beta*c + alpha * op(a) * b; to the last bit what Ops::Multiply gives where the backend has one kernel for
+    // both.
+    void Multiply(const MatrixView& b, const MatrixView& c, double alpha = 1, double beta = 0) const;
+
+    size_t Bytes() const { return m_panels.Bytes(); }
+
+private:
+    MatrixView m_matrix;
+    bool m_transposed = false;
+    bool m_hasPanels = false;
+    Buffer m_panels;
+};
+
+} // namespace cntk

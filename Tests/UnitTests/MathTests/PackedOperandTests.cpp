@@ -1,0 +1,108 @@
+// Products of packed matrices are those of the matrices as they lie, bit for bit; what the checks say.
+#include "Common/Error.h"
+#include "Math/PackedOperand.h"
+
+#include <gtest/gtest.h>
+#include <tuple>
+
+namespace cntk
+{
+
+namespace
+{
+
+class PackedOperandTests : public testing::TestWithParam<std::tuple<DataType, int, bool>>
+{
+protected:
+    static Matrix Random(size_t rows, size_t columns, DataType type, Device& device, uint64_t seed)
+    {
+        Matrix matrix(rows, columns, type, device);
+        Ops::FillUniform(matrix, -1, 1, seed);
+        return matrix;
+    }
+};
+
+// Shapes with rests of rows, columns and steps; several slabs of steps; more columns than a block has.
+TEST_P(PackedOperandTests, GiveTheSameBits)
+{
+    const auto [type, threads, isTransposed] = GetParam();
+    const auto device = MakeCpuDevice({.threads = threads});
+    const Ops::Transpose transpose = isTransposed ? Ops::Transpose::Yes : Ops::Transpose::No;
+    PackedOperand packed;
+    for (const size_t m : {1, 16, 37, 803})
+        for (const size_t n : {1, 5, 7, 10, 32, 33, 3100})
+            for (const size_t k : {1, 50, 321, 700})
+            {
+                if (m * n * k > 100'000'000)
+                    continue;
+                const Matrix a = Random(isTransposed ? k : m, isTransposed ? m : k, type, *device, m + k);
+                const Matrix b = Random(k, n, type, *device, n + k);
+                Matrix expected = Random(m, n, type, *device, 7);
+                Matrix actual = expected.Clone();
+                packed.Pack(a, transpose);
+                for (const double beta : {0.0, 1.0})
+                {
+                    Ops::Multiply(a, transpose, b, Ops::Transpose::No, expected, 0.5, beta);
+                    packed.Multiply(b, actual, 0.5, beta);
+                    ASSERT_EQ(actual.ToHost(), expected.ToHost()) << m << " x " << k << " * " << n << ", beta " << beta;
+                }
+            }
+}
+
+INSTANTIATE_TEST_SUITE_P(, PackedOperandTests,
+                         testing::Combine(testing::Values(DataType::Float32, DataType::Float64), testing::Values(1, 4),
+                                          testing::Bool()));
+
+TEST(PackedOperandTest, PanelsAreThoseOfThePackedValues)
+{
+    const auto device = MakeCpuDevice();
+    Matrix a(1, 1, DataType::Float32, *device), b(1, 1, DataType::Float32, *device),
+        c(1, 1, DataType::Float32, *device);
+    a.FromHost(std::vector<double>{3});
+    b.FromHost(std::vector<double>{5});
+    PackedOperand packed;
+    packed.Pack(a, Ops::Transpose::No);
+    a.FromHost(std::vector<double>{4});
+    packed.Multiply(b, c);
+    EXPECT_EQ(c.ToHost(), std::vector<double>{15});
+    packed.Pack(a, Ops::Transpose::No);
+    packed.Multiply(b, c);
+    EXPECT_EQ(c.ToHost(), std::vector<double>{20});
+}
+
+TEST(PackedOperandTest, BackendsWithoutPanelsMultiplyAsItLies)
+{
+    const auto device = MakeReferenceDevice();
+    Matrix a(2, 1, DataType::Float64, *device), b(2, 1, DataType::Float64, *device),
+        c(1, 1, DataType::Float64, *device);
+    a.FromHost(std::vector<double>{2, 3});
+    b.FromHost(std::vector<double>{5, 7});
+    PackedOperand packed;
+    packed.Pack(a, Ops::Transpose::Yes);
+    EXPECT_EQ(packed.Bytes(), 0u);
+    packed.Multiply(b, c);
+    EXPECT_EQ(c.ToHost(), std::vector<double>{31});
+}
+
+TEST(PackedOperandTest, OperandsMustFit)
+{
+    const auto device = MakeCpuDevice();
+    const auto make = [&](size_t rows, size_t columns) { return Matrix(rows, columns, DataType::Float32, *device); };
+    PackedOperand packed;
+    const Matrix a = make(3, 4);
+    packed.Pack(a, Ops::Transpose::No);
+    try
+    {
+        packed.Multiply(make(5, 2), make(3, 2));
+        FAIL() << "no error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Internal);
+        EXPECT_EQ(error.Message(), "PackedOperand: the product of [3 x 4] and [5 x 2] does not fit [3 x 2]");
+    }
+}
+
+} // namespace
+
+} // namespace cntk

@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PRETRAIN = "PreTrain1:AddLayer2:PreTrain2:AddLayer3:Train3"
 NETWORKS = {  # name: commands, arguments
     "Simple": ("Simple:Dev:Test", []),
+    "Compressed": ("Simple:Compress:Retrain:Dev:Test", ["TestModel=narrow.dnn"]),
     "Ndl": ("Ndl:Dev:Test", []),
     "Mfcc": ("Simple:Dev:Test", ["Kind=mfcc", "FeatDim=429"]),
     "Deep": ("Simple:Dev:Test", ["Hidden=512*3"]),

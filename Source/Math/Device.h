@@ -5,6 +5,7 @@
 #include "Math/DataType.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,12 +48,28 @@ struct CpuOptions
     std::function<void(const std::string& text)> trace = {};
 };
 
+// gpuMatrixMath: how a GPU multiplies matrices of float; the two fast kinds round the factors.
+enum class GpuMatrixMath : uint8_t
+{
+    Float,
+    Tf32,
+    Bfloat16
+};
+
+struct GpuOptions
+{
+    GpuMatrixMath matrixMath = GpuMatrixMath::Float;
+    // Is told in one line why deviceId=auto takes the CPU; empty: nobody asks.
+    std::function<void(const std::string& text)> report = {};
+};
+
 std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options = {});
 // Naive loops; for tests, where it proves that nothing above the backend interface cares which backend runs.
 std::shared_ptr<Device> MakeReferenceDevice();
 // Opens the GPU library at run time. Fails (kind Device) with the reason when it, a driver or the device is missing.
-std::shared_ptr<Device> MakeGpuDevice(DeviceId id);
-// "auto", "cpu", "-1", "0".. as in the config. Fails for anything else.
-std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions& options = {});
+std::shared_ptr<Device> MakeGpuDevice(DeviceId id, const GpuOptions& options = {});
+// "auto", "cpu", "-1", "0".. as in the config. Fails for anything else. auto: a GPU, or else the CPU.
+std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions& options = {},
+                                   const GpuOptions& gpuOptions = {});
 
 } // namespace cntk

@@ -2,24 +2,37 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Device.h"
+#include "Math/Gpu/GpuLibrary.h"
 
 namespace cntk
 {
 
-std::shared_ptr<Device> MakeGpuDevice(DeviceId id)
+std::shared_ptr<Device> MakeGpuDevice(DeviceId id, const GpuOptions& options)
 {
-    Fail(ErrorKind::Device, "GPU ", id, " cannot be used: this build has no GPU library; deviceId=cpu runs on the CPU");
+    return OpenGpu({id, options.matrixMath}, GpuSearch::Default());
 }
 
-std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions& options)
+std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions& options, const GpuOptions& gpuOptions)
 {
-    // Without a GPU library the best device is the CPU.
-    if (EqualsIgnoreCase(deviceId, "auto") || EqualsIgnoreCase(deviceId, "cpu"))
+    if (EqualsIgnoreCase(deviceId, "cpu"))
         return MakeCpuDevice(options);
+    if (EqualsIgnoreCase(deviceId, "auto"))
+    {
+        try
+        {
+            return OpenGpu({c_bestGpu, gpuOptions.matrixMath}, GpuSearch::Default());
+        }
+        catch (const Error& error)
+        {
+            if (gpuOptions.report)
+                gpuOptions.report("deviceId=auto takes the CPU: " + error.Message());
+            return MakeCpuDevice(options);
+        }
+    }
     const std::optional<long long> id = ParseInteger(deviceId);
     if (!id || *id < c_cpuDevice || *id > 1023)
         Fail(ErrorKind::Config, "deviceId is '", deviceId, "'; expected auto, cpu, -1 (CPU) or the number of a GPU");
-    return *id == c_cpuDevice ? MakeCpuDevice(options) : MakeGpuDevice(DeviceId(*id));
+    return *id == c_cpuDevice ? MakeCpuDevice(options) : MakeGpuDevice(DeviceId(*id), gpuOptions);
 }
 
 } // namespace cntk

@@ -1,0 +1,101 @@
+// Finds and opens the GPU library; says what is missing. Without a driver nothing of it is loaded: the program starts
+// no slower where there is no GPU.
+#include "Math/Gpu/GpuLibrary.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/PluginLoader.h"
+#include "Common/Text.h"
+
+#include <dlfcn.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr const char* c_libraryName = "libcntkmath_gpu.so";
+constexpr const char* c_useTheCpu = "; deviceId=cpu runs on the CPU";
+
+template <class... Parts>
+[[noreturn]] void FailFor(const GpuRequest& request, const Parts&... parts)
+{
+    Fail(ErrorKind::Device, GpuProblem(request.id), parts..., request.id == c_bestGpu ? "" : c_useTheCpu);
+}
+
+std::string Reason()
+{
+    const char* reason = dlerror();
+    return reason != nullptr ? reason : "no reason given";
+}
+
+// Stays open until the program ends: its kernels are called until then.
+void* OpenLibrary(const GpuRequest& request, const GpuSearch& search, std::string& path)
+{
+    for (const std::string& folder : search.folders)
+    {
+        path = folder + "/" + c_libraryName;
+        if (!FileExists(path))
+            continue;
+        if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
+            return library;
+        FailFor(request, "the GPU library '", path, "' cannot be opened: ", Reason());
+    }
+    path = c_libraryName;
+    if (void* const library = dlopen(c_libraryName, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
+        return library;
+    FailFor(request, "the GPU library ", c_libraryName, " is in none of ", Join(search.folders, ", "),
+            ", the system's library folders; builds have it where CMake finds nvcc");
+}
+
+} // namespace
+
+std::string GpuProblem(DeviceId id)
+{
+    return id == c_bestGpu ? std::string("no GPU can be used: ") : Concat("GPU ", id, " cannot be used: ");
+}
+
+const char* GpuInterfaceStamp()
+{
+    return CNTK_GPU_STAMP;
+}
+
+GpuSearch GpuSearch::Default()
+{
+    const PluginSearch plugins = PluginSearch::Default();
+    GpuSearch search;
+    search.folders = plugins.programFolders;
+    search.folders.insert(search.folders.end(), plugins.libraryPath.begin(), plugins.libraryPath.end());
+    search.driver = "libcuda.so.1";
+    return search;
+}
+
+std::shared_ptr<Device> OpenGpu(const GpuRequest& request, const GpuSearch& search)
+{
+    void* const driver = dlopen(search.driver.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (driver == nullptr)
+    {
+        FailFor(request, "there is no NVIDIA driver (", search.driver,
+                " was not found); a driver of version 580 or later is needed");
+    }
+    dlclose(driver); // the library opens it on its own
+
+    std::string path;
+    void* const library = OpenLibrary(request, search, path);
+    const auto stamp = reinterpret_cast<GpuStampFunction>(dlsym(library, c_gpuStampFunction));
+    const auto make = reinterpret_cast<GpuMakeFunction>(dlsym(library, c_gpuMakeFunction));
+    if (stamp == nullptr || make == nullptr)
+    {
+        FailFor(request, "'", path, "' is no GPU library of this program: it does not export '",
+                stamp == nullptr ? c_gpuStampFunction : c_gpuMakeFunction, "'");
+    }
+    if (std::string(stamp()) != GpuInterfaceStamp())
+    {
+        FailFor(request, "the GPU library '", path, "' was built from other sources (", stamp(),
+                ") than this program (", GpuInterfaceStamp(), "); build both together");
+    }
+    return std::shared_ptr<Device>(make(request));
+}
+
+} // namespace cntk

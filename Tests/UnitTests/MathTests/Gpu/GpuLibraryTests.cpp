@@ -1,0 +1,99 @@
+// What is said where driver or GPU library are missing, or do not fit.
+#include "Common/Error.h"
+#include "Math/Gpu/GpuLibrary.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+constexpr const char* c_driver = "libc.so.6"; // any library will do for one that is there
+
+class GpuLibraryTests : public testing::Test
+{
+protected:
+    void SetUp() override { fs::create_directories(m_folder); }
+    void TearDown() override { fs::remove_all(m_folder); }
+
+    // Puts one of tests/plugins where the GPU library is looked for.
+    void Install(const std::string& plugin)
+    {
+        const fs::path plugins = fs::read_symlink("/proc/self/exe").parent_path() / "plugins";
+        fs::copy_file(plugins / (plugin + ".so"), m_library);
+    }
+    std::string MessageOf(DeviceId id, const std::string& driver = c_driver) const
+    {
+        try
+        {
+            OpenGpu({id, GpuMatrixMath::Float}, {{m_folder}, driver});
+        }
+        catch (const Error& error)
+        {
+            EXPECT_EQ(error.Kind(), ErrorKind::Device);
+            return error.Message();
+        }
+        return "(no error)";
+    }
+
+    // A folder for each test: a library that was opened stays open under its name.
+    const std::string m_folder =
+        testing::TempDir() + "gpu." + testing::UnitTest::GetInstance()->current_test_info()->name();
+    const std::string m_library = m_folder + "/libcntkmath_gpu.so";
+};
+
+TEST_F(GpuLibraryTests, NoDriver)
+{
+    EXPECT_EQ(
+        MessageOf(1, "libabsentdriver.so.1"),
+        "GPU 1 cannot be used: there is no NVIDIA driver (libabsentdriver.so.1 was not found); a driver of version "
+        "580 or later is needed; deviceId=cpu runs on the CPU");
+    EXPECT_EQ(MessageOf(c_bestGpu, "libabsentdriver.so.1"),
+              "no GPU can be used: there is no NVIDIA driver (libabsentdriver.so.1 was not found); a driver of version "
+              "580 or later is needed");
+}
+
+TEST_F(GpuLibraryTests, NoLibrary)
+{
+    EXPECT_EQ(MessageOf(0), "GPU 0 cannot be used: the GPU library libcntkmath_gpu.so is in none of " + m_folder +
+                                ", the system's library folders; builds have it where CMake finds nvcc; deviceId=cpu "
+                                "runs on the CPU");
+}
+
+TEST_F(GpuLibraryTests, NoLibraryButAFile)
+{
+    std::ofstream(m_library) << "text";
+    EXPECT_THAT(MessageOf(0),
+                testing::StartsWith("GPU 0 cannot be used: the GPU library '" + m_library + "' cannot be opened: "));
+}
+
+TEST_F(GpuLibraryTests, AnotherLibrary)
+{
+    Install("EchoReader");
+    EXPECT_EQ(MessageOf(0), "GPU 0 cannot be used: '" + m_library +
+                                "' is no GPU library of this program: it does not export 'CntkGpuStamp'; deviceId=cpu "
+                                "runs on the CPU");
+}
+
+TEST_F(GpuLibraryTests, ALibraryOfOtherSources)
+{
+    Install("OldGpu");
+    EXPECT_EQ(MessageOf(0), "GPU 0 cannot be used: the GPU library '" + m_library +
+                                "' was built from other sources (0123) than this program (" + GpuInterfaceStamp() +
+                                "); build both together; deviceId=cpu runs on the CPU");
+}
+
+TEST_F(GpuLibraryTests, WhatTheLibrarySaysIsPassedOn)
+{
+    Install("AbsentGpu");
+    EXPECT_EQ(MessageOf(3), "GPU 3 is not there");
+}
+
+} // namespace
+} // namespace cntk

@@ -13,6 +13,7 @@ namespace cntk
 {
 
 struct ColumnSlices; // SampledProducts.h
+struct UpdateCall;   // UpdateRules.h
 
 class ImageKernels; // ImageKernels.h
 
@@ -125,6 +126,9 @@ public:
     // touched: null where all columns take part in the dense form.
     virtual void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                                 double rate, double momentum, const TouchedColumns* touched) = 0;
+    // As UpdateRules.h has it. A backend that has none fails (kind Device).
+    virtual void UpdateParameter(const UpdateCall& call, const MatrixView& parameter,
+                                 std::span<const MatrixView> states, const MatrixView& gradient);
 
     // Convolution and pooling. A backend that has none fails (kind Device) when a network asks for them.
     virtual ImageKernels& Images();

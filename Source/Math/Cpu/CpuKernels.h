@@ -5,6 +5,7 @@
 #include "Math/Cpu/GemmContext.h"
 #include "Math/Cpu/GemmPrepacked.h"
 #include "Math/Cpu/ThreadPool.h"
+#include "Math/Cpu/UpdateIsa.h"
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/Kernels.h"
 
@@ -87,6 +88,8 @@ public:
 
     void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                         double rate, double momentum, const TouchedColumns* touched) override;
+    void UpdateParameter(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
+                         const MatrixView& gradient) override;
 
     ImageKernels& Images() override { return m_images; }
 
@@ -111,6 +114,7 @@ private:
     GemmContext m_gemm;
     GemmPrepacked m_prepacked;
     CpuImageKernels m_images;
+    UpdateIsaSet m_updates;
     const VectorKernels<float>& m_floats;
     const VectorKernels<double>& m_doubles;
 };

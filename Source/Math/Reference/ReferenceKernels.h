@@ -74,6 +74,8 @@ public:
 
     void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                         double rate, double momentum, const TouchedColumns* touched) override;
+    void UpdateParameter(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
+                         const MatrixView& gradient) override;
 
     ImageKernels& Images() override { return m_images; }
 

@@ -1,0 +1,137 @@
+// Update rules on the CPU: stretches of the parameter go to the threads.
+#include "Math/Cpu/CpuKernels.h"
+#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/UpdateIsa.h"
+#include "Math/UpdateRules.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cntk
+{
+
+UpdateIsaSet UpdateIsaFor(InstructionSet set)
+{
+    switch (set)
+    {
+    case InstructionSet::Avx512:
+        return UpdateAvx512();
+    case InstructionSet::Avx2:
+        return UpdateAvx2();
+    case InstructionSet::Baseline:
+        break;
+    }
+    return UpdateBaseline();
+}
+
+namespace
+{
+
+// In the second pass blocks of so many elements are visited from the last to the first: what the first pass saw last is
+// still in the cache.
+constexpr size_t c_descentBlock = 16 * 1024;
+constexpr size_t c_operationsPerElement = 12;
+
+// The stretches of a call: one where all matrices are contiguous, else one a column.
+template <class T>
+class UpdateStretches
+{
+public:
+    UpdateStretches(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
+                    const MatrixView& gradient)
+        : m_call(call), m_parameter(parameter), m_states(states), m_gradient(gradient)
+    {
+        m_isWhole = !call.touched && parameter.IsContiguous() && gradient.IsContiguous() &&
+                    std::all_of(states.begin(), states.end(), [](const MatrixView& s) { return s.IsContiguous(); });
+        m_columns = call.touched ? call.touched->columns.size() : parameter.columns;
+        m_loop.constants = call.constants.As<T>();
+        m_loop.extras = call.extras.As<T>();
+    }
+
+    void SetRate(double rate) { m_loop.rate = T(rate); }
+    size_t Elements() const { return m_columns * m_parameter.rows; }
+
+    // Calls body(part, loop) for the stretches of each part on the pool's threads.
+    template <class Body>
+    void ForEach(ThreadPool& pool, bool backward, const Body& body) const
+    {
+        const int parts = UsefulThreads(c_operationsPerElement * Elements(), pool);
+        if (m_isWhole)
+            return ForEachPart(pool, Elements(), 64, parts,
+                               [&](int part, size_t begin, size_t end)
+                               { VisitWhole(part, begin, end, backward, body); });
+        ForEachPart(pool, m_columns, 1, parts,
+                    [&](int part, size_t begin, size_t end)
+                    {
+                        for (size_t i = begin; i < end; ++i)
+                            body(part, Column(m_call.touched ? size_t(m_call.touched->columns[i]) : i));
+                    });
+    }
+
+private:
+    template <class Body>
+    void VisitWhole(int part, size_t begin, size_t end, bool backward, const Body& body) const
+    {
+        if (!backward)
+            return body(part, Stretch(0, begin, end - begin));
+        while (end > begin)
+        {
+            const size_t first = end - begin > c_descentBlock ? end - c_descentBlock : begin;
+            body(part, Stretch(0, first, end - first));
+            end = first;
+        }
+    }
+
+    UpdateLoop<T> Stretch(size_t column, size_t first, size_t count) const
+    {
+        const auto at = [&](const MatrixView& view) { return view.As<T>() + column * view.stride + first; };
+        UpdateLoop<T> loop = m_loop;
+        loop.count = count;
+        loop.parameter = at(m_parameter);
+        loop.gradient = at(m_gradient);
+        for (size_t i = 0; i < m_states.size(); ++i)
+            loop.states[i] = at(m_states[i]);
+        return loop;
+    }
+    UpdateLoop<T> Column(size_t column) const { return Stretch(column, 0, m_parameter.rows); }
+
+    const UpdateCall& m_call;
+    const MatrixView& m_parameter;
+    std::span<const MatrixView> m_states;
+    const MatrixView& m_gradient;
+    bool m_isWhole;
+    size_t m_columns;
+    UpdateLoop<T> m_loop;
+};
+
+template <class T>
+void Update(const UpdateIsa<T>& isa, const UpdateCall& call, UpdateStretches<T> stretches, ThreadPool& pool)
+{
+    stretches.SetRate(call.rate);
+    if (!call.normalizes)
+        return stretches.ForEach(
+            pool, false, [update = isa.update[size_t(call.formula)]](int, const UpdateLoop<T>& loop) { update(loop); });
+    // Added up part by part, so that the sum depends on the number of threads only.
+    std::array<double, c_mostParts> sums{};
+    stretches.ForEach(pool, false,
+                      [&sums, direct = isa.direct[size_t(call.formula)]](int part, const UpdateLoop<T>& loop)
+                      { sums[size_t(part)] += direct(loop); });
+    double sum = 0;
+    for (const double part : sums)
+        sum += part;
+    stretches.SetRate(call.rate * double(stretches.Elements()) / sum);
+    stretches.ForEach(pool, true, [descend = isa.descend](int, const UpdateLoop<T>& loop) { descend(loop); });
+}
+
+} // namespace
+
+void CpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& parameter,
+                                 std::span<const MatrixView> states, const MatrixView& gradient)
+{
+    if (parameter.type == DataType::Float32)
+        Update(*m_updates.floats, call, UpdateStretches<float>(call, parameter, states, gradient), m_pool);
+    else
+        Update(*m_updates.doubles, call, UpdateStretches<double>(call, parameter, states, gradient), m_pool);
+}
+
+} // namespace cntk

@@ -1,0 +1,107 @@
+// The loops over the update rules' formulas; one source compiled for each instruction set. Everything is in an unnamed
+// namespace: code for one instruction set must never be linked into another's.
+#pragma once
+
+#include "Math/Cpu/UpdateIsa.h"
+
+namespace cntk
+{
+namespace
+{
+
+struct UpdateFunctions
+{
+    [[gnu::always_inline]] static inline float SquareRoot(float x) { return __builtin_sqrtf(x); }
+    [[gnu::always_inline]] static inline double SquareRoot(double x) { return __builtin_sqrt(x); }
+};
+
+template <class T>
+struct UpdateLoops
+{
+    // Sums in T over so many elements lose nothing that matters.
+    static constexpr size_t c_block = 1024;
+
+    template <class Rule, size_t states>
+    [[gnu::always_inline]] static inline T DirectionAt(const UpdateLoop<T>& loop, size_t i, T& multiplier)
+    {
+        T unused = 0;
+        T first = loop.states[0][i];
+        T second = states >= 2 ? loop.states[1][i] : T(0);
+        T third = states >= 3 ? loop.states[2][i] : T(0);
+        const T gradient = UpdateExtrasOf::Gradient<T>(loop.extras, loop.gradient[i], loop.parameter[i]);
+        const T direction = Rule::template Direction<UpdateFunctions, T>(
+            loop.constants, gradient, first, states >= 2 ? second : unused, states >= 3 ? third : unused, multiplier);
+        loop.states[0][i] = first;
+        if constexpr (states >= 2)
+            loop.states[1][i] = second;
+        if constexpr (states >= 3)
+            loop.states[2][i] = third;
+        return direction;
+    }
+
+    [[gnu::always_inline]] static inline T Stepped(const UpdateLoop<T>& loop, T parameter, T direction)
+    {
+        return UpdateExtrasOf::Parameter<T>(loop.extras, parameter - loop.rate * direction);
+    }
+
+    template <class Rule, size_t states>
+    static void Update(const UpdateLoop<T>& given)
+    {
+        const UpdateLoop<T> loop = given; // nothing that is written can be a part of it
+#pragma omp simd
+        for (size_t i = 0; i < loop.count; ++i)
+        {
+            T multiplier = 0;
+            const T direction = DirectionAt<Rule, states>(loop, i, multiplier);
+            loop.parameter[i] = Stepped(loop, loop.parameter[i], direction);
+        }
+    }
+
+    template <class Rule, size_t states>
+    static double Direct(const UpdateLoop<T>& given)
+    {
+        const UpdateLoop<T> loop = given;
+        double total = 0;
+        for (size_t begin = 0; begin < loop.count; begin += c_block)
+        {
+            const size_t end = begin + c_block < loop.count ? begin + c_block : loop.count;
+            T sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (size_t i = begin; i < end; ++i)
+            {
+                T multiplier = 0;
+                loop.gradient[i] = DirectionAt<Rule, states>(loop, i, multiplier);
+                sum += multiplier;
+            }
+            total += double(sum);
+        }
+        return total;
+    }
+
+    static void Descend(const UpdateLoop<T>& given)
+    {
+        const UpdateLoop<T> loop = given;
+#pragma omp simd
+        for (size_t i = 0; i < loop.count; ++i)
+            loop.parameter[i] = Stepped(loop, loop.parameter[i], loop.gradient[i]);
+    }
+
+    static constexpr UpdateIsa<T> Table()
+    {
+        UpdateIsa<T> table{};
+#define CNTK_TABLE_ROW(name, count, multiplies)                                                                        \
+    table.update[size_t(UpdateFormula::name)] = &Update<name##UpdateRule, count>;                                      \
+    if constexpr (multiplies)                                                                                          \
+        table.direct[size_t(UpdateFormula::name)] = &Direct<name##UpdateRule, count>;
+        CNTK_UPDATE_RULES(CNTK_TABLE_ROW)
+#undef CNTK_TABLE_ROW
+        table.descend = &Descend;
+        return table;
+    }
+};
+
+constexpr UpdateIsa<float> c_floatUpdates = UpdateLoops<float>::Table();
+constexpr UpdateIsa<double> c_doubleUpdates = UpdateLoops<double>::Table();
+
+} // namespace
+} // namespace cntk

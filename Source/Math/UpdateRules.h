@@ -1,0 +1,37 @@
+// Updates of a parameter by any rule, with what happens to the gradient before and the parameter after: one pass over
+// memory, two where the mean of all multipliers must be known before the first step.
+#pragma once
+
+#include "Math/Matrix.h"
+#include "Math/UpdateFormulas.h"
+
+#include <span>
+
+namespace cntk
+{
+
+struct UpdateCall
+{
+    UpdateFormula formula = UpdateFormula::Momentum;
+    UpdateConstants<double> constants;
+    double rate = 1;
+    bool normalizes = false; // divides the rate by the mean of the multipliers
+    UpdateExtras<double> extras;
+    const TouchedColumns* touched = nullptr; // null: all columns take part
+};
+
+size_t StatesOf(UpdateFormula formula);
+bool HasMultipliers(UpdateFormula formula);
+const char* NameOf(UpdateFormula formula);
+
+namespace Ops
+{
+
+// As many states as the formula has, of the parameter's shape. With normalizes the gradient's memory is used for the
+// directions.
+void UpdateParameter(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
+                     const MatrixView& gradient);
+
+} // namespace Ops
+
+} // namespace cntk

@@ -54,6 +54,13 @@ OptionTable<AutoAdjustOptions> AutoAdjustOptions::Options()
         Opt("numPrevLearnRates", &S::numPrevLearnRates,
             "searchBeforeEpoch: start from the largest of so many earlier rates", c_notNegative, {"numPrevLearnRate"}),
         Opt("numBestSearchEpoch", &S::numBestSearchEpoch, "searchBeforeEpoch: epochs whose rate is refined"),
+        Choice("learnRateSearchGoal", &S::learnRateSearchGoal,
+               {{"sufficient", RateSearchGoal::Sufficient},
+                {"improvement", RateSearchGoal::Improvement},
+                {"best", RateSearchGoal::Best}},
+               "searchBeforeEpoch: the rate looked for after these epochs; sufficient: the largest that promises to go "
+               "on from the last epoch's criterion; improvement: the largest that does better than rate 0; best: the "
+               "best over the trial run"),
         Opt("autoAdjustMinibatch", &S::autoAdjustMinibatch,
             "search for the minibatch size in epochs that the list of sizes does not cover"),
         Opt("minibatchSizeTuningFrequency", &S::minibatchSizeTuningFrequency,

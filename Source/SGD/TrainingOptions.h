@@ -31,6 +31,14 @@ enum class LearningRateSearch
     AdjustAfterEpoch
 };
 
+// What searchBeforeEpoch looks for in epochs beyond numBestSearchEpoch.
+enum class RateSearchGoal
+{
+    Sufficient,  // the largest rate that does well enough for a whole epoch
+    Improvement, // the largest that does better than no training at all
+    Best         // the best rate over the trial run
+};
+
 enum class AdaptationRegularization
 {
     None,
@@ -61,6 +69,7 @@ struct AutoAdjustOptions
     Schedule<size_t> numMiniBatch4LRSearch = 500;
     size_t numPrevLearnRates = 5;
     size_t numBestSearchEpoch = 1;
+    RateSearchGoal learnRateSearchGoal = RateSearchGoal::Sufficient;
     bool autoAdjustMinibatch = false;
     size_t minibatchSizeTuningFrequency = 1;
     size_t minibatchSizeTuningMax = 1048576;

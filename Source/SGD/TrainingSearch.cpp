@@ -8,6 +8,7 @@
 #include "SGD/TrialSearch.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -23,7 +24,7 @@ size_t Training::TrialSamples(size_t epoch) const
 // Model, smoothed gradients and random streams as the epoch begins with them.
 void Training::ReloadEpochStart(size_t epoch, const std::map<std::string, std::string>& extra)
 {
-    ReloadParameters(m_network, m_files.Model(epoch));
+    ReloadModels(m_files.Model(epoch));
     const std::string path = m_files.Checkpoint(epoch);
     m_learner.Reset();
     if (epoch > 0 && FileExists(path))
@@ -62,16 +63,26 @@ void Training::SearchRate(size_t epoch)
     if (m_options.epochSize != 0)
         settings.sampleShare = std::sqrt(double(TrialSamples(epoch)) / double(m_options.epochSize));
     settings.previousCriterion = m_rate.previousCriterion;
-    settings.forBestRate = epoch < options.numBestSearchEpoch;
+    const bool isBeyond = epoch >= options.numBestSearchEpoch;
+    settings.forBestRate = !isBeyond || options.learnRateSearchGoal == RateSearchGoal::Best;
+    if (isBeyond && options.learnRateSearchGoal == RateSearchGoal::Improvement)
+        settings.sampleShare = 0; // the last epoch's criterion does not count
     const size_t count = std::min(options.numPrevLearnRates, m_searchedRates.size());
     for (size_t i = m_searchedRates.size() - count; i < m_searchedRates.size(); ++i)
         settings.largestRateBefore = std::max(settings.largestRateBefore, m_searchedRates[i]);
 
-    const RateSearchResult found =
-        SearchLearningRate(settings, [&](const char* prefix, double rate)
-                           { return RunTrial(epoch, prefix, rate, settings.minibatchSize); });
+    const auto began = Progress::Clock::now();
+    size_t trials = 0;
+    const RateSearchResult found = SearchLearningRate(settings,
+                                                      [&](const char* prefix, double rate)
+                                                      {
+                                                          ++trials;
+                                                          return RunTrial(epoch, prefix, rate, settings.minibatchSize);
+                                                      });
     m_log.Print("Best Learn Rate Per Sample for Epoch[%zu] = %.10g  baseCriterion=%.10g\n", epoch + 1, found.rate,
                 found.baseCriterion);
+    m_log.Print("The search before epoch %zu: %zu trials in %.3f s\n", epoch + 1, trials,
+                std::chrono::duration<double>(Progress::Clock::now() - began).count());
     m_rate.learningRatePerSample = found.rate;
     m_searchedRates.push_back(found.rate);
     if (m_searchedRates.size() > std::max<size_t>(options.numPrevLearnRates, 1))

@@ -491,6 +491,8 @@ std::string HelpText(std::string_view topic)
         candidates.push_back(action.name);
     for (std::string& function : NdlFunctionNames(NodeRegistry::Standard()))
         candidates.push_back(std::move(function));
+    if (const std::string why = NodeRegistry::WhyMissing(topic); !why.empty())
+        Fail(ErrorKind::Usage, "no help: the function ", why);
     Fail(ErrorKind::Usage, "no help on '", topic, "'; cntk --help lists actions, blocks, readers and node types",
          DidYouMean(topic, candidates));
 }

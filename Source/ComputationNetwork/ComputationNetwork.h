@@ -86,10 +86,11 @@ public:
     void RemoveFromGroup(NodeGroup group, const ComputationNodePtr& node);
 
     // ---- validation ----
-    // Shapes to a fixed point, then the checking pass; errors name the node, its type, inputs and their shapes. Who
-    // made the network may explain more before the error goes on: it is told the node, and may throw an error of its
-    // own.
-    using ExplainInvalid = std::function<void(Error& error, const ComputationNode& node)>;
+    // Loops, shapes to a fixed point, then the checking pass; errors name the node, its type, inputs and their shapes.
+    // Who made the network may explain more before the error goes on: it is told the node, and the loop if that is
+    // what is wrong, and may throw an error of its own.
+    using ExplainInvalid =
+        std::function<void(Error& error, const ComputationNode& node, const std::vector<ComputationNodePtr>& loop)>;
     void Validate(const ExplainInvalid& explain = {});
     // The layout that inputs of a dynamic axis share ("" is the default axis).
     const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;

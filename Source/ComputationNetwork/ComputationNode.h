@@ -96,6 +96,10 @@ public:
     // Once per minibatch, before the first ForwardProp of it.
     virtual void BeginForwardProp() {}
     // Once per minibatch, after the last ForwardProp of it, while the inputs' values are still there (state to carry).
+    // For types with the trait makesLayout: once per minibatch, before memory is bound, gives the layout at least as
+    // many columns as it can get; and right before ForwardProp, when the inputs' values are there, makes it.
+    virtual void ReserveLayout() {}
+    virtual void MakeLayout() {}
     virtual void EndForwardProp() {}
     // Temporaries, numbered as listed; called after InferShape.
     virtual std::vector<TemporarySpec> Temporaries() const { return {}; }

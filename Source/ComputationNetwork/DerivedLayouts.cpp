@@ -68,7 +68,7 @@ MBLayoutPtr DerivedLayouts::Get(const MBLayoutPtr& source, size_t multiply, size
     for (const Entry& entry : m_entries)
         if (entry.source == origin && entry.multiply == multiply && entry.divide == divide)
             return entry.layout;
-    m_entries.push_back({origin, multiply, divide, std::make_shared<MBLayout>(), UINT64_MAX});
+    m_entries.push_back({origin, multiply, divide, std::make_shared<MBLayout>(), UINT64_MAX, 0, 0});
     return m_entries.back().layout;
 }
 
@@ -76,7 +76,16 @@ void DerivedLayouts::Update(const MBLayout& layout)
 {
     for (Entry& entry : m_entries)
     {
-        if (entry.layout.get() != &layout || entry.sourceVersion == entry.source->Version())
+        if (entry.layout.get() != &layout)
+            continue;
+        // Recurrent state goes on from minibatch to minibatch as that of the source does.
+        if (entry.sourcePass != entry.source->Pass())
+            entry.layout->BeginPass();
+        else if (entry.sourceMinibatch != entry.source->Minibatch())
+            entry.layout->BeginMinibatch();
+        entry.sourcePass = entry.source->Pass();
+        entry.sourceMinibatch = entry.source->Minibatch();
+        if (entry.sourceVersion == entry.source->Version())
             continue;
         Fill(*entry.source, entry.multiply, entry.divide, *entry.layout);
         entry.sourceVersion = entry.source->Version();

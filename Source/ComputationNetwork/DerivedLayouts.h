@@ -31,6 +31,8 @@ private:
         size_t divide = 1;
         MBLayoutPtr layout;
         uint64_t sourceVersion = UINT64_MAX;
+        uint64_t sourcePass = 0;
+        uint64_t sourceMinibatch = 0;
     };
     std::vector<Entry> m_entries;
 };

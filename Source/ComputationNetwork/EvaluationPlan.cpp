@@ -1,12 +1,13 @@
-// Orders the nodes: depth-first, recurrent loops (Tarjan's strongly connected components) as blocks, then prunes
-// gradients (spec engine-and-sgd.md 1). Nothing here recurses: networks may be thousands of nodes deep.
+// Orders the nodes: depth-first, recurrent loops as blocks, then prunes gradients (spec engine-and-sgd.md 1). Nothing
+// here recurses: networks may be thousands of nodes deep.
 #include "ComputationNetwork/EvaluationPlan.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/RecurrentLoops.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <optional>
 #include <unordered_set>
 
 namespace cntk
@@ -15,208 +16,16 @@ namespace cntk
 namespace
 {
 
-std::string ListNames(const std::vector<const ComputationNode*>& nodes)
-{
-    constexpr size_t c_most = 20;
-    std::vector<std::string> names;
-    for (size_t i = 0; i < std::min(nodes.size(), c_most); i++)
-        names.push_back(nodes[i]->Name() + " (" + nodes[i]->TypeName() + ")");
-    std::string text = Join(names, ", ");
-    if (nodes.size() > c_most)
-        text += Concat(" and ", nodes.size() - c_most, " more");
-    return text;
-}
-
-std::vector<const ComputationNode*> Pointers(const std::vector<ComputationNodePtr>& nodes)
-{
-    std::vector<const ComputationNode*> pointers;
-    for (const ComputationNodePtr& node : nodes)
-        pointers.push_back(node.get());
-    return pointers;
-}
-
-// One depth-first walk yields the order of evaluation and the loops.
-class LoopFinder
-{
-public:
-    explicit LoopFinder(const std::vector<ComputationNodePtr>& roots)
-    {
-        for (const ComputationNodePtr& root : roots)
-            if (!m_marks.contains(root.get()))
-                Walk(root);
-    }
-
-    // Strongly connected components, inputs before consumers; the nodes of each in depth-first order.
-    std::vector<std::vector<ComputationNodePtr>> TakeComponents() { return std::move(m_components); }
-
-private:
-    struct Mark
-    {
-        size_t index;    // in order of discovery
-        size_t lowest;   // lowest index reachable within the component, as far as known
-        size_t finished; // in order of completion
-        bool isOpen;     // its component is not complete
-    };
-    struct Visit
-    {
-        ComputationNodePtr node;
-        Mark* mark;
-        size_t nextInput;
-    };
-
-    void Enter(const ComputationNodePtr& node)
-    {
-        const size_t index = m_marks.size();
-        Mark& mark = m_marks.emplace(node.get(), Mark{index, index, 0, true}).first->second;
-        m_open.push_back(node);
-        m_stack.push_back({node, &mark, 0});
-    }
-
-    void Walk(const ComputationNodePtr& root)
-    {
-        Enter(root);
-        while (!m_stack.empty())
-        {
-            Visit& top = m_stack.back();
-            if (top.node->ReadsInputs() && top.nextInput < top.node->InputCount())
-            {
-                const ComputationNodePtr& input = top.node->Input(top.nextInput++);
-                const auto known = m_marks.find(input.get());
-                if (known == m_marks.end())
-                    Enter(input);
-                else if (known->second.isOpen)
-                    top.mark->lowest = std::min(top.mark->lowest, known->second.index);
-                continue;
-            }
-            const Visit done = std::move(top);
-            m_stack.pop_back();
-            done.mark->finished = m_finished++;
-            if (done.mark->lowest == done.mark->index)
-                CloseComponent(done.node);
-            if (!m_stack.empty())
-                m_stack.back().mark->lowest = std::min(m_stack.back().mark->lowest, done.mark->lowest);
-        }
-    }
-
-    void CloseComponent(const ComputationNodePtr& first)
-    {
-        std::vector<ComputationNodePtr> component;
-        do
-        {
-            component.push_back(std::move(m_open.back()));
-            m_open.pop_back();
-            m_marks.at(component.back().get()).isOpen = false;
-        } while (component.back() != first);
-        std::sort(component.begin(), component.end(),
-                  [this](const auto& a, const auto& b)
-                  { return m_marks.at(a.get()).finished < m_marks.at(b.get()).finished; });
-        m_components.push_back(std::move(component));
-    }
-
-    std::unordered_map<const ComputationNode*, Mark> m_marks; // addresses of values stay valid
-    std::vector<Visit> m_stack;
-    std::vector<ComputationNodePtr> m_open;
-    size_t m_finished = 0;
-    std::vector<std::vector<ComputationNodePtr>> m_components;
-};
-
-bool IsLoop(const std::vector<ComputationNodePtr>& component)
-{
-    const auto& inputs = component.front()->Inputs();
-    return component.size() > 1 || std::find(inputs.begin(), inputs.end(), component.front()) != inputs.end();
-}
-
-// The order of one time step: a second walk that does not pass through delay nodes, from the nodes whose only consumers
-// inside the loop are delay nodes.
-std::vector<ComputationNodePtr> OrderOfOneStep(const std::vector<ComputationNodePtr>& loop)
-{
-    std::unordered_set<const ComputationNode*> members, consumed;
-    for (const ComputationNodePtr& node : loop)
-        members.insert(node.get());
-    for (const ComputationNodePtr& node : loop)
-        if (!node->Type().traits.isDelay)
-            for (const ComputationNodePtr& input : node->Inputs())
-                consumed.insert(input.get());
-    std::vector<ComputationNodePtr> starts;
-    for (const ComputationNodePtr& node : loop)
-        if (!consumed.contains(node.get()))
-            starts.push_back(node);
-    starts.insert(starts.end(), loop.begin(), loop.end()); // where there is a cycle without delay, it has no start
-
-    std::vector<ComputationNodePtr> order;
-    std::unordered_map<const ComputationNode*, bool> isFinished;
-    std::vector<std::pair<ComputationNodePtr, size_t>> stack;
-    for (const ComputationNodePtr& start : starts)
-    {
-        if (isFinished.emplace(start.get(), false).second)
-            stack.emplace_back(start, 0);
-        while (!stack.empty())
-        {
-            auto& [node, nextInput] = stack.back();
-            if (!node->Type().traits.isDelay && nextInput < node->InputCount())
-            {
-                const ComputationNodePtr& input = node->Input(nextInput++);
-                if (!members.contains(input.get()))
-                    continue;
-                const auto [found, isNew] = isFinished.emplace(input.get(), false);
-                if (isNew)
-                    stack.emplace_back(input, 0);
-                else if (!found->second)
-                {
-                    std::vector<const ComputationNode*> cycle;
-                    for (size_t i = stack.size(); i-- > 0;)
-                    {
-                        cycle.push_back(stack[i].first.get());
-                        if (stack[i].first == input)
-                            break;
-                    }
-                    std::reverse(cycle.begin(), cycle.end());
-                    Fail(ErrorKind::Model, "the nodes ", ListNames(cycle),
-                         " form a loop without a delay; a recurrent loop needs a PastValue or FutureValue node");
-                }
-                continue;
-            }
-            isFinished[node.get()] = true;
-            order.push_back(std::move(node));
-            stack.pop_back();
-        }
-    }
-    return order;
-}
-
 PlanStep MakeLoop(const std::vector<ComputationNodePtr>& component)
 {
     PlanStep step;
     step.kind = PlanStep::Kind::Loop;
     step.nodes = OrderOfOneStep(component);
-
-    const ComputationNode* delay = nullptr;
-    for (const ComputationNodePtr& node : step.nodes)
-    {
-        const NodeTraits& traits = node->Type().traits;
-        if (traits.isDelay)
-        {
-            if (delay == nullptr)
-                delay = node.get();
-            else if (delay->Type().traits.delayDirection != traits.delayDirection)
-                Fail(ErrorKind::Model, "the delay nodes '", delay->Name(), "' (", delay->TypeName(), ") and '",
-                     node->Name(), "' (", node->TypeName(),
-                     ") of one recurrent loop point in opposite directions; the nodes of the loop are ",
-                     ListNames(Pointers(step.nodes)));
-        }
-        if (traits.needsWholeMinibatch)
-            Fail(ErrorKind::Model, "node '", node->Name(), "' (", node->TypeName(),
-                 ") needs the whole minibatch at once and cannot be part of a recurrent loop; the nodes of the loop "
-                 "are ",
-                 ListNames(Pointers(step.nodes)));
-        if (!node->HasMBLayout() || node->GetMBLayout() != step.nodes.front()->GetMBLayout())
-            Fail(ErrorKind::Model, "node '", node->Name(), "' (", node->TypeName(),
-                 ") is part of a recurrent loop, but ",
-                 node->HasMBLayout() ? "has another minibatch layout than the loop's other nodes"
-                                     : "depends on no minibatch data",
-                 "; the nodes of the loop are ", ListNames(Pointers(step.nodes)));
-    }
-    step.direction = delay->Type().traits.delayDirection;
+    if (const std::optional<LoopFault> fault = FaultOf(step.nodes))
+        Fail(ErrorKind::Model, fault->message);
+    const auto delay = std::find_if(step.nodes.begin(), step.nodes.end(),
+                                    [](const ComputationNodePtr& node) { return node->Type().traits.isDelay; });
+    step.direction = (*delay)->Type().traits.delayDirection;
     return step;
 }
 
@@ -290,7 +99,7 @@ EvaluationPlan EvaluationPlan::Build(const std::vector<ComputationNodePtr>& root
 {
     EvaluationPlan plan;
     plan.m_roots = roots;
-    for (std::vector<ComputationNodePtr>& component : LoopFinder(roots).TakeComponents())
+    for (std::vector<ComputationNodePtr>& component : ComponentsBelow(roots))
     {
         if (IsLoop(component))
             plan.m_steps.push_back(MakeLoop(component));

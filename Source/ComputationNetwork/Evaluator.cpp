@@ -54,6 +54,7 @@ struct LayoutSize
 {
     const MBLayout* layout;
     size_t columns;
+    uint64_t version = 0;
 };
 
 } // namespace
@@ -65,6 +66,7 @@ struct Evaluator::Impl
 
     void Bind();
     void BindIfNeeded();
+    void MakeLayout(ComputationNode& node);
     static const MBLayout* LayoutOf(const Binding& binding);
     static MatrixView ViewOf(const Binding& binding);
     void CheckInputs() const;
@@ -272,6 +274,47 @@ void Evaluator::Impl::Bind()
             loop->Bind();
 }
 
+// Memory stays where it is: there is enough for the layout that was reserved, and for those derived of it.
+void Evaluator::Impl::MakeLayout(ComputationNode& maker)
+{
+    for (LayoutSize& known : m_layouts)
+        known.version = known.layout->Version();
+    maker.MakeLayout();
+    for (const LayoutSize& known : m_layouts)
+        m_network.UpdateLayout(*known.layout);
+    std::vector<const MBLayout*> made;
+    for (LayoutSize& known : m_layouts)
+    {
+        if (known.version == known.layout->Version())
+            continue;
+        if (known.layout->Columns() > known.columns)
+            Fail(ErrorKind::Internal, "node '", maker.Name(), "' reserved ", known.columns, " columns and made ",
+                 known.layout->Columns());
+        known.columns = known.layout->Columns();
+        made.push_back(known.layout);
+    }
+    const auto isMade = [&](const MBLayout* layout)
+    { return layout != nullptr && std::find(made.begin(), made.end(), layout) != made.end(); };
+    for (const ComputationNodePtr& node : m_nodes)
+        if (isMade(node->GetMBLayout().get()) && !node->OwnsValue())
+            NodeBinder::Bind(*node, Life::What::Value, 0, ViewOf({node.get(), Life::What::Value, 0, 0, {}}));
+    for (const Binding& binding : m_bindings)
+    {
+        if (!isMade(binding.what == Life::What::Temporary ? LayoutOf(binding) : binding.node->GetMBLayout().get()))
+            continue;
+        MatrixView view = ViewOf(binding);
+        view.data = m_slots[binding.slot].Data();
+        NodeBinder::Bind(*binding.node, binding.what, binding.index, view, LayoutOf(binding));
+    }
+    const std::vector<PlanStep>& steps = m_plan.Steps();
+    for (size_t i = 0; i < steps.size(); i++)
+        if (m_loops[i] && isMade(steps[i].nodes.front()->GetMBLayout().get()))
+            m_loops[i]->Bind();
+    for (const ComputationNodePtr& node : m_nodes)
+        if (isMade(node->GetMBLayout().get()))
+            node->BeginForwardProp();
+}
+
 void Evaluator::Impl::CheckInputs() const
 {
     for (const InputValueNode* input : m_inputs)
@@ -318,7 +361,11 @@ void Evaluator::Impl::RunForward(size_t index)
     if (step.kind == PlanStep::Kind::FusedAffine)
         RunFused(nodes, count, step.activation);
     else if (step.kind == PlanStep::Kind::Node && !step.stepByStep)
+    {
+        if (nodes[0]->Type().traits.makesLayout)
+            MakeLayout(*nodes[0]);
         nodes[0]->ForwardProp(FrameRange::All());
+    }
     else
     {
         const size_t steps = nodes[0]->GetMBLayout()->TimeSteps();
@@ -492,6 +539,9 @@ Evaluator::~Evaluator() = default;
 void Evaluator::Forward()
 {
     Impl& impl = *m_impl;
+    for (ComputationNode* node : impl.m_program->forwardNodes)
+        if (node->Type().traits.makesLayout)
+            node->ReserveLayout();
     for (const LayoutSize& known : impl.m_layouts)
         impl.m_network.UpdateLayout(*known.layout);
     impl.BindIfNeeded();

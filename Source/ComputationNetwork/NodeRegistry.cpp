@@ -30,7 +30,9 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterRandomNodes(types);
         RegisterRecurrentNodes(types);
         RegisterSequenceNodes(types);
+        RegisterLstmNodes(types);
         RegisterConvolutionNodes(types);
+        RegisterPackingNodes(types);
         RegisterPoolingNodes(types);
         RegisterBatchNormalizationNodes(types);
         return types;
@@ -65,6 +67,15 @@ const NodeType* NodeRegistry::Find(std::string_view name) const
 }
 
 std::vector<std::string> NodeRegistry::NearestNames(std::string_view name) const
+std::string NodeRegistry::WhyMissing(std::string_view name)
+{
+    if (EqualsIgnoreCase(name, "SequenceWithSoftmax") || EqualsIgnoreCase(name, "SEWithSM"))
+        return Concat("'", name,
+                      "' is not there yet: it is the criterion of sequence training over HTK lattices, which no reader "
+                      "of this program reads; train with CrossEntropyWithSoftmax");
+    return {};
+}
+
 {
     std::vector<std::string> names;
     for (const NodeType& type : m_types)

@@ -38,6 +38,8 @@ public:
     const NodeType* Find(std::string_view name) const; // null if there is none
     const std::deque<NodeType>& Types() const { return m_types; }
     std::vector<std::string> NearestNames(std::string_view name) const;
+    // What to tell who names a type that the original has and this program does not; empty for all other names.
+    static std::string WhyMissing(std::string_view name);
 
     // A node without inputs, element type and device set. The name may be empty.
     ComputationNodePtr Create(const NodeType& type, std::string name, DataType dataType, Device& device) const;
@@ -65,7 +67,9 @@ void RegisterLookupNodes(NodeRegistry& registry);          // LookupTable
 void RegisterRandomNodes(NodeRegistry& registry);          // Dropout
 void RegisterRecurrentNodes(NodeRegistry& registry);       // PastValue, FutureValue
 void RegisterSequenceNodes(NodeRegistry& registry);        // TimeReverse, CRF, SequenceDecoderNode
+void RegisterLstmNodes(NodeRegistry& registry);            // LSTM
 void RegisterConvolutionNodes(NodeRegistry& registry);
+void RegisterPackingNodes(NodeRegistry& registry);         // Where, PackedIndex, GatherPacked, ScatterPacked
 void RegisterPoolingNodes(NodeRegistry& registry);
 void RegisterBatchNormalizationNodes(NodeRegistry& registry);
 

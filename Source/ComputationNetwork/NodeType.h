@@ -35,6 +35,7 @@ struct NodeTraits
     bool backpropReadsOutput = true;    // BackpropTo reads this node's value
     bool needsWholeMinibatch = false;   // cannot run frame by frame (criteria, statistics, TimeReverse)
     bool isCriterion = false;           // 1x1 value, a sum over samples
+    bool makesLayout = false;           // its layout follows from the values of its input (Where)
     bool isDelay = false;               // PastValue, FutureValue
     int delayDirection = +1;            // of a delay: +1 reads earlier steps (PastValue), -1 later ones (FutureValue)
     bool isLeaf = false;                // no inputs: parameters and inputs

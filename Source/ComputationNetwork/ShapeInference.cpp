@@ -1,8 +1,9 @@
-// Validation: shapes in repeated passes until nothing changes, then one checking pass (spec engine-and-sgd.md 1).
+// Validation: loops; shapes in repeated passes until nothing changes; one checking pass (spec engine-and-sgd.md 1).
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/RecurrentLoops.h"
 
 #include <utility>
 
@@ -50,7 +51,26 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
     std::vector<ComputationNodePtr> starts = Roots();
     for (const auto& [key, node] : m_nodes)
         starts.push_back(node);
-    const std::vector<ComputationNodePtr> order = Below(starts);
+    std::vector<ComputationNodePtr> order = Below(starts);
+    // What a PairNetwork node is paired with is validated by its own network.
+    std::erase_if(order, [this](const ComputationNodePtr& node) { return Find(node->Name()) != node; });
+
+    std::vector<std::vector<ComputationNodePtr>> loops;
+    for (const std::vector<ComputationNodePtr>& component : ComponentsBelow(starts))
+        if (IsLoop(component))
+            loops.push_back(OrderOfOneStep(component));
+    const auto checkLoops = [&](auto&& faultOf)
+    {
+        for (const std::vector<ComputationNodePtr>& loop : loops)
+            if (const std::optional<LoopFault> fault = faultOf(loop))
+            {
+                Error error(ErrorKind::Model, fault->message);
+                if (explain)
+                    explain(error, *fault->node, loop);
+                throw error;
+            }
+    };
+    checkLoops(FaultOfStructure);
 
     for (const ComputationNodePtr& node : order)
     {
@@ -87,7 +107,7 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
             {
                 error.AddNote("while validating " + Describe(*node));
                 if (explain)
-                    explain(error, *node);
+                    explain(error, *node, {});
                 throw;
             }
         }
@@ -104,6 +124,7 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
         before = std::move(after);
     }
     infer(true);
+    checkLoops(FaultOf);
     m_derivedLayouts.RemoveUnused();
 }
 

@@ -62,8 +62,8 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
 {
     for (const ComputationNodePtr& node : m_evaluator.Plan().NodesInOrder())
     {
-        if (auto delay = std::dynamic_pointer_cast<DelayNode>(node))
-            m_delays.push_back(std::move(delay));
+        if (auto state = std::dynamic_pointer_cast<RecurrentState>(node))
+            m_states.push_back(std::move(state));
     }
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     m_images.LimitTemporaryMemory(m_options.maxTempMemSizeInSamplesForCNN, log);
@@ -175,8 +175,8 @@ EpochResult Training::TrainEpoch(size_t epoch)
         settings.beforeFirst = [this]
         {
             const char* bytes = m_delayStates.data();
-            for (const auto& delay : m_delays)
-                delay->RestoreState(bytes, m_delayStates.data() + m_delayStates.size());
+            for (const auto& state : m_states)
+                state->RestoreState(bytes, m_delayStates.data() + m_delayStates.size());
         };
     }
     m_savedAt = std::chrono::steady_clock::now();
@@ -385,8 +385,8 @@ CheckpointInfo Training::InfoWithin()
     info.extra["withinSamples"] = std::to_string(position.samples);
     info.extra["withinSums"] = ExactTexts(position.sums);
     std::string& states = info.extra["withinDelays"];
-    for (const auto& delay : m_delays)
-        delay->SaveState(states);
+    for (const auto& state : m_states)
+        state->SaveState(states);
     return info;
 }
 

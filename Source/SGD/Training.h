@@ -93,7 +93,7 @@ private:
     std::string m_delayStates;
     std::optional<WithinEpochPoint> m_savedWithin;
     std::chrono::steady_clock::time_point m_savedAt;
-    std::vector<std::shared_ptr<DelayNode>> m_delays;
+    std::vector<std::shared_ptr<RecurrentState>> m_states;
 };
 
 } // namespace cntk

@@ -350,6 +350,12 @@ OutputNodes=(CE.F)
                 "    3 | a=Plus(features, b)\n      |   ^~~~\n"
                 "net.ndl:3:3: error: the nodes 'a' -> 'b' -> 'a' form a loop without a delay; a recurrent loop needs a "
                 "PastValue or FutureValue node\n",
+            "h=Plus(features, Plus(a, b))\na=PastValue(3, h)\nb=FutureValue(3, h)\nz=SumElements(h, tag=criterion)\n":
+                "note: 'unnamed1' is Plus(a, b) at net.ndl:3:18\nnote: 'h' is Plus(features, Plus(a, b)) at net.ndl:3:3\n"
+                "note: 'a' is PastValue(3, h) at net.ndl:4:3\nnote: 'b' is FutureValue(3, h) at net.ndl:5:3\n"
+                "    5 | b=FutureValue(3, h)\n      |   ^~~~~~~~~~~\n"
+                "net.ndl:5:3: error: the delay nodes 'a' (PastValue) and 'b' (FutureValue) of one recurrent loop point in "
+                "opposite directions; the nodes of the loop are a (PastValue), b (FutureValue), unnamed1 (Plus), h (Plus)\n",
             "z=Sigmoid(features, tag=output)\n":
                 "    6 |   NDLNetworkBuilder=[ networkDescription=net.ndl ]\n"
                 "      |                                          ^~~~~~~\n"

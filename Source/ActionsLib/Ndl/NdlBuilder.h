@@ -146,7 +146,9 @@ private:
     // NdlExplain.cpp
     void CheckLoops() const;
     [[noreturn]] void FailLoop(std::vector<const ComputationNode*> loop) const;
-    void ExplainInvalid(const Error& error, const ComputationNode& node) const;
+    void ExplainInvalid(const Error& error, const ComputationNode& node,
+                        const std::vector<ComputationNodePtr>& loop) const;
+    void AddPlaces(Error& error, const std::vector<const ComputationNode*>& nodes) const;
     void AddTrail(Error& error, const ComputationNode& node, std::set<const ComputationNode*>& told) const;
     std::string PlaceOf(const ComputationNode& node) const;
     static void AddCallers(Error& error, const Scope& scope);

@@ -12,14 +12,15 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_mostNotes = 10; // of one error, on shapes
+constexpr size_t c_mostNotes = 10; // of one error
 
 } // namespace
 
 void NdlBuilder::Validate()
 {
     CheckLoops();
-    m_network.Validate([this](const Error& error, const ComputationNode& node) { ExplainInvalid(error, node); });
+    m_network.Validate([this](const Error& error, const ComputationNode& node, const auto& loop)
+                       { ExplainInvalid(error, node, loop); });
 }
 
 // ---- loops without a delay ----
@@ -79,16 +80,22 @@ void NdlBuilder::FailLoop(std::vector<const ComputationNode*> loop) const
                 Concat("the nodes ", names, "'", loop.front()->Name(),
                        "' form a loop without a delay; a recurrent loop needs a PastValue or FutureValue node"),
                 origin == m_origins.end() ? SourcePos{} : origin->second.expression->where);
-    for (size_t i = 0; i < loop.size() && i < c_mostNotes; i++)
-        error.AddNote(Concat("'", loop[i]->Name(), "' is ", PlaceOf(*loop[i])));
-    if (loop.size() > c_mostNotes)
-        error.AddNote(Concat("and ", loop.size() - c_mostNotes, " nodes more"));
+    AddPlaces(error, loop);
     throw error;
+}
+
+void NdlBuilder::AddPlaces(Error& error, const std::vector<const ComputationNode*>& nodes) const
+{
+    for (size_t i = 0; i < nodes.size() && i < c_mostNotes; i++)
+        error.AddNote(Concat("'", nodes[i]->Name(), "' is ", PlaceOf(*nodes[i])));
+    if (nodes.size() > c_mostNotes)
+        error.AddNote(Concat("and ", nodes.size() - c_mostNotes, " nodes more"));
 }
 
 // ---- shapes ----
 
-void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node) const
+void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node,
+                                const std::vector<ComputationNodePtr>& loop) const
 {
     const auto origin = m_origins.find(&node);
     if (origin == m_origins.end())
@@ -98,6 +105,15 @@ void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node)
     for (const std::string& note : error.Notes())
         placed.AddNote(note);
     std::set<const ComputationNode*> told;
+    if (!loop.empty())
+    {
+        std::vector<const ComputationNode*> nodes; // in the order of the script
+        for (const ComputationNodePtr& made : m_made)
+            if (std::find(loop.begin(), loop.end(), made) != loop.end())
+                nodes.push_back(made.get());
+        AddPlaces(placed, nodes);
+        throw placed;
+    }
     for (const ComputationNodePtr& input : node.Inputs())
         AddTrail(placed, *input, told);
     AddCallers(placed, *origin->second.scope);

@@ -12,10 +12,20 @@
 namespace cntk
 {
 
+// Nodes that carry something from one minibatch to the next: what the next one goes on from, as bytes behind others.
+// Restored when a pass has begun and before its first minibatch; moves the position on, and does nothing at the end.
+class RecurrentState
+{
+public:
+    virtual ~RecurrentState() = default;
+    virtual void SaveState(std::string& bytes) const = 0;
+    virtual void RestoreState(const char*& position, const char* end) = 0;
+};
+
 // v(t) = x(t - n) with direction +1, x(t + n) with -1, and the initial value outside the sequence. Where a sequence
 // began in an earlier minibatch, a PastValue goes on from what it kept of that; a FutureValue cannot look beyond the
 // minibatch and takes the initial value. Gaps get the initial value, too, so that they hold numbers.
-class DelayNode final : public ComputationNode
+class DelayNode final : public ComputationNode, public RecurrentState
 {
 public:
     explicit DelayNode(int direction) : m_isPast(direction > 0) {}
@@ -45,10 +55,8 @@ public:
     // After BeginForwardProp.
     size_t SourceOfStep(size_t time) const { return m_sourceOfStep[time]; }
 
-    // What the next minibatch goes on from, as bytes behind the others. Restored when a pass has begun and before its
-    // first minibatch; moves the position on, and does nothing at the end.
-    void SaveState(std::string& bytes) const;
-    void RestoreState(const char*& position, const char* end);
+    void SaveState(std::string& bytes) const override;
+    void RestoreState(const char*& position, const char* end) override;
 
 private:
     // The last steps of a minibatch's input, for the sequences that go on in the next one.

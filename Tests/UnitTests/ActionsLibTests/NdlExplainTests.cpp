@@ -77,6 +77,34 @@ TEST(NdlExplainTests, LoopsWithoutDelay)
               "PastValue or FutureValue node");
 }
 
+TEST(NdlExplainTests, LoopsWithDelaysInOppositeDirections)
+{
+    EXPECT_EQ(
+        ErrorOf("x=Input(4, tag=feature)\nF(a)=Plus(a, after)\nh=Plus(x, both)\nbefore=PastValue(4, h)\n"
+                "after=FutureValue(4, h)\nboth=F(before)\ny=Sigmoid(h)\n"),
+        "note: 'h' is Plus(x, both) at net.ndl:3:3\n"
+        "note: 'before' is PastValue(4, h) at net.ndl:4:8\n"
+        "note: 'after' is FutureValue(4, h) at net.ndl:5:7\n"
+        "note: 'both.unnamed1' is Plus(a, after) at net.ndl:2:6, in macro 'F' called at net.ndl:6:6\n"
+        "    5 | after=FutureValue(4, h)\n"
+        "      |       ^~~~~~~~~~~\n"
+        "net.ndl:5:7: error: the delay nodes 'before' (PastValue) and 'after' (FutureValue) of one recurrent loop "
+        "point in opposite directions; the nodes of the loop are before (PastValue), after (FutureValue), "
+        "both.unnamed1 (Plus), h (Plus)");
+}
+
+TEST(NdlExplainTests, LoopsThatCannotBeSteppedInTime)
+{
+    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nback=TimeReverse(past)\nh=Plus(x, back)\npast=PastValue(4, h)\n"),
+              "note: 'back' is TimeReverse(past) at net.ndl:2:6\n"
+              "note: 'h' is Plus(x, back) at net.ndl:3:3\n"
+              "note: 'past' is PastValue(4, h) at net.ndl:4:6\n"
+              "    2 | back=TimeReverse(past)\n"
+              "      |      ^~~~~~~~~~~\n"
+              "net.ndl:2:6: error: node 'back' (TimeReverse) needs the whole minibatch at once and cannot be part of a "
+              "recurrent loop; the nodes of the loop are past (PastValue), back (TimeReverse), h (Plus)");
+}
+
 // An argument of a macro is looked up in the macro, but it was written by the caller.
 TEST(NdlExplainTests, UnknownArgumentsOfMacros)
 {
@@ -94,6 +122,15 @@ TEST(NdlExplainTests, UnknownArgumentsOfMacros)
               "    5 | y=G(features, HDin)\n"
               "      |               ^~~~\n"
               "net.ndl:5:15: error: a number expected, found the unknown name 'HDin'; did you mean 'HDim'?");
+}
+
+TEST(NdlExplainTests, FunctionsOfTheOriginalThatAreMissing)
+{
+    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nc=SEWithSM(x, x, x)\n"),
+              "    2 | c=SEWithSM(x, x, x)\n"
+              "      |   ^~~~~~~~\n"
+              "net.ndl:2:3: error: the function 'SEWithSM' is not there yet: it is the criterion of sequence training "
+              "over HTK lattices, which no reader of this program reads; train with CrossEntropyWithSoftmax");
 }
 
 TEST(NdlExplainTests, SparseInputsThatAreNotTaken)

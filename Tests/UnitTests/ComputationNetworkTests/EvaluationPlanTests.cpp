@@ -119,11 +119,12 @@ TEST(EvaluationPlan, DirectionsMustAgree)
     auto h = net.Add("Plus", "h", {x, net.Add("Plus", "both", {past, future})});
     net.network.SetInput(past, 0, h);
     net.network.SetInput(future, 0, h);
-    net.network.Validate();
-    EXPECT_EQ(MessageOf([&] { Steps({h}); }),
-              "the delay nodes 'past' (TestDelay) and 'future' (TestDelayFromFuture) of one recurrent loop point in "
-              "opposite directions; the nodes of the loop are past (TestDelay), future (TestDelayFromFuture), both "
-              "(Plus), h (Plus)");
+    const char* message =
+        "the delay nodes 'past' (TestDelay) and 'future' (TestDelayFromFuture) of one recurrent loop point in "
+        "opposite directions; the nodes of the loop are past (TestDelay), future (TestDelayFromFuture), both "
+        "(Plus), h (Plus)";
+    EXPECT_EQ(MessageOf([&] { net.network.Validate(); }), message);
+    EXPECT_EQ(MessageOf([&] { Steps({h}); }), message);
 }
 
 TEST(EvaluationPlan, NodesThatNeedTheWholeMinibatchCannotLoop)
@@ -134,10 +135,11 @@ TEST(EvaluationPlan, NodesThatNeedTheWholeMinibatchCannotLoop)
     auto whole = net.Add("TestWhole", "whole", {d});
     auto h = net.Add("Plus", "h", {whole, x});
     net.network.SetInput(d, 0, h);
-    net.network.Validate();
-    EXPECT_EQ(MessageOf([&] { Steps({h}); }),
-              "node 'whole' (TestWhole) needs the whole minibatch at once and cannot be part of a recurrent loop; the "
-              "nodes of the loop are d (TestDelay), whole (TestWhole), h (Plus)");
+    const char* message =
+        "node 'whole' (TestWhole) needs the whole minibatch at once and cannot be part of a recurrent loop; the "
+        "nodes of the loop are d (TestDelay), whole (TestWhole), h (Plus)";
+    EXPECT_EQ(MessageOf([&] { net.network.Validate(); }), message);
+    EXPECT_EQ(MessageOf([&] { Steps({h}); }), message);
 }
 
 TEST(EvaluationPlan, LoopNeedsMinibatchData)

@@ -12,7 +12,7 @@ namespace cntk::Testing
 namespace
 {
 
-// All that the original stores but the types of lattices and of nets of nets.
+// All that the original stores but the type of lattices.
 TEST(NodeNamesTest, EveryStoredTypeLoads)
 {
     const std::vector<std::string> stored = {"Abs",
@@ -36,6 +36,7 @@ TEST(NodeNamesTest, EveryStoredTypeLoads)
                                              "ErrorPrediction",
                                              "Exp",
                                              "FutureValue",
+                                             "GatherPacked",
                                              "GMMLogLikelihood",
                                              "Hardmax",
                                              "InputValue",
@@ -47,6 +48,7 @@ TEST(NodeNamesTest, EveryStoredTypeLoads)
                                              "Logistic",
                                              "LogSoftmax",
                                              "LookupTable",
+                                             "LSTM",
                                              "MatrixL1Reg",
                                              "MatrixL2Reg",
                                              "MaxPooling",
@@ -54,6 +56,7 @@ TEST(NodeNamesTest, EveryStoredTypeLoads)
                                              "Minus",
                                              "NCEBasedCrossEntropyWithSoftmax",
                                              "Negate",
+                                             "PackedIndex",
                                              "Pass",
                                              "PastValue",
                                              "PerDimMeanVarDeNormalization",
@@ -67,6 +70,7 @@ TEST(NodeNamesTest, EveryStoredTypeLoads)
                                              "Reshape",
                                              "RowRepeat",
                                              "RowStack",
+                                             "ScatterPacked",
                                              "SequenceDecoderNode",
                                              "Sigmoid",
                                              "Sin",
@@ -83,7 +87,8 @@ TEST(NodeNamesTest, EveryStoredTypeLoads)
                                              "Times",
                                              "Trace",
                                              "TransposeDimensions",
-                                             "TransposeTimes"};
+                                             "TransposeTimes",
+                                             "Where"};
     for (const std::string& name : stored)
     {
         const NodeType* type = NodeRegistry::Standard().Find(name);
@@ -132,6 +137,19 @@ TEST(NodeNamesTest, OldAndShortNamesAreTheTypesOfToday)
         ASSERT_NE(type, nullptr) << name;
         EXPECT_EQ(type->name, typeName) << name;
     }
+}
+
+TEST(NodeNamesTest, WhatIsMissingIsSaid)
+{
+    for (const std::string name : {"SequenceWithSoftmax", "sewithsm"})
+    {
+        EXPECT_EQ(NodeRegistry::Standard().Find(name), nullptr);
+        EXPECT_EQ(NodeRegistry::WhyMissing(name),
+                  "'" + name +
+                      "' is not there yet: it is the criterion of sequence training over HTK lattices, which no reader "
+                      "of this program reads; train with CrossEntropyWithSoftmax");
+    }
+    EXPECT_EQ(NodeRegistry::WhyMissing("Times"), "");
 }
 
 } // namespace

@@ -1,0 +1,280 @@
+// Where, PackedIndex, GatherPacked, ScatterPacked: the frames they pick, the layouts they make, gradients through them,
+// and what is wrong with their data.
+#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetworkTests/TestNetwork.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace cntk::Testing
+{
+
+namespace
+{
+
+EvaluatorOptions Checked(bool training)
+{
+    EvaluatorOptions options;
+    options.training = training;
+    options.checkPlan = true;
+    options.poisonMemory = true;
+    return options;
+}
+
+void SetInput(const ComputationNodePtr& node, const std::vector<double>& values)
+{
+    auto& input = dynamic_cast<InputValueNode&>(*node);
+    input.SetDense(values.data(), input.SampleElements(), values.size() / input.SampleElements());
+}
+
+std::vector<double> SomeData(size_t count)
+{
+    std::vector<double> data(count);
+    for (size_t i = 0; i < count; i++)
+        data[i] = std::sin(0.7 * double(i) + 1);
+    return data;
+}
+
+constexpr double c_gap = -9;
+
+std::vector<double> WithoutNaN(std::vector<double> values)
+{
+    for (double& value : values)
+        if (std::isnan(value))
+            value = c_gap;
+    return values;
+}
+
+// Data and a condition on the same layout, and the frames picked.
+struct PackingNetwork : TestNetwork
+{
+    PackingNetwork()
+    {
+        x = Input("x", {2});
+        cond = Input("cond", {1});
+        where = Add("Where", "where", {cond});
+        index = Add("PackedIndex", "index", {x, where});
+        gathered = Add("GatherPacked", "gathered", {index, x});
+    }
+    // Rows: sequences of 2 and 3 frames; one of 4, a gap.
+    void SetLayout()
+    {
+        MBLayout& layout = *network.Layout();
+        layout.Init(2, 5);
+        layout.AddSequence(7, 0, 0, 2);
+        layout.AddSequence(8, 0, 2, 5);
+        layout.AddSequence(9, 1, 0, 4);
+        layout.AddGap(1, 4, 5);
+        std::vector<double> data = SomeData(20);
+        data[18] = data[19] = std::numeric_limits<double>::quiet_NaN();
+        SetInput(x, data);
+        //  step      0     1     2     3     4
+        SetInput(cond, {0, 1, 1, 0, 1, 2, 0, 3, -1, std::numeric_limits<double>::quiet_NaN()});
+    }
+
+    ComputationNodePtr x, cond, where, index, gathered;
+};
+
+} // namespace
+
+TEST(PackingNodes, PickFramesAndPackThemAnew)
+{
+    PackingNetwork net;
+    net.network.Validate();
+    net.SetLayout();
+    EvaluatorOptions options = Checked(false);
+    options.keepValues = {net.where, net.index};
+    Evaluator evaluator(net.network, {net.gathered}, options);
+    for (size_t again = 0; again < 2; again++)
+    {
+        evaluator.Forward();
+        // Sequence 7 keeps frame 1, sequence 8 frames 0 and 2, sequence 9 frames 0, 2 and 3: the longest makes 3 steps,
+        // and the first two share a row.
+        const MBLayout& layout = *net.where->GetMBLayout();
+        EXPECT_EQ(layout.ParallelSequences(), 2u);
+        EXPECT_EQ(layout.TimeSteps(), 3u);
+        const std::vector<SequenceInfo> expected = {{7, 0, 0, 1}, {8, 0, 1, 3}, {9, 1, 0, 3}};
+        EXPECT_EQ(layout.Sequences(), expected);
+        EXPECT_EQ(ValueOf(net.where), (std::vector<double>{1, 0, 0, 2, 2, 3}));
+        EXPECT_EQ(ValueOf(net.index), (std::vector<double>{2, 1, 4, 5, 8, 7}));
+        const std::vector<double> x = SomeData(20);
+        EXPECT_EQ(ValueOf(net.gathered),
+                  (std::vector<double>{x[4], x[5], x[2], x[3], x[8], x[9], x[10], x[11], x[16], x[17], x[14], x[15]}));
+    }
+}
+
+TEST(PackingNodes, GapsAreMarked)
+{
+    PackingNetwork net;
+    net.network.Validate();
+    net.SetLayout();
+    SetInput(net.cond, {0, 1, 1, 1, 1, 1, 0, 1, 1, 0});
+    EvaluatorOptions options = Checked(false);
+    options.keepValues = {net.where};
+    Evaluator evaluator(net.network, {net.index}, options);
+    evaluator.Forward();
+    EXPECT_EQ(net.where->GetMBLayout()->ColumnMask(), (std::vector<uint8_t>{1, 1, 1, 1, 1, 1, 0, 1}));
+    EXPECT_EQ(WithoutNaN(ValueOf(net.where)), (std::vector<double>{1, 0, 0, 1, 2, 2, c_gap, 3}));
+    EXPECT_EQ(ValueOf(net.index), (std::vector<double>{2, 1, 4, 3, 8, 5, -1, 7}));
+}
+
+TEST(PackingNodes, FramesOnTheirOwnStayThat)
+{
+    PackingNetwork net;
+    net.network.Validate();
+    net.SetFrames(3);
+    SetInput(net.x, {1, 2, 3, 4, 5, 6});
+    SetInput(net.cond, {1, 1, 1});
+    Evaluator evaluator(net.network, {net.gathered}, Checked(false));
+    evaluator.Forward();
+    EXPECT_TRUE(net.gathered->GetMBLayout()->IsFrameMode());
+    EXPECT_EQ(ValueOf(net.gathered), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
+// A recurrent layer over the frames picked, put back among all frames: gradients with gaps, and minibatches whose
+// layouts change.
+TEST(PackingNodes, GradientsThroughALoopOverThePickedFrames)
+{
+    for (const bool isLstm : {false, true})
+    {
+        PackingNetwork net;
+        const auto z = net.Add("Times", "z", {net.Parameter("W", {2, 2}), net.x});
+        net.network.SetInputs(net.gathered, {net.index, z});
+        ComputationNodePtr h;
+        if (isLstm)
+            h = net.Add("LSTM", "h",
+                        {net.gathered, net.Parameter("i", {2, 6}), net.Parameter("f", {2, 6}),
+                         net.Parameter("o", {2, 6}), net.Parameter("c", {2, 5})});
+        else
+        {
+            const auto before = net.Add("PastValue", "before", {net.gathered});
+            h = net.Add(
+                "Tanh", "h",
+                {net.Add("Plus", "s", {net.gathered, net.Add("Times", "Rh", {net.Parameter("R", {2, 2}), before})})});
+            net.network.SetInput(before, 0, h);
+        }
+        const auto scattered = net.Add("ScatterPacked", "scattered", {net.cond, net.index, h});
+        const auto both = net.Add("Plus", "both", {scattered, z});
+        const auto criterion =
+            net.Add("Plus", "criterion",
+                    {net.Add("TestCriterion", "criterion1", {both}), net.Add("TestCriterion", "criterion2", {h})});
+        net.network.Validate();
+        Evaluator evaluator(net.network, {criterion}, Checked(true));
+        const auto expectAgreement = [&]
+        {
+            for (const GradientComparison& one : CompareGradients(evaluator, criterion))
+                EXPECT_NEAR(one.backpropagated, one.numeric, 1e-6 * std::max(1.0, std::abs(one.numeric)))
+                    << one.parameter->Name() << " (" << one.row << ", " << one.column << ")";
+        };
+        net.SetLayout();
+        expectAgreement();
+        net.SetSequences({4, 1, 3});
+        net.FillInputs(2);
+        SetInput(net.cond, {0, 1, 0, 1, 0, 2, 0, 0, 3, 0, 0, 0});
+        expectAgreement();
+        net.SetLayout();
+        expectAgreement();
+    }
+}
+
+TEST(PackingNodes, PickFromWhatWasPicked)
+{
+    PackingNetwork net;
+    const auto second = net.Add("Where", "second", {net.where}); // all frames picked but a sequence's first
+    const auto index = net.Add("PackedIndex", "index2", {net.gathered, second});
+    const auto gathered = net.Add("GatherPacked", "gathered2", {index, net.gathered});
+    net.network.Validate();
+    net.SetLayout();
+    Evaluator evaluator(net.network, {gathered}, Checked(false));
+    evaluator.Forward();
+    const std::vector<double> x = SomeData(20);
+    EXPECT_EQ(gathered->GetMBLayout()->Sequences(),
+              (std::vector<SequenceInfo>{{7, 0, 0, 1}, {8, 0, 1, 2}, {9, 1, 0, 2}}));
+    EXPECT_EQ(ValueOf(gathered), (std::vector<double>{x[4], x[5], x[10], x[11], x[16], x[17], x[14], x[15]}));
+}
+
+TEST(PackingNodes, DataThatCannotBePacked)
+{
+    const auto messageOf = [](const std::function<void(PackingNetwork&)>& change)
+    {
+        PackingNetwork net;
+        net.network.Validate();
+        net.SetLayout();
+        change(net);
+        Evaluator evaluator(net.network, {net.gathered}, Checked(false));
+        return MessageOf([&] { evaluator.Forward(); });
+    };
+    EXPECT_EQ(messageOf(
+                  [](PackingNetwork& net) {
+                      SetInput(net.cond, {0, 1, 1, 0, 0, 2, 0, 3, 0, 1});
+                  }),
+              "Where 'where' picks no frame of sequence 8: its input is 0 in all 3 frames; expected at least one other "
+              "number in each sequence");
+    EXPECT_EQ(messageOf(
+                  [](PackingNetwork& net)
+                  {
+                      MBLayout& layout = *net.network.Layout();
+                      layout.Init(2, 5);
+                      layout.AddSequence(0, 0, 0, 7);
+                      layout.AddSequence(1, 1, 0, 5);
+                  }),
+              "Where 'where' needs whole sequences, but sequence 0 goes beyond the minibatch; train and read without "
+              "truncation");
+
+    TestNetwork net;
+    const auto x = net.Input("x", {2}), numbers = net.Input("numbers", {1});
+    const auto index = net.Add("PackedIndex", "index", {x, numbers});
+    const auto gathered = net.Add("GatherPacked", "gathered", {numbers, x});
+    const auto scattered = net.Add("ScatterPacked", "scattered", {x, numbers, x});
+    net.network.Validate();
+    net.SetSequences({2, 1});
+    net.FillInputs();
+    SetInput(numbers, {0, 0, 2, 0});
+    {
+        Evaluator evaluator(net.network, {index}, Checked(false));
+        EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }),
+                  "PackedIndex 'index': sequence 0 of 'x' has no frame 2 in this minibatch; expected 0 to 1");
+    }
+    SetInput(numbers, {0, 1.5, 2, 0});
+    for (const auto& [node, text] :
+         {std::pair(gathered, "GatherPacked 'gathered'"), {scattered, "ScatterPacked 'scattered'"}})
+    {
+        Evaluator evaluator(net.network, {node}, Checked(false));
+        EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }),
+                  std::string(text) +
+                      ": 'numbers' names column 1.5; expected whole numbers below 4, or negative ones for none");
+    }
+}
+
+TEST(PackingNodes, ShapesThatDoNotFit)
+{
+    const auto messageOf = [](const std::string& type, const std::vector<std::string>& inputs)
+    {
+        TestNetwork net;
+        net.Input("x", {2});
+        net.Input("n", {1});
+        net.Parameter("W", {2, 3});
+        std::vector<ComputationNodePtr> nodes;
+        for (const std::string& name : inputs)
+            nodes.push_back(net.network.Require(name));
+        net.Add(type, "node", nodes);
+        return MessageOf([&] { net.network.Validate(); });
+    };
+    EXPECT_EQ(messageOf("Where", {"x"}), "Where takes one number per frame as its input 'cond', but got 'x' [2]");
+    EXPECT_EQ(messageOf("Where", {"W"}), "Where takes one number per frame as its input 'cond', but got 'W' [2 x 3]");
+    EXPECT_EQ(messageOf("PackedIndex", {"W", "n"}),
+              "PackedIndex needs minibatch data as its input 'target', but 'W' [2 x 3] is the same at all times");
+    EXPECT_EQ(messageOf("PackedIndex", {"x", "x"}),
+              "PackedIndex takes one number per frame as its input 'index', but got 'x' [2]");
+    EXPECT_EQ(messageOf("GatherPacked", {"x", "x"}),
+              "GatherPacked takes one number per frame as its input 'index', but got 'x' [2]");
+    EXPECT_EQ(messageOf("ScatterPacked", {"W", "n", "x"}),
+              "ScatterPacked needs minibatch data as its input 'cond', but 'W' [2 x 3] is the same at all times");
+    EXPECT_EQ(messageOf("ScatterPacked", {"x", "n", "W"}),
+              "ScatterPacked needs a number for each frame of its source, but 'n' and 'W' have different minibatch "
+              "layouts");
+}
+
+} // namespace cntk::Testing

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <cstring>
@@ -43,9 +44,7 @@ BinarySource<ElemType>::BinarySource(const std::vector<std::string>& paths)
 {
     for (const std::string& path : paths)
     {
-        if (!FileExists(path))
-            Fail(ErrorKind::Data, "data file '", path, "' does not exist", NearFilesHint(path));
-        m_files.push_back(std::make_unique<PiecewiseFile>(path));
+        m_files.push_back(std::make_unique<PiecewiseFile>(RequireDataFile(path)));
         const BinaryHeader header = BinaryHeader::Read(*m_files.back(), 0);
         for (const uint64_t position : header.sections)
             AddSection(*m_files.back(), size_t(position));
@@ -185,15 +184,8 @@ std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& con
     auto options = ReadOptions<BinaryReaderOptions>(context.config);
     for (std::string& path : options.file)
         path = ResolveInputPath(path);
-    std::unique_ptr<BinarySource<ElemType>> source;
-    try
-    {
-        source = std::make_unique<BinarySource<ElemType>>(options.file);
-    }
-    catch (const Error& error)
-    {
-        throw Error(error.Kind(), error.Message(), PositionOfKey(context.config, "file"));
-    }
+    std::unique_ptr<BinarySource<ElemType>> source = WithPosition(
+        PositionOfKey(context.config, "file"), [&] { return std::make_unique<BinarySource<ElemType>>(options.file); });
     FrameReaderOptions frames;
     frames.readerName = c_readerName;
     frames.walk = {0, options.fullMinibatches};

@@ -2,7 +2,7 @@
 #include "Readers/BinaryReader/BinaryWriter.h"
 
 #include "Common/Error.h"
-#include "Common/Text.h"
+#include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <algorithm>
@@ -121,32 +121,17 @@ void BinaryWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBat
 {
     for (Section& section : m_sections)
     {
-        const auto found = std::find_if(outputs.begin(), outputs.end(),
-                                        [&](const auto& entry) { return EqualsIgnoreCase(entry.first, section.name); });
-        if (found == outputs.end())
+        const StreamBatch<ElemType>* const output = FindOutput(outputs, section.name);
+        if (output == nullptr)
             Fail(ErrorKind::Config, "the writer has a section '", section.name,
                  "', but the command does not write a node of that name; expected it in outputNodeNames");
-        const StreamBatch<ElemType>& batch = found->second;
+        const StreamBatch<ElemType>& batch = *output;
         if (batch.rows > UINT16_MAX)
             Fail(ErrorKind::Model, "node '", section.name, "' has ", batch.rows,
                  " rows; a binary file can hold at most ", UINT16_MAX);
         section.rows = batch.rows;
         const auto append = [&](size_t column) { Append(section, batch.values.data() + column * batch.rows); };
-        const MBLayout* layout = batch.layout.get();
-        if (layout == nullptr || layout->IsFrameMode())
-        {
-            for (size_t column = 0; column < batch.columns; ++column)
-                append(column);
-            continue;
-        }
-        for (const SequenceInfo& sequence : layout->Sequences())
-        {
-            if (sequence.id == SequenceInfo::c_gap)
-                continue;
-            const ptrdiff_t end = std::min(sequence.end, ptrdiff_t(layout->TimeSteps()));
-            for (ptrdiff_t time = std::max<ptrdiff_t>(sequence.begin, 0); time < end; ++time)
-                append(size_t(time) * layout->ParallelSequences() + sequence.row);
-        }
+        ForEachColumnOfSequences(batch, append, [] {});
     }
 }
 

@@ -2,6 +2,7 @@
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
 
 #include "Common/Error.h"
+#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,27 +14,11 @@ namespace
 {
 
 constexpr size_t c_pieceBytes = size_t(1) << 20;
-constexpr std::string_view c_byteOrderMark = "\xEF\xBB\xBF";
-
-const std::string& CheckExists(const std::string& path)
-{
-    if (!FileExists(path))
-        Fail(ErrorKind::Data, "data file '", path, "' does not exist", NearFilesHint(path));
-    return path;
-}
-
-bool IsDigit(char c)
-{
-    return uint8_t(c - '0') < 10;
-}
 
 } // namespace
 
-CtfIndex::CtfIndex(const std::string& path, bool skipIds, size_t chunkBytes)
-    : m_file(CheckExists(path)), m_chunkBytes(chunkBytes)
+CtfIndex::CtfIndex(const std::string& path, bool skipIds, size_t chunkBytes) : m_file(path), m_chunkBytes(chunkBytes)
 {
-    if (m_file.Size() == 0)
-        Fail(ErrorKind::Data, "data file '", path, "' is empty");
     Scan(CheckEncoding(), skipIds);
     m_sequences.shrink_to_fit();
     if (m_sequences.empty())
@@ -160,17 +145,7 @@ size_t CtfIndex::BytesOf(const Chunk& chunk, size_t sequence) const
 
 size_t CtfIndex::LineOf(size_t offset) const
 {
-    if (offset < m_lineOffset)
-        m_lineOffset = m_newlines = 0;
-    std::string piece;
-    while (m_lineOffset < offset)
-    {
-        piece.resize(std::min(offset - m_lineOffset, c_pieceBytes));
-        m_file.Read(m_lineOffset, piece.data(), piece.size());
-        m_newlines += size_t(std::count(piece.begin(), piece.end(), '\n'));
-        m_lineOffset += piece.size();
-    }
-    return m_newlines + 1;
+    return m_lines.LineOf(m_file, offset);
 }
 
 } // namespace cntk

@@ -2,7 +2,7 @@
 // kept, and one piece of the text at a time is in memory.
 #pragma once
 
-#include "Common/File.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +52,7 @@ private:
     void EndSequence(size_t end);
     size_t CheckEncoding() const;
 
-    PiecewiseFile m_file;
+    DataFile m_file;
     size_t m_chunkBytes;
     bool m_hasIds = false;
     std::vector<Sequence> m_sequences;
@@ -64,8 +64,7 @@ private:
     size_t m_begin = 0;
     size_t m_rows = 0;
 
-    mutable size_t m_lineOffset = 0; // LineOf: newlines before this offset
-    mutable size_t m_newlines = 0;
+    mutable LineCounter m_lines;
 };
 
 } // namespace cntk

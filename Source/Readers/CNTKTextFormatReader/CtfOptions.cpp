@@ -97,6 +97,13 @@ CtfConfig ReadCtfConfig(const ReaderContext& context)
         options.randomize = *options.randomizationWindow;
     if (context.forWriting)
         options.randomize.range = 0;
+    if (options.truncated && (options.frameMode || options.skipSequenceIds))
+    {
+        const char* const other = options.frameMode ? "frameMode" : "skipSequenceIds";
+        FailAt(PositionOfKey(config, "truncated"), ErrorKind::Config,
+               "truncated=true cuts sequences into pieces, but with ", other,
+               "=true each row is a sequence of its own; expected one of the two");
+    }
     options.skipSequenceIds = options.skipSequenceIds || options.frameMode;
     options.file = ResolveInputPath(options.file);
     ctf.fileWhere = PositionOfKey(config, "file");

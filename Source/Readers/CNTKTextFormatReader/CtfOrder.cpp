@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Random.h"
+#include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
 #include <numeric>
@@ -134,18 +135,12 @@ void CtfOrder::Start(const EpochRequest& request)
              " sequences; at most ", UINT32_MAX, " can be read");
     m_request = request;
     const size_t total = m_index.Samples();
-    size_t epochSize = request.epochSize;
-    if (epochSize == 0 || epochSize >= c_wholeDataSet)
-        epochSize = total;
-    if (epochSize > c_wholeDataSet / (request.epoch + 1))
-        Fail(ErrorKind::Config, "epochSize=", epochSize, " is too large: epoch ", request.epoch + 1,
-             " would end beyond sample ", c_wholeDataSet);
-    const size_t begin = request.epoch * epochSize;
-    m_epochEnd = begin + epochSize;
-    EnterSweep(begin / total);
+    const PlaceRange epoch = PositionsOfEpoch(request, IsWholeDataSet(request) ? total : request.epochSize);
+    m_epochEnd = epoch.end;
+    EnterSweep(epoch.begin / total);
     m_samples = m_sweep * total;
     const size_t count = m_index.Sequences().size();
-    while (m_samples < begin && m_position < count)
+    while (m_samples < epoch.begin && m_position < count)
         m_samples += SamplesAt(m_position++);
     if (m_position == count)
         EnterSweep(m_sweep + 1);
@@ -188,9 +183,8 @@ bool CtfOrder::Next(std::vector<Pick>& picks)
     do
         Take(m_all);
     while (m_position < count && m_samples - start + SamplesAt(m_position) <= wanted);
-    const size_t first = m_all.size() * m_request.rank / m_request.workers;
-    const size_t end = m_all.size() * (m_request.rank + 1) / m_request.workers;
-    picks.assign(m_all.begin() + ptrdiff_t(first), m_all.begin() + ptrdiff_t(end));
+    const PlaceRange share = ShareOfWorker(m_request, m_all.size());
+    picks.assign(m_all.begin() + ptrdiff_t(share.begin), m_all.begin() + ptrdiff_t(share.end));
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "Readers/CNTKTextFormatReader/CtfParser.h"
 
 #include "Common/Error.h"
+#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 
@@ -12,17 +13,6 @@ namespace
 
 constexpr size_t c_noStream = SIZE_MAX;
 constexpr size_t c_mostTextShown = 40;
-
-bool IsDigit(char c)
-{
-    return uint8_t(c - '0') < 10;
-}
-
-// Blanks, tabulators and carriage returns separate values.
-bool IsBlank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
 
 const char* SkipBlanks(const char* at)
 {

@@ -14,25 +14,19 @@ namespace
 
 constexpr const char* c_readerName = "CNTKTextFormatReader";
 
-// Errors of the file get the position of its name in the config.
 CtfIndex OpenIndex(const CtfConfig& config)
 {
-    try
-    {
-        return CtfIndex(config.reader.file, config.reader.skipSequenceIds, config.reader.chunkSizeInBytes);
-    }
-    catch (const Error& error)
-    {
-        throw Error(error.Kind(), error.Message(), config.fileWhere);
-    }
+    const CtfReaderOptions& options = config.reader;
+    return WithPosition(config.fileWhere,
+                        [&] { return CtfIndex(options.file, options.skipSequenceIds, options.chunkSizeInBytes); });
 }
 
 } // namespace
 
 template <class ElemType>
 CtfReader<ElemType>::CtfReader(const ReaderContext& context)
-    : m_log(context.log), m_config(ReadCtfConfig(context)), m_index(OpenIndex(m_config)),
-      m_store(m_index, m_config, context.log), m_order(m_index, m_config.reader.randomize.range), m_pipe(context.log)
+    : m_log(context.log), m_config(ReadCtfConfig(context)), m_index(OpenIndex(m_config)), m_store(m_index, m_config),
+      m_order(m_index, m_config.reader.randomize.range), m_pipe(context.log)
 {
     for (const CtfStream& stream : m_config.streams)
     {
@@ -230,9 +224,7 @@ template <class ElemType>
 void CtfReader<ElemType>::FillStream(Slot& slot, size_t stream, size_t rows, size_t timeSteps)
 {
     StreamBatch<ElemType>& batch = slot.streams[stream];
-    if (rows * timeSteps > INT32_MAX)
-        Fail(ErrorKind::Config, "minibatchSize: a minibatch of ", rows * timeSteps, " samples is too large; at most ",
-             INT32_MAX, " samples can be in one");
+    RequireColumns(rows * timeSteps, "samples");
     batch.rows = m_streams[stream].rows;
     batch.columns = rows * timeSteps;
     batch.sparse = m_streams[stream].sparse;

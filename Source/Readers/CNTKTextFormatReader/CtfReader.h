@@ -25,7 +25,7 @@ class CtfStore
 public:
     using Data = std::shared_ptr<const CtfData<ElemType>>;
 
-    CtfStore(const CtfIndex& index, const CtfConfig& config, Log& log);
+    CtfStore(const CtfIndex& index, const CtfConfig& config);
 
     void SetWanted(const std::vector<bool>& wanted);
     // Fits everything that the shuffle mixes?

@@ -1,7 +1,7 @@
 // Parsed chunks in memory, and what is said about malformed samples.
 #include "Common/Error.h"
-#include "Common/Log.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
+#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@ namespace cntk
 {
 
 template <class ElemType>
-CtfStore<ElemType>::CtfStore(const CtfIndex& index, const CtfConfig& config, Log&)
+CtfStore<ElemType>::CtfStore(const CtfIndex& index, const CtfConfig& config)
     : m_index(index), m_config(config), m_parser(config.streams, [this](const CtfFinding& f) { Receive(f); }),
       m_wanted(config.streams.size(), true), m_chunks(index.Chunks().size())
 {
@@ -78,7 +78,7 @@ void CtfStore<ElemType>::ParseOne(const CtfIndex::Chunk& chunk, uint32_t sequenc
     if (m_index.HasIds())
     {
         id = 0;
-        for (size_t i = 0; i < text.size() && uint8_t(text[i] - '0') < 10; ++i)
+        for (size_t i = 0; i < text.size() && IsDigit(text[i]); ++i)
             id = id * 10 + uint64_t(text[i] - '0');
     }
     const bool endsFile = offset + text.size() == m_index.File().Size();

@@ -1,26 +1,16 @@
 // Makes minibatches of the chunks: frames in shuffled order, utterances side by side, or whole files for writing.
 #pragma once
 
-#include "Common/ReaderInterface.h"
 #include "Readers/HTKMLFReader/HtkChunks.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace cntk
 {
 
-// What goes through the prefetcher.
-template <class ElemType>
-struct HtkSlot
-{
-    std::vector<StreamBatch<ElemType>> streams;
-    MBLayoutPtr layout;
-    std::vector<std::string> keys; // by sequence id
-    std::string log;
-};
-
+// The first of a slot's layouts is that of all streams.
 template <class ElemType>
 class HtkBatches
 {
@@ -29,7 +19,7 @@ public:
     // The request's wanted has been seen to; epochSize is in frames.
     virtual void Start(const EpochRequest& request) = 0;
     // False at the end of the epoch.
-    virtual bool Fill(HtkSlot<ElemType>& slot) = 0;
+    virtual bool Fill(MinibatchSlot<ElemType>& slot) = 0;
 };
 
 // Copies frames of chunks into the columns of a slot's streams.
@@ -40,17 +30,17 @@ public:
     HtkColumns(const HtkCorpus& corpus, const std::vector<bool>& wanted) : m_corpus(corpus), m_wanted(wanted) {}
 
     // Makes room; columns that are not filled are gaps.
-    void Prepare(HtkSlot<ElemType>& slot, size_t columns, bool hasGaps);
-    void Copy(HtkSlot<ElemType>& slot, const HtkChunkData& chunk, size_t frame, size_t column) const;
+    void Prepare(MinibatchSlot<ElemType>& slot, size_t columns, bool hasGaps);
+    void Copy(MinibatchSlot<ElemType>& slot, const HtkChunkData& chunk, size_t frame, size_t column) const;
     // Scattered frames, one a column: faster than one by one, since the next ones are on their way from memory.
     struct Frame
     {
         const HtkChunkData* chunk;
         size_t frame;
     };
-    void Copy(HtkSlot<ElemType>& slot, const std::vector<Frame>& frames);
+    void Copy(MinibatchSlot<ElemType>& slot, const std::vector<Frame>& frames);
     // When all columns are filled.
-    void Finish(HtkSlot<ElemType>& slot) const;
+    void Finish(MinibatchSlot<ElemType>& slot) const;
 
 private:
     const HtkCorpus& m_corpus;

@@ -38,13 +38,11 @@ void CopyVector(const float* source, size_t elements, ElemType* target)
 } // namespace
 
 template <class ElemType>
-void HtkColumns<ElemType>::Prepare(HtkSlot<ElemType>& slot, size_t columns, bool hasGaps)
+void HtkColumns<ElemType>::Prepare(MinibatchSlot<ElemType>& slot, size_t columns, bool hasGaps)
 {
-    if (columns > INT32_MAX)
-        Fail(ErrorKind::Config, "minibatchSize: a minibatch of ", columns, " frames is too large; at most ", INT32_MAX,
-             " can be in one");
+    RequireColumns(columns, "frames");
     const size_t features = m_corpus.Features().size();
-    slot.streams.resize(m_wanted.size());
+    slot.Prepare(m_wanted.size());
     for (size_t i = 0; i < m_wanted.size(); ++i)
     {
         StreamBatch<ElemType>& batch = slot.streams[i];
@@ -65,7 +63,8 @@ void HtkColumns<ElemType>::Prepare(HtkSlot<ElemType>& slot, size_t columns, bool
 }
 
 template <class ElemType>
-void HtkColumns<ElemType>::Copy(HtkSlot<ElemType>& slot, const HtkChunkData& chunk, size_t frame, size_t column) const
+void HtkColumns<ElemType>::Copy(MinibatchSlot<ElemType>& slot, const HtkChunkData& chunk, size_t frame,
+                                size_t column) const
 {
     const size_t features = m_corpus.Features().size();
     for (size_t i = 0; i < slot.streams.size(); ++i)
@@ -86,7 +85,7 @@ void HtkColumns<ElemType>::Copy(HtkSlot<ElemType>& slot, const HtkChunkData& chu
 }
 
 template <class ElemType>
-void HtkColumns<ElemType>::Copy(HtkSlot<ElemType>& slot, const std::vector<Frame>& frames)
+void HtkColumns<ElemType>::Copy(MinibatchSlot<ElemType>& slot, const std::vector<Frame>& frames)
 {
     const size_t features = m_corpus.Features().size();
     const size_t columns = frames.size();
@@ -120,12 +119,12 @@ void HtkColumns<ElemType>::Copy(HtkSlot<ElemType>& slot, const std::vector<Frame
 }
 
 template <class ElemType>
-void HtkColumns<ElemType>::Finish(HtkSlot<ElemType>& slot) const
+void HtkColumns<ElemType>::Finish(MinibatchSlot<ElemType>& slot) const
 {
     for (size_t i = 0; i < slot.streams.size(); ++i)
     {
         StreamBatch<ElemType>& batch = slot.streams[i];
-        batch.layout = m_wanted[i] ? slot.layout : nullptr;
+        batch.layout = m_wanted[i] ? slot.layouts[0] : nullptr;
         if (!batch.sparse)
             continue;
         batch.columnStarts.resize(batch.columns + 1);

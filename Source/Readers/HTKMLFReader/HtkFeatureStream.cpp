@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Readers/HTKMLFReader/HtkCorpus.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <numeric>
 
@@ -27,7 +28,7 @@ void HtkFeatureStream::FindWindow()
 {
     const std::vector<size_t>& window = m_block.options.contextWindow;
     const size_t dimension = m_kind.dimension;
-    const SourcePos where = HtkPositionOf(*m_block.config, "dim");
+    const SourcePos where = PositionOfKey(*m_block.config, "dim");
     if (m_block.hasAsymmetricWindow || m_block.options.expandToUtterance)
     {
         if (m_block.options.dim != dimension)

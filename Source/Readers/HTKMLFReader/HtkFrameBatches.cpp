@@ -1,6 +1,7 @@
 // Minibatches of single frames: sweeps over the data, each in an order of its own.
 #include "Common/Error.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
+#include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/RecordOrder.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ public:
         const size_t minibatchSize = request.minibatchSize;
         m_request = request;
         m_data.assign(m_data.size(), nullptr); // chunks may be read anew with further streams
-        const bool isWhole = request.epochSize == 0 || request.epochSize >= c_wholeDataSet;
+        const bool isWhole = IsWholeDataSet(request);
         size_t epochSize = isWhole ? m_total : request.epochSize;
         if (m_isFull)
         {
@@ -39,14 +40,12 @@ public:
             if (!isWhole)
                 epochSize += m_total % minibatchSize * (epochSize / m_total);
         }
-        if (epochSize > c_wholeDataSet / (request.epoch + 1))
-            Fail(ErrorKind::Config, "epochSize=", epochSize, " is too large: epoch ", request.epoch + 1,
-                 " would end beyond frame ", c_wholeDataSet);
-        m_position = request.epoch * epochSize;
-        m_end = m_position + epochSize;
+        const PlaceRange epoch = PositionsOfEpoch(request, epochSize, "frame");
+        m_position = epoch.begin;
+        m_end = epoch.end;
     }
 
-    bool Fill(HtkSlot<ElemType>& slot) override
+    bool Fill(MinibatchSlot<ElemType>& slot) override
     {
         size_t count = 0;
         for (;;)
@@ -66,9 +65,7 @@ public:
 
         m_columns.Prepare(slot, m_frames.size(), false);
         m_columns.Copy(slot, m_frames);
-        if (!slot.layout)
-            slot.layout = std::make_shared<MBLayout>();
-        slot.layout->InitAsFrameMode(m_frames.size());
+        slot.layouts[0]->InitAsFrameMode(m_frames.size());
         slot.keys.clear();
         m_columns.Finish(slot);
         return true;
@@ -108,10 +105,8 @@ private:
         if (m_isRolling)
         {
             const HtkChunkData& data = *m_store.Load(0);
-            const size_t count = end - begin;
-            const size_t first = begin + count * m_request.rank / m_request.workers;
-            const size_t last = begin + count * (m_request.rank + 1) / m_request.workers;
-            for (size_t position = first; position < last; ++position)
+            const PlaceRange share = ShareOfWorker(m_request, end - begin);
+            for (size_t position = begin + share.begin; position < begin + share.end; ++position)
                 m_frames.push_back({&data, m_rollingOrder[position]});
             return;
         }

@@ -2,6 +2,7 @@
 #include "Readers/HTKMLFReader/HtkLines.h"
 
 #include "Common/Error.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 
@@ -25,8 +26,8 @@ std::string ExistingPath(const std::string& path, const char* what)
 HtkLines::HtkLines(const std::string& path, const char* what) : m_file(ExistingPath(path, what))
 {
     Fill();
-    if (m_buffer.starts_with("\xEF\xBB\xBF"))
-        m_at = 3;
+    if (m_buffer.starts_with(c_byteOrderMark))
+        m_at = c_byteOrderMark.size();
 }
 
 std::string HtkLines::Location() const

@@ -4,6 +4,8 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "Readers/HTKMLFReader/HtkWriter.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <algorithm>
 #include <numeric>
@@ -24,15 +26,15 @@ HtkFeatureBlock ReadFeatureBlock(const ConfigParameters& config, const std::stri
     const std::vector<size_t>& window = block.options.contextWindow;
     block.hasAsymmetricWindow = window.size() == 2;
     if (window.empty() || window.size() > 2 || (window.size() == 1 && window[0] % 2 == 0))
-        FailAt(HtkPositionOf(config, "contextWindow"), ErrorKind::Config,
+        FailAt(PositionOfKey(config, "contextWindow"), ErrorKind::Config,
                "contextWindow: expected one odd number of frames, or left:right");
     const size_t frames = window.size() == 1 ? window[0] : window[0] + 1 + window[1];
     block.rows = block.options.dim * frames;
     if (block.options.expandToUtterance && frames != 1)
-        FailAt(HtkPositionOf(config, "expandToUtterance"), ErrorKind::Config, "'", name,
+        FailAt(PositionOfKey(config, "expandToUtterance"), ErrorKind::Config, "'", name,
                "': expandToUtterance repeats one vector over the utterance, so contextWindow must be 1");
     if (!EqualsIgnoreCase(block.options.type, "real"))
-        FailAt(HtkPositionOf(config, "type"), ErrorKind::Config, "'", name, "': the type of features is '",
+        FailAt(PositionOfKey(config, "type"), ErrorKind::Config, "'", name, "': the type of features is '",
                block.options.type, "', expected real");
     return block;
 }
@@ -44,7 +46,7 @@ HtkLabelBlock ReadLabelBlock(const ConfigParameters& config, const std::string& 
     block.config = &config;
     block.options = ReadOptions<HtkLabelOptions>(config);
     if (!EqualsIgnoreCase(block.options.labelType, "category"))
-        FailAt(HtkPositionOf(config, "labelType"), ErrorKind::Config, "'", name, "': the type of labels is '",
+        FailAt(PositionOfKey(config, "labelType"), ErrorKind::Config, "'", name, "': the type of labels is '",
                block.options.labelType, "', expected category");
     if (!block.options.labelToTargetMappingFile.empty() && block.options.targetDim == 0)
         FailAt(config.Where(), ErrorKind::Config, "'", name,
@@ -58,30 +60,24 @@ HtkLabelBlock ReadLabelBlock(const ConfigParameters& config, const std::string& 
 void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options, Log& log)
 {
     if (config.ExistsHere("legacyMode"))
-        FailAt(HtkPositionOf(config, "legacyMode"), ErrorKind::Config,
+        FailAt(PositionOfKey(config, "legacyMode"), ErrorKind::Config,
                "legacyMode is no longer there; use readMethod=blockRandomize or readMethod=rollingWindow");
     for (const size_t count : options.parallelSequences.values)
         if (options.frameMode && count != 1)
-            FailAt(HtkPositionOf(config, "nbruttsineachrecurrentiter"), ErrorKind::Config,
+            FailAt(PositionOfKey(config, "nbruttsineachrecurrentiter"), ErrorKind::Config,
                    "nbruttsineachrecurrentiter is ", count,
                    ", but frames are read one by one; several utterances side by side need frameMode=false");
     if (options.frameMode && options.truncated)
-        FailAt(HtkPositionOf(config, "truncated"), ErrorKind::Config,
+        FailAt(PositionOfKey(config, "truncated"), ErrorKind::Config,
                "truncated=true reads utterances, it needs frameMode=false");
     if (!options.frameMode && options.readMethod == HtkReadMethod::RollingWindow)
-        FailAt(HtkPositionOf(config, "readMethod"), ErrorKind::Config,
+        FailAt(PositionOfKey(config, "readMethod"), ErrorKind::Config,
                "readMethod=rollingWindow shuffles frames; utterances (frameMode=false) need readMethod=blockRandomize");
     if (!options.unigram.empty())
         log.Warn("HTKMLFReader: unigram is for lattices and not used");
 }
 
 } // namespace
-
-SourcePos HtkPositionOf(const ConfigParameters& block, const char* key)
-{
-    const std::optional<ConfigValue> value = block.Find(key);
-    return value ? value->Where() : block.Where();
-}
 
 HtkRandomize OptionType<HtkRandomize>::Read(const ConfigValue& value, const Range&)
 {
@@ -202,7 +198,7 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
                "the network's input",
                names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
     if (htk.features[0].options.expandToUtterance)
-        FailAt(HtkPositionOf(*htk.features[0].config, "expandToUtterance"), ErrorKind::Config, "'",
+        FailAt(PositionOfKey(*htk.features[0].config, "expandToUtterance"), ErrorKind::Config, "'",
                htk.features[0].name,
                "': the first feature block says how many frames there are, so it cannot have "
                "expandToUtterance");
@@ -218,15 +214,11 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
 
 void DescribeHtkOptions(PluginDescription& description)
 {
-    const auto add = [&](const char* block, const std::vector<OptionInfo>& options)
-    {
-        for (const OptionInfo& option : options)
-            description.options.push_back(
-                {block, option.name, option.isRequired ? "" : option.defaultText, option.doc});
-    };
-    add("", DescribeOptions<HtkReaderOptions>());
-    add("features", DescribeOptions<HtkFeatureOptions>());
-    add("labels", DescribeOptions<HtkLabelOptions>());
+    AddOptions<HtkReaderOptions>(description, "");
+    AddOptions<HtkFeatureOptions>(description, "features");
+    AddOptions<HtkLabelOptions>(description, "labels");
+    AddOptions<HtkWriterOptions>(description, "writer");
+    AddOptions<HtkOutputOptions>(description, "writer:<node>");
 }
 
 } // namespace cntk

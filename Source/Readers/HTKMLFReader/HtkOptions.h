@@ -102,9 +102,6 @@ struct HtkConfig
 // Reads and checks the blocks; fails (Config) with positions.
 HtkConfig ReadHtkConfig(const ReaderContext& context);
 
-// The position of a key as seen from the block, or of the block.
-SourcePos HtkPositionOf(const ConfigParameters& block, const char* key);
-
 // For --help and the documentation.
 void DescribeHtkOptions(PluginDescription& description);
 

@@ -3,10 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Common/Text.h"
-
-#include <algorithm>
-#include <chrono>
+#include "Readers/ReaderLib/EpochRange.h"
 
 namespace cntk
 {
@@ -15,7 +12,8 @@ template <class ElemType>
 HtkReader<ElemType>::HtkReader(const HtkConfig& config, Log& log)
     : m_config(config), m_log(log), m_corpus(config, log),
       m_store(m_corpus, !config.forWriting && config.reader.readMethod == HtkReadMethod::RollingWindow,
-              config.reader.pageFilePath)
+              config.reader.pageFilePath),
+      m_pipe(log)
 {
     for (const auto& features : m_corpus.Features())
     {
@@ -53,61 +51,22 @@ HtkReader<ElemType>::HtkReader(const HtkConfig& config, Log& log)
 template <class ElemType>
 HtkReader<ElemType>::~HtkReader()
 {
-    m_prefetcher.Stop(); // before what the thread uses goes away
-}
-
-template <class ElemType>
-std::vector<bool> HtkReader<ElemType>::ChooseStreams(const std::vector<std::string>& wanted) const
-{
-    std::vector<bool> chosen(m_streams.size(), wanted.empty());
-    std::vector<std::string> names;
-    for (size_t i = 0; i < m_streams.size(); ++i)
-    {
-        names.push_back(m_streams[i].name);
-        for (const std::string& name : wanted)
-            chosen[i] = chosen[i] || EqualsIgnoreCase(name, m_streams[i].name);
-    }
-    if (std::find(chosen.begin(), chosen.end(), true) == chosen.end())
-        Fail(ErrorKind::Config, "HTKMLFReader: the network's inputs are ", Join(wanted, ", "),
-             ", but the reader's blocks are ", Join(names, ", "), "; a block needs the name of the input it fills");
-    return chosen;
+    m_pipe.Stop(); // before what its thread uses goes away
 }
 
 template <class ElemType>
 void HtkReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
-    m_prefetcher.Stop();
-    m_store.SetWanted(ChooseStreams(request.wanted));
+    m_pipe.Stop();
+    m_store.SetWanted(ChooseStreams("HTKMLFReader", m_streams, request.wanted));
     m_batches->Start(request);
     if (m_config.reader.verbosity > 0 && !m_config.forWriting)
     {
-        const bool isWhole = request.epochSize == 0 || request.epochSize >= c_wholeDataSet;
-        const size_t size = isWhole ? m_corpus.TotalFrames() : request.epochSize;
+        const size_t size = IsWholeDataSet(request) ? m_corpus.TotalFrames() : request.epochSize;
         m_log.Print("minibatchiterator: epoch %zu: frames [%zu..%zu], data subset %zu of %zu\n", request.epoch,
                     request.epoch * size, (request.epoch + 1) * size, request.rank, request.workers);
     }
-    m_prefetcher.Start([this](HtkSlot<ElemType>& slot) { return m_batches->Fill(slot); });
-}
-
-template <class ElemType>
-bool HtkReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
-{
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = Clock::now();
-    // The caller's buffers are the ones that are filled next: two sets of them stay in the cache longer than three.
-    std::swap(minibatch.streams, m_slot.streams);
-    const bool hasMore = m_prefetcher.Next(m_slot);
-    std::swap(minibatch.streams, m_slot.streams);
-    if (!hasMore)
-        return false;
-    std::swap(minibatch.sequenceKeys, m_slot.keys);
-    if (!m_slot.log.empty())
-    {
-        m_log.Write(m_slot.log);
-        m_slot.log.clear();
-    }
-    minibatch.secondsWaited = std::chrono::duration<double>(Clock::now() - start).count();
-    return true;
+    m_pipe.Start([this](MinibatchSlot<ElemType>& slot) { return m_batches->Fill(slot); }, true);
 }
 
 template <class ElemType>

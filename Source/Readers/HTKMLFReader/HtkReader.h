@@ -3,7 +3,6 @@
 
 #include "Common/ReaderInterface.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
-#include "Readers/ReaderLib/Prefetcher.h"
 
 #include <memory>
 #include <string>
@@ -21,7 +20,7 @@ public:
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     void StartEpoch(const EpochRequest& request) override;
-    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override;
+    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_pipe.Next(minibatch); }
     size_t TotalSamples() override { return m_corpus.TotalFrames(); }
     std::vector<std::string> CreateLabelMaps() override;
 
@@ -29,16 +28,13 @@ public:
     size_t LoadedChunks() const { return m_store.Loaded(); }
 
 private:
-    std::vector<bool> ChooseStreams(const std::vector<std::string>& wanted) const;
-
     HtkConfig m_config;
     Log& m_log;
     HtkCorpus m_corpus;
     HtkChunkStore m_store;
     std::vector<StreamInfo> m_streams;
     std::unique_ptr<HtkBatches<ElemType>> m_batches;
-    HtkSlot<ElemType> m_slot; // the minibatch at hand
-    Prefetcher<HtkSlot<ElemType>> m_prefetcher;
+    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
 };
 
 template <class ElemType>

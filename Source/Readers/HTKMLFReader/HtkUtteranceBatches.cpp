@@ -2,6 +2,7 @@
 // back-propagation through time).
 #include "Common/Error.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
+#include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -33,17 +34,13 @@ public:
     void Start(const EpochRequest& request)
     {
         m_request = request;
-        const bool isWhole = request.epochSize == 0 || request.epochSize >= c_wholeDataSet;
-        const size_t epochSize = isWhole ? m_total : request.epochSize;
-        if (epochSize > c_wholeDataSet / (request.epoch + 1))
-            Fail(ErrorKind::Config, "epochSize=", epochSize, " is too large: epoch ", request.epoch + 1,
-                 " would end beyond frame ", c_wholeDataSet);
-        const size_t begin = request.epoch * epochSize;
-        m_end = begin + epochSize;
+        const PlaceRange epoch =
+            PositionsOfEpoch(request, IsWholeDataSet(request) ? m_total : request.epochSize, "frame");
+        m_end = epoch.end;
         m_place = SIZE_MAX;
-        EnterSweep(begin / m_total);
+        EnterSweep(epoch.begin / m_total);
         // The first utterance that begins in the epoch.
-        while (m_next < m_order.size() && m_position < begin)
+        while (m_next < m_order.size() && m_position < epoch.begin)
             Advance();
         if (m_next == m_order.size())
             EnterSweep(m_sweep + 1);
@@ -170,7 +167,7 @@ public:
             Renew(channel);
     }
 
-    bool Fill(HtkSlot<ElemType>& slot) override
+    bool Fill(MinibatchSlot<ElemType>& slot) override
     {
         m_stretches.clear();
         m_used.assign(m_rows, 0);
@@ -274,28 +271,27 @@ private:
         log += text;
     }
 
-    void Deliver(HtkSlot<ElemType>& slot, size_t steps)
+    void Deliver(MinibatchSlot<ElemType>& slot, size_t steps)
     {
         bool hasGaps = false;
         for (const size_t used : m_used)
             hasGaps = hasGaps || used < steps;
-        if (!slot.layout)
-            slot.layout = std::make_shared<MBLayout>();
-        slot.layout->Init(m_rows, steps);
-        slot.keys.resize(m_stretches.size());
         m_columns.Prepare(slot, m_rows * steps, hasGaps);
+        MBLayout& layout = *slot.layouts[0];
+        layout.Init(m_rows, steps);
+        slot.keys.resize(m_stretches.size());
         for (size_t id = 0; id < m_stretches.size(); ++id)
         {
             const Stretch& stretch = m_stretches[id];
             const ptrdiff_t begin = ptrdiff_t(stretch.time) - ptrdiff_t(stretch.first);
-            slot.layout->AddSequence(id, stretch.row, begin, begin + ptrdiff_t(stretch.utterance.frames));
+            layout.AddSequence(id, stretch.row, begin, begin + ptrdiff_t(stretch.utterance.frames));
             slot.keys[id] = m_store.Corpus().Key(stretch.utterance.corpusIndex);
             for (size_t i = 0; i < stretch.count; ++i)
                 m_columns.Copy(slot, *stretch.utterance.data, stretch.utterance.firstFrame + stretch.first + i,
                                (stretch.time + i) * m_rows + stretch.row);
         }
         for (size_t row = 0; row < m_rows; ++row)
-            slot.layout->AddGap(row, ptrdiff_t(m_used[row]), ptrdiff_t(steps));
+            layout.AddGap(row, ptrdiff_t(m_used[row]), ptrdiff_t(steps));
         m_columns.Finish(slot);
         m_stretches.clear(); // chunks may go
     }
@@ -331,7 +327,7 @@ public:
         m_delivered = 0;
     }
 
-    bool Fill(HtkSlot<ElemType>& slot) override
+    bool Fill(MinibatchSlot<ElemType>& slot) override
     {
         HtkCorpus& corpus = m_store.Corpus();
         if (m_next == corpus.Utterances() || m_delivered >= m_mostFrames)
@@ -340,12 +336,10 @@ public:
         if (m_prints)
             slot.log += Concat("evaluate: reading ", frames, " frames of ", corpus.Features()[0]->PathOf(m_next), "\n");
         m_data.Read(corpus, {m_next, 1, frames}, m_store.Wanted(), nullptr);
-        if (!slot.layout)
-            slot.layout = std::make_shared<MBLayout>();
-        slot.layout->Init(1, frames);
-        slot.layout->AddSequence(0, 0, 0, ptrdiff_t(frames));
-        slot.keys.assign(1, corpus.Key(m_next));
         m_columns.Prepare(slot, frames, false);
+        slot.layouts[0]->Init(1, frames);
+        slot.layouts[0]->AddSequence(0, 0, 0, ptrdiff_t(frames));
+        slot.keys.assign(1, corpus.Key(m_next));
         for (size_t i = 0; i < frames; ++i)
             m_columns.Copy(slot, m_data, i, i);
         m_columns.Finish(slot);

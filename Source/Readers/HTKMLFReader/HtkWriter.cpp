@@ -7,7 +7,8 @@
 #include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkFile.h"
 #include "Readers/HTKMLFReader/HtkLines.h"
-#include "Readers/HTKMLFReader/HtkOptions.h"
+#include "Readers/ReaderLib/OutputColumns.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <bit>
 #include <cmath>
@@ -72,7 +73,7 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
             FailAt(block.Where(), ErrorKind::Config, "the writer's block '", name,
                    "' needs scpFile, a file with the name of one output file a line");
         if (!EqualsIgnoreCase(output.type, "real"))
-            FailAt(HtkPositionOf(block, "type"), ErrorKind::Config, "the type of output '", name, "' is '", output.type,
+            FailAt(PositionOfKey(block, "type"), ErrorKind::Config, "the type of output '", name, "' is '", output.type,
                    "', expected Real");
         m_outputs.push_back({name, output.dim, list, ReadOutputList(list)});
         const Output& first = m_outputs.front();
@@ -101,10 +102,7 @@ void HtkWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<
 {
     for (const Output& output : m_outputs)
     {
-        const StreamBatch<ElemType>* values = nullptr;
-        for (const auto& [name, batch] : outputs)
-            if (EqualsIgnoreCase(name, output.name))
-                values = &batch;
+        const StreamBatch<ElemType>* const values = FindOutput(outputs, output.name);
         if (values == nullptr)
             Fail(ErrorKind::Config, "the writer has a block for '", output.name,
                  "', but that node is not written; list it in the outputNodeNames of the command");

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "Readers/ReaderLib/Characters.h"
 #include "Readers/ReaderLib/LineReader.h"
 
 #include <filesystem>
@@ -20,7 +21,7 @@ ImageList ImageList::Read(const std::string& path, size_t labelDim)
     LineReader reader(path);
     for (std::string_view line; reader.Next(line);)
     {
-        while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
+        while (!line.empty() && IsBlank(line.back()))
             line.remove_suffix(1);
         if (line.empty())
             continue;

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
+#include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,20 +20,6 @@ namespace
 constexpr const char* c_readerName = "ImageReader";
 constexpr size_t c_imageStream = 0;
 constexpr size_t c_labelStream = 1;
-
-// Errors of a file get the position of its name in the config.
-template <class Body>
-auto WithPosition(const SourcePos& where, Body&& body)
-{
-    try
-    {
-        return body();
-    }
-    catch (const Error& error)
-    {
-        throw Error(error.Kind(), error.Message(), where);
-    }
-}
 
 // Runs body(0) ... body(count - 1) on some threads. Of several errors the one of the lowest number is thrown.
 template <class Body>
@@ -123,14 +110,9 @@ void ImageReader<ElemType>::StartEpoch(const EpochRequest& request)
     m_pipe.Stop();
     m_wanted = ChooseStreams(c_readerName, m_streams, request.wanted);
     m_request = request;
-    size_t epochSize = request.epochSize;
-    if (epochSize == 0 || epochSize >= c_wholeDataSet)
-        epochSize = TotalSamples();
-    if (epochSize > c_wholeDataSet / (request.epoch + 1))
-        Fail(ErrorKind::Config, "epochSize=", epochSize, " is too large: epoch ", request.epoch + 1,
-             " would end beyond sample ", c_wholeDataSet);
-    m_position = request.epoch * epochSize;
-    m_epochEnd = m_position + epochSize;
+    const PlaceRange epoch = PositionsOfEpoch(request, IsWholeDataSet(request) ? TotalSamples() : request.epochSize);
+    m_position = epoch.begin;
+    m_epochEnd = epoch.end;
     m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_config.reader.prefetch);
 }
 
@@ -155,15 +137,12 @@ bool ImageReader<ElemType>::Fill(Slot& slot)
     const size_t total = TotalSamples();
     const size_t inSweep = m_position % total;
     const size_t count = std::min({m_request.minibatchSize, m_epochEnd - m_position, total - inSweep});
-    if (count > INT32_MAX)
-        Fail(ErrorKind::Config, "minibatchSize: a minibatch of ", count, " images is too large; at most ", INT32_MAX,
-             " images can be in one");
+    RequireColumns(count, "images");
     EnterSweep(m_position / total);
-    const size_t first = count * m_request.rank / m_request.workers;
-    const size_t end = count * (m_request.rank + 1) / m_request.workers;
-    m_firstPosition = m_position + first;
+    const PlaceRange share = ShareOfWorker(m_request, count);
+    m_firstPosition = m_position + share.begin;
     m_samples.clear();
-    for (size_t i = inSweep + first; i < inSweep + end; ++i)
+    for (size_t i = inSweep + share.begin; i < inSweep + share.end; ++i)
         m_samples.push_back(m_order.empty() ? i : m_order[i]);
     m_position += count;
 
@@ -217,10 +196,7 @@ template <class ElemType>
 void ImageReader<ElemType>::FillLabels(StreamBatch<ElemType>& batch) const
 {
     const size_t views = m_config.features.Views();
-    batch.values.assign(batch.columns, ElemType(1));
-    batch.rowIndices.resize(batch.columns);
-    batch.columnStarts.resize(batch.columns + 1);
-    std::iota(batch.columnStarts.begin(), batch.columnStarts.end(), 0);
+    PrepareOneHot(batch);
     for (size_t column = 0; column < batch.columns; ++column)
         batch.rowIndices[column] = m_list.images[m_samples[column] / views].label;
 }

@@ -24,20 +24,6 @@ bool IsLabelBlock(const ConfigParameters& block)
     return section && EqualsIgnoreCase(section->Text(), "labels");
 }
 
-// Errors of a file get the position of its name in the config.
-template <class Load>
-Vocabulary LoadFor(const ConfigParameters& block, const char* key, Load&& load)
-{
-    try
-    {
-        return load();
-    }
-    catch (const Error& error)
-    {
-        throw Error(error.Kind(), error.Message(), PositionOfKey(block, key));
-    }
-}
-
 // The mapping file decides the ids where it is there, else the class file.
 void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, LmConfig& lm, Log& log)
 {
@@ -45,7 +31,8 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
     const bool hasMapping = !mapping.empty() && FileExists(mapping);
     if (hasMapping)
     {
-        lm.words = LoadFor(labels, "labelMappingFile", [&] { return Vocabulary::FromList(mapping, false); });
+        lm.words = WithPosition(PositionOfKey(labels, "labelMappingFile"),
+                                [&] { return Vocabulary::FromList(mapping, false); });
     }
     else
     {
@@ -191,8 +178,8 @@ LmConfig ReadLmConfig(const ReaderContext& context)
                    "' differ; both are the size of one vocabulary");
     }
     if (!lm.reader.wordclass.empty())
-        lm.classes = LoadFor(config, "wordclass",
-                             [&] { return Vocabulary::FromClassFile(ResolveInputPath(lm.reader.wordclass)); });
+        lm.classes = WithPosition(PositionOfKey(config, "wordclass"),
+                                  [&] { return Vocabulary::FromClassFile(ResolveInputPath(lm.reader.wordclass)); });
     else if (lm.mode != LmMode::Softmax && !lm.labelName.empty())
         FailAt(config.Where(), ErrorKind::Config, "mode=", lm.mode == LmMode::Class ? "class" : "nce",
                " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action makes one");

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
+#include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,6 @@ namespace
 
 constexpr const char* c_readerName = "LMSequenceReader";
 constexpr const char* c_classTable = "idx2cls"; // the input node that gets the class of each word
-constexpr size_t c_classRows = 4;
 constexpr uint32_t c_noiseSeed = 1234;
 // What the original stores for word 0, which stands for nothing in a sparse column.
 constexpr double c_wordZero = 1e-6;
@@ -86,7 +86,7 @@ size_t LmReader<ElemType>::LabelRows() const
     switch (m_config.mode)
     {
     case LmMode::Class:
-        return c_classRows;
+        return Vocabulary::c_classRows;
     case LmMode::Softmax:
         return 1;
     case LmMode::Nce:
@@ -130,9 +130,9 @@ bool LmReader<ElemType>::NextGroup(std::string& log)
     }
     if (!m_text.NextGroup(most, log))
         return false;
-    const size_t count = m_text.GroupSize();
-    m_first = count * m_request.rank / m_request.workers;
-    m_count = count * (m_request.rank + 1) / m_request.workers - m_first;
+    const PlaceRange share = ShareOfWorker(m_request, m_text.GroupSize());
+    m_first = share.begin;
+    m_count = share.end - share.begin;
     m_cursor = 0;
     m_steps = m_text.Steps();
     return true;
@@ -156,9 +156,7 @@ bool LmReader<ElemType>::Fill(Slot& slot)
     // Without a limit of sentences minibatchSize counts words, and nothing is cut.
     const size_t left = m_steps - m_cursor;
     const size_t count = m_config.reader.parallelSequences == 0 ? left : std::min(m_request.minibatchSize, left);
-    if (m_count * count > size_t(INT32_MAX))
-        Fail(ErrorKind::Config, "minibatchSize: a minibatch of ", m_count * count, " words is too large; at most ",
-             INT32_MAX, " words can be in one");
+    RequireColumns(m_count * count, "words");
     MBLayout& layout = *slot.layouts[0];
     layout.Init(m_count, count);
     for (size_t s = 0; s < m_count; ++s)
@@ -197,10 +195,7 @@ bool LmReader<ElemType>::Fill(Slot& slot)
 template <class ElemType>
 void LmReader<ElemType>::FillWords(StreamBatch<ElemType>& batch, size_t count) const
 {
-    batch.values.assign(batch.columns, ElemType(1));
-    batch.rowIndices.resize(batch.columns);
-    batch.columnStarts.resize(batch.columns + 1);
-    std::iota(batch.columnStarts.begin(), batch.columnStarts.end(), 0);
+    PrepareOneHot(batch);
     for (size_t s = 0; s < m_count; ++s)
     {
         const int32_t* words = m_text.WordsOf(m_first + s) + m_cursor;
@@ -229,15 +224,12 @@ void LmReader<ElemType>::FillLabel(int32_t word, ElemType* label)
         label[0] = word == 0 ? ElemType(c_wordZero) : ElemType(word);
         return;
     }
-    label[0] = ElemType(word);
     if (m_config.mode == LmMode::Class)
     {
-        const Vocabulary::WordClass& wordClass = m_config.classes.ClassOf(word);
-        label[1] = ElemType(m_config.classes.ClassIds()[size_t(word)]);
-        label[2] = ElemType(wordClass.begin);
-        label[3] = ElemType(wordClass.end);
+        m_config.classes.PutClassLabel(word, label);
         return;
     }
+    label[0] = ElemType(word);
     label[1] = ElemType(m_logProbabilities[size_t(word)]);
     for (size_t i = 1; i <= m_config.noiseWords; ++i)
     {

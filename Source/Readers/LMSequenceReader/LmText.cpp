@@ -16,14 +16,7 @@ constexpr size_t c_leastWords = 3; // shorter lines are no sentences
 
 LineReader OpenLines(const LmConfig& config)
 {
-    try
-    {
-        return LineReader(config.reader.file);
-    }
-    catch (const Error& error)
-    {
-        throw Error(error.Kind(), error.Message(), config.fileWhere);
-    }
+    return WithPosition(config.fileWhere, [&] { return LineReader(config.reader.file); });
 }
 
 } // namespace

@@ -38,16 +38,11 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
     if (path.empty())
         FailAt(block.Where(), ErrorKind::Config, "'", block.Name(),
                "' has no words: it needs token=<file with one word a line>");
-    try
-    {
-        vocabulary.words =
-            vocabulary.options.isClass ? Vocabulary::FromClassList(path) : Vocabulary::FromList(path, true);
-    }
-    catch (const Error& error)
-    {
-        throw Error(error.Kind(), error.Message(), PositionOfKey(block, key));
-    }
-    if (vocabulary.options.isClass && vocabulary.words.Size() < 4)
+    const bool isClass = vocabulary.options.isClass;
+    vocabulary.words =
+        WithPosition(PositionOfKey(block, key),
+                     [&] { return isClass ? Vocabulary::FromClassList(path) : Vocabulary::FromList(path, true); });
+    if (isClass && vocabulary.words.Size() < Vocabulary::c_classRows)
         FailAt(PositionOfKey(block, key), ErrorKind::Config, "'", block.Name(),
                "': mode=class needs four words at least, '", path, "' has ", vocabulary.words.Size());
     vocabulary.unknownWord = vocabulary.words.Find(unk);
@@ -210,16 +205,8 @@ LuConfig ReadLuConfig(const ReaderContext& context)
         FailAt((lu.input.options.useWordMap ? input : output)->Where(), ErrorKind::Config,
                "useWordMap=true needs wordmap=<file of two words a line> in the reader block");
     if (!options.wordmap.empty())
-    {
-        try
-        {
-            lu.wordMap = ReadWordMap(ResolveInputPath(options.wordmap));
-        }
-        catch (const Error& error)
-        {
-            throw Error(error.Kind(), error.Message(), PositionOfKey(config, "wordmap"));
-        }
-    }
+        lu.wordMap = WithPosition(PositionOfKey(config, "wordmap"),
+                                  [&] { return ReadWordMap(ResolveInputPath(options.wordmap)); });
     if (lu.input.words.Size() > size_t(INT32_MAX) / options.wordContext.size())
         FailAt(config.Where(), ErrorKind::Config, "wordContext of ", options.wordContext.size(), " words and ",
                lu.input.words.Size(), " words in the token file make too many rows; at most ", INT32_MAX);

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
+#include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
 
@@ -76,7 +77,7 @@ bool LuReader<ElemType>::Fill(Slot& slot)
 {
     slot.Prepare(m_streams.size());
     slot.keys.clear();
-    const bool isWhole = m_request.epochSize == 0 || m_request.epochSize >= c_wholeDataSet;
+    const bool isWhole = IsWholeDataSet(m_request);
     if (!isWhole && m_sentences > m_request.epochSize) // sentences, as the original counts them
         return false;
     bool hasGroup = m_text.NextGroup(slot.log);
@@ -87,6 +88,10 @@ bool LuReader<ElemType>::Fill(Slot& slot)
     }
     if (!hasGroup)
     {
+        if (!m_hasDelivered && !m_text.LoneWord().empty())
+            Fail(ErrorKind::Data, m_text.LoneWord(),
+                 " stands alone, and so does every other word of the file; expected its label behind it, as the last "
+                 "column of the line");
         if (!m_hasDelivered)
             Fail(ErrorKind::Data, "data file '", m_config.reader.file,
                  "' has no sentences; expected lines of words and a label, and a blank line behind each sentence");
@@ -95,9 +100,8 @@ bool LuReader<ElemType>::Fill(Slot& slot)
     m_hasDelivered = true;
     const std::vector<LuText::Sentence>& group = m_text.Group();
     m_sentences += group.size();
-    const size_t first = group.size() * m_request.rank / m_request.workers;
-    const size_t end = group.size() * (m_request.rank + 1) / m_request.workers;
-    m_share.assign(group.begin() + ptrdiff_t(first), group.begin() + ptrdiff_t(end));
+    const PlaceRange share = ShareOfWorker(m_request, group.size());
+    m_share.assign(group.begin() + ptrdiff_t(share.begin), group.begin() + ptrdiff_t(share.end));
     m_steps = 0;
     for (const LuText::Sentence& sentence : m_share)
         m_steps = std::max(m_steps, sentence.tokens);
@@ -198,11 +202,7 @@ void LuReader<ElemType>::FillClasses(StreamBatch<ElemType>& batch) const
         for (size_t t = 0; t < m_share[s].tokens; ++t)
         {
             const int32_t label = m_text.LabelOf(m_share[s].first + t);
-            ElemType* column = batch.values.data() + (t * m_share.size() + s) * batch.rows;
-            column[0] = ElemType(label);
-            column[1] = ElemType(words.ClassIds()[size_t(label)]);
-            column[2] = ElemType(words.ClassOf(label).begin);
-            column[3] = ElemType(words.ClassOf(label).end);
+            words.PutClassLabel(label, batch.values.data() + (t * m_share.size() + s) * batch.rows);
         }
     }
 }

@@ -15,14 +15,7 @@ constexpr size_t c_blockLines = 50000;
 
 LineReader OpenLines(const LuConfig& config)
 {
-    try
-    {
-        return LineReader(config.reader.file);
-    }
-    catch (const Error& error)
-    {
-        throw Error(error.Kind(), error.Message(), config.fileWhere);
-    }
+    return WithPosition(config.fileWhere, [&] { return LineReader(config.reader.file); });
 }
 
 } // namespace
@@ -74,7 +67,11 @@ bool LuText::ReadSentence()
         if (m_columns.empty() && m_labels.size() > first)
             break;
         if (m_columns.size() < 2) // a word without a label is passed over
+        {
+            if (!m_columns.empty() && m_loneWord.empty())
+                m_loneWord = Concat(m_lines.Location(m_columns[0]), ": '", m_columns[0], "'");
             continue;
+        }
         for (size_t i = 0; i + 1 < m_columns.size(); ++i)
             m_words.push_back(IdOf(m_columns[i], m_config.input));
         m_wordStarts.push_back(m_words.size());

@@ -40,6 +40,9 @@ public:
 
     size_t CountSamples();
 
+    // The first word that has no label, with its place; empty if there is none so far.
+    const std::string& LoneWord() const { return m_loneWord; }
+
 private:
     bool ReadBlock(std::string& log);
     bool ReadSentence();
@@ -48,6 +51,7 @@ private:
     const LuConfig& m_config;
     LineReader m_lines;
     std::vector<std::string_view> m_columns;
+    std::string m_loneWord;
     bool m_isAtEnd = false;
     size_t m_seed = 0;
     size_t m_minibatches = 0; // of the epoch so far

@@ -3,12 +3,12 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
+#include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 
 namespace cntk
 {
@@ -46,10 +46,9 @@ FrameReader<ElemType>::~FrameReader()
 template <class ElemType>
 void FrameReader<ElemType>::CountRecords(const EpochRequest& request)
 {
-    const bool wholeDataSet = request.epochSize == 0 || request.epochSize >= c_wholeDataSet;
     if (m_source->IsComplete())
         return;
-    if (wholeDataSet)
+    if (IsWholeDataSet(request))
     {
         m_log.Print("%s: Starting at epoch %zu, counting lines to determine record count...\n",
                     m_options.readerName.c_str(), request.epoch);
@@ -149,9 +148,8 @@ void FrameReader<ElemType>::StartEpoch(const EpochRequest& request)
     EpochRequest ours = request;
     if (m_options.minibatchSize > 0)
         ours.minibatchSize = m_options.minibatchSize;
-    const bool explicitSize = request.epochSize != 0 && request.epochSize < c_wholeDataSet;
     m_walk.Start(ours);
-    if (explicitSize && m_walk.EpochSize() != request.epochSize)
+    if (!IsWholeDataSet(request) && m_walk.EpochSize() != request.epochSize)
         m_log.Print("epochSize rounded up to %zu to fit an integral number of minibatches\n", m_walk.EpochSize());
     PrintEpochStart(request.epoch);
     m_nextRecord = m_source->IsComplete() ? (m_walk.EpochStart() + m_walk.EpochSize()) % m_source->Known()
@@ -229,21 +227,13 @@ void FrameReader<ElemType>::PrepareBatches(std::vector<StreamBatch<ElemType>>& s
     for (size_t i = 0; i < infos.size(); ++i)
     {
         StreamBatch<ElemType>& batch = streams[i];
-        const size_t used = m_wanted[i] ? columns : 0;
         batch.rows = m_wanted[i] ? infos[i].rows : 0;
-        batch.columns = used;
+        batch.columns = m_wanted[i] ? columns : 0;
         batch.sparse = infos[i].sparse;
         if (batch.sparse)
-        {
-            batch.values.assign(used, ElemType(1));
-            batch.rowIndices.resize(used);
-            batch.columnStarts.resize(used + 1);
-            std::iota(batch.columnStarts.begin(), batch.columnStarts.end(), 0);
-        }
+            PrepareOneHot(batch);
         else
-        {
-            batch.values.resize(used * batch.rows);
-        }
+            batch.values.resize(batch.columns * batch.rows);
     }
 }
 

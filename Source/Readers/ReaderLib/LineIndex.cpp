@@ -2,31 +2,13 @@
 #include "Readers/ReaderLib/LineIndex.h"
 
 #include "Common/Error.h"
+#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace cntk
 {
-namespace
-{
-
-constexpr std::string_view c_byteOrderMark = "\xEF\xBB\xBF";
-
-const std::string& CheckExists(const std::string& path)
-{
-    if (!FileExists(path))
-        Fail(ErrorKind::Data, "data file '", path, "' does not exist", NearFilesHint(path));
-    return path;
-}
-
-bool IsBlank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-} // namespace
-
 size_t SkipBlankLines(std::string_view text, size_t lineStart)
 {
     for (size_t at = lineStart; at < text.size(); ++at)
@@ -45,10 +27,8 @@ size_t NextLine(std::string_view text, size_t offset)
     return newline == nullptr ? text.size() : size_t(static_cast<const char*>(newline) - text.data()) + 1;
 }
 
-LineIndex::LineIndex(const std::string& path) : m_file(CheckExists(path))
+LineIndex::LineIndex(const std::string& path) : m_file(path)
 {
-    if (m_file.Size() == 0)
-        Fail(ErrorKind::Data, "data file '", path, "' is empty");
     const bool marked = TextFrom(0).starts_with(c_byteOrderMark);
     m_next = SkipBlank(marked ? c_byteOrderMark.size() : 0);
     if (IsComplete())
@@ -153,15 +133,7 @@ LineIndex::Piece LineIndex::Read(size_t first, size_t count)
 
 size_t LineIndex::LineNumber(size_t offset) const
 {
-    std::string piece;
-    size_t newlines = 0;
-    for (size_t at = 0; at < offset; at += piece.size())
-    {
-        piece.resize(std::min(offset - at, c_pieceBytes));
-        m_file.Read(at, piece.data(), piece.size());
-        newlines += size_t(std::count(piece.begin(), piece.end(), '\n'));
-    }
-    return newlines + 1;
+    return LineCounter().LineOf(m_file, offset);
 }
 
 } // namespace cntk

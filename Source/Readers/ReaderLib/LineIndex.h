@@ -3,7 +3,7 @@
 // record), and one piece of the text at a time is in memory.
 #pragma once
 
-#include "Common/File.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -62,7 +62,7 @@ private:
     size_t SkipBlank(size_t lineStart);
     size_t FindNext(size_t recordStart);
 
-    PiecewiseFile m_file;
+    DataFile m_file;
     size_t m_known = 0;
     size_t m_next = 0; // where the search goes on: the start of a record, or the end
     std::vector<uint64_t> m_offsets;

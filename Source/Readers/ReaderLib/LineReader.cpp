@@ -2,6 +2,7 @@
 #include "Readers/ReaderLib/LineReader.h"
 
 #include "Common/Error.h"
+#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,21 +13,11 @@ namespace
 {
 
 constexpr size_t c_pieceBytes = size_t(256) << 10;
-constexpr std::string_view c_byteOrderMark = "\xEF\xBB\xBF";
-
-const std::string& CheckExists(const std::string& path)
-{
-    if (!FileExists(path))
-        Fail(ErrorKind::Data, "data file '", path, "' does not exist", NearFilesHint(path));
-    return path;
-}
 
 } // namespace
 
-LineReader::LineReader(const std::string& path) : m_file(CheckExists(path))
+LineReader::LineReader(const std::string& path) : m_file(path)
 {
-    if (m_file.Size() == 0)
-        Fail(ErrorKind::Data, "data file '", path, "' is empty");
     Rewind();
 }
 
@@ -91,16 +82,15 @@ std::string LineReader::Location(std::string_view part) const
 void SplitTokens(std::string_view line, std::vector<std::string_view>& tokens)
 {
     tokens.clear();
-    const auto isBlank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
     for (size_t at = 0; at < line.size();)
     {
-        if (isBlank(line[at]))
+        if (IsBlank(line[at]))
         {
             ++at;
             continue;
         }
         size_t end = at + 1;
-        while (end < line.size() && !isBlank(line[end]))
+        while (end < line.size() && !IsBlank(line[end]))
             ++end;
         tokens.push_back(line.substr(at, end - at));
         at = end;

@@ -1,7 +1,7 @@
 // The lines of a text file one after the other, one piece of the text in memory at a time.
 #pragma once
 
-#include "Common/File.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <cstddef>
 #include <memory>
@@ -29,7 +29,7 @@ public:
     std::string Location(std::string_view part) const;
 
 private:
-    PiecewiseFile m_file;
+    DataFile m_file;
     std::unique_ptr<char[]> m_buffer;
     size_t m_capacity = 0;
     size_t m_begin = 0; // the text not yet given: bytes [m_begin, m_end) of the buffer

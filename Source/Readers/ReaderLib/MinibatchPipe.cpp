@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 namespace cntk
 {
@@ -26,6 +27,22 @@ std::vector<bool> ChooseStreams(const std::string& readerName, const std::vector
         Fail(ErrorKind::Config, readerName, ": the network's inputs are ", Join(wanted, ", "),
              ", but the reader's blocks are ", Join(names, ", "), "; a block needs the name of the input it fills");
     return chosen;
+}
+
+void RequireColumns(size_t columns, const char* what)
+{
+    if (columns > INT32_MAX)
+        Fail(ErrorKind::Config, "minibatchSize: a minibatch of ", columns, " ", what, " is too large; at most ",
+             INT32_MAX, " ", what, " can be in one");
+}
+
+template <class ElemType>
+void PrepareOneHot(StreamBatch<ElemType>& batch)
+{
+    batch.values.assign(batch.columns, ElemType(1));
+    batch.rowIndices.resize(batch.columns);
+    batch.columnStarts.resize(batch.columns + 1);
+    std::iota(batch.columnStarts.begin(), batch.columnStarts.end(), 0);
 }
 
 template <class ElemType>
@@ -74,16 +91,10 @@ bool MinibatchPipe<ElemType>::Next(HostMinibatch<ElemType>& minibatch)
 {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
-    bool made = false;
-    if (m_ahead)
-    {
-        made = m_prefetcher.Next(m_slot);
-    }
-    else
-    {
-        std::swap(minibatch.streams, m_slot.streams); // filled in place
-        made = m_fill(m_slot);
-    }
+    // The caller's buffers are filled in place, or are those that are filled next: two sets of them stay in the cache
+    // longer than three.
+    std::swap(minibatch.streams, m_slot.streams);
+    const bool made = m_ahead ? m_prefetcher.Next(m_slot) : m_fill(m_slot);
     std::swap(minibatch.streams, m_slot.streams);
     std::swap(minibatch.sequenceKeys, m_slot.keys);
     if (!m_slot.log.empty())
@@ -95,6 +106,8 @@ bool MinibatchPipe<ElemType>::Next(HostMinibatch<ElemType>& minibatch)
     return made;
 }
 
+template void PrepareOneHot<float>(StreamBatch<float>&);
+template void PrepareOneHot<double>(StreamBatch<double>&);
 template struct MinibatchSlot<float>;
 template struct MinibatchSlot<double>;
 template class MinibatchPipe<float>;

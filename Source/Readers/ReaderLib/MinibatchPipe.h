@@ -18,6 +18,13 @@ class Log;
 std::vector<bool> ChooseStreams(const std::string& readerName, const std::vector<StreamInfo>& streams,
                                 const std::vector<std::string>& wanted);
 
+// Fails (Config) for more columns than a minibatch can count. what: "images".
+void RequireColumns(size_t columns, const char* what);
+
+// The batch of one 1 in each of its columns; only the row indices are left to fill.
+template <class ElemType>
+void PrepareOneHot(StreamBatch<ElemType>& batch);
+
 // A minibatch in the making. The layouts belong to the slot, one place a stream; streams of one axis refer to one of
 // them.
 template <class ElemType>

@@ -2,6 +2,8 @@
 // pow(10, exponent). Eight digits at a time: one pass finds how many there are, three multiplications give their value.
 #pragma once
 
+#include "Readers/ReaderLib/Characters.h"
+
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -104,8 +106,6 @@ private:
     {
         return std::bit_cast<double>(std::bit_cast<uint64_t>(value) ^ (uint64_t(negative) << 63));
     }
-
-    static bool IsDigit(char c) { return uint8_t(c - '0') < 10; }
 
     // Loads eight bytes with '0' taken off and counts the digits they begin with.
     static size_t LoadDigits(const char* at, uint64_t& digits)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Common/Config/Options.h"
+#include "Common/Error.h"
 #include "Common/ReaderInterface.h"
 
 #include <cstddef>
@@ -28,6 +29,20 @@ struct OptionType<RandomizeWindow>
 
 // Position of a key as seen from the block, or of the block.
 SourcePos PositionOfKey(const ConfigParameters& block, const char* key);
+
+// Runs body, which reads a file; its errors get the position of the file's name in the config.
+template <class Body>
+auto WithPosition(const SourcePos& where, Body&& body) -> decltype(body())
+{
+    try
+    {
+        return body();
+    }
+    catch (const Error& error)
+    {
+        throw Error(error.Kind(), error.Message(), where);
+    }
+}
 
 // "dim=2 at exp.cntk:15:16", where the value in force was written.
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number);

@@ -2,6 +2,8 @@
 #include "Readers/ReaderLib/RecordWalk.h"
 
 #include "Common/Error.h"
+#include "Readers/ReaderLib/EpochRange.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 #include "Readers/ReaderLib/RecordOrder.h"
 
 #include <algorithm>
@@ -23,14 +25,6 @@ __attribute__((format(printf, 2, 3))) void Append(std::string& text, const char*
     text += buffer;
 }
 
-// Columns are counted in 32 bits.
-void CheckMinibatch(size_t records)
-{
-    if (records > INT32_MAX)
-        Fail(ErrorKind::Config, "minibatchSize: a minibatch of ", records, " records is too large; at most ", INT32_MAX,
-             " records can be in one");
-}
-
 } // namespace
 
 void RecordWalk::Start(const EpochRequest& request)
@@ -38,18 +32,13 @@ void RecordWalk::Start(const EpochRequest& request)
     CNTK_ASSERT(request.minibatchSize > 0 && request.rank < request.workers);
     const size_t minibatchSize = request.minibatchSize;
     m_request = request;
-    m_epochSize = request.epochSize;
-    if (m_epochSize == 0 || m_epochSize >= c_wholeDataSet)
-        m_epochSize = m_counter.Extend(SIZE_MAX);
+    m_epochSize = IsWholeDataSet(request) ? m_counter.Extend(SIZE_MAX) : request.epochSize;
     if (m_options.fullMinibatches)
     {
-        CheckMinibatch(minibatchSize); // every one has this size, however few records there are
+        RequireColumns(minibatchSize, "records"); // every one has this size, however few records there are
         m_epochSize = (m_epochSize + minibatchSize - 1) / minibatchSize * minibatchSize;
     }
-    if (m_epochSize > c_wholeDataSet / (request.epoch + 1))
-        Fail(ErrorKind::Config, "epochSize=", m_epochSize, " is too large: epoch ", request.epoch + 1,
-             " would end beyond sample ", c_wholeDataSet);
-    m_epochStart = request.epoch * m_epochSize;
+    m_epochStart = PositionsOfEpoch(request, m_epochSize).begin;
     m_position = m_epochStart;
     m_blockEnd = 0;
     if (m_counter.Extend(m_epochStart + 1) <= m_epochStart)
@@ -108,12 +97,11 @@ bool RecordWalk::Next(std::vector<size_t>& records, std::string& log)
         m_counter.Extend(m_position + count);
     else
         count = LimitToSweep(count);
-    CheckMinibatch(count);
-    const size_t first = m_position + count * m_request.rank / m_request.workers;
-    const size_t end = m_position + count * (m_request.rank + 1) / m_request.workers;
+    RequireColumns(count, "records");
+    const PlaceRange share = ShareOfWorker(m_request, count);
     // All of the epoch's minibatches fit in what the largest needs; a huge minibatchSize just means all records.
-    records.reserve(std::max<size_t>(end - first, std::min(m_request.minibatchSize, m_counter.Known())));
-    for (size_t position = first; position < end; ++position)
+    records.reserve(std::max<size_t>(share.end - share.begin, std::min(m_request.minibatchSize, m_counter.Known())));
+    for (size_t position = m_position + share.begin; position < m_position + share.end; ++position)
     {
         if (m_range == 0)
         {

@@ -44,6 +44,17 @@ public:
     const std::vector<WordClass>& Classes() const { return m_classes; }
     const WordClass& ClassOf(int32_t word) const { return m_classes[size_t(m_classIds[size_t(word)])]; }
 
+    // The label of a class-based language model: word, class, first word of the class and one behind its last.
+    static constexpr size_t c_classRows = 4;
+    template <class ElemType>
+    void PutClassLabel(int32_t word, ElemType* label) const
+    {
+        label[0] = ElemType(word);
+        label[1] = ElemType(m_classIds[size_t(word)]);
+        label[2] = ElemType(ClassOf(word).begin);
+        label[3] = ElemType(ClassOf(word).end);
+    }
+
 private:
     void Add(std::string_view word, const std::string& location);
     void AddClass(std::string_view text, const std::string& location);

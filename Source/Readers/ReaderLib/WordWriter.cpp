@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <algorithm>
@@ -61,14 +62,8 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
         const ConfigParameters& block = config.RequireBlock(name);
         const auto options = ReadOptions<OutputOptions>(block);
         Output output;
-        try
-        {
-            output.words = load(ResolveInputPath(options.token));
-        }
-        catch (const Error& error)
-        {
-            throw Error(error.Kind(), error.Message(), PositionOfKey(block, "token"));
-        }
+        output.words =
+            WithPosition(PositionOfKey(block, "token"), [&] { return load(ResolveInputPath(options.token)); });
         output.best = std::min(options.nbest, output.words.Size());
         output.file = std::make_unique<AtomicFile>(ResolveOutputPath(options.file));
         m_outputs.push_back(std::move(output));
@@ -102,9 +97,8 @@ void WordWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch
 {
     for (size_t i = 0; i < m_names.size(); ++i)
     {
-        const auto found = std::find_if(outputs.begin(), outputs.end(),
-                                        [&](const auto& entry) { return EqualsIgnoreCase(entry.first, m_names[i]); });
-        if (found == outputs.end())
+        const StreamBatch<ElemType>* const found = FindOutput(outputs, m_names[i]);
+        if (found == nullptr)
         {
             std::vector<std::string> names;
             for (const auto& entry : outputs)
@@ -112,7 +106,7 @@ void WordWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch
             Fail(ErrorKind::Config, "the writer's outputNodeNames has '", m_names[i],
                  "', which the command does not write; it writes ", Join(names, ", "), DidYouMean(m_names[i], names));
         }
-        const StreamBatch<ElemType>& batch = found->second;
+        const StreamBatch<ElemType>& batch = *found;
         Output& output = m_outputs[i];
         if (batch.rows != output.words.Size())
             Fail(ErrorKind::Config, "node '", m_names[i], "' has ", batch.rows, " rows, but its token file '",
@@ -120,25 +114,7 @@ void WordWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch
         m_line.clear();
         const auto append = [&](size_t column)
         { Append(output, batch.values.data() + column * batch.rows, batch.rows); };
-        const MBLayout* layout = batch.layout.get();
-        if (layout == nullptr || layout->IsFrameMode())
-        {
-            for (size_t column = 0; column < batch.columns; ++column)
-                append(column);
-            m_line += '\n';
-        }
-        else
-        {
-            for (const SequenceInfo& sequence : layout->Sequences())
-            {
-                if (sequence.id == SequenceInfo::c_gap)
-                    continue;
-                const ptrdiff_t end = std::min(sequence.end, ptrdiff_t(layout->TimeSteps()));
-                for (ptrdiff_t time = std::max<ptrdiff_t>(sequence.begin, 0); time < end; ++time)
-                    append(size_t(time) * layout->ParallelSequences() + sequence.row);
-                m_line += '\n';
-            }
-        }
+        ForEachColumnOfSequences(batch, append, [&] { m_line += '\n'; });
         output.file->Write(m_line);
         m_log.Write(m_line);
     }

@@ -226,15 +226,9 @@ UciConfig ReadUciConfig(const ReaderContext& context)
 
 void DescribeUciOptions(PluginDescription& description)
 {
-    const auto add = [&](const char* block, const std::vector<OptionInfo>& options)
-    {
-        for (const OptionInfo& option : options)
-            description.options.push_back(
-                {block, option.name, option.isRequired ? "" : option.defaultText, option.doc});
-    };
-    add("", DescribeOptions<UciReaderOptions>());
-    add("features", DescribeOptions<UciFeatureOptions>());
-    add("labels", DescribeOptions<UciLabelOptions>());
+    AddOptions<UciReaderOptions>(description, "");
+    AddOptions<UciFeatureOptions>(description, "features");
+    AddOptions<UciLabelOptions>(description, "labels");
 }
 
 } // namespace cntk

@@ -15,49 +15,24 @@ namespace
 constexpr const char* c_readerName = "UCIFastReader";
 constexpr std::string_view c_commandLine = "command line"; // name of that source text
 
-SourcePos PositionIn(const UciBlock& block, const char* key)
-{
-    const std::optional<ConfigValue> value = block.config->Find(key);
-    return value ? value->Where() : block.config->Where();
-}
-
-// "labelDim=2 at exp.cntk:15:16", where the number in force was written.
-std::string Setting(const UciBlock& block, const char* key, size_t number)
-{
-    const std::optional<ConfigValue> value = block.config->Find(key);
-    return Concat(key, "=", number, value && value->Where() ? " at " + value->Where().Location() : "");
-}
-
 // What decides the dimension of a block's stream; for messages.
 std::string SourceOf(const UciConfig& config, const UciBlock& block, const LabelMap* labels)
 {
     std::string deciding;
     if (!block.isCategory)
-        deciding = Setting(block, "dim", block.columns);
+        deciding = SettingText(*block.config, "dim", block.columns);
     else if (block.labelDim > 0)
-        deciding = Setting(block, "labelDim", block.labelDim);
+        deciding = SettingText(*block.config, "labelDim", block.labelDim);
     else
         deciding = Concat("label map '", labels->Source(), "'");
     return Concat("'", config.file, "', ", deciding);
 }
 
-// Errors of the file get the position of its name in the config.
-LineIndex OpenLines(const UciConfig& config)
-{
-    try
-    {
-        return LineIndex(config.file);
-    }
-    catch (const Error& error)
-    {
-        throw Error(error.Kind(), error.Message(), config.fileWhere);
-    }
-}
-
 } // namespace
 
 template <class ElemType>
-UciSource<ElemType>::UciSource(const UciConfig& config, Log& log) : m_log(log), m_lines(OpenLines(config))
+UciSource<ElemType>::UciSource(const UciConfig& config, Log& log)
+    : m_log(log), m_lines(WithPosition(config.fileWhere, [&] { return LineIndex(config.file); }))
 {
     const UciReaderOptions& options = config.reader;
     if (options.traceLevel > 0)
@@ -95,24 +70,17 @@ template <class ElemType>
 bool UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation)
 {
     const std::string path = ResolveInputPath(block.labelMappingFile);
+    const SourcePos where = PositionOfKey(*block.config, "labelMappingFile");
     if (FileExists(path))
     {
-        const SourcePos where = PositionIn(block, "labelMappingFile");
-        try
-        {
-            labels = LabelMap::FromFile(path);
-        }
-        catch (const Error& error)
-        {
-            throw Error(error.Kind(), error.Message(), where);
-        }
+        labels = WithPosition(where, [&] { return LabelMap::FromFile(path); });
         if (labels.Size() == 0)
             FailAt(where, ErrorKind::Data, "label map '", path, "' has no labels");
         return true;
     }
     if (!allowCreation)
-        FailAt(PositionIn(block, "labelMappingFile"), ErrorKind::Data, "label map '", path, "' does not exist",
-               NearFilesHint(path), "; the createLabelMap action makes it from the data");
+        FailAt(where, ErrorKind::Data, "label map '", path, "' does not exist", NearFilesHint(path),
+               "; the createLabelMap action makes it from the data");
     CollectLabels(block, labels);
     return false;
 }
@@ -123,15 +91,16 @@ size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap&
     const size_t count = labels.Size();
     if (block.labelDim == 0 || made)
         return std::max(block.labelDim, count);
-    const SourcePos where = PositionIn(block, "labelDim");
+    const SourcePos where = PositionOfKey(*block.config, "labelDim");
     if (block.labelDim < count)
     {
         // The caret belongs under the value that came last: one given on the command line.
-        const SourcePos mapWhere = PositionIn(block, "labelMappingFile");
+        const SourcePos mapWhere = PositionOfKey(*block.config, "labelMappingFile");
         const bool mapOverrides = mapWhere && mapWhere.text != where.text && mapWhere.text->Name() == c_commandLine;
-        FailAt(mapOverrides ? mapWhere : where, ErrorKind::Config, Setting(block, "labelDim", block.labelDim), " of '",
-               block.name, "' and its label map disagree: '", labels.Source(), "' (", mapWhere.Location(), ") has ",
-               count, " labels");
+        FailAt(mapOverrides ? mapWhere : where, ErrorKind::Config,
+               SettingText(*block.config, "labelDim", block.labelDim), " of '", block.name,
+               "' and its label map disagree: '", labels.Source(), "' (", mapWhere.Location(), ") has ", count,
+               " labels");
     }
     if (block.labelDim > count)
         m_log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,

@@ -1,0 +1,37 @@
+// The file of data that a reader's block names, and the numbers of its lines for messages.
+#pragma once
+
+#include "Common/File.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cntk
+{
+
+constexpr std::string_view c_byteOrderMark = "\xEF\xBB\xBF";
+
+// The path. Fails (Data) if there is no such file.
+const std::string& RequireDataFile(const std::string& path);
+
+// A file of data: opening it fails (Data) if it is missing or empty.
+class DataFile final : public PiecewiseFile
+{
+public:
+    explicit DataFile(const std::string& path);
+};
+
+// Finds the line of an offset by counting newlines: from the place asked for last, or from the start of the file. For
+// messages.
+class LineCounter
+{
+public:
+    size_t LineOf(const PiecewiseFile& file, size_t offset); // 1-based
+
+private:
+    size_t m_offset = 0; // newlines before this offset
+    size_t m_newlines = 0;
+};
+
+} // namespace cntk

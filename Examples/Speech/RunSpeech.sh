@@ -11,7 +11,8 @@ cp -r "$here"/*.cntk "$here"/Ndl "$here"/Mel "$work"
 cd "$work"
 [ -d data ] || python3 -B "$here/GenerateCorpus.py" data
 for config in TrainSimple Evaluate CrossValidate WriteScaledLogLikelihood AdaptLearnRate TrainNdl \
-    TrainAutoEncoder WriteBottleneck DumpNodes TrainWithPreTrain TrainMultiTask TrainMultiInput; do
+    TrainAutoEncoder WriteBottleneck DumpNodes TrainWithPreTrain TrainMultiTask TrainMultiInput \
+    TrainLstm TrainBidirectionalLstm; do
     echo "$config ..."
     "$cntk" "configFile=$config.cntk" "$@" 2> "log/$config.log" || { tail -n 20 "log/$config.log"; exit 1; }
     grep -e 'Finished Epoch' -e 'Final Results' -e 'Best model' "log/$config.log" | tail -n 1 | cut -c 1-200

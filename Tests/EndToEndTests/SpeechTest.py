@@ -234,6 +234,24 @@ class SpeechTest(EndToEndTest):
         losses = self.losses(log)
         self.assertLess(losses[2], losses[0], log)
 
+    # ---- recurrent networks: where the layers see no other frame than their own, 93 % of the frames are wrong
+
+    def check_recurrent(self, kind, rate, limit):
+        self.example()
+        sgd = "SGD=[maxEpochs=10; learningRatesPerSample=%s]" % rate
+        log = self.cntk("configFile=Train%s.cntk" % kind, "TIMIT_Train%s=[%s]" % (kind, sgd), "numCPUThreads=2").stderr
+        self.assertLess(self.errors(log)[-1], limit, log)
+        run = self.cntk("configFile=Evaluate.cntk", "FeatDim=72", "TIMIT_Eval=[modelPath=exp/Train%sNetwork/model/"
+                        "cntkSpeech.dnn; reader=[readMethod=blockRandomize; frameMode=false]]" % kind)
+        final = float(re.search(r"ErrorPrediction/Sample = ([0-9.e-]+)", run.stderr.split("Final Results")[1]).group(1))
+        self.assertLess(final, limit + 0.05, "what was learned must hold for utterances that were not seen")
+
+    def test_three_layers_of_lstm_cells(self):
+        self.check_recurrent("Lstm", 0.01, 0.86)
+
+    def test_lstm_layers_in_both_directions(self):
+        self.check_recurrent("BidirectionalLstm", 0.003, 0.78)
+
     def test_three_variables_choose_another_corpus(self):
         self.example()
         shutil.rmtree(self.folder / "data")

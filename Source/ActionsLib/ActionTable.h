@@ -24,6 +24,8 @@ Action MakeSvdAction();
 Action MakeAdaptAction();
 Action MakeWordClassAction();
 Action MakeConvertDbnAction();
+Action MakeTrainEncoderDecoderAction();
+Action MakeTrainBidirectionEncoderDecoderAction();
 
 // --check: reads one minibatch, computes the roots, reports samples and memory.
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,

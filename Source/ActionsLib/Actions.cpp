@@ -12,10 +12,20 @@ namespace cntk
 
 std::span<const Action> Actions()
 {
-    static const std::vector<Action> actions = {
-        MakeTrainAction(), MakeTestAction(),           MakeCvAction(),        MakeWriteAction(), MakeDumpNodeAction(),
-        MakePlotAction(),  MakeCreateLabelMapAction(), MakeWordClassAction(), MakeEditAction(),  MakeSvdAction(),
-        MakeAdaptAction(), MakeConvertDbnAction()};
+    static const std::vector<Action> actions = {MakeTrainAction(),
+                                                MakeTestAction(),
+                                                MakeCvAction(),
+                                                MakeWriteAction(),
+                                                MakeDumpNodeAction(),
+                                                MakePlotAction(),
+                                                MakeCreateLabelMapAction(),
+                                                MakeWordClassAction(),
+                                                MakeEditAction(),
+                                                MakeSvdAction(),
+                                                MakeAdaptAction(),
+                                                MakeConvertDbnAction(),
+                                                MakeTrainEncoderDecoderAction(),
+                                                MakeTrainBidirectionEncoderDecoderAction()};
     return actions;
 }
 

@@ -35,13 +35,16 @@ const char* FindLayerType(std::string_view word);
 class NetworkParts
 {
 public:
-    NetworkParts(const SimpleNetworkOptions& options, ComputationNetwork& network)
-        : m_options(options), m_network(network)
+    // encoderOutput: the node of another network that a decoder is made for; null: none.
+    NetworkParts(const SimpleNetworkOptions& options, ComputationNetwork& network,
+                 const ComputationNode* encoderOutput = nullptr)
+        : m_options(options), m_network(network), m_encoderOutput(encoderOutput)
     {
     }
 
     const SimpleNetworkOptions& Options() const { return m_options; }
     ComputationNetwork& Network() { return m_network; }
+    const ComputationNode* EncoderOutput() const { return m_encoderOutput; }
     ComputationNodePtr Add(std::string_view type, std::string name, std::vector<ComputationNodePtr> inputs)
     {
         return m_network.Add(type, std::move(name), std::move(inputs));
@@ -78,6 +81,7 @@ private:
 
     const SimpleNetworkOptions& m_options;
     ComputationNetwork& m_network;
+    const ComputationNode* m_encoderOutput;
     uint64_t m_seeds = 0;
 };
 

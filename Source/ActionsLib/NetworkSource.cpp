@@ -37,34 +37,56 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& comma
         return nullptr;
 
     auto builder = std::make_unique<NetworkBuilder>();
-    const DataType dataType = command.program.dataType;
+    if (ndl != nullptr && simple != nullptr)
+        command.program.log.Warn("command '" + command.name + "' sees both " + c_ndlBlock + " (" +
+                                 ndl->Where().Location() + ") and " + c_simpleBlock + " (" +
+                                 simple->Where().Location() + "); " + c_ndlBlock + " is used");
+    builder->m_blockName = ndl != nullptr ? c_ndlBlock : c_simpleBlock;
     if (ndl != nullptr)
-    {
-        if (simple != nullptr)
-            command.program.log.Warn("command '" + command.name + "' sees both " + c_ndlBlock + " (" +
-                                     ndl->Where().Location() + ") and " + c_simpleBlock + " (" +
-                                     simple->Where().Location() + "); " + c_ndlBlock + " is used");
-        builder->m_blockName = c_ndlBlock;
-        MarkScript(*ndl);
-        builder->m_where = ndl->Where();
-        for (const char* key : {"run", "networkDescription"})
-            if (const std::optional<ConfigValue> value = ndl->Find(key))
-                builder->m_where = value->Where();
-        builder->m_build = [ndl, dataType, program = &command.program](const std::shared_ptr<Device>& device)
-        {
-            std::unique_ptr<ComputationNetwork> network = BuildNetworkFromNdl(*ndl, dataType, device, &program->ndl);
-            for (const std::string& warning : program->ndl.warnings)
-                program->log.Warn(warning);
-            program->ndl.warnings.clear();
-            return network;
-        };
-        return builder;
-    }
-    builder->m_blockName = c_simpleBlock;
-    builder->m_where = simple->Where();
-    builder->m_build = [options = ReadSimpleNetworkOptions(*simple), dataType](const std::shared_ptr<Device>& device)
-    { return BuildSimpleNetwork(options, dataType, device); };
+        builder->TakeNdl(command, *ndl);
+    else
+        builder->TakeSimple(command, *simple);
     return builder;
+}
+
+std::unique_ptr<NetworkBuilder> NetworkBuilder::OfBlock(const CommandContext& command, const std::string& name)
+{
+    const ConfigParameters* block = command.block.FindBlock(name);
+    if (block == nullptr)
+        return nullptr;
+    auto builder = std::make_unique<NetworkBuilder>();
+    builder->m_blockName = name;
+    if (block->ExistsHere("networkDescription") || block->ExistsHere("run"))
+        builder->TakeNdl(command, *block);
+    else
+        builder->TakeSimple(command, *block);
+    return builder;
+}
+
+void NetworkBuilder::TakeNdl(const CommandContext& command, const ConfigParameters& ndl)
+{
+    MarkScript(ndl);
+    m_where = ndl.Where();
+    for (const char* key : {"run", "networkDescription"})
+        if (const std::optional<ConfigValue> value = ndl.Find(key))
+            m_where = value->Where();
+    m_build = [&ndl, dataType = command.program.dataType,
+               program = &command.program](const std::shared_ptr<Device>& device, const ComputationNode*)
+    {
+        std::unique_ptr<ComputationNetwork> network = BuildNetworkFromNdl(ndl, dataType, device, &program->ndl);
+        for (const std::string& warning : program->ndl.warnings)
+            program->log.Warn(warning);
+        program->ndl.warnings.clear();
+        return network;
+    };
+}
+
+void NetworkBuilder::TakeSimple(const CommandContext& command, const ConfigParameters& simple)
+{
+    m_where = simple.Where();
+    m_build = [options = ReadSimpleNetworkOptions(simple), dataType = command.program.dataType](
+                  const std::shared_ptr<Device>& device, const ComputationNode* encoderOutput)
+    { return BuildSimpleNetwork(options, dataType, device, encoderOutput); };
 }
 
 std::unique_ptr<NetworkBuilder> NetworkBuilder::Require(const CommandContext& command)

@@ -20,16 +20,27 @@ public:
     static std::unique_ptr<NetworkBuilder> Find(const CommandContext& command);
     // Fails with "no network" and the forms accepted.
     static std::unique_ptr<NetworkBuilder> Require(const CommandContext& command);
+    // Of a block of the name given, SimpleNetworkBuilder's or, where it has networkDescription or run, NDL's. Empty if
+    // there is no such block.
+    static std::unique_ptr<NetworkBuilder> OfBlock(const CommandContext& command, const std::string& name);
 
     const std::string& BlockName() const { return m_blockName; }
     // Of what describes the network: the value of networkDescription or run, else the block.
     const SourcePos& Where() const { return m_where; }
-    std::unique_ptr<ComputationNetwork> Build(const std::shared_ptr<Device>& device) const { return m_build(device); }
+    // encoderOutput: the node of another network that a decoder is made for.
+    std::unique_ptr<ComputationNetwork> Build(const std::shared_ptr<Device>& device,
+                                              const ComputationNode* encoderOutput = nullptr) const
+    {
+        return m_build(device, encoderOutput);
+    }
 
 private:
+    void TakeSimple(const CommandContext& command, const ConfigParameters& block);
+    void TakeNdl(const CommandContext& command, const ConfigParameters& block);
+
     std::string m_blockName;
     SourcePos m_where;
-    std::function<std::unique_ptr<ComputationNetwork>(const std::shared_ptr<Device>&)> m_build;
+    std::function<std::unique_ptr<ComputationNetwork>(const std::shared_ptr<Device>&, const ComputationNode*)> m_build;
 };
 
 // The device of deviceId= as this command sees it; made when first asked for, one for the whole run.

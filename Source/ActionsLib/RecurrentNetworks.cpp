@@ -32,6 +32,8 @@ public:
     void BuildLogBilinear();
     void BuildNplm();
     void BuildCrf();
+    void BuildLstmEncoder();
+    void BuildAlignmentDecoder(bool hasCriteria);
 
 private:
     ComputationNodePtr Add(std::string_view type, std::vector<ComputationNodePtr> inputs, std::string name = "")
@@ -59,7 +61,10 @@ private:
     }
 
     ComputationNodePtr AddNormalized(const ComputationNodePtr& features);
-    ComputationNodePtr AddLookupTable(const ComputationNodePtr& features, const char* name);
+    ComputationNodePtr AddLookupTable(const ComputationNodePtr& features, const char* name,
+                                      const char* embeddingName = "E0");
+    ComputationNodePtr AddPairNetwork(const char* kind);
+    ComputationNodePtr AddAlignedLayer(const ComputationNodePtr& input, const ComputationNodePtr& encoded);
     ComputationNodePtr AddRecurrentLayer(size_t layer, const ComputationNodePtr& product);
     ComputationNodePtr AddRnnLayers(ComputationNodePtr hidden, size_t first);
     ComputationNodePtr AddGate(const char* gate, const std::string& number, const ComputationNodePtr& input,
@@ -69,6 +74,8 @@ private:
     ComputationNodePtr AddLstmLayers(ComputationNodePtr hidden, size_t offset, bool all,
                                      std::vector<ComputationNodePtr>* layers = nullptr);
     void AddClassOutput(const ComputationNodePtr& hidden, Output& output, ComputationNodePtr& evaluation);
+    void RequireClasses() const;
+    ComputationNodePtr AddClassCriteria(Output& output);
     void AddUnusedPrior(const ComputationNodePtr& labels)
     {
         if (m_options.needPrior)
@@ -96,7 +103,8 @@ ComputationNodePtr RecurrentBuilder::AddNormalized(const ComputationNodePtr& fea
 }
 
 // The input of the first layer and its size: words embedded one by one where lookupTableOrder says so.
-ComputationNodePtr RecurrentBuilder::AddLookupTable(const ComputationNodePtr& features, const char* name)
+ComputationNodePtr RecurrentBuilder::AddLookupTable(const ComputationNodePtr& features, const char* name,
+                                                    const char* embeddingName)
 {
     const size_t order = m_options.lookupTableOrder;
     if (order == 0)
@@ -106,7 +114,7 @@ ComputationNodePtr RecurrentBuilder::AddLookupTable(const ComputationNodePtr& fe
     if (Size(0) % order != 0)
         Fail(ErrorKind::Config, "lookupTableOrder is ", order, ", but the first of the layerSizes, ", Size(0),
              ", is not a multiple of it");
-    const ComputationNodePtr embedding = m_parts.AddRandom("E0", Size(1), Size(0) / order);
+    const ComputationNodePtr embedding = m_parts.AddRandom(embeddingName, Size(1), Size(0) / order);
     return m_parts.AddDropout(Add("LookupTable", {embedding, features}, name));
 }
 
@@ -240,20 +248,30 @@ ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, si
 // Word classes: W<n> (hidden x vocabulary), labels of four rows, class scores, criteria.
 void RecurrentBuilder::AddClassOutput(const ComputationNodePtr& hidden, Output& output, ComputationNodePtr& evaluation)
 {
-    const size_t vocabulary = Size(m_hiddenLayers + 1), size = Size(m_hiddenLayers);
+    RequireClasses();
+    output.hidden = hidden;
+    output.weights = m_parts.AddRandom(Numbered("W", m_hiddenLayers), Size(m_hiddenLayers), Size(m_hiddenLayers + 1));
+    evaluation = AddClassCriteria(output);
+}
+
+void RecurrentBuilder::RequireClasses() const
+{
+    const size_t vocabulary = Size(m_hiddenLayers + 1);
     if (m_options.vocabSize < 0 || size_t(m_options.vocabSize) != vocabulary)
         Fail(ErrorKind::Config, "vocabSize is ", m_options.vocabSize, ", but the last of the layerSizes is ",
              vocabulary, "; expected the same: the vocabulary size should be the same as the output layer size");
     if (m_options.nbrClass <= 0)
         Fail(ErrorKind::Config, "nbrClass is ", m_options.nbrClass, "; expected the number of word classes, 1 or more");
-    output.hidden = hidden;
-    output.weights = m_parts.AddRandom(Numbered("W", m_hiddenLayers), size, vocabulary);
+}
+
+// Behind the output's weights.
+ComputationNodePtr RecurrentBuilder::AddClassCriteria(Output& output)
+{
     const ComputationNodePtr labels = m_parts.AddLabels(4);
     const ComputationNodePtr classWeights =
-        m_parts.AddRandom("WeightForClassPostProb", size_t(m_options.nbrClass), size);
-    output.extra = Add("Times", {classWeights, hidden}, "ClassPostProb");
-    evaluation =
-        m_parts.AddCriteria(labels, output, "TrainNodeClassBasedCrossEntropy", "EvalNodeClassBasedCrossEntrpy");
+        m_parts.AddRandom("WeightForClassPostProb", size_t(m_options.nbrClass), Size(m_hiddenLayers));
+    output.extra = Add("Times", {classWeights, output.hidden}, "ClassPostProb");
+    return m_parts.AddCriteria(labels, output, "TrainNodeClassBasedCrossEntropy", "EvalNodeClassBasedCrossEntrpy");
 }
 
 // ---- networks ----
@@ -477,6 +495,88 @@ void RecurrentBuilder::BuildCrf()
     AddPosterior(output.hidden);
 }
 
+// No labels and no criterion: all sizes but the first are those of hidden layers. The last one is what a decoder sees.
+void RecurrentBuilder::BuildLstmEncoder()
+{
+    m_hiddenLayers = m_sizes.size() - 1;
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), m_options.sparseinput));
+    const ComputationNodePtr input = AddLookupTable(features, "EncoderLookupTable", "EncoderE0");
+    const ComputationNodePtr hidden = AddLstmLayers(input, m_options.lookupTableOrder > 0 ? 1 : 0, true);
+    SetOutput(hidden);
+    m_parts.Network().AddToGroup(NodeGroup::Evaluation, hidden);
+}
+
+// While a decoder is alone, an input with an axis of its own stands for what the encoder computes.
+ComputationNodePtr RecurrentBuilder::AddPairNetwork(const char* kind)
+{
+    const ComputationNode* encoder = m_parts.EncoderOutput();
+    if (encoder == nullptr)
+        Fail(ErrorKind::Config, "rnnType ", kind, " is a decoder and needs an encoder before it; expected it in the ",
+             "DecoderNetworkBuilder of a trainEncoderDecoder command");
+    NodeParameters parameters;
+    parameters.Set("rows", std::to_string(encoder->SampleElements()));
+    parameters.Set("dynamicAxis", "encoder");
+    const ComputationNodePtr alone = m_parts.Network().Add("InputValue", "encoderOutput", {}, parameters);
+    return Add("PairNetwork", {alone}, "pairNetwork");
+}
+
+// h = nonlinearity(U2 x + W2 a), where a is the average of what was encoded, weighted by its similarity to h(t-1).
+ComputationNodePtr RecurrentBuilder::AddAlignedLayer(const ComputationNodePtr& input, const ComputationNodePtr& encoded)
+{
+    const size_t size = Size(2), encodedSize = m_parts.EncoderOutput()->SampleElements();
+    const ComputationNodePtr inputWeights = m_parts.AddRandom("U2", size, Size(1) * m_options.lookupTableOrder);
+    const ComputationNodePtr weights = m_parts.AddRandom("W2", size, encodedSize);
+    const ComputationNodePtr similarity = m_parts.AddRandom("MatForSimilarity2", encodedSize, size);
+    const ComputationNodePtr past = m_parts.AddDelay(size);
+    const ComputationNodePtr keys = Add("TransposeTimes", {similarity, encoded});
+    const ComputationNodePtr attended = Add("Attention", {encoded, keys, past});
+    const ComputationNodePtr sum =
+        Add("Plus", {Add("Times", {inputWeights, input}), Add("Times", {weights, attended})});
+    const ComputationNodePtr hidden = m_parts.AddNonlinearity(0, sum);
+    m_parts.Network().SetInputs(past, {hidden});
+    return m_parts.AddDropout(hidden);
+}
+
+void RecurrentBuilder::BuildAlignmentDecoder(bool hasCriteria)
+{
+    const char* kind = hasCriteria ? "ALIGNMENTSIMILARITYGENERATOR" : "ALIGNMENTSIMILARITYGFORWARDDECODER";
+    if (m_options.lookupTableOrder == 0 || m_hiddenLayers < 2)
+        Fail(ErrorKind::Config, "rnnType ", kind,
+             " needs a lookup table and a hidden layer: set lookupTableOrder=1 and "
+             "layerSizes=vocabulary:embedding:hidden:vocabulary, as in 10000:100:200:10000");
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), true));
+    const ComputationNodePtr embedded = AddLookupTable(features, "LookupTable");
+    ComputationNodePtr hidden = AddAlignedLayer(embedded, AddPairNetwork(kind));
+    for (size_t layer = 2; layer < m_hiddenLayers; layer++)
+        hidden = AddLstm(layer, hidden, Size(layer), Size(layer + 1));
+
+    Output output;
+    output.hidden = hidden;
+    if (!hasCriteria)
+    {
+        SetOutput(hidden); // first: what the next network is paired with
+        output.weights =
+            m_parts.AddRandom(Numbered("OW", m_hiddenLayers), Size(m_hiddenLayers), Size(m_hiddenLayers + 1));
+        AddPosterior(Add("TransposeTimes", {output.weights, hidden}, "outputs"));
+        return;
+    }
+    const bool hasClasses = FindCriterion(m_options.trainingCriterion)->inputs == CriterionWord::Inputs::Classes;
+    if (hasClasses)
+        RequireClasses();
+    output.weights = m_parts.AddRandom(Numbered("OW", m_hiddenLayers), Size(m_hiddenLayers), Size(m_hiddenLayers + 1));
+    ComputationNodePtr labels;
+    if (hasClasses)
+        AddClassCriteria(output);
+    else
+        labels = m_parts.AddLabels(Size(m_hiddenLayers + 1));
+    const ComputationNodePtr outputs = Add("TransposeTimes", {output.weights, hidden}, "outputs");
+    output.product = outputs;
+    if (!hasClasses)
+        m_parts.AddCriteria(labels, output);
+    SetOutput(outputs);
+    AddPosterior(outputs);
+}
+
 } // namespace
 
 void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
@@ -500,6 +600,12 @@ void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
         builder.BuildClassLstm(true);
     else if (kind == "CRF")
         builder.BuildCrf();
+    else if (kind == "LSTMENCODER")
+        builder.BuildLstmEncoder();
+    else if (kind == "ALIGNMENTSIMILARITYGENERATOR")
+        builder.BuildAlignmentDecoder(true);
+    else if (kind == "ALIGNMENTSIMILARITYGFORWARDDECODER")
+        builder.BuildAlignmentDecoder(false);
     else
         Fail(ErrorKind::Internal, "no builder for rnnType ", kind);
 }

@@ -32,8 +32,19 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
 }
 
 // The kinds in the order in which the original looks for them.
-constexpr const char* c_kinds[] = {"SIMPLENET", "SIMPLERNN", "LSTM",    "CLASSLM", "LBLM",
-                                   "NPLM",      "CLASSLSTM", "NCELSTM", "CLSTM",   "CRF"};
+constexpr const char* c_kinds[] = {"SIMPLENET",
+                                   "SIMPLERNN",
+                                   "LSTM",
+                                   "CLASSLM",
+                                   "LBLM",
+                                   "NPLM",
+                                   "CLASSLSTM",
+                                   "NCELSTM",
+                                   "CLSTM",
+                                   "CRF",
+                                   "LSTMENCODER",
+                                   "ALIGNMENTSIMILARITYGENERATOR",
+                                   "ALIGNMENTSIMILARITYGFORWARDDECODER"};
 
 std::string KindOf(const SimpleNetworkOptions& options)
 {
@@ -132,7 +143,9 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("rnnType", &S::rnnType,
             "kind of network: SIMPLENET (feed-forward), SIMPLERNN, LSTM, CLASSLM and CLASSLSTM (language models with "
             "word classes), CLSTM (the same with a second input), NCELSTM (noise contrastive estimation), LBLM "
-            "(log-bilinear), NPLM (feed-forward language model) or CRF (sequences of labels)"),
+            "(log-bilinear), NPLM (feed-forward language model), CRF (sequences of labels); for trainEncoderDecoder "
+            "LSTMENCODER, ALIGNMENTSIMILARITYGENERATOR (a decoder that attends to the encoder's outputs) or "
+            "ALIGNMENTSIMILARITYGFORWARDDECODER (the same without a criterion)"),
         Opt("layerSizes", &S::layerSizes, "sizes of the input, the hidden layers and the output: 784:256:10"),
         Opt("layerTypes", &S::layerTypes,
             "non-linearity of each hidden layer: Sigmoid, RectifiedLinear, Tanh or None; the last one repeats"),
@@ -207,10 +220,11 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
 }
 
 std::unique_ptr<ComputationNetwork> BuildSimpleNetwork(const SimpleNetworkOptions& options, DataType dataType,
-                                                       std::shared_ptr<Device> device)
+                                                       std::shared_ptr<Device> device,
+                                                       const ComputationNode* encoderOutput)
 {
     auto network = std::make_unique<ComputationNetwork>(dataType, std::move(device));
-    NetworkParts parts(options, *network);
+    NetworkParts parts(options, *network, encoderOutput);
     const std::string kind = KindOf(options);
     if (kind == "SIMPLENET")
         SimpleNetBuilder(parts).Build();

@@ -56,8 +56,9 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block);
 // The same for a network whose layer sizes come from elsewhere.
 SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block);
 
-// The network, validated, with random start values.
+// The network, validated, with random start values. encoderOutput: what a decoder takes from another network.
 std::unique_ptr<ComputationNetwork> BuildSimpleNetwork(const SimpleNetworkOptions& options, DataType dataType,
-                                                       std::shared_ptr<Device> device);
+                                                       std::shared_ptr<Device> device,
+                                                       const ComputationNode* encoderOutput = nullptr);
 
 } // namespace cntk

@@ -308,6 +308,29 @@ void ComputationNetwork::SetPartialInputs(const ComputationNodePtr& node, std::v
     m_structureVersion++;
 }
 
+void ComputationNetwork::Pair(const ComputationNodePtr& node, ComputationNetwork& other,
+                              const ComputationNodePtr& source)
+{
+    CheckOwned(node);
+    other.CheckOwned(source);
+    if (node->TypeName() != "PairNetwork" || &other == this)
+        Fail(ErrorKind::Internal, "node '", node->Name(), "' (", node->TypeName(), ") cannot be paired with '",
+             source->Name(), "'");
+    const ComputationNodePtr alone = node->m_inputWhenAlone ? node->m_inputWhenAlone : node->Input(0);
+    if (source->SampleElements() != alone->SampleElements())
+        Fail(ErrorKind::Model, "PairNetwork node '", node->Name(), "' expects ", alone->SampleElements(),
+             " rows of another network (those of its input '", alone->Name(), "'), but '", source->Name(), "' (",
+             source->TypeName(), ") of that network has ", source->SampleElements());
+    if (source->IsSparse())
+        Fail(ErrorKind::Model, "PairNetwork node '", node->Name(), "' cannot take the sparse input '", source->Name(),
+             "' of another network; expected a node that is computed");
+    node->m_inputWhenAlone = alone;
+    node->m_inputs.assign(1, source);
+    if (std::find(m_pairedWith.begin(), m_pairedWith.end(), &other) == m_pairedWith.end())
+        m_pairedWith.push_back(&other);
+    m_structureVersion++;
+}
+
 void ComputationNetwork::Replace(const ComputationNodePtr& old, const ComputationNodePtr& replacement)
 {
     CheckOwned(old);

@@ -77,6 +77,10 @@ public:
     void SetInputs(const ComputationNodePtr& node, std::vector<ComputationNodePtr> inputs);
     // The same, but inputs may be missing (null); SetInput must fill them before the next Validate.
     void SetPartialInputs(const ComputationNodePtr& node, std::vector<ComputationNodePtr> inputs);
+    // A PairNetwork node takes its value from a node of another network from now on, and gives it the gradient. The
+    // other network must stay as long as this one is evaluated; a model file is written as if nothing were paired.
+    // Validate both, the other one first. Fails (Model) where the dimensions differ.
+    void Pair(const ComputationNodePtr& node, ComputationNetwork& other, const ComputationNodePtr& source);
     // All other consumers of old, and the groups, take the replacement instead. Old stays in the network.
     void Replace(const ComputationNodePtr& old, const ComputationNodePtr& replacement);
 
@@ -95,7 +99,12 @@ public:
     // The layout that inputs of a dynamic axis share ("" is the default axis).
     const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;
     // Once a minibatch, when the layouts of the data are known: one that may be made of them.
-    void UpdateLayout(const MBLayout& layout) { m_derivedLayouts.Update(layout); }
+    void UpdateLayout(const MBLayout& layout)
+    {
+        m_derivedLayouts.Update(layout);
+        for (ComputationNetwork* other : m_pairedWith)
+            other->UpdateLayout(layout);
+    }
     // "h = Times(W [50 x 2], x [2 x *])": a node, its type, its inputs with their shapes and layouts.
     std::string Describe(const ComputationNode& node) const;
     // "[2 x *]": * stands for the minibatch, "*axis" for one of a named dynamic axis.
@@ -124,6 +133,7 @@ private:
     std::array<std::vector<ComputationNodePtr>, c_nodeGroups> m_groups;
     mutable std::map<std::string, MBLayoutPtr> m_layouts;
     DerivedLayouts m_derivedLayouts;
+    std::vector<ComputationNetwork*> m_pairedWith;
     uint64_t m_structureVersion = 0;
     size_t m_autoNames = 0;
     const void* m_boundBy = nullptr;

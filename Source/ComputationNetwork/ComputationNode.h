@@ -71,6 +71,9 @@ public:
     const std::vector<ComputationNodePtr>& Inputs() const { return m_inputs; }
     const ComputationNodePtr& Input(size_t index) const { return m_inputs[index]; }
     size_t InputCount() const { return m_inputs.size(); }
+    // Of a node that is paired with another network's (ComputationNetwork::Pair): the input that it has in its own
+    // network, and in the model file. Null: it is not paired.
+    const ComputationNodePtr& InputWhenAlone() const { return m_inputWhenAlone; }
 
     // ---- shape ----
     // Of one sample; of the whole value for nodes without a layout (parameters, criteria [1]).
@@ -93,13 +96,13 @@ public:
     virtual void ForwardProp(const FrameRange& range) = 0;
     // Adds to InputGradient(input, range). Called only for inputs that need a gradient.
     virtual void BackpropTo(size_t input, const FrameRange& range);
-    // Once per minibatch, before the first ForwardProp of it.
-    virtual void BeginForwardProp() {}
-    // Once per minibatch, after the last ForwardProp of it, while the inputs' values are still there (state to carry).
     // For types with the trait makesLayout: once per minibatch, before memory is bound, gives the layout at least as
     // many columns as it can get; and right before ForwardProp, when the inputs' values are there, makes it.
     virtual void ReserveLayout() {}
     virtual void MakeLayout() {}
+    // Once per minibatch, before the first ForwardProp of it.
+    virtual void BeginForwardProp() {}
+    // Once per minibatch, after the last ForwardProp of it, while the inputs' values are still there (state to carry).
     virtual void EndForwardProp() {}
     // Temporaries, numbered as listed; called after InferShape.
     virtual std::vector<TemporarySpec> Temporaries() const { return {}; }
@@ -173,6 +176,7 @@ private:
     DataType m_dataType = DataType::Float32;
     Device* m_device = nullptr;
     std::vector<ComputationNodePtr> m_inputs;
+    ComputationNodePtr m_inputWhenAlone;
 
     TensorShape m_sampleLayout;
     MBLayoutPtr m_layout;

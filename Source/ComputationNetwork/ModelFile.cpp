@@ -256,10 +256,10 @@ void ReadGroups(BinaryReader& in, ComputationNetwork& network)
     }
     if (in.Mark("BPairNodes"))
     {
-        const size_t position = in.Position();
-        if (!ReadNames(in).empty())
-            in.Damaged(position, "an empty group of pair nodes (links to other networks cannot be loaded)",
-                       "nodes in it");
+        // Which nodes other networks take values from is said by those who load both.
+        for (const auto& [position, name] : ReadNames(in))
+            if (!network.Find(name))
+                in.Damaged(position, "the name of a node of this file", Concat("'", name, "'"));
         in.Expect("EPairNodes");
     }
     in.Expect("ERootNodes");
@@ -321,7 +321,7 @@ void SaveModel(const ComputationNetwork& network, const std::string& path)
             if (!input)
                 Fail(ErrorKind::Model, "cannot save the network to '", path, "': node '", node->Name(), "' (",
                      node->TypeName(), ") lacks an input, and such a file could not be read");
-            out.WideText(input->Name());
+            out.WideText((node->InputWhenAlone() ? node->InputWhenAlone() : input)->Name());
         }
     }
     out.WideText("ERelation");

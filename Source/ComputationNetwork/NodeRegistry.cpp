@@ -27,12 +27,13 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterLookupNodes(types);
         RegisterRegularizationNodes(types);
         RegisterTraceNodes(types);
+        RegisterPairNetworkNodes(types);
         RegisterRandomNodes(types);
         RegisterRecurrentNodes(types);
-        RegisterSequenceNodes(types);
         RegisterLstmNodes(types);
-        RegisterConvolutionNodes(types);
+        RegisterSequenceNodes(types);
         RegisterPackingNodes(types);
+        RegisterConvolutionNodes(types);
         RegisterPoolingNodes(types);
         RegisterBatchNormalizationNodes(types);
         return types;
@@ -66,7 +67,6 @@ const NodeType* NodeRegistry::Find(std::string_view name) const
     return found == m_byName.end() ? nullptr : found->second;
 }
 
-std::vector<std::string> NodeRegistry::NearestNames(std::string_view name) const
 std::string NodeRegistry::WhyMissing(std::string_view name)
 {
     if (EqualsIgnoreCase(name, "SequenceWithSoftmax") || EqualsIgnoreCase(name, "SEWithSM"))
@@ -76,6 +76,7 @@ std::string NodeRegistry::WhyMissing(std::string_view name)
     return {};
 }
 
+std::vector<std::string> NodeRegistry::NearestNames(std::string_view name) const
 {
     std::vector<std::string> names;
     for (const NodeType& type : m_types)

@@ -63,13 +63,14 @@ void RegisterNegativeSamplesNodes(NodeRegistry& registry); // CosDistanceWithNeg
 void RegisterStrideTimesNodes(NodeRegistry& registry);     // StrideTimes
 void RegisterRegularizationNodes(NodeRegistry& registry);  // MatrixL1Reg, MatrixL2Reg
 void RegisterTraceNodes(NodeRegistry& registry);           // Trace
+void RegisterPairNetworkNodes(NodeRegistry& registry);     // PairNetwork, Attention
 void RegisterLookupNodes(NodeRegistry& registry);          // LookupTable
 void RegisterRandomNodes(NodeRegistry& registry);          // Dropout
 void RegisterRecurrentNodes(NodeRegistry& registry);       // PastValue, FutureValue
-void RegisterSequenceNodes(NodeRegistry& registry);        // TimeReverse, CRF, SequenceDecoderNode
 void RegisterLstmNodes(NodeRegistry& registry);            // LSTM
-void RegisterConvolutionNodes(NodeRegistry& registry);
+void RegisterSequenceNodes(NodeRegistry& registry);        // TimeReverse, CRF, SequenceDecoderNode
 void RegisterPackingNodes(NodeRegistry& registry);         // Where, PackedIndex, GatherPacked, ScatterPacked
+void RegisterConvolutionNodes(NodeRegistry& registry);
 void RegisterPoolingNodes(NodeRegistry& registry);
 void RegisterBatchNormalizationNodes(NodeRegistry& registry);
 

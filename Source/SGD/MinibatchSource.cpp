@@ -5,6 +5,7 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace cntk
 {
@@ -36,10 +37,63 @@ void MinibatchSource::BindTo(const std::vector<ComputationNodePtr>& roots)
     m_wanted = m_binder->Wanted();
 }
 
+void MinibatchSource::Accompany(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
+                                const std::string& name, const std::string& leaderName)
+{
+    std::visit(
+        [&](auto& typed)
+        {
+            using Reader = FollowingReader<typename std::decay_t<decltype(typed)>::Element>;
+            auto follower = std::make_unique<Reader>(std::move(typed.reader), name, leaderName);
+            typed.follower = follower.get();
+            typed.reader = std::move(follower);
+        },
+        other->m_typed);
+    other->BindTo(roots);
+    m_companions.push_back(std::move(other));
+}
+
+// Of the minibatch read last.
+WantedSequences MinibatchSource::Sequences() const
+{
+    return std::visit(
+        [](const auto& typed)
+        {
+            WantedSequences wanted{nullptr, &typed.minibatch.sequenceKeys};
+            for (const auto& stream : typed.minibatch.streams)
+                if (wanted.layout == nullptr && stream.columns > 0)
+                    wanted.layout = stream.layout.get();
+            return wanted;
+        },
+        m_typed);
+}
+
+void MinibatchSource::ReadCompanions(bool bind)
+{
+    const WantedSequences wanted = Sequences();
+    for (const auto& companion : m_companions)
+    {
+        std::visit([&](auto& typed) { typed.follower->Want(wanted); }, companion->m_typed);
+        bind ? companion->Next() : companion->Skip();
+        m_secondsWaited += companion->m_secondsWaited;
+    }
+}
+
+std::string MinibatchSource::RestOfCompanions()
+{
+    for (const auto& companion : m_companions)
+        if (std::string rest = std::visit([](auto& typed) { return typed.follower->Rest(); }, companion->m_typed);
+            !rest.empty())
+            return rest;
+    return {};
+}
+
 void MinibatchSource::StartEpoch(EpochRequest request)
 {
     if (!m_binder)
         Fail(ErrorKind::Internal, "StartEpoch before BindTo");
+    for (const auto& companion : m_companions)
+        companion->StartEpoch(request);
     request.wanted = m_wanted;
     m_binder->BeginPass();
     if (m_mixer)
@@ -90,7 +144,7 @@ void MinibatchSource::BindMinibatch(Typed<ElemType>& typed)
 
 bool MinibatchSource::Next()
 {
-    return std::visit(
+    const bool isThere = std::visit(
         [&](auto& typed)
         {
             if (!Read(typed))
@@ -100,6 +154,9 @@ bool MinibatchSource::Next()
             return true;
         },
         m_typed);
+    if (isThere && IsAccompanied())
+        ReadCompanions(true);
+    return isThere;
 }
 
 void MinibatchSource::BindPart(size_t part)
@@ -116,7 +173,10 @@ void MinibatchSource::BindPart(size_t part)
 // A reference network sees it: its recurrent state is that of all minibatches.
 bool MinibatchSource::Skip()
 {
-    return std::visit([&](auto& typed) { return Read(typed); }, m_typed);
+    const bool isThere = std::visit([&](auto& typed) { return Read(typed); }, m_typed);
+    if (isThere && IsAccompanied())
+        ReadCompanions(false);
+    return isThere;
 }
 
 const std::vector<std::string>& MinibatchSource::SequenceKeys() const

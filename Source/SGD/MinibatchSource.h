@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Common/ReaderInterface.h"
+#include "SGD/FollowingReader.h"
 #include "SGD/LabelMixer.h"
 #include "SGD/MinibatchParts.h"
 #include "SGD/NetworkBinder.h"
@@ -35,6 +36,16 @@ public:
     // From now on minibatches are cut.
     void CutMinibatches(const PartSettings& settings) { m_partSettings = settings; }
 
+    // From now on each minibatch comes with the same sequences of another source, for the inputs below those roots: an
+    // encoder's. The names are those of the two sources, for messages. After this one's first BindTo the other one is
+    // read through this one alone.
+    void Accompany(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
+                   const std::string& name, const std::string& leaderName);
+    bool IsAccompanied() const { return !m_companions.empty(); }
+    // At the end of an epoch: a sequence that another source has beyond those of this one, in words; "" if there is
+    // none.
+    std::string RestOfCompanions();
+
     // request.wanted is filled in here.
     void StartEpoch(EpochRequest request);
     // False at the end of the epoch. Allocates nothing once the largest minibatch has been seen.
@@ -56,17 +67,23 @@ private:
     template <class ElemType>
     struct Typed
     {
+        using Element = ElemType;
         explicit Typed(std::unique_ptr<IDataReader<ElemType>> dataReader) : reader(std::move(dataReader)) {}
         std::unique_ptr<IDataReader<ElemType>> reader;
         HostMinibatch<ElemType> minibatch;
         HostMinibatch<ElemType> part;
+        FollowingReader<ElemType>* follower = nullptr; // the reader, where it follows another source
     };
     template <class ElemType>
     bool Read(Typed<ElemType>& typed);
     template <class ElemType>
     void BindMinibatch(Typed<ElemType>& typed);
 
+    void ReadCompanions(bool bind);
+    WantedSequences Sequences() const;
+
     std::variant<Typed<float>, Typed<double>> m_typed;
+    std::vector<std::unique_ptr<MinibatchSource>> m_companions;
     std::optional<NetworkBinder> m_binder;
     std::vector<std::string> m_wanted;
     std::unique_ptr<LabelMixer> m_mixer; // null: none

@@ -123,13 +123,40 @@ void Progress::BeginEpoch(const EpochStart& start)
     m_log.Print("\nStarting minibatch loop.\n");
 }
 
+std::string Progress::DecoderLine(size_t minibatch, const RunningSums& running) const
+{
+    const size_t samples = running.samples - m_shownSamples;
+    const auto average = [&](size_t i)
+    { return samples == 0 ? 0 : (running.sums[i] - m_shownSums[i]) / double(samples); };
+    std::string line = m_prefix +
+                       Format("Epoch[%zu]-Minibatch[%zu-%zu]: Samples Seen = %zu   ", m_start.epoch + 1,
+                              m_shownMinibatch + 1, minibatch, samples) +
+                       Format("Decoder Train Loss Per Sample = %.8g PPL = %.4e ", average(0), std::exp(average(0)));
+    for (size_t i = 1; i < running.sums.size(); ++i)
+        line += Format("EvalErr[%zu] Per Sample = %.8g ", i - 1, average(i));
+    return line + "   ";
+}
+
+std::string Progress::DecoderEpochEnd(const EpochEnd& end) const
+{
+    std::string text = Format("Finished Epoch[%zu]: [Training Set] Decoder Train Loss Per Sample = %.8g    ",
+                              m_start.epoch + 1, end.averages.criterion);
+    for (const double evaluation : end.averages.evaluations)
+        text += Format("EvalErr Per Sample = %.8g   ", evaluation);
+    return text +
+           Format("Ave Learn Rate Per Sample = %.10g  Epoch Time=%.8g\n", end.learningRatePerSample, end.seconds);
+}
+
 void Progress::ShowMinibatches(size_t minibatch, const RunningSums& running)
 {
     const auto now = Clock::now();
     const double seconds = Seconds(now - m_shownAt);
     const size_t samples = running.samples - m_shownSamples;
     m_shownSums.resize(running.sums.size());
-    if (m_settings.traceLevel > 0)
+    if (m_settings.traceLevel > 0 && m_settings.ofDecoder)
+        m_log.Write(DecoderLine(minibatch, running) + Format("TotalTime = %.4fs; SamplesPerSecond = %.1f\n", seconds,
+                                                             seconds > 0 ? double(samples) / seconds : 0.0));
+    else if (m_settings.traceLevel > 0)
     {
         std::string line = m_prefix + Format(" Epoch[%2d of %d]-Minibatch[%4d-%4d", int(m_start.epoch) + 1,
                                              int(m_settings.maxEpochs), int(m_shownMinibatch) + 1, int(minibatch));
@@ -182,6 +209,8 @@ void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
     m_log.ClearProgress();
     const std::string head = Format("Finished Epoch[%2d of %d]: ", int(m_start.epoch) + 1, int(m_settings.maxEpochs));
     const auto& evaluations = end.averages.evaluations;
+    if (m_settings.ofDecoder)
+        return m_log.Write(DecoderEpochEnd(end));
     std::string text = head + Format("[Training Set] TrainLossPerSample = %.8g; TotalSamplesSeen = %zu; ",
                                      end.averages.criterion, end.totalSamplesSeen);
     if (evaluations.size() == 1)
@@ -204,6 +233,9 @@ void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
 
 void Progress::ShowValidation(const CriterionAverages& averages)
 {
+    if (m_settings.ofDecoder)
+        return m_log.Write(Format("Finished Epoch[%zu]: [Validation Set] Loss Per Sample = %.8g\n", m_start.epoch + 1,
+                                  averages.criterion));
     std::string line = Format("Finished Epoch[%2d of %d]: [Validation Set] TrainLossPerSample = %.8g",
                               int(m_start.epoch) + 1, int(m_settings.maxEpochs), averages.criterion);
     if (!averages.evaluations.empty())

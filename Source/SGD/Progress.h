@@ -28,6 +28,7 @@ struct ProgressSettings
     size_t numMBsToShowResult = 10;
     size_t firstMBsToShowResult = 0;
     size_t maxEpochs = 1;
+    bool ofDecoder = false; // an encoder and a decoder are trained: the original's lines are others
 };
 
 struct EpochStart
@@ -92,6 +93,8 @@ public:
 
 private:
     void Restart(const EpochStart& start, const std::string& prefix);
+    std::string DecoderLine(size_t minibatch, const RunningSums& running) const;
+    std::string DecoderEpochEnd(const EpochEnd& end) const;
 
     Log& m_log;
     ProgressSettings m_settings;

@@ -31,6 +31,26 @@ auto LoadUnlessDamaged(Load&& load, const std::string& path, const char* consequ
     }
 }
 
+// All networks of the model, the last one as the result; null where one of them is damaged.
+std::unique_ptr<ComputationNetwork> LoadNetworks(const TrainingFiles& files, const std::string& modelPath,
+                                                 DataType dataType, const std::shared_ptr<Device>& device,
+                                                 const NodeRegistry& registry, const char* consequence, Log& log,
+                                                 std::vector<std::unique_ptr<ComputationNetwork>>& encoders)
+{
+    encoders.clear();
+    for (size_t number = 0; number < files.Networks(); ++number)
+    {
+        const std::string path = files.OfNetwork(number, modelPath);
+        log.Print("Starting from checkpoint. Loading network from '%s'.\n", path.c_str());
+        auto network =
+            LoadUnlessDamaged([&] { return LoadModel(path, dataType, device, registry); }, path, consequence, log);
+        if (!network || number + 1 == files.Networks())
+            return network;
+        encoders.push_back(std::move(network));
+    }
+    return nullptr;
+}
+
 // A point within the epoch that follows; an empty one where there is none.
 ResumePoint LoadWithinEpoch(const TrainingFiles& files, size_t epochsDone, DataType dataType,
                             const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
@@ -40,13 +60,11 @@ ResumePoint LoadWithinEpoch(const TrainingFiles& files, size_t epochsDone, DataT
         if (within.epochsDone != epochsDone || !files.IsUsable(within))
             continue;
         const std::string modelPath = files.Model(within);
-        log.Print("Starting from checkpoint. Loading network from '%s'.\n", modelPath.c_str());
         const char* consequence = "going back to the checkpoint before it";
         ResumePoint point;
         point.epochsDone = epochsDone;
         point.within = within;
-        point.network = LoadUnlessDamaged([&] { return LoadModel(modelPath, dataType, device, registry); }, modelPath,
-                                          consequence, log);
+        point.network = LoadNetworks(files, modelPath, dataType, device, registry, consequence, log, point.encoders);
         if (!point.network)
             continue;
         const std::string checkpointPath = files.Checkpoint(within);
@@ -124,11 +142,10 @@ ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType 
         if (ResumePoint within = LoadWithinEpoch(files, *epochs, dataType, device, registry, log); within.network)
             return within;
         const std::string modelPath = files.Model(*epochs);
-        log.Print("Starting from checkpoint. Loading network from '%s'.\n", modelPath.c_str());
         ResumePoint point;
         point.epochsDone = *epochs;
-        point.network = LoadUnlessDamaged([&] { return LoadModel(modelPath, dataType, device, registry); }, modelPath,
-                                          "going back to the model before it", log);
+        point.network = LoadNetworks(files, modelPath, dataType, device, registry, "going back to the model before it",
+                                     log, point.encoders);
         if (!point.network)
         {
             epochs = *epochs == 0 ? std::nullopt : files.FindResumePoint(*epochs - 1);

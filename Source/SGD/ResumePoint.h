@@ -17,7 +17,8 @@ class Log;
 
 struct ResumePoint
 {
-    std::unique_ptr<ComputationNetwork> network; // null: nothing to continue from
+    std::vector<std::unique_ptr<ComputationNetwork>> encoders; // of a training of several networks, all but the last
+    std::unique_ptr<ComputationNetwork> network;               // null: nothing to continue from
     size_t epochsDone = 0;
     std::optional<WithinEpochPoint> within; // behind so many minibatches of the epoch; the checkpoint has the rest
     std::optional<Checkpoint> checkpoint;   // none: rates and smoothed gradients begin with their defaults

@@ -41,7 +41,8 @@ void CleanUp(const TrainingFiles& files, const SgdOptions& options, std::optiona
             if (point == within)
                 continue;
             RemoveFile(files.Checkpoint(point));
-            RemoveFile(files.Model(point));
+            for (size_t network = 0; network < files.Networks(); ++network)
+                RemoveFile(files.OfNetwork(network, files.Model(point)));
         }
         if (newest)
             RemoveObsolete(files, options, *newest, *newest == options.maxEpochs);
@@ -50,6 +51,35 @@ void CleanUp(const TrainingFiles& files, const SgdOptions& options, std::optiona
     {
         log.Warn(error.Message());
     }
+}
+
+struct Encoders
+{
+    std::vector<ComputationNetwork*> networks;
+    std::vector<std::vector<ComputationNodePtr>> roots; // of each: what the next network takes values from
+};
+
+// Each network's values come from the one before it from now on.
+Encoders PairAll(const TrainingRequest& request, ResumePoint& start)
+{
+    Encoders encoders;
+    for (size_t i = 0; i < start.encoders.size(); ++i)
+    {
+        ComputationNetwork& encoder = *start.encoders[i];
+        ComputationNetwork& next = i + 1 < start.encoders.size() ? *start.encoders[i + 1] : *start.network;
+        encoders.networks.push_back(&encoder);
+        encoders.roots.push_back(request.pairNetworks(encoder, next));
+        next.Validate();
+    }
+    return encoders;
+}
+
+// The readers of the encoders come along with the trained network's; without those of statistics.
+void AddSources(const TrainingRequest& request, const Encoders& encoders, MinibatchSource& source,
+                std::vector<std::unique_ptr<MinibatchSource>> others)
+{
+    for (size_t i = 0; i < others.size(); ++i)
+        source.Accompany(std::move(others[i]), encoders.roots[i], request.encoders[i].readerName, request.readerName);
 }
 
 } // namespace
@@ -68,7 +98,8 @@ void Train(const TrainingRequest& request, Log& log)
         Fail(ErrorKind::Config, "modelPath is missing; expected the name of the model to write, in the SGD block or "
                                 "around it");
 
-    const TrainingFiles files(ResolveOutputPath(modelPath), options.maxEpochs);
+    const TrainingFiles files =
+        TrainingFiles::OfNetworks(ResolveOutputPath(modelPath), options.maxEpochs, 1 + request.encoders.size());
     std::error_code ignored;
     if (std::filesystem::is_directory(files.FinalModel(), ignored))
         RequireWritable(files.FinalModel());
@@ -87,10 +118,16 @@ void Train(const TrainingRequest& request, Log& log)
     const bool isLoaded = start.network != nullptr;
     CleanUp(files, options, isLoaded ? std::optional<size_t>(start.epochsDone) : std::nullopt, start.within, log);
     if (!isLoaded)
+    {
+        start.encoders.clear();
+        for (const EncoderRequest& encoder : request.encoders)
+            start.encoders.push_back(encoder.buildNetwork());
         start.network = request.buildNetwork();
+    }
     else if (request.buildForComparison)
         WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log);
     ComputationNetwork& network = *start.network;
+    const Encoders encoders = PairAll(request, start);
     if (request.networkReady)
         request.networkReady(network, isLoaded);
 
@@ -101,17 +138,34 @@ void Train(const TrainingRequest& request, Log& log)
 
     const auto source = request.openReader();
     const auto cvSource = request.openCvReader ? request.openCvReader() : nullptr;
-    const bool precomputed = Precompute(network, *source, options.minibatchSize[0],
-                                        options.useAllDataForPreComputedNode ? c_wholeDataSet : options.EpochSamples(),
-                                        log, request.stopRequested);
+    const size_t precomputeSamples = options.useAllDataForPreComputedNode ? c_wholeDataSet : options.EpochSamples();
+    bool precomputed =
+        Precompute(network, *source, options.minibatchSize[0], precomputeSamples, log, request.stopRequested);
+    std::vector<std::unique_ptr<MinibatchSource>> sources, cvSources;
+    for (size_t i = 0; i < request.encoders.size(); ++i)
+    {
+        sources.push_back(request.encoders[i].openReader());
+        if (cvSource)
+            cvSources.push_back(request.encoders[i].openCvReader());
+        precomputed |= Precompute(*start.encoders[i], *sources[i], options.minibatchSize[0], precomputeSamples, log,
+                                  request.stopRequested);
+    }
     if ((precomputed || !isLoaded) && !start.within)
+    {
+        for (size_t i = 0; i < start.encoders.size(); ++i)
+            SaveModel(*start.encoders[i], files.OfNetwork(i, files.Model(start.epochsDone)));
         SaveModel(network, files.Model(start.epochsDone));
+    }
+    AddSources(request, encoders, *source, std::move(sources));
+    if (cvSource)
+        AddSources(request, encoders, *cvSource, std::move(cvSources));
 
     if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
         source->MixLabels(std::make_unique<LabelMixer>(request.openReference(), request.referenceNode, network,
                                                        source->Streams(), options.adaptationRegWeight));
     source->CutMinibatches({options.numSubminibatches, options.maxSamplesInRAM});
     Training training(request, files, network, nodes, *source, cvSource.get(), log);
+    training.SetEncoders(encoders.networks);
     if (start.checkpoint)
         training.Restore(std::move(*start.checkpoint), files.Checkpoint(start.epochsDone));
     if (start.within)

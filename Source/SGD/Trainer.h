@@ -27,6 +27,15 @@ struct EpochReport
     double learningRatePerSample = 0;
 };
 
+// A network that another one takes values from: an encoder. Each has a reader of its own.
+struct EncoderRequest
+{
+    std::function<std::unique_ptr<ComputationNetwork>()> buildNetwork;
+    std::function<std::unique_ptr<MinibatchSource>()> openReader;
+    std::function<std::unique_ptr<MinibatchSource>()> openCvReader; // where the trained network has one
+    std::string readerName;                                         // of the block, for messages
+};
+
 struct TrainingRequest
 {
     SgdOptions options;
@@ -44,6 +53,13 @@ struct TrainingRequest
     std::function<std::unique_ptr<ComputationNetwork>()> buildForComparison;
     std::function<std::unique_ptr<MinibatchSource>()> openReader;
     std::function<std::unique_ptr<MinibatchSource>()> openCvReader; // empty: no cross-validation
+    // Networks that are trained as one with the network above, which comes last: encoders. They are built first, in
+    // their order. pairNetworks connects each network with the one before it, and returns the nodes of the latter that
+    // values are taken from.
+    std::vector<EncoderRequest> encoders;
+    std::function<std::vector<ComputationNodePtr>(ComputationNetwork& encoder, ComputationNetwork& network)>
+        pairNetworks;
+    std::string readerName = "reader"; // of the last network's block, for messages
     // The original of a network that is adapted, and the node whose outputs its labels are mixed with; for
     // adaptationRegType=KL.
     std::function<std::unique_ptr<ComputationNetwork>()> openReference;

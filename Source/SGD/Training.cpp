@@ -28,13 +28,14 @@ EvaluatorOptions TrainingEvaluatorOptions(const TrainingNodes& nodes)
     return options;
 }
 
-ProgressSettings ProgressSettingsOf(const SgdOptions& options)
+ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool ofDecoder)
 {
     ProgressSettings settings;
     settings.traceLevel = options.traceLevel;
     settings.numMBsToShowResult = options.numMBsToShowResult;
     settings.firstMBsToShowResult = options.firstMBsToShowResult;
     settings.maxEpochs = options.maxEpochs;
+    settings.ofDecoder = ofDecoder;
     return settings;
 }
 
@@ -56,7 +57,8 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
       m_source(source), m_cvSource(cvSource), m_evaluator(network, nodes.Roots(), TrainingEvaluatorOptions(nodes)),
       m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice()),
       m_dropout(m_evaluator.Plan(), nodes.criterion), m_images(m_evaluator.Plan()),
-      m_progress(log, ProgressSettingsOf(m_options)), m_loop(nodes, m_evaluator, source, m_learner, m_progress),
+      m_progress(log, ProgressSettingsOf(m_options, files.Networks() > 1)),
+      m_loop(nodes, m_evaluator, source, m_learner, m_progress),
       m_control(m_options.autoAdjust, LearningRateCount(m_options)),
       m_earlyStopping(m_options.earlyStopPatience, m_options.earlyStopMinImprovement)
 {
@@ -117,7 +119,7 @@ bool Training::SetLearningRate(size_t epoch)
     m_log.Print("Learn Rate Per Sample for Epoch[%zu] = %.8g is less than minLearnRate %.8g. Training complete.\n",
                 epoch + 1, m_rate.learningRatePerSample, c_minLearningRate);
     if (m_options.autoAdjust.autoAdjustLR != LearningRateSearch::None)
-        SaveModel(m_network, m_files.FinalModel());
+        SaveModels(m_files.FinalModel());
     return false;
 }
 
@@ -298,7 +300,7 @@ bool Training::RollBack(size_t epoch)
     const size_t epochsDone = epoch + 1 - interval;
     const std::string path = m_files.Model(epochsDone);
     m_log.Print("Loading (rolling back to) previous model with best training-criterion value: %s.\n", path.c_str());
-    ReloadParameters(m_network, path);
+    ReloadModels(path);
     const RateState now = m_rate;
     const std::string checkpointPath = m_files.Checkpoint(epochsDone);
     if (epochsDone == 0 || !FileExists(checkpointPath))
@@ -329,7 +331,7 @@ bool Training::AdjustRate(size_t epoch, double controlValue)
     {
     case RateChange::Stop:
         m_log.Print("Finished training and saved final model\n\n");
-        SaveModel(m_network, m_files.FinalModel());
+        SaveModels(m_files.FinalModel());
         return false;
     case RateChange::Reduced:
         m_log.Print("learnRatePerSample reduced to %.8g\n", m_rate.learningRatePerSample);
@@ -371,9 +373,24 @@ void Training::Save(size_t epochsDone)
     const std::string path = m_files.Model(epochsDone);
     m_log.Print("SGD: Saving checkpoint model '%s'\n", path.c_str());
     SaveCheckpoint(m_files.Checkpoint(epochsDone), InfoForCheckpoint(), m_learner.States());
-    SaveModel(m_network, path);
+    SaveModels(path);
     RemoveWithin();
     RemoveObsolete(m_files, m_options, epochsDone, epochsDone == m_options.maxEpochs);
+}
+
+// The trained network's model is the last: where it is, the others are.
+void Training::SaveModels(const std::string& path) const
+{
+    for (size_t i = 0; i < m_encoders.size(); ++i)
+        SaveModel(*m_encoders[i], m_files.OfNetwork(i, path));
+    SaveModel(m_network, path);
+}
+
+void Training::ReloadModels(const std::string& path)
+{
+    for (size_t i = 0; i < m_encoders.size(); ++i)
+        ReloadParameters(*m_encoders[i], m_files.OfNetwork(i, path));
+    ReloadParameters(m_network, path);
 }
 
 // The state between two minibatches of an epoch.
@@ -398,7 +415,7 @@ void Training::SaveWithin(size_t epoch, const CheckpointInfo& info)
     {
         const std::string path = m_files.Model(point);
         m_log.Print("SGD: Saving checkpoint model '%s' within epoch %zu\n", path.c_str(), epoch + 1);
-        SaveModel(m_network, path);
+        SaveModels(path);
         SaveCheckpoint(m_files.Checkpoint(point), info, m_learner.States());
         RemoveWithin();
         m_savedWithin = point;
@@ -411,7 +428,8 @@ void Training::RemoveWithin()
     if (m_savedWithin)
     {
         RemoveFile(m_files.Checkpoint(*m_savedWithin));
-        RemoveFile(m_files.Model(*m_savedWithin));
+        for (size_t network = 0; network < m_files.Networks(); ++network)
+            RemoveFile(m_files.OfNetwork(network, m_files.Model(*m_savedWithin)));
     }
     m_savedWithin.reset();
 }
@@ -429,7 +447,7 @@ bool Training::StopsEarly(size_t epochsDone, double controlValue)
     const std::string path = m_files.BestModel();
     if (m_earlyStopping.Observe(epochsDone, controlValue))
     {
-        SaveModel(m_network, path);
+        SaveModels(path);
         m_log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
                     controlValue, path.c_str());
     }
@@ -446,8 +464,8 @@ void Training::TakeBestModel(size_t epochsDone)
                 m_earlyStopping.Best(), m_files.FinalModel().c_str());
     if (best == epochsDone && epochsDone == m_options.maxEpochs)
         return; // saved already
-    ReloadParameters(m_network, m_files.BestModel());
-    SaveModel(m_network, m_files.FinalModel());
+    ReloadModels(m_files.BestModel());
+    SaveModels(m_files.FinalModel());
 }
 
 void Training::Run(size_t firstEpoch)

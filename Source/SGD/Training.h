@@ -30,6 +30,8 @@ public:
     Training(const TrainingRequest& request, const TrainingFiles& files, ComputationNetwork& network,
              const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log);
 
+    // Networks that the trained one is paired with, in their order: saved and loaded with it.
+    void SetEncoders(std::vector<ComputationNetwork*> encoders) { m_encoders = std::move(encoders); }
     void Restore(Checkpoint checkpoint, const std::string& path);
     // After Restore: the first epoch goes on behind this point.
     void GoOnWithin(const WithinEpochPoint& point);
@@ -52,6 +54,8 @@ private:
     CheckpointInfo InfoForCheckpoint();
     void Save(size_t epochsDone);
     CheckpointInfo InfoWithin();
+    void SaveModels(const std::string& path) const;
+    void ReloadModels(const std::string& path);
     void SaveWithin(size_t epoch, const CheckpointInfo& info);
     void RemoveWithin();
     bool StopsEarly(size_t epochsDone, double controlValue);
@@ -69,6 +73,7 @@ private:
     const TrainingFiles& m_files;
     Log& m_log;
     ComputationNetwork& m_network;
+    std::vector<ComputationNetwork*> m_encoders;
     const TrainingNodes& m_nodes;
     MinibatchSource& m_source;
     MinibatchSource* m_cvSource;

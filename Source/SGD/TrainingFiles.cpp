@@ -96,6 +96,31 @@ void VisitFiles(const std::string& modelPath, Visit&& visit)
 
 } // namespace
 
+TrainingFiles TrainingFiles::OfNetworks(const std::string& modelPath, size_t maxEpochs, size_t networks)
+{
+    TrainingFiles files(modelPath, maxEpochs);
+    if (networks > 1)
+        files.m_modelPath += "." + std::to_string(networks - 1);
+    files.m_networks = networks;
+    return files;
+}
+
+std::string TrainingFiles::OfNetwork(size_t number, const std::string& model) const
+{
+    if (m_networks == 1)
+        return model;
+    return m_checkpointPath + "." + std::to_string(number) + model.substr(m_modelPath.size());
+}
+
+// The last network's model is written after the others'.
+bool TrainingFiles::HasAll(const std::string& model) const
+{
+    for (size_t number = 0; number < m_networks; ++number)
+        if (!TimeOf(OfNetwork(number, model)))
+            return false;
+    return true;
+}
+
 std::string TrainingFiles::Model(size_t epochsDone) const
 {
     return epochsDone >= m_maxEpochs ? m_modelPath : m_modelPath + "." + std::to_string(epochsDone);
@@ -106,7 +131,7 @@ std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
     for (size_t epochs = atMost + 1; epochs-- > 0;)
     {
         const auto time = TimeOf(Model(epochs));
-        if (!time)
+        if (!time || !HasAll(Model(epochs)))
             continue;
         const auto before = epochs == 0 ? std::nullopt : TimeOf(Model(epochs - 1));
         if (!before || *time >= *before)
@@ -137,12 +162,15 @@ std::vector<std::string> TrainingFiles::ObsoleteCheckpoints(size_t epochsDone, s
 std::vector<std::string> TrainingFiles::StaleTemporaries() const
 {
     std::vector<std::string> stale;
-    VisitFiles(m_modelPath,
-               [&](const std::filesystem::path& path, const std::string& model)
-               {
-                   if (IsTemporaryOf(path.filename().string(), model))
-                       stale.push_back(path.string());
-               });
+    const auto visit = [&](const std::filesystem::path& path, const std::string& model)
+    {
+        if (IsTemporaryOf(path.filename().string(), model))
+            stale.push_back(path.string());
+    };
+    for (size_t number = 0; number < m_networks; ++number)
+        VisitFiles(OfNetwork(number, m_modelPath), visit);
+    if (m_networks > 1)
+        VisitFiles(m_checkpointPath, visit);
     return stale;
 }
 
@@ -177,7 +205,7 @@ bool TrainingFiles::IsUsable(const WithinEpochPoint& point) const
     const auto model = TimeOf(Model(point));
     const auto checkpoint = TimeOf(Checkpoint(point));
     const auto begin = TimeOf(Model(point.epochsDone));
-    return model && checkpoint && begin && *model >= *begin && *checkpoint >= *model;
+    return model && checkpoint && begin && *model >= *begin && *checkpoint >= *model && HasAll(Model(point));
 }
 
 } // namespace cntk

@@ -23,17 +23,24 @@ struct WithinEpochPoint
 class TrainingFiles
 {
 public:
-    TrainingFiles(std::string modelPath, size_t maxEpochs) : m_modelPath(std::move(modelPath)), m_maxEpochs(maxEpochs)
+    TrainingFiles(std::string modelPath, size_t maxEpochs)
+        : m_modelPath(std::move(modelPath)), m_checkpointPath(m_modelPath), m_maxEpochs(maxEpochs)
     {
     }
+    // Of several networks that are trained as one, numbered from 0: modelPath.<number>.<epoch> and modelPath.<number>,
+    // with one checkpoint for all, modelPath.<epoch>.ckp. All names of models are those of the last network; the others
+    // have the same without its number.
+    static TrainingFiles OfNetworks(const std::string& modelPath, size_t maxEpochs, size_t networks);
+    size_t Networks() const { return m_networks; }
+    std::string OfNetwork(size_t number, const std::string& model) const;
 
     const std::string& FinalModel() const { return m_modelPath; }
     std::string BestModel() const { return m_modelPath + ".best"; } // with early stopping
     std::string Model(size_t epochsDone) const;
-    std::string Checkpoint(size_t epochsDone) const { return Model(epochsDone) + ".ckp"; }
+    std::string Checkpoint(size_t epochsDone) const { return CheckpointOf(Model(epochsDone)); }
 
     std::string Model(const WithinEpochPoint& point) const;
-    std::string Checkpoint(const WithinEpochPoint& point) const { return Model(point) + ".ckp"; }
+    std::string Checkpoint(const WithinEpochPoint& point) const { return CheckpointOf(Model(point)); }
 
     // All points within epochs of which there is a file, the most advanced first.
     std::vector<WithinEpochPoint> WithinEpochPoints() const;
@@ -54,8 +61,16 @@ public:
     std::vector<std::string> StaleTemporaries() const;
 
 private:
+    std::string CheckpointOf(const std::string& model) const
+    {
+        return m_checkpointPath + model.substr(m_modelPath.size()) + ".ckp";
+    }
+    bool HasAll(const std::string& model) const;
+
     std::string m_modelPath;
+    std::string m_checkpointPath;
     size_t m_maxEpochs;
+    size_t m_networks = 1;
 };
 
 } // namespace cntk

@@ -122,6 +122,12 @@ class ToolsTest(unittest.TestCase):
         self.write("notes.txt", "data in " + "/wo" + "rk/data\n../wo" + "rk/data is fine, net/wo" + "rk too\n")
         self.assert_caught("CheckDocs", "notes.txt:1: a path of one machine", "1 faults")
 
+    def test_scripts_are_executable(self):
+        self.write("Examples/Run.py", "#!/usr/bin/env python3\n")
+        self.write("Examples/Part.py", "x = 1\n")
+        self.assert_caught("CheckDocs", "Examples/Run.py:1: the script names its interpreter, but is not executable",
+                           "1 faults")
+
 
 if __name__ == "__main__":
     unittest.main()

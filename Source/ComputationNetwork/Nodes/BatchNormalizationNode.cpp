@@ -5,6 +5,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
@@ -318,34 +319,21 @@ std::string BatchNormalizationNode::DescribeFields() const
 namespace
 {
 
+using namespace Samples;
+
 GradientSample NormalizationSample(const TensorShape& data, size_t statistics,
                                    std::map<std::string, std::string> parameters)
 {
-    GradientSample sample;
     const TensorShape vector{statistics, 1};
-    sample.inputs = {{.shape = data, .inLayout = true, .values = {}},
-                     {.shape = vector, .values = {}},
-                     {.shape = vector, .values = {}},
-                     {.shape = vector, .checkGradient = false, .values = {}},
-                     {.shape = vector, .low = 0.5, .high = 2, .checkGradient = false, .values = {}}};
-    sample.parameters = std::move(parameters);
-    return sample;
+    return Case({Data(data), Parameter(vector), Parameter(vector), NotChecked(Parameter(vector)),
+                 NotChecked(Values(vector, false, 0.5, 2))},
+                std::move(parameters));
 }
 
 } // namespace
 
 void RegisterBatchNormalizationNodes(NodeRegistry& registry)
 {
-    const auto named = [](const char* name, ParameterKind kind, const char* defaultText, const char* doc)
-    {
-        return NodeParameterInfo{.name = name,
-                                 .kind = kind,
-                                 .defaultText = defaultText,
-                                 .required = false,
-                                 .positional = false,
-                                 .doc = doc,
-                                 .aliases = {}};
-    };
     registry.Add<BatchNormalizationNode>(
         {.name = "BatchNormalization",
          .aliases = {},
@@ -359,14 +347,14 @@ void RegisterBatchNormalizationNodes(NodeRegistry& registry)
                     .needsWholeMinibatch = true,
                     .backpropOverwrites = true},
          .parameters =
-             {named("spatial", ParameterKind::Boolean, "false", "statistics of channels instead of elements"),
-              named("normalizationTimeConstant", ParameterKind::Real, "0",
-                    "samples over which running statistics are averaged; 0: the last minibatch; below 0: all alike"),
-              named("blendTimeConstant", ParameterKind::Real, "0",
-                    "samples that the running statistics weigh in training; 0: only the minibatch counts"),
-              named("epsilon", ParameterKind::Real, "0.00001", "added to the variance"),
-              named("engine", ParameterKind::Text, "cntk", "cntk or cudnn; accepted, there is one engine"),
-              named("imageLayout", ParameterKind::Text, "CHW", "CHW (cudnn) or HWC (legacy), for spatial=true")},
+             {Option("spatial", ParameterKind::Boolean, "false", "statistics of channels instead of elements"),
+              Option("normalizationTimeConstant", ParameterKind::Real, "0",
+                     "samples over which running statistics are averaged; 0: the last minibatch; below 0: all alike"),
+              Option("blendTimeConstant", ParameterKind::Real, "0",
+                     "samples that the running statistics weigh in training; 0: only the minibatch counts"),
+              Option("epsilon", ParameterKind::Real, "0.00001", "added to the variance"),
+              Option("engine", ParameterKind::Text, "cntk", "cntk or cudnn; accepted, there is one engine"),
+              Option("imageLayout", ParameterKind::Text, "CHW", "CHW (cudnn) or HWC (legacy), for spatial=true")},
          .samples = {NormalizationSample({3}, 3, {}),
                      NormalizationSample({2, 3, 2}, 2, {{"spatial", "true"}, {"normalizationTimeConstant", "10"}}),
                      NormalizationSample({3, 2, 2}, 3, {{"spatial", "true"}, {"imageLayout", "HWC"}})},

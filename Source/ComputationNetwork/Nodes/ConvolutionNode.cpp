@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/Nodes/WindowFields.h"
 #include "Math/ImageOperations.h"
@@ -224,13 +225,12 @@ std::string ConvolutionNode::DescribeFields() const
 namespace
 {
 
+using namespace Samples;
+
 GradientSample ConvolutionSample(const TensorShape& weights, const TensorShape& image,
                                  std::map<std::string, std::string> parameters)
 {
-    GradientSample sample;
-    sample.inputs = {{.shape = weights, .values = {}}, {.shape = image, .inLayout = true, .values = {}}};
-    sample.parameters = std::move(parameters);
-    return sample;
+    return Case({Parameter(weights), Data(image)}, std::move(parameters));
 }
 
 // The seven arguments of the two-dimensional form.
@@ -242,31 +242,15 @@ std::map<std::string, std::string> Plane(const char* width, const char* height, 
             {"imageLayout", layout}};
 }
 
-NodeParameterInfo Named(const char* name, ParameterKind kind, const char* defaultText, const char* doc)
-{
-    return {.name = name,
-            .kind = kind,
-            .defaultText = defaultText,
-            .required = false,
-            .positional = false,
-            .doc = doc,
-            .aliases = {}};
-}
-
 } // namespace
 
 void RegisterConvolutionNodes(NodeRegistry& registry)
 {
-    const auto positional =
-        [](const char* name, ParameterKind kind, bool required, const char* doc, std::vector<std::string> aliases = {})
+    const auto optional = [](const char* name, const char* doc)
     {
-        return NodeParameterInfo{.name = name,
-                                 .kind = kind,
-                                 .defaultText = "",
-                                 .required = required,
-                                 .positional = true,
-                                 .doc = doc,
-                                 .aliases = std::move(aliases)};
+        NodeParameterInfo info = Positional(name, ParameterKind::Integer, doc);
+        info.required = false;
+        return info;
     };
     registry.Add<ConvolutionNode>(
         {.name = "Convolution",
@@ -280,25 +264,25 @@ void RegisterConvolutionNodes(NodeRegistry& registry)
          .inputNames = {"w", "image"},
          .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true},
          .parameters =
-             {positional("kernelShape", ParameterKind::Shape, true,
+             {Positional("kernelShape", ParameterKind::Shape,
                          "width of the kernel; as the only one of these, its dimensions {5, 5, 3}", {"kernelWidth"}),
-              positional("kernelHeight", ParameterKind::Integer, false, "height of the kernel"),
-              positional("outputChannels", ParameterKind::Integer, false, "number of kernels"),
-              positional("horizontalSubsample", ParameterKind::Integer, false, "horizontal distance of windows"),
-              positional("verticalSubsample", ParameterKind::Integer, false, "vertical distance of windows"),
-              Named("zeroPadding", ParameterKind::Boolean, "false",
-                    "windows may reach beyond the image, where it counts as 0 (seven arguments)"),
-              Named("mapCount", ParameterKind::Shape, "1", "number of kernels (three arguments)"),
-              Named("stride", ParameterKind::Shape, "1", "distance of windows, one or {1, 2, 3} (three arguments)"),
-              Named("sharing", ParameterKind::Text, "true",
-                    "false: each window has a kernel of its own; one or a list (three arguments)"),
-              Named("autoPadding", ParameterKind::Text, "true",
-                    "as many windows as input / stride, the input in their middle; one or a list (three arguments)"),
-              Named("lowerPad", ParameterKind::Shape, "0", "zeros before the first element (three arguments)"),
-              Named("upperPad", ParameterKind::Shape, "0", "zeros behind the last element (three arguments)"),
-              Named("maxTempMemSizeInSamples", ParameterKind::Integer, "0",
-                    "samples whose temporary form may be in memory at once; 0: no limit"),
-              Named("imageLayout", ParameterKind::Text, "", "HWC (seven arguments: default) or CHW (three arguments)")},
+              optional("kernelHeight", "height of the kernel"), optional("outputChannels", "number of kernels"),
+              optional("horizontalSubsample", "horizontal distance of windows"),
+              optional("verticalSubsample", "vertical distance of windows"),
+              Option("zeroPadding", ParameterKind::Boolean, "false",
+                     "windows may reach beyond the image, where it counts as 0 (seven arguments)"),
+              Option("mapCount", ParameterKind::Shape, "1", "number of kernels (three arguments)"),
+              Option("stride", ParameterKind::Shape, "1", "distance of windows, one or {1, 2, 3} (three arguments)"),
+              Option("sharing", ParameterKind::Text, "true",
+                     "false: each window has a kernel of its own; one or a list (three arguments)"),
+              Option("autoPadding", ParameterKind::Text, "true",
+                     "as many windows as input / stride, the input in their middle; one or a list (three arguments)"),
+              Option("lowerPad", ParameterKind::Shape, "0", "zeros before the first element (three arguments)"),
+              Option("upperPad", ParameterKind::Shape, "0", "zeros behind the last element (three arguments)"),
+              Option("maxTempMemSizeInSamples", ParameterKind::Integer, "0",
+                     "samples whose temporary form may be in memory at once; 0: no limit"),
+              Option("imageLayout", ParameterKind::Text, "",
+                     "HWC (seven arguments: default) or CHW (three arguments)")},
          .samples = {ConvolutionSample({2, 18}, {2, 4, 3}, Plane("3", "3", "2", "1", "1", "true", "HWC")),
                      ConvolutionSample({3, 4}, {1, 3, 5}, Plane("2", "2", "3", "1", "2", "false", "HWC")),
                      ConvolutionSample({9, 12}, {3, 5, 4}, Plane("2", "2", "9", "2", "1", "true", "HWC")),

@@ -1,6 +1,7 @@
 // Training and evaluation criteria: 1x1 values, sums over the samples, gaps excluded (spec nodes.md 14).
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/SampledProducts.h"
 
@@ -362,36 +363,14 @@ private:
 
 // ---- records ----
 
-GradientSample::Input Values(TensorShape shape, bool inLayout, double low = -2, double high = 2)
-{
-    GradientSample::Input input;
-    input.shape = shape;
-    input.inLayout = inLayout;
-    input.low = low;
-    input.high = high;
-    return input;
-}
+using namespace Samples;
 
 GradientSample::Input Labels(size_t rows, bool sparse)
 {
-    GradientSample::Input input = Values(TensorShape{rows}, true);
+    GradientSample::Input input = NotChecked(Values(TensorShape{rows}, true));
     input.oneHot = true;
     input.sparse = sparse;
-    input.checkGradient = false;
     return input;
-}
-
-GradientSample::Input NotChecked(GradientSample::Input input)
-{
-    input.checkGradient = false;
-    return input;
-}
-
-GradientSample Case(std::vector<GradientSample::Input> inputs)
-{
-    GradientSample sample;
-    sample.inputs = std::move(inputs);
-    return sample;
 }
 
 NodeType CriterionType(const char* name, std::vector<std::string> aliases, const char* bookSection)

@@ -25,20 +25,34 @@ inline GradientSample::Input Data(const TensorShape& shape)
     return input;
 }
 
+// Of values between two numbers.
+inline GradientSample::Input Values(const TensorShape& shape, bool inLayout, double low = -2, double high = 2)
+{
+    GradientSample::Input input = inLayout ? Data(shape) : Parameter(shape);
+    input.low = low;
+    input.high = high;
+    return input;
+}
+
+// One whose gradient is not compared with differences.
+inline GradientSample::Input NotChecked(GradientSample::Input input)
+{
+    input.checkGradient = false;
+    return input;
+}
+
 inline GradientSample::Input SparseData(const TensorShape& shape)
 {
-    GradientSample::Input input = Data(shape);
+    GradientSample::Input input = NotChecked(Data(shape));
     input.sparse = true;
-    input.checkGradient = false;
     return input;
 }
 
 // A 1x1 parameter that is not trained.
 inline GradientSample::Input Number(double value)
 {
-    GradientSample::Input input = Parameter({1, 1});
+    GradientSample::Input input = NotChecked(Parameter({1, 1}));
     input.values = {value};
-    input.checkGradient = false;
     return input;
 }
 
@@ -52,20 +66,23 @@ inline GradientSample Case(std::vector<GradientSample::Input> inputs,
 }
 
 // A parameter of a record.
-inline NodeParameterInfo Option(std::string name, ParameterKind kind, std::string defaultText, std::string doc)
+inline NodeParameterInfo Option(std::string name, ParameterKind kind, std::string defaultText, std::string doc,
+                                std::vector<std::string> aliases = {})
 {
     NodeParameterInfo info;
     info.name = std::move(name);
     info.kind = kind;
     info.defaultText = std::move(defaultText);
     info.doc = std::move(doc);
+    info.aliases = std::move(aliases);
     return info;
 }
 
 // One that may be given by position, too.
-inline NodeParameterInfo Positional(std::string name, ParameterKind kind, std::string doc)
+inline NodeParameterInfo Positional(std::string name, ParameterKind kind, std::string doc,
+                                    std::vector<std::string> aliases = {})
 {
-    NodeParameterInfo info = Option(std::move(name), kind, "", std::move(doc));
+    NodeParameterInfo info = Option(std::move(name), kind, "", std::move(doc), std::move(aliases));
     info.required = true;
     info.positional = true;
     return info;

@@ -6,6 +6,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/ParameterFile.h"
 
 #include <algorithm>
@@ -478,30 +479,16 @@ void RegisterLeafNodes(NodeRegistry& registry)
     const NodeTraits leaf = {.backpropReadsInputs = false, .backpropReadsOutput = false, .isLeaf = true};
     const auto dimension = [](const char* name, const char* defaultText, const char* doc)
     {
-        return NodeParameterInfo{.name = name,
-                                 .kind = ParameterKind::Integer,
-                                 .defaultText = defaultText,
-                                 .required = false,
-                                 .positional = true,
-                                 .doc = doc,
-                                 .aliases = {}};
+        NodeParameterInfo info = Samples::Option(name, ParameterKind::Integer, defaultText, doc);
+        info.positional = true;
+        return info;
     };
-    const auto named = [](const char* name, ParameterKind kind, const char* defaultText, const char* doc,
-                          std::vector<std::string> aliases = {})
-    {
-        return NodeParameterInfo{.name = name,
-                                 .kind = kind,
-                                 .defaultText = defaultText,
-                                 .required = false,
-                                 .positional = false,
-                                 .doc = doc,
-                                 .aliases = std::move(aliases)};
-    };
+    using Samples::Option;
     const std::vector<NodeParameterInfo> inputParameters = {
         dimension("rows", "", "numbers in one sample"),
         dimension("cols", "1", "the book's initial number of columns; without effect, the data decide"),
-        named("dims", ParameterKind::Shape, "", "dimensions of a tensor sample, 3:4:5; instead of rows"),
-        named("dynamicAxis", ParameterKind::Text, "", "name of the axis whose minibatch layout the input shares")};
+        Option("dims", ParameterKind::Shape, "", "dimensions of a tensor sample, 3:4:5; instead of rows"),
+        Option("dynamicAxis", ParameterKind::Text, "", "name of the axis whose minibatch layout the input shares")};
 
     registry.Add<LearnableParameterNode>(
         {.name = "LearnableParameter",
@@ -513,21 +500,21 @@ void RegisterLeafNodes(NodeRegistry& registry)
          .parameters =
              {dimension("rows", "", "first dimension; 0 = to be inferred from the node that uses it"),
               dimension("cols", "1", "second dimension; 0 = to be inferred"),
-              named("dims", ParameterKind::Shape, "", "all dimensions of a tensor, 3:4:5; instead of rows and cols"),
-              named("needGradient", ParameterKind::Boolean, "true", "false: not trained (multiplier 0)",
-                    {"needsGradient", "computeGradient"}),
-              named("learningRateMultiplier", ParameterKind::Real, "1",
-                    "factor of the learning rate for this parameter"),
-              named(
+              Option("dims", ParameterKind::Shape, "", "all dimensions of a tensor, 3:4:5; instead of rows and cols"),
+              Option("needGradient", ParameterKind::Boolean, "true", "false: not trained (multiplier 0)",
+                     {"needsGradient", "computeGradient"}),
+              Option("learningRateMultiplier", ParameterKind::Real, "1",
+                     "factor of the learning rate for this parameter"),
+              Option(
                   "init", ParameterKind::Text, "uniform",
                   "uniform (+-0.05*initValueScale), gaussian (deviation 0.2*initValueScale/sqrt(columns)), fixedValue, "
                   "zero or fromFile"),
-              named("initValueScale", ParameterKind::Real, "1", "factor of the random initial values"),
-              named("value", ParameterKind::Real, "0", "the value for init=fixedValue"),
-              named("initFromFilePath", ParameterKind::Text, "", "text file for init=fromFile, one matrix row a line"),
-              named("initOnCPUOnly", ParameterKind::Boolean, "false", "accepted; random values are always the CPU's"),
-              named("randomSeed", ParameterKind::Integer, "-1",
-                    "seed of the random initial values; -1 takes the network's counter")},
+              Option("initValueScale", ParameterKind::Real, "1", "factor of the random initial values"),
+              Option("value", ParameterKind::Real, "0", "the value for init=fixedValue"),
+              Option("initFromFilePath", ParameterKind::Text, "", "text file for init=fromFile, one matrix row a line"),
+              Option("initOnCPUOnly", ParameterKind::Boolean, "false", "accepted; random values are always the CPU's"),
+              Option("randomSeed", ParameterKind::Integer, "-1",
+                     "seed of the random initial values; -1 takes the network's counter")},
          .samples = {},
          .bookSection = "4.1.4.3",
          .create = {}});
@@ -567,7 +554,7 @@ void RegisterLeafNodes(NodeRegistry& registry)
          .inputs = {0, 0},
          .inputNames = {},
          .traits = leaf,
-         .parameters = {named("property", ParameterKind::Text, "isTraining", "isTraining, the only one there is")},
+         .parameters = {Option("property", ParameterKind::Text, "isTraining", "isTraining, the only one there is")},
          .samples = {},
          .bookSection = "",
          .create = {}});

@@ -2,6 +2,7 @@
 // (spec nodes.md 14, 15).
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <cmath>
@@ -225,22 +226,7 @@ public:
 
 // ---- records ----
 
-GradientSample::Input Values(TensorShape shape, bool inLayout, double low, double high)
-{
-    GradientSample::Input input;
-    input.shape = shape;
-    input.inLayout = inLayout;
-    input.low = low;
-    input.high = high;
-    return input;
-}
-
-GradientSample Case(std::vector<GradientSample::Input> inputs)
-{
-    GradientSample sample;
-    sample.inputs = std::move(inputs);
-    return sample;
-}
+using namespace Samples;
 
 } // namespace
 
@@ -274,15 +260,11 @@ void RegisterLikelihoodNodes(NodeRegistry& registry)
         "computes. Only x gets a gradient.";
     dummy.traits = {.backpropReadsOutput = false, .needsWholeMinibatch = true, .isCriterion = true};
     // The numbers given need not be the derivative of anything: only the value and the devices can be compared.
-    const auto given = [](GradientSample::Input input)
-    {
-        input.checkGradient = false;
-        return input;
-    };
-    dummy.samples = {Case({given(Values(TensorShape{1}, true, -1, 1)), given(Values(TensorShape{3}, true, -1, 1)),
-                           given(Values(TensorShape{3}, true, -1, 1))}),
-                     Case({given(Values(TensorShape{1}, false, -1, 1)), given(Values(TensorShape{2, 2}, false, -1, 1)),
-                           given(Values(TensorShape{2, 2}, false, -1, 1))})};
+    dummy.samples = {
+        Case({NotChecked(Values(TensorShape{1}, true, -1, 1)), NotChecked(Values(TensorShape{3}, true, -1, 1)),
+              NotChecked(Values(TensorShape{3}, true, -1, 1))}),
+        Case({NotChecked(Values(TensorShape{1}, false, -1, 1)), NotChecked(Values(TensorShape{2, 2}, false, -1, 1)),
+              NotChecked(Values(TensorShape{2, 2}, false, -1, 1))})};
     registry.Add<DummyCriterionNode>(dummy);
 }
 

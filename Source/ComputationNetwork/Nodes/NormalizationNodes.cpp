@@ -1,6 +1,7 @@
 // The softmax family, per column, and normalisation by statistics of the training data (spec nodes.md 4 and 11).
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
@@ -122,22 +123,7 @@ private:
     bool m_inverse;
 };
 
-GradientSample::Input Values(TensorShape shape, bool inLayout, double low, double high)
-{
-    GradientSample::Input input;
-    input.shape = shape;
-    input.inLayout = inLayout;
-    input.low = low;
-    input.high = high;
-    return input;
-}
-
-GradientSample Case(std::vector<GradientSample::Input> inputs)
-{
-    GradientSample sample;
-    sample.inputs = std::move(inputs);
-    return sample;
-}
+using namespace Samples;
 
 void RegisterSoftmaxFamily(NodeRegistry& registry)
 {

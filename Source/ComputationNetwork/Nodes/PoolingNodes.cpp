@@ -3,6 +3,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/Nodes/WindowFields.h"
@@ -170,12 +171,11 @@ private:
     WindowSpec m_spec;
 };
 
+using namespace Samples;
+
 GradientSample PoolingSample(const TensorShape& image, bool isData, std::map<std::string, std::string> parameters)
 {
-    GradientSample sample;
-    sample.inputs = {{.shape = image, .inLayout = isData, .values = {}}};
-    sample.parameters = std::move(parameters);
-    return sample;
+    return Case({isData ? Data(image) : Parameter(image)}, std::move(parameters));
 }
 
 std::map<std::string, std::string> Window(const char* width, const char* height, const char* stepW, const char* stepH,
@@ -183,23 +183,6 @@ std::map<std::string, std::string> Window(const char* width, const char* height,
 {
     return {
         {"windowWidth", width}, {"windowHeight", height}, {"stepW", stepW}, {"stepH", stepH}, {"imageLayout", layout}};
-}
-
-NodeParameterInfo Positional(const char* name, ParameterKind kind, const char* doc)
-{
-    return {
-        .name = name, .kind = kind, .defaultText = "", .required = true, .positional = true, .doc = doc, .aliases = {}};
-}
-
-NodeParameterInfo Named(const char* name, ParameterKind kind, const char* defaultText, const char* doc)
-{
-    return {.name = name,
-            .kind = kind,
-            .defaultText = defaultText,
-            .required = false,
-            .positional = false,
-            .doc = doc,
-            .aliases = {}};
 }
 
 } // namespace
@@ -221,7 +204,7 @@ void RegisterPoolingNodes(NodeRegistry& registry)
                        Positional("windowHeight", ParameterKind::Integer, "height of the windows"),
                        Positional("stepW", ParameterKind::Integer, "horizontal distance of windows"),
                        Positional("stepH", ParameterKind::Integer, "vertical distance of windows"),
-                       Named("imageLayout", ParameterKind::Text, "HWC", "HWC (legacy) or CHW (cudnn)")},
+                       Option("imageLayout", ParameterKind::Text, "HWC", "HWC (legacy) or CHW (cudnn)")},
         .samples = {PoolingSample({2, 4, 6}, true, Window("2", "2", "2", "2", "HWC")),
                     PoolingSample({9, 5, 3}, true, Window("3", "2", "2", "1", "HWC")),
                     PoolingSample({4, 4, 2}, true, Window("2", "2", "2", "2", "CHW")),
@@ -246,12 +229,13 @@ void RegisterPoolingNodes(NodeRegistry& registry)
          .parameters = {Positional("kind", ParameterKind::Text, "max or average"),
                         Positional("kernelShape", ParameterKind::Shape,
                                    "dimensions of a window, as many as the input has"),
-                        Named("stride", ParameterKind::Shape, "1", "distance of windows, one or a list"),
-                        Named("autoPadding", ParameterKind::Text, "true",
-                              "as many windows as input / stride, the input in their middle; one or a list"),
-                        Named("lowerPad", ParameterKind::Shape, "0", "padding before the first element, one or a list"),
-                        Named("upperPad", ParameterKind::Shape, "0", "padding behind the last element, one or a list"),
-                        Named("imageLayout", ParameterKind::Text, "CHW", "CHW (cudnn)")},
+                        Option("stride", ParameterKind::Shape, "1", "distance of windows, one or a list"),
+                        Option("autoPadding", ParameterKind::Text, "true",
+                               "as many windows as input / stride, the input in their middle; one or a list"),
+                        Option("lowerPad", ParameterKind::Shape, "0",
+                               "padding before the first element, one or a list"),
+                        Option("upperPad", ParameterKind::Shape, "0", "padding behind the last element, one or a list"),
+                        Option("imageLayout", ParameterKind::Text, "CHW", "CHW (cudnn)")},
          .samples = {PoolingSample({4, 3, 2}, true, {{"kind", "max"}, {"kernelShape", "3:2:1"}, {"stride", "2:1:1"}}),
                      PoolingSample({4, 3, 2}, true, {{"kind", "average"}, {"kernelShape", "3:3:1"}, {"stride", "2"}}),
                      PoolingSample({3, 4, 2, 3}, true,

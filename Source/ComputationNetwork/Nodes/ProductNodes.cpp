@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
@@ -386,48 +387,15 @@ private:
     MatrixView Diagonal(const MatrixView& view) const { return SamplesAsColumns(*Input(0), view); }
 };
 
-GradientSample::Input Parameter(TensorShape shape)
-{
-    GradientSample::Input input;
-    input.shape = shape;
-    return input;
-}
-
-GradientSample::Input Samples(TensorShape shape)
-{
-    GradientSample::Input input = Parameter(shape);
-    input.inLayout = true;
-    return input;
-}
-
-GradientSample::Input SparseSamples(TensorShape shape)
-{
-    GradientSample::Input input = Samples(shape);
-    input.sparse = true;
-    input.checkGradient = false;
-    return input;
-}
-
-GradientSample Case(std::vector<GradientSample::Input> inputs, std::map<std::string, std::string> parameters = {})
-{
-    GradientSample sample;
-    sample.inputs = std::move(inputs);
-    sample.parameters = std::move(parameters);
-    return sample;
-}
+using namespace Samples;
 
 } // namespace
 
 void RegisterProductNodes(NodeRegistry& registry)
 {
     const NodeTraits product = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true};
-    const NodeParameterInfo outputRank = {.name = "outputRank",
-                                          .kind = ParameterKind::Integer,
-                                          .defaultText = "1",
-                                          .required = false,
-                                          .positional = false,
-                                          .doc = "how many of the left operand's dimensions are the product's",
-                                          .aliases = {}};
+    const NodeParameterInfo outputRank = Option("outputRank", ParameterKind::Integer, "1",
+                                                "how many of the left operand's dimensions are the product's");
     registry.Add({.name = "Times",
                   .aliases = {},
                   .doc =
@@ -437,12 +405,12 @@ void RegisterProductNodes(NodeRegistry& registry)
                   .inputNames = {"A", "B"},
                   .traits = product,
                   .parameters = {outputRank},
-                  .samples = {Case({Parameter({4, 3}), Samples({3})}), Case({Parameter({4, 3}), Parameter({3, 2})}),
-                              Case({Parameter({4, 6}), Samples({2, 3})}), Case({Parameter({4, 3}), Samples({3, 2})}),
-                              Case({Parameter({2, 2, 3}), Samples({3, 2})}, {{"outputRank", "2"}}),
-                              Case({Parameter({4, 2, 3}), Samples({2, 3})}), Case({Samples({4, 3}), Samples({3})}),
-                              Case({Samples({4, 3}), Parameter({3, 2})}), Case({Parameter({4, 5}), SparseSamples({5})}),
-                              Case({Parameter({4, 0}), SparseSamples({5})}), Case({Parameter({4, 0}), Samples({3})})},
+                  .samples = {Case({Parameter({4, 3}), Data({3})}), Case({Parameter({4, 3}), Parameter({3, 2})}),
+                              Case({Parameter({4, 6}), Data({2, 3})}), Case({Parameter({4, 3}), Data({3, 2})}),
+                              Case({Parameter({2, 2, 3}), Data({3, 2})}, {{"outputRank", "2"}}),
+                              Case({Parameter({4, 2, 3}), Data({2, 3})}), Case({Data({4, 3}), Data({3})}),
+                              Case({Data({4, 3}), Parameter({3, 2})}), Case({Parameter({4, 5}), SparseData({5})}),
+                              Case({Parameter({4, 0}), SparseData({5})}), Case({Parameter({4, 0}), Data({3})})},
                   .bookSection = "4.1.4.15",
                   .create = [] { return std::make_shared<TimesNode>(Transpose::No); }});
     registry.Add({.name = "TransposeTimes",
@@ -452,9 +420,9 @@ void RegisterProductNodes(NodeRegistry& registry)
                   .inputNames = {"A", "B"},
                   .traits = product,
                   .parameters = {outputRank},
-                  .samples = {Case({Parameter({3, 4}), Samples({3})}), Case({Parameter({3, 4}), Parameter({3, 2})}),
-                              Case({Samples({3}), Samples({3})}), Case({Samples({3, 2}), Samples({3})}),
-                              Case({Samples({3}), Parameter({3, 2})}), Case({Parameter({5, 4}), SparseSamples({5})})},
+                  .samples = {Case({Parameter({3, 4}), Data({3})}), Case({Parameter({3, 4}), Parameter({3, 2})}),
+                              Case({Data({3}), Data({3})}), Case({Data({3, 2}), Data({3})}),
+                              Case({Data({3}), Parameter({3, 2})}), Case({Parameter({5, 4}), SparseData({5})})},
                   .bookSection = "4.1.4.16",
                   .create = [] { return std::make_shared<TimesNode>(Transpose::Yes); }});
     registry.Add<DiagTimesNode>(
@@ -465,8 +433,8 @@ void RegisterProductNodes(NodeRegistry& registry)
          .inputNames = {"d", "Y"},
          .traits = product,
          .parameters = {},
-         .samples = {Case({Parameter({3, 1}), Samples({3})}), Case({Parameter({3}), Parameter({3, 4})}),
-                     Case({Samples({3}), Samples({3})}), Case({Parameter({6, 1}), Samples({2, 3})})},
+         .samples = {Case({Parameter({3, 1}), Data({3})}), Case({Parameter({3}), Parameter({3, 4})}),
+                     Case({Data({3}), Data({3})}), Case({Parameter({6, 1}), Data({2, 3})})},
          .bookSection = "4.1.4.17",
          .create = {}});
 }

@@ -4,6 +4,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/SampledProducts.h"
 
@@ -466,21 +467,12 @@ private:
 
 // ---- records ----
 
-GradientSample::Input Values(TensorShape shape, bool inLayout, double low, double high)
-{
-    GradientSample::Input input;
-    input.shape = shape;
-    input.inLayout = inLayout;
-    input.low = low;
-    input.high = high;
-    return input;
-}
+using namespace Samples;
 
 // Labels of twelve samples, one after another.
 GradientSample::Input Labels(size_t rows, std::vector<double> values)
 {
-    GradientSample::Input input = Values(TensorShape{rows}, true, 0, 0);
-    input.checkGradient = false;
+    GradientSample::Input input = NotChecked(Values(TensorShape{rows}, true, 0, 0));
     input.values = std::move(values);
     return input;
 }
@@ -535,13 +527,10 @@ void RegisterVocabularyCriteria(NodeRegistry& registry)
         "probability, z = ln(exp(s) + exp(q)); v = -sum (s - z of the true word + q - z of each noise word). With "
         "labels of one number, the word, v = -sum log softmax(W' x + b)[word], or -sum s of words given as negative "
         "numbers.";
-    nce.parameters = {{.name = "mode",
-                       .kind = ParameterKind::Text,
-                       .defaultText = "None",
-                       .doc =
-                           "how it evaluates: Softmax, Unnormalized, or None, which is to train, or to evaluate as the "
-                           "labels say",
-                       .aliases = {}}};
+    nce.parameters = {
+        Option("mode", ParameterKind::Text, "None",
+               "how it evaluates: Softmax, Unnormalized, or None, which is to train, or to evaluate as the "
+               "labels say")};
     GradientSample noise;
     // True word and two noise words; words may be drawn twice, and be the true one.
     noise.inputs = {Labels(6, {1, -2, 0, 1, 3, 2, 4, -1, 4, 1, 2, 3, 0, -2, 3, 2, 3, 2, 2, -1, 0, 1, 1, 2,
@@ -549,15 +538,10 @@ void RegisterVocabularyCriteria(NodeRegistry& registry)
                                0, -2, 1, 2, 2, 2, 2, -1, 0, 1, 1, 2, 3, -2, 1, 1, 4, 2, 0, -3, 2, 1, 3, 1}),
                     Values(TensorShape{3}, true, -1, 1), Values(TensorShape{3, 5}, false, -1, 1),
                     Values(TensorShape{1, 5}, false, -1, 1)};
-    const auto notChecked = [](GradientSample::Input input)
-    {
-        input.checkGradient = false;
-        return input;
-    };
     GradientSample words;
-    words.inputs = {Labels(1, {3, 0, -2, 4, 1, -1, 2, 2, 0, -3, 4, 1}), notChecked(Values(TensorShape{3}, true, -1, 1)),
-                    notChecked(Values(TensorShape{3, 5}, false, -1, 1)),
-                    notChecked(Values(TensorShape{1, 5}, false, -1, 1))};
+    words.inputs = {Labels(1, {3, 0, -2, 4, 1, -1, 2, 2, 0, -3, 4, 1}), NotChecked(Values(TensorShape{3}, true, -1, 1)),
+                    NotChecked(Values(TensorShape{3, 5}, false, -1, 1)),
+                    NotChecked(Values(TensorShape{1, 5}, false, -1, 1))};
     GradientSample softmax = noise;
     for (GradientSample::Input& input : softmax.inputs)
         input.checkGradient = false;

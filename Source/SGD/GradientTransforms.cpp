@@ -1,4 +1,4 @@
-// Clipping, regularization and noise by whole-matrix operations, so that every backend can run them.
+// Clipping, regularization and noise: what the update is told, and what is left to do behind it.
 #include "SGD/GradientTransforms.h"
 
 #include "Math/Operations.h"
@@ -12,43 +12,32 @@ GradientTransforms::GradientTransforms(const SgdOptions& options, DataType type,
     : m_clips(std::isfinite(options.clippingThresholdPerSample)),
       m_clipsElements(options.gradientClippingWithTruncation), m_clippingThreshold(options.clippingThresholdPerSample),
       m_l2Weight(options.l2RegWeight), m_l1Weight(options.l1RegWeight),
-      m_noiseDeviation(options.gaussianNoiseInjectStd), m_low(1, 1, type, device), m_high(1, 1, type, device),
-      m_threshold(1, 1, type, device)
+      m_noiseDeviation(options.gaussianNoiseInjectStd), m_threshold(1, 1, type, device)
 {
     if (m_noiseDeviation > 0)
         m_noise = Matrix(0, 0, type, device);
 }
 
-void GradientTransforms::Clip(const MatrixView& gradient, double limit)
+void GradientTransforms::Prepare(UpdateStep& step, const MatrixView& gradient, bool sparse) const
 {
-    if (!m_clipsElements)
+    step.extras = {};
+    const double limit = m_clippingThreshold * double(step.columns);
+    if (m_clips && m_clipsElements)
+        step.extras.gradientLimit = limit;
+    else if (m_clips)
     {
         const double norm = Ops::FrobeniusNorm(gradient);
         if (norm > limit)
-            Ops::Scale(gradient, limit / norm);
-        return;
+            step.extras.gradientScale = limit / norm;
     }
-    if (limit != m_limit)
-    {
-        Ops::Fill(m_low, -limit);
-        Ops::Fill(m_high, limit);
-        m_limit = limit;
-    }
-    Ops::Elementwise(ElementwiseOp::Clip, TensorView(gradient), TensorView(m_low.View()), TensorView(m_high.View()),
-                     TensorView(gradient));
+    if (!sparse)
+        step.extras.decay = m_l2Weight * double(step.columns);
+    // Noise comes before L1, and L1 is about all columns.
+    if (!sparse && m_noiseDeviation <= 0)
+        step.extras.shrinkage = Shrinkage(step);
 }
 
-void GradientTransforms::BeforeUpdate(const MatrixView& parameter, const MatrixView& gradient, size_t columns,
-                                      bool sparse)
-{
-    if (m_clips)
-        Clip(gradient, m_clippingThreshold * double(columns));
-    if (m_l2Weight > 0 && !sparse)
-        Ops::Elementwise(ElementwiseOp::Copy, TensorView(parameter), TensorView(gradient), m_l2Weight * double(columns),
-                         1);
-}
-
-void GradientTransforms::AfterUpdate(const MatrixView& parameter, double rate, size_t columns)
+void GradientTransforms::Finish(const MatrixView& parameter, const UpdateStep& step)
 {
     if (m_noiseDeviation > 0)
     {
@@ -56,9 +45,9 @@ void GradientTransforms::AfterUpdate(const MatrixView& parameter, double rate, s
         Ops::FillGaussian(m_noise, 0, m_noiseDeviation, m_noiseSeed++);
         Ops::Elementwise(ElementwiseOp::Copy, TensorView(m_noise.View()), TensorView(parameter), 1, 1);
     }
-    if (m_l1Weight > 0)
+    if (m_l1Weight > 0 && step.extras.shrinkage == 0)
     {
-        Ops::Fill(m_threshold, rate * m_l1Weight * double(columns));
+        Ops::Fill(m_threshold, Shrinkage(step));
         Ops::Elementwise(ElementwiseOp::SoftThreshold, TensorView(parameter), TensorView(m_threshold.View()),
                          TensorView(parameter));
     }

@@ -1,9 +1,10 @@
 // What happens to a parameter's gradient before the update, and to the parameter after it: clipping, L2, noise, L1
-// (spec engine-and-sgd.md 6, steps 1-3 and 5-6).
+// (spec engine-and-sgd.md 6, steps 1-3 and 5-6). Most of it is done by the update itself, in its pass over memory.
 #pragma once
 
 #include "Math/Matrix.h"
 #include "SGD/TrainingOptions.h"
+#include "SGD/UpdateRule.h"
 
 #include <cstdint>
 
@@ -15,18 +16,18 @@ class GradientTransforms
 public:
     GradientTransforms(const SgdOptions& options, DataType type, Device& device);
 
-    // columns: of the minibatch, gaps included. sparse: only some columns of the gradient are touched; L2 leaves it
-    // alone.
-    void BeforeUpdate(const MatrixView& parameter, const MatrixView& gradient, size_t columns, bool sparse);
-    // rate: per sample, the parameter's multiplier included.
-    void AfterUpdate(const MatrixView& parameter, double rate, size_t columns);
+    // Tells the step what it has to do on its way; clipping by norm reads the gradient. sparse: only some columns of
+    // the gradient are touched; L2 leaves it alone.
+    void Prepare(UpdateStep& step, const MatrixView& gradient, bool sparse) const;
+    // After the step: noise, and L1 where it could not be a part of the step.
+    void Finish(const MatrixView& parameter, const UpdateStep& step);
 
     // Of the next noise matrix; checkpoints keep it.
     uint64_t NoiseSeed() const { return m_noiseSeed; }
     void SetNoiseSeed(uint64_t seed) { m_noiseSeed = seed; }
 
 private:
-    void Clip(const MatrixView& gradient, double limit);
+    double Shrinkage(const UpdateStep& step) const { return step.rate * m_l1Weight * double(step.columns); }
 
     bool m_clips;
     bool m_clipsElements;
@@ -35,10 +36,7 @@ private:
     double m_l1Weight;
     double m_noiseDeviation;
     uint64_t m_noiseSeed = 1;
-    double m_limit = 0; // what m_low and m_high hold
-    Matrix m_low;       // 1x1 operands of broadcasting operations
-    Matrix m_high;
-    Matrix m_threshold;
+    Matrix m_threshold; // 1x1, operand of a broadcasting operation
     Matrix m_noise;
 };
 

@@ -13,7 +13,7 @@ namespace cntk
 
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
                  DataType type, Device& device)
-    : m_rule(MakeUpdateRule(options, type, device)), m_transforms(options, type, device),
+    : m_rule(MakeUpdateRule(options)), m_transforms(options, type, device),
       m_isPlainDescent(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG &&
                        options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0)
 {
@@ -44,9 +44,9 @@ void Learner::Update(double ratePerSample, double momentumPerSample, size_t colu
         const MatrixView values = node.Values();
         const MatrixView gradient = node.Gradient();
         const TouchedColumns* touched = ColumnsOf(parameter, step);
-        m_transforms.BeforeUpdate(values, gradient, columns, touched != nullptr);
+        m_transforms.Prepare(step, gradient, touched != nullptr);
         m_rule->Step(values, parameter.state, gradient, touched, step);
-        m_transforms.AfterUpdate(values, step.rate, columns);
+        m_transforms.Finish(values, step);
     }
 }
 

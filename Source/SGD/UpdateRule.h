@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/Matrix.h"
+#include "Math/UpdateFormulas.h"
 #include "SGD/TrainingOptions.h"
 
 #include <memory>
@@ -16,6 +17,10 @@ struct UpdateStep
     double rate = 0;     // per sample, the parameter's multiplier included
     double momentum = 0; // for the columns of this minibatch
     size_t columns = 0;  // of the minibatch, gaps included
+    // What happens to the gradient before and to the parameter after, in the same pass.
+    UpdateExtras<double> extras = {};
+
+    bool HasExtras() const;
 };
 
 class UpdateRule
@@ -24,7 +29,8 @@ public:
     virtual ~UpdateRule() = default;
 
     // parameter -= ...; state is what this rule remembers of the parameter: parameter-sized zeros at first, taken as
-    // they are from a checkpoint later. touched: only these columns of the gradient are not zero; null: all count.
+    // they are from a checkpoint later. touched: only these columns of the gradient are not zero; null: all count. The
+    // gradient is spent: its memory may be used for other values.
     virtual void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient,
                       const TouchedColumns* touched, const UpdateStep& step) = 0;
 
@@ -41,6 +47,6 @@ public:
     virtual void SetSecondCounter(double) {}
 };
 
-std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, DataType type, Device& device);
+std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options);
 
 } // namespace cntk

@@ -1,5 +1,5 @@
 // Times one update of 10 million parameters by each rule, beside what memory can deliver: BM/<rule>/<threads>.
-// bytes_per_second counts what a rule must read and write: gradient, parameter and its state, each once.
+// bytes_per_second counts what a rule must read and write.
 #include "Math/Operations.h"
 #include "SGD/UpdateRule.h"
 
@@ -19,6 +19,7 @@ struct RuleCase
     const char* name;
     GradientUpdateType type;
     bool nesterov;
+    bool normalizes;      // by the mean of the multipliers
     size_t matricesMoved; // read or written, of the parameter's size
 };
 
@@ -28,7 +29,8 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
     SgdOptions options;
     options.gradUpdateType = rule.type;
     options.useNAG = rule.nesterov;
-    const auto update = MakeUpdateRule(options, DataType::Float32, *device);
+    options.normWithAveMultiplier = rule.normalizes;
+    const auto update = MakeUpdateRule(options);
     Matrix parameter(c_rows, c_columns, DataType::Float32, *device);
     Matrix gradient(c_rows, c_columns, DataType::Float32, *device);
     Matrix memory(c_rows, c_columns, DataType::Float32, *device);
@@ -65,12 +67,15 @@ const bool c_registered = []
         const std::string suffix = "/" + std::to_string(threads);
         benchmark::RegisterBenchmark(("BM/memory" + suffix).c_str(), TimeMemory, threads)->UseRealTime();
         // Gradient and parameter are read and the parameter is written; each matrix of the state is read and written.
-        for (const RuleCase& rule : {RuleCase{"momentum", GradientUpdateType::None, false, 5},
-                                     RuleCase{"nesterov", GradientUpdateType::None, true, 5},
-                                     RuleCase{"adagrad", GradientUpdateType::AdaGrad, false, 5},
-                                     RuleCase{"rmsprop", GradientUpdateType::RmsProp, false, 9},
-                                     RuleCase{"fsadagrad", GradientUpdateType::FSAdaGrad, false, 7},
-                                     RuleCase{"adam", GradientUpdateType::Adam, false, 7}})
+        // With the mean of the multipliers a second pass is unavoidable: the gradient is written and read once more.
+        for (const RuleCase& rule : {RuleCase{"momentum", GradientUpdateType::None, false, false, 5},
+                                     RuleCase{"nesterov", GradientUpdateType::None, true, false, 5},
+                                     RuleCase{"adagrad", GradientUpdateType::AdaGrad, false, false, 5},
+                                     RuleCase{"adagrad_normalized", GradientUpdateType::AdaGrad, false, true, 7},
+                                     RuleCase{"rmsprop", GradientUpdateType::RmsProp, false, false, 9},
+                                     RuleCase{"rmsprop_normalized", GradientUpdateType::RmsProp, false, true, 11},
+                                     RuleCase{"fsadagrad", GradientUpdateType::FSAdaGrad, false, false, 7},
+                                     RuleCase{"adam", GradientUpdateType::Adam, false, false, 7}})
             benchmark::RegisterBenchmark(("BM/" + std::string(rule.name) + suffix).c_str(), TimeRule, rule, threads)
                 ->UseRealTime();
     }

@@ -73,6 +73,7 @@ std::vector<KernelCase> ElementwiseCases();
 std::vector<KernelCase> MatrixCases();
 std::vector<KernelCase> SoftmaxCases();
 std::vector<KernelCase> SampledProductsCases();
+std::vector<KernelCase> UpdateCases();
 std::vector<KernelCase> ImageCases();
 
 } // namespace cntk

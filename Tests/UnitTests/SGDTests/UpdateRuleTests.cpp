@@ -3,7 +3,9 @@
 #include "SGD/GradientTransforms.h"
 #include "SGD/UpdateRule.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 
 namespace cntk
@@ -21,7 +23,20 @@ protected:
         matrix.FromHost(values);
         return matrix;
     }
-    std::unique_ptr<UpdateRule> Rule() { return MakeUpdateRule(m_options, DataType::Float64, *m_device); }
+    std::unique_ptr<UpdateRule> Rule() { return MakeUpdateRule(m_options); }
+    // m_w after a step without momentum along this gradient; of a sparse one the second column was touched.
+    Matrix Descended(const std::vector<double>& gradient, size_t columns, bool sparse = false, double rate = 1)
+    {
+        GradientTransforms transforms(m_options, DataType::Float64, *m_device);
+        UpdateStep step{.rate = rate, .momentum = 0, .columns = columns};
+        Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(gradient);
+        TouchedColumns touched;
+        touched.columns = {1};
+        transforms.Prepare(step, g, sparse);
+        Rule()->Step(w, s, g, sparse ? &touched : nullptr, step);
+        transforms.Finish(w, step);
+        return w;
+    }
     static void ExpectNear(const Matrix& got, const std::vector<double>& want)
     {
         const auto values = got.ToHost();
@@ -237,7 +252,7 @@ TEST_F(UpdateRuleTest, AdaGradTakesNeighbouringColumnsAndNoneAtAll)
     ExpectNear(w, m_w);
     touched.columns = {0, 1};
     Rule()->Step(w, s, g, &touched, step);
-    Rule()->Step(dense, denseState, g, nullptr, step);
+    Rule()->Step(dense, denseState, Make(m_g), nullptr, step); // the other gradient is spent
     ExpectNear(w, dense.ToHost());
     ExpectNear(s, denseState.ToHost());
 }
@@ -245,59 +260,105 @@ TEST_F(UpdateRuleTest, AdaGradTakesNeighbouringColumnsAndNoneAtAll)
 TEST_F(UpdateRuleTest, ClippingByTruncationLimitsEachElement)
 {
     m_options.clippingThresholdPerSample = 0.25;
-    GradientTransforms transforms(m_options, DataType::Float64, *m_device);
-    Matrix w = Make(m_w), g = Make({0.5, -1, 0, 2});
-    transforms.BeforeUpdate(w, g, 3, false);
-    ExpectNear(g, {0.5, -0.75, 0, 0.75});
-    g = Make({0.5, -1, 0, 2});
-    transforms.BeforeUpdate(w, g, 1, false);
-    ExpectNear(g, {0.25, -0.25, 0, 0.25});
+    ExpectNear(Descended({0.5, -1, 0, 2}, 3), {1 - 0.5, -2 + 0.75, 0.5, 3 - 0.75});
+    ExpectNear(Descended({0.5, -1, 0, 2}, 1), {1 - 0.25, -2 + 0.25, 0.5, 3 - 0.25});
 }
 
 TEST_F(UpdateRuleTest, ClippingByNormScalesTheWholeGradient)
 {
     m_options.clippingThresholdPerSample = 0.5;
     m_options.gradientClippingWithTruncation = false;
-    GradientTransforms transforms(m_options, DataType::Float64, *m_device);
-    Matrix w = Make(m_w), g = Make({3, 0, 0, 4});
-    transforms.BeforeUpdate(w, g, 4, false); // limit 2, norm 5
-    ExpectNear(g, {1.2, 0, 0, 1.6});
-    transforms.BeforeUpdate(w, g, 4, false);
-    ExpectNear(g, {1.2, 0, 0, 1.6});
+    ExpectNear(Descended({3, 0, 0, 4}, 4), {1 - 1.2, -2, 0.5, 3 - 1.6}); // limit 2, norm 5
+    ExpectNear(Descended({1.2, 0, 0, 1.6}, 4), {1 - 1.2, -2, 0.5, 3 - 1.6});
 }
 
 TEST_F(UpdateRuleTest, L2AddsTheParameterPerColumnButNotToSparseGradients)
 {
     m_options.l2RegWeight = 0.1;
-    GradientTransforms transforms(m_options, DataType::Float64, *m_device);
-    Matrix w = Make(m_w), g = Make(m_g);
-    transforms.BeforeUpdate(w, g, 3, false);
-    ExpectNear(g, {0.8, -1.6, 0.15, 2.9});
-    transforms.BeforeUpdate(w, g, 3, true);
-    ExpectNear(g, {0.8, -1.6, 0.15, 2.9});
+    ExpectNear(Descended({0.5, -1, 0, 2}, 3), {1 - 0.8, -2 + 1.6, 0.5 - 0.15, 3 - 2.9});
+    ExpectNear(Descended({0, 0, 0, 2}, 3, true), {1, -2, 0.5, 3 - 2});
 }
 
 TEST_F(UpdateRuleTest, L1ShrinksParametersTowardsZero)
 {
     m_options.l1RegWeight = 0.5;
-    GradientTransforms transforms(m_options, DataType::Float64, *m_device);
-    Matrix w = Make(m_w);
-    transforms.AfterUpdate(w, 0.1, 12); // by 0.6
-    ExpectNear(w, {0.4, -1.4, 0, 2.4});
+    // By 0.6; a gradient that is sparse as well.
+    for (const bool sparse : {false, true})
+        ExpectNear(Descended({0, 0, 0, 0}, 12, sparse, 0.1), {0.4, -1.4, 0, 2.4});
+    ExpectNear(Descended({1, -1, 0, 1}, 12, false, 0.1), {0.3, -1.3, 0, 2.3});
 }
 
 TEST_F(UpdateRuleTest, NoiseMovesParametersAndGoesOnWithANewSeed)
 {
     m_options.gaussianNoiseInjectStd = 0.1;
+    m_options.l1RegWeight = 0.5;
     GradientTransforms transforms(m_options, DataType::Float64, *m_device);
-    Matrix w = Make(m_w);
-    transforms.AfterUpdate(w, 0.1, 1);
+    UpdateStep step{.rate = 0.1, .momentum = 0, .columns = 1};
+    Matrix w = Make(m_w), g = Make({0, 0, 0, 0});
+    transforms.Prepare(step, g, false);
+    EXPECT_FALSE(step.HasExtras()); // L1 comes behind the noise
+    transforms.Finish(w, step);
     const auto once = w.ToHost();
-    EXPECT_NE(once[0], m_w[0]);
-    EXPECT_NEAR(once[0], m_w[0], 1);
-    transforms.AfterUpdate(w, 0.1, 1);
+    Matrix noise = Make({0, 0, 0, 0});
+    Ops::FillGaussian(noise, 0, 0.1, 1);
+    const auto added = noise.ToHost();
+    EXPECT_NEAR(once[0], 1 + added[0] - 0.05, 1e-15);
+    EXPECT_NEAR(once[1], -2 + added[1] + 0.05, 1e-15);
+    transforms.Finish(w, step);
     EXPECT_NE(w.ToHost()[0] - once[0], once[0] - m_w[0]);
     EXPECT_EQ(transforms.NoiseSeed(), 3u);
+}
+
+// Clipping, L2 and L1 with a rule that has all there is: against single numbers.
+TEST_F(UpdateRuleTest, EveryRuleTakesClippingAndRegularizationAlong)
+{
+    m_options.clippingThresholdPerSample = 0.25;
+    m_options.l2RegWeight = 0.1;
+    m_options.l1RegWeight = 0.02;
+    const double n = 4, rate = 0.1, limit = 0.25 * n, momentum = 0.9;
+    struct Case
+    {
+        GradientUpdateType type;
+        bool nesterov;
+        std::function<double(double)> direction; // of the first step, of the changed gradient; times the rate
+    };
+    const double keep = std::exp(-n / 720000), mean = (1 - keep) * n;
+    for (const Case& rule :
+         {
+             Case{GradientUpdateType::None, false, [&](double g) { return (1 - momentum) * g; }},
+             Case{GradientUpdateType::None, true, [&](double g) { return (1 - momentum) * (1 + momentum) * g; }},
+             Case{GradientUpdateType::AdaGrad, false, [](double g) { return g / std::sqrt(g * g + 1e-16); }},
+             Case{GradientUpdateType::RmsProp, false, [](double g) { return 0.1 * g / std::sqrt(g * g + 1e-6f); }},
+             Case{GradientUpdateType::FSAdaGrad, false,
+                  [&](double g)
+                  {
+                      const double weight = 0.0025 * std::sqrt(mean) / std::sqrt((1 - keep) * g * g);
+                      return (1 - momentum) * std::min(weight, 10.0) * g;
+                  }},
+             Case{GradientUpdateType::Adam, false, [&](double g) { return n * (g / n) / (std::abs(g / n) + 1e-8); }},
+         })
+    {
+        m_options.gradUpdateType = rule.type;
+        m_options.useNAG = rule.nesterov;
+        m_options.normWithAveMultiplier = false;
+        GradientTransforms transforms(m_options, DataType::Float64, *m_device);
+        UpdateStep step{.rate = rate, .momentum = momentum, .columns = size_t(n)};
+        const std::vector<double> gradient{0.5, -3, 0.25, 2};
+        Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(gradient);
+        transforms.Prepare(step, g, false);
+        const auto update = Rule();
+        update->BeginUpdate(momentum);
+        update->Step(w, s, g, nullptr, step);
+        transforms.Finish(w, step);
+        std::vector<double> want;
+        for (size_t i = 0; i < 4; ++i)
+        {
+            const double clipped = std::clamp(gradient[i], -limit, limit) + 0.1 * n * m_w[i];
+            const double moved = m_w[i] - rate * rule.direction(clipped), shrinkage = rate * 0.02 * n;
+            want.push_back(moved > shrinkage ? moved - shrinkage : moved < -shrinkage ? moved + shrinkage : 0);
+        }
+        ExpectNear(w, want);
+    }
 }
 
 } // namespace cntk

@@ -246,6 +246,37 @@ class SpeechTest(EndToEndTest):
         final = float(re.search(r"ErrorPrediction/Sample = ([0-9.e-]+)", run.stderr.split("Final Results")[1]).group(1))
         self.assertLess(final, limit + 0.05, "what was learned must hold for utterances that were not seen")
 
+    def test_lstm_as_a_node_over_every_second_frame(self):
+        self.example()
+        # A layer that sees every second frame; its outputs are put back to their places and go to all frames from there.
+        self.write("Ndl/Lstm.ndl", """
+before=PastValue(1, flip, defaultHiddenActivity=0)
+flip=Minus(1, Plus(before, Times(Constant(0, rows=1, cols=$FeatDim$), norm)))
+features=Input($FeatDim$, tag=feature)
+labels=Input($LabelDim$, tag=label)
+norm=MeanVarNorm(features)
+index=PackedIndex(norm, Where(flip))
+Layer(x, cells)
+{
+    i=Parameter(cells, 0)
+    f=Parameter(cells, 0)
+    o=Parameter(cells, 0)
+    c=Parameter(cells, 0)
+    h=LSTM(x, i, f, o, c)
+}
+L1=Layer(GatherPacked(index, norm), 64)
+L2=Layer(RowStack(ScatterPacked(norm, index, L1.h), norm), 128)
+CE=SMBFF(L2.h, $LabelDim$, 128, labels, tag=criteria)
+Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
+""")
+        sgd = "SGD=[maxEpochs=10; learningRatesPerSample=0.005]; reader=[truncated=false]"
+        log = self.cntk("configFile=TrainLstm.cntk", "TIMIT_TrainLstm=[%s]" % sgd, "numCPUThreads=2").stderr
+        self.assertLess(self.errors(log)[-1], 0.8, log)
+        run = self.cntk("configFile=TrainLstm.cntk", "TIMIT_TrainLstm=[%s]" % sgd.replace("=false", "=true"),
+                        "makeMode=false", status=4)
+        self.assertRegex(run.stderr.strip().splitlines()[-1], r"^error: Where '\w+' needs whole sequences, but sequence \d+ "
+                         r"goes beyond the minibatch; train and read without truncation$")
+
     def test_three_layers_of_lstm_cells(self):
         self.check_recurrent("Lstm", 0.01, 0.86)
 

@@ -30,6 +30,7 @@ struct ProgramContext
     size_t epochsTotal = 0; // of all train jobs, for progress tracing
     size_t epochsDone = 0;
     std::string deviceId{}; // of device, as the config has it
+    GpuOptions gpu{};
 };
 
 // One command of `command=`: its name and its block at the root.

@@ -119,7 +119,7 @@ std::shared_ptr<Device> DeviceOf(const CommandContext& command)
         options.trace = [&log = program.log](const std::string& text) { log.Write(text + "\n"); };
     try
     {
-        program.device = MakeDevice(id, options);
+        program.device = MakeDevice(id, options, program.gpu);
     }
     catch (const Error& error)
     {

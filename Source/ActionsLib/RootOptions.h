@@ -3,6 +3,7 @@
 
 #include "Common/Config/Options.h"
 #include "Math/DataType.h"
+#include "Math/Device.h"
 
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct RootOptions
     std::vector<std::string> command{"train"};
     DataType precision = DataType::Float32;
     std::string deviceId = "auto";
+    GpuMatrixMath gpuMatrixMath = GpuMatrixMath::Float;
     int numCPUThreads = 0;
     int traceLevel = 0;
     std::string stderrPrefix;

@@ -203,6 +203,8 @@ void RunConfig(const CommandLine& line, Log& log)
         log.Warn("parallelTrain=true, but this program trains in one process; it goes on alone");
     if (options.numCPUThreads != 0)
         program.cpu.threads = ThreadsFrom(options.numCPUThreads);
+    program.gpu.matrixMath = options.gpuMatrixMath;
+    program.gpu.report = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
 
     if (!line.check)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);

@@ -1,5 +1,7 @@
-// Runs each kernel case on the CPU backend, for every instruction set that the processor has, and on the reference
-// backend, and compares.
+// Runs each kernel case on the CPU backend, for every instruction set that the processor has, on the GPU backend, where
+// there is a GPU and emulated, and on the reference backend, and compares.
+#include "Common/Error.h"
+#include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Cpu/CpuDevice.h"
 #include "MathTests/KernelCases.h"
 
@@ -42,8 +44,8 @@ InstructionSet InstructionSetOf(const Target& target)
 std::vector<KernelCase> AllCases()
 {
     std::vector<KernelCase> all;
-    for (std::vector<KernelCase>& cases :
-         std::vector{ElementwiseCases(), MatrixCases(), SoftmaxCases(), SampledProductsCases(), ImageCases()})
+    for (std::vector<KernelCase>& cases : std::vector{ElementwiseCases(), MatrixCases(), SoftmaxCases(),
+                                                      SampledProductsCases(), UpdateCases(), ImageCases()})
         std::move(cases.begin(), cases.end(), std::back_inserter(all));
     return all;
 }
@@ -68,6 +70,12 @@ class KernelTests : public testing::TestWithParam<KernelCase>
 {
 };
 
+double EpsilonOf(DataType type)
+{
+    return type == DataType::Float32 ? double(std::numeric_limits<float>::epsilon())
+                                     : std::numeric_limits<double>::epsilon();
+}
+
 TEST_P(KernelTests, EqualsReference)
 {
     for (DataType type : {DataType::Float32, DataType::Float64})
@@ -78,8 +86,7 @@ TEST_P(KernelTests, EqualsReference)
         GetParam().run(expected);
         EXPECT_TRUE(expected.GuardsAreIntact()) << "the reference wrote outside of its output";
 
-        const double epsilon = type == DataType::Float32 ? double(std::numeric_limits<float>::epsilon())
-                                                         : std::numeric_limits<double>::epsilon();
+        const double epsilon = EpsilonOf(type);
         for (const Target& target : c_targets)
         {
             if (InstructionSetOf(target) > BestInstructionSet())
@@ -92,6 +99,40 @@ TEST_P(KernelTests, EqualsReference)
             Compare(run.Results(), expected.Results(), GetParam().tolerance * epsilon);
         }
     }
+}
+
+void ExpectEqualToReference(const KernelCase& kernelCase, Device& device)
+{
+    for (DataType type : {DataType::Float32, DataType::Float64})
+    {
+        SCOPED_TRACE(NameOf(type));
+        const auto reference = MakeReferenceDevice();
+        KernelCaseRun expected(*reference, type);
+        kernelCase.run(expected);
+        KernelCaseRun run(device, type);
+        kernelCase.run(run);
+        EXPECT_TRUE(run.GuardsAreIntact()) << "the kernel wrote outside of its output";
+        Compare(run.Results(), expected.Results(), kernelCase.tolerance * EpsilonOf(type));
+    }
+}
+
+TEST_P(KernelTests, EmulatedGpuEqualsReference)
+{
+    ExpectEqualToReference(GetParam(), *MakeEmulatedGpu(EmulatedMemory::Open));
+}
+
+TEST_P(KernelTests, GpuEqualsReference)
+{
+    std::shared_ptr<Device> gpu;
+    try
+    {
+        gpu = MakeGpuDevice(0);
+    }
+    catch (const Error& error)
+    {
+        GTEST_SKIP() << error.Message();
+    }
+    ExpectEqualToReference(GetParam(), *gpu);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, KernelTests, testing::ValuesIn(AllCases()),

@@ -1,0 +1,140 @@
+// cuBLAS, opened at run time, so that the library's own messages come before those of the loader.
+#include "Common/Error.h"
+#include "Math/Gpu/CudaRuntime.h"
+
+#include <cstdlib>
+#include <cublas_v2.h>
+#include <dlfcn.h>
+#include <vector>
+
+namespace cntk
+{
+
+namespace
+{
+
+struct Functions
+{
+    decltype(&cublasCreate_v2) create = nullptr;
+    decltype(&cublasDestroy_v2) destroy = nullptr;
+    decltype(&cublasGetVersion_v2) getVersion = nullptr;
+    decltype(&cublasSetStream_v2) setStream = nullptr;
+    decltype(&cublasGemmEx_64) gemm = nullptr;
+};
+
+std::vector<std::string> Candidates()
+{
+    const std::string name = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
+    std::vector<std::string> candidates{name};
+    for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
+        if (const char* folder = std::getenv(variable))
+            candidates.push_back(std::string(folder) + "/lib64/" + name);
+    candidates.push_back("/usr/local/cuda/lib64/" + name);
+    return candidates;
+}
+
+Functions OpenCuBlas()
+{
+    void* library = nullptr;
+    std::string reason;
+    for (const std::string& candidate : Candidates())
+    {
+        library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (library != nullptr)
+            break;
+        if (reason.empty())
+            reason = dlerror();
+    }
+    if (library == nullptr)
+    {
+        Fail(ErrorKind::Device, "cuBLAS was not found (", reason, "); install the libraries of CUDA ", CUBLAS_VER_MAJOR,
+             " or add their folder to LD_LIBRARY_PATH");
+    }
+    Functions functions;
+    const auto find = [&](auto& function, const char* name)
+    {
+        function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+        if (function == nullptr)
+            Fail(ErrorKind::Device, "cuBLAS has no function ", name, "; install the libraries of CUDA ",
+                 CUBLAS_VER_MAJOR);
+    };
+    find(functions.create, "cublasCreate_v2");
+    find(functions.destroy, "cublasDestroy_v2");
+    find(functions.getVersion, "cublasGetVersion_v2");
+    find(functions.setStream, "cublasSetStream_v2");
+    find(functions.gemm, "cublasGemmEx_64");
+    return functions;
+}
+
+void Check(cublasStatus_t status, const char* what)
+{
+    if (status != CUBLAS_STATUS_SUCCESS)
+        Fail(ErrorKind::Device, "cuBLAS failed to ", what, " (status ", int(status), ")");
+}
+
+class CuBlas final : public GpuBlas
+{
+public:
+    explicit CuBlas(GpuMatrixMath math) : m_functions(OpenCuBlas()), m_math(math)
+    {
+        Check(m_functions.create(&m_handle), "start");
+    }
+    ~CuBlas() override { m_functions.destroy(m_handle); }
+
+    std::string Describe() const override
+    {
+        int version = 0;
+        m_functions.getVersion(m_handle, &version);
+        const char* const kind = m_math == GpuMatrixMath::Tf32       ? ", TF32"
+                                 : m_math == GpuMatrixMath::Bfloat16 ? ", bfloat16"
+                                                                     : "";
+        return Concat("cuBLAS ", version / 10000, ".", version / 100 % 100, kind);
+    }
+
+    // Factors on the host are copied by the call; nothing waits.
+    void Multiply(const GpuGemm& p, GpuStream stream) override
+    {
+        Check(m_functions.setStream(m_handle, static_cast<cudaStream_t>(stream)), "take a stream");
+        const bool isFloat = p.type == DataType::Float32;
+        const float floats[] = {float(p.alpha), float(p.beta)};
+        const double doubles[] = {p.alpha, p.beta};
+        const void* alpha = isFloat ? static_cast<const void*>(&floats[0]) : &doubles[0];
+        const void* beta = isFloat ? static_cast<const void*>(&floats[1]) : &doubles[1];
+        const cudaDataType_t type = isFloat ? CUDA_R_32F : CUDA_R_64F;
+        const cublasStatus_t status = m_functions.gemm(
+            m_handle, p.transposeA ? CUBLAS_OP_T : CUBLAS_OP_N, p.transposeB ? CUBLAS_OP_T : CUBLAS_OP_N, int64_t(p.m),
+            int64_t(p.n), int64_t(p.k), alpha, p.a, type, int64_t(p.strideA), p.b, type, int64_t(p.strideB), beta, p.c,
+            type, int64_t(p.strideC), ComputeType(isFloat), CUBLAS_GEMM_DEFAULT);
+        Check(status, "multiply matrices");
+    }
+
+private:
+    cublasComputeType_t ComputeType(bool isFloat) const
+    {
+        if (!isFloat)
+            return CUBLAS_COMPUTE_64F;
+        switch (m_math)
+        {
+        case GpuMatrixMath::Tf32:
+            return CUBLAS_COMPUTE_32F_FAST_TF32;
+        case GpuMatrixMath::Bfloat16:
+            return CUBLAS_COMPUTE_32F_FAST_16BF;
+        case GpuMatrixMath::Float:
+            break;
+        }
+        return CUBLAS_COMPUTE_32F;
+    }
+
+    Functions m_functions;
+    GpuMatrixMath m_math;
+    cublasHandle_t m_handle = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<GpuBlas> MakeCuBlas(GpuMatrixMath math)
+{
+    return std::make_unique<CuBlas>(math);
+}
+
+} // namespace cntk

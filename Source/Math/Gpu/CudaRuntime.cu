@@ -1,0 +1,152 @@
+// The CUDA runtime, linked statically: it opens the driver on its own and says what is wrong with it.
+#include "Common/Error.h"
+#include "Math/Gpu/CudaRuntime.h"
+
+#include <cuda_runtime.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+void Check(cudaError_t status, const char* what)
+{
+    if (status != cudaSuccess)
+        Fail(ErrorKind::Device, "the GPU failed to ", what, ": ", cudaGetErrorString(status), " (CUDA error ",
+             int(status), ")");
+}
+
+cudaStream_t StreamOf(GpuStream stream)
+{
+    return static_cast<cudaStream_t>(stream);
+}
+
+cudaEvent_t EventOf(GpuEvent event)
+{
+    return static_cast<cudaEvent_t>(event);
+}
+
+class CudaRuntime final : public GpuRuntime
+{
+public:
+    GpuDriver Driver() override
+    {
+        GpuDriver driver;
+        // Libraries of one major version run on its first driver already.
+        driver.needed = CUDART_VERSION / 1000 * 1000;
+        if (cudaDriverGetVersion(&driver.version) != cudaSuccess)
+            driver.version = 0;
+        const cudaError_t status = cudaGetDeviceCount(&driver.devices);
+        if (status != cudaSuccess)
+        {
+            driver.devices = 0;
+            driver.problem = cudaGetErrorString(status);
+            cudaGetLastError(); // so that no later call reports it
+        }
+        return driver;
+    }
+
+    GpuProperties Properties(int device) override
+    {
+        cudaDeviceProp found{};
+        Check(cudaGetDeviceProperties(&found, device), "say what it is");
+        return {found.name, found.major, found.minor, found.multiProcessorCount};
+    }
+
+    void Use(int device) override { Check(cudaSetDevice(device), "be chosen"); }
+
+    void MemoryInfo(size_t& freeBytes, size_t& totalBytes) override
+    {
+        Check(cudaMemGetInfo(&freeBytes, &totalBytes), "say how much memory it has");
+    }
+
+    void* Allocate(size_t bytes) override
+    {
+        void* memory = nullptr;
+        const cudaError_t status = cudaMalloc(&memory, bytes);
+        if (status == cudaErrorMemoryAllocation)
+        {
+            cudaGetLastError();
+            return nullptr;
+        }
+        Check(status, "allocate memory");
+        return memory;
+    }
+
+    // Errors of work that went before come out of the next call that may throw.
+    void Free(void* memory) noexcept override { cudaFree(memory); }
+
+    void* AllocatePinned(size_t bytes) override
+    {
+        void* memory = nullptr;
+        Check(cudaMallocHost(&memory, bytes), "pin host memory");
+        return memory;
+    }
+
+    void FreePinned(void* memory) noexcept override { cudaFreeHost(memory); }
+
+    GpuStream MakeStream() override
+    {
+        cudaStream_t stream = nullptr;
+        Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
+        return stream;
+    }
+
+    void FreeStream(GpuStream stream) noexcept override { cudaStreamDestroy(StreamOf(stream)); }
+
+    void Synchronize(GpuStream stream) override { Check(cudaStreamSynchronize(StreamOf(stream)), "finish its work"); }
+
+    void CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream) override
+    {
+        Check(cudaMemcpyAsync(destination, pinned, bytes, cudaMemcpyHostToDevice, StreamOf(stream)),
+              "copy from the host");
+    }
+
+    void CopyFromHost(void* destination, const void* host, size_t bytes, GpuStream stream) override
+    {
+        CopyFromPinned(destination, host, bytes, stream);
+        Synchronize(stream);
+    }
+
+    void CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream) override
+    {
+        Check(cudaMemcpyAsync(host, source, bytes, cudaMemcpyDeviceToHost, StreamOf(stream)), "copy to the host");
+        Synchronize(stream);
+    }
+
+    void Copy(void* destination, const void* source, size_t bytes, GpuStream stream) override
+    {
+        Check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, StreamOf(stream)), "copy");
+    }
+
+    void Zero(void* destination, size_t bytes, GpuStream stream) override
+    {
+        Check(cudaMemsetAsync(destination, 0, bytes, StreamOf(stream)), "clear memory");
+    }
+
+    GpuEvent MakeEvent() override
+    {
+        cudaEvent_t event = nullptr;
+        Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "make an event");
+        return event;
+    }
+
+    void FreeEvent(GpuEvent event) noexcept override { cudaEventDestroy(EventOf(event)); }
+
+    void Record(GpuEvent event, GpuStream stream) override
+    {
+        Check(cudaEventRecord(EventOf(event), StreamOf(stream)), "record an event");
+    }
+
+    void Wait(GpuEvent event) override { Check(cudaEventSynchronize(EventOf(event)), "finish its work"); }
+};
+
+} // namespace
+
+std::unique_ptr<GpuRuntime> MakeCudaRuntime()
+{
+    return std::make_unique<CudaRuntime>();
+}
+
+} // namespace cntk

@@ -1,0 +1,17 @@
+// The runtime and the products of real GPUs.
+#pragma once
+
+#include "Math/Device.h"
+#include "Math/Gpu/GpuBlas.h"
+#include "Math/Gpu/GpuRuntime.h"
+
+#include <memory>
+
+namespace cntk
+{
+
+std::unique_ptr<GpuRuntime> MakeCudaRuntime();
+// Opens cuBLAS at run time, for the current device. Fails (kind Device) where it is missing.
+std::unique_ptr<GpuBlas> MakeCuBlas(GpuMatrixMath math);
+
+} // namespace cntk

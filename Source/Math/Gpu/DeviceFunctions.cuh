@@ -1,0 +1,155 @@
+// What kernels of several families use: views as kernels take them, places of threads, reductions.
+#pragma once
+
+#include "Math/ElementwiseFunctions.h"
+#include "Math/Gpu/CudaLanguage.cuh"
+#include "Math/TensorView.h"
+
+namespace cntk
+{
+
+constexpr unsigned c_allLanes = 0xffffffffu;
+constexpr unsigned c_threads = 256; // of a block, where nothing speaks for another number
+
+// A matrix as kernels take it.
+template <class T>
+struct DeviceMatrix
+{
+    T* data;
+    size_t rows;
+    size_t columns;
+    size_t stride;
+
+    explicit DeviceMatrix(const MatrixView& view)
+        : data(view.As<T>()), rows(view.rows), columns(view.columns), stride(view.stride)
+    {
+    }
+    __host__ __device__ size_t Elements() const { return rows * columns; }
+    __device__ T* Column(size_t column) const { return data + column * stride; }
+    // Element number index, column after column.
+    __device__ T& At(size_t index) const
+    {
+        return stride == rows ? data[index] : data[index / rows * stride + index % rows];
+    }
+};
+
+template <class T>
+struct DeviceSparse
+{
+    const T* values;
+    const int32_t* rowIndices;
+    const int32_t* columnStarts;
+    size_t rows;
+    size_t columns;
+
+    explicit DeviceSparse(const SparseView& view)
+        : values(static_cast<const T*>(view.values)), rowIndices(view.rowIndices), columnStarts(view.columnStarts),
+          rows(view.rows), columns(view.columns)
+    {
+    }
+};
+
+// The first of this thread's elements, and how far the next one is.
+__device__ inline size_t FirstElement()
+{
+    return size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ inline size_t ElementStep()
+{
+    return size_t(gridDim.x) * blockDim.x;
+}
+
+struct Adding
+{
+    template <class T>
+    __device__ T operator()(T a, T b) const
+    {
+        return a + b;
+    }
+};
+struct TakingLarger
+{
+    template <class T>
+    __device__ T operator()(T a, T b) const
+    {
+        return a > b ? a : b;
+    }
+};
+
+// All threads of the warp get the result; always of the same order of operations.
+template <class T, class Combine>
+__device__ inline T ReduceWarp(T value, Combine combine)
+{
+    for (int lanes = c_warp / 2; lanes > 0; lanes /= 2)
+        value = combine(value, __shfl_xor_sync(c_allLanes, value, lanes));
+    return value;
+}
+
+// All threads of the block get the result. The block is a whole number of warps in one dimension.
+template <class T, class Combine>
+__device__ inline T ReduceBlock(T value, T identity, Combine combine)
+{
+    __shared__ T parts[c_warp];
+    const unsigned lane = threadIdx.x % c_warp;
+    value = ReduceWarp(value, combine);
+    __syncthreads(); // parts may still be read from the reduction before
+    if (lane == 0)
+        parts[threadIdx.x / c_warp] = value;
+    __syncthreads();
+    value = lane < blockDim.x / c_warp ? parts[lane] : identity;
+    return ReduceWarp(value, combine);
+}
+
+// ---- one column for a warp or for a block ---------------------------------------------------------------------------
+
+constexpr size_t c_mostRowsOfWarp = 512;
+constexpr unsigned c_teamWarps = 4; // columns of a block, where each has a warp
+
+// The threads that work on one column together.
+template <bool isBlock>
+struct ColumnTeam
+{
+    size_t column;
+    unsigned lane;
+    unsigned size;
+
+    __device__ ColumnTeam()
+        : column(isBlock ? blockIdx.x : size_t(blockIdx.x) * c_teamWarps + threadIdx.x / c_warp),
+          lane(isBlock ? threadIdx.x : threadIdx.x % c_warp), size(isBlock ? blockDim.x : c_warp)
+    {
+    }
+    template <class T, class Combine>
+    __device__ T Reduce(T value, T identity, Combine combine) const
+    {
+        if constexpr (isBlock)
+            return ReduceBlock(value, identity, combine);
+        else
+            return ReduceWarp(value, combine);
+    }
+};
+
+// How one team a column is launched: where columns are long each has a block. parts: so many times over (blockIdx.y).
+struct TeamShape
+{
+    dim3 blocks;
+    unsigned threads;
+    bool isBlock;
+
+    TeamShape(size_t rows, size_t columns, unsigned parts = 1)
+        : blocks(1), threads(c_teamWarps * c_warp), isBlock(rows > c_mostRowsOfWarp)
+    {
+        if (isBlock)
+            threads = c_threads;
+        blocks = dim3(unsigned(isBlock ? columns : (columns + c_teamWarps - 1) / c_teamWarps), parts);
+    }
+};
+
+// Runs the first kernel where each column has a block, the second where it has a warp.
+template <class... Parameters, class... Arguments>
+void LaunchTeams(const char* name, GpuStream stream, const TeamShape& shape, void (*byBlock)(Parameters...),
+                 void (*byWarp)(Parameters...), Arguments... arguments)
+{
+    Launch(name, stream, shape.blocks, shape.threads, shape.isBlock ? byBlock : byWarp, arguments...);
+}
+
+} // namespace cntk

@@ -1,0 +1,22 @@
+// A GPU as a device: finding it, its memory and its kernels.
+#pragma once
+
+#include "Math/Device.h"
+#include "Math/Gpu/GpuBlas.h"
+#include "Math/Gpu/GpuLibrary.h"
+#include "Math/Gpu/GpuRuntime.h"
+
+#include <functional>
+#include <memory>
+
+namespace cntk
+{
+
+using BlasMaker = std::function<std::unique_ptr<GpuBlas>()>;
+
+// The GPU that a request asks for. Fails (kind Device) with what was found and what to do. makeBlas is called with the
+// device chosen.
+std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRuntime> runtime,
+                                const BlasMaker& makeBlas);
+
+} // namespace cntk

@@ -1,0 +1,355 @@
+// Element-wise operations with broadcasting and reductions: the formulas are those of the one list. Axes that every
+// operand walks through in one go are made one, so that nearly all calls have one or two.
+#include "Math/Gpu/DeviceFunctions.cuh"
+#include "Math/Gpu/GpuKernels.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr size_t c_operands = 4; // three inputs and the output
+constexpr size_t c_output = 3;
+
+// Some of the axes of a call: how far each operand goes from one element to the next.
+struct AxisWalk
+{
+    unsigned rank;
+    size_t elements;
+    size_t dims[TensorShape::c_maxRank];
+    ptrdiff_t strides[TensorShape::c_maxRank][c_operands];
+
+    // Adds an axis behind the others, or to the last one.
+    void Append(size_t dim, const std::array<ptrdiff_t, c_operands>& steps)
+    {
+        elements *= dim;
+        if (rank > 0)
+        {
+            const auto continues = [&](size_t operand)
+            { return steps[operand] == strides[rank - 1][operand] * ptrdiff_t(dims[rank - 1]); };
+            if (continues(0) && continues(1) && continues(2) && continues(3))
+            {
+                dims[rank - 1] *= dim;
+                return;
+            }
+        }
+        dims[rank] = dim;
+        std::copy(steps.begin(), steps.end(), strides[rank]);
+        ++rank;
+    }
+};
+
+struct Offsets
+{
+    ptrdiff_t of[c_operands];
+};
+
+// Adds to the offsets where element number index of the axes is.
+__device__ inline void Walk(const AxisWalk& walk, size_t index, Offsets& offsets)
+{
+    for (unsigned axis = 0; axis < walk.rank; ++axis)
+    {
+        size_t at = index;
+        if (axis + 1 < walk.rank)
+        {
+            if (index <= 0xffffffffu && walk.dims[axis] <= 0xffffffffu) // divisions of 64 bits take much longer
+            {
+                at = unsigned(index) % unsigned(walk.dims[axis]);
+                index = unsigned(index) / unsigned(walk.dims[axis]);
+            }
+            else
+            {
+                at = index % walk.dims[axis];
+                index /= walk.dims[axis];
+            }
+        }
+        for (size_t operand = 0; operand < c_operands; ++operand)
+            offsets.of[operand] += ptrdiff_t(at) * walk.strides[axis][operand];
+    }
+}
+
+template <class T>
+struct Task
+{
+    const T* inputs[3];
+    T* output;
+    T alpha;
+    T beta;
+    ElementwiseOp op;
+    ReduceOp reduce;
+    AxisWalk kept;    // of the output
+    AxisWalk reduced; // of the inputs alone
+    // A long reduction is cut into parts, whose results another kernel puts together.
+    size_t parts;
+    size_t elementsOfPart;
+    T* partResults; // parts x outputs
+
+    __device__ T Evaluate(const Offsets& at) const
+    {
+        return EvaluateElementwise(op, inputs[0][at.of[0]], inputs[1][at.of[1]], inputs[2][at.of[2]]);
+    }
+    __device__ T Identity() const
+    {
+        const T infinity = T(INFINITY);
+        return reduce == ReduceOp::Sum ? T(0) : reduce == ReduceOp::Max ? -infinity : infinity;
+    }
+    __device__ T Combine(T a, T b) const
+    {
+        return reduce == ReduceOp::Sum ? a + b : (reduce == ReduceOp::Max ? b > a : b < a) ? b : a;
+    }
+    __device__ void Store(ptrdiff_t at, T value) const
+    {
+        output[at] = beta == T(0) ? alpha * value : beta * output[at] + alpha * value;
+    }
+    __device__ void Finish(size_t index, size_t part, T value) const
+    {
+        if (parts > 1)
+        {
+            partResults[part * kept.elements + index] = value;
+            return;
+        }
+        Offsets at{};
+        Walk(kept, index, at);
+        Store(at.of[c_output], value);
+    }
+};
+
+template <class T>
+struct Combining
+{
+    const Task<T>& task;
+    __device__ T operator()(T a, T b) const { return task.Combine(a, b); }
+};
+
+// ---- without reduction ----------------------------------------------------------------------------------------------
+
+#define CNTK_FORMULA_ROW(name, arity, expression)                                                                      \
+    struct name##Formula                                                                                               \
+    {                                                                                                                  \
+        template <class T>                                                                                             \
+        static __device__ T Of([[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] T c)                       \
+        {                                                                                                              \
+            return expression;                                                                                         \
+        }                                                                                                              \
+    };
+CNTK_ELEMENTWISE_OPS(CNTK_FORMULA_ROW)
+#undef CNTK_FORMULA_ROW
+
+// Inputs beyond the arity are the first one once more, which costs nothing.
+template <class T, class Formula>
+__global__ void MapElements(const Task<T> task)
+{
+    for (size_t index = FirstElement(); index < task.kept.elements; index += ElementStep())
+    {
+        Offsets at{};
+        Walk(task.kept, index, at);
+        task.Store(at.of[c_output], Formula::template Of<T>(task.inputs[0][at.of[0]], task.inputs[1][at.of[1]],
+                                                            task.inputs[2][at.of[2]]));
+    }
+}
+
+template <class T>
+void LaunchMap(const Task<T>& task, GpuStream stream)
+{
+    const unsigned blocks = BlocksFor(task.kept.elements, c_threads);
+    switch (task.op)
+    {
+#define CNTK_CASE_ROW(name, arity, expression)                                                                         \
+    case ElementwiseOp::name:                                                                                          \
+        Launch(#name, stream, blocks, c_threads, MapElements<T, name##Formula>, task);                                 \
+        return;
+        CNTK_ELEMENTWISE_OPS(CNTK_CASE_ROW)
+#undef CNTK_CASE_ROW
+    }
+}
+
+// ---- with reduction -------------------------------------------------------------------------------------------------
+
+// A warp or a block for each output: where the elements that are reduced lie beside one another.
+template <class T, bool isBlock>
+__global__ void ReduceByTeams(const Task<T> task)
+{
+    const ColumnTeam<isBlock> team;
+    if (team.column >= task.kept.elements)
+        return; // whole warps, whole blocks
+    const size_t begin = blockIdx.y * task.elementsOfPart;
+    const size_t last = begin + task.elementsOfPart;
+    const size_t end = last < task.reduced.elements ? last : task.reduced.elements;
+    Offsets first{};
+    Walk(task.kept, team.column, first);
+    T result = task.Identity();
+    for (size_t element = begin + team.lane; element < end; element += team.size)
+    {
+        Offsets at = first;
+        Walk(task.reduced, element, at);
+        result = task.Combine(result, task.Evaluate(at));
+    }
+    result = team.Reduce(result, task.Identity(), Combining<T>{task});
+    if (team.lane == 0)
+        task.Finish(team.column, blockIdx.y, result);
+}
+
+constexpr unsigned c_reducers = 8; // threads that share an output
+
+// Threads beside one another have outputs beside one another.
+template <class T>
+__global__ void ReduceByThreads(const Task<T> task)
+{
+    __shared__ T results[c_reducers][c_warp + 1];
+    const size_t begin = blockIdx.y * task.elementsOfPart;
+    const size_t last = begin + task.elementsOfPart;
+    const size_t end = last < task.reduced.elements ? last : task.reduced.elements;
+    for (size_t group = blockIdx.x; group * c_warp < task.kept.elements; group += gridDim.x)
+    {
+        const size_t index = group * c_warp + threadIdx.x;
+        const bool isInside = index < task.kept.elements;
+        T result = task.Identity();
+        if (isInside)
+        {
+            Offsets first{};
+            Walk(task.kept, index, first);
+            for (size_t element = begin + threadIdx.y; element < end; element += c_reducers)
+            {
+                Offsets at = first;
+                Walk(task.reduced, element, at);
+                result = task.Combine(result, task.Evaluate(at));
+            }
+        }
+        results[threadIdx.y][threadIdx.x] = result;
+        __syncthreads();
+        if (threadIdx.y == 0 && isInside)
+        {
+            for (unsigned reducer = 1; reducer < c_reducers; ++reducer)
+                result = task.Combine(result, results[reducer][threadIdx.x]);
+            task.Finish(index, blockIdx.y, result);
+        }
+        __syncthreads(); // before the results of the next group
+    }
+}
+
+template <class T>
+__global__ void CombineParts(const Task<T> task)
+{
+    for (size_t index = FirstElement(); index < task.kept.elements; index += ElementStep())
+    {
+        T result = task.Identity();
+        for (size_t part = 0; part < task.parts; ++part)
+            result = task.Combine(result, task.partResults[part * task.kept.elements + index]);
+        Offsets at{};
+        Walk(task.kept, index, at);
+        task.Store(at.of[c_output], result);
+    }
+}
+
+template <class T>
+void LaunchReduce(Task<T>& task, GpuContext& context)
+{
+    const size_t outputs = task.kept.elements;
+    const auto isBeside = [](const AxisWalk& walk)
+    { return walk.rank > 0 && (walk.strides[0][0] == 1 || walk.strides[0][1] == 1 || walk.strides[0][2] == 1); };
+    const bool byThreads = outputs >= c_warp && (!isBeside(task.reduced) || task.reduced.elements < c_warp);
+    const size_t groups = byThreads ? (outputs + c_warp - 1) / c_warp : outputs;
+
+    // As many parts as keep the device busy, each with enough to do.
+    const size_t least = byThreads ? 32 * c_reducers : 8 * c_threads;
+    const size_t wanted = 4 * context.Multiprocessors() / groups;
+    task.parts = std::clamp<size_t>(task.reduced.elements / least, 1, std::clamp<size_t>(wanted, 1, 1024));
+    task.elementsOfPart = (task.reduced.elements + task.parts - 1) / task.parts;
+    const GpuArray<T> partResults(context, task.parts > 1 ? task.parts * outputs : 1);
+    task.partResults = partResults.Data();
+
+    if (byThreads)
+        Launch("a reduction", context.Stream(), dim3(BlocksFor(groups, 1), unsigned(task.parts)),
+               dim3(c_warp, c_reducers), ReduceByThreads<T>, task);
+    else
+        LaunchTeams("a reduction", context.Stream(), TeamShape(task.elementsOfPart, outputs, unsigned(task.parts)),
+                    ReduceByTeams<T, true>, ReduceByTeams<T, false>, task);
+    if (task.parts > 1)
+        Launch("a reduction's end", context.Stream(), BlocksFor(outputs, c_threads), c_threads, CombineParts<T>, task);
+}
+
+// ---- calls ----------------------------------------------------------------------------------------------------------
+
+size_t DimOf(const TensorView& view, size_t axis)
+{
+    return axis < view.rank ? view.dims[axis] : 1;
+}
+
+ptrdiff_t StrideOf(const TensorView& view, size_t axis)
+{
+    return DimOf(view, axis) == 1 ? 0 : view.strides[axis];
+}
+
+template <class T>
+void Run(const ElementwiseCall& call, const TensorView& output, GpuContext& context)
+{
+    std::array<const TensorView*, c_operands> operands;
+    for (size_t i = 0; i < c_output; ++i)
+        operands[i] = call.inputs[i < call.inputs.size() ? i : 0];
+    operands[c_output] = &output;
+
+    Task<T> task{};
+    for (size_t i = 0; i < c_output; ++i)
+        task.inputs[i] = static_cast<const T*>(operands[i]->data);
+    task.output = static_cast<T*>(output.data);
+    task.alpha = T(call.alpha);
+    task.beta = T(call.beta);
+    task.op = call.op;
+    task.reduce = call.reduce;
+    task.kept.elements = 1;
+    task.reduced.elements = 1;
+
+    size_t rank = 0;
+    for (const TensorView* operand : operands)
+        rank = std::max(rank, operand->rank);
+    bool reduces = false;
+    for (size_t axis = 0; axis < rank; ++axis)
+    {
+        size_t dim = DimOf(output, axis);
+        for (const TensorView* operand : operands)
+            dim = dim == 1 ? DimOf(*operand, axis) : dim;
+        if (dim == 1)
+            continue;
+        std::array<ptrdiff_t, c_operands> steps{};
+        for (size_t i = 0; i < c_operands; ++i)
+            steps[i] = StrideOf(*operands[i], axis);
+        const bool isReduced = DimOf(output, axis) == 1;
+        reduces |= isReduced;
+        (isReduced ? task.reduced : task.kept).Append(dim, steps);
+    }
+    if (task.kept.elements == 0)
+        return;
+    if (reduces)
+        LaunchReduce(task, context);
+    else
+        LaunchMap(task, context.Stream());
+}
+
+} // namespace
+
+void GpuKernels::Elementwise(const ElementwiseCall& call, const TensorView& output)
+{
+    VisitType(output.type, [&](auto tag) { Run<decltype(tag)>(call, output, m_context); });
+}
+
+void GpuKernels::SumAll(const MatrixView& input, const MatrixView& output, double alpha, double beta)
+{
+    const TensorView tensor = input;
+    const TensorView* const inputs[] = {&tensor};
+    Elementwise({ElementwiseOp::Copy, ReduceOp::Sum, alpha, beta, inputs}, output);
+}
+
+void GpuKernels::SumOf(const void* values, size_t count, const MatrixView& output)
+{
+    MatrixView view = output;
+    view.data = const_cast<void*>(values);
+    view.rows = count;
+    view.stride = count;
+    SumAll(view, output, 1, 0);
+}
+
+} // namespace cntk

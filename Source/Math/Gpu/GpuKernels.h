@@ -1,0 +1,99 @@
+// The GPU backend: the kernels of one device. One .cu file a family.
+#pragma once
+
+#include "Math/Gpu/GpuBlas.h"
+#include "Math/Gpu/GpuContext.h"
+#include "Math/Gpu/GpuImageKernels.h"
+#include "Math/Kernels.h"
+
+namespace cntk
+{
+
+class GpuKernels final : public Kernels
+{
+public:
+    GpuKernels(GpuContext& context, GpuBlas& blas) : m_context(context), m_blas(blas), m_images(context) {}
+
+    void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
+
+    void Fill(const MatrixView& output, double value) override;
+    void Copy(const MatrixView& source, const MatrixView& output) override;
+    void Scale(const MatrixView& output, double factor) override;
+    void MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value) override;
+    void SumAll(const MatrixView& input, const MatrixView& output, double alpha, double beta) override;
+    double SumOfSquares(const MatrixView& value) override;
+    bool HasNotFinite(const MatrixView& value) override;
+
+    void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) override;
+    void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias, ElementwiseOp activation,
+                              const MatrixView& c) override;
+    void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;
+    void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c, TouchedColumns& touched,
+                               double alpha) override;
+    void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output) override;
+    void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
+                               TouchedColumns& touched) override;
+    void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) override;
+    void ToDense(const SparseView& s, const MatrixView& output) override;
+
+    void LogSoftmax(const MatrixView& input, const MatrixView& output) override;
+    void Softmax(const MatrixView& input, const MatrixView& output) override;
+    void SoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient) override;
+    void LogSoftmaxGradient(const MatrixView& gradient, const MatrixView& value,
+                            const MatrixView& inputGradient) override;
+    void ArgMax(const MatrixView& input, const MatrixView& output) override;
+    void ArgMax(const SparseView& input, const MatrixView& output) override;
+    void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                                 const MatrixView& logSoftmax, const MatrixView& softmax,
+                                 const MatrixView& output) override;
+    void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                                 const MatrixView& logSoftmax, const MatrixView& softmax,
+                                 const MatrixView& output) override;
+    void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
+                                         std::span<const uint8_t> mask, const MatrixView& scale,
+                                         const MatrixView& predictionGradient) override;
+    void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
+                                         std::span<const uint8_t> mask, const MatrixView& scale,
+                                         const MatrixView& predictionGradient) override;
+
+    void CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                      const MatrixView& output) override;
+    void CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                              const MatrixView& scale, const MatrixView& probabilityGradient) override;
+
+    void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
+                      const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
+                      bool wantErrors) override;
+    void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& errors,
+                                   const MatrixView& scale, const MatrixView& work,
+                                   const MatrixView& inputGradient) override;
+    void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
+                                    const MatrixView& scale, const MatrixView& weightGradient) override;
+    void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
+                              const MatrixView& output) override;
+
+    void FillUniform(const MatrixView& output, double low, double high, uint64_t seed) override;
+    void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed) override;
+    void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed) override;
+
+    void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
+                        double rate, double momentum, const TouchedColumns* touched) override;
+    void UpdateParameter(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
+                         const MatrixView& gradient) override;
+
+    ImageKernels& Images() override { return m_images; }
+
+private:
+    // output (1x1) = the sum of so many numbers of the output's type.
+    void SumOf(const void* values, size_t count, const MatrixView& output);
+    // target(:, column) += the scaled source columns of one-hot or sparse samples, in the samples' order; adds the
+    // columns to touched.
+    void AddToColumns(const MatrixView& source, const SparseView& s, size_t words, const MatrixView& target,
+                      TouchedColumns& touched, double alpha);
+
+    GpuContext& m_context;
+    GpuBlas& m_blas;
+    GpuImageKernels m_images;
+};
+
+} // namespace cntk

@@ -1,0 +1,158 @@
+// Whole matrices: fills, copies, masks, what is asked of all their elements.
+#include "Math/Gpu/DeviceFunctions.cuh"
+#include "Math/Gpu/GpuKernels.h"
+
+#include <array>
+
+namespace cntk
+{
+
+namespace
+{
+
+template <class T>
+__global__ void FillMatrix(const DeviceMatrix<T> output, T value)
+{
+    for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
+        output.At(index) = value;
+}
+
+template <class T>
+__global__ void CopyMatrix(const DeviceMatrix<T> source, const DeviceMatrix<T> output)
+{
+    for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
+        output.At(index) = source.At(index);
+}
+
+template <class T>
+__global__ void ScaleMatrix(const DeviceMatrix<T> output, T factor)
+{
+    for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
+        output.At(index) = factor * output.At(index);
+}
+
+template <class T>
+__global__ void FillMaskedColumns(const DeviceMatrix<T> output, const uint8_t* mask, T value)
+{
+    for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
+        if (mask[index / output.rows] == 0)
+            output.At(index) = value;
+}
+
+constexpr unsigned c_sumBlocks = 256;
+
+// A sum for each block.
+template <class T>
+__global__ void SumSquares(const DeviceMatrix<T> input, double* sums)
+{
+    double sum = 0;
+    for (size_t index = FirstElement(); index < input.Elements(); index += ElementStep())
+    {
+        const double value = double(input.At(index));
+        sum += value * value;
+    }
+    sum = ReduceBlock(sum, 0.0, Adding());
+    if (threadIdx.x == 0)
+        sums[blockIdx.x] = sum;
+}
+
+// All who write write the same.
+template <class T>
+__global__ void FindNotFinite(const DeviceMatrix<T> input, int* isFound)
+{
+    for (size_t index = FirstElement(); index < input.Elements(); index += ElementStep())
+    {
+        const T value = input.At(index);
+        if (!(value - value == T(0)))
+            *isFound = 1;
+    }
+}
+
+} // namespace
+
+void GpuKernels::Fill(const MatrixView& output, double value)
+{
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("Fill", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads, FillMatrix<T>,
+                         DeviceMatrix<T>(output), T(value));
+              });
+}
+
+void GpuKernels::Copy(const MatrixView& source, const MatrixView& output)
+{
+    if (source.IsContiguous() && output.IsContiguous())
+    {
+        m_context.Runtime().Copy(output.data, source.data, output.Elements() * SizeOf(output.type), m_context.Stream());
+        return;
+    }
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("Copy", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads, CopyMatrix<T>,
+                         DeviceMatrix<T>(source), DeviceMatrix<T>(output));
+              });
+}
+
+void GpuKernels::Scale(const MatrixView& output, double factor)
+{
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("Scale", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
+                         ScaleMatrix<T>, DeviceMatrix<T>(output), T(factor));
+              });
+}
+
+void GpuKernels::MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value)
+{
+    const GpuArray<uint8_t> onDevice(m_context, mask);
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("MaskColumns", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
+                         FillMaskedColumns<T>, DeviceMatrix<T>(output), onDevice.Data(), T(value));
+              });
+}
+
+double GpuKernels::SumOfSquares(const MatrixView& value)
+{
+    const unsigned blocks = BlocksFor(value.Elements(), c_threads, c_sumBlocks);
+    const GpuArray<double> sums(m_context, blocks);
+    VisitType(value.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("SumOfSquares", m_context.Stream(), blocks, c_threads, SumSquares<T>, DeviceMatrix<T>(value),
+                         sums.Data());
+              });
+    std::array<double, c_sumBlocks> parts{};
+    m_context.Download(parts.data(), sums.Data(), blocks * sizeof(double));
+    double sum = 0;
+    for (const double part : parts)
+        sum += part;
+    return sum;
+}
+
+bool GpuKernels::HasNotFinite(const MatrixView& value)
+{
+    const GpuArray<int> isFound(m_context, 1);
+    m_context.Runtime().Zero(isFound.Data(), sizeof(int), m_context.Stream());
+    VisitType(value.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("HasNotFinite", m_context.Stream(), BlocksFor(value.Elements(), c_threads), c_threads,
+                         FindNotFinite<T>, DeviceMatrix<T>(value), isFound.Data());
+              });
+    int found = 0;
+    m_context.Download(&found, isFound.Data(), sizeof(found));
+    return found != 0;
+}
+
+} // namespace cntk

@@ -1,0 +1,94 @@
+// Products of dense matrices.
+#include "Math/Gpu/DeviceFunctions.cuh"
+#include "Math/Gpu/GpuKernels.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+// c = f(c + bias)
+template <class T>
+__global__ void AddBiasActivate(const DeviceMatrix<T> c, const T* bias, ElementwiseOp activation)
+{
+    for (size_t index = FirstElement(); index < c.Elements(); index += ElementStep())
+    {
+        T& value = c.At(index);
+        value = EvaluateElementwise(activation, value + bias[index % c.rows], T(0), T(0));
+    }
+}
+
+// output(column) = a(:, column)' * b(:, column)
+template <class T, bool isBlock>
+__global__ void MultiplyColumns(const DeviceMatrix<T> a, const DeviceMatrix<T> b, const DeviceMatrix<T> output)
+{
+    const ColumnTeam<isBlock> team;
+    if (team.column >= a.columns)
+        return; // whole warps, whole blocks
+    const T* const left = a.Column(team.column);
+    const T* const right = b.Column(team.column);
+    T sum = 0;
+    for (size_t row = team.lane; row < a.rows; row += team.size)
+        sum += left[row] * right[row];
+    sum = team.Reduce(sum, T(0), Adding());
+    if (team.lane == 0)
+        *output.Column(team.column) = sum;
+}
+
+} // namespace
+
+void GpuKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta)
+{
+    if (a.Columns() == 0)
+    {
+        if (beta == 0)
+            Fill(c, 0); // what it holds may be no number
+        else if (beta != 1)
+            Scale(c, beta);
+        return;
+    }
+    GpuGemm product;
+    product.type = c.type;
+    product.transposeA = a.transposed;
+    product.transposeB = b.transposed;
+    product.m = c.rows;
+    product.n = c.columns;
+    product.k = a.Columns();
+    product.a = a.matrix.data;
+    product.strideA = a.matrix.stride;
+    product.b = b.matrix.data;
+    product.strideB = b.matrix.stride;
+    product.c = c.data;
+    product.strideC = c.stride;
+    product.alpha = alpha;
+    product.beta = beta;
+    m_blas.Multiply(product, m_context.Stream());
+}
+
+void GpuKernels::MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
+                                      ElementwiseOp activation, const MatrixView& c)
+{
+    Multiply(a, Operand{b}, c, 1, 0);
+    VisitType(c.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("MultiplyBiasActivate", m_context.Stream(), BlocksFor(c.Elements(), c_threads), c_threads,
+                         AddBiasActivate<T>, DeviceMatrix<T>(c), bias.As<T>(), activation);
+              });
+}
+
+void GpuKernels::ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)
+{
+    VisitType(a.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  LaunchTeams("ColumnInnerProducts", m_context.Stream(), TeamShape(a.rows, a.columns),
+                              MultiplyColumns<T, true>, MultiplyColumns<T, false>, DeviceMatrix<T>(a),
+                              DeviceMatrix<T>(b), DeviceMatrix<T>(output));
+              });
+}
+
+} // namespace cntk

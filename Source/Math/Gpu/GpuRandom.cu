@@ -1,0 +1,158 @@
+// The original's random streams, bit for bit those of the CPU: each thread starts its stretch of the stream by a power
+// of the multiplier. No fused multiply-adds, which would change last bits.
+#include "Common/Random.h"
+#include "Math/Gpu/DeviceFunctions.cuh"
+#include "Math/Gpu/GpuKernels.h"
+
+#include <vector>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr size_t c_stretch = 16; // numbers of a thread
+constexpr uint32_t c_modulus = MinStdRand0::c_modulus;
+constexpr uint32_t c_multiplier = 16807;
+
+__device__ inline uint32_t MultiplyModulo(uint64_t a, uint64_t b)
+{
+    return uint32_t(a * b % c_modulus);
+}
+
+// The generator after so many numbers.
+class DeviceStream
+{
+public:
+    __device__ DeviceStream(uint32_t state, uint64_t position) : m_state(state)
+    {
+        uint32_t square = c_multiplier;
+        for (; position > 0; position >>= 1)
+        {
+            if (position & 1)
+                m_state = MultiplyModulo(m_state, square);
+            square = MultiplyModulo(square, square);
+        }
+    }
+    __device__ uint32_t Next()
+    {
+        m_state = MultiplyModulo(m_state, c_multiplier);
+        return m_state;
+    }
+    // As MinStdRand0::Canonical.
+    __device__ void Draw(float& value)
+    {
+        const float drawn = float(Next() - 1) / 2147483646.0f;
+        value = drawn < 1.0f ? drawn : 0x1.fffffep-1f;
+    }
+    __device__ void Draw(double& value)
+    {
+        constexpr double range = 2147483646.0;
+        const double first = double(Next() - 1);
+        const double second = double(Next() - 1);
+        const double drawn = __dadd_rn(first, __dmul_rn(second, range)) / (range * range);
+        value = drawn < 1.0 ? drawn : 0x1.fffffffffffffp-1;
+    }
+
+private:
+    uint32_t m_state;
+};
+
+__device__ inline float Scaled(float value, float width, float low)
+{
+    return __fadd_rn(__fmul_rn(value, width), low);
+}
+__device__ inline double Scaled(double value, double width, double low)
+{
+    return __dadd_rn(__dmul_rn(value, width), low);
+}
+
+template <class T>
+struct ToRange
+{
+    T width;
+    T low;
+    __device__ T operator()(T value) const { return Scaled(value, width, low); }
+};
+
+template <class T>
+struct ToMask
+{
+    T rate;
+    T scale;
+    __device__ T operator()(T value) const { return value <= rate ? T(0) : scale; }
+};
+
+// In the stream's order; each thread has a stretch of it.
+template <class T, class Convert>
+__global__ void FillFromStream(const DeviceMatrix<T> output, uint32_t state, Convert convert)
+{
+    constexpr uint64_t drawsOfNumber = sizeof(T) / sizeof(uint32_t);
+    const size_t first = FirstElement() * c_stretch;
+    const size_t last = first + c_stretch;
+    const size_t end = last < output.Elements() ? last : output.Elements();
+    if (first >= end)
+        return;
+    DeviceStream stream(state, first * drawsOfNumber);
+    for (size_t index = first; index < end; ++index)
+    {
+        T value;
+        stream.Draw(value);
+        output.At(index) = convert(value);
+    }
+}
+
+template <class T, class Convert>
+void LaunchFill(const char* name, GpuContext& context, const MatrixView& output, uint64_t seed, Convert convert)
+{
+    const uint32_t state = uint32_t(seed % c_modulus);
+    const size_t perBlock = c_threads * c_stretch;
+    Launch(name, context.Stream(), unsigned((output.Elements() + perBlock - 1) / perBlock), c_threads,
+           FillFromStream<T, Convert>, DeviceMatrix<T>(output), state == 0 ? 1u : state, convert);
+}
+
+} // namespace
+
+void GpuKernels::FillUniform(const MatrixView& output, double low, double high, uint64_t seed)
+{
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  LaunchFill<T>("FillUniform", m_context, output, seed, ToRange<T>{T(high) - T(low), T(low)});
+              });
+}
+
+// Rejection makes the position in the stream depend on the numbers before: computed by the host, which is fast enough
+// for initial values.
+void GpuKernels::FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed)
+{
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  MinStdRand0 generator(seed);
+                  NormalDistribution<T> normal{T(mean), T(standardDeviation)};
+                  std::vector<T> values(output.Elements());
+                  for (T& value : values)
+                      value = normal(generator);
+                  const GpuArray<T> there(m_context, std::span<const T>(values));
+                  MatrixView source = output;
+                  source.data = there.Data();
+                  source.stride = source.rows;
+                  Copy(source, output);
+              });
+}
+
+void GpuKernels::FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed)
+{
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  LaunchFill<T>("FillDropoutMask", m_context, output, seed, ToMask<T>{T(rate), T(scale)});
+              });
+}
+
+} // namespace cntk

@@ -1,0 +1,208 @@
+// Update rules: one pass over the parameter.
+#include "Math/Gpu/DeviceFunctions.cuh"
+#include "Math/Gpu/GpuKernels.h"
+#include "Math/UpdateRules.h"
+
+#include <optional>
+
+namespace cntk
+{
+
+namespace
+{
+
+// s = momentum * s + factor * gradient; parameter -= step * s
+template <class T>
+__global__ void UpdateWithMomentum(const DeviceMatrix<T> parameter, const DeviceMatrix<T> smoothed,
+                                   const DeviceMatrix<T> gradient, T momentum, T factor, T step)
+{
+    for (size_t index = FirstElement(); index < parameter.Elements(); index += ElementStep())
+    {
+        const T s = momentum * smoothed.At(index) + factor * gradient.At(index);
+        smoothed.At(index) = s;
+        parameter.At(index) -= step * s;
+    }
+}
+
+// The same for columns alone that a list names.
+template <class T>
+__global__ void UpdateColumnsWithMomentum(const DeviceMatrix<T> parameter, const DeviceMatrix<T> smoothed,
+                                          const DeviceMatrix<T> gradient, T momentum, T factor, T step,
+                                          const int32_t* columns, size_t count)
+{
+    for (size_t index = FirstElement(); index < count * parameter.rows; index += ElementStep())
+    {
+        const size_t column = size_t(columns[index / parameter.rows]);
+        const size_t row = index % parameter.rows;
+        T& s = smoothed.Column(column)[row];
+        s = momentum * s + factor * gradient.Column(column)[row];
+        parameter.Column(column)[row] -= step * s;
+    }
+}
+
+// ---- rules of the list ----------------------------------------------------------------------------------------------
+
+struct DeviceFunctions
+{
+    template <class T>
+    CNTK_HOST_DEVICE static T SquareRoot(T x)
+    {
+        return std::sqrt(x);
+    }
+};
+
+constexpr unsigned c_sumBlocks = c_threads; // so that a block can add up a sum of each
+
+template <class T>
+struct UpdateTask
+{
+    DeviceMatrix<T> parameter;
+    DeviceMatrix<T> gradient;
+    T* states[c_mostUpdateStates];
+    size_t stateStrides[c_mostUpdateStates];
+    const int32_t* columns; // null: all
+    size_t elements;
+    UpdateConstants<T> constants;
+    UpdateExtras<T> extras;
+    T rate;
+    double* multiplierSums; // null: the rate is not divided by the multipliers' mean
+
+    __device__ size_t Column(size_t index) const
+    {
+        const size_t column = index / parameter.rows;
+        return columns != nullptr ? size_t(columns[column]) : column;
+    }
+    __device__ void Step(T& value, T change) const { value = UpdateExtrasOf::Parameter<T>(extras, value - change); }
+};
+
+// With multiplierSums the gradients become directions, and each block leaves the sum of its multipliers.
+template <class T, class Rule>
+__global__ void UpdateElements(const UpdateTask<T> task)
+{
+    double sum = 0;
+    for (size_t index = FirstElement(); index < task.elements; index += ElementStep())
+    {
+        const size_t column = task.Column(index);
+        const size_t row = index % task.parameter.rows;
+        T state[c_mostUpdateStates] = {};
+        for (size_t i = 0; i < c_mostUpdateStates; ++i)
+            if (task.states[i] != nullptr)
+                state[i] = task.states[i][column * task.stateStrides[i] + row];
+        T& value = task.parameter.Column(column)[row];
+        T& gradient = task.gradient.Column(column)[row];
+        T multiplier = 0;
+        const T direction = Rule::template Direction<DeviceFunctions, T>(
+            task.constants, UpdateExtrasOf::Gradient<T>(task.extras, gradient, value), state[0], state[1], state[2],
+            multiplier);
+        for (size_t i = 0; i < c_mostUpdateStates; ++i)
+            if (task.states[i] != nullptr)
+                task.states[i][column * task.stateStrides[i] + row] = state[i];
+        if (task.multiplierSums == nullptr)
+            task.Step(value, task.rate * direction);
+        else
+        {
+            gradient = direction;
+            sum += double(multiplier);
+        }
+    }
+    if (task.multiplierSums == nullptr)
+        return;
+    sum = ReduceBlock(sum, 0.0, Adding());
+    if (threadIdx.x == 0)
+        task.multiplierSums[blockIdx.x] = sum;
+}
+
+// Goes along the directions, with the rate divided by the mean of the multipliers.
+template <class T>
+__global__ void StepByMeanMultiplier(const UpdateTask<T> task, unsigned sums)
+{
+    const double sum = ReduceBlock(threadIdx.x < sums ? task.multiplierSums[threadIdx.x] : 0.0, 0.0, Adding());
+    const T rate = T(double(task.rate) * double(task.elements) / sum);
+    for (size_t index = FirstElement(); index < task.elements; index += ElementStep())
+    {
+        const size_t column = task.Column(index);
+        const size_t row = index % task.parameter.rows;
+        task.Step(task.parameter.Column(column)[row], rate * task.gradient.Column(column)[row]);
+    }
+}
+
+template <class T>
+void LaunchUpdate(UpdateFormula formula, const UpdateTask<T>& task, GpuStream stream, unsigned blocks)
+{
+    switch (formula)
+    {
+#define CNTK_CASE_ROW(name, states, multiplies)                                                                        \
+    case UpdateFormula::name:                                                                                          \
+        Launch(#name, stream, blocks, c_threads, UpdateElements<T, name##UpdateRule>, task);                           \
+        return;
+        CNTK_UPDATE_RULES(CNTK_CASE_ROW)
+#undef CNTK_CASE_ROW
+    }
+}
+
+} // namespace
+
+void GpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
+                                double rate, double momentum, const TouchedColumns* touched)
+{
+    VisitType(parameter.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  const DeviceMatrix<T> p(parameter);
+                  const DeviceMatrix<T> s(smoothed);
+                  const DeviceMatrix<T> g(gradient);
+                  if (touched == nullptr)
+                  {
+                      Launch("MomentumUpdate", m_context.Stream(), BlocksFor(p.Elements(), c_threads), c_threads,
+                             UpdateWithMomentum<T>, p, s, g, T(momentum), T((1 - momentum) * rate), T(1));
+                      return;
+                  }
+                  const size_t count = touched->columns.size();
+                  if (count == 0)
+                      return;
+                  // The sparse form keeps the rate out of the smoothed gradient.
+                  const GpuArray<int32_t> columns(m_context, std::span<const int32_t>(touched->columns));
+                  Launch("MomentumUpdate", m_context.Stream(), BlocksFor(count * p.rows, c_threads), c_threads,
+                         UpdateColumnsWithMomentum<T>, p, s, g, T(momentum), T(1 - momentum), T(rate), columns.Data(),
+                         count);
+              });
+}
+
+void GpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& parameter,
+                                 std::span<const MatrixView> states, const MatrixView& gradient)
+{
+    std::optional<GpuArray<int32_t>> columns;
+    if (call.touched != nullptr)
+        columns.emplace(m_context, std::span<const int32_t>(call.touched->columns));
+    std::optional<GpuArray<double>> sums;
+    if (call.normalizes)
+        sums.emplace(m_context, c_sumBlocks);
+    VisitType(parameter.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  UpdateTask<T> task{DeviceMatrix<T>(parameter),
+                                     DeviceMatrix<T>(gradient),
+                                     {},
+                                     {},
+                                     columns ? columns->Data() : nullptr,
+                                     (columns ? call.touched->columns.size() : parameter.columns) * parameter.rows,
+                                     call.constants.As<T>(),
+                                     call.extras.As<T>(),
+                                     T(call.rate),
+                                     sums ? sums->Data() : nullptr};
+                  for (size_t i = 0; i < states.size(); ++i)
+                  {
+                      task.states[i] = states[i].As<T>();
+                      task.stateStrides[i] = states[i].stride;
+                  }
+                  const unsigned blocks = BlocksFor(task.elements, c_threads, sums ? c_sumBlocks : 65535);
+                  LaunchUpdate(call.formula, task, m_context.Stream(), blocks);
+                  if (sums)
+                      Launch("a step", m_context.Stream(), BlocksFor(task.elements, c_threads), c_threads,
+                             StepByMeanMultiplier<T>, task, blocks);
+              });
+}
+
+} // namespace cntk

@@ -1,0 +1,117 @@
+// The part of the CUDA language that the kernels of Source/Math/Gpu are written in, for an ordinary compiler: each
+// thread of a block is a fiber, and a thread that waits (at __syncthreads, in a shuffle) lets the others of its block
+// run. This tests the kernels' logic: indices, what is shared, where threads wait. It says nothing of a card: not of
+// memory that threads of different warps see late, of registers, of rounding by the card's own functions, of speed.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __shared__ static // one block runs at a time
+#define __restrict__
+#define __launch_bounds__(...)
+
+struct dim3
+{
+    unsigned x = 1;
+    unsigned y = 1;
+    unsigned z = 1;
+
+    dim3(unsigned xSize = 1, unsigned ySize = 1, unsigned zSize = 1) : x(xSize), y(ySize), z(zSize) {}
+};
+
+namespace CudaEmulation
+{
+
+// The place of the running thread.
+struct Place
+{
+    dim3 thread;
+    dim3 block;
+    dim3 blockSize;
+    dim3 gridSize;
+};
+inline thread_local Place g_place;
+
+// Runs one launch to its end. Blocks and threads run first to last or, every other launch, last to first: results that
+// depend on an order nobody promised differ. Fails where threads of a block wait for such as have left the kernel.
+void Run(const char* name, dim3 blocks, dim3 threads, const std::function<void()>& kernel);
+
+// Regions of device memory, which are locked but while a DeviceAccess lives: kernels and copies have one.
+void AddRegion(void* region, size_t bytes);
+void RemoveRegion(void* region);
+class DeviceAccess
+{
+public:
+    DeviceAccess();
+    ~DeviceAccess();
+    DeviceAccess(const DeviceAccess&) = delete;
+    DeviceAccess& operator=(const DeviceAccess&) = delete;
+};
+
+// Waits for all threads of the block.
+void SyncBlock();
+// Waits for all threads of the warp; each gives up to 16 bytes and gets those of another lane.
+void Exchange(unsigned sourceLane, void* value, size_t bytes);
+unsigned Lane();
+
+template <class T>
+T ExchangeValue(unsigned sourceLane, T value)
+{
+    static_assert(sizeof(T) <= 16);
+    Exchange(sourceLane, &value, sizeof(T));
+    return value;
+}
+
+} // namespace CudaEmulation
+
+#define threadIdx (::CudaEmulation::g_place.thread)
+#define blockIdx (::CudaEmulation::g_place.block)
+#define blockDim (::CudaEmulation::g_place.blockSize)
+#define gridDim (::CudaEmulation::g_place.gridSize)
+
+inline void __syncthreads()
+{
+    CudaEmulation::SyncBlock();
+}
+// Only whole warps: the mask must be all ones.
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int lanes)
+{
+    return CudaEmulation::ExchangeValue(CudaEmulation::Lane() ^ unsigned(lanes), value);
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int lane)
+{
+    return CudaEmulation::ExchangeValue(unsigned(lane), value);
+}
+template <class T>
+T atomicAdd(T* target, T value)
+{
+    const T before = *target;
+    *target = before + value;
+    return before;
+}
+inline float __fmul_rn(float a, float b)
+{
+    return a * b;
+}
+inline float __fadd_rn(float a, float b)
+{
+    return a + b;
+}
+inline double __dmul_rn(double a, double b)
+{
+    return a * b;
+}
+inline double __dadd_rn(double a, double b)
+{
+    return a + b;
+}

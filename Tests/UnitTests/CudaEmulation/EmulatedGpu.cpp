@@ -1,0 +1,163 @@
+// Device memory as a region that is locked but for kernels and copies.
+#include "CudaEmulation/EmulatedGpu.h"
+
+#include "Common/Error.h"
+#include "CudaEmulation/CudaEmulation.h"
+#include "Math/Gpu/GpuDevice.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sys/mman.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr size_t c_alignment = 512; // as cudaMalloc has it
+
+template <class T>
+void MultiplyOf(const GpuGemm& p)
+{
+    const T* const a = static_cast<const T*>(p.a);
+    const T* const b = static_cast<const T*>(p.b);
+    T* const c = static_cast<T*>(p.c);
+    const size_t aRow = p.transposeA ? p.strideA : 1;
+    const size_t aInner = p.transposeA ? 1 : p.strideA;
+    const size_t bInner = p.transposeB ? p.strideB : 1;
+    const size_t bColumn = p.transposeB ? 1 : p.strideB;
+    for (size_t column = 0; column < p.n; ++column)
+        for (size_t row = 0; row < p.m; ++row)
+        {
+            double sum = 0;
+            for (size_t inner = 0; inner < p.k; ++inner)
+                sum += double(a[row * aRow + inner * aInner]) * double(b[inner * bInner + column * bColumn]);
+            T& target = c[column * p.strideC + row];
+            target = T(p.beta == 0 ? p.alpha * sum : p.beta * double(target) + p.alpha * sum);
+        }
+}
+
+class EmulatedBlas final : public GpuBlas
+{
+public:
+    std::string Describe() const override { return "emulated"; }
+    void Multiply(const GpuGemm& product, GpuStream) override
+    {
+        const CudaEmulation::DeviceAccess access;
+        if (product.type == DataType::Float32)
+            MultiplyOf<float>(product);
+        else
+            MultiplyOf<double>(product);
+    }
+};
+
+} // namespace
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+EmulatedRuntime::EmulatedRuntime(EmulatedMemory memory, size_t memoryBytes) : m_memory(memory), m_bytes(memoryBytes)
+{
+    const int protection = memory == EmulatedMemory::Locked ? PROT_NONE : PROT_READ | PROT_WRITE;
+    void* const region = mmap(nullptr, m_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (region == MAP_FAILED)
+        Fail(ErrorKind::Device, "no memory for an emulated GPU");
+    m_region = static_cast<std::byte*>(region);
+    if (m_memory == EmulatedMemory::Locked)
+        CudaEmulation::AddRegion(m_region, m_bytes);
+}
+
+EmulatedRuntime::~EmulatedRuntime()
+{
+    CudaEmulation::RemoveRegion(m_region);
+    munmap(m_region, m_bytes);
+}
+
+GpuProperties EmulatedRuntime::Properties(int)
+{
+    return {"emulation", 8, 0, 4};
+}
+
+void EmulatedRuntime::MemoryInfo(size_t& freeBytes, size_t& totalBytes)
+{
+    totalBytes = m_bytes;
+    freeBytes = m_bytes;
+    for (const Block& block : m_used)
+        freeBytes -= block.bytes;
+}
+
+// The first gap that is large enough.
+void* EmulatedRuntime::Allocate(size_t bytes)
+{
+    const size_t rounded = (bytes + c_alignment - 1) / c_alignment * c_alignment;
+    size_t first = 0;
+    for (const Block& block : m_used)
+    {
+        if (block.first - first >= rounded)
+            break;
+        first = block.first + block.bytes;
+    }
+    if (rounded < bytes || rounded > m_bytes - first)
+        return nullptr;
+    m_used.insert({first, rounded});
+    return m_region + first;
+}
+
+void EmulatedRuntime::Free(void* memory) noexcept
+{
+    m_used.erase({size_t(static_cast<std::byte*>(memory) - m_region), 0});
+}
+
+void* EmulatedRuntime::AllocatePinned(size_t bytes)
+{
+    return ::operator new(bytes);
+}
+
+void EmulatedRuntime::FreePinned(void* memory) noexcept
+{
+    ::operator delete(memory);
+}
+
+// ---- copies ---------------------------------------------------------------------------------------------------------
+
+void EmulatedRuntime::CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream)
+{
+    Copy(destination, pinned, bytes, stream);
+}
+
+void EmulatedRuntime::CopyFromHost(void* destination, const void* host, size_t bytes, GpuStream stream)
+{
+    Copy(destination, host, bytes, stream);
+}
+
+void EmulatedRuntime::CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream)
+{
+    Copy(host, source, bytes, stream);
+}
+
+void EmulatedRuntime::Copy(void* destination, const void* source, size_t bytes, GpuStream)
+{
+    const CudaEmulation::DeviceAccess access;
+    std::memmove(destination, source, bytes);
+}
+
+void EmulatedRuntime::Zero(void* destination, size_t bytes, GpuStream)
+{
+    const CudaEmulation::DeviceAccess access;
+    std::memset(destination, 0, bytes);
+}
+
+// ---- the device -----------------------------------------------------------------------------------------------------
+
+std::unique_ptr<GpuBlas> MakeEmulatedBlas()
+{
+    return std::make_unique<EmulatedBlas>();
+}
+
+std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory)
+{
+    return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(memory), MakeEmulatedBlas);
+}
+
+} // namespace cntk

@@ -1,0 +1,203 @@
+// Which GPU is taken, what is said of those that cannot be, and what a device does with memory: with a runtime that
+// says what the test wants.
+#include "Common/Error.h"
+#include "CudaEmulation/EmulatedGpu.h"
+#include "Math/Gpu/GpuContext.h"
+#include "Math/Gpu/GpuDevice.h"
+#include "Math/Matrix.h"
+#include "Math/Operations.h"
+
+#include <cstdlib>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace cntk
+{
+namespace
+{
+
+struct TestGpu
+{
+    GpuProperties properties;
+    size_t freeBytes = 0;
+};
+
+class TestRuntime final : public EmulatedRuntime
+{
+public:
+    TestRuntime(const GpuDriver& driver, const std::vector<TestGpu>& gpus) : m_driver(driver), m_gpus(gpus)
+    {
+        m_driver.devices = int(gpus.size());
+    }
+
+    GpuDriver Driver() override { return m_driver; }
+    GpuProperties Properties(int device) override { return m_gpus[size_t(device)].properties; }
+    void Use(int device) override { m_used = device; }
+    void MemoryInfo(size_t& freeBytes, size_t& totalBytes) override
+    {
+        freeBytes = m_gpus[size_t(m_used)].freeBytes;
+        totalBytes = size_t(16) << 30;
+    }
+
+private:
+    GpuDriver m_driver;
+    std::vector<TestGpu> m_gpus;
+    int m_used = 0;
+};
+
+const TestGpu c_old{{"Old", 6, 1, 10}, 9000};
+const TestGpu c_busy{{"Busy", 8, 0, 10}, 1000};
+const TestGpu c_idle{{"Idle", 8, 0, 10}, 5000};
+constexpr int c_needed = 13000;
+
+std::string MessageOf(DeviceId id, const GpuDriver& driver, const std::vector<TestGpu>& gpus,
+                      const BlasMaker& makeBlas = MakeEmulatedBlas)
+{
+    try
+    {
+        FindGpu({id, GpuMatrixMath::Float}, std::make_unique<TestRuntime>(driver, gpus), makeBlas);
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Device);
+        return error.Message();
+    }
+    return "(no error)";
+}
+
+TEST(GpuDeviceTests, NoDriver)
+{
+    EXPECT_EQ(
+        MessageOf(0, {0, c_needed, 0, "unknown"}, {}),
+        "GPU 0 cannot be used: there is no NVIDIA driver; a driver of version 580 or later is needed; deviceId=cpu "
+        "runs on the CPU");
+}
+
+TEST(GpuDeviceTests, ADriverThatIsTooOld)
+{
+    EXPECT_EQ(MessageOf(0, {12040, c_needed, 0, "insufficient driver"}, {c_idle}),
+              "GPU 0 cannot be used: the NVIDIA driver is too old: it runs CUDA 12.4, this program needs CUDA 13.0, a "
+              "driver of version 580 or later; deviceId=cpu runs on the CPU");
+}
+
+TEST(GpuDeviceTests, NoGpu)
+{
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    EXPECT_EQ(MessageOf(c_bestGpu, {c_needed, c_needed, 0, "no CUDA-capable device is detected"}, {}),
+              "no GPU can be used: the NVIDIA driver finds no GPU (no CUDA-capable device is detected)");
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    EXPECT_EQ(MessageOf(0, {c_needed, c_needed, 0, "no CUDA-capable device is detected"}, {}),
+              "GPU 0 cannot be used: the NVIDIA driver finds no GPU (no CUDA-capable device is detected); "
+              "CUDA_VISIBLE_DEVICES is ''; deviceId=cpu runs on the CPU");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+TEST(GpuDeviceTests, ANumberOutOfRange)
+{
+    const GpuDriver driver{c_needed, c_needed, 0, ""};
+    EXPECT_EQ(MessageOf(1, driver, {c_idle}),
+              "GPU 1 cannot be used: there is one: 0 (Idle); deviceId=cpu runs on the CPU");
+    EXPECT_EQ(MessageOf(7, driver, {c_idle, c_busy}),
+              "GPU 7 cannot be used: there are 2: 0 (Idle), 1 (Busy); deviceId=cpu runs on the CPU");
+}
+
+TEST(GpuDeviceTests, AGpuThatIsTooOld)
+{
+    const GpuDriver driver{c_needed, c_needed, 0, ""};
+    EXPECT_EQ(MessageOf(0, driver, {c_old, c_idle}),
+              "GPU 0 cannot be used: Old has compute capability 6.1; 7.5 or later is needed; deviceId=cpu runs on the "
+              "CPU");
+    EXPECT_EQ(MessageOf(c_bestGpu, driver, {c_old}),
+              "no GPU can be used: none of 0 (Old) has compute capability 7.5 or later");
+}
+
+TEST(GpuDeviceTests, NoCuBlas)
+{
+    const BlasMaker fails = []() -> std::unique_ptr<GpuBlas>
+    { Fail(ErrorKind::Device, "cuBLAS was not found (libcublas.so.13)"); };
+    EXPECT_EQ(MessageOf(0, {c_needed, c_needed, 0, ""}, {c_idle}, fails),
+              "GPU 0 cannot be used: cuBLAS was not found (libcublas.so.13); deviceId=cpu runs on the CPU");
+}
+
+TEST(GpuDeviceTests, AutoTakesTheOneWithMostMemoryFree)
+{
+    const GpuDriver driver{c_needed, c_needed, 0, ""};
+    const auto device =
+        FindGpu({c_bestGpu, GpuMatrixMath::Float},
+                std::make_unique<TestRuntime>(driver, std::vector{c_old, c_busy, c_idle}), MakeEmulatedBlas);
+    EXPECT_EQ(device->Id(), 2);
+    EXPECT_EQ(device->Describe(), "GPU 2 (Idle, 16384 MiB, compute capability 8.0; products: emulated)");
+    EXPECT_FALSE(device->IsHostMemory());
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+TEST(GpuAllocatorTests, SizesAreRoundedByAnEighthAtMost)
+{
+    EXPECT_EQ(GpuAllocator::Rounded(0), 512u);
+    EXPECT_EQ(GpuAllocator::Rounded(513), 1024u);
+    for (size_t bytes = 1; bytes < 100000000; bytes = bytes * 5 / 4 + 1)
+    {
+        EXPECT_GE(GpuAllocator::Rounded(bytes), bytes);
+        EXPECT_LE(GpuAllocator::Rounded(bytes), std::max<size_t>(bytes + bytes / 8 + 1, bytes + 512));
+        EXPECT_EQ(GpuAllocator::Rounded(GpuAllocator::Rounded(bytes)), GpuAllocator::Rounded(bytes));
+    }
+}
+
+TEST(GpuAllocatorTests, WhatIsFreedIsGivenOutAgain)
+{
+    EmulatedRuntime runtime;
+    GpuAllocator memory(runtime, "GPU 0");
+    void* const first = memory.Allocate(1000);
+    void* const second = memory.Allocate(1000);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(memory.UsedBytes(), 2048u);
+    memory.Free(first);
+    EXPECT_EQ(memory.KeptBytes(), 1024u);
+    EXPECT_EQ(memory.Allocate(900), first);
+    memory.Free(nullptr);
+    memory.Free(first);
+    memory.Free(second);
+    memory.Trim();
+    EXPECT_EQ(memory.KeptBytes(), 0u);
+    EXPECT_EQ(memory.UsedBytes(), 0u);
+}
+
+TEST(GpuAllocatorTests, KeptMemoryIsGivenBackBeforeMemoryRunsOut)
+{
+    EmulatedRuntime runtime(EmulatedMemory::Locked, 1 << 20);
+    GpuAllocator memory(runtime, "GPU 3");
+    memory.Free(memory.Allocate(600 << 10));
+    void* const large = memory.Allocate(900 << 10);
+    EXPECT_EQ(memory.KeptBytes(), 0u);
+    try
+    {
+        memory.Allocate(200 << 10);
+        FAIL() << "no error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(), "GPU 3 is out of memory: 204800 bytes were asked for, 65536 are free of 1048576, "
+                                   "983040 are in use by this program; a smaller minibatchSize needs less");
+        EXPECT_EQ(error.Kind(), ErrorKind::Device);
+    }
+    memory.Free(large);
+}
+
+TEST(GpuDeviceTests, LargeCopiesFromTheHostArriveWhole)
+{
+    const auto device = MakeEmulatedGpu();
+    std::vector<double> values(GpuStaging::c_halfBytes / sizeof(double) * 5 / 2);
+    for (size_t i = 0; i < values.size(); ++i)
+        values[i] = double(i);
+    Matrix matrix(values.size(), 1, DataType::Float64, *device);
+    matrix.FromHost(values);
+    const std::vector<double> expected = values;
+    std::fill(values.begin(), values.end(), 0.0);
+    EXPECT_EQ(matrix.ToHost(), expected);
+    EXPECT_EQ(matrix.Clone().ToHost(), expected);
+}
+
+} // namespace
+} // namespace cntk

@@ -54,7 +54,7 @@ bool HasSameLayout(const TensorView& a, const TensorView& b)
 template <class T>
 bool RunSmallContiguous(const VectorKernels<T>& kernels, const ElementwiseCall& call, const TensorView& output)
 {
-    constexpr size_t most = 2 * c_operationsPerThread / 32;
+    constexpr size_t most = 8 * 1024;
     const size_t elements = output.Elements();
     if (elements > most || !output.IsContiguous())
         return false;
@@ -150,7 +150,7 @@ double CpuKernels::SumOfSquares(const MatrixView& value)
                  [&]<class T>(const VectorKernels<T>& kernels)
                  {
                      double sums[c_mostParts] = {};
-                     const int parts = UsefulThreads(value.Elements(), m_pool);
+                     const int parts = UsefulThreads(value.Elements(), m_pool, c_operationsPerSum);
                      const bool isContiguous = value.IsContiguous();
                      ForEachPart(m_pool, isContiguous ? value.Elements() : value.columns, isContiguous ? 64 : 1, parts,
                                  [&](int part, size_t begin, size_t end)

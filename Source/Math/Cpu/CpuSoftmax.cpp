@@ -96,7 +96,7 @@ void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, ThreadPool& pool
     // As many columns at a time as stay in the cache from one step to the next.
     constexpr size_t columnsAtATime = 32;
     double sums[c_mostParts];
-    const int parts = UsefulThreads(prediction.Elements() * c_operationsPerElement, pool);
+    const int parts = UsefulThreads(prediction.Elements() * c_operationsPerElement, pool, c_operationsPerSum);
     std::fill_n(sums, parts, 0.0);
     const auto computeColumns = [&](size_t begin, size_t end)
     {

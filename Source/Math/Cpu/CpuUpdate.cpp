@@ -5,6 +5,15 @@
 namespace cntk
 {
 
+namespace
+{
+
+// Blocks of so many elements are visited from the last to the first: the end of a gradient that was just worked out is
+// still in the cache, and the beginning of the parameter will be, which the next product begins with.
+constexpr size_t c_block = 16 * 1024;
+
+} // namespace
+
 void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                                 double rate, double momentum, const TouchedColumns* touched)
 {
@@ -37,9 +46,14 @@ void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
                   ForEachPart(m_pool, parameter.Elements(), 64, parts,
                               [&](int, size_t begin, size_t end)
                               {
-                                  kernels.momentumUpdate(parameter.As<T>() + begin, smoothed.As<T>() + begin,
-                                                         gradient.As<T>() + begin, end - begin, T(momentum), factor,
-                                                         step);
+                                  while (end > begin)
+                                  {
+                                      const size_t first = begin + (end - begin - 1) / c_block * c_block;
+                                      kernels.momentumUpdate(parameter.As<T>() + first, smoothed.As<T>() + first,
+                                                             gradient.As<T>() + first, end - first, T(momentum), factor,
+                                                             step);
+                                      end = first;
+                                  }
                               });
                   return;
               }

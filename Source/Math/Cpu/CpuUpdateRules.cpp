@@ -55,7 +55,7 @@ public:
     template <class Body>
     void ForEach(ThreadPool& pool, bool backward, const Body& body) const
     {
-        const int parts = UsefulThreads(c_operationsPerElement * Elements(), pool);
+        const int parts = UsefulThreads(c_operationsPerElement * Elements(), pool, c_operationsPerSum);
         if (m_isWhole)
             return ForEachPart(pool, Elements(), 64, parts,
                                [&](int part, size_t begin, size_t end)

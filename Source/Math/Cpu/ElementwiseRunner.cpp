@@ -358,7 +358,7 @@ void ElementwiseRunner<T>::ReduceToOneInParts()
 {
     const size_t axis = m_nest.LongestAxis(true);
     const size_t extent = m_nest[axis].extent;
-    const int useful = UsefulThreads(m_nest.Elements() * OperationsPerElement(), m_pool);
+    const int useful = UsefulThreads(m_nest.Elements() * OperationsPerElement(), m_pool, c_operationsPerSum);
     const int parts = int(std::min(size_t(useful), extent));
     double results[c_mostParts];
     std::fill_n(results, c_mostParts, Identity());

@@ -202,9 +202,25 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         const T beta = step == 0 ? g.beta : T(1);
         for (size_t i = 0; i < rows; i += c_rows)
             for (size_t j = 0; j < columns; j += c_columns)
+            {
+                if (i + c_rows < rows)
+                    FetchPart(packedA + (i + c_rows) * depth, c_rows * depth, j, columns);
                 TileOf<Panels::Packed>(Least(c_columns, columns - j), depth, packedA + i * depth, c_rows,
                                        packedB + j * depth, c_columns, 1, g.alpha, beta,
                                        g.c + (row + i) + (column + j) * g.ldc, g.ldc, Least(c_rows, rows - i));
+            }
+    }
+
+    // Asks for a part of the next panel, which another core has packed, while
+    // panel j of all columns is multiplied.
+    static void FetchPart(const T* panel, size_t elements, size_t j, size_t columns)
+    {
+        constexpr size_t c_line = 64 / sizeof(T);
+        const size_t tiles = (columns + c_columns - 1) / c_columns;
+        const size_t share = (elements / c_line + tiles - 1) / tiles * c_line;
+        const size_t begin = j / c_columns * share;
+        for (size_t at = begin; at < Least(begin + share, elements); at += c_line)
+            __builtin_prefetch(panel + at, 0, 2);
     }
 
     // Steps that are packed at a time: as even as the depth allows.

@@ -9,18 +9,21 @@
 namespace cntk
 {
 
-// Element operations (an addition counts 1, an exponential about 8) that are worth a thread: some 12 microseconds of
-// work in the cache. Below twice as many one thread does it all.
-constexpr size_t c_operationsPerThread = 128 * 1024;
+// Element operations (an addition counts 1, an exponential about 8) that are worth a thread: some 3 microseconds of
+// work in the cache, more than it takes to hand them to a thread that is awake. Below twice as many one thread does it
+// all.
+constexpr size_t c_operationsPerThread = 32 * 1024;
+// The same where parts are added up afterwards, so that their number shows in the last bits: few sizes.
+constexpr size_t c_operationsPerSum = 128 * 1024;
 // Partial results of so many parts fit into arrays of fixed size.
 constexpr int c_mostParts = 64;
 
-inline int UsefulThreads(size_t operations, const ThreadPool& pool)
+inline int UsefulThreads(size_t operations, const ThreadPool& pool, size_t worthAThread = c_operationsPerThread)
 {
     const int threads = std::min(pool.Threads(), c_mostParts);
-    if (operations < 2 * c_operationsPerThread || threads <= 1)
+    if (operations < 2 * worthAThread || threads <= 1)
         return 1;
-    return int(std::min(operations / c_operationsPerThread, size_t(threads)));
+    return int(std::min(operations / worthAThread, size_t(threads)));
 }
 
 // Calls body(part, begin, end) for disjoint ranges that cover [0, count) on the pool's threads; ranges begin at

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The checks must catch what they are there for: each runs on a small project with one fault."""
+import os
 import pathlib
 import shutil
 import subprocess
@@ -100,6 +101,26 @@ class ToolsTest(unittest.TestCase):
         self.write("Source/Common/Text.h", "struct Text\n{\n};\n")
         self.write("Source/Common/Text.cpp", '#include "Common/Text.h"\n')
         self.assert_caught("CheckHeaders", "does not compile alone: Source/Common/Text.h")
+
+    def check_baseline(self, source):
+        build = self.root / "build"
+        self.write("build/KernelsAvx2.cpp", source)
+        subprocess.run([os.environ.get("CXX", "c++"), "-c", "-o", build / "KernelsAvx2.cpp.o", build / "KernelsAvx2.cpp"],
+                       check=True)
+        run = subprocess.run([sys.executable, TOOLS / "CheckBaseline", build], stdout=subprocess.PIPE, text=True,
+                             check=False)
+        return run.returncode, run.stdout
+
+    def test_baseline_weak_function(self):
+        code, output = self.check_baseline("inline int Twice(int x) { return 2 * x; }\nint (*s_twice)(int) = Twice;\n")
+        self.assertEqual(code, 1, output)
+        self.assertIn("KernelsAvx2.cpp: weak function Twice(int)", output)
+        code, output = self.check_baseline("static int Twice(int x) { return 2 * x; }\nint (*s_twice)(int) = Twice;\n")
+        self.assertEqual(code, 0, output)
+
+    def test_baseline_without_objects(self):
+        run = subprocess.run([sys.executable, TOOLS / "CheckBaseline", self.root], stdout=subprocess.PIPE, check=False)
+        self.assertEqual(run.returncode, 1)
 
     def test_sizes(self):
         self.write("Source/Common/Long.h", "\n" * 401)

@@ -3,6 +3,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Text.h"
 
 namespace cntk
 {
@@ -41,14 +42,27 @@ std::vector<std::string> MappingFiles(const ConfigParameters& reader)
     return files;
 }
 
+const ConfigParameters& RootOf(const ConfigParameters& block)
+{
+    const ConfigParameters* root = &block;
+    while (root->Parent() != nullptr)
+        root = root->Parent();
+    return *root;
+}
+
 class CreateLabelMapJob final : public Job
 {
 public:
     explicit CreateLabelMapJob(const CommandContext& command) : m_command(command)
     {
         const CreateLabelMapOptions options = ReadOptions<CreateLabelMapOptions>(command.block);
-        const ConfigParameters& section = command.block.RequireBlock(options.section);
-        m_reader = RequireReader({command.program, options.section, section}, "reader");
+        const ConfigParameters* const section = command.block.FindBlock(options.section);
+        if (section == nullptr)
+            FailAt(command.block.Require("section").Where(), ErrorKind::Config, "section names '", options.section,
+                   "', but the config has no block of that name; expected one with a reader, such as the block of a "
+                   "train command",
+                   DidYouMean(options.section, RootOf(command.block).BlockNames()));
+        m_reader = RequireReader({command.program, options.section, *section}, "reader");
         m_reader.createLabelMaps = true;
         m_files = MappingFiles(*m_reader.block);
         if (m_files.empty())

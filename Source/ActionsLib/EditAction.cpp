@@ -2,6 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Mel/MelEditor.h"
 #include "ActionsLib/Ndl/NdlParser.h"
+#include "Common/Config/ConfigText.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -82,6 +83,7 @@ private:
                        "' does not exist", NearFilesHint(resolved));
             }
             const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
+            CheckIsText(raw);
             const std::string_view text = raw->Text();
             texts.push_back(
                 std::make_shared<SourceText>(path, m_command.block.ResolveVariables(text, {raw, 0, text.size()})));

@@ -6,6 +6,8 @@
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
+#include <algorithm>
+
 namespace cntk
 {
 
@@ -28,6 +30,8 @@ std::vector<OptionInfo> OptionsOf(const Action& action)
     OptionInfo info;
     info.name = "action";
     options.push_back(info);
+    info.name = "modelPath"; // of most actions; of training it may stand in SGD as well
+    options.push_back(info);
     info.type = "block";
     for (const std::string& block : action.blocks)
     {
@@ -43,6 +47,52 @@ std::string BlockNameOf(const ConfigParameters& root, std::string_view name)
         if (EqualsIgnoreCase(spelled, name))
             return spelled;
     return std::string(name);
+}
+
+// The rows of one level of a reader or writer and of the blocks inside it: streams, which have names of the user's
+// choice
+// ("features", "writer:<node>"), and blocks that hold streams ("input:<stream>"). FindBlock looks into the inner blocks
+// now, so that their unread keys count as well; the reader itself looks when it is opened.
+void AddRows(const PluginDescription& description, const std::string& level, const std::string& streamPrefix,
+             const ConfigParameters& block, std::vector<KnownBlock>& blocks)
+{
+    KnownBlock own{block.Name(), {}, {}};
+    KnownBlock streams{"*", {block.Name()}, {}};
+    std::vector<std::string> holders;
+    for (const PluginOption& option : description.options)
+    {
+        const size_t colon = option.block.find(':');
+        if (option.block == level)
+            own.options.push_back(InfoOf(option));
+        else if (option.block.starts_with(streamPrefix) && option.block != "writer" &&
+                 (!streamPrefix.empty() || colon == std::string::npos))
+            streams.options.push_back(InfoOf(option));
+        else if (streamPrefix.empty() && colon != std::string::npos && !option.block.starts_with("writer:"))
+            holders.push_back(option.block.substr(0, colon));
+    }
+    for (const std::string& inner : block.BlockNames())
+    {
+        OptionInfo info;
+        info.name = inner;
+        info.type = "block";
+        own.options.push_back(info);
+        const ConfigParameters* const found = block.FindBlock(inner);
+        const auto holder = std::find_if(holders.begin(), holders.end(),
+                                         [&](const std::string& known) { return EqualsIgnoreCase(known, inner); });
+        if (holder != holders.end())
+            AddRows(description, *holder, *holder + ":", *found, blocks);
+    }
+    // A stream's keys may stand one level higher, for all streams at once.
+    for (const OptionInfo& option : streams.options)
+        own.options.push_back(option);
+    blocks.push_back(std::move(own));
+    blocks.push_back(std::move(streams));
+}
+
+std::string WriterTypeOf(const ConfigParameters& writer)
+{
+    const auto type = writer.Find("writerType");
+    return type ? type->Text() : "BinaryWriter";
 }
 
 // The reader block (which any action may call reader, cvReader, ...) and all stream blocks inside it.
@@ -67,10 +117,12 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
         blocks.push_back(std::move(composite));
         return;
     }
+    const bool isWriter = name == "writer";
     PluginDescription description;
     try
     {
-        const PluginLibrary library = PluginLibrary::Open(ReaderTypeOf(*reader), PluginSearch::Default());
+        const PluginLibrary library =
+            PluginLibrary::Open(isWriter ? WriterTypeOf(*reader) : ReaderTypeOf(*reader), PluginSearch::Default());
         const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin"));
         if (describe == nullptr)
             return;
@@ -80,23 +132,7 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
     {
         return; // reported when the reader is opened, with all that is to be said about it
     }
-    KnownBlock own{name, {}, {}};
-    KnownBlock streams{"*", {name}, {}};
-    for (const PluginOption& option : description.options)
-        (option.block.empty() ? own : streams).options.push_back(InfoOf(option));
-    // Streams have names of the user's choice.
-    for (const std::string& stream : reader->BlockNames())
-    {
-        OptionInfo info;
-        info.name = stream;
-        info.type = "block";
-        own.options.push_back(info);
-    }
-    // A stream's keys may stand one level higher, for all streams at once.
-    for (const OptionInfo& option : streams.options)
-        own.options.push_back(option);
-    blocks.push_back(std::move(own));
-    blocks.push_back(std::move(streams));
+    AddRows(description, isWriter ? "writer" : "", isWriter ? "writer:" : "", *reader, blocks);
 }
 
 void AddCommand(const ConfigParameters& root, const std::string& name, const Action& action,

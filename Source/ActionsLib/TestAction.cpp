@@ -84,7 +84,7 @@ public:
             return;
         }
         const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_modelPath);
-        const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*network, m_nodeNames);
+        const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         LogNetwork(log, *network, 1);
         CheckSource(log, *network, nodes, *m_reader.Open(), m_settings.minibatchSize, false);
     }
@@ -97,8 +97,24 @@ protected:
         if (m_nodeNames.empty())
             log.Print(
                 "evalNodeNames are not specified, using all the default evalnodes and training criterion nodes.\n");
-        const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*network, m_nodeNames);
+        const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         return EvaluateCriteria(*network, nodes, *m_reader.Open(), m_settings, log);
+    }
+
+    // What evalNodeNames lists; what is wrong with it is told with its place.
+    std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
+    {
+        try
+        {
+            return SelectEvaluationNodes(network, m_nodeNames);
+        }
+        catch (const Error& error)
+        {
+            const std::optional<ConfigValue> names = m_command.block.Find("evalNodeNames");
+            if (error.Where() || m_nodeNames.empty() || !names)
+                throw;
+            throw Error(error.Kind(), error.Message(), names->Where());
+        }
     }
 
     CommandContext m_command;

@@ -3,6 +3,7 @@
 #include "ActionsLib/TextOutput.h"
 
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -42,8 +43,10 @@ std::string Unescape(const std::string& text)
     return result;
 }
 
-std::vector<std::string> ReadLabels(const std::string& path)
+std::vector<std::string> ReadLabels(const std::string& path, const SourcePos& where)
 {
+    if (!FileExists(ResolveInputPath(path)))
+        FailAt(where, ErrorKind::Data, "label map '", path, "' does not exist", NearFilesHint(path));
     std::vector<std::string> labels;
     const std::string content = ReadTextFile(ResolveInputPath(path));
     for (std::string_view line : Split(content, '\n'))
@@ -95,6 +98,8 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
 OutputFormat ReadOutputFormat(const ConfigParameters& block)
 {
     OutputFormat format = ReadOptions<OutputFormat>(block);
+    if (const auto file = block.Find("labelMappingFile"))
+        format.labelMappingWhere = file->Where();
     // What stands between % and f goes to printf as it is.
     static const std::regex accepted("[-+ #0]*[0-9]{0,3}(\\.[0-9]{0,2})?");
     if (!std::regex_match(format.precisionFormat, accepted))
@@ -115,7 +120,7 @@ TextOutput::TextOutput(const std::string& path, std::string nodeName, const Outp
                                    &m_format.elementSeparator, &m_format.sampleSeparator})
         *separator = Unescape(*separator);
     if (!format.labelMappingFile.empty())
-        m_labels = ReadLabels(format.labelMappingFile);
+        m_labels = ReadLabels(format.labelMappingFile, format.labelMappingWhere);
     m_text = m_format.prologue;
 }
 

@@ -27,6 +27,7 @@ struct OutputFormat
     };
     Type type = Type::Real;
     std::string labelMappingFile;
+    SourcePos labelMappingWhere;
     bool transpose = true;
     std::string prologue;
     std::string epilogue;

@@ -49,6 +49,11 @@ public:
         if (sgd == nullptr)
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' has no SGD block; it needs SGD=[maxEpochs=... minibatchSize=... learningRatesPerSample=...]");
+        m_sgd = sgd;
+        for (const char* key : {"traceNodeNamesReal", "traceNodeNamesCategory", "traceNodeNamesSparse"})
+            if (const auto names = sgd->Find(key); names && !names->Text().empty())
+                command.program.log.Warn(names->Where().Location() + ": " + key +
+                                         " has no effect yet: the values of nodes are not printed");
         m_request.options = ReadSgdOptions(*sgd, command.program.dataType);
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
@@ -70,7 +75,7 @@ public:
                       DeviceWords(*device).c_str());
             isBuilt = true;
             std::unique_ptr<ComputationNetwork> network = m_builder->Build(device);
-            ChooseNodes(*network);
+            ChooseNodes(*network, true);
             return network;
         };
         m_request.buildForComparison = [&]
@@ -162,8 +167,22 @@ private:
         return true;
     }
 
+    // Where the script makes the criterion or evaluation node that is no number.
+    SourcePos PlaceOfCriterion(const ComputationNetwork& network) const
+    {
+        const std::map<std::string, SourcePos>& places = m_command.program.ndl.places;
+        for (const NodeGroup group : {NodeGroup::Criterion, NodeGroup::Evaluation})
+            for (const ComputationNodePtr& node : network.Group(group))
+            {
+                const auto place = places.find(node->Name());
+                if ((node->HasMBLayout() || node->SampleElements() != 1) && place != places.end())
+                    return place->second;
+            }
+        return {};
+    }
+
     // A description without a criterion is told with its place.
-    TrainingNodes ChooseNodes(const ComputationNetwork& network) const
+    TrainingNodes ChooseNodes(const ComputationNetwork& network, bool isJustBuilt = false) const
     {
         const SgdOptions& options = m_request.options;
         try
@@ -172,9 +191,16 @@ private:
         }
         catch (const Error& error)
         {
-            if (error.Where() || !options.trainCriterionNodeName.empty())
+            if (error.Where())
                 throw;
-            throw Error(error.Kind(), error.Message(), m_builder->Where());
+            // The option that names the node, else the description.
+            for (const char* key : {"trainCriterionNodeName", "evalCriterionNodeName"})
+                if (error.Message().starts_with(key))
+                    throw Error(error.Kind(), error.Message(), m_sgd->Require(key).Where());
+            if (!options.trainCriterionNodeName.empty())
+                throw;
+            const SourcePos inScript = isJustBuilt ? PlaceOfCriterion(network) : SourcePos{};
+            throw Error(error.Kind(), error.Message(), inScript ? inScript : m_builder->Where());
         }
     }
 
@@ -194,6 +220,7 @@ private:
     std::unique_ptr<NetworkBuilder> m_builder;
     ReaderSource m_reader;
     ReaderSource m_cvReader;
+    const ConfigParameters* m_sgd = nullptr;
     TrainingRequest m_request;
 };
 

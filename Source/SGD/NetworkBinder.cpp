@@ -104,7 +104,7 @@ std::vector<ComputationNodePtr> NodesToFeed(const std::vector<ComputationNodePtr
 NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams)
 {
     for (const StreamInfo& stream : streams)
-        m_streamNames.push_back(stream.name);
+        m_streams.push_back({stream.name, stream.rows, stream.sparse, stream.isLabel, {}, stream.source});
     for (const ComputationNodePtr& below : NodesToFeed(roots))
     {
         auto node = std::dynamic_pointer_cast<InputValueNode>(below);
@@ -150,6 +150,41 @@ void NetworkBinder::BindLayout(const Axis& axis, const HostMinibatch<ElemType>& 
     m_samples = std::max(m_samples, axis.layout->ActualSamples());
 }
 
+namespace
+{
+
+// Samples of a sequence; without sequences each column is one of its own.
+template <class ElemType>
+size_t LengthOf(const StreamBatch<ElemType>& batch, size_t sequence)
+{
+    if (!batch.layout || batch.layout->IsFrameMode())
+        return sequence < batch.columns ? 1 : 0;
+    const auto& all = batch.layout->Sequences();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const SequenceInfo& s) { return s.id == sequence; });
+    return found == all.end() ? 0 : size_t(found->end - found->begin);
+}
+
+// Names the first sequence of which one stream has more samples than the other.
+template <class ElemType>
+[[noreturn]] void FailDifferent(const StreamInfo& firstStream, const StreamBatch<ElemType>& first,
+                                const StreamInfo& stream, const StreamBatch<ElemType>& batch,
+                                const std::vector<std::string>& keys)
+{
+    for (size_t i = 0; i < keys.size(); ++i)
+    {
+        const size_t ours = LengthOf(first, i), theirs = LengthOf(batch, i);
+        if (ours != theirs)
+            Fail(ErrorKind::Data, "sequence '", keys[i], "' has ", ours, ours == 1 ? " sample" : " samples",
+                 " of stream '", firstStream.name, "'", SourceOf(firstStream), ", but ", theirs, " of '", stream.name,
+                 "'; expected as many of each, since their inputs share an axis");
+    }
+    Fail(ErrorKind::Data, "streams '", firstStream.name, "' (", first.columns, " columns) and '", stream.name, "' (",
+         batch.columns,
+         " columns) of the reader differ in their sequences; expected the same, since their inputs share an axis");
+}
+
+} // namespace
+
 template <class ElemType>
 void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
 {
@@ -165,10 +200,7 @@ void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
         const bool sameLayout =
             batch.layout == first.layout || (batch.layout && first.layout && *batch.layout == *first.layout);
         if (!sameLayout || batch.columns != axis.layout->Columns())
-            Fail(ErrorKind::Data, "streams '", m_streamNames[axis.firstStream], "' (", first.columns, " columns) and '",
-                 m_streamNames[binding.stream], "' (", batch.columns,
-                 " columns) of the reader differ in their sequences; expected the same, since their inputs share an "
-                 "axis");
+            FailDifferent(m_streams[axis.firstStream], first, m_streams[binding.stream], batch, minibatch.sequenceKeys);
         if (batch.sparse)
             binding.node->SetSparse(batch.values.data(), batch.rowIndices.data(), batch.columnStarts.data(), batch.rows,
                                     batch.columns);

@@ -54,7 +54,7 @@ private:
 
     std::vector<Binding> m_bindings;
     std::vector<Axis> m_axes;
-    std::vector<std::string> m_streamNames;
+    std::vector<StreamInfo> m_streams; // without the labels' names
     size_t m_columns = 0;
     size_t m_samples = 0;
 };

@@ -128,15 +128,32 @@ std::string TrainingFiles::Model(size_t epochsDone) const
 
 std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
 {
-    for (size_t epochs = atMost + 1; epochs-- > 0;)
+    const auto isUsable = [&](size_t epochs)
     {
         const auto time = TimeOf(Model(epochs));
         if (!time || !HasAll(Model(epochs)))
-            continue;
+            return false;
         const auto before = epochs == 0 ? std::nullopt : TimeOf(Model(epochs - 1));
-        if (!before || *time >= *before)
+        return !before || *time >= *before;
+    };
+    if (isUsable(atMost))
+        return atMost;
+    // Nobody looks for the files of epochs behind the last one that has any: maxEpochs may be a billion.
+    size_t last = 0;
+    VisitFiles(m_modelPath,
+               [&](const std::filesystem::path& path, const std::string& model)
+               {
+                   const std::string name = path.filename().string();
+                   std::string_view rest = name;
+                   if (!TakePrefix(rest, model + "."))
+                       return;
+                   const auto epochs = TakeNumber(rest);
+                   if (epochs && rest.empty())
+                       last = std::max(last, *epochs);
+               });
+    for (size_t epochs = std::min(atMost, last + 1); epochs-- > 0;)
+        if (isUsable(epochs))
             return epochs;
-    }
     return std::nullopt;
 }
 

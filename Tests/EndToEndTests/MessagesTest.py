@@ -112,6 +112,120 @@ class MessagesTest(EndToEndTest):
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:8:5: unknown key 'minbatchSize' in block 'Train:SGD'; "
                                            "did you mean 'minibatchSize'?"])
 
+    def test_misspelt_key_of_a_stream(self):
+        self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
+                  "  ]\n]\nTest=", "    features=[ dim=2; strat=0 ]\n    labels=[ dim=1; start=2; labelDim=2; "
+                  "labelMapingFile=x; labelMappingFile=map.txt ]\n  ]\n]\nTest=")
+        self.assertEqual(self.warnings(),
+                         ["WARNING: exp.cntk:15:23: unknown key 'strat' in block 'Train:reader:features'; did you mean "
+                          "'start'?",
+                          "WARNING: exp.cntk:16:42: unknown key 'labelMapingFile' in block 'Train:reader:labels'; did "
+                          "you mean 'labelMappingFile'?"])
+
+    def test_misspelt_key_of_a_stream_inside_of_input(self):
+        self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
+                  "  ]\n]\nTest=", "    input=[ features=[ alais=x; alias=x; dim=2; format=dense ]\n"
+                  "            labels=[ dim=2; format=dense ] ]\n  ]\n]\nTest=")
+        self.write("exp.cntk", self.read("exp.cntk").replace("UCIFastReader", "CNTKTextFormatReader", 1))
+        self.write("train.txt", "|x 1 0 |labels 1 0\n|x 0 1 |labels 0 1\n")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:24: unknown key 'alais' in block "
+                                           "'Train:reader:input:features'; did you mean 'alias'?"])
+
+    def test_variables_of_a_shared_file(self):
+        self.write("shared.cntk", "FeatDim=2\nOtherCorpus=x\nmodelPth=y\n")
+        self.write("exp.cntk", "include=shared.cntk\n" + CONFIG.replace("features=[ dim=2", "features=[ dim=$FeatDim$"))
+        self.assertEqual(self.warnings(), ["WARNING: shared.cntk:3:1: unknown key 'modelPth' at the root of the config; "
+                                           "did you mean 'modelPath'?"])
+        self.assertEqual(self.warnings("OtherCorpus=y", "include=shared.cntk")[-1][:60],
+                         "WARNING: shared.cntk:3:1: unknown key 'modelPth' at the root")
+
+    def test_value_where_a_block_belongs(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=adjustAfterEpoch")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:7:18: 'AutoAdjust=adjustAfterEpoch' has no effect in block "
+                                           "'Train:SGD'; expected a block, AutoAdjust=[ name=value ... ]"])
+
+    def test_nodes_to_trace(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; traceNodeNamesReal=HLast")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:7:37: traceNodeNamesReal has no effect yet: the values of "
+                                           "nodes are not printed"])
+
+    def test_nan(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[ reduceLearnRateIfImproveLessThan=nan ]")
+        self.assertEqual(self.error(), "exp.cntk:7:64: error: 'Train:SGD:AutoAdjust:reduceLearnRateIfImproveLessThan' is "
+                                       "'nan', expected a number, which nan is not")
+
+    def test_criterion_that_is_no_number(self):
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=net.ndl ]")
+        self.write("net.ndl", "features=Input(2, tag=feature)\nlabels=Input(2, tag=label)\n"
+                              "ce=Sigmoid(features, tag=criterion)\n")
+        self.assertEqual(self.error(), "net.ndl:3:4: error: training criterion 'ce' (Sigmoid) has dimension 2 x *; "
+                                       "criterion nodes to evaluate must have dimension 1x1")
+
+    def test_unknown_criterion_nodes(self):
+        unknown = "names 'cee', but there is no such node in the network"
+        for key in "trainCriterionNodeName", "evalCriterionNodeName":
+            self.edit("maxEpochs=1", "maxEpochs=1; %s=cee" % key)
+            place = 18 + len(key) + 1
+            self.assertIn("exp.cntk:7:%d: error: %s %s" % (place, key, unknown), self.error())
+        self.write("exp.cntk", CONFIG)
+        self.train()
+        self.assertIn("error: evalNodeNames " + unknown, self.error("command=Test", "Test=[evalNodeNames=cee]"))
+        self.assertIn("command line:1:", self.error("command=Test", "Test=[evalNodeNames=cee]"))
+
+    def test_label_map_of_a_section_that_is_not_there(self):
+        self.assertEqual(self.error("command=Map", "Map=[action=createLabelMap; section=Trian]"),
+                         "command line:1:69: error: section names 'Trian', but the config has no block of that name; "
+                         "expected one with a reader, such as the block of a train command; did you mean 'Train'?")
+
+    def test_label_map_of_outputs_that_is_not_there(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  outputPath=out/values\n  format=[ type=category; labelMappingFile=mapp.txt ]")
+        self.assertEqual(self.error("command=Write", status=4),
+                         "exp.cntk:36:44: error: label map 'mapp.txt' does not exist; did you mean 'map.txt' in folder "
+                         "'.'?")
+
+    def test_writer_without_the_block_of_a_node(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  outputNodeNames=HLast\n"
+                  "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLst; HLast=[ file=o.txt; token=map.txt ] ]")
+        self.assertEqual(self.error("command=Write"),
+                         "exp.cntk:36:57: error: outputNodeNames lists 'HLst', but the writer has no block HLst=[...] "
+                         "that says where its values go; did you mean 'HLast'?")
+
+    def test_misspelt_key_of_a_writer(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLast; labels=x\n"
+                  "    HLast=[ file=o.txt; token=map.txt; nbst=2 ] ]")
+        self.assertEqual(self.warnings("command=Write"),
+                         ["WARNING: exp.cntk:35:64: unknown key 'labels' in block 'Write:writer'",
+                          "WARNING: exp.cntk:36:40: unknown key 'nbst' in block 'Write:writer:HLast'; did you mean "
+                          "'nbest'?"])
+
+    def test_column_far_beyond_the_line(self):
+        self.edit("labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n  ]\n]\nTest=",
+                  "labels=[ dim=1; start=2000000000; labelDim=2; labelMappingFile=map.txt ]\n  ]\n]\nTest=")
+        self.assertEqual(self.error(status=4), "error: train.txt:1:10: the line has 3 columns, but 'labels' is column "
+                                               "2000000000 (counted from 0)")
+
+    def test_streams_of_different_length(self):
+        self.write("exp.cntk", CONFIG.replace("UCIFastReader", "CNTKTextFormatReader", 1)
+                   .replace("features=[ dim=2; start=0 ]", "input=[ features=[ dim=2; format=dense ]", 1)
+                   .replace("labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]",
+                            "labels=[ dim=2; format=dense ] ]", 1))
+        self.write("train.txt", "7 |features 1 0 |labels 1 0\n7 |features 0 1\n")
+        self.assertEqual(self.error(status=4),
+                         "error: sequence '7' has 1 sample of stream 'labels' (from 'train.txt', dim=2 at exp.cntk:16:18), "
+                         "but 2 of 'features'; expected as many of each, since their inputs share an axis")
+
+    def test_schedule_without_a_value(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; dropoutRate=()")
+        self.assertEqual(self.error(), "exp.cntk:7:30: error: 'Train:SGD:dropoutRate' is '()', expected at least one value")
+
+    def test_label_maps_from_the_reader_of_a_training(self):
+        self.edit("modelPath=m.dnn\nTrain=[", "Train=[\n  modelPath=m.dnn")
+        self.assertEqual(self.warnings("command=Map", "Map=[action=createLabelMap; section=Train]"), [])
+
     def test_strict_config_makes_it_an_error(self):
         self.edit("minibatchSize=4", "minbatchSize=4")
         self.assertEqual(self.error("strictConfig=true"),
@@ -212,7 +326,14 @@ class MessagesTest(EndToEndTest):
 
     def test_zero_bytes_in_a_config(self):
         (self.folder / "bad.cntk").write_bytes(b"command=A\0B\n")
-        self.assertIn("error: ", self.last_line("configFile=bad.cntk", status=3))
+        message = "error: a zero byte, expected UTF-8 or ASCII text; is it UTF-16, or a binary file?"
+        self.assertEqual(self.last_line("configFile=bad.cntk", status=3), "bad.cntk:1:10: " + message)
+        (self.folder / "bad.ndl").write_bytes(b"x=Input(2)\ny\0=Exp(x)\n")
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=bad.ndl ]")
+        self.assertEqual(self.error(), "bad.ndl:2:2: " + message)
+        self.write("exp.cntk", "command=E\nE=[ action=edit; editPath=bad.ndl ]\n")
+        self.assertEqual(self.error(), "bad.ndl:2:2: " + message)
 
     def test_help_of_two_topics(self):
         self.assertEqual(self.last_line("--help", "SGD", "train", status=2),

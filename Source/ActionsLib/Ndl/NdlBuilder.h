@@ -26,7 +26,8 @@ struct NdlContext
 {
     uint64_t nextRandomSeed = 1; // one for each random parameter, in script order
     size_t nextUnnamed = 1;
-    std::vector<std::string> warnings; // with positions; the caller logs them
+    std::vector<std::string> warnings;       // with positions; the caller logs them
+    std::map<std::string, SourcePos> places; // of the nodes of the last network, by name
 };
 
 class NdlBuilder
@@ -144,6 +145,8 @@ private:
     [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what) const;
 
     // NdlExplain.cpp
+    void NotePlaces();
+    void WarnOfDelaySizes();
     void CheckLoops() const;
     [[noreturn]] void FailLoop(std::vector<const ComputationNode*> loop) const;
     void ExplainInvalid(const Error& error, const ComputationNode& node,

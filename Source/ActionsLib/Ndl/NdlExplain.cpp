@@ -3,6 +3,7 @@
 #include "ActionsLib/Ndl/NdlBuilder.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
 
 #include <algorithm>
 
@@ -21,6 +22,32 @@ void NdlBuilder::Validate()
     CheckLoops();
     m_network.Validate([this](const Error& error, const ComputationNode& node, const auto& loop)
                        { ExplainInvalid(error, node, loop); });
+    NotePlaces();
+    WarnOfDelaySizes();
+}
+
+void NdlBuilder::NotePlaces()
+{
+    m_context.places.clear();
+    for (const auto& [node, origin] : m_origins)
+        m_context.places.emplace(node->Name(), origin.expression->where);
+}
+
+// PastValue(3, h) of an h with two rows: the size only serves until that of h is known.
+void NdlBuilder::WarnOfDelaySizes()
+{
+    for (const ComputationNodePtr& node : m_made)
+    {
+        const auto* const delay = dynamic_cast<const DelayNode*>(node.get());
+        const auto origin = m_origins.find(node.get());
+        if (delay == nullptr || origin == m_origins.end() || delay->DeclaredElements() == 0 ||
+            delay->DeclaredElements() == delay->SampleElements())
+            continue;
+        m_context.warnings.push_back(Concat(origin->second.expression->where.Location(), ": ", node->TypeName(), " '",
+                                            node->Name(), "' is declared with ", delay->DeclaredElements(),
+                                            " rows, but its input '", node->Input(0)->Name(), "' has ",
+                                            delay->SampleElements(), "; it has as many as its input"));
+    }
 }
 
 // ---- loops without a delay ----

@@ -2,6 +2,7 @@
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 
 #include "ActionsLib/Ndl/NdlParser.h"
+#include "Common/Config/ConfigText.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -23,6 +24,7 @@ std::shared_ptr<const SourceText> ReadScriptFile(const std::string& path, const 
     if (!FileExists(resolved))
         FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' does not exist", NearFilesHint(path));
     auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
+    CheckIsText(raw);
     std::string text = block.ResolveVariables(raw->Text(), {raw, 0, raw->Text().size()});
     return text == raw->Text() ? raw : std::make_shared<SourceText>(path, std::move(text));
 }

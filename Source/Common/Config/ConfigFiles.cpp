@@ -129,12 +129,13 @@ private:
                 FailAt(PositionOfArgument(index), ErrorKind::Usage, "config file '", path,
                        "' is given more than once on the command line");
             m_result.files.push_back(path);
-            AddFile(path, PositionOfArgument(index), "config file");
+            AddFile(path, PositionOfArgument(index), false);
         }
     }
 
-    void AddFile(const std::string& path, const SourcePos& where, const char* what)
+    void AddFile(const std::string& path, const SourcePos& where, bool isIncluded)
     {
+        const char* const what = isIncluded ? "included file" : "config file";
         if (path != "-" && !FileExists(ResolveInputPath(path)))
             FailAt(where, ErrorKind::Config, what, " '", path, "' does not exist", DescribeSearch(path));
         std::string text;
@@ -147,6 +148,7 @@ private:
             FailAt(where, ErrorKind::Config, what, ": ", error.Message());
         }
         const auto source = std::make_shared<const SourceText>(path == "-" ? "standard input" : path, std::move(text));
+        CheckIsText(source);
         CheckLineEnds(source);
         const std::string clean = RemoveComments(source->Text());
 
@@ -157,11 +159,11 @@ private:
         {
             const size_t end = std::min(clean.find_first_of("\r\n", at), clean.size());
             if (at > done)
-                m_text->Append(source, done, std::string_view(clean).substr(done, at - done));
+                m_text->Append(source, done, std::string_view(clean).substr(done, at - done), isIncluded);
             AddIncludes(source, at, std::string_view(clean).substr(at, end - at));
             done = end;
         }
-        m_text->Append(source, done, std::string_view(clean).substr(done));
+        m_text->Append(source, done, std::string_view(clean).substr(done), isIncluded);
     }
 
     static size_t NextInclude(const std::string& clean, size_t from)
@@ -190,7 +192,7 @@ private:
             }
             if (!FileExists(ResolveInputPath(path)))
                 FailBesideIncluder(path, source->Name(), where);
-            AddFile(path, where, "included file");
+            AddFile(path, where, true);
         }
     }
 

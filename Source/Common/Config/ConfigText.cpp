@@ -18,22 +18,41 @@ ConfigText::ConfigText(const std::shared_ptr<const SourceText>& source)
 
 ConfigText::ConfigText(std::string text, SourcePos where) : m_text(std::move(text)), m_fixed(std::move(where)) {}
 
-void ConfigText::Append(const std::shared_ptr<const SourceText>& source, size_t offset, std::string_view clean)
+void ConfigText::Append(const std::shared_ptr<const SourceText>& source, size_t offset, std::string_view clean,
+                        bool isIncluded)
 {
-    m_segments.push_back({m_text.size(), source, offset});
+    m_segments.push_back({m_text.size(), source, offset, isIncluded});
     m_text += clean;
     if (!m_text.ends_with('\n'))
         m_text += '\n';
+}
+
+const ConfigText::Segment& ConfigText::SegmentAt(size_t offset) const
+{
+    const auto after = std::upper_bound(m_segments.begin(), m_segments.end(), offset,
+                                        [](size_t wanted, const Segment& segment) { return wanted < segment.begin; });
+    return *std::prev(after);
+}
+
+bool ConfigText::IsIncluded(size_t offset) const
+{
+    return !m_segments.empty() && SegmentAt(offset).isIncluded;
 }
 
 SourcePos ConfigText::At(size_t offset, size_t length) const
 {
     if (m_segments.empty())
         return m_fixed;
-    const auto after = std::upper_bound(m_segments.begin(), m_segments.end(), offset,
-                                        [](size_t wanted, const Segment& segment) { return wanted < segment.begin; });
-    const Segment& segment = *std::prev(after);
+    const Segment& segment = SegmentAt(offset);
     return {segment.source, segment.sourceOffset + offset - segment.begin, std::max<size_t>(length, 1)};
+}
+
+void CheckIsText(const std::shared_ptr<const SourceText>& source)
+{
+    const size_t zero = std::string_view(source->Text()).find('\0');
+    if (zero != std::string_view::npos)
+        FailAt({source, zero, 1}, ErrorKind::Config,
+               "a zero byte, expected UTF-8 or ASCII text; is it UTF-16, or a binary file?");
 }
 
 void CheckLineEnds(const std::shared_ptr<const SourceText>& source)

@@ -67,6 +67,8 @@ void CheckRange(const ConfigValue& value, double number, const Range& range, con
     const bool isBelowMax = std::isinf(range.max) || number < range.max || (!range.maxOpen && number == range.max);
     if (!isAboveMin || !isBelowMax)
         value.FailExpected(DescribeRange(range, what));
+    if (std::isnan(number))
+        value.FailExpected("a number, which nan is not");
 }
 
 size_t ReadChoice(const ConfigValue& value, const std::vector<std::string>& words)

@@ -159,6 +159,18 @@ struct OptionType<Schedule<T>>
     static std::string Print(const Schedule<T>& value) { return OptionType<std::vector<T>>::Print(value.values); }
 };
 
+// A schedule without a value has nothing to say for any epoch.
+template <class T>
+bool IsEmptySchedule(const T&)
+{
+    return false;
+}
+template <class T>
+bool IsEmptySchedule(const Schedule<T>& schedule)
+{
+    return schedule.empty();
+}
+
 template <class T>
 struct OptionType<std::optional<T>>
 {
@@ -248,7 +260,13 @@ Option<S> Opt(std::string name, T S::*member, std::string doc, Range range = {},
                                                  ? "a whole number"
                                                  : "a number");
     option.read = [member, range](S& options, const ConfigValue& value)
-    { options.*member = OptionType<T>::Read(value, range); };
+    {
+        T read = OptionType<T>::Read(value, range);
+        // Where the default is empty, an empty schedule means that nothing is given.
+        if (IsEmptySchedule(read) && !IsEmptySchedule(options.*member))
+            value.FailExpected("at least one value");
+        options.*member = std::move(read);
+    };
     option.print = [member](const S& options) { return OptionType<T>::Print(options.*member); };
     if constexpr (HoldsDoubles<T>)
         option.narrow = [member](S& options) { NarrowToFloat(options.*member); };

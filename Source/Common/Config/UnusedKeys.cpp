@@ -153,15 +153,30 @@ private:
                            });
     }
 
+    // "AutoAdjust=adjustAfterEpoch" inside of SGD, where a block of that name is meant. At the root a value may have
+    // the name of a block.
+    bool IsValueForBlock(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        if (!block.Parent() || entry.isBlock)
+            return false;
+        const std::vector<const OptionInfo*> options = OptionsOf(block);
+        return std::none_of(options.begin(), options.end(),
+                            [&](const OptionInfo* option)
+                            { return HasName(*option, entry.name) && option->type != "block"; });
+    }
+
     bool IsExpected(const ConfigParameters& block, const ConfigEntry& entry) const
     {
         for (const OptionInfo* option : OptionsOf(block))
             if (HasName(*option, entry.name))
-                return true;
+                return !IsValueForBlock(block, entry);
         if (block.Parent())
             return false;
         if (IsKnownAnywhere(entry.name))
             return true;
+        // Files that several configs share hold variables that some of them do not use.
+        if (!entry.isBlock && entry.key.text->IsIncluded(entry.key.begin))
+            return NearNames(block, entry).empty();
         if (!entry.isBlock)
             return false;
         try
@@ -219,6 +234,10 @@ private:
 
     std::string DescribeUnknown(const ConfigParameters& block, const ConfigEntry& entry) const
     {
+        for (const OptionInfo* option : OptionsOf(block))
+            if (HasName(*option, entry.name))
+                return '\'' + entry.RawTextAsWritten() + "' has no effect " + InBlock(block) + "; expected a block, " +
+                       option->name + "=[ name=value ... ]";
         const std::vector<std::string> homes = HomesOf(entry.name);
         if (!homes.empty())
         {
@@ -226,6 +245,13 @@ private:
                    Join({homes.begin(), homes.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(homes.size(), 3))},
                         " or ");
         }
+        return (entry.isBlock ? "unused block '" : "unknown key '") + entry.name + "' " + InBlock(block) +
+               NearNames(block, entry);
+    }
+
+    // "; did you mean ...?": of the names known in the block, else of those known anywhere. Empty where none is near.
+    std::string NearNames(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
         std::vector<std::string> here, anywhere;
         for (const OptionInfo* option : OptionsOf(block))
             here.push_back(option->name);
@@ -236,9 +262,8 @@ private:
             for (const OptionInfo& option : known.options)
                 anywhere.push_back(option.name);
         }
-        std::string message = (entry.isBlock ? "unused block '" : "unknown key '") + entry.name + "' " + InBlock(block);
         const std::string near = DidYouMean(entry.name, here);
-        return message + (near.empty() ? DidYouMean(entry.name, anywhere) : near);
+        return near.empty() ? DidYouMean(entry.name, anywhere) : near;
     }
 
     // The last entry whose value ends before the stray key on the same line; pieces without a value do not count.

@@ -277,7 +277,8 @@ void DelayNode::SetParameters(const NodeParameters& parameters)
     m_declaredShape = TensorShape{size_t(rows)};
     const long long step = parameters.Integer("timeStep", 1);
     if (step < 1 || step > std::numeric_limits<int32_t>::max())
-        Fail(ErrorKind::Config, "parameter 'timeStep' is ", step, "; expected 1 or more");
+        Fail(ErrorKind::Config, "parameter 'timeStep' is ", step, "; expected a whole number from 1 to ",
+             std::numeric_limits<int32_t>::max());
     m_timeStep = int32_t(step);
     m_initialValue = parameters.Real("defaultHiddenActivity", c_defaultState);
 }

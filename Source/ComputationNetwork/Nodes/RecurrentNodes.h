@@ -42,6 +42,8 @@ public:
 
     int Direction() const { return m_isPast ? +1 : -1; }
     size_t TimeStep() const { return size_t(m_timeStep); }
+    // The size that the description gives; 0: none.
+    size_t DeclaredElements() const { return m_declaredShape.Elements(); }
     double InitialValue() const { return m_initialValue; }
     // The same value at all times.
     bool IsTwinOf(const DelayNode& other) const

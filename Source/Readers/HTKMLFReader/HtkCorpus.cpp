@@ -18,6 +18,8 @@ constexpr size_t c_mostNotices = 10;
 
 std::vector<std::string> LabelFilesOf(const HtkLabelBlock& block)
 {
+    RequireHtkFile(*block.config, "mlfFile", "label file", block.options.mlfFile);
+    RequireHtkFile(*block.config, "mlfFileList", "list of label files", block.options.mlfFileList);
     std::vector<std::string> files;
     if (!block.options.mlfFile.empty())
         files.push_back(block.options.mlfFile);
@@ -172,6 +174,7 @@ void HtkCorpus::ReadLabels(const HtkConfig& config, Log& log)
         stream.rows = stream.classes;
         if (!block.options.labelMappingFile.empty())
         {
+            RequireHtkFile(*block.config, "labelMappingFile", "state list", block.options.labelMappingFile);
             stream.states = StateList::FromFile(block.options.labelMappingFile);
             if (prints)
                 log.Print("total %zu state names in state list %s\n", stream.states.Size(),

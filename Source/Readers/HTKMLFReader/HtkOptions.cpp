@@ -2,6 +2,7 @@
 #include "Readers/HTKMLFReader/HtkOptions.h"
 
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkWriter.h"
@@ -36,6 +37,7 @@ HtkFeatureBlock ReadFeatureBlock(const ConfigParameters& config, const std::stri
     if (!EqualsIgnoreCase(block.options.type, "real"))
         FailAt(PositionOfKey(config, "type"), ErrorKind::Config, "'", name, "': the type of features is '",
                block.options.type, "', expected real");
+    RequireHtkFile(config, "scpFile", "script file", block.options.scpFile);
     return block;
 }
 
@@ -210,6 +212,12 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
         htk.labels.clear();
     }
     return htk;
+}
+
+void RequireHtkFile(const ConfigParameters& block, const char* key, const char* what, const std::string& path)
+{
+    if (!path.empty() && !FileExists(ResolveInputPath(path)))
+        FailAt(PositionOfKey(block, key), ErrorKind::Data, what, " '", path, "' does not exist", NearFilesHint(path));
 }
 
 void DescribeHtkOptions(PluginDescription& description)

@@ -103,6 +103,9 @@ struct HtkConfig
 HtkConfig ReadHtkConfig(const ReaderContext& context);
 
 // For --help and the documentation.
+// A list that a block names must be there: told with the place of its name.
+void RequireHtkFile(const ConfigParameters& block, const char* key, const char* what, const std::string& path);
+
 void DescribeHtkOptions(PluginDescription& description);
 
 } // namespace cntk

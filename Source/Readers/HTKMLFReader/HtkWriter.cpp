@@ -66,7 +66,7 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
     m_verbosity = options.verbosity;
     for (const std::string& name : options.outputNodeNames)
     {
-        const ConfigParameters& block = config.RequireBlock(name);
+        const ConfigParameters& block = RequireOutputBlock(config, name);
         const auto output = ReadOptions<HtkOutputOptions>(block);
         const std::string& list = output.file.empty() ? output.scpFile : output.file;
         if (list.empty())

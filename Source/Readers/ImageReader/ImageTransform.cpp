@@ -112,9 +112,9 @@ void ImageTransform::ReadMean(const SourcePos& where)
         file["Row"] >> rows;
         file["Col"] >> columns;
     }
-    catch (const cv::Exception& exception)
+    catch (const cv::Exception&)
     {
-        FailAt(where, ErrorKind::Data, "meanFile '", path, "' cannot be read: ", exception.err);
+        FailAt(where, ErrorKind::Data, "meanFile '", path, "' cannot be read: it is no XML file of OpenCV");
     }
     if (mean.empty() || channels <= 0 || rows <= 0 || columns <= 0)
         FailAt(where, ErrorKind::Data, "meanFile '", path, "' does not have all of MeanImg, Channel, Row and Col");

@@ -35,6 +35,15 @@ SourcePos PositionOfKey(const ConfigParameters& block, const char* key)
     return value ? value->Where() : block.Where();
 }
 
+const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const std::string& node)
+{
+    if (writer.ExistsHere(node))
+        return writer.RequireBlock(node);
+    FailAt(PositionOfKey(writer, "outputNodeNames"), ErrorKind::Config, "outputNodeNames lists '", node,
+           "', but the writer has no block ", node, "=[...] that says where its values go",
+           DidYouMean(node, writer.BlockNames()));
+}
+
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number)
 {
     const std::optional<ConfigValue> value = block.Find(key);

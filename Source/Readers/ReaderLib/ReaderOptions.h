@@ -44,6 +44,9 @@ auto WithPosition(const SourcePos& where, Body&& body) -> decltype(body())
     }
 }
 
+// The block of one of the nodes that a writer's outputNodeNames lists.
+const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const std::string& node);
+
 // "dim=2 at exp.cntk:15:16", where the value in force was written.
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number);
 

@@ -59,7 +59,7 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
     m_names = ReadOptions<WriterOptions>(config).outputNodeNames;
     for (const std::string& name : m_names)
     {
-        const ConfigParameters& block = config.RequireBlock(name);
+        const ConfigParameters& block = RequireOutputBlock(config, name);
         const auto options = ReadOptions<OutputOptions>(block);
         Output output;
         output.words =

@@ -122,12 +122,14 @@ const char* UciParser<ElemType>::ParseRecord(const char* at, size_t index,
         {
             at = SkipSeparators(at);
             const char* end = EndOfToken(at);
-            if (target.classIds != nullptr)
+            if (end == at) // the line ends before columns that are wanted or passed over
             {
-                if (end == at)
-                    FailMissing(at, segment.first + i, segment);
-                target.classIds[index] = ClassOf(at, end, stream);
+                if (target.classIds != nullptr)
+                    FailMissing(at, segment);
+                break;
             }
+            if (target.classIds != nullptr)
+                target.classIds[index] = ClassOf(at, end, stream);
             at = end;
         }
     }
@@ -152,7 +154,7 @@ const char* UciParser<ElemType>::ParseNumbers(const char* at, const Segment& seg
         {
             end = EndOfToken(at);
             if (end == at)
-                FailMissing(at, segment.first + i, segment);
+                FailMissing(at, segment);
             value = SlowNumber(at, end, stream, segment.first + i);
         }
         values[i++] = ElemType(value);
@@ -175,7 +177,7 @@ const char* UciParser<ElemType>::ParseShared(const char* at, const Segment& segm
             const RecordTarget<ElemType>& target = targets[stream];
             const UciColumns& columns = m_format.streams[stream];
             if (end == at && (target.values != nullptr || target.classIds != nullptr))
-                FailMissing(at, segment.first + i, segment);
+                FailMissing(at, segment);
             if (target.classIds != nullptr)
                 target.classIds[index] = ClassOf(at, end, stream);
             if (target.values == nullptr)
@@ -237,9 +239,12 @@ std::string UciParser<ElemType>::Location(const char* at) const
 }
 
 template <class ElemType>
-void UciParser<ElemType>::FailMissing(const char* at, size_t column, const Segment& segment) const
+void UciParser<ElemType>::FailMissing(const char* at, const Segment& segment) const
 {
-    FailWithLine(Concat(Location(at), ": the line has ", column, " column", column == 1 ? "" : "s", ", but ",
+    size_t columns = 0;
+    for (const char* token = SkipSeparators(m_record); token < at; token = SkipSeparators(EndOfToken(token)))
+        ++columns;
+    FailWithLine(Concat(Location(at), ": the line has ", columns, " column", columns == 1 ? "" : "s", ", but ",
                         ColumnRange(m_format.streams[segment.streams[0]]), " (counted from 0)"));
 }
 

@@ -66,7 +66,7 @@ private:
     bool EndsToken(char c) const { return m_numbers.IsTerminator(c); }
     bool IsSeparator(char c) const { return EndsToken(c) && c != '\n'; }
     std::string Location(const char* at) const;
-    [[noreturn]] void FailMissing(const char* at, size_t column, const Segment& segment) const;
+    [[noreturn]] void FailMissing(const char* at, const Segment& segment) const;
     [[noreturn]] void FailWithLine(std::string message) const;
 
     UciFormat m_format;

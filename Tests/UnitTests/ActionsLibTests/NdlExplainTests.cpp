@@ -142,5 +142,18 @@ TEST(NdlExplainTests, SparseInputsThatAreNotTaken)
               "      |   ^~~~~~~");
 }
 
+TEST(NdlExplainTests, DelaysOfAnotherSizeThanTheirInput)
+{
+    NdlContext context;
+    BuildNetworkFromNdlText("x=Input(2, tag=feature)\na=PastValue(3, x)\nb=FutureValue(2, 1, x)\nc=PastValue(0, x)\n"
+                            "y=Plus(Plus(a, b), c)\n",
+                            "net.ndl", DataType::Float32, MakeCpuDevice(), &context);
+    ASSERT_EQ(context.warnings.size(), 1u);
+    EXPECT_EQ(context.warnings[0],
+              "net.ndl:2:3: PastValue 'a' is declared with 3 rows, but its input 'x' has 2; it has "
+              "as many as its input");
+    EXPECT_EQ(context.places.at("b").Location(), "net.ndl:3:3");
+}
+
 } // namespace
 } // namespace cntk

@@ -248,6 +248,15 @@ TEST_F(ModelFileTests, NamesAnUnknownNodeType)
     WriteBytes(Path("a.dnn"),
                Bytes().Version(8).Number(uint64_t(1)).Mark("BNodeList").Mark("float").Mark("Sigmoyd").Mark("h").Text());
     EXPECT_EQ(LoadError("a.dnn"), "unknown node type 'Sigmoyd'; did you mean 'Sigmoid'?");
+    try
+    {
+        LoadModel(Path("a.dnn"), DataType::Float32, m_device);
+    }
+    catch (const Error& error)
+    {
+        ASSERT_EQ(error.Notes().size(), 1u);
+        EXPECT_EQ(error.Notes()[0], "in the record of node 'h' (Sigmoyd) of model file '" + Path("a.dnn") + "'");
+    }
 }
 
 TEST_F(ModelFileTests, NamesByteAndExpectationOfDamage)

@@ -134,4 +134,43 @@ TEST_F(NetworkBinderTest, StreamsOfDifferentSequencesOnOneAxisAreAnError)
     }
 }
 
+TEST_F(NetworkBinderTest, ASequenceThatLacksSamplesOfAStreamIsNamed)
+{
+    const auto network = Classifier();
+    StreamInfo features = Stream("features", 2);
+    features.source = "a.ctf";
+    NetworkBinder binder(network->Group(NodeGroup::Criterion), {features, Stream("labels", 2)});
+    HostMinibatch<double> minibatch;
+    minibatch.streams.resize(2);
+    minibatch.sequenceKeys = {"17", "23"};
+    for (size_t i = 0; i < 2; ++i)
+    {
+        StreamBatch<double>& batch = minibatch.streams[i];
+        const size_t steps = i == 0 ? 3 : 2; // the labels of the second sequence lack one
+        batch.rows = 2;
+        batch.columns = 2 * steps;
+        batch.values.resize(2 * batch.columns);
+        batch.layout = std::make_shared<MBLayout>();
+        batch.layout->Init(2, steps);
+        batch.layout->AddSequence(0, 0, 0, 1);
+        batch.layout->AddGap(0, 1, ptrdiff_t(steps));
+        batch.layout->AddSequence(1, 1, 0, steps);
+    }
+    try
+    {
+        binder.Bind(minibatch);
+        FAIL() << "no error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Data);
+        EXPECT_TRUE(error.Message() ==
+                        "sequence '23' has 2 samples of stream 'labels', but 3 of 'features'; expected as "
+                        "many of each, since their inputs share an axis" ||
+                    error.Message() == "sequence '23' has 3 samples of stream 'features' (from a.ctf), but 2 of "
+                                       "'labels'; expected as many of each, since their inputs share an axis")
+            << error.Message();
+    }
+}
+
 } // namespace cntk

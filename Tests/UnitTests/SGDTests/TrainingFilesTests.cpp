@@ -40,6 +40,19 @@ TEST_F(TrainingFilesTest, NothingThereNothingToResume)
     EXPECT_EQ(m_files.FindResumePoint(), std::nullopt);
 }
 
+TEST_F(TrainingFilesTest, AnyNumberOfEpochsMayBeAskedFor)
+{
+    const size_t many = size_t(1) << 60;
+    const TrainingFiles files(Path("m.dnn"), many);
+    EXPECT_FALSE(files.FindResumePoint(many));
+    Touch("m.dnn.0", 30);
+    Touch("m.dnn.2", 20);
+    Touch("m.dnn.3.ckp", 10);
+    Touch("m.dnn.best", 5);
+    EXPECT_EQ(files.FindResumePoint(many), 2u);
+    EXPECT_EQ(files.FindResumePoint(1), 0u);
+}
+
 TEST_F(TrainingFilesTest, TheNewestOfARisingSeriesIsTaken)
 {
     Touch("m.dnn.0", 30);

@@ -162,6 +162,17 @@ TEST(OptionsTests, WrongValues)
                                      "'s:path' is empty");
 }
 
+// Where there is a default, nothing can be meant by no value at all.
+TEST(OptionsTests, SchedulesWithoutAValue)
+{
+    EXPECT_EQ(ReportOf("momentum=\"\""), "    2 | momentum=\"\"]\n      |           ^\n"
+                                         "x.cntk:2:11: error: 's:momentum' is '', expected at least one value");
+    EXPECT_THAT(ReportOf("sizes=()"), ::testing::EndsWith("error: 's:sizes' is '()', expected at least one value"));
+    EXPECT_THAT(ReportOf("sizes=4*0"), ::testing::EndsWith("error: 's:sizes' is '4*0', expected at least one value"));
+    EXPECT_TRUE(Read("rates=()").rates.empty());
+    EXPECT_TRUE(Read("dims=()").dims.empty());
+}
+
 TEST(OptionsTests, RequiredIsMissing)
 {
     const auto config = ConfigParameters::Parse("s=[pth=1]", "x.cntk");

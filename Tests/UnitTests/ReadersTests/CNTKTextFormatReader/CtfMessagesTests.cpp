@@ -104,6 +104,10 @@ TEST_F(CtfMessagesTests, FilesThatCannotBeRead)
 
 TEST_F(CtfMessagesTests, TruncatedStreamsMustHaveOneLength)
 {
+    for (const std::string other : {"frameMode", "skipSequenceIds"})
+        EXPECT_THAT(ErrorOf("3 |x 1 |s 1:1\n", "truncated=true " + other + "=true"),
+                    testing::EndsWith("truncated=true cuts sequences into pieces, but with " + other +
+                                      "=true each row is a sequence of its own; expected one of the two"));
     EXPECT_EQ(ErrorOf("3 |x 1 |s 1:1\n3 |x 1\n", "truncated=true"),
               " sequence 3 has 2 samples of stream 'x' and 1 of stream 's'; expected the same number, since "
               "truncated=true cuts them together");

@@ -198,7 +198,11 @@ TEST_F(LuReaderTests, Messages)
     Write("tags.txt", "O\nO\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("tags.txt:2:1: word 'O' occurs twice, it has id 0 already"));
     Write("tags.txt", "O\n");
-    Write("text.txt", "\nword\n\n");
+    Write("text.txt", "\nword\nmore\n\n");
+    EXPECT_EQ(ErrorOf(Block()), "data: " + Path("text.txt") +
+                                    ":2:1: 'word' stands alone, and so does every other word of the file; expected its "
+                                    "label behind it, as the last column of the line");
+    Write("text.txt", "\n\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of words and a label"));
 }
 

@@ -92,10 +92,6 @@ bool LuReader<ElemType>::Fill(Slot& slot)
             Fail(ErrorKind::Data, m_text.LoneWord(),
                  " stands alone, and so does every other word of the file; expected its label behind it, as the last "
                  "column of the line");
-        if (!m_hasDelivered && !m_text.LoneWord().empty())
-            Fail(ErrorKind::Data, m_text.LoneWord(),
-                 " stands alone, and so does every other word of the file; expected its label behind it, as the last "
-                 "column of the line");
         if (!m_hasDelivered)
             Fail(ErrorKind::Data, "data file '", m_config.reader.file,
                  "' has no sentences; expected lines of words and a label, and a blank line behind each sentence");

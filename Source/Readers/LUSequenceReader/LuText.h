@@ -52,7 +52,6 @@ private:
     LineReader m_lines;
     std::vector<std::string_view> m_columns;
     std::string m_loneWord;
-    std::string m_loneWord;
     bool m_isAtEnd = false;
     size_t m_seed = 0;
     size_t m_minibatches = 0; // of the epoch so far

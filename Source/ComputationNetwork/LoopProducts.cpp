@@ -52,15 +52,32 @@ LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, con
                     m_consumers[input.get()].push_back(node.get());
     FindTwins(loop);
     FindGroups(loop);
+    PlanForward(loop);
+}
 
+void LoopProducts::PlanForward(const PlanStep& loop)
+{
+    LoopChain* chain = nullptr; // that the next pass can join
     for (const ComputationNodePtr& node : loop.nodes)
     {
         const auto found = m_groupOf.find(node.get());
         Group* group = found == m_groupOf.end() ? nullptr : found->second;
         const bool isMerged =
             m_firstTwins.contains(node.get()) || (group != nullptr && group->products.front() != node.get());
-        if (!isMerged)
-            m_forward.push_back({node.get(), group});
+        if (isMerged)
+            continue;
+        const std::optional<ElementwisePass> pass = ForwardPassOf(*node);
+        if (!pass)
+        {
+            chain = nullptr;
+            m_forward.push_back({.node = node.get(), .group = group});
+        }
+        else if (chain == nullptr || !chain->Add(*pass, true))
+        {
+            chain = m_forwardChains.emplace_back(std::make_unique<LoopChain>()).get();
+            chain->Add(*pass, true);
+            m_forward.push_back({.chain = chain});
+        }
     }
 }
 
@@ -232,13 +249,17 @@ void LoopProducts::BeginForward()
             }
         group->weights.Pack(group->StackedWeights(), Ops::Transpose::No);
     }
+    for (const auto& chain : m_forwardChains)
+        chain->Bind();
 }
 
 void LoopProducts::Forward(const FrameRange& range)
 {
     for (const Action& action : m_forward)
     {
-        if (action.group == nullptr)
+        if (action.chain != nullptr)
+            action.chain->Run(range, *m_layout);
+        else if (action.group == nullptr)
             action.node->ForwardProp(range);
         else
             action.group->weights.Multiply(action.group->operand->Value(range),
@@ -257,13 +278,69 @@ void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> 
             continue;
         const auto found = m_groupOf.find(call.node);
         if (found == m_groupOf.end() || call.inputIndex != 1)
-            m_backward.push_back({call.node, call.inputIndex, nullptr});
+            m_backward.push_back({.node = call.node, .input = call.inputIndex});
         else if (found->second->products.front() == call.node) // the last of them in this direction
-            m_backward.push_back({call.node, call.inputIndex, found->second});
+            m_backward.push_back({.node = call.node, .input = call.inputIndex, .group = found->second});
     }
+    FindFirstContributions(zeroed);
     for (ComputationNode* node : zeroed)
-        if (!m_firstTwins.contains(node) && !m_groupOf.contains(node))
+        if (!m_firstTwins.contains(node) && !m_groupOf.contains(node) && !m_firstContributions.contains(node))
             m_zeroed.push_back(node);
+    for (const auto& group : m_groups)
+        group->isZeroed =
+            !std::all_of(group->products.begin(), group->products.end(),
+                         [&](const ComputationNode* product) { return m_firstContributions.contains(product); });
+    ChainBackward();
+}
+
+// Gradients that only this time step adds to need no zeros where the first who does can replace instead.
+void LoopProducts::FindFirstContributions(std::span<ComputationNode* const> zeroed)
+{
+    NodeSet open; // nothing was added yet
+    for (const ComputationNode* node : zeroed)
+        if (!m_firstTwins.contains(node))
+            open.insert(node);
+    for (const BackwardAction& action : m_backward) // what a delay adds belongs to another time step
+        if (dynamic_cast<const DelayNode*>(action.node) != nullptr)
+            open.erase(FirstTwin(action.node->Input(action.input).get()));
+    for (const BackwardAction& action : m_backward)
+    {
+        const ComputationNode* input = FirstTwin(action.node->Input(action.input).get());
+        if (open.erase(input) > 0 && (action.group != nullptr || BackwardPassOf(*action.node, action.input)))
+            m_firstContributions[input] = {action.node, action.input};
+    }
+}
+
+bool LoopProducts::IsFirst(const BackwardAction& action) const
+{
+    const auto found = m_firstContributions.find(FirstTwin(action.node->Input(action.input).get()));
+    return found != m_firstContributions.end() &&
+           found->second == std::pair<const ComputationNode*, size_t>(action.node, action.input);
+}
+
+// Calls that are element-wise passes and follow one another become one action.
+void LoopProducts::ChainBackward()
+{
+    std::vector<BackwardAction> actions;
+    LoopChain* chain = nullptr;
+    for (BackwardAction& action : m_backward)
+    {
+        const std::optional<ElementwisePass> pass =
+            action.group != nullptr ? std::nullopt : BackwardPassOf(*action.node, action.input);
+        if (!pass)
+        {
+            chain = nullptr;
+            action.overwrites = IsFirst(action);
+            actions.push_back(action);
+        }
+        else if (chain == nullptr || !chain->Add(*pass, IsFirst(action)))
+        {
+            chain = m_backwardChains.emplace_back(std::make_unique<LoopChain>()).get();
+            chain->Add(*pass, IsFirst(action));
+            actions.push_back({.chain = chain});
+        }
+    }
+    m_backward = std::move(actions);
 }
 
 void LoopProducts::BeginBackward()
@@ -274,20 +351,26 @@ void LoopProducts::BeginBackward()
     {
         if (group->gradientView.data == nullptr)
             continue;
-        Ops::Fill(group->gradientView, 0);
+        if (group->isZeroed)
+            Ops::Fill(group->gradientView, 0);
         group->transposedWeights.Pack(group->StackedWeights(), Ops::Transpose::Yes);
     }
+    for (const auto& chain : m_backwardChains)
+        chain->Bind();
 }
 
 void LoopProducts::Backward(const FrameRange& range)
 {
     for (const BackwardAction& action : m_backward)
     {
-        if (action.group == nullptr)
+        if (action.chain != nullptr)
+            action.chain->Run(range, *m_layout);
+        else if (action.group == nullptr)
             action.node->BackpropTo(action.input, range);
         else
             action.group->transposedWeights.Multiply(StepOf(action.group->gradientView, range, *m_layout),
-                                                     action.group->operand->Gradient(range), 1, 1);
+                                                     action.group->operand->Gradient(range), 1,
+                                                     action.overwrites ? 0 : 1);
     }
 }
 

@@ -1,10 +1,12 @@
-// What a recurrent loop computes in one go instead of node by node: delays that are equal are one, and products that
-// share an operand (the gates of an LSTM) are one product with their weights stacked. Weights are stacked, and packed
-// for the products of either direction, once a minibatch instead of being rearranged at each time step.
+// What a recurrent loop computes in one go instead of node by node: delays that are equal are one, products that share
+// an operand (the gates of an LSTM) are one product with their weights stacked, and element-wise nodes that follow one
+// another are one pass. Weights are stacked, and packed for the products of either direction, once a minibatch instead
+// of being rearranged at each time step.
 #pragma once
 
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/EvaluationProgram.h"
+#include "ComputationNetwork/LoopChain.h"
 #include "Math/PackedOperand.h"
 
 #include <cstddef>
@@ -60,25 +62,33 @@ private:
         PackedOperand weights;
         PackedOperand transposedWeights;
         MatrixView valueView, gradientView, stackedView;
+        bool isZeroed = true; // the gradient, before the first time step
 
         // Of one product its own weights.
         MatrixView StackedWeights() const;
     };
-    // A node, or a group in the place of its first product.
+    // One of: a node, a group in the place of its first product, element-wise passes of several nodes.
     struct Action
     {
         ComputationNode* node = nullptr;
         Group* group = nullptr;
+        LoopChain* chain = nullptr;
     };
     struct BackwardAction
     {
         ComputationNode* node = nullptr;
         size_t input = 0;
         Group* group = nullptr;
+        bool overwrites = false; // of the group: nothing was added to the operand's gradient before
+        LoopChain* chain = nullptr;
     };
 
     void FindTwins(const PlanStep& loop);
     void FindGroups(const PlanStep& loop);
+    void PlanForward(const PlanStep& loop);
+    void FindFirstContributions(std::span<ComputationNode* const> zeroed);
+    void ChainBackward();
+    bool IsFirst(const BackwardAction& action) const;
     bool IsOnlyUsedInside(const ComputationNode* node) const;
     bool IsPlainProduct(const ComputationNode& node) const;
     ComputationNode* FirstTwin(ComputationNode* node) const;
@@ -95,6 +105,10 @@ private:
     std::vector<Action> m_forward;
     std::vector<BackwardAction> m_backward;
     std::vector<ComputationNode*> m_zeroed;
+    std::vector<std::unique_ptr<LoopChain>> m_forwardChains;
+    std::vector<std::unique_ptr<LoopChain>> m_backwardChains;
+    // Of gradients that no earlier time step adds to: the call whose contribution replaces what is there.
+    std::unordered_map<const ComputationNode*, std::pair<const ComputationNode*, size_t>> m_firstContributions;
 };
 
 } // namespace cntk

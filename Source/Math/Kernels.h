@@ -12,8 +12,9 @@
 namespace cntk
 {
 
-struct ColumnSlices; // SampledProducts.h
-struct UpdateCall;   // UpdateRules.h
+struct ColumnSlices;     // SampledProducts.h
+struct ElementwiseChain; // ElementwiseChain.h
+struct UpdateCall;       // UpdateRules.h
 
 class ImageKernels; // ImageKernels.h
 
@@ -45,6 +46,10 @@ public:
 
     // Shapes are compatible (see Operations.h); any of them may be empty.
     virtual void Elementwise(const ElementwiseCall& call, const TensorView& output) = 0;
+
+    // As ElementwiseChain.h has it, with at least one element and one link. Backends without a pass of their own take
+    // link by link.
+    virtual void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns);
 
     virtual void Fill(const MatrixView& output, double value) = 0;
     virtual void Copy(const MatrixView& source, const MatrixView& output) = 0;

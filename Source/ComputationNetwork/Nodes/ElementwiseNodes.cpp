@@ -178,6 +178,19 @@ public:
 
     ElementwiseOp ForwardOp() const { return m_row->forward; }
 
+    ElementwisePass BackwardPass(size_t input) const
+    {
+        const GradientFormula& formula = m_row->gradients[input];
+        ElementwisePass pass;
+        pass.op = formula.op;
+        pass.factor = formula.factor;
+        pass.inputs[pass.inputCount++] = {this, true};
+        if (formula.operand != Operand::None)
+            pass.inputs[pass.inputCount++] = {&OperandNode(formula, input), false};
+        pass.output = {Input(input).get(), true};
+        return pass;
+    }
+
 private:
     static void AddGradient(const GradientFormula& formula, const TensorView& gradient, const TensorView& operand,
                             const TensorView& inputGradient, double beta)
@@ -334,6 +347,59 @@ std::optional<ElementwiseOp> ElementwiseOpOf(const ComputationNode& node)
     if (const auto* elementwise = dynamic_cast<const ElementwiseNode*>(&node))
         return elementwise->ForwardOp();
     return std::nullopt;
+}
+
+namespace
+{
+
+// Element for element, or one column for all samples.
+bool HasPlainOperands(const ComputationNode& node)
+{
+    return node.HasMBLayout() &&
+           std::all_of(node.Inputs().begin(), node.Inputs().end(),
+                       [&](const ComputationNodePtr& input)
+                       {
+                           return input->SampleElements() == node.SampleElements() && !input->IsSparse() &&
+                                  (!input->HasMBLayout() || input->GetMBLayout() == node.GetMBLayout());
+                       });
+}
+
+// A diagonal matrix times columns is a product element by element.
+bool IsDiagonalProduct(const ComputationNode& node)
+{
+    return node.TypeName() == "DiagTimes";
+}
+
+} // namespace
+
+std::optional<ElementwisePass> ForwardPassOf(const ComputationNode& node)
+{
+    const std::optional<Op> op = IsDiagonalProduct(node) ? Op::Product : ElementwiseOpOf(node);
+    if (!op || !HasPlainOperands(node))
+        return std::nullopt;
+    ElementwisePass pass;
+    pass.op = *op;
+    for (const ComputationNodePtr& input : node.Inputs())
+        pass.inputs[pass.inputCount++] = {input.get(), false};
+    pass.output = {&node, false};
+    return pass;
+}
+
+std::optional<ElementwisePass> BackwardPassOf(const ComputationNode& node, size_t input)
+{
+    if (!node.Input(input)->HasMBLayout() || !HasPlainOperands(node))
+        return std::nullopt;
+    if (const auto* elementwise = dynamic_cast<const ElementwiseNode*>(&node))
+        return elementwise->BackwardPass(input);
+    if (!IsDiagonalProduct(node))
+        return std::nullopt;
+    ElementwisePass pass;
+    pass.op = Op::Product;
+    pass.inputCount = 2;
+    pass.inputs[0] = {&node, true};
+    pass.inputs[1] = {node.Input(1 - input).get(), false};
+    pass.output = {node.Input(input).get(), true};
+    return pass;
 }
 
 void RegisterElementwiseNodes(NodeRegistry& registry)

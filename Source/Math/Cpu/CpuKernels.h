@@ -21,6 +21,7 @@ public:
     GemmContext& Products() { return m_gemm; }
 
     void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
+    void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns) override;
 
     void Fill(const MatrixView& output, double value) override;
     void Copy(const MatrixView& source, const MatrixView& output) override;

@@ -169,6 +169,77 @@ TEST(LoopProducts, AllocateOnlyForLargerMinibatches)
     EXPECT_GT(run({7, 7, 7}), large);
 }
 
+// Gradients inside a loop are not zeroed where the first contribution replaces them.
+TEST(LoopProducts, NothingIsLeftOfTheGradientsBefore)
+{
+    Lstm net;
+    Evaluator evaluator(net.network, {net.criterion}, Training(true));
+    const auto run = [&](const std::vector<size_t>& lengths)
+    {
+        net.SetSequences(lengths);
+        net.FillInputs();
+        evaluator.Forward();
+        evaluator.Backward(net.criterion);
+        std::vector<double> all;
+        for (const auto& parameter : evaluator.Parameters())
+        {
+            const std::vector<double> gradient = GradientOf(parameter);
+            all.insert(all.end(), gradient.begin(), gradient.end());
+        }
+        return all;
+    };
+    const std::vector<double> first = run({4, 2, 3});
+    run({5, 5});
+    EXPECT_EQ(run({4, 2, 3}), first);
+}
+
+// One node twice an operand, one that a delay of two steps and a node of the same step read, a bias inside of the loop,
+// a repeated row, and no element-wise node at the end.
+TEST(LoopProducts, ChainsOfAllKindsComputeTheSame)
+{
+    for (const char* type : {"PastValue", "FutureValue"})
+    {
+        TestNetwork net;
+        const auto x = net.Input("x", {3});
+        NodeParameters parameters;
+        parameters.Set("rows", "3");
+        const auto past = net.network.AddUnconnected(type, "past", parameters);
+        parameters.Set("timeStep", "2");
+        const auto older = net.network.AddUnconnected(type, "older", parameters);
+        const auto product = net.Add("Times", "Wp", {net.Parameter("W", {3, 3}), past});
+        const auto sum = net.Add("Plus", "s", {net.Add("Plus", "b+", {product, net.Parameter("b", {3, 1})}), x});
+        const auto squared = net.Add("ElementTimes", "squared", {sum, sum});
+        const auto scaled = net.Add("ElementTimes", "scaled", {net.Parameter("scale", {1, 1}), squared});
+        const auto mixed = net.Add("Minus", "mixed", {net.Add("Tanh", "tanh", {scaled}), older});
+        const auto h = net.Add("Sigmoid", "h", {net.Add("Plus", "m+", {mixed, net.Add("Abs", "abs", {mixed})})});
+        const auto soft = net.Add("Softmax", "soft", {h});
+        net.network.SetInputs(past, {soft});
+        net.network.SetInputs(older, {mixed});
+        const auto criterion = net.Add("TestCriterion", "criterion", {net.Add("Plus", "out", {soft, sum})});
+        net.network.Validate();
+        net.SetSequences({5, 1, 3});
+        net.FillInputs();
+        const auto run = [&](bool merged)
+        {
+            Evaluator evaluator(net.network, {criterion}, Training(merged));
+            std::vector<double> all;
+            for (int i = 0; i < 2; i++)
+            {
+                evaluator.Forward();
+                evaluator.Backward(criterion);
+                all = ValueOf(criterion);
+                for (const auto& parameter : evaluator.Parameters())
+                {
+                    const std::vector<double> gradient = GradientOf(parameter);
+                    all.insert(all.end(), gradient.begin(), gradient.end());
+                }
+            }
+            return all;
+        };
+        ExpectNear(run(true), run(false));
+    }
+}
+
 TEST(LoopProducts, EvaluatorsTakeTurns)
 {
     Lstm net;

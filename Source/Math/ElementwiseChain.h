@@ -1,0 +1,48 @@
+// Element-wise operations that run one after another over the same elements, in one pass: a recurrent loop's time step
+// has some twenty of them, on so few elements that each alone would cost more in being called than in computing.
+#pragma once
+
+#include "Math/ElementwiseOps.h"
+#include "Math/Matrix.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace cntk
+{
+
+// output = beta * output + alpha * op(inputs)
+struct ElementwiseLink
+{
+    // A matrix whose columns are so many elements apart; 0: one column stands for all.
+    struct Place
+    {
+        void* data = nullptr;
+        size_t stride = 0;
+    };
+
+    ElementwiseOp op = ElementwiseOp::Copy;
+    double alpha = 1;
+    double beta = 0;
+    Place inputs[3]; // as many as the operation has
+    Place output;
+};
+
+// All matrices have so many rows, and elements of one type on one device.
+struct ElementwiseChain
+{
+    Device* device = nullptr;
+    DataType type = DataType::Float32;
+    size_t rows = 0;
+    std::vector<ElementwiseLink> links; // a link may read and write what those before it wrote
+};
+
+namespace Ops
+{
+
+// Columns [firstColumn, firstColumn + columns) through all links; to the last bit what Elementwise gives link by link.
+void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns);
+
+} // namespace Ops
+
+} // namespace cntk

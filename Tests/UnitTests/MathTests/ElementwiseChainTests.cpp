@@ -1,0 +1,164 @@
+// Chains of element-wise operations give, bit for bit, what their links give one after another.
+#include "Common/Error.h"
+#include "Math/ElementwiseChain.h"
+#include "Math/Operations.h"
+
+#include <gtest/gtest.h>
+#include <tuple>
+
+namespace cntk
+{
+
+namespace
+{
+
+enum class Backend
+{
+    Reference,
+    OneThread,
+    FourThreads
+};
+
+std::shared_ptr<Device> MakeBackend(Backend backend)
+{
+    if (backend == Backend::Reference)
+        return MakeReferenceDevice();
+    return MakeCpuDevice({.threads = backend == Backend::OneThread ? 1 : 4});
+}
+
+class ElementwiseChainTests : public testing::TestWithParam<std::tuple<DataType, Backend>>
+{
+};
+
+ElementwiseLink::Place PlaceOf(const MatrixView& view, bool isRepeated = false)
+{
+    return {view.data, isRepeated ? 0 : view.stride};
+}
+
+// What a gate of an LSTM computes, and its way back; a parameter stands for all columns, operands have columns apart.
+struct Gate
+{
+    Gate(Device& device, DataType type, size_t rows, size_t columns)
+        : wide(3 * rows + 5, columns, type, device), parameter(rows, 1, type, device), sum(rows, columns, type, device),
+          gate(rows, columns, type, device), cell(rows, columns, type, device), gradient(rows, columns, type, device),
+          cellGradient(rows, columns, type, device)
+    {
+        uint64_t seed = rows + columns;
+        for (const Matrix* matrix : {&wide, &parameter, &sum, &gate, &cell, &gradient, &cellGradient})
+            Ops::FillUniform(*matrix, -2, 2, ++seed);
+        product = wide.View().Rows(rows, rows);
+    }
+
+    ElementwiseChain Chain() const
+    {
+        using Op = ElementwiseOp;
+        ElementwiseChain chain{parameter.View().device, parameter.View().type, sum.View().rows, {}};
+        const auto add =
+            [&](Op op, double alpha, double beta, std::vector<ElementwiseLink::Place> inputs, const MatrixView& output)
+        {
+            ElementwiseLink link{op, alpha, beta, {}, PlaceOf(output)};
+            std::copy(inputs.begin(), inputs.end(), link.inputs);
+            chain.links.push_back(link);
+        };
+        add(Op::Product, 1, 0, {PlaceOf(parameter, true), PlaceOf(cell)}, sum);
+        add(Op::Sum, 1, 0, {PlaceOf(sum), PlaceOf(product)}, sum);
+        add(Op::Sigmoid, 1, 0, {PlaceOf(sum)}, gate);
+        add(Op::Tanh, 1, 0, {PlaceOf(cell)}, sum);
+        add(Op::Product, 1, 1, {PlaceOf(gate), PlaceOf(sum)}, cellGradient);
+        add(Op::SigmoidGradient, 1, 0, {PlaceOf(cellGradient), PlaceOf(gate)}, gradient);
+        add(Op::Product, 1, 1, {PlaceOf(gradient), PlaceOf(parameter, true)}, cellGradient);
+        add(Op::Copy, -1, 1, {PlaceOf(gradient)}, product);
+        return chain;
+    }
+
+    // The columns that the chain is run on, link by link.
+    void RunLinks(size_t first, size_t count) const
+    {
+        const auto at = [&](const MatrixView& view) { return TensorView(view.Columns(first, count)); };
+        using Op = ElementwiseOp;
+        const TensorView column(parameter);
+        Ops::Elementwise(Op::Product, column, at(cell), at(sum));
+        Ops::Elementwise(Op::Sum, at(sum), at(product), at(sum));
+        Ops::Elementwise(Op::Sigmoid, at(sum), at(gate));
+        Ops::Elementwise(Op::Tanh, at(cell), at(sum));
+        Ops::Elementwise(Op::Product, at(gate), at(sum), at(cellGradient), 1, 1);
+        Ops::Elementwise(Op::SigmoidGradient, at(cellGradient), at(gate), at(gradient));
+        Ops::Elementwise(Op::Product, at(gradient), column, at(cellGradient), 1, 1);
+        Ops::Elementwise(Op::Copy, at(gradient), at(product), -1, 1);
+    }
+
+    std::vector<double> Values() const
+    {
+        std::vector<double> all;
+        for (const Matrix* matrix : {&wide, &sum, &gate, &cell, &gradient, &cellGradient})
+        {
+            const std::vector<double> values = matrix->ToHost();
+            all.insert(all.end(), values.begin(), values.end());
+        }
+        return all;
+    }
+
+    Matrix wide, parameter, sum, gate, cell, gradient, cellGradient;
+    MatrixView product;
+};
+
+} // namespace
+
+TEST_P(ElementwiseChainTests, GiveTheSameBitsAsTheirLinks)
+{
+    const auto [type, backend] = GetParam();
+    const auto device = MakeBackend(backend);
+    for (const size_t rows : {1, 7, 32, 200, 300, 1111})
+        for (const size_t columns : {1, 2, 10, 65})
+        {
+            const Gate together(*device, type, rows, columns), apart(*device, type, rows, columns);
+            const size_t first = columns / 3;
+            Ops::RunChain(together.Chain(), first, columns - first);
+            apart.RunLinks(first, columns - first);
+            ASSERT_EQ(together.Values(), apart.Values()) << rows << " x " << columns;
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(, ElementwiseChainTests,
+                         testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
+                                          testing::Values(Backend::Reference, Backend::OneThread,
+                                                          Backend::FourThreads)));
+
+TEST(ElementwiseChainTest, NothingToDoIsNoError)
+{
+    const auto device = MakeCpuDevice();
+    const Gate gate(*device, DataType::Float32, 3, 2);
+    const std::vector<double> before = gate.Values();
+    Ops::RunChain(gate.Chain(), 2, 0);
+    Ops::RunChain({}, 0, 2);
+    EXPECT_EQ(gate.Values(), before);
+}
+
+TEST(ElementwiseChainTest, OperandsNeedMemoryAndResultsAColumnEach)
+{
+    const auto device = MakeCpuDevice();
+    const Gate gate(*device, DataType::Float32, 3, 2);
+    const auto messageOf = [](const ElementwiseChain& chain)
+    {
+        try
+        {
+            Ops::RunChain(chain, 0, 2);
+        }
+        catch (const Error& error)
+        {
+            return error.Message();
+        }
+        return std::string();
+    };
+    ElementwiseChain chain = gate.Chain();
+    chain.links[1].inputs[1].data = nullptr;
+    EXPECT_EQ(messageOf(chain), "RunChain: an operand of Sum has no memory yet");
+    chain = gate.Chain();
+    chain.links[2].output.stride = 0;
+    EXPECT_EQ(messageOf(chain), "RunChain: the columns that Sigmoid writes are 0 elements apart, but have 3");
+    chain = gate.Chain();
+    chain.device = nullptr;
+    EXPECT_EQ(messageOf(chain), "RunChain: the chain is on no device");
+}
+
+} // namespace cntk

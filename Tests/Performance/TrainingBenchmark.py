@@ -4,9 +4,10 @@
     TrainingBenchmark.py [--cntk PATH] [--json OUT] [--only NAME...] [--peer peer_torch.py] [--rounds N]
 
 Each case runs --rounds times, the program and the peer in turn, so that both see the same neighbours; figures are
-medians, ratios are medians of the ratios of each round. The data of a case are made here and read by UCIFastReader.
-The peer is a program that prints one JSON line with samples_per_second and knows `WORKLOAD --mb N --threads N
---seconds S --epochs N --epoch-samples N` and `infer --model WORKLOAD`. With --peer-as-shipped it runs once more with
+medians, ratios are medians of the ratios of each round. The data of a case are made here and read by UCIFastReader, of
+recurrent networks by LMSequenceReader or CNTKTextFormatReader (RecurrentCases.py). The peer is a program that prints one
+JSON line with samples_per_second and knows `WORKLOAD --mb N --threads N --seconds S --epochs N --epoch-samples N`, for
+recurrent networks `--parallel N --output class|full`, and `infer --model WORKLOAD`. With --peer-as-shipped it runs once more with
 the settings of an unprepared installation. Standard library only.
 """
 import argparse
@@ -22,11 +23,19 @@ import sys
 import tempfile
 import time
 
-Case = collections.namedtuple('Case', 'name workload layers kind minibatch samples threads rate inference')
+import RecurrentCases
+
+# parallel: sequences side by side; 0: no recurrent network
+Case = collections.namedtuple('Case', 'name workload layers kind minibatch samples threads rate inference parallel')
 
 
 def case(name, workload, layers, kind, minibatch, samples, threads, rate, inference=False):
-    return Case(name, workload, layers, kind, minibatch, samples, threads, rate, inference)
+    return Case(name, workload, layers, kind, minibatch, samples, threads, rate, inference, 0)
+
+
+def recurrent(name, workload, kind, parallel, samples, rate):
+    steps = RecurrentCases.SIZES[kind][1]
+    return Case(name, workload, [], kind, steps * parallel, samples, (1, 4), rate, False, parallel)
 
 
 TIMIT, BIG = [792, 512, 512, 512, 183], [784, 2048, 2048, 2048, 2048, 10]
@@ -44,6 +53,11 @@ CASES = [
     case('infer timit-dnn mb1024', 'timit-dnn', TIMIT, 'Sigmoid', 1024, 8192, (1, 4), 35e3, True),
     case('infer mnist-mlp-big mb1024', 'mnist-mlp-big', BIG, 'RectifiedLinear', 1024, 2048, (1, 4), 3e3, True),
     case('infer mnist-cnn mb1024', 'mnist-cnn', [784, 10], 'convolution', 1024, 2048, (1, 4), 12e3, True),
+    recurrent('lstm-lm class x10', 'lstm-lm', 'class', 10, 20000, 20e3),
+    recurrent('lstm-lm class x64', 'lstm-lm', 'class', 64, 64000, 27e3),
+    recurrent('lstm-lm full x10', 'lstm-lm', 'full', 10, 5000, 5e3),
+    recurrent('atis-lstm x10', 'atis-lstm', 'tagger', 10, 11000, 15e3),
+    recurrent('speech-lstm x32', 'speech-lstm', 'speech', 32, 6400, 2e3),
 ]
 
 CONFIG = """
@@ -60,7 +74,7 @@ Train=[
     epochSize=0
     minibatchSize={minibatch}
     learningRatesPerMB={learning_rate}
-    momentumPerMB=0.9
+    momentumPerMB={momentum}
     maxEpochs={epochs}
     numMBsToShowResult={show}
   ]
@@ -148,14 +162,18 @@ def write_data(folder, layers, samples):
 
 
 def write_config(folder, c, threads, **changes):
-    network = CONVOLUTION
-    if c.kind != 'convolution':
+    network, minibatch = CONVOLUTION, c.minibatch
+    if c.parallel:
+        network, minibatch = RecurrentCases.network(c), RecurrentCases.minibatch_size(c)
+    elif c.kind != 'convolution':
         network = LAYERS.format(layers=':'.join(map(str, c.layers)), kind=c.kind)
-    values = dict(command='Train', threads=threads, folder=folder, network=network, minibatch=c.minibatch,
-                  learning_rate=0.01, epochs=2, show=0, test_samples=0)
+    values = dict(command='Train', threads=threads, folder=folder, network=network, minibatch=minibatch,
+                  learning_rate=0.01, epochs=2, show=0, test_samples=0,
+                  momentum=0 if c.workload == 'lstm-lm' else 0.9)
     extra = changes.pop('extra', '')
     values.update(changes)
-    reader = READER.format(folder=folder, inputs=c.layers[0], outputs=c.layers[-1], extra=extra)
+    reader = (RecurrentCases.reader(folder, c) if c.parallel else
+              READER.format(folder=folder, inputs=c.layers[0], outputs=c.layers[-1], extra=extra))
     path = os.path.join(folder, 'bench.cntk')
     with open(path, 'w') as f:
         f.write(CONFIG.format(reader=reader, **values))
@@ -226,7 +244,8 @@ def infer(cntk, folder, c, threads, seconds):
 
 def run_peer(peer, c, threads, seconds, shipped):
     command = ['/usr/bin/python3', peer] + (['infer', '--model', c.workload] if c.inference else [c.workload])
-    command += ['--mb', str(c.minibatch), '--threads', str(threads), '--seconds', str(seconds), '--epochs', '2']
+    command += RecurrentCases.peer_arguments(c) if c.parallel else ['--mb', str(c.minibatch)]
+    command += ['--threads', str(threads), '--seconds', str(seconds), '--epochs', '2']
     command += ['--epoch-samples', str(max(2 * c.minibatch, int(c.rate / 50))), '--warmup', '4']
     with open('/proc/cpuinfo') as f:
         has_avx512 = 'avx512f' in f.read()
@@ -336,7 +355,10 @@ def main():
         if args.only and not any(c.name.startswith(name) for name in args.only):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            write_data(folder, c.layers, c.samples)
+            if c.parallel:
+                RecurrentCases.write_data(folder, c)
+            else:
+                write_data(folder, c.layers, c.samples)
             for threads in c.threads:
                 if not args.threads or threads in args.threads:
                     result['cases'].append(measure(args, c, threads, folder))

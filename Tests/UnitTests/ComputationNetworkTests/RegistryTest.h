@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -83,6 +85,20 @@ protected:
                 results.gradients.push_back(node.Gradient(source));
         }
         return results;
+    }
+
+    // A device computes what the CPU does, forward and backward.
+    void ExpectAgreement(const std::function<std::shared_ptr<Device>()>& makeDevice) const
+    {
+        for (const auto& [dataType, tolerance] : {std::pair(DataType::Float64, 1e-12), {DataType::Float32, 2e-5}})
+            ForEachCase({Layout::Frames, Layout::Ragged},
+                        [&, dataType = dataType, tolerance = tolerance](const GradientSample& sample, Layout layout)
+                        {
+                            SCOPED_TRACE(cntk::NameOf(dataType));
+                            NodeCase cpu(Type(), sample, layout, dataType, MakeCpuDevice(), Registry());
+                            NodeCase other(Type(), sample, layout, dataType, makeDevice(), Registry());
+                            ExpectNear(Run(cpu, cpu.Options()), Run(other, other.Options()), tolerance);
+                        });
     }
 
     static void ExpectNear(const Results& a, const Results& b, double tolerance)

@@ -4,6 +4,7 @@
 #include "Common/File.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "CudaEmulation/EmulatedGpu.h"
 #include "RegistryTest.h"
 #include "TestNetwork.h"
 
@@ -137,15 +138,26 @@ TEST_P(RegistryTest, FrameByFrameEqualsWholeMinibatch)
 
 TEST_P(RegistryTest, DevicesAgree)
 {
-    for (const auto& [dataType, tolerance] : {std::pair(DataType::Float64, 1e-12), {DataType::Float32, 2e-5}})
-        ForEachCase({Layout::Frames, Layout::Ragged},
-                    [&, dataType = dataType, tolerance = tolerance](const GradientSample& sample, Layout layout)
-                    {
-                        SCOPED_TRACE(cntk::NameOf(dataType));
-                        NodeCase cpu(Type(), sample, layout, dataType, MakeCpuDevice(), Registry());
-                        NodeCase reference(Type(), sample, layout, dataType, MakeReferenceDevice(), Registry());
-                        ExpectNear(Run(cpu, cpu.Options()), Run(reference, reference.Options()), tolerance);
-                    });
+    ExpectAgreement(MakeReferenceDevice);
+}
+
+TEST_P(RegistryTest, EmulatedGpuAgrees)
+{
+    ExpectAgreement([] { return MakeEmulatedGpu(); });
+}
+
+TEST_P(RegistryTest, GpuAgrees)
+{
+    std::shared_ptr<Device> gpu;
+    try
+    {
+        gpu = MakeGpuDevice(0);
+    }
+    catch (const Error& error)
+    {
+        GTEST_SKIP() << error.Message();
+    }
+    ExpectAgreement([&] { return gpu; });
 }
 
 TEST_P(RegistryTest, TakesAnEmptyMinibatch)

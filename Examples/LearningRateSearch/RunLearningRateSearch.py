@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Compares ways to choose the learning rate: searched before each epoch, searched in two ways that are known to be
+worse, and fixed.
+
+    RunLearningRateSearch.py [--corpus FOLDER] [--cntk PROGRAM] [--work FOLDER] [--epochs 20] [--seeds 1,2]
+                             [--jobs 2] [--picture FILE.svg] [--table FILE.md]
+
+--corpus: the corpus synthspeech; without it a small synthetic one is made. Trains one network for each way and seed,
+prints a table, and draws the training cross-entropy and the learning rate over the epochs. A training that is
+finished is not run again. Standard library only.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import statistics
+import struct
+import subprocess
+import sys
+
+from Curves import draw_curves
+
+HERE = pathlib.Path(__file__).resolve().parent
+GRID = [0.0003125 * 2 ** i for i in range(8)]  # rates per sample
+GOALS = ("sufficient", "improvement", "best")
+TITLES = {"sufficient": "search: sufficient", "improvement": "search: better than rate 0",
+          "best": "search: best on the sample"}
+COLOURS = {"sufficient": "#1b6ca8", "improvement": "#d95f02", "best": "#7570b3", "fixed": "#2e8b57"}
+SAMPLE_SHARE = 0.05
+MINIBATCH = 32
+
+EPOCH = re.compile(r"Finished Epoch\[ *\d+ of \d+\]: \[Training Set\] TrainLossPerSample = ([^;]+);.*?"
+                   r"AvgLearningRatePerSample = ([^;]+); EpochTime=(\S+)")
+SEARCH = re.compile(r"The search before epoch \d+: (\d+) trials in (\S+) s")
+FINAL = re.compile(r"CrossEntropyWithSoftmax/Sample = (\S+)")
+
+
+def synthetic_corpus(folder, cntk_arguments):
+    """Makes the speech examples' corpus where it is missing; the arguments with which it is read."""
+    if not (folder / "mlf").exists():
+        subprocess.run([sys.executable, "-B", HERE / "../Speech/GenerateCorpus.py", folder], check=True)
+    scp, = folder.glob("scp/*.train.scp.fbank*")
+    mlf, = folder.glob("mlf/*.train.align_cistate.mlf*")
+    states, = folder.glob("mlf/*.statelist")
+    cntk_arguments += ["TrainScp=%s" % scp, "TrainMlf=%s" % mlf, "StateList=%s" % states, "LabelDim=183",
+                       "ScpPrefix=%s" % folder.parent]
+    return frames_of(scp, folder.parent)
+
+
+def frames_of(scp, prefix):
+    """The frames that a script file names: name=file[first,last], or whole files, whose headers say how many."""
+    frames = 0
+    for line in scp.read_text(encoding="utf-8").split():
+        part = re.search(r"\[(\d+),(\d+)\]$", line)
+        if part:
+            frames += int(part.group(2)) - int(part.group(1)) + 1
+        else:
+            with open(prefix / line.split("=")[-1], "rb") as file:
+                frames += struct.unpack(">i", file.read(4))[0]
+    return frames
+
+
+class Result:
+    """What one training's log says."""
+
+    def __init__(self, text):
+        epochs = EPOCH.findall(text)
+        self.losses = [float(loss) for loss, _, _ in epochs]
+        self.rates = [float(rate) for _, rate, _ in epochs]
+        self.seconds = sum(float(seconds) for _, _, seconds in epochs)
+        searches = SEARCH.findall(text)
+        self.trials = sum(int(trials) for trials, _ in searches)
+        self.search_seconds = sum(float(seconds) for _, seconds in searches)
+        final = FINAL.findall(text)
+        self.final = float(final[-1]) if final else None
+        self.ended = "Training complete." in text  # no rate was large enough any more
+
+    def is_whole(self, epochs):
+        return (len(self.losses) == epochs or self.ended) and self.final is not None
+
+    def overhead(self):
+        return 100 * self.search_seconds / self.seconds
+
+
+def train(args, more, way, seed):
+    name = "%s.%d" % (way, seed)
+    own = ["command=Search:Score", "Goal=" + way]
+    if way not in GOALS:
+        own = ["command=Fixed:Score", "Rate=" + way]
+    args.work.mkdir(parents=True, exist_ok=True)
+    log = args.work / (name + ".log")
+    if log.exists():
+        result = Result(log.read_text(encoding="utf-8"))
+        if result.is_whole(args.epochs):
+            return result
+    command = [args.cntk, "configFile=LearningRateSearch.cntk", "Name=" + name, "Seed=%d" % seed,
+               "Epochs=%d" % args.epochs, "ExpDir=%s" % args.work, "makeMode=false"] + own + more
+    with open(log, "wb") as output:
+        done = subprocess.run(command, cwd=HERE, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output,
+                              check=False)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    result = Result(text)
+    if done.returncode != 0 or not result.is_whole(args.epochs):
+        sys.exit("%s failed:\n%s" % (" ".join(map(str, command)), text[-3000:]))
+    print("%-14s seed %d: last epoch %.4f, final model %.4f, %.1f s, %d trials in %.1f s" % (
+        way, seed, result.losses[-1], result.final, result.seconds, result.trials, result.search_seconds), flush=True)
+    return result
+
+
+def spread(values, form):
+    if len(values) == 1:
+        return form % values[0]
+    return (form + " (" + form + " to " + form + ")") % (statistics.mean(values), min(values), max(values))
+
+
+def epochs_of(runs):
+    """Where a search found no rate with which to go on, after how many epochs."""
+    counts = [str(len(run.losses)) for run in runs]
+    return " (ended after %s epochs)" % ", ".join(counts) if any(run.ended for run in runs) else ""
+
+
+def table_of(results, seeds, fixed):
+    lines = ["| learning rate | cross-entropy, last epoch | cross-entropy of the final model | trials an epoch | "
+             "time of the search, % of the training |", "|---|---|---|---|---|"]
+    for way in GOALS + tuple(fixed):
+        runs = [results[way, seed] for seed in seeds]
+        searched = way in GOALS
+        lines.append("| %s | %s | %s | %s | %s |" % (
+            TITLES.get(way, "fixed: " + way) + epochs_of(runs), spread([run.losses[-1] for run in runs], "%.4f"),
+            spread([run.final for run in runs], "%.4f"),
+            spread([run.trials / len(run.losses) for run in runs], "%.1f") if searched else "",
+            spread([run.overhead() for run in runs], "%.1f") if searched else ""))
+    return "\n".join(lines) + "\n"
+
+
+def picture_of(results, seed, fixed, best):
+    losses, rates = [], []
+    for way in fixed:
+        if way != best:
+            losses.append({"values": results[way, seed].losses, "colour": "#ccc", "width": 1})
+    losses[-1]["name"] = "other fixed rates"
+    for way in GOALS + (best,):
+        name = TITLES.get(way, "best fixed rate, " + way)
+        style = {"name": name, "colour": COLOURS.get(way, COLOURS["fixed"]), "width": 2.5 if way == GOALS[0] else 1.8}
+        losses.append({"values": results[way, seed].losses, **style})
+        rates.append({"values": results[way, seed].rates, **style})
+    return draw_curves([{"title": "(a) training set", "label": "cross-entropy per frame", "curves": losses,
+                         "top": results[GOALS[0], seed].losses[0] * 1.15},
+                        {"title": "(b) learning rate per sample", "curves": rates, "logarithmic": True}])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")))
+    parser.add_argument("--corpus", type=pathlib.Path)
+    parser.add_argument("--work", type=pathlib.Path, default=HERE / "../../build/learningratesearch")
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--seeds", default="1")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--picture", type=pathlib.Path)
+    parser.add_argument("--table", type=pathlib.Path)
+    args, more = parser.parse_known_args()
+    args.cntk, args.work = os.path.abspath(args.cntk), args.work.absolute()
+    if args.corpus:
+        corpus = args.corpus.absolute()
+        more = ["Corpus=%s" % corpus] + more
+        frames = frames_of(corpus / "scp/train.fbank.scp", corpus)
+    else:
+        frames = synthetic_corpus(args.work / "data", more)
+    more += ["EpochSize=%d" % frames, "SearchSize=%d" % round(SAMPLE_SHARE * frames / MINIBATCH)]
+
+    seeds = [int(seed) for seed in args.seeds.split(",")]
+    fixed = ["%g" % rate for rate in GRID]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        futures = {(way, seed): pool.submit(train, args, more, way, seed) for seed in seeds
+                   for way in GOALS + tuple(fixed)}
+        results = {key: future.result() for key, future in futures.items()}
+
+    best = min(fixed, key=lambda way: statistics.mean(results[way, seed].losses[-1] for seed in seeds))
+    table = table_of(results, seeds, fixed)
+    print(table + "\nbest fixed rate per sample: " + best)
+    if args.table:
+        args.table.write_text(table, encoding="utf-8")
+    picture = args.picture or args.work / "LearningRateSearch.svg"
+    picture.write_text(picture_of(results, seeds[0], fixed, best), encoding="utf-8")
+    print("picture: %s" % picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -13,16 +13,7 @@ namespace cntk
 namespace
 {
 
-bool IsLabelBlock(const ConfigParameters& block)
-{
-    for (const char* key : {"labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"})
-    {
-        if (block.ExistsHere(key))
-            return true;
-    }
-    const std::optional<ConfigValue> section = block.FindHere("sectionType");
-    return section && EqualsIgnoreCase(section->Text(), "labels");
-}
+constexpr auto c_labelKeys = {"labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"};
 
 // The mapping file decides the ids where it is there, else the class file.
 void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, LmConfig& lm, Log& log)
@@ -147,7 +138,7 @@ LmConfig ReadLmConfig(const ReaderContext& context)
     for (const std::string& name : names)
     {
         const ConfigParameters& block = config.RequireBlock(name);
-        if (IsLabelBlock(block))
+        if (IsLabelBlock(block, c_labelKeys))
             labels.push_back(&block);
         else if (features == nullptr && (block.ExistsHere("dim") || EqualsIgnoreCase(name, "features")))
             features = &block;

@@ -14,16 +14,7 @@ namespace cntk
 namespace
 {
 
-bool IsLabelBlock(const ConfigParameters& block)
-{
-    for (const char* key : {"token", "labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"})
-    {
-        if (block.ExistsHere(key))
-            return true;
-    }
-    const std::optional<ConfigValue> section = block.FindHere("sectionType");
-    return section && EqualsIgnoreCase(section->Text(), "labels");
-}
+constexpr auto c_labelKeys = {"token", "labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"};
 
 LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& unk)
 {
@@ -58,7 +49,7 @@ std::pair<const ConfigParameters*, const ConfigParameters*> FindLabelBlocks(cons
     std::vector<std::string> labels;
     for (const std::string& name : names)
     {
-        if (IsLabelBlock(config.RequireBlock(name)))
+        if (IsLabelBlock(config.RequireBlock(name), c_labelKeys))
             labels.push_back(name);
     }
     const auto find = [&](const char* key, const std::string& wanted, size_t position) -> const ConfigParameters*
@@ -191,7 +182,7 @@ LuConfig ReadLuConfig(const ReaderContext& context)
     for (const std::string& name : config.BlockNames())
     {
         const ConfigParameters& block = config.RequireBlock(name);
-        if (!IsLabelBlock(block) && (block.ExistsHere("dim") || EqualsIgnoreCase(name, "features")))
+        if (!IsLabelBlock(block, c_labelKeys) && (block.ExistsHere("dim") || EqualsIgnoreCase(name, "features")))
         {
             block.FindHere("dim"); // known: the token file decides
             lu.featureName = name;

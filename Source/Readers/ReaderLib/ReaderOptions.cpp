@@ -4,6 +4,8 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 
+#include <algorithm>
+
 namespace cntk
 {
 
@@ -42,6 +44,13 @@ const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const
     FailAt(PositionOfKey(writer, "outputNodeNames"), ErrorKind::Config, "outputNodeNames lists '", node,
            "', but the writer has no block ", node, "=[...] that says where its values go",
            DidYouMean(node, writer.BlockNames()));
+}
+
+bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const char*> keys)
+{
+    const std::optional<ConfigValue> section = block.FindHere("sectionType"); // known, whatever else there is
+    return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return block.ExistsHere(key); }) ||
+           (section && EqualsIgnoreCase(section->Text(), "labels"));
 }
 
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number)

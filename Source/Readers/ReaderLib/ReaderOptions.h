@@ -6,6 +6,7 @@
 #include "Common/ReaderInterface.h"
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct OptionType<RandomizeWindow>
 
 // Position of a key as seen from the block, or of the block.
 SourcePos PositionOfKey(const ConfigParameters& block, const char* key);
+
+// Whether a block of the reader's is one of labels: it has one of the keys, or says so by sectionType=labels.
+bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const char*> keys);
 
 // Runs body, which reads a file; its errors get the position of the file's name in the config.
 template <class Body>

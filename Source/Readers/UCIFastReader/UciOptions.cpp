@@ -14,13 +14,6 @@ namespace
 
 constexpr size_t c_mostColumns = size_t(1) << 31;
 
-bool IsLabelBlock(const ConfigParameters& block)
-{
-    const std::optional<ConfigValue> section = block.FindHere("sectionType");
-    return block.ExistsHere("labelMappingFile") || block.ExistsHere("labelDim") || block.ExistsHere("labelType") ||
-           (section && EqualsIgnoreCase(section->Text(), "labels"));
-}
-
 bool IsFeatureBlock(const ConfigParameters& block)
 {
     return block.ExistsHere("dim") || EqualsIgnoreCase(block.Name(), "features");
@@ -192,7 +185,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         const ConfigParameters& inner = config.RequireBlock(name);
         UciBlock block;
         std::string file;
-        if (IsLabelBlock(inner))
+        if (IsLabelBlock(inner, {"labelMappingFile", "labelDim", "labelType"}))
         {
             if (!ReadLabelBlock(inner, file, block))
                 continue;

@@ -1,68 +1,9 @@
 // Once its buffers have grown, a reader allocates nothing for a minibatch, with and without cache and prefetch thread.
+#include "AllocationCounter.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 #include "Readers/LMSequenceReader/LmReader.h"
 #include "Readers/UCIFastReader/UciReader.h"
 #include "ReadersTests/ReaderTestTools.h"
-
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
-namespace
-{
-
-std::atomic<size_t> s_allocations{0}; // of all threads
-
-void* CountedAllocate(size_t bytes)
-{
-    ++s_allocations;
-    if (void* memory = std::malloc(bytes == 0 ? 1 : bytes))
-        return memory;
-    throw std::bad_alloc();
-}
-
-} // namespace
-
-void* operator new(size_t bytes)
-{
-    return CountedAllocate(bytes);
-}
-void* operator new[](size_t bytes)
-{
-    return CountedAllocate(bytes);
-}
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept
-{
-    return CountedAllocate(bytes);
-}
-void* operator new[](size_t bytes, const std::nothrow_t&) noexcept
-{
-    return CountedAllocate(bytes);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept
-{
-    std::free(memory);
-}
-void operator delete[](void* memory, const std::nothrow_t&) noexcept
-{
-    std::free(memory);
-}
-void operator delete(void* memory) noexcept
-{
-    std::free(memory);
-}
-void operator delete[](void* memory) noexcept
-{
-    std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept
-{
-    std::free(memory);
-}
-void operator delete[](void* memory, size_t) noexcept
-{
-    std::free(memory);
-}
 
 namespace cntk
 {

@@ -17,15 +17,6 @@ inline std::string NumberText(double value)
     return buffer;
 }
 
-inline EpochRequest MakeRequest(size_t epoch, size_t minibatchSize, size_t epochSize = c_wholeDataSet)
-{
-    EpochRequest request;
-    request.epoch = epoch;
-    request.minibatchSize = minibatchSize;
-    request.epochSize = epochSize;
-    return request;
-}
-
 // A column: "1 0 2.5" of a dense stream, "0:1 7:2.5" of a sparse one, "gap" where the layout has one.
 template <class ElemType>
 std::vector<std::string> ColumnsOf(const StreamBatch<ElemType>& batch)

@@ -81,7 +81,7 @@ TEST_F(HtkReaderTests, FramesInOrder)
     std::vector<size_t> sizes;
     std::vector<size_t> expected(12);
     std::iota(expected.begin(), expected.end(), 0);
-    EXPECT_EQ(FramesOf(*reader, Request(0, 5), &sizes), expected);
+    EXPECT_EQ(FramesOf(*reader, MakeRequest(0, 5), &sizes), expected);
     EXPECT_EQ(sizes, (std::vector<size_t>{5, 5, 2}));
     EXPECT_EQ(reader->TotalSamples(), 12u);
     EXPECT_EQ(reader->Streams()[0].rows, 2u);
@@ -89,7 +89,7 @@ TEST_F(HtkReaderTests, FramesInOrder)
     EXPECT_EQ(reader->Streams()[1].labelNames, (std::vector<std::string>{"s0", "s1", "s2"}));
     // Epochs of their own size: cut at the end of the data.
     sizes.clear();
-    EXPECT_EQ(FramesOf(*reader, Request(1, 5, 8), &sizes), (std::vector<size_t>{8, 9, 10, 11, 0, 1, 2, 3}));
+    EXPECT_EQ(FramesOf(*reader, MakeRequest(1, 5, 8), &sizes), (std::vector<size_t>{8, 9, 10, 11, 0, 1, 2, 3}));
     EXPECT_EQ(sizes, (std::vector<size_t>{4, 4}));
 }
 
@@ -97,9 +97,9 @@ TEST_F(HtkReaderTests, FullMinibatches)
 {
     auto reader = Make("randomize=none minibatchMode=full" + Blocks());
     std::vector<size_t> sizes;
-    EXPECT_EQ(FramesOf(*reader, Request(1, 5), &sizes).size(), 10u); // two frames are left out
+    EXPECT_EQ(FramesOf(*reader, MakeRequest(1, 5), &sizes).size(), 10u); // two frames are left out
     EXPECT_EQ(sizes, (std::vector<size_t>{5, 5}));
-    EXPECT_EQ(MessageOf([&] { reader->StartEpoch(Request(0, 13)); }),
+    EXPECT_EQ(MessageOf([&] { reader->StartEpoch(MakeRequest(0, 13)); }),
               "config: minibatchMode=full: a minibatch of 13 frames is larger than the data, which have 12 frames");
 }
 
@@ -108,19 +108,19 @@ TEST_F(HtkReaderTests, ShufflesAreReproducibleAndComplete)
     for (const char* method : {"blockRandomize", "rollingWindow"})
     {
         auto reader = Make(std::string("readMethod=") + method + Blocks());
-        const std::vector<size_t> first = FramesOf(*reader, Request(0, 5));
+        const std::vector<size_t> first = FramesOf(*reader, MakeRequest(0, 5));
         // Seeds 0 and 1 are the same to the C library, and rollingWindow's seed is the number of the sweep.
-        const std::vector<size_t> second = FramesOf(*reader, Request(2, 5));
+        const std::vector<size_t> second = FramesOf(*reader, MakeRequest(2, 5));
         EXPECT_NE(first, second) << method;
         EXPECT_EQ(std::set<size_t>(first.begin(), first.end()).size(), 12u);
         EXPECT_EQ(std::set<size_t>(second.begin(), second.end()).size(), 12u);
-        EXPECT_EQ(FramesOf(*reader, Request(0, 3)), first) << method;
+        EXPECT_EQ(FramesOf(*reader, MakeRequest(0, 3)), first) << method;
         // The second half of a sweep, without the first one before it.
-        const std::vector<size_t> half = FramesOf(*reader, Request(1, 6, 6));
+        const std::vector<size_t> half = FramesOf(*reader, MakeRequest(1, 6, 6));
         EXPECT_EQ(half, std::vector<size_t>(first.begin() + 6, first.end())) << method;
     }
     auto inOrder = Make("readMethod=rollingWindow randomize=none" + Blocks());
-    EXPECT_EQ(FramesOf(*inOrder, Request(0, 5))[3], 3u);
+    EXPECT_EQ(FramesOf(*inOrder, MakeRequest(0, 5))[3], 3u);
 }
 
 TEST_F(HtkReaderTests, ContextWindowsRepeatTheEdges)
@@ -128,13 +128,13 @@ TEST_F(HtkReaderTests, ContextWindowsRepeatTheEdges)
     for (const char* features : {"dim=10", "dim=2 contextWindow=5"})
     {
         auto reader = Make("randomize=none" + Blocks(features));
-        const std::vector<Sample> samples = ReadEpoch(*reader, Request(0, 100));
+        const std::vector<Sample> samples = ReadEpoch(*reader, MakeRequest(0, 100));
         EXPECT_EQ(samples[0].features, (std::vector<double>{0, 0.5, 0, 0.5, 0, 0.5, 1, 1.5, 2, 2.5}));
         EXPECT_EQ(samples[2].features, (std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 3, 3.5}));
         EXPECT_EQ(samples[4].features, (std::vector<double>{4, 4.5, 4, 4.5, 4, 4.5, 5, 5.5, 6, 6.5}));
     }
     auto asymmetric = Make<double>("randomize=none" + Blocks("dim=2 contextWindow=1:0"));
-    const std::vector<Sample> samples = ReadEpoch(*asymmetric, Request(0, 100));
+    const std::vector<Sample> samples = ReadEpoch(*asymmetric, MakeRequest(0, 100));
     EXPECT_EQ(samples[0].features, (std::vector<double>{0, 0.5, 0, 0.5}));
     EXPECT_EQ(samples[1].features, (std::vector<double>{0, 0.5, 1, 1.5}));
 }
@@ -142,11 +142,11 @@ TEST_F(HtkReaderTests, ContextWindowsRepeatTheEdges)
 TEST_F(HtkReaderTests, WorkersShareTheChunks)
 {
     auto reader = Make("readMethod=rollingWindow" + Blocks());
-    const std::vector<size_t> all = FramesOf(*reader, Request(0, 4));
+    const std::vector<size_t> all = FramesOf(*reader, MakeRequest(0, 4));
     std::multiset<size_t> together;
     for (size_t rank = 0; rank < 2; ++rank)
     {
-        EpochRequest request = Request(0, 4);
+        EpochRequest request = MakeRequest(0, 4);
         request.rank = rank;
         request.workers = 2;
         for (const size_t frame : FramesOf(*reader, request))
@@ -158,7 +158,7 @@ TEST_F(HtkReaderTests, WorkersShareTheChunks)
 TEST_F(HtkReaderTests, WholeUtterancesSideBySide)
 {
     auto reader = Make("randomize=none frameMode=false nbruttsineachrecurrentiter=2" + Blocks());
-    const std::vector<Grid> grids = ReadGrids(*reader, Request(0, 1));
+    const std::vector<Grid> grids = ReadGrids(*reader, MakeRequest(0, 1));
     ASSERT_EQ(grids.size(), 2u);
     EXPECT_EQ(grids[0].rows, (std::vector<std::vector<int>>{{0, 1, 2, 3}, {4, 5, 6, -1}}));
     EXPECT_EQ(grids[0].keys, (std::vector<std::string>{"u0", "u1"}));
@@ -171,7 +171,7 @@ TEST_F(HtkReaderTests, ShortUtterancesFillTheGaps)
     Write("a.scp", "u0.f=.../data.htk[0,8]\nu1.f=.../data.htk[9,9]\nu2.f=.../data.htk[10,11]\n");
     Write("a.mlf", Mlf({{"u0", 0, 9}, {"u1", 9, 1}, {"u2", 10, 2}}));
     auto reader = Make("randomize=none frameMode=false nbruttsineachrecurrentiter=2" + Blocks());
-    const std::vector<Grid> grids = ReadGrids(*reader, Request(0, 1));
+    const std::vector<Grid> grids = ReadGrids(*reader, MakeRequest(0, 1));
     ASSERT_EQ(grids.size(), 1u);
     EXPECT_EQ(grids[0].rows[1], (std::vector<int>{9, 10, 11, -1, -1, -1, -1, -1, -1}));
     EXPECT_EQ(grids[0].keys, (std::vector<std::string>{"u0", "u1", "u2"}));
@@ -180,7 +180,7 @@ TEST_F(HtkReaderTests, ShortUtterancesFillTheGaps)
 TEST_F(HtkReaderTests, TruncatedUtterancesGoOn)
 {
     auto reader = Make("randomize=none frameMode=false truncated=true nbruttsineachrecurrentiter=2" + Blocks());
-    const std::vector<Grid> grids = ReadGrids(*reader, Request(0, 3));
+    const std::vector<Grid> grids = ReadGrids(*reader, MakeRequest(0, 3));
     ASSERT_EQ(grids.size(), 3u);
     // u0 has four frames: three, then one more and the beginning of the next utterance.
     EXPECT_EQ(grids[0].rows, (std::vector<std::vector<int>>{{0, 1, 2}, {4, 5, 6}}));
@@ -190,7 +190,7 @@ TEST_F(HtkReaderTests, TruncatedUtterancesGoOn)
     EXPECT_EQ(grids[2].rows, (std::vector<std::vector<int>>{{-1, -1, -1}, {10, 11, -1}}));
     EXPECT_EQ(grids[2].sequences[0], (SequenceInfo{0, 1, -3, 2}));
     // The same epoch again gives the same.
-    EXPECT_EQ(ReadGrids(*reader, Request(0, 3))[1].rows, grids[1].rows);
+    EXPECT_EQ(ReadGrids(*reader, MakeRequest(0, 3))[1].rows, grids[1].rows);
 }
 
 TEST_F(HtkReaderTests, WritingReadsFileByFile)
@@ -203,7 +203,7 @@ TEST_F(HtkReaderTests, WritingReadsFileByFile)
     auto reader =
         Make("features=[dim=6 scpFile=" + Path("w.scp") + "] vector=[dim=2 scpFile=" + Path("v.scp") + "]", true);
     HostMinibatch<float> minibatch;
-    reader->StartEpoch(Request(0, 1));
+    reader->StartEpoch(MakeRequest(0, 1));
     ASSERT_TRUE(reader->GetMinibatch(minibatch));
     EXPECT_EQ(minibatch.streams[0].values,
               (std::vector<float>{20, 20.5, 20, 20.5, 21, 21.5, 20, 20.5, 21, 21.5, 21, 21.5}));
@@ -231,7 +231,7 @@ TEST_F(HtkReaderTests, SeveralStreams)
         names.push_back(stream.name);
     EXPECT_EQ(names, (std::vector<std::string>{"features", "more", "speaker", "labels", "other"}));
     HostMinibatch<float> minibatch;
-    reader->StartEpoch(Request(0, 12));
+    reader->StartEpoch(MakeRequest(0, 12));
     ASSERT_TRUE(reader->GetMinibatch(minibatch));
     const auto column = [&](size_t stream, size_t index)
     {
@@ -250,7 +250,7 @@ TEST_F(HtkReaderTests, SeveralStreams)
 TEST_F(HtkReaderTests, OnlyTheWantedStreamsAreFilled)
 {
     auto reader = Make(Blocks());
-    EpochRequest request = Request(0, 12);
+    EpochRequest request = MakeRequest(0, 12);
     request.wanted = {"LABELS"};
     HostMinibatch<float> minibatch;
     reader->StartEpoch(request);
@@ -271,7 +271,7 @@ TEST_F(HtkReaderTests, UtterancesWithoutLabelsAreLeftOut)
 {
     Write("a.mlf", Mlf({{"u0", 0, 4}, {"u2", 7, 5}}));
     auto reader = Make("randomize=none" + Blocks());
-    EXPECT_EQ(FramesOf(*reader, Request(0, 100)), (std::vector<size_t>{0, 1, 2, 3, 7, 8, 9, 10, 11}));
+    EXPECT_EQ(FramesOf(*reader, MakeRequest(0, 100)), (std::vector<size_t>{0, 1, 2, 3, 7, 8, 9, 10, 11}));
     EXPECT_NE(LogText().find("skipping utterance 'u1' (" + Path("a.scp") + ":2): it has no labels in"),
               std::string::npos)
         << LogText();
@@ -359,7 +359,7 @@ TEST_F(HtkReaderTests, MemoryHoldsTheWindowOnly)
     m_config = ConfigParameters::Parse(OnLines(" randomize=200000" + Blocks()));
     HtkReader<float> reader(ReadHtkConfig({*m_config, m_log}), m_log);
     HostMinibatch<float> minibatch;
-    reader.StartEpoch(Request(0, 10000));
+    reader.StartEpoch(MakeRequest(0, 10000));
     size_t frames = 0;
     size_t most = 0;
     std::vector<uint8_t> counts(45001);

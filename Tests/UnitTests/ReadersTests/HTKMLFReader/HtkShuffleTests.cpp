@@ -11,27 +11,6 @@ namespace cntk
 namespace
 {
 
-// The C library of Windows, on which some of the records were made.
-class WindowsRand
-{
-public:
-    explicit WindowsRand(uint32_t seed) : m_state(seed) {}
-    size_t Draw(size_t begin, size_t end)
-    {
-        const uint32_t first = Next();
-        const uint32_t second = Next();
-        return begin + size_t(uint64_t(int64_t(int32_t(first * 32767u + second))) % (end - begin));
-    }
-
-private:
-    uint32_t Next()
-    {
-        m_state = m_state * 214013u + 2531011u;
-        return (m_state >> 16) & 0x7FFFu;
-    }
-    uint32_t m_state;
-};
-
 class HtkShuffleTests : public HtkTest
 {
 protected:

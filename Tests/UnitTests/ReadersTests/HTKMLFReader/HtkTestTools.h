@@ -89,17 +89,9 @@ protected:
         m_config = ConfigParameters::Parse(OnLines(" " + parameters));
         return MakeHtkReader<ElemType>({*m_config, m_log, 0, forWriting});
     }
-    static EpochRequest Request(size_t epoch, size_t minibatchSize, size_t epochSize = c_wholeDataSet)
-    {
-        EpochRequest request;
-        request.epoch = epoch;
-        request.minibatchSize = minibatchSize;
-        request.epochSize = epochSize;
-        return request;
-    }
     std::string ErrorOf(const std::string& parameters)
     {
-        std::string message = MessageOf([&] { ReadEpoch(*Make(parameters), Request(0, 100)); });
+        std::string message = MessageOf([&] { ReadEpoch(*Make(parameters), MakeRequest(0, 100)); });
         for (size_t at; (at = message.find(m_folder + "/")) != std::string::npos;)
             message.erase(at, m_folder.size() + 1);
         return message;

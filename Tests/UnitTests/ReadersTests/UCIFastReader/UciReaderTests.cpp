@@ -40,15 +40,6 @@ protected:
                "\nfeatures=[dim=2 start=0]\nlabels=[start=2 dim=1 labelDim=3 " + "labelMappingFile=" + Path("map.txt") +
                "]";
     }
-
-    static EpochRequest Request(size_t epoch, size_t minibatchSize, size_t epochSize = c_wholeDataSet)
-    {
-        EpochRequest request;
-        request.epoch = epoch;
-        request.minibatchSize = minibatchSize;
-        request.epochSize = epochSize;
-        return request;
-    }
 };
 
 TEST_F(UciReaderTests, StreamsAndValues)
@@ -67,7 +58,7 @@ TEST_F(UciReaderTests, StreamsAndValues)
     EXPECT_EQ(streams[1].labelNames, (std::vector<std::string>{"a", "b", "c"}));
     EXPECT_EQ(streams[1].source, "'" + Path("data.txt") + "', labelDim=3 at test.cntk:10:10");
     std::vector<size_t> sizes;
-    const std::vector<Sample> samples = ReadEpoch(*reader, Request(0, 2), &sizes);
+    const std::vector<Sample> samples = ReadEpoch(*reader, MakeRequest(0, 2), &sizes);
     EXPECT_EQ(sizes, (std::vector<size_t>{2, 2, 1}));
     EXPECT_EQ(samples,
               (std::vector<Sample>{{{0, 0}, {0}}, {{1, 2}, {1}}, {{2, 4}, {2}}, {{3, 6}, {0}}, {{4, 8}, {1}}}));
@@ -78,7 +69,7 @@ TEST_F(UciReaderTests, GrammarOfTheFile)
 {
     Write("data.txt", "\t1   2\ta\r\n\n.5 5. b\n+1e1 -inf c\r\n \n1e-1 nan a");
     Write("map.txt", "a\nb\nc\n");
-    const std::vector<Sample> samples = ReadEpoch(*Make(RowsBlock()), Request(0, 10));
+    const std::vector<Sample> samples = ReadEpoch(*Make(RowsBlock()), MakeRequest(0, 10));
     ASSERT_EQ(samples.size(), 4u); // the last line without a newline counts
     EXPECT_EQ(samples[0], (Sample{{1, 2}, {0}}));
     EXPECT_EQ(samples[1], (Sample{{0.5, 5}, {1}}));
@@ -103,7 +94,7 @@ TEST_F(UciReaderTests, ManyColumnsOfEveryWidth)
     }
     text.pop_back();
     Write("data.txt", text);
-    EXPECT_EQ(ReadEpoch(*Make("randomize=none file=" + Path("data.txt") + " features=[dim=21]"), Request(0, 9)),
+    EXPECT_EQ(ReadEpoch(*Make("randomize=none file=" + Path("data.txt") + " features=[dim=21]"), MakeRequest(0, 9)),
               expected);
 }
 
@@ -111,8 +102,8 @@ TEST_F(UciReaderTests, CustomDelimiterAndDecimalPoint)
 {
     Write("data.txt", "1,5;2;a\n-0,25; 7,5e1 ;b;more\n");
     Write("map.txt", "a\nb\nc\n");
-    const std::vector<Sample> samples =
-        ReadEpoch(*Make(RowsBlock("randomize=none customDelimiter=\";\" customDecimalPoint=\",\"")), Request(0, 10));
+    const std::vector<Sample> samples = ReadEpoch(
+        *Make(RowsBlock("randomize=none customDelimiter=\";\" customDecimalPoint=\",\"")), MakeRequest(0, 10));
     EXPECT_EQ(samples, (std::vector<Sample>{{{1.5, 2}, {0}}, {{-0.25, 75}, {1}}}));
 }
 
@@ -124,7 +115,7 @@ TEST_F(UciReaderTests, LabelsInFrontAndColumnsSkipped)
     const std::vector<Sample> samples =
         ReadEpoch(*Make("randomize=none file=" + Path("data.txt") + " features=[dim=2 start=1] labels=[dim=1 start=0 " +
                         "labelDim=3 labelMappingFile=" + Path("map.txt") + "]"),
-                  Request(0, 3));
+                  MakeRequest(0, 3));
     EXPECT_EQ(samples[0], (Sample{{-(1 + 702 / 1e3), 1 + 895 / 1e3}, {0}}));
     EXPECT_EQ(samples[2], (Sample{{1 + 429 / 1e3, 48 / 1e3}, {1}}));
 }
@@ -135,7 +126,7 @@ TEST_F(UciReaderTests, RegressionLabelsMayShareColumns)
     auto reader = Make("randomize=none file=" + Path("data.txt") +
                        " features=[dim=2 start=0] labels=[dim=2 start=1 labelDim=2 labelType=Regression]");
     EXPECT_FALSE(reader->Streams()[1].sparse);
-    EXPECT_EQ(ReadEpoch(*reader, Request(0, 5)), (std::vector<Sample>{{{1, 2}, {2, 3}}, {{4, 5}, {5, 6}}}));
+    EXPECT_EQ(ReadEpoch(*reader, MakeRequest(0, 5)), (std::vector<Sample>{{{1, 2}, {2, 3}}, {{4, 5}, {5, 6}}}));
 }
 
 TEST_F(UciReaderTests, CategoryLabelInAFeatureColumn)
@@ -145,7 +136,7 @@ TEST_F(UciReaderTests, CategoryLabelInAFeatureColumn)
     auto reader = Make("randomize=none file=" + Path("data.txt") +
                        " features=[dim=2] labels=[dim=1 start=1 labelMappingFile=" + Path("map.txt") + "]");
     EXPECT_EQ(reader->Streams()[1].rows, 2u); // labelDim is what the map has
-    EXPECT_EQ(ReadEpoch(*reader, Request(0, 5)), (std::vector<Sample>{{{1, 2}, {1}}, {{2, 1}, {0}}}));
+    EXPECT_EQ(ReadEpoch(*reader, MakeRequest(0, 5)), (std::vector<Sample>{{{1, 2}, {1}}, {{2, 1}, {0}}}));
 }
 
 TEST_F(UciReaderTests, LabelTypeNoneAndNoLabelBlock)
@@ -153,7 +144,7 @@ TEST_F(UciReaderTests, LabelTypeNoneAndNoLabelBlock)
     Write("data.txt", "1 2 text\n");
     auto reader = Make("randomize=none file=" + Path("data.txt") + " features=[dim=2] labels=[labelType=none]");
     EXPECT_EQ(reader->Streams().size(), 1u);
-    EXPECT_EQ(ReadEpoch(*reader, Request(0, 5)).size(), 1u);
+    EXPECT_EQ(ReadEpoch(*reader, MakeRequest(0, 5)).size(), 1u);
     reader = Make("traceLevel=1 file=" + Path("data.txt") + " features=[dim=2]");
     EXPECT_THAT(LogText(), testing::HasSubstr("UCIFastReader: labels are not specified"));
 }
@@ -174,7 +165,7 @@ TEST_F(UciReaderTests, ParametersMayStandInAnOuterBlock)
     WriteRows(4);
     auto reader = Make("file=" + Path("data.txt") + " labelMappingFile=" + Path("map.txt") +
                        " randomize=none features=[dim=2] labels=[dim=1 start=2 labelDim=3]");
-    EXPECT_EQ(ReadEpoch(*reader, Request(0, 4)).size(), 4u);
+    EXPECT_EQ(ReadEpoch(*reader, MakeRequest(0, 4)).size(), 4u);
 }
 
 TEST_F(UciReaderTests, OnlyWantedStreamsAreRead)
@@ -182,7 +173,7 @@ TEST_F(UciReaderTests, OnlyWantedStreamsAreRead)
     WriteRows(4);
     Write("map.txt", "other\nlabels\nhere\n"); // reading the labels would fail
     auto reader = Make(RowsBlock());
-    EpochRequest request = Request(0, 4);
+    EpochRequest request = MakeRequest(0, 4);
     request.wanted = {"Features"};
     HostMinibatch<double> minibatch;
     reader->StartEpoch(request);
@@ -202,18 +193,18 @@ TEST_F(UciReaderTests, EpochsAsTheOriginal)
     auto reader = Make(RowsBlock());
     std::vector<size_t> sizes;
     for (size_t epoch = 0; epoch < 4; ++epoch)
-        ReadEpoch(*reader, Request(epoch, 3, 6), &sizes);
+        ReadEpoch(*reader, MakeRequest(epoch, 3, 6), &sizes);
     EXPECT_EQ(sizes, (std::vector<size_t>{3, 3, 3, 1, 2, 3, 3, 2, 3, 1}));
     sizes.clear();
     reader = Make(RowsBlock());
-    ReadEpoch(*reader, Request(0, 4, 14), &sizes);
+    ReadEpoch(*reader, MakeRequest(0, 4, 14), &sizes);
     EXPECT_EQ(sizes, (std::vector<size_t>{4, 4, 2, 4}));
 }
 
 TEST_F(UciReaderTests, EpochSizeZeroWithRandomization)
 {
     WriteRows(50);
-    const std::vector<Sample> inOrder = ReadEpoch(*Make(RowsBlock()), Request(0, 7));
+    const std::vector<Sample> inOrder = ReadEpoch(*Make(RowsBlock()), MakeRequest(0, 7));
     for (const char* randomize :
          {"randomize=auto", "randomize=Auto", "", "randomize=20", "randomize=7", "randomize=1000"})
     {
@@ -222,7 +213,7 @@ TEST_F(UciReaderTests, EpochSizeZeroWithRandomization)
         {
             for (const size_t epochSize : {size_t(0), c_wholeDataSet})
             {
-                std::vector<Sample> samples = ReadEpoch(*reader, Request(epoch, 7, epochSize));
+                std::vector<Sample> samples = ReadEpoch(*reader, MakeRequest(epoch, 7, epochSize));
                 EXPECT_NE(samples, inOrder);
                 std::sort(samples.begin(), samples.end(),
                           [](const Sample& a, const Sample& b) { return a.features < b.features; });
@@ -235,10 +226,10 @@ TEST_F(UciReaderTests, EpochSizeZeroWithRandomization)
 TEST_F(UciReaderTests, WritingKeepsTheOrder)
 {
     WriteRows(50);
-    const std::vector<Sample> inOrder = ReadEpoch(*Make(RowsBlock()), Request(0, 7));
-    EXPECT_EQ(ReadEpoch(*Make(RowsBlock("randomize=auto"), true), Request(0, 7)), inOrder);
-    EXPECT_EQ(ReadEpoch(*Make(RowsBlock("randomize=0")), Request(0, 7)), inOrder);
-    EXPECT_EQ(ReadEpoch(*Make(RowsBlock("randomize=None")), Request(0, 7)), inOrder);
+    const std::vector<Sample> inOrder = ReadEpoch(*Make(RowsBlock()), MakeRequest(0, 7));
+    EXPECT_EQ(ReadEpoch(*Make(RowsBlock("randomize=auto"), true), MakeRequest(0, 7)), inOrder);
+    EXPECT_EQ(ReadEpoch(*Make(RowsBlock("randomize=0")), MakeRequest(0, 7)), inOrder);
+    EXPECT_EQ(ReadEpoch(*Make(RowsBlock("randomize=None")), MakeRequest(0, 7)), inOrder);
 }
 
 TEST_F(UciReaderTests, ShuffleLeadsToTheOriginalsCriterion)
@@ -247,7 +238,7 @@ TEST_F(UciReaderTests, ShuffleLeadsToTheOriginalsCriterion)
     if (!FileExists(folder + "train.txt"))
         GTEST_SKIP() << "no shared data";
     auto reader = Make("file=" + folder + "train.txt\nfeatures=[dim=2] labels=[dim=1 start=2 labelType=regression]");
-    const std::vector<Sample> samples = ReadEpoch(*reader, Request(0, 3));
+    const std::vector<Sample> samples = ReadEpoch(*reader, MakeRequest(0, 3));
     double criterion = 0;
     for (size_t i = 0; i < 3; ++i)
     {
@@ -256,27 +247,6 @@ TEST_F(UciReaderTests, ShuffleLeadsToTheOriginalsCriterion)
     }
     EXPECT_NEAR(criterion, 0.11612764, 5e-9); // first minibatch of the recorded run
 }
-
-// The C library of Windows, on which the recorded minibatches below were made.
-class MsvcRand
-{
-public:
-    explicit MsvcRand(uint32_t seed) : m_state(seed) {}
-    size_t Draw(size_t begin, size_t end)
-    {
-        const uint32_t first = Next();
-        const uint32_t second = Next();
-        return begin + size_t(uint64_t(int64_t(int32_t(first * 32767u + second))) % (end - begin));
-    }
-
-private:
-    uint32_t Next()
-    {
-        m_state = m_state * 214013u + 2531011u;
-        return (m_state >> 16) & 0x7FFFu;
-    }
-    uint32_t m_state;
-};
 
 TEST_F(UciReaderTests, RecordedMinibatchesOfTheOriginal)
 {
@@ -288,9 +258,9 @@ TEST_F(UciReaderTests, RecordedMinibatchesOfTheOriginal)
     std::istringstream expected(ReadTextFile(Shared("data/simple2d/expected/UCIFastReaderSimpleDataLoop_Control.txt")));
     for (size_t epoch = 0; epoch < 2; ++epoch)
     {
-        const std::vector<Sample> samples = ReadEpoch(*reader, Request(epoch, 250, 500));
+        const std::vector<Sample> samples = ReadEpoch(*reader, MakeRequest(epoch, 250, 500));
         std::vector<uint32_t> order;
-        ShuffleWithinWindow(order, 500, 500, MsvcRand(uint32_t(epoch)));
+        ShuffleWithinWindow(order, 500, 500, WindowsRand(uint32_t(epoch)));
         for (size_t minibatch = 0; minibatch < 2; ++minibatch)
         {
             for (size_t i = 0; i < 250; ++i)
@@ -321,7 +291,7 @@ TEST_F(UciReaderTests, RealDigits)
         Make<float>("file=" + folder + "train.txt features=[dim=64 start=1] labels=[dim=1 start=0 labelDim=10 " +
                     "labelMappingFile=" + folder + "labelsmap.txt]");
     std::vector<size_t> sizes;
-    const std::vector<Sample> samples = ReadEpoch(*reader, Request(0, 32), &sizes);
+    const std::vector<Sample> samples = ReadEpoch(*reader, MakeRequest(0, 32), &sizes);
     EXPECT_EQ(samples.size(), 1437u);
     EXPECT_EQ(sizes.back(), 1437u % 32);
     for (const Sample& sample : samples)
@@ -345,7 +315,7 @@ TEST_F(UciReaderTests, SameDataWithAndWithoutCacheAndThread)
             std::vector<Sample> samples;
             for (const size_t epoch : {0, 2, 1})
             {
-                for (const Sample& sample : ReadEpoch(*reader, Request(epoch, 64)))
+                for (const Sample& sample : ReadEpoch(*reader, MakeRequest(epoch, 64)))
                     samples.push_back(sample);
                 EXPECT_EQ(frames.IsCaching(), std::string(how).find("cacheMB=0") == std::string::npos);
                 EXPECT_EQ(frames.IsPrefetching(), std::string(how).find("true") != std::string::npos);
@@ -361,7 +331,7 @@ TEST_F(UciReaderTests, SmallDataInMemoryNeedNoThread)
 {
     WriteRows(3000);
     auto reader = Make(RowsBlock("randomize=auto"));
-    reader->StartEpoch(Request(0, 25));
+    reader->StartEpoch(MakeRequest(0, 25));
     EXPECT_FALSE(dynamic_cast<FrameReader<double>&>(*reader).IsPrefetching());
 }
 
@@ -369,16 +339,16 @@ TEST_F(UciReaderTests, AnEpochMayBeLeftInTheMiddle)
 {
     WriteRows(500);
     auto reader = Make(RowsBlock("prefetch=true cacheMB=0"));
-    const std::vector<Sample> whole = ReadEpoch(*reader, Request(1, 8));
+    const std::vector<Sample> whole = ReadEpoch(*reader, MakeRequest(1, 8));
     HostMinibatch<double> minibatch;
     for (size_t i = 0; i < 20; ++i)
     {
-        reader->StartEpoch(Request(i, 8));
+        reader->StartEpoch(MakeRequest(i, 8));
         for (size_t j = 0; j < i % 4; ++j)
             EXPECT_TRUE(reader->GetMinibatch(minibatch));
         EXPECT_EQ(reader->TotalSamples(), 500u);
     }
-    EXPECT_EQ(ReadEpoch(*reader, Request(1, 8)), whole);
+    EXPECT_EQ(ReadEpoch(*reader, MakeRequest(1, 8)), whole);
 }
 
 TEST_F(UciReaderTests, BuffersAreReused)
@@ -392,7 +362,7 @@ TEST_F(UciReaderTests, BuffersAreReused)
         const MBLayout* layout = nullptr;
         for (size_t epoch = 0; epoch < 4; ++epoch)
         {
-            reader->StartEpoch(Request(epoch, 10));
+            reader->StartEpoch(MakeRequest(epoch, 10));
             while (reader->GetMinibatch(minibatch))
             {
                 const double* values = minibatch.streams[0].values.data();
@@ -414,7 +384,7 @@ TEST_F(UciReaderTests, WorkersShareEachMinibatch)
     for (size_t rank = 0; rank < 2; ++rank)
     {
         auto reader = Make(RowsBlock());
-        EpochRequest request = Request(0, 4);
+        EpochRequest request = MakeRequest(0, 4);
         request.rank = rank;
         request.workers = 2;
         std::vector<size_t> sizes;
@@ -431,11 +401,11 @@ TEST_F(UciReaderTests, FullMinibatchesAndOneLinePerFile)
 {
     WriteRows(10);
     std::vector<size_t> sizes;
-    ReadEpoch(*Make(RowsBlock("minibatchMode=Full")), Request(0, 4, 6), &sizes);
+    ReadEpoch(*Make(RowsBlock("minibatchMode=Full")), MakeRequest(0, 4, 6), &sizes);
     EXPECT_EQ(sizes, (std::vector<size_t>{4, 4}));
     EXPECT_THAT(LogText(), testing::HasSubstr("epochSize rounded up to 8 to fit an integral number of minibatches\n"));
     sizes.clear();
-    ReadEpoch(*Make(RowsBlock("oneLinePerFile=true nbruttsineachrecurrentiter=5")), Request(0, 256), &sizes);
+    ReadEpoch(*Make(RowsBlock("oneLinePerFile=true nbruttsineachrecurrentiter=5")), MakeRequest(0, 256), &sizes);
     EXPECT_EQ(sizes, (std::vector<size_t>{5, 5}));
 }
 
@@ -443,8 +413,8 @@ TEST_F(UciReaderTests, LogLines)
 {
     WriteRows(10);
     auto reader = Make(RowsBlock("randomize=none traceLevel=1"));
-    ReadEpoch(*reader, Request(0, 4));
-    ReadEpoch(*reader, Request(1, 4));
+    ReadEpoch(*reader, MakeRequest(0, 4));
+    ReadEpoch(*reader, MakeRequest(1, 4));
     EXPECT_EQ(LogText(), "Reading UCI file " + Path("data.txt") +
                              "\n"
                              "UCIFastReader: Starting at epoch 0, counting lines to determine record count...\n"
@@ -459,7 +429,7 @@ TEST_F(UciReaderTests, LogLinesWhenMoving)
 {
     WriteRows(10);
     auto reader = Make(RowsBlock("randomize=auto"));
-    ReadEpoch(*reader, Request(2, 3, 3));
+    ReadEpoch(*reader, MakeRequest(2, 3, 3));
     EXPECT_THAT(LogText(), testing::HasSubstr("starting epoch 2 at record count 6, and file position 6\n"
                                               "reading from record 0 to 6 to be positioned properly for epoch\n"
                                               "RandomOrdering: "));
@@ -469,7 +439,7 @@ TEST_F(UciReaderTests, LogLinesWhenMoving)
 TEST_F(UciReaderTests, ProgressMarks)
 {
     WriteRows(1200);
-    ReadEpoch(*Make(RowsBlock("randomize=none traceLevel=2")), Request(0, 150));
+    ReadEpoch(*Make(RowsBlock("randomize=none traceLevel=2")), MakeRequest(0, 150));
     EXPECT_THAT(LogText(), testing::HasSubstr(".........+.."));
 }
 
@@ -482,7 +452,7 @@ TEST_F(UciReaderTests, CreatesLabelMaps)
     EXPECT_EQ(reader->CreateLabelMaps(), (std::vector<std::string>{Path("map.txt")}));
     EXPECT_EQ(ReadTextFile(Path("map.txt")), "a\nb\nc\n");
     EXPECT_THAT(LogText(), testing::HasSubstr("label file " + Path("map.txt") + " written to disk\n"));
-    EXPECT_EQ(ReadEpoch(*reader, Request(0, 7)).size(), 7u);
+    EXPECT_EQ(ReadEpoch(*reader, MakeRequest(0, 7)).size(), 7u);
     reader = Make(RowsBlock("allowMapCreation=true")); // it is there now
     EXPECT_TRUE(reader->CreateLabelMaps().empty());
 }
@@ -491,7 +461,7 @@ TEST_F(UciReaderTests, ANewLabelMapIsWrittenWhenReadingBegins)
 {
     WriteRows(7);
     RemoveFile(Path("map.txt"));
-    ReadEpoch(*Make(RowsBlock("allowMapCreation=true")), Request(0, 7));
+    ReadEpoch(*Make(RowsBlock("allowMapCreation=true")), MakeRequest(0, 7));
     EXPECT_EQ(ReadTextFile(Path("map.txt")), "a\nb\nc\n");
 }
 
@@ -507,7 +477,7 @@ TEST_F(UciReaderTests, KeysOfTheBinaryCacheAreAcceptedWithANotice)
 {
     WriteRows(3);
     auto reader = Make(RowsBlock("writerType=BinaryWriter wfile=cache.bin wrecords=3 windowSize=10000"));
-    EXPECT_EQ(ReadEpoch(*reader, Request(0, 7)).size(), 3u);
+    EXPECT_EQ(ReadEpoch(*reader, MakeRequest(0, 7)).size(), 3u);
     EXPECT_THAT(LogText(), testing::HasSubstr("keys of the binary cache are not needed and not used"));
 }
 

@@ -93,7 +93,8 @@ std::vector<ComputationNodePtr> NodesToFeed(const std::vector<ComputationNodePtr
         if (!seen.insert(node.get()).second)
             continue;
         found.push_back(node);
-        if (node->ReadsInputs())
+        // What a PairNetwork node is paired with has a reader of its own.
+        if (node->ReadsInputs() && !node->InputWhenAlone())
             open.insert(open.end(), node->Inputs().rbegin(), node->Inputs().rend());
     }
     return found;

@@ -28,7 +28,8 @@ enum class BinaryElement : uint16_t
     None = 0,
     Float = 1,
     String = 2,
-    Int = 3
+    Int = 3,
+    Struct = 4
 };
 
 struct BinaryHeader

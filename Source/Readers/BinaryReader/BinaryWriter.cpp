@@ -2,6 +2,7 @@
 #include "Readers/BinaryReader/BinaryWriter.h"
 
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
@@ -34,23 +35,35 @@ struct BinaryWriterOptions
 enum class SectionKind
 {
     Data,
-    Labels
+    Labels,
+    LabelMapping,
+    Stats,
+    CategoryLabels
 };
 
 struct BinarySectionOptions
 {
     SectionKind sectionType = SectionKind::Data;
     bool isCategory = true;
+    std::vector<std::string> compute;
 
     static OptionTable<BinarySectionOptions> Options()
     {
         using S = BinarySectionOptions;
         return {
-            Choice("sectionType", &S::sectionType, {{"data", SectionKind::Data}, {"labels", SectionKind::Labels}},
-                   "What the node's values are")
+            Choice("sectionType", &S::sectionType,
+                   {{"data", SectionKind::Data},
+                    {"labels", SectionKind::Labels},
+                    {"stats", SectionKind::Stats},
+                    {"labelMapping", SectionKind::LabelMapping},
+                    {"categoryLabels", SectionKind::CategoryLabels}},
+                   "What the node's values are: data or labels; stats: of a block inside, statistics of the data")
                 .Here(),
             Choice("labelType", &S::isCategory, {{"category", true}, {"regression", false}},
                    "Labels. category: the row of the largest value; regression: the numbers")
+                .Here(),
+            Opt("compute", &S::compute,
+                "Statistics: sum, count, mean, max, min, range, rootmeansquare, variance, stddev; all if it is absent")
                 .Here(),
         };
     }
@@ -73,12 +86,17 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
     {
         const ConfigParameters& block = config.RequireBlock(name);
         const auto options = ReadOptions<BinarySectionOptions>(block);
-        for (const char* key : {"dim", "elementSize", "labelDim", "compute"})
+        for (const char* key : {"dim", "elementSize", "labelDim"})
             block.FindHere(key); // known; the node decides
+        if (options.sectionType != SectionKind::Data && options.sectionType != SectionKind::Labels)
+            FailAt(PositionOfKey(block, "sectionType"), ErrorKind::Config, "section '", name,
+                   "' stands for a node; expected data or labels. A block inside a section may have stats");
         Section section;
         section.name = name;
         section.isLabel = options.sectionType == SectionKind::Labels;
         section.isCategory = section.isLabel && options.isCategory;
+        for (const std::string& inner : block.BlockNames())
+            AddStatistics(section, block.RequireBlock(inner));
         section.data.reset(std::tmpfile());
         if (!section.data)
             Fail(ErrorKind::Device, "no temporary file can be made for '", m_path, "': ", std::strerror(errno));
@@ -87,6 +105,32 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
     if (m_sections.empty() || m_sections.size() > BinaryHeader::c_mostSections)
         FailAt(config.Where(), ErrorKind::Config, "the writer has ", m_sections.size(), " sections, expected 1 to ",
                BinaryHeader::c_mostSections, " blocks, each with the name of a node, such as y=[sectionType=data]");
+}
+
+// A block inside a section's.
+template <class ElemType>
+void BinaryWriter<ElemType>::AddStatistics(Section& section, const ConfigParameters& block)
+{
+    const auto options = ReadOptions<BinarySectionOptions>(block);
+    for (const char* key : {"dim", "elementSize", "labelDim", "wrecords"})
+        block.FindHere(key);
+    const SourcePos where = PositionOfKey(block, "sectionType");
+    if (options.sectionType == SectionKind::LabelMapping || options.sectionType == SectionKind::CategoryLabels)
+        FailAt(where, ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
+               "': the names of labels do not reach a writer, so that there can be no sections of them; expected "
+               "sectionType=stats, or no block");
+    if (options.sectionType != SectionKind::Stats || section.isCategory || !section.statisticNames.empty())
+        FailAt(where, ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
+               "': expected one block with sectionType=stats in a section of numbers");
+    for (const std::string& name : options.compute)
+    {
+        const std::vector<std::string>& known = BinaryStatistics::Names();
+        if (std::none_of(known.begin(), known.end(), [&](const auto& one) { return EqualsIgnoreCase(one, name); }))
+            FailAt(PositionOfKey(block, "compute"), ErrorKind::Config, "there is no statistic '", name,
+                   "'; expected some of ", Join(known, ", "), DidYouMean(name, known));
+    }
+    section.statisticNames = options.compute.empty() ? BinaryStatistics::Names() : options.compute;
+    section.statisticsBlock = block.Name();
 }
 
 template <class ElemType>
@@ -109,6 +153,9 @@ template <class ElemType>
 void BinaryWriter<ElemType>::Append(Section& section, const ElemType* column)
 {
     ++section.records;
+    if (!section.statisticNames.empty())
+        for (size_t row = 0; row < section.rows; ++row)
+            section.statistics.Add(double(column[row]));
     if (!section.isCategory)
         return Write(section, column, section.rows * sizeof(ElemType));
     const auto best = int32_t(std::max_element(column, column + section.rows) - column);
@@ -136,6 +183,32 @@ void BinaryWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBat
 }
 
 template <class ElemType>
+BinaryHeader BinaryWriter<ElemType>::HeaderOfStatistics(const Section& section)
+{
+    BinaryHeader header;
+    header.type = BinarySectionType::Stats;
+    header.element = BinaryElement::Struct;
+    header.elementBytes = BinaryStatistics::c_recordBytes;
+    header.elementsPerRecord = 1;
+    header.records = section.statisticNames.size();
+    header.bytes = BinaryHeader::c_bytes + header.records * header.RecordBytes();
+    header.bytesWithSections = header.bytes;
+    header.description = section.statisticsBlock + ":Data Statistics";
+    return header;
+}
+
+// A section as a whole, to the next place where one may begin.
+template <class ElemType>
+void BinaryWriter<ElemType>::WritePadded(AtomicFile& target, const BinaryHeader& header, const std::string& data)
+{
+    const auto encoded = header.Encode();
+    std::string text(encoded.data(), encoded.size());
+    text += data;
+    text.resize(AlignedSize(text.size()), '\0');
+    target.Write(text.data(), text.size());
+}
+
+template <class ElemType>
 void BinaryWriter<ElemType>::Finish()
 {
     BinaryHeader file;
@@ -160,6 +233,13 @@ void BinaryWriter<ElemType>::Finish()
         header.description = section.name + (section.isLabel ? ":Labels" : ":Data Section");
         file.sections.push_back(position);
         position += AlignedSize(header.bytes);
+        if (!section.statisticNames.empty())
+        {
+            const size_t bytes = AlignedSize(HeaderOfStatistics(section).bytes);
+            header.sections.push_back(position);
+            header.bytesWithSections = AlignedSize(header.bytes) + bytes;
+            position += bytes;
+        }
         headers.push_back(std::move(header));
     }
     file.bytesWithSections = position;
@@ -189,6 +269,9 @@ void BinaryWriter<ElemType>::Finish()
         if (written != headers[i].bytes)
             Fail(ErrorKind::Device, "a temporary file for '", m_path, "' could not be read back");
         pad(written);
+        if (!m_sections[i].statisticNames.empty())
+            WritePadded(target, HeaderOfStatistics(m_sections[i]),
+                        m_sections[i].statistics.Encode(m_sections[i].statisticNames));
     }
     target.Commit();
 }

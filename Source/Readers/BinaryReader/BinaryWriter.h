@@ -3,6 +3,7 @@
 
 #include "Common/WriterInterface.h"
 #include "Readers/BinaryReader/BinaryFormat.h"
+#include "Readers/BinaryReader/BinaryStatistics.h"
 
 #include <cstdio>
 #include <map>
@@ -37,7 +38,15 @@ private:
         size_t rows = 0;
         size_t records = 0;
         std::unique_ptr<std::FILE, CloseFile> data; // until the number of records is known
+        // Those of a block in the section's block with sectionType=stats.
+        std::vector<std::string> statisticNames;
+        std::string statisticsBlock;
+        BinaryStatistics statistics;
     };
+
+    static void AddStatistics(Section& section, const ConfigParameters& block);
+    static BinaryHeader HeaderOfStatistics(const Section& section);
+    static void WritePadded(AtomicFile& target, const BinaryHeader& header, const std::string& data);
 
     void Append(Section& section, const ElemType* column);
     void Write(Section& section, const void* data, size_t bytes) const;

@@ -98,7 +98,8 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
         Opt("ignoresentencebegintag", &S::ignoreSentenceBeginTag, "Only false is supported"),
         Opt("inputLabel", &S::inputLabel, "Label block of the input; default: the first one by name"),
         Opt("outputLabel", &S::outputLabel, "Label block of the labels; default: the second one by name"),
-        Opt("ioNodeNames", &S::ioNodeNames, "Not supported: use readers=a:b of the reader block"),
+        Opt("ioNodeNames", &S::ioNodeNames,
+            "a:b: blocks in this one, each a complete reader of its own; keys that they lack are taken from here"),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file and counts its lines"),
     };
@@ -158,10 +159,6 @@ LuConfig ReadLuConfig(const ReaderContext& context)
     if (options.ignoreSentenceBeginTag)
         FailAt(PositionOfKey(config, "ignoresentencebegintag"), ErrorKind::Config,
                "ignoresentencebegintag=true is not supported, expected false");
-    if (!options.ioNodeNames.empty())
-        FailAt(PositionOfKey(config, "ioNodeNames"), ErrorKind::Config,
-               "ioNodeNames is not supported; give the blocks in readers=", options.ioNodeNames,
-               ", each with its readerType=LUSequenceReader");
     if (options.wordContext.empty())
         FailAt(PositionOfKey(config, "wordContext"), ErrorKind::Config,
                "wordContext is empty, expected offsets such as 0:1:2");

@@ -1,11 +1,14 @@
 // Minibatches of sentences with their labels.
 #include "Readers/LUSequenceReader/LuReader.h"
 
+#include "Common/CompositeReader.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace cntk
 {
@@ -210,7 +213,22 @@ void LuReader<ElemType>::FillClasses(StreamBatch<ElemType>& batch) const
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeLuReader(const ReaderContext& context)
 {
-    return std::make_unique<LuReader<ElemType>>(context);
+    const ConfigParameters& config = context.config;
+    const std::optional<ConfigValue> names = config.FindHere("ioNodeNames"); // of the parts, it is not theirs
+    if (!names)
+        return std::make_unique<LuReader<ElemType>>(context);
+    std::vector<typename CompositeReader<ElemType>::Part> parts;
+    const ConfigArray array = names->AsArray();
+    for (size_t i = 0; i < array.size(); ++i)
+    {
+        const std::string name = array[i].Text();
+        const ReaderContext part{config.RequireBlock(name), context.log, context.traceLevel, context.forWriting,
+                                 context.createLabelMaps};
+        parts.push_back({name, std::make_unique<LuReader<ElemType>>(part)});
+    }
+    if (parts.empty())
+        FailAt(names->Where(), ErrorKind::Config, "ioNodeNames names no block; expected a:b, blocks of this reader");
+    return std::make_unique<CompositeReader<ElemType>>(std::move(parts), names->Where());
 }
 
 template class LuReader<float>;

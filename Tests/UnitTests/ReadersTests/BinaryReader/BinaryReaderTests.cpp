@@ -3,7 +3,9 @@
 #include "Readers/BinaryReader/BinaryWriter.h"
 #include "ReadersTests/SequenceTestTools.h"
 
+#include <cmath>
 #include <cstring>
+#include <map>
 
 namespace cntk
 {
@@ -57,7 +59,7 @@ protected:
     // The file with these bytes changed.
     std::string Changed(size_t offset, const std::string& bytes)
     {
-        std::string text = ReadTextFile(Path("data.bin"));
+        std::string text = std::string(MappedFile(Path("data.bin")).Text());
         text.replace(offset, bytes.size(), bytes);
         return Write("changed.bin", text);
     }
@@ -82,7 +84,7 @@ TEST_F(BinaryReaderTests, ReadsWhatIsWritten)
 
 TEST_F(BinaryReaderTests, PlacesOfTheFormat)
 {
-    const std::string text = ReadTextFile(WriteExample<float>());
+    const std::string text = std::string(MappedFile(WriteExample<float>()).Text());
     const auto number = [&](size_t offset, size_t bytes)
     {
         uint64_t value = 0;
@@ -110,6 +112,70 @@ TEST_F(BinaryReaderTests, PlacesOfTheFormat)
     EXPECT_STREQ(text.data() + 2 * data + 128, "l:Labels");
     EXPECT_EQ(number(2 * data + 42, 2), 3u);
     EXPECT_EQ(number(2 * data + 324, 4), 1u); // class of the second record
+}
+
+TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
+{
+    const std::string path = Path("stats.bin");
+    m_config = ConfigParameters::Parse("writer=[\nwfile=" + path +
+                                           "\nx=[\nsectionType=data\nstats=[\nsectionType=stats\nelementSize=8\n"
+                                           "]\n]\ny=[\nsum=[\nsectionType=stats\ncompute=Mean:Count\n]\n]\n]",
+                                       "test.cntk");
+    BinaryWriter<float> writer({m_config->RequireBlock("writer"), m_log});
+    std::map<std::string, StreamBatch<float>> outputs;
+    for (const char* name : {"x", "y"})
+    {
+        StreamBatch<float>& batch = outputs[name];
+        batch.rows = 2;
+        batch.columns = 2;
+        batch.layout = std::make_shared<MBLayout>();
+        batch.layout->InitAsFrameMode(2);
+        batch.values = {1, 2, 5, -4};
+    }
+    writer.SaveMinibatch(outputs, {});
+    writer.Finish();
+
+    const std::string text(MappedFile(path).Text());
+    ASSERT_EQ(text.size(), 5u * 65536);
+    const auto statistics = [&](size_t position)
+    {
+        std::map<std::string, double> found;
+        for (size_t i = 0; i < 9 && text[position + 320 + 32 * i] != 0; ++i)
+            std::memcpy(&found[text.data() + position + 320 + 32 * i], text.data() + position + 344 + 32 * i, 8);
+        return found;
+    };
+    const auto all = statistics(2 * 65536);
+    EXPECT_EQ(all.size(), 9u);
+    EXPECT_DOUBLE_EQ(all.at("sum"), 4);
+    EXPECT_DOUBLE_EQ(all.at("count"), 4);
+    EXPECT_DOUBLE_EQ(all.at("mean"), 1);
+    EXPECT_DOUBLE_EQ(all.at("max"), 5);
+    EXPECT_DOUBLE_EQ(all.at("min"), -4);
+    EXPECT_DOUBLE_EQ(all.at("range"), 9);
+    EXPECT_DOUBLE_EQ(all.at("rootmeansquare"), std::sqrt(46.0 / 4));
+    EXPECT_DOUBLE_EQ(all.at("variance"), 14);
+    EXPECT_DOUBLE_EQ(all.at("stddev"), std::sqrt(14.0));
+    EXPECT_STREQ(text.data() + 2 * 65536 + 128, "stats:Data Statistics");
+    const auto two = statistics(4 * 65536);
+    EXPECT_EQ(two.size(), 2u);
+    EXPECT_DOUBLE_EQ(two.at("mean"), 1);
+    auto reader = Open<float>(path);
+    EXPECT_EQ(reader->Streams().size(), 2u);
+    EXPECT_EQ(reader->TotalSamples(), 2u);
+
+    const auto errorOf = [&](const std::string& section)
+    {
+        m_config = ConfigParameters::Parse("writer=[\nwfile=" + path + "\n" + section + "\n]", "test.cntk");
+        return MessageOf([&] { BinaryWriter<float>({m_config->RequireBlock("writer"), m_log}); });
+    };
+    EXPECT_THAT(errorOf("x=[\ns=[\nsectionType=stats\ncompute=men\n]\n]"),
+                HasSubstr("there is no statistic 'men'; expected some of sum, count, mean, max, min, range, "
+                          "rootmeansquare, variance, stddev; did you mean 'mean'"));
+    EXPECT_THAT(errorOf("l=[\nsectionType=labels\nm=[\nsectionType=labelMapping\n]\n]"),
+                HasSubstr("'m' in section 'l': the names of labels do not reach a writer"));
+    EXPECT_THAT(errorOf("l=[\nsectionType=labels\nm=[\nsectionType=stats\n]\n]"),
+                HasSubstr("'m' in section 'l': expected one block with sectionType=stats in a section of numbers"));
+    EXPECT_THAT(errorOf("x=[\nsectionType=stats\n]"), HasSubstr("section 'x' stands for a node"));
 }
 
 TEST_F(BinaryReaderTests, MalformedFiles)

@@ -174,6 +174,40 @@ TEST_F(LuReaderTests, BlocksByName)
                 HasSubstr("config: inputLabel: there is no label block 'wrds'; label blocks: alabels, words"));
 }
 
+// Each block is a reader of its own; what it lacks is the outer block's.
+TEST_F(LuReaderTests, SeveralReadersInOne)
+{
+    WriteSentences({2, 3, 2, 1, 3, 1, 2, 2});
+    std::string other;
+    for (const size_t length : {2, 3, 2, 1, 3, 1, 2, 2})
+    {
+        for (size_t i = 0; i < length; ++i)
+            other += "b B-x\n";
+        other += "\n";
+    }
+    Write("other.txt", other);
+    const auto part = [&](const std::string& name, const std::string& file)
+    {
+        return name + "=[file=" + Path(file) + " " + name + "Features=[dim=0] " + name +
+               "In=[token=" + Path("words.txt") + "] " + name + "Labels=[token=" + Path("tags.txt") + "]] ";
+    };
+    const std::string block = "ioNodeNames=one:two randomize=auto nbruttsineachrecurrentiter=2 " +
+                              part("one", "text.txt") + part("two", "other.txt");
+    auto reader = Make(block);
+    ASSERT_EQ(reader->Streams().size(), 4u);
+    EXPECT_EQ(reader->ParallelSequences(), 2u);
+    HostMinibatch<double> minibatch;
+    reader->StartEpoch(MakeRequest(0, 100));
+    size_t samples = 0;
+    while (reader->GetMinibatch(minibatch))
+        samples += minibatch.streams[0].layout->ActualSamples();
+    EXPECT_EQ(samples, 16u);
+
+    Write("other.txt", other + "b B-x\n\n");
+    EXPECT_THAT(ErrorOf(block), HasSubstr("they must"));
+    EXPECT_THAT(ErrorOf("ioNodeNames=one:three " + part("one", "text.txt")), HasSubstr("three"));
+}
+
 TEST_F(LuReaderTests, Messages)
 {
     Write("text.txt", "a O\nb B-z\n");
@@ -181,7 +215,7 @@ TEST_F(LuReaderTests, Messages)
                                     "' of 'labels', and neither is unk '<unk>'; did you mean 'B-x'?");
     EXPECT_THAT(ErrorOf(Block("randomize=atuo")), HasSubstr("randomize is 'atuo', expected auto, true, none or false"));
     EXPECT_THAT(ErrorOf(Block("ignoresentencebegintag=true")), HasSubstr("config: ignoresentencebegintag=true"));
-    EXPECT_THAT(ErrorOf(Block("ioNodeNames=a:b")), HasSubstr("config: ioNodeNames is not supported"));
+    EXPECT_THAT(ErrorOf(Block("ioNodeNames=a:b")), HasSubstr("required parameter missing: test.cntk:reader:a"));
     EXPECT_THAT(ErrorOf("file=" + Path("text.txt")), HasSubstr("config: the reader has 0 label blocks; expected two"));
     EXPECT_THAT(
         ErrorOf("file=" + Path("text.txt") + " labelIn=[endSequence=EOS] labels=[token=" + Path("tags.txt") + "]"),

@@ -286,7 +286,8 @@ std::string GeneralHelp()
         names.push_back(form.name);
     std::sort(names.begin(), names.end(), LessIgnoreCase);
     text += "Functions of networks: " + Wrapped(Join(names, ", "), 23, 23) + "\n\n";
-    text += "Exit codes: 0 success, 2 command line, 3 config, 4 data, 5 model, 6 device or disk, 70 internal\n";
+    text += "Exit codes: 0 success, 2 command line, 3 config, 4 data, 5 model, 6 device or disk, 70 internal, "
+            "75 stopped\n";
     return text;
 }
 

@@ -237,6 +237,8 @@ void RunConfig(const CommandLine& line, Log& log)
     program.epochsTotal = epochs;
     if (epochs > 0)
         log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
+    if (!options.doneFile.empty())
+        RequireWritable(ResolveOutputPath(options.doneFile)); // told now rather than behind a week of training
     RunJobs(jobs, log);
     if (!options.doneFile.empty())
         WriteDoneFile(ResolveOutputPath(options.doneFile));

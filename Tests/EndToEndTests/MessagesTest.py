@@ -149,6 +149,11 @@ class MessagesTest(EndToEndTest):
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:7:37: traceNodeNamesReal has no effect yet: the values of "
                                            "nodes are not printed"])
 
+    def test_done_file_that_cannot_be_written(self):
+        (self.folder / "done").mkdir()
+        self.assertIn("error: ", self.error("doneFile=done", status=6))
+        self.assertFalse((self.folder / "m.dnn").exists(), "the training should not have begun")
+
     def test_nan(self):
         self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[ reduceLearnRateIfImproveLessThan=nan ]")
         self.assertEqual(self.error(), "exp.cntk:7:64: error: 'Train:SGD:AutoAdjust:reduceLearnRateIfImproveLessThan' is "
@@ -161,6 +166,16 @@ class MessagesTest(EndToEndTest):
                               "ce=Sigmoid(features, tag=criterion)\n")
         self.assertEqual(self.error(), "net.ndl:3:4: error: training criterion 'ce' (Sigmoid) has dimension 2 x *; "
                                        "criterion nodes to evaluate must have dimension 1x1")
+
+    def test_description_that_is_none(self):
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=net.ndl ]")
+        self.write("net.ndl", "# nothing yet\n")
+        self.assertEqual(self.error(), "exp.cntk:5:42: error: the network has no feature node; write tag=feature on an "
+                                       "input, or FeatureNodes=(...)")
+        (self.folder / "net.ndl").unlink()
+        (self.folder / "net.ndl").mkdir()
+        self.assertEqual(self.error(), "exp.cntk:5:42: error: NDL file 'net.ndl' is a folder")
 
     def test_unknown_criterion_nodes(self):
         unknown = "names 'cee', but there is no such node in the network"

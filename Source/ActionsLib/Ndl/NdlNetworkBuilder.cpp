@@ -9,7 +9,9 @@
 #include "ComputationNetwork/NetworkReport.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 namespace cntk
 {
@@ -23,6 +25,8 @@ std::shared_ptr<const SourceText> ReadScriptFile(const std::string& path, const 
     const std::string resolved = ResolveInputPath(path);
     if (!FileExists(resolved))
         FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' does not exist", NearFilesHint(path));
+    if (std::error_code error; std::filesystem::is_directory(resolved, error))
+        FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' is a folder");
     auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
     CheckIsText(raw);
     std::string text = block.ResolveVariables(raw->Text(), {raw, 0, raw->Text().size()});
@@ -156,11 +160,11 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
     builder.Run(RequireSection(block, &file, *file.run, file.runWhere, "run"));
 }
 
-void RequireFeatures(const ComputationNetwork& network)
+void RequireFeatures(const ComputationNetwork& network, const SourcePos& where)
 {
     if (network.Group(NodeGroup::Feature).empty())
-        Fail(ErrorKind::Config,
-             "the network has no feature node; write tag=feature on an input, or FeatureNodes=(...)");
+        FailAt(where, ErrorKind::Config,
+               "the network has no feature node; write tag=feature on an input, or FeatureNodes=(...)");
 }
 
 } // namespace
@@ -203,7 +207,7 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
         builder.Run(RequireSection(builderBlock, nullptr, options.run, PlaceOf(builderBlock, "run"), "run"));
     }
     builder.Finish();
-    RequireFeatures(*network);
+    RequireFeatures(*network, PlaceOf(builderBlock, options.networkDescription.empty() ? "run" : "networkDescription"));
     builder.Validate();
     if (!options.dumpFileName.empty())
         DumpNetwork(*network, {.printValues = false, .printMetadata = true}, options.dumpFileName);
@@ -219,7 +223,7 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, 
     NdlBuilder builder(*network, context ? *context : own);
     builder.Run(ParseNdl(std::make_shared<SourceText>(std::move(sourceName), std::move(script))));
     builder.Finish();
-    RequireFeatures(*network);
+    RequireFeatures(*network, {});
     builder.Validate();
     return network;
 }

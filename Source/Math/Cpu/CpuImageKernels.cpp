@@ -69,6 +69,23 @@ struct CpuImageKernels::PlanarForm
         return geometry.weights == ConvolutionGeometry::Weights::OutputsFastest ? map + maps * element
                                                                                 : map * Elements() + element;
     }
+
+    // The sizes of a convolution of the input, one image of it at a time.
+    template <class T>
+    DirectConvolution<T> ForwardTask() const
+    {
+        DirectConvolution<T> task;
+        task.channels = channels;
+        task.lineA = channelsFirst && !IsPadded() ? a.input : Covered(a);
+        task.kernelA = a.kernel;
+        task.kernelB = b.kernel;
+        task.strideA = a.stride;
+        task.strideB = b.stride;
+        task.windowsA = a.windows;
+        task.windowsB = b.windows;
+        task.maps = maps;
+        return task;
+    }
 };
 
 // ---- memory ----
@@ -278,16 +295,7 @@ void CpuImageKernels::ConvolvePlanar(const ConvolutionGeometry& geometry, const 
                                      const ConvolutionEnding& ending)
 {
     const ImageIsa<T>& isa = Isa<T>();
-    DirectConvolution<T> task;
-    task.channels = form.channels;
-    task.lineA = form.channelsFirst && !form.IsPadded() ? form.a.input : Covered(form.a);
-    task.kernelA = form.a.kernel;
-    task.kernelB = form.b.kernel;
-    task.strideA = form.a.stride;
-    task.strideB = form.b.stride;
-    task.windowsA = form.a.windows;
-    task.windowsB = form.b.windows;
-    task.maps = form.maps;
+    DirectConvolution<T> task = form.ForwardTask<T>();
     task.weights = PackWeights<T>(geometry, form, weights);
     task.outputStride = form.maps;
     task.rectify = ending.activation == ElementwiseOp::RectifiedLinear;
@@ -384,16 +392,7 @@ void CpuImageKernels::PlanarWeightGradient(const ConvolutionGeometry& geometry, 
     const size_t panel = isa.panelMaps(form.maps);
     const size_t whole = RoundUp(form.maps, panel);
     const size_t packedSize = RoundUp(whole * form.Elements(), c_alignment);
-    DirectConvolution<T> task;
-    task.channels = form.channels;
-    task.lineA = form.channelsFirst && !form.IsPadded() ? form.a.input : Covered(form.a);
-    task.kernelA = form.a.kernel;
-    task.kernelB = form.b.kernel;
-    task.strideA = form.a.stride;
-    task.strideB = form.b.stride;
-    task.windowsA = form.a.windows;
-    task.windowsB = form.b.windows;
-    task.maps = form.maps;
+    DirectConvolution<T> task = form.ForwardTask<T>();
     task.outputStride = whole;
     const size_t samples = gradient.columns;
     const size_t tasks = Tasks(geometry, samples, 1);

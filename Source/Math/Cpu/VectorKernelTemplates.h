@@ -125,20 +125,11 @@ void ElementwiseKernel(const ElementwiseLoop<T>& loop)
     }
 }
 
-template <class T, class Formula>
-constexpr typename VectorKernels<T>::ElementwiseFunction FirstRepeatedKernel()
+template <class T, class Formula, bool repeatFirst, bool repeatSecond>
+constexpr typename VectorKernels<T>::ElementwiseFunction RepeatedKernel()
 {
     if constexpr (Formula::c_arity == 2)
-        return &ElementwiseKernel<T, Formula, true, false>;
-    else
-        return nullptr;
-}
-
-template <class T, class Formula>
-constexpr typename VectorKernels<T>::ElementwiseFunction SecondRepeatedKernel()
-{
-    if constexpr (Formula::c_arity == 2)
-        return &ElementwiseKernel<T, Formula, false, true>;
+        return &ElementwiseKernel<T, Formula, repeatFirst, repeatSecond>;
     else
         return nullptr;
 }
@@ -235,8 +226,8 @@ constexpr VectorKernels<T> MakeKernels()
     VectorKernels<T> kernels{};
 #define CNTK_KERNEL_ROW(name, arity, expression)                                                                       \
     kernels.elementwise[size_t(ElementwiseOp::name)][0] = &ElementwiseKernel<T, name##Formula, false, false>;          \
-    kernels.elementwise[size_t(ElementwiseOp::name)][1] = FirstRepeatedKernel<T, name##Formula>();                     \
-    kernels.elementwise[size_t(ElementwiseOp::name)][2] = SecondRepeatedKernel<T, name##Formula>();
+    kernels.elementwise[size_t(ElementwiseOp::name)][1] = RepeatedKernel<T, name##Formula, true, false>();             \
+    kernels.elementwise[size_t(ElementwiseOp::name)][2] = RepeatedKernel<T, name##Formula, false, true>();
     CNTK_ELEMENTWISE_OPS(CNTK_KERNEL_ROW)
 #undef CNTK_KERNEL_ROW
     const auto activatedSum = [&](ElementwiseOp op) -> auto&

@@ -3,6 +3,7 @@
 
 #include "Math/Kernels.h"
 #include "Math/Operations.h"
+#include "Math/Reference/MatrixElements.h"
 
 #include <vector>
 
@@ -11,21 +12,6 @@ namespace cntk
 
 namespace
 {
-
-double Get(const MatrixView& view, size_t row, size_t column)
-{
-    const size_t at = column * view.stride + row;
-    return view.type == DataType::Float32 ? double(view.As<float>()[at]) : view.As<double>()[at];
-}
-
-void Set(const MatrixView& view, size_t row, size_t column, double value)
-{
-    const size_t at = column * view.stride + row;
-    if (view.type == DataType::Float32)
-        view.As<float>()[at] = float(value);
-    else
-        view.As<double>()[at] = value;
-}
 
 // An element of a weight matrix, whatever its number of rows.
 double GetFlat(const MatrixView& view, size_t index)

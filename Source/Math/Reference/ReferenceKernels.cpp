@@ -4,6 +4,7 @@
 
 #include "Common/Random.h"
 #include "Math/ElementwiseFunctions.h"
+#include "Math/Reference/MatrixElements.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,21 +16,6 @@ namespace cntk
 
 namespace
 {
-
-double Get(const MatrixView& view, size_t row, size_t column)
-{
-    const size_t at = column * view.stride + row;
-    return view.type == DataType::Float32 ? double(view.As<float>()[at]) : view.As<double>()[at];
-}
-
-void Set(const MatrixView& view, size_t row, size_t column, double value)
-{
-    const size_t at = column * view.stride + row;
-    if (view.type == DataType::Float32)
-        view.As<float>()[at] = float(value);
-    else
-        view.As<double>()[at] = value;
-}
 
 template <class Body>
 void ForEach(const MatrixView& view, Body&& body)

@@ -1,5 +1,6 @@
 // Products with the columns that samples ask for, and criteria of sparse labels: naive loops.
 #include "Math/ElementwiseFunctions.h"
+#include "Math/Reference/MatrixElements.h"
 #include "Math/Reference/ReferenceKernels.h"
 #include "Math/SampledProducts.h"
 
@@ -12,12 +13,6 @@ namespace cntk
 
 namespace
 {
-
-template <class T>
-T& At(const MatrixView& view, size_t row, size_t column)
-{
-    return view.As<T>()[column * view.stride + row];
-}
 
 template <class T>
 double InnerProduct(const MatrixView& a, size_t aColumn, const MatrixView& b, size_t bColumn)

@@ -1,4 +1,5 @@
 // Update rules element by element, in double precision.
+#include "Math/Reference/MatrixElements.h"
 #include "Math/Reference/ReferenceKernels.h"
 #include "Math/UpdateRules.h"
 
@@ -28,12 +29,6 @@ double Direction(UpdateFormula formula, const UpdateConstants<double>& constants
 #undef CNTK_CASE_ROW
     }
     return 0;
-}
-
-template <class T>
-T& At(const MatrixView& view, size_t row, size_t column)
-{
-    return view.As<T>()[column * view.stride + row];
 }
 
 template <class Body>

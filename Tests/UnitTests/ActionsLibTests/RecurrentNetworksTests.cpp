@@ -1,6 +1,7 @@
 // The recurrent networks of SimpleNetworkBuilder: structure of an LSTM block, and what the messages say.
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
+#include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <gtest/gtest.h>
@@ -55,6 +56,46 @@ TEST(RecurrentNetworks, AnLstmBlockHasSevenDelaysAndThreePeepholes)
     const auto bias = std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("bf0"));
     EXPECT_EQ(bias->Values().ToHost(), std::vector<double>(3, -1));
     EXPECT_EQ(network->Group(NodeGroup::Output).front()->Name(), "outputs");
+}
+
+// Nothing in training is as large as the vocabulary times the minibatch: the words of a class are all that a sample
+// has values for.
+TEST(RecurrentNetworks, TrainingAClassLanguageModelTakesNoMatrixOfVocabularyTimesMinibatch)
+{
+    constexpr size_t c_words = 3000, c_hidden = 4, c_sequences = 20, c_steps = 10;
+    SimpleNetworkOptions options = OptionsFor("CLASSLSTM", {c_words, c_hidden, c_hidden, c_words});
+    options.lookupTableOrder = 1;
+    options.vocabSize = int(c_words);
+    options.nbrClass = 30;
+    options.trainingCriterion = options.evalCriterion = "ClassCrossEntropyWithSoftmax";
+    const auto network = Build(options);
+    network->Layout()->Init(c_sequences, c_steps);
+    for (size_t sequence = 0; sequence < c_sequences; ++sequence)
+        network->Layout()->AddSequence(sequence, sequence, 0, c_steps);
+    constexpr size_t c_columns = c_sequences * c_steps;
+    std::vector<double> ones(c_columns, 1), labels;
+    std::vector<int32_t> words(c_columns), columnStarts(c_columns + 1);
+    for (size_t column = 0; column < c_columns; ++column)
+    {
+        const size_t word = column * 14 % c_words, first = word / 100 * 100;
+        words[column] = int32_t(word);
+        columnStarts[column + 1] = int32_t(column + 1);
+        for (const size_t value : {word, word / 100, first, first + 100})
+            labels.push_back(double(value));
+    }
+    const auto input = [&](const char* name)
+    { return std::dynamic_pointer_cast<InputValueNode>(network->Require(name)); };
+    input("features")->SetSparse(ones.data(), words.data(), columnStarts.data(), c_words, c_columns);
+    input("labels")->ReferToDense(labels.data(), 4, c_columns);
+    const ComputationNodePtr criterion = network->Group(NodeGroup::Criterion).front();
+    EvaluatorOptions evaluation;
+    evaluation.training = true;
+    Evaluator evaluator(*network, {criterion}, evaluation);
+    evaluator.Forward();
+    evaluator.Backward(criterion);
+    EXPECT_GT(Ops::ScalarOf(criterion->Value()), double(c_columns)); // near log(30 classes * 100 words) each
+    // Gradients of parameters are a part of it, the embedding and the output of c_words * c_hidden each.
+    EXPECT_LT(evaluator.BytesAllocated(), c_words * c_columns * sizeof(double) / 2);
 }
 
 TEST(RecurrentNetworks, ConstantGatesAreLeftOut)

@@ -26,6 +26,7 @@ Action MakeWordClassAction();
 Action MakeConvertDbnAction();
 Action MakeTrainEncoderDecoderAction();
 Action MakeTrainBidirectionEncoderDecoderAction();
+Action MakeTestEncoderDecoderAction();
 
 // --check: reads one minibatch, computes the roots, reports samples and memory.
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,

@@ -25,7 +25,8 @@ std::span<const Action> Actions()
                                                 MakeAdaptAction(),
                                                 MakeConvertDbnAction(),
                                                 MakeTrainEncoderDecoderAction(),
-                                                MakeTrainBidirectionEncoderDecoderAction()};
+                                                MakeTrainBidirectionEncoderDecoderAction(),
+                                                MakeTestEncoderDecoderAction()};
     return actions;
 }
 

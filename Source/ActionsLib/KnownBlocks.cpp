@@ -1,7 +1,9 @@
 // The registries' records in the form that the search for unused keys wants.
 #include "ActionsLib/KnownBlocks.h"
 
+#include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/RootOptions.h"
+#include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
@@ -143,8 +145,15 @@ void AddCommand(const ConfigParameters& root, const std::string& name, const Act
     if (own == nullptr)
         return;
     for (const std::string& inner : action.blocks)
-        if (inner == "reader" || inner == "cvReader" || inner == "writer")
+        if (ToLower(inner).ends_with("reader") || inner == "writer")
             AddReader(*own, inner, blocks);
+        else if (inner.ends_with("coderNetworkBuilder")) // of an encoder or a decoder, by either builder
+        {
+            KnownBlock builder{inner, {}, DescribeOptions<SimpleNetworkOptions>()};
+            for (OptionInfo& option : DescribeOptions<NdlNetworkOptions>())
+                builder.options.push_back(std::move(option));
+            blocks.push_back(std::move(builder));
+        }
 }
 
 } // namespace

@@ -8,6 +8,19 @@
 namespace cntk
 {
 
+std::vector<SequenceInfo> SequencesById(const MBLayout& layout)
+{
+    std::vector<SequenceInfo> sequences;
+    if (layout.IsFrameMode())
+        for (size_t i = 0; i < layout.Columns(); i++)
+            sequences.push_back({i, i, 0, 1});
+    for (const SequenceInfo& sequence : layout.Sequences())
+        if (sequence.id != SequenceInfo::c_gap)
+            sequences.push_back(sequence);
+    std::sort(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    return sequences;
+}
+
 template <class ElemType>
 FollowingReader<ElemType>::FollowingReader(std::unique_ptr<IDataReader<ElemType>> reader, std::string name,
                                            std::string leaderName)
@@ -39,31 +52,35 @@ const StreamBatch<ElemType>& FollowingReader<ElemType>::FirstStream(const HostMi
     Fail(ErrorKind::Internal, "a minibatch of ", m_name, " has no stream");
 }
 
-// Whole sequences are asked for: one that is cut would be another's, too.
+template <class ElemType>
+std::vector<SequenceInfo> FollowingReader<ElemType>::WholeSequences(const MBLayout& layout, const std::string& name)
+{
+    std::vector<SequenceInfo> sequences = SequencesById(layout);
+    for (const SequenceInfo& sequence : sequences)
+        if (sequence.begin < 0 || size_t(sequence.end) > layout.TimeSteps())
+            Fail(ErrorKind::Config, name, " cuts sequences into pieces; expected whole ones (truncated=false)");
+    return sequences;
+}
+
 template <class ElemType>
 void FollowingReader<ElemType>::Register(Held& held)
 {
     const StreamBatch<ElemType>& first = FirstStream(held.minibatch);
-    if (!first.layout || first.layout->IsFrameMode())
-        Fail(ErrorKind::Config, m_name,
-             " delivers single samples; expected sequences (for most readers, frameMode=false)");
+    if (first.layout)
+        held.layout = *first.layout;
+    else
+        held.layout.InitAsFrameMode(first.columns);
     for (size_t i = 0; i < held.minibatch.streams.size(); i++)
     {
         const StreamBatch<ElemType>& stream = held.minibatch.streams[i];
-        if (stream.columns > 0 && (!stream.layout || !(*stream.layout == *first.layout)))
+        if (stream.columns > 0 && (stream.columns != first.columns || bool(stream.layout) != bool(first.layout) ||
+                                   (stream.layout && !(*stream.layout == *first.layout))))
             Fail(ErrorKind::Config, "the streams of ", m_name, " differ in the lengths of their sequences; stream '",
                  Streams()[i].name, "' needs a reader of its own");
     }
-    held.layout = *first.layout;
-    std::vector<SequenceInfo> sequences;
-    for (const SequenceInfo& sequence : held.layout.Sequences())
-        if (sequence.id != SequenceInfo::c_gap)
-            sequences.push_back(sequence);
-    std::sort(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    const std::vector<SequenceInfo> sequences = WholeSequences(held.layout, m_name);
     for (const SequenceInfo& sequence : sequences)
     {
-        if (sequence.begin < 0 || size_t(sequence.end) > held.layout.TimeSteps())
-            Fail(ErrorKind::Config, m_name, " cuts sequences into pieces; expected whole ones (truncated=false)");
         const std::vector<std::string>& keys = held.minibatch.sequenceKeys;
         const Sequence known{&held, sequence.row, size_t(sequence.begin), size_t(sequence.end - sequence.begin)};
         m_hasKeys = m_hasKeys || !keys.empty();
@@ -146,9 +163,9 @@ std::string FollowingReader<ElemType>::Rest()
     {
         const auto smallest = std::min_element(m_byKey.begin(), m_byKey.end(),
                                                [](const auto& a, const auto& b) { return a.first < b.first; });
-        return "sequence '" + smallest->first + "'";
+        return Concat("sequence '", smallest->first, "' of ", m_name, " is missing in ", m_leaderName);
     }
-    return m_inOrder.empty() ? "" : Concat("sequence ", m_given + 1);
+    return m_inOrder.empty() ? "" : Concat("sequence ", m_given + 1, " of ", m_name, " is missing in ", m_leaderName);
 }
 
 // Column t*S + s of the target is step t of sequence s; gaps are zeros.
@@ -197,20 +214,14 @@ bool FollowingReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 {
     if (m_wanted.keys == nullptr)
         return m_reader->GetMinibatch(minibatch);
-    if (m_wanted.layout == nullptr || m_wanted.layout->IsFrameMode())
-        Fail(ErrorKind::Config, m_leaderName,
-             " delivers single samples; expected sequences (for most readers, frameMode=false)");
-    m_order.clear();
-    for (const SequenceInfo& sequence : m_wanted.layout->Sequences())
+    if (m_wanted.layout != nullptr)
+        m_order = WholeSequences(*m_wanted.layout, m_leaderName);
+    else
     {
-        if (sequence.id == SequenceInfo::c_gap)
-            continue;
-        if (sequence.begin < 0 || size_t(sequence.end) > m_wanted.layout->TimeSteps())
-            Fail(ErrorKind::Config, m_leaderName, " cuts sequences into pieces; expected whole ones (truncated=false)");
-        m_order.push_back(sequence);
+        MBLayout single;
+        single.InitAsFrameMode(m_wanted.columns);
+        m_order = SequencesById(single);
     }
-    std::sort(m_order.begin(), m_order.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-
     m_chosen.clear();
     size_t longest = 0;
     const std::vector<std::string>& keys = *m_wanted.keys;

@@ -14,10 +14,14 @@
 namespace cntk
 {
 
+// The sequences of a minibatch in the order of their ids. Of single samples each is one.
+std::vector<SequenceInfo> SequencesById(const MBLayout& layout);
+
 // The sequences of a minibatch, for a reader that follows.
 struct WantedSequences
 {
-    const MBLayout* layout = nullptr; // null: the samples are no sequences
+    const MBLayout* layout = nullptr; // null: single samples
+    size_t columns = 0;
     const std::vector<std::string>* keys = nullptr;
 };
 
@@ -31,7 +35,7 @@ public:
     // The next GetMinibatch gives these sequences, each in a row of its own, with the ids that they have there: those
     // of the same keys, else as many as come next. Without a call of Want minibatches are those of the reader.
     void Want(const WantedSequences& wanted) { m_wanted = wanted; }
-    // The leader's epoch is over: the key, or a description, of a sequence that it did not ask for; "" if none is left.
+    // The leader's epoch is over: says which sequence it did not ask for; "" if none is left.
     std::string Rest();
 
     const std::vector<StreamInfo>& Streams() const override { return m_reader->Streams(); }
@@ -62,6 +66,8 @@ private:
     Sequence Take(const std::string* key);
     void Release(Held& held);
     const StreamBatch<ElemType>& FirstStream(const HostMinibatch<ElemType>& minibatch) const;
+    // Fails (Config) where one is cut: it would be another minibatch's, too.
+    static std::vector<SequenceInfo> WholeSequences(const MBLayout& layout, const std::string& name);
     void CopySequences(size_t stream, StreamBatch<ElemType>& target, const MBLayout& layout) const;
 
     std::unique_ptr<IDataReader<ElemType>> m_reader;

@@ -59,10 +59,13 @@ WantedSequences MinibatchSource::Sequences() const
     return std::visit(
         [](const auto& typed)
         {
-            WantedSequences wanted{nullptr, &typed.minibatch.sequenceKeys};
+            WantedSequences wanted{nullptr, 0, &typed.minibatch.sequenceKeys};
             for (const auto& stream : typed.minibatch.streams)
-                if (wanted.layout == nullptr && stream.columns > 0)
+                if (wanted.columns == 0 && stream.columns > 0)
+                {
                     wanted.layout = stream.layout.get();
+                    wanted.columns = stream.columns;
+                }
             return wanted;
         },
         m_typed);

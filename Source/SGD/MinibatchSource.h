@@ -42,8 +42,7 @@ public:
     void Accompany(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
                    const std::string& name, const std::string& leaderName);
     bool IsAccompanied() const { return !m_companions.empty(); }
-    // At the end of an epoch: a sequence that another source has beyond those of this one, in words; "" if there is
-    // none.
+    // At the end of an epoch: says which sequence another source has beyond those of this one; "" if there is none.
     std::string RestOfCompanions();
 
     // request.wanted is filled in here.

@@ -187,6 +187,12 @@ EpochResult Training::TrainEpoch(size_t epoch)
         m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_goOnFrom->minibatches);
     EpochResult result = m_loop.Run(settings);
     m_goOnFrom.reset();
+    if (m_source.IsAccompanied() && !m_hasLookedForRest && !result.stopped && !result.notFiniteAt)
+    {
+        m_hasLookedForRest = true;
+        if (const std::string rest = m_source.RestOfCompanions(); !rest.empty())
+            m_log.Warn(rest + "; what only the encoder has is not used");
+    }
     if (result.stopped)
     {
         m_log.ClearProgress();

@@ -74,6 +74,7 @@ private:
     Log& m_log;
     ComputationNetwork& m_network;
     std::vector<ComputationNetwork*> m_encoders;
+    bool m_hasLookedForRest = false; // for data of an encoder that its decoder never asks for
     const TrainingNodes& m_nodes;
     MinibatchSource& m_source;
     MinibatchSource* m_cvSource;

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""An encoder reads a sentence, a decoder says it backwards; the two are trained as one."""
+import random
+import re
+import signal
+import subprocess
+import time
+
+from EndToEnd import CNTK, EndToEndTest, main
+
+WORDS = 4
+CONFIG = """command=Train
+precision=double
+traceLevel=0
+numCPUThreads=1
+modelPath=$folder$/m.dnn
+folder=model
+encoder=train
+epochs=30
+mode=true
+rule=adam
+rate=0.0002
+Train=[
+  action=trainEncoderDecoder
+  makeMode=$mode$
+  EncoderNetworkBuilder=[ rnnType=LSTMENCODER; layerSizes=4:8:24; lookupTableOrder=1; sparseinput=true
+    initValueScale=6 ]
+  DecoderNetworkBuilder=[ rnnType=ALIGNMENTSIMILARITYGENERATOR; layerSizes=5:8:24:24:5; lookupTableOrder=1
+    initValueScale=6; trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction ]
+  SGD=[ maxEpochs=$epochs$; minibatchSize=32; learningRatesPerSample=$rate$; momentumPerMB=0; gradUpdateType=$rule$ ]
+  encoderReader=[ readerType=CNTKTextFormatReader; file=$encoder$.enc.ctf; randomize=auto
+    input=[ features=[ alias=words; dim=4; format=sparse ] ] ]
+  decoderReader=[ readerType=CNTKTextFormatReader; file=train.dec.ctf; randomize=auto
+    input=[ features=[ alias=prev; dim=5; format=sparse ]; labels=[ dim=5; format=sparse ] ] ]
+]
+Test=[
+  action=testEncoderDecoder
+  encoderModelPath=$modelPath$.0
+  decoderModelPath=$modelPath$.1
+  beamWidth=$beam$
+  endWord=4
+  maxLength=12
+  outputPath=said.txt
+  encoderReader=[ readerType=CNTKTextFormatReader; file=test.enc.ctf; randomize=none
+    input=[ features=[ alias=words; dim=4; format=sparse ] ] ]
+  decoderReader=[ readerType=CNTKTextFormatReader; file=test.dec.ctf; randomize=none
+    input=[ features=[ alias=prev; dim=5; format=sparse ]; labels=[ dim=5; format=sparse ] ] ]
+]
+beam=1
+"""
+CV = """Train=[
+  encoderCVReader=[ readerType=CNTKTextFormatReader; file=test.enc.ctf; randomize=none
+    input=[ features=[ alias=words; dim=4; format=sparse ] ] ]
+  decoderCVReader=[ readerType=CNTKTextFormatReader; file=test.dec.ctf; randomize=none
+    input=[ features=[ alias=prev; dim=5; format=sparse ]; labels=[ dim=5; format=sparse ] ] ]
+]
+"""
+
+
+class EncoderDecoderTest(EndToEndTest):
+    def setUp(self):
+        super().setUp()
+        self.sentences = {}
+        self.make("train", 1500, 1)
+        self.make("test", 100, 2)
+        self.write("config.cntk", CONFIG)
+
+    def make(self, name, count, seed, first=0):
+        """Sentences for the encoder, and beside them what the decoder is to say; the two files differ in their order."""
+        draw = random.Random(seed)
+        sentences = [[draw.randrange(WORDS) for _ in range(draw.randint(1, 4))] for _ in range(count)]
+        encoder, decoder = [], []
+        for number, words in enumerate(sentences):
+            said = words[::-1] + [WORDS]
+            encoder.append("".join("%d |words %d:1\n" % (number + first, word) for word in words))
+            decoder.append("".join("%d |prev %d:1 |labels %d:1\n" % (number + first, before, word)
+                                   for before, word in zip([WORDS] + said, said)))
+        draw.shuffle(encoder)
+        self.write(name + ".enc.ctf", "".join(encoder))
+        self.write(name + ".dec.ctf", "".join(decoder))
+        self.sentences[name] = sentences
+
+    def train(self, *arguments, status=0):
+        return self.cntk("configFile=config.cntk", *arguments, status=status)
+
+    @staticmethod
+    def losses(log):
+        return [float(x) for x in re.findall(r"\[Training Set\] Decoder Train Loss Per Sample = (\S+)", log)]
+
+    def test_a_decoder_learns_to_say_backwards_what_an_encoder_read(self):
+        log = self.train().stderr
+        losses = self.losses(log)
+        self.assertEqual(len(losses), 30)
+        self.assertLess(losses[-1], 0.05)
+        test = self.train("command=Test").stderr
+        decoded, same = map(int, re.search(r"Decoded (\d+) sentences .*; (\d+) of them", test).groups())
+        self.assertEqual(decoded, 100)
+        self.assertGreaterEqual(same, 97)
+        said = [[int(word) for word in line.split()] for line in self.read("said.txt").splitlines()]
+        right = sum(line == words[::-1] + [WORDS] for line, words in zip(said, self.sentences["test"]))
+        self.assertEqual(right, same)
+        # More hypotheses find what is at least as probable.
+        wide = self.train("command=Test", "beam=4").stderr
+        self.assertGreaterEqual(int(re.search(r"; (\d+) of them", wide).group(1)), 97)
+        self.assertIn("EvalErrorPrediction: ErrorPrediction/Sample", wide)
+
+    def test_without_the_encoder_the_decoder_cannot(self):
+        """Sentences of the encoder that are not those of the decoder: only the end can be learned."""
+        self.make("other", 1500, 3)
+        losses = self.losses(self.train("encoder=other", "epochs=15").stderr)
+        self.assertGreater(losses[-1], 0.8)
+
+    def test_gradients_agree_with_differences_through_both_networks(self):
+        log = self.train("epochs=1", "Train=[SGD=[gradientCheck=true;sigFigs=4]]").stderr
+        self.assertRegex(log, "all gradients agree to 4 digits")
+
+    def test_stopped_and_resumed_ends_with_the_same_bits(self):
+        self.train("epochs=4", "folder=whole", "rule=none", "rate=0.001", "Train=[SGD=[momentumPerMB=0.9]]")
+        arguments = ["epochs=4", "folder=cut", "rule=none", "rate=0.001",
+                     "Train=[SGD=[momentumPerMB=0.9;saveEveryMinutes=0.00001]]"]
+        process = subprocess.Popen([str(CNTK), "configFile=config.cntk", *arguments], cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not (self.folder / "cut/m.dnn.1.1").exists():
+            time.sleep(0.002)
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+        log = self.train(*arguments).stderr
+        if process.returncode == 75:
+            self.assertIn("Starting from checkpoint. Loading network from '", log)
+        self.assertEqual(sorted(path.name for path in (self.folder / "cut").iterdir()),
+                         sorted(["m.dnn.ckp"] + ["m.dnn.%d%s" % (network, epoch) for network in (0, 1)
+                                                 for epoch in ("", ".0", ".1", ".2", ".3")]))
+        for name in ("m.dnn.0", "m.dnn.1", "m.dnn.ckp"):
+            self.assertEqual((self.folder / "cut" / name).read_bytes(), (self.folder / "whole" / name).read_bytes(),
+                             name)
+        again = self.train(*arguments).stderr
+        self.assertIn("No further training is necessary.", again)
+
+    def test_validation(self):
+        self.write("cv.cntk", CONFIG + CV)
+        log = self.cntk("configFile=config.cntk+cv.cntk", "epochs=2").stderr
+        self.assertEqual(len(re.findall(r"Finished Epoch\[\d\]: \[Validation Set\] Loss Per Sample = [\d.]+", log)), 2)
+
+    def test_check(self):
+        log = self.train("--check").stderr
+        self.assertIn("Read a minibatch of", log)
+        self.assertFalse((self.folder / "model").exists())
+
+    def test_a_sentence_that_only_the_decoder_has(self):
+        lines = self.read("train.enc.ctf").splitlines(True)
+        self.write("less.enc.ctf", "".join(line for line in lines if not line.startswith("17 ")))
+        log = self.train("encoder=less", status=None).stderr
+        self.assertIn("sequence '17' of decoderReader is missing in encoderReader, which has 1499 sequences", log)
+
+    def test_a_sentence_that_only_the_encoder_has(self):
+        self.assertNotIn("is missing", self.train("epochs=1").stderr)
+        with open(self.folder / "train.enc.ctf", "a", encoding="ascii") as file:
+            file.write("9999 |words 1:1\n")
+        self.assertIn("sequence '9999' of encoderReader is missing in decoderReader; what only the encoder has is not "
+                      "used", self.train("epochs=1", "mode=false").stderr)
+
+    def test_what_cannot_be_is_told(self):
+        for arguments, message in (
+                ("Train=[SGD=[epochSize=100]]", "several networks are trained with epochSize=100; expected 0"),
+                ("Train=[SGD=[numSubminibatches=2]]", "several networks are trained with numSubminibatches=2"),
+                ("Train=[SGD=[encoderNodes=a]]", "encoderNodes names 1 nodes and decoderNodes 0"),
+                ("Train=[SGD=[encoderNodes=nobody;decoderNodes=pairNetwork]]", "there is no node 'nobody'"),
+                ("Train=[DecoderNetworkBuilder=[rnnType=LSTM]]", "the decoder has no PairNetwork node"),
+                ("Train=[DecoderNetworkBuilder=[layerSizes=5:8:5]]", "needs a lookup table and a hidden layer"),
+                ("Train=[encoderReader=[truncated=true]]", "encoderReader cuts sequences into pieces"),
+                ("Train=[decoderCVReader=[readerType=CNTKTextFormatReader]]",
+                 "has decoderCVReader, but no encoderCVReader")):
+            log = self.train(arguments, status=None).stderr
+            self.assertIn(message, log, arguments)
+            self.assertFalse((self.folder / "model/m.dnn.1").exists(), arguments)
+
+
+if __name__ == "__main__":
+    main()

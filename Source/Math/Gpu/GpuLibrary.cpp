@@ -15,7 +15,6 @@ namespace cntk
 namespace
 {
 
-constexpr const char* c_libraryName = "libcntkmath_gpu.so";
 constexpr const char* c_useTheCpu = "; deviceId=cpu runs on the CPU";
 
 template <class... Parts>
@@ -35,17 +34,17 @@ void* OpenLibrary(const GpuRequest& request, const GpuSearch& search, std::strin
 {
     for (const std::string& folder : search.folders)
     {
-        path = folder + "/" + c_libraryName;
+        path = folder + "/" + search.library;
         if (!FileExists(path))
             continue;
         if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
             return library;
         FailFor(request, "the GPU library '", path, "' cannot be opened: ", Reason());
     }
-    path = c_libraryName;
-    if (void* const library = dlopen(c_libraryName, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
+    path = search.library;
+    if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
         return library;
-    FailFor(request, "the GPU library ", c_libraryName, " is in none of ", Join(search.folders, ", "),
+    FailFor(request, "the GPU library ", search.library, " is in none of ", Join(search.folders, ", "),
             ", the system's library folders; builds have it where CMake finds nvcc");
 }
 
@@ -67,7 +66,6 @@ GpuSearch GpuSearch::Default()
     GpuSearch search;
     search.folders = plugins.programFolders;
     search.folders.insert(search.folders.end(), plugins.libraryPath.begin(), plugins.libraryPath.end());
-    search.driver = "libcuda.so.1";
     return search;
 }
 

@@ -34,7 +34,8 @@ const char* GpuInterfaceStamp();
 struct GpuSearch
 {
     std::vector<std::string> folders; // of the library, before the system's own search
-    std::string driver;               // its file
+    std::string driver = "libcuda.so.1";
+    std::string library = "libcntkmath_gpu.so";
 
     static GpuSearch Default(); // beside the program's plugins
 };

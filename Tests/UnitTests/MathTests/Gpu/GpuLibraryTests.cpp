@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "Math/Gpu/GpuLibrary.h"
 
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -28,11 +29,12 @@ protected:
         const fs::path plugins = fs::read_symlink("/proc/self/exe").parent_path() / "plugins";
         fs::copy_file(plugins / (plugin + ".so"), m_library);
     }
-    std::string MessageOf(DeviceId id, const std::string& driver = c_driver) const
+    std::string MessageOf(DeviceId id, const std::string& driver = c_driver,
+                          const std::string& library = "libcntkmath_gpu.so") const
     {
         try
         {
-            OpenGpu({id, GpuMatrixMath::Float}, {{m_folder}, driver});
+            OpenGpu({id, GpuMatrixMath::Float}, {{m_folder}, driver, library});
         }
         catch (const Error& error)
         {
@@ -61,9 +63,11 @@ TEST_F(GpuLibraryTests, NoDriver)
 
 TEST_F(GpuLibraryTests, NoLibrary)
 {
-    EXPECT_EQ(MessageOf(0), "GPU 0 cannot be used: the GPU library libcntkmath_gpu.so is in none of " + m_folder +
-                                ", the system's library folders; builds have it where CMake finds nvcc; deviceId=cpu "
-                                "runs on the CPU");
+    // The library's own name would be found beside the tests.
+    EXPECT_EQ(
+        MessageOf(0, c_driver, "libabsentgpu.so"),
+        "GPU 0 cannot be used: the GPU library libabsentgpu.so is in none of " + m_folder +
+            ", the system's library folders; builds have it where CMake finds nvcc; deviceId=cpu runs on the CPU");
 }
 
 TEST_F(GpuLibraryTests, NoLibraryButAFile)
@@ -93,6 +97,20 @@ TEST_F(GpuLibraryTests, WhatTheLibrarySaysIsPassedOn)
 {
     Install("AbsentGpu");
     EXPECT_EQ(MessageOf(3), "GPU 3 is not there");
+}
+
+// The library that was built: it loads without a driver and says that there is none.
+TEST_F(GpuLibraryTests, TheLibraryNeedsNoDriverToSaySo)
+{
+    const fs::path library = fs::read_symlink("/proc/self/exe").parent_path() / "../lib/libcntkmath_gpu.so";
+    if (!fs::exists(library))
+        GTEST_SKIP() << "this build has no GPU library";
+    if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr)
+        GTEST_SKIP() << "there is a driver";
+    fs::copy_file(library, m_library);
+    EXPECT_EQ(MessageOf(0),
+              "GPU 0 cannot be used: there is no NVIDIA driver; a driver of version 580 or later is needed; "
+              "deviceId=cpu runs on the CPU");
 }
 
 } // namespace

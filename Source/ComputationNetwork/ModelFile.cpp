@@ -156,8 +156,9 @@ public:
             if (m_isOldDialect && EqualsIgnoreCase(typeName, "Reshape"))
                 typeName = "LegacyReshape";
             const std::string name = m_in.WideText("the name of a node");
-            WithNote([&] { create(typeName, name)->SerializeFields(archive); },
-                     [&] { return Concat("in the record of node '", name, "' (", typeName, ") of model file '", m_path, "'"); });
+            WithNote(
+                [&] { create(typeName, name)->SerializeFields(archive); }, [&]
+                { return Concat("in the record of node '", name, "' (", typeName, ") of model file '", m_path, "'"); });
         }
         m_in.Expect("ENodeList");
     }

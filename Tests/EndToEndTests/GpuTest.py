@@ -3,6 +3,8 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 
 import EndToEnd
 from EndToEnd import CNTK, EndToEndTest, main
@@ -69,8 +71,9 @@ class GpuTest(EndToEndTest):
         (self.folder / "bin").mkdir()
         (self.folder / "lib").mkdir()
         shutil.copy2(CNTK, self.folder / "bin/cntk")
-        for plugin in (CNTK.parent.parent / "lib").glob("*Reader.so"):
-            os.symlink(plugin, self.folder / "lib" / plugin.name)
+        for plugin in (CNTK.parent.parent / "lib").glob("*.so"):
+            if not plugin.name.startswith("lib"):
+                os.symlink(plugin, self.folder / "lib" / plugin.name)
         os.symlink(EMULATED / "libcntkmath_gpu.so", self.folder / "lib/libcntkmath_gpu.so")
         program = EndToEnd.CNTK
         EndToEnd.CNTK = self.folder / "bin/cntk"
@@ -111,6 +114,16 @@ class GpuTest(EndToEndTest):
             (self.folder / name).unlink()
         rest = self.criteria(self.cntk("configFile=config.cntk"))
         self.assert_near(rest, whole[1:])
+
+    def test_golden_cases(self):
+        self.shared("golden/run_case.py")
+        environment = self.emulate()
+        program = self.write("bin/cntk-on-gpu", '#!/bin/sh\nexec "%s/bin/cntk" "$@" deviceId=0\n' % self.folder)
+        program.chmod(0o755)
+        run = subprocess.run([sys.executable, "-B", EndToEnd.ROOT / "Tests/GoldenTests/RunGolden.py", "--cntk", program,
+                              "--shared", EndToEnd.SHARED, "--jobs", "2"], env=dict(os.environ, **environment),
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stdout)
 
     def test_a_number_that_is_not_there(self):
         environment = self.emulate()

@@ -2,6 +2,8 @@
 // are.
 #include "Common/Interruption.h"
 
+#include "Common/TemporaryFiles.h"
+
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -11,9 +13,6 @@
 #include <unistd.h>
 
 namespace cntk
-{
-
-namespace
 {
 
 struct TemporarySlot
@@ -28,8 +27,18 @@ struct TemporarySlot
     std::array<char, 4096> path{};
 };
 
+struct TemporaryFiles
+{
+    std::array<TemporarySlot, 16> slots; // more files than that are never written at once
+};
+
+namespace
+{
+
 static_assert(std::atomic<int>::is_always_lock_free);
-std::array<TemporarySlot, 16> g_temporaries; // more files than that are never written at once
+static_assert(std::atomic<TemporaryFiles*>::is_always_lock_free);
+TemporaryFiles g_ownTemporaries;
+std::atomic<TemporaryFiles*> g_temporaries{&g_ownTemporaries};
 std::atomic<int> g_graceful{0};
 std::atomic<int> g_signal{0};
 
@@ -39,7 +48,7 @@ extern "C" void OnStopSignal(int number)
     int none = 0;
     if (g_graceful.load() > 0 && g_signal.compare_exchange_strong(none, number))
         return;
-    for (const TemporarySlot& slot : g_temporaries)
+    for (const TemporarySlot& slot : TemporaryFilesInUse().slots)
     {
         if (slot.state.load() == TemporarySlot::Used)
             ::unlink(slot.path.data());
@@ -51,6 +60,16 @@ extern "C" void OnStopSignal(int number)
 }
 
 } // namespace
+
+TemporaryFiles& TemporaryFilesInUse()
+{
+    return *g_temporaries.load(std::memory_order_relaxed);
+}
+
+void UseTemporaryFiles(TemporaryFiles& files)
+{
+    g_temporaries.store(&files);
+}
 
 void InstallSignalHandlers()
 {
@@ -86,12 +105,13 @@ void TemporaryFileMark::Set(const std::string& path)
 {
     Clear();
     std::error_code error;
+    TemporaryFiles& files = TemporaryFilesInUse();
     const std::string absolute = std::filesystem::absolute(path, error).string();
-    if (error || absolute.size() >= g_temporaries[0].path.size())
+    if (error || absolute.size() >= files.slots[0].path.size())
         return;
-    for (size_t i = 0; i < g_temporaries.size(); ++i)
+    for (size_t i = 0; i < files.slots.size(); ++i)
     {
-        TemporarySlot& slot = g_temporaries[i];
+        TemporarySlot& slot = files.slots[i];
         int expected = TemporarySlot::Free;
         if (!slot.state.compare_exchange_strong(expected, TemporarySlot::Changing))
             continue;
@@ -105,7 +125,7 @@ void TemporaryFileMark::Set(const std::string& path)
 void TemporaryFileMark::Clear()
 {
     if (m_slot != c_none)
-        g_temporaries[m_slot].state.store(TemporarySlot::Free);
+        TemporaryFilesInUse().slots[m_slot].state.store(TemporarySlot::Free);
     m_slot = c_none;
 }
 

@@ -3,13 +3,27 @@
 #pragma once
 
 #include "Common/ReaderInterface.h"
+#include "Common/TemporaryFiles.h"
 #include "Common/WriterInterface.h"
+
+namespace cntk
+{
+
+// Weak: a plugin that writes no files need not be linked with Common.
+[[gnu::weak]] void UseTemporaryFiles(TemporaryFiles& files);
+
+} // namespace cntk
 
 // makeReader<ElemType>(context) gives a std::unique_ptr<IDataReader<ElemType>>.
 #define CNTK_EXPORT_READER(makeReader)                                                                                 \
     extern "C" CNTK_PLUGIN_EXPORT uint32_t CntkPluginAbi()                                                             \
     {                                                                                                                  \
         return cntk::c_pluginAbi;                                                                                      \
+    }                                                                                                                  \
+    extern "C" CNTK_PLUGIN_EXPORT void ShareTemporaryFiles(cntk::TemporaryFiles& files)                                \
+    {                                                                                                                  \
+        if (cntk::UseTemporaryFiles)                                                                                   \
+            cntk::UseTemporaryFiles(files);                                                                            \
     }                                                                                                                  \
     extern "C" CNTK_PLUGIN_EXPORT void GetReaderF(std::unique_ptr<cntk::IDataReader<float>>& reader,                   \
                                                   const cntk::ReaderContext& context)                                  \

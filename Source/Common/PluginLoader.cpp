@@ -5,6 +5,7 @@
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/TemporaryFiles.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -272,6 +273,9 @@ PluginLibrary PluginLibrary::Open(const std::string& type, const PluginSearch& s
         dlclose(handle);
         FailAt(where, ErrorKind::Device, "'", path, "' cannot be used as a reader or writer: ", problem);
     }
+    // A library without it leaves its temporary files behind when a signal ends the program.
+    if (const auto share = reinterpret_cast<ShareTemporaryFilesFunction>(dlsym(handle, "ShareTemporaryFiles")))
+        share(TemporaryFilesInUse());
     return PluginLibrary(std::move(name), std::move(path), handle, where);
 }
 

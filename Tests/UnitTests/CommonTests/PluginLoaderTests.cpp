@@ -1,13 +1,18 @@
 // The plugin loader against the plugins of Tests/UnitTests/TestPlugins: what works, and what is said when it does not.
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/PluginLoader.h"
 #include "CommonTests/TemporaryFolder.h"
 
+#include <csignal>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace cntk
 {
@@ -60,6 +65,29 @@ TEST_F(PluginLoaderTests, OpensAndReads)
     EXPECT_EQ(minibatch.streams[0].values[0], 2.0);
     EXPECT_TRUE(reader->GetMinibatch(minibatch));
     EXPECT_FALSE(reader->GetMinibatch(minibatch));
+}
+
+TEST_F(PluginLoaderTests, ASignalTakesTheTemporaryFilesOfPluginsAlong)
+{
+    const TemporaryFolder folder;
+    const std::string path = folder / "begun";
+    const pid_t child = ::fork();
+    if (child == 0)
+    {
+        InstallSignalHandlers();
+        const auto config = ConfigParameters::Parse("file=" + path);
+        Log log;
+        const auto reader = PluginLibrary::Open(m_folder + "/../filing/FilingReader.so", m_search)
+                                .MakeReader<float>(ReaderContext{*config, log});
+        if (!FileExists(path + ".tmp"))
+            ::_exit(2);
+        ::raise(SIGTERM);
+        ::_exit(1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_FALSE(FileExists(path + ".tmp"));
 }
 
 TEST_F(PluginLoaderTests, NameInAnyCaseAndPaths)

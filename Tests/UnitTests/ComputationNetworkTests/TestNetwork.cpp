@@ -146,7 +146,10 @@ const NodeRegistry& TestRegistry()
     return registry;
 }
 
-TestNetwork::TestNetwork(DataType type) : network(type, MakeCpuDevice({.threads = 1}), TestRegistry()) {}
+TestNetwork::TestNetwork(DataType type, std::shared_ptr<Device> device)
+    : network(type, device ? std::move(device) : MakeCpuDevice({.threads = 1}), TestRegistry())
+{
+}
 
 ComputationNodePtr TestNetwork::Parameter(const std::string& name, const TensorShape& shape)
 {

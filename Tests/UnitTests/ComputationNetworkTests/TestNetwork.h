@@ -21,7 +21,7 @@ const NodeRegistry& TestRegistry();
 
 struct TestNetwork
 {
-    explicit TestNetwork(DataType type = DataType::Float64);
+    explicit TestNetwork(DataType type = DataType::Float64, std::shared_ptr<Device> device = nullptr);
 
     ComputationNodePtr Parameter(const std::string& name, const TensorShape& shape); // reproducible values in +-1
     ComputationNodePtr Input(const std::string& name, const TensorShape& shape);

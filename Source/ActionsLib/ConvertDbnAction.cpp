@@ -1,4 +1,4 @@
-// action=convertdbn (book 3.7; spec model-format.md 5): a network out of a file of dbn.exe.
+// action=convertdbn (book 3.7): a network out of a file of dbn.exe.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/DbnFile.h"
 #include "ActionsLib/NetworkParts.h"

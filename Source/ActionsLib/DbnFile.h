@@ -1,4 +1,4 @@
-// Files of dbn.exe, a trainer of deep belief networks: what is in them (spec model-format.md 5).
+// Files of dbn.exe, a trainer of deep belief networks: what is in them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Parameters, layers and criteria as the original's builder makes them (spec config-ndl-mel.md 5.2, 5.3).
+// Parameters, layers and criteria as the original's builder makes them.
 #include "ActionsLib/NetworkParts.h"
 
 #include "Common/Error.h"

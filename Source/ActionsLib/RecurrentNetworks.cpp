@@ -1,5 +1,5 @@
 // SIMPLERNN, LSTM, CLASSLM, CLASSLSTM, CLSTM, NCELSTM, LBLM, NPLM and CRF, node for node in the original's order of
-// creation (spec config-ndl-mel.md 5.6 to 5.15): scripts know the names, and the order gives each parameter its seed.
+// creation: scripts know the names, and the order gives each parameter its seed.
 #include "ActionsLib/NetworkParts.h"
 #include "Common/Error.h"
 #include "Common/Text.h"

@@ -1,4 +1,4 @@
-// action=SVD (book 3.5.7; spec config-ndl-mel.md 2.10): parameters become products of two thin ones.
+// action=SVD (book 3.5.7): parameters become products of two thin ones.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"

@@ -1,4 +1,4 @@
-// The one exception type of the program (DESIGN.md 2.10): what went wrong, where in the user's text, and notes added on
+// The one exception type of the program: what went wrong, where in the user's text, and notes added on
 // the way up at four boundaries (command, file, node, minibatch).
 #pragma once
 

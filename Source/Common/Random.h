@@ -1,5 +1,5 @@
-// The original's random streams on Linux, written out so that they do not depend on a C library (spec engine-and-sgd.md
-// 14, readers-writers.md 1.4).
+// The original's random streams on Linux, written out so that they do not depend
+// on a C library.
 #pragma once
 
 #include <array>

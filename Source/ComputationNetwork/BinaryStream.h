@@ -1,4 +1,4 @@
-// Little-endian binary files of the original (spec model-format.md 1): a bounds-checked reader over mapped bytes and a
+// Little-endian binary files of the original: a bounds-checked reader over mapped bytes and a
 // writer that replaces the file whole. Marks are 16-bit texts such as "BCN".
 #pragma once
 

@@ -1,4 +1,4 @@
-// Checkpoint files (.ckp; spec model-format.md 4): the learner's state beside a model. Written so that the original can
+// Checkpoint files (.ckp): the learner's state beside a model. Written so that the original can
 // read them; what only we keep follows behind its end mark.
 #pragma once
 

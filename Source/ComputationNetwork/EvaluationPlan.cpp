@@ -1,4 +1,4 @@
-// Orders the nodes: depth-first, recurrent loops as blocks, then prunes gradients (spec engine-and-sgd.md 1). Nothing
+// Orders the nodes: depth-first, recurrent loops as blocks, then prunes gradients. Nothing
 // here recurses: networks may be thousands of nodes deep.
 #include "ComputationNetwork/EvaluationPlan.h"
 

@@ -1,5 +1,5 @@
-// Back-propagated gradients against central differences: for tests, and for gradientCheck=true (spec engine-and-sgd.md
-// 11). For networks in double, without dropout.
+// Back-propagated gradients against central differences: for tests, and for gradientCheck=true.
+// For networks in double, without dropout.
 #pragma once
 
 #include "ComputationNetwork/Evaluator.h"

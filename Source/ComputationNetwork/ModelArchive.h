@@ -1,4 +1,4 @@
-// The model file's fields in one function for both directions (spec model-format.md): archive.Field(x) reads or writes.
+// The model file's fields in one function for both directions: archive.Field(x) reads or writes.
 #pragma once
 
 #include "ComputationNetwork/BinaryStream.h"

@@ -1,4 +1,4 @@
-// Model files (spec model-format.md): reads versions 1 to 14 and both version-2 dialects, writes version 8.
+// Model files: reads versions 1 to 14 and both version-2 dialects, writes version 8.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"

@@ -1,5 +1,5 @@
 // A network in words: the text of the dumpnode action and the DOT graph of the plot action, both laid out as the
-// original's (spec config-ndl-mel.md 2.8, 2.9), since people's scripts read them.
+// original's, since people's scripts read them.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"

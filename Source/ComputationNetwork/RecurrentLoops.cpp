@@ -1,4 +1,4 @@
-// Finds the loops of a network (spec engine-and-sgd.md 1) and says what is wrong with those that cannot run.
+// Finds the loops of a network and says what is wrong with those that cannot run.
 #include "ComputationNetwork/RecurrentLoops.h"
 
 #include "Common/Error.h"

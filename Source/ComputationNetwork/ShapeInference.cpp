@@ -1,4 +1,4 @@
-// Validation: loops; shapes in repeated passes until nothing changes; one checking pass (spec engine-and-sgd.md 1).
+// Validation: loops; shapes in repeated passes until nothing changes; one checking pass.
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ComputationNetwork.h"

@@ -1,4 +1,4 @@
-// The element type is data (DESIGN.md 2.2): matrices and nodes carry a DataType; only kernels are templates.
+// The element type is data: matrices and nodes carry a DataType; only kernels are templates.
 #pragma once
 
 #include <cstddef>

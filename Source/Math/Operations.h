@@ -87,10 +87,10 @@ void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView&
 // Elements in column-major order from one fresh generator with this seed.
 void FillUniform(const MatrixView& output, double low, double high, uint64_t seed);
 void FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed);
-// Dropout mask: each element 0 with probability rate, else scale. Draws as the original does (spec nodes.md 12).
+// Dropout mask: each element 0 with probability rate, else scale. Draws as the original does.
 void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed);
 
-// ---- update rules (spec engine-and-sgd.md 6), each one pass over the parameter --------------------------------------
+// ---- update rules, each one pass over the parameter -----------------------------------------------------------------
 // S = momentum*S + (1-momentum)*rate*G;  W -= S. With touched columns only those take part (the sheet's sparse form).
 void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
                     double momentum, const TouchedColumns* touched = nullptr);

@@ -1,5 +1,5 @@
 // The update rules, each written once as what happens to one element; g++, clang and nvcc compile them. Which state a
-// rule has and what its numbers mean stands here and nowhere else (spec engine-and-sgd.md 6, step 4).
+// rule has and what its numbers mean stands here and nowhere else.
 //
 // Functions gives what an instruction set or a device has of its own: a type with SquareRoot. Code for one instruction
 // set must never be linked into another's, so theirs are in unnamed namespaces.

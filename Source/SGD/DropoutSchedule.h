@@ -1,4 +1,4 @@
-// Rates and seeds of the dropout nodes below the criterion (spec nodes.md 12): new seeds 1, 2, 3, ... in the order of
+// Rates and seeds of the dropout nodes below the criterion: new seeds 1, 2, 3, ... in the order of
 // evaluation, only in epochs whose rate differs from the one before.
 #pragma once
 

@@ -30,7 +30,7 @@ struct EvaluationResult
 };
 
 // Runs the evaluator (whose roots include the nodes, and to whose roots the source is bound) over the data and prints
-// the lines of spec config-ndl-mel.md 6.4.
+// the lines of the original, which scripts read.
 EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
 

@@ -1,5 +1,5 @@
-// What happens to a parameter's gradient before the update, and to the parameter after it: clipping, L2, noise, L1
-// (spec engine-and-sgd.md 6, steps 1-3 and 5-6). Most of it is done by the update itself, in its pass over memory.
+// What happens to a parameter's gradient before the update, and to the parameter after it: clipping, L2, noise, L1.
+// Most of it is done by the update itself, in its pass over memory.
 #pragma once
 
 #include "Math/Matrix.h"

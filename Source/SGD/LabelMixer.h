@@ -1,4 +1,4 @@
-// Adaptation with KL regularization (spec engine-and-sgd.md 10): the labels of a minibatch are mixed with the outputs
+// Adaptation with KL regularization: the labels of a minibatch are mixed with the outputs
 // of a reference network, so that the adapted network stays near it.
 #pragma once
 

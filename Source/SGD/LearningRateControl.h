@@ -1,4 +1,4 @@
-// AdjustAfterEpoch (spec engine-and-sgd.md 8.2): what the criterion of an epoch means for the next learning rate.
+// AdjustAfterEpoch: what the criterion of an epoch means for the next learning rate.
 // Decisions only; the trainer reloads models and prints.
 #pragma once
 

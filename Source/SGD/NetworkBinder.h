@@ -31,7 +31,7 @@ public:
     template <class ElemType>
     void Bind(const HostMinibatch<ElemType>& minibatch);
 
-    // Of the minibatch bound last: columns with gaps, and without (spec engine-and-sgd.md 2).
+    // Of the minibatch bound last: columns with gaps, and without.
     size_t Columns() const { return m_columns; }
     size_t Samples() const { return m_samples; }
 

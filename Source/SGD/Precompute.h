@@ -1,4 +1,4 @@
-// The pass over the data before training in which Mean and InvStdDev nodes are computed (spec engine-and-sgd.md 15).
+// The pass over the data before training in which Mean and InvStdDev nodes are computed.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"

@@ -1,4 +1,4 @@
-// The only place that formats the lines of training and evaluation (spec config-ndl-mel.md 6.3 and 6.4: scripts read
+// The only place that formats the lines of training and evaluation (which are the original's: scripts read
 // them), and the progress line on terminals.
 #pragma once
 

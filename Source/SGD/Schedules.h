@@ -1,4 +1,4 @@
-// From what the user wrote per epoch to what one update needs (spec engine-and-sgd.md 5). Pure functions.
+// From what the user wrote per epoch to what one update needs. Pure functions.
 #pragma once
 
 #include "SGD/TrainingOptions.h"

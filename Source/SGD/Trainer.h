@@ -1,4 +1,4 @@
-// The flow of a training (spec engine-and-sgd.md 7): where to begin, precomputation, epochs with validation and rate
+// The flow of a training: where to begin, precomputation, epochs with validation and rate
 // control, checkpoints and models.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The files of a training (spec engine-and-sgd.md 12): names of models and checkpoints, where make mode resumes, what
+// The files of a training: names of models and checkpoints, where make mode resumes, what
 // is deleted.
 #pragma once
 

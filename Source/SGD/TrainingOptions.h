@@ -1,4 +1,4 @@
-// The SGD block as plain data: one member and one row of a table for each parameter (spec engine-and-sgd.md 4).
+// The SGD block as plain data: one member and one row of a table for each parameter.
 // The learner itself never sees a config object.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SearchBeforeEpoch and autoAdjustMinibatch (spec engine-and-sgd.md 8.1 and 9): which rates and sizes are tried, and
+// SearchBeforeEpoch and autoAdjustMinibatch: which rates and sizes are tried, and
 // which is chosen. The short runs themselves are somebody else's.
 #pragma once
 

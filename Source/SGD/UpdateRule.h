@@ -1,4 +1,4 @@
-// How a gradient changes a parameter (spec engine-and-sgd.md 6, step 4). One rule a training; the state of each
+// How a gradient changes a parameter. One rule a training; the state of each
 // parameter is a matrix that checkpoints store.
 #pragma once
 

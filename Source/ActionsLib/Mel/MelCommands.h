@@ -1,4 +1,4 @@
-// The commands of the language (spec config-ndl-mel.md 4.4): names, abbreviations, numbers of arguments, properties.
+// The commands of the language: names, abbreviations, numbers of arguments, properties.
 #pragma once
 
 #include "ActionsLib/Mel/MelSyntax.h"

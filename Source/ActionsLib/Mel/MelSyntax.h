@@ -1,4 +1,4 @@
-// The syntax tree of the model editing language (book 4.2; spec config-ndl-mel.md 4.9): commands, snippets and in-line
+// The syntax tree of the model editing language (book 4.2): commands, snippets and in-line
 // NDL, each with its place in the text.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Syntax tree to network: variables, macros, forward references, tags and node arrays (book 4.1; spec config-ndl-mel.md
-// 3.3 to 3.8). What the functions are, the node registry says.
+// Syntax tree to network: variables, macros, forward references, tags and node arrays (book 4.1).
+// What the functions are, the node registry says.
 #pragma once
 
 #include "ActionsLib/Ndl/NdlFunctions.h"

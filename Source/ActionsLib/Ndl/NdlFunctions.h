@@ -1,4 +1,4 @@
-// The functions of the language (spec config-ndl-mel.md 3.9): every node type of the registry under its name and
+// The functions of the language: every node type of the registry under its name and
 // aliases, and the few whose arguments are not simply "inputs, then parameters" (Constant, Input, Parameter,
 // ImageInput, ...).
 #pragma once

@@ -1,4 +1,4 @@
-// The block NDLNetworkBuilder=[...] (spec config-ndl-mel.md 3.1): finds the script in a file or in the config, and
+// The block NDLNetworkBuilder=[...]: finds the script in a file or in the config, and
 // builds the network.
 #pragma once
 

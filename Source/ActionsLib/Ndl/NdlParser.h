@@ -1,4 +1,4 @@
-// Text to syntax tree: the grammar of spec config-ndl-mel.md 3.11. Errors are of kind Config, with position and caret.
+// Text to syntax tree. Errors are of kind Config, with position and caret.
 #pragma once
 
 #include "ActionsLib/Ndl/NdlSyntax.h"

@@ -1,5 +1,5 @@
-// Products of columns and sums along dimensions: KhatriRaoProduct, CosDistance, SumColumnElements, ReduceElements
-// (spec nodes.md 6 and 7).
+// Products of columns and sums along dimensions:
+// KhatriRaoProduct, CosDistance, SumColumnElements, ReduceElements.
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"

@@ -1,4 +1,4 @@
-// BatchNormalization (spec nodes.md 11). In a header for the time constants that training sets.
+// BatchNormalization. In a header for the time constants that training sets.
 #pragma once
 
 #include "ComputationNetwork/Nodes/ImageGeometry.h"

@@ -1,4 +1,4 @@
-// Convolution (spec nodes.md 13.2, 13.3). In a header for the plan's fusion with a bias and a non-linearity, and for
+// Convolution. In a header for the plan's fusion with a bias and a non-linearity, and for
 // the limit of temporary memory that training sets.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Training and evaluation criteria: 1x1 values, sums over the samples, gaps excluded (spec nodes.md 14).
+// Training and evaluation criteria: 1x1 values, sums over the samples, gaps excluded.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

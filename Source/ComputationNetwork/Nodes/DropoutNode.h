@@ -1,4 +1,4 @@
-// Dropout: zeroes elements at random while training (spec nodes.md 12). The learner sets rate and seed.
+// Dropout: zeroes elements at random while training. The learner sets rate and seed.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"

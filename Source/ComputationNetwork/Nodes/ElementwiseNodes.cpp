@@ -1,4 +1,4 @@
-// Element-wise nodes with one or two operands: rows of one table, one class (spec nodes.md 4 and 5).
+// Element-wise nodes with one or two operands: rows of one table, one class.
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 
 #include "Common/Error.h"

@@ -1,4 +1,4 @@
-// From what a script says of a convolution or a pooling to the windows that it has (spec nodes.md 13): the original's
+// From what a script says of a convolution or a pooling to the windows that it has: the original's
 // memory layouts, output sizes and placement of windows.
 #pragma once
 

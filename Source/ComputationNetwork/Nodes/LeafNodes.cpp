@@ -1,5 +1,5 @@
 // LearnableParameter, InputValue and SparseInputValue: shapes, initial values, the reader's data and the model file's
-// fields in all versions (spec nodes.md 3, model-format.md 3, config-ndl-mel.md 3.9).
+// fields in all versions.
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include "Common/Error.h"

@@ -1,4 +1,4 @@
-// The leaves: LearnableParameter, InputValue, SparseInputValue (spec nodes.md 3). The one family whose classes
+// The leaves: LearnableParameter, InputValue, SparseInputValue. The one family whose classes
 // everybody may use: the learner, the readers' binding and the builders must reach them.
 #pragma once
 
@@ -33,7 +33,7 @@ public:
     float LearningRateMultiplier() const { return m_learningRateMultiplier; }
     void SetLearningRateMultiplier(float multiplier) { m_learningRateMultiplier = multiplier; }
 
-    // Initialisation (spec engine-and-sgd.md 14): +-0.05*scale uniform; 0.2*scale/sqrt(columns) Gaussian. With unknown
+    // Initialisation: +-0.05*scale uniform; 0.2*scale/sqrt(columns) Gaussian. With unknown
     // dimensions it waits until they are known.
     void InitUniform(uint64_t seed, double initValueScale);
     void InitGaussian(uint64_t seed, double initValueScale);

@@ -1,5 +1,5 @@
-// The likelihood of mixtures of Gaussians, and the criterion whose value and derivative the network computes itself
-// (spec nodes.md 14, 15).
+// The likelihood of mixtures of Gaussians, and the criterion whose value and derivative
+// the network computes itself.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

@@ -1,4 +1,4 @@
-// LookupTable: the columns of a table that one-hot words name (spec nodes.md 16).
+// LookupTable: the columns of a table that one-hot words name.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

@@ -1,4 +1,4 @@
-// LSTM: a layer of memory cells as one node (spec nodes.md 10.2). It steps through time itself and carries its state
+// LSTM: a layer of memory cells as one node. It steps through time itself and carries its state
 // from one minibatch to the next.
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"

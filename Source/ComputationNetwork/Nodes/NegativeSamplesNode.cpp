@@ -1,5 +1,5 @@
-// CosDistanceWithNegativeSamples: each sample compared with its partner and with those of other samples (spec nodes.md
-// 6).
+// CosDistanceWithNegativeSamples: each sample compared with its partner and with
+// those of other samples.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

@@ -1,4 +1,4 @@
-// The softmax family, per column, and normalisation by statistics of the training data (spec nodes.md 4 and 11).
+// The softmax family, per column, and normalisation by statistics of the training data.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

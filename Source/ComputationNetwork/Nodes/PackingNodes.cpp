@@ -1,4 +1,4 @@
-// Nodes that pick frames: Where, PackedIndex, GatherPacked and ScatterPacked (spec nodes.md 9).
+// Nodes that pick frames: Where, PackedIndex, GatherPacked and ScatterPacked.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

@@ -1,5 +1,5 @@
 // PairNetwork, the socket between two networks (book 2.7.1), and Attention, with which a decoder looks at all steps of
-// what its encoder computed (spec config-ndl-mel.md 5.15).
+// what its encoder computed.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

@@ -1,4 +1,4 @@
-// Text files with initial values of a parameter: one matrix row a line (spec model-format.md 6).
+// Text files with initial values of a parameter: one matrix row a line.
 #pragma once
 
 #include <cstddef>

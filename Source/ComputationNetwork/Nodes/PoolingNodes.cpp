@@ -1,4 +1,4 @@
-// MaxPooling, AveragePooling and Pooling (spec nodes.md 13.4).
+// MaxPooling, AveragePooling and Pooling.
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"

@@ -1,4 +1,4 @@
-// Matrix products: Times, TransposeTimes, DiagTimes (spec nodes.md 6).
+// Matrix products: Times, TransposeTimes, DiagTimes.
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"

@@ -1,4 +1,4 @@
-// Nodes that draw random numbers: Dropout (spec nodes.md 12).
+// Nodes that draw random numbers: Dropout.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/DropoutNode.h"

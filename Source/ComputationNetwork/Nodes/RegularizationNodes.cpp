@@ -1,4 +1,4 @@
-// Norms of a whole matrix as criteria: MatrixL1Reg, MatrixL2Reg (spec nodes.md 7).
+// Norms of a whole matrix as criteria: MatrixL1Reg, MatrixL2Reg.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

@@ -1,5 +1,5 @@
 // The same numbers in other dimensions: Reshape, LegacyReshape (the Reshape of the network description language),
-// ReconcileDynamicAxis (spec nodes.md 8).
+// ReconcileDynamicAxis.
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"

@@ -1,4 +1,4 @@
-// Nodes that see whole sequences: TimeReverse, CRF and the decoder that goes with it (spec nodes.md 8 and 15).
+// Nodes that see whole sequences: TimeReverse, CRF and the decoder that goes with it.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"

@@ -1,5 +1,5 @@
 // Parts, stacks and permutations of the dimensions of a sample: Slice, RowStack, RowRepeat, TransposeDimensions,
-// Diagonal (spec nodes.md 8).
+// Diagonal.
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"

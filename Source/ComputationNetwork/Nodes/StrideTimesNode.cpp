@@ -1,4 +1,4 @@
-// StrideTimes: the product of interleaved streams (spec nodes.md 6).
+// StrideTimes: the product of interleaved streams.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

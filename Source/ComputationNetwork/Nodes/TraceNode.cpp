@@ -1,4 +1,4 @@
-// Trace: passes its input on and prints it, for a look into a running network (spec nodes.md 16).
+// Trace: passes its input on and prints it, for a look into a running network.
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"

@@ -1,4 +1,4 @@
-// Criteria of large vocabularies (spec nodes.md 14): word classes and noise contrastive estimation. Both look at the
+// Criteria of large vocabularies: word classes and noise contrastive estimation. Both look at the
 // few columns of the output matrix that each sample needs; no matrix of vocabulary x minibatch is made.
 #include "Common/Error.h"
 #include "Common/Text.h"

@@ -1,4 +1,4 @@
-// The fields that Convolution and Pooling share in model files (spec model-format.md 3).
+// The fields that Convolution and Pooling share in model files.
 #pragma once
 
 #include "ComputationNetwork/ModelArchive.h"

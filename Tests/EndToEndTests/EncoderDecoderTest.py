@@ -56,6 +56,34 @@ CV = """Train=[
 ]
 """
 
+THREE = """Train=[ action=bidirectionEncoderDecoder
+  DecoderNetworkBuilder=[ rnnType=ALIGNMENTSIMILARITYGFORWARDDECODER ]
+  BackwardDecoderNetworkBuilder=[ rnnType=ALIGNMENTSIMILARITYGENERATOR; layerSizes=5:8:24:24:5; lookupTableOrder=1
+    initValueScale=6; trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction ]
+  backwardDecoderReader=[ readerType=CNTKTextFormatReader; file=train.dec.ctf; randomize=auto
+    input=[ features=[ alias=prev; dim=5; format=sparse ]; labels=[ dim=5; format=sparse ] ] ]
+]
+"""
+DECODER = """run=Decoder
+Decoder=[
+  features=SparseInput(5, tag=feature)
+  labels=Input(5, tag=label)
+  encoded=InputValue(24, dynamicAxis=encoder)
+  memory=PairNetwork(encoded)
+  K=Parameter(24, 24)
+  keys=Times(K, memory)
+  state=PastValue(24, 1, h)
+  context=Attention(memory, keys, state)
+  U=Parameter(24, 5)
+  W=Parameter(24, 24)
+  h=Tanh(Plus(Times(U, features), Times(W, context)))
+  O=Parameter(5, 24)
+  z=Times(O, h)
+  ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
+  OutputNodes=(z)
+]
+"""
+
 
 class EncoderDecoderTest(EndToEndTest):
     def setUp(self):
@@ -135,6 +163,21 @@ class EncoderDecoderTest(EndToEndTest):
                              name)
         again = self.train(*arguments).stderr
         self.assertIn("No further training is necessary.", again)
+
+    def test_a_decoder_described_in_ndl(self):
+        self.write("decoder.ndl", DECODER)
+        log = self.train("command=Train:Test", "epochs=10",
+                         "Train=[DecoderNetworkBuilder=[networkDescription=decoder.ndl]]").stderr
+        self.assertRegex(log, r"paired \S+ <-> memory")
+        self.assertGreaterEqual(int(re.search(r"; (\d+) of them", log).group(1)), 97)
+
+    def test_three_networks(self):
+        self.write("three.cntk", CONFIG + THREE)
+        log = self.cntk("configFile=three.cntk", "epochs=1", "Train=[SGD=[gradientCheck=true;sigFigs=4]]").stderr
+        self.assertEqual(len(re.findall(r"paired \S+ <-> pairNetwork", log)), 2)
+        self.assertRegex(log, "all gradients agree to 4 digits")
+        for network in range(3):
+            self.assertTrue((self.folder / ("model/m.dnn.%d" % network)).exists())
 
     def test_validation(self):
         self.write("cv.cntk", CONFIG + CV)

@@ -94,7 +94,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.write("config.cntk", CONFIG)
 
     def make(self, name, count, seed, first=0):
-        """Sentences for the encoder, and beside them what the decoder is to say; the two files differ in their order."""
+        """Sentences for the encoder, and what the decoder is to say; the two files differ in their order."""
         draw = random.Random(seed)
         sentences = [[draw.randrange(WORDS) for _ in range(draw.randint(1, 4))] for _ in range(count)]
         encoder, decoder = [], []

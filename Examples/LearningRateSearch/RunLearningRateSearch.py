@@ -44,8 +44,8 @@ def synthetic_corpus(folder, cntk_arguments):
     mlf, = folder.glob("mlf/*.train.align_cistate.mlf*")
     states, = folder.glob("mlf/*.statelist")
     cntk_arguments += ["TrainScp=%s" % scp, "TrainMlf=%s" % mlf, "StateList=%s" % states, "LabelDim=183",
-                       "ScpPrefix=%s" % folder.parent]
-    return frames_of(scp, folder.parent)
+                       "ScpPrefix=/"]  # its paths are absolute
+    return frames_of(scp, folder)
 
 
 def frames_of(scp, prefix):

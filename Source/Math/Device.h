@@ -68,7 +68,7 @@ std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options = {});
 std::shared_ptr<Device> MakeReferenceDevice();
 // Opens the GPU library at run time. Fails (kind Device) with the reason when it, a driver or the device is missing.
 std::shared_ptr<Device> MakeGpuDevice(DeviceId id, const GpuOptions& options = {});
-// "auto", "cpu", "-1", "0".. as in the config. Fails for anything else. auto: a GPU, or else the CPU.
+// "auto", "cpu", "-1", "0".. as in the config. Fails for anything else. auto: the CPU until the GPU is proved.
 std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions& options = {},
                                    const GpuOptions& gpuOptions = {});
 

@@ -7,6 +7,27 @@
 namespace cntk
 {
 
+namespace
+{
+
+// Numbers that nobody has compared with the CPU's are not for those who did not ask for them: until the backend has
+// been proved on cards, a GPU is taken only where its number is given.
+std::string WhyNotTheGpu(const GpuOptions& options)
+{
+    try
+    {
+        const auto gpu = OpenGpu({c_bestGpu, options.matrixMath}, GpuSearch::Default());
+        return Concat("the GPU backend has not been proved on cards yet; deviceId=", gpu->Id(), " asks for ",
+                      gpu->Describe());
+    }
+    catch (const Error& error)
+    {
+        return error.Message();
+    }
+}
+
+} // namespace
+
 std::shared_ptr<Device> MakeGpuDevice(DeviceId id, const GpuOptions& options)
 {
     return OpenGpu({id, options.matrixMath}, GpuSearch::Default());
@@ -18,16 +39,9 @@ std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions
         return MakeCpuDevice(options);
     if (EqualsIgnoreCase(deviceId, "auto"))
     {
-        try
-        {
-            return OpenGpu({c_bestGpu, gpuOptions.matrixMath}, GpuSearch::Default());
-        }
-        catch (const Error& error)
-        {
-            if (gpuOptions.report)
-                gpuOptions.report("deviceId=auto takes the CPU: " + error.Message());
-            return MakeCpuDevice(options);
-        }
+        if (gpuOptions.report)
+            gpuOptions.report("deviceId=auto takes the CPU: " + WhyNotTheGpu(gpuOptions));
+        return MakeCpuDevice(options);
     }
     const std::optional<long long> id = ParseInteger(deviceId);
     if (!id || *id < c_cpuDevice || *id > 1023)

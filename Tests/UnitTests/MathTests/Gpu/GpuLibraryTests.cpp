@@ -23,11 +23,11 @@ protected:
     void SetUp() override { fs::create_directories(m_folder); }
     void TearDown() override { fs::remove_all(m_folder); }
 
-    // Puts one of tests/plugins where the GPU library is looked for.
-    void Install(const std::string& plugin)
+    // Puts one of tests/gpu where the GPU library is looked for.
+    void Install(const std::string& library)
     {
-        const fs::path plugins = fs::read_symlink("/proc/self/exe").parent_path() / "plugins";
-        fs::copy_file(plugins / (plugin + ".so"), m_library);
+        const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path() / "gpu";
+        fs::copy_file(folder / (library + ".so"), m_library);
     }
     std::string MessageOf(DeviceId id, const std::string& driver = c_driver,
                           const std::string& library = "libcntkmath_gpu.so") const

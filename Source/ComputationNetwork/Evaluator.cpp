@@ -136,8 +136,9 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
                                               [&](const LayoutSize& known) { return known.layout == layout; }))
             m_layouts.push_back({layout, 0});
     }
-    std::sort(m_parameters.begin(), m_parameters.end(),
-              [](const auto& a, const auto& b) { return a->Name() < b->Name(); });
+    // Paired networks may have parameters of the same name: the order of the plan decides.
+    std::stable_sort(m_parameters.begin(), m_parameters.end(),
+                     [](const auto& a, const auto& b) { return a->Name() < b->Name(); });
 
     std::unordered_map<const ComputationNode*, ComputationNode*> nodes;
     for (const ComputationNodePtr& node : m_nodes)

@@ -53,7 +53,7 @@ struct TestEncoderDecoderOptions
             Opt("beamWidth", &S::beamWidth,
                 "hypotheses that are kept at each word; 1: the most probable word each time", Range{1}),
             Opt("maxLength", &S::maxLength, "words of a decoded sentence at most; 0: as many as decoderReader's has"),
-            Opt("endWord", &S::endWord, "number of the word that ends a sentence; -1: none does"),
+            Opt("endWord", &S::endWord, "number of the word that ends a sentence; -1: none does", Range{-1}),
             Opt("outputPath", &S::outputPath, "text file for the decoded sentences, one a line; - is standard output"),
         };
     }
@@ -191,6 +191,8 @@ public:
         }
         if (minibatches == 0)
             Fail(ErrorKind::Data, "decoderReader delivered no data to decode");
+        if (const std::string rest = source->RestOfCompanions(); !rest.empty())
+            log.Warn(rest + "; what only the encoder has is not used");
         if (decoding.writer)
             decoding.writer->Finish();
         if (decoding.text)

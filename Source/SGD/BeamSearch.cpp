@@ -43,9 +43,28 @@ BeamSearch::BeamSearch(ComputationNetwork& decoder, const ComputationNodePtr& ou
         Fail(ErrorKind::Model, "a word of '", output->Name(), "' (", output->SampleElements(),
              " rows) cannot be the next input of '", m_words->Name(), "' (", m_words->SampleElements(),
              " rows); expected the same words in both");
-    if (!output->HasMBLayout())
+    if (!output->HasMBLayout() || output == m_words)
         Fail(ErrorKind::Model, "node '", output->Name(), "' (", output->TypeName(),
              ") has no value for each word; expected the scores of words");
+    CheckInputs();
+}
+
+// What the search does not set would have no values.
+void BeamSearch::CheckInputs() const
+{
+    bool readsWords = false;
+    for (const ComputationNodePtr& node : m_evaluator.Plan().NodesInOrder())
+    {
+        const auto input = std::dynamic_pointer_cast<InputValueNode>(node);
+        readsWords = readsWords || input == m_words;
+        if (input && input != m_words && std::find(m_encoded.begin(), m_encoded.end(), input) == m_encoded.end())
+            Fail(ErrorKind::Model, "the scores of words, '", m_output->Name(), "' (", m_output->TypeName(),
+                 "), are computed from input '", input->Name(), "'; a sentence is decoded from its words ('",
+                 m_words->Name(), "') and the encoder alone");
+    }
+    if (!readsWords)
+        Fail(ErrorKind::Model, "node '", m_output->Name(), "' (", m_output->TypeName(),
+             ") does not read the words of '", m_words->Name(), "'; expected the scores of the next word");
 }
 
 void BeamSearch::BindEncoded(const std::vector<SentenceToDecode>& sentences)

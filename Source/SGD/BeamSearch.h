@@ -25,7 +25,7 @@ class BeamSearch
 public:
     // decoder: not paired. output: scores of words, a softmax or what goes into one. words: the input that takes the
     // words. encoded: the inputs that stand for an encoder's values. Fails (Model) where rows of output and words
-    // differ.
+    // differ, and where output does not read the words or reads an input besides these.
     BeamSearch(ComputationNetwork& decoder, const ComputationNodePtr& output, std::shared_ptr<InputValueNode> words,
                std::vector<std::shared_ptr<InputValueNode>> encoded, size_t beamWidth);
 
@@ -41,6 +41,7 @@ private:
         bool isOver = false;
     };
 
+    void CheckInputs() const;
     void BindEncoded(const std::vector<SentenceToDecode>& sentences);
     void BindWords(size_t steps);
     void Extend(std::vector<Hypothesis>& beam, const double* scores, size_t maxLength, std::optional<size_t> endWord);

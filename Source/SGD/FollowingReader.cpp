@@ -222,6 +222,8 @@ bool FollowingReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
         single.InitAsFrameMode(m_wanted.columns);
         m_order = SequencesById(single);
     }
+    if (m_order.empty())
+        Fail(ErrorKind::Data, "a minibatch of ", m_leaderName, " has no sequence that ", m_name, " could follow");
     m_chosen.clear();
     size_t longest = 0;
     const std::vector<std::string>& keys = *m_wanted.keys;

@@ -162,6 +162,11 @@ TEST(FollowingReaderTest, WhatCannotBeFollowedIsAnError)
     cut.AddSequence(0, 0, -1, 2);
     EXPECT_EQ(ErrorOf(reader, cut, {"a"}),
               "decoderReader cuts sequences into pieces; expected whole ones (truncated=false)");
+    MBLayout gapsOnly;
+    gapsOnly.Init(1, 2);
+    gapsOnly.AddGap(0, 0, 2);
+    EXPECT_EQ(ErrorOf(reader, gapsOnly, {}),
+              "a minibatch of decoderReader has no sequence that encoderReader could follow");
     FollowingReader<double> twice = Follow({{"a", 1, 1}, {"a", 2, 1}});
     EXPECT_EQ(ErrorOf(twice, LayoutOf({1}), {"a"}), "encoderReader delivers sequence 'a' twice in an epoch");
 }

@@ -128,4 +128,54 @@ TEST_F(TrainingFilesTest, TemporariesOfThisTrainingAndNoOthersAreStale)
     EXPECT_TRUE(TrainingFiles(Path("gone/m.dnn"), 4).StaleTemporaries().empty());
 }
 
+TEST_F(TrainingFilesTest, SeveralNetworksHaveModelsOfTheirOwnAndOneCheckpoint)
+{
+    const TrainingFiles files = TrainingFiles::OfNetworks(Path("m.dnn"), 4, 3);
+    EXPECT_EQ(files.Networks(), 3u);
+    EXPECT_EQ(files.FinalModel(), Path("m.dnn.2"));
+    EXPECT_EQ(files.Model(4), Path("m.dnn.2"));
+    EXPECT_EQ(files.Model(1), Path("m.dnn.2.1"));
+    EXPECT_EQ(files.OfNetwork(0, files.Model(1)), Path("m.dnn.0.1"));
+    EXPECT_EQ(files.OfNetwork(1, files.FinalModel()), Path("m.dnn.1"));
+    EXPECT_EQ(files.OfNetwork(2, files.BestModel()), Path("m.dnn.2.best"));
+    EXPECT_EQ(files.OfNetwork(0, files.BestModel()), Path("m.dnn.0.best"));
+    EXPECT_EQ(files.Checkpoint(1), Path("m.dnn.1.ckp"));
+    EXPECT_EQ(files.Checkpoint(4), Path("m.dnn.ckp"));
+    EXPECT_EQ(files.ObsoleteCheckpoints(3, 1, false), std::vector<std::string>{Path("m.dnn.1.ckp")});
+
+    const TrainingFiles one = TrainingFiles::OfNetworks(Path("m.dnn"), 4, 1);
+    EXPECT_EQ(one.FinalModel(), Path("m.dnn"));
+    EXPECT_EQ(one.OfNetwork(0, one.Model(1)), Path("m.dnn.1"));
+    EXPECT_EQ(one.Checkpoint(1), Path("m.dnn.1.ckp"));
+}
+
+TEST_F(TrainingFilesTest, AnEpochOfSeveralNetworksNeedsAllModels)
+{
+    const TrainingFiles files = TrainingFiles::OfNetworks(Path("m.dnn"), 4, 2);
+    Touch("m.dnn.1", 5); // of network 1; of a single network it were epoch 1
+    EXPECT_EQ(files.FindResumePoint(), std::nullopt);
+    Touch("m.dnn.0.1", 40);
+    Touch("m.dnn.1.1", 40);
+    Touch("m.dnn.1.2", 30); // the other network's is missing
+    Touch("m.dnn.0.3", 20); // and so here
+    EXPECT_EQ(files.FindResumePoint(), 1u);
+    Touch("m.dnn.0.2", 30);
+    EXPECT_EQ(files.FindResumePoint(), 2u);
+    Touch("m.dnn.0", 5);
+    EXPECT_EQ(files.FindResumePoint(), 4u);
+}
+
+TEST_F(TrainingFilesTest, TemporariesOfAllNetworksAreStale)
+{
+    for (const char* name : {"m.dnn.0.tmp", "m.dnn.1.tmp", "m.dnn.0.2.tmp", "m.dnn.1.2.tmp", "m.dnn.2.ckp.tmp"})
+        Touch(name, 1);
+    for (const char* name : {"m.dnn.0", "m.dnn.1.2", "m.dnn.2.3.tmp", "other.0.tmp"})
+        Touch(name, 1);
+    auto stale = TrainingFiles::OfNetworks(Path("m.dnn"), 4, 2).StaleTemporaries();
+    std::sort(stale.begin(), stale.end());
+    stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
+    EXPECT_EQ(stale, (std::vector<std::string>{Path("m.dnn.0.2.tmp"), Path("m.dnn.0.tmp"), Path("m.dnn.1.2.tmp"),
+                                               Path("m.dnn.1.tmp"), Path("m.dnn.2.ckp.tmp")}));
+}
+
 } // namespace cntk

@@ -1,0 +1,155 @@
+// Sentences of decoders with known probabilities: where the best first word leads astray, ends, lengths, what cannot be
+// decoded.
+#include "Common/Error.h"
+#include "SGD/BeamSearch.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+enum Word : size_t
+{
+    A,
+    B,
+    End,
+    Begin
+};
+using Sentences = std::vector<std::vector<size_t>>;
+
+// The next word depends on the one before it and on a vector that stands for an encoder's output:
+//   after Begin: A 0.6, B 0.4;  after A: A 0.3, B 0.3, End 0.4;  after B: A 0.05, B 0.05, End 0.9
+// so that "A End" (0.24) begins better than "B End" (0.36).
+struct Decoder
+{
+    std::unique_ptr<ComputationNetwork> network =
+        std::make_unique<ComputationNetwork>(DataType::Float64, MakeCpuDevice({.threads = 1}));
+    std::shared_ptr<InputValueNode> words, encoded;
+    ComputationNodePtr scores;
+
+    Decoder()
+    {
+        words = Input("words", "");
+        encoded = Input("encoded", "encoder");
+        const auto table = network->Add("Times", "table", {Table(), words});
+        scores =
+            network->Add("Plus", "scores", {table, network->Add("Attention", "context", {encoded, encoded, table})});
+        network->Validate();
+    }
+
+    std::shared_ptr<InputValueNode> Input(const std::string& name, const std::string& axis) const
+    {
+        NodeParameters parameters;
+        parameters.Set("rows", "4");
+        if (!axis.empty())
+            parameters.Set("dynamicAxis", axis);
+        return std::dynamic_pointer_cast<InputValueNode>(network->Add("InputValue", name, {}, parameters));
+    }
+
+    ComputationNodePtr Table() const
+    {
+        const double none = std::log(1e-12);
+        std::vector<double> values; // a column for each word before
+        for (const double p : {0.3, 0.3, 0.4, 0.0, 0.05, 0.05, 0.9, 0.0, 0.25, 0.25, 0.25, 0.25, 0.6, 0.4, 0.0, 0.0})
+            values.push_back(p > 0 ? std::log(p) : none);
+        auto node = std::dynamic_pointer_cast<LearnableParameterNode>(network->AddParameter("P", {4, 4}));
+        node->Values().FromHost(values);
+        return node;
+    }
+
+    // Of sentences with what is added to the scores.
+    Sentences Decode(size_t beamWidth, const std::vector<std::vector<double>>& added, size_t maxLength = 5,
+                     std::optional<size_t> endWord = End, ComputationNodePtr output = nullptr) const
+    {
+        BeamSearch search(*network, output ? output : scores, words, {encoded}, beamWidth);
+        std::vector<SentenceToDecode> sentences;
+        for (const std::vector<double>& values : added)
+            sentences.push_back({Begin, maxLength, {values}});
+        return search.Decode(sentences, endWord);
+    }
+
+    std::string ErrorOf(const ComputationNodePtr& output) const
+    {
+        try
+        {
+            Decode(1, {c_nothing}, 5, End, output);
+        }
+        catch (const Error& error)
+        {
+            EXPECT_EQ(error.Kind(), ErrorKind::Model);
+            return error.Message();
+        }
+        return "no error";
+    }
+
+    inline static const std::vector<double> c_nothing = {0, 0, 0, 0};
+};
+
+TEST(BeamSearchTest, TheBestWordEachTimeIsNotTheBestSentence)
+{
+    const Decoder decoder;
+    EXPECT_EQ(decoder.Decode(1, {Decoder::c_nothing}), (Sentences{{A, End}}));
+    EXPECT_EQ(decoder.Decode(2, {Decoder::c_nothing}), (Sentences{{B, End}}));
+    // More hypotheses than there are words.
+    EXPECT_EQ(decoder.Decode(9, {Decoder::c_nothing}), (Sentences{{B, End}}));
+}
+
+// They lie side by side, end at different steps and have different numbers of vectors.
+TEST(BeamSearchTest, EachSentenceIsDecodedAsIfAlone)
+{
+    const Decoder decoder;
+    const std::vector<double> onlyA = {9, 0, 0, 0}, onlyB = {0, 9, 0, 0};
+    const std::vector<double> twice = {0, 9, 0, 0, 0, 9, 0, 0}; // equal vectors: whatever their weights are
+    const Sentences expected = {{A, A, A, A, A}, {B, End}, {B, B, B, B, B}, {B, B, B, B, B}};
+    EXPECT_EQ(decoder.Decode(2, {onlyA, Decoder::c_nothing, twice, onlyB}), expected);
+    for (const size_t beamWidth : {1, 2, 3})
+    {
+        Sentences alone;
+        for (const std::vector<double>& values : {onlyA, Decoder::c_nothing, twice, onlyB})
+            alone.push_back(decoder.Decode(beamWidth, {values}).front());
+        EXPECT_EQ(decoder.Decode(beamWidth, {onlyA, Decoder::c_nothing, twice, onlyB}), alone) << beamWidth;
+    }
+}
+
+TEST(BeamSearchTest, SentencesEndAtTheLengthOrWhereNoWordEndsThem)
+{
+    const Decoder decoder;
+    EXPECT_EQ(decoder.Decode(2, {Decoder::c_nothing}, 1), (Sentences{{A}}));
+    EXPECT_EQ(decoder.Decode(2, {Decoder::c_nothing}, 0), (Sentences{{}}));
+    EXPECT_EQ(decoder.Decode(1, {Decoder::c_nothing}, 3, std::nullopt).front().size(), 3u);
+    EXPECT_EQ(decoder.Decode(1, {}), Sentences{});
+}
+
+TEST(BeamSearchTest, ProbabilitiesAreTakenAsTheyAre)
+{
+    const Decoder decoder;
+    const auto softmax = decoder.network->Add("Softmax", "softmax", {decoder.scores});
+    decoder.network->Validate();
+    EXPECT_EQ(decoder.Decode(1, {Decoder::c_nothing}, 5, End, softmax), (Sentences{{A, End}}));
+    EXPECT_EQ(decoder.Decode(2, {Decoder::c_nothing}, 5, End, softmax), (Sentences{{B, End}}));
+}
+
+TEST(BeamSearchTest, WhatCannotBeDecodedIsAnError)
+{
+    const Decoder decoder;
+    ComputationNetwork& network = *decoder.network;
+    const auto other = decoder.Input("other", "");
+    const auto more = network.Add("Plus", "more", {decoder.scores, other});
+    const auto apart = network.Add("Tanh", "apart", {decoder.encoded});
+    const auto few = network.Add("Times", "few", {network.AddParameter("Rows", {3, 4}), decoder.words});
+    network.Validate();
+    EXPECT_EQ(decoder.ErrorOf(more), "the scores of words, 'more' (Plus), are computed from input 'other'; a sentence "
+                                     "is decoded from its words ('words') and the encoder alone");
+    EXPECT_EQ(decoder.ErrorOf(apart),
+              "node 'apart' (Tanh) does not read the words of 'words'; expected the scores of the next word");
+    EXPECT_EQ(decoder.ErrorOf(few), "a word of 'few' (3 rows) cannot be the next input of 'words' (4 rows); expected "
+                                    "the same words in both");
+    EXPECT_EQ(decoder.ErrorOf(decoder.words),
+              "node 'words' (InputValue) has no value for each word; expected the scores of words");
+}
+
+} // namespace
+} // namespace cntk

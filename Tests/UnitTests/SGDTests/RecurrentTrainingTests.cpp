@@ -1,8 +1,11 @@
-// Recurrent state through training and evaluation: carried from minibatch to minibatch, gone when a pass begins.
+// Recurrent state through training and evaluation: carried from minibatch to minibatch and through a stop, gone when a
+// pass begins.
 #include "SGD/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>
+#include <filesystem>
+#include <tuple>
 
 namespace cntk
 {
@@ -10,10 +13,11 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_rows = 2;
-constexpr size_t c_steps = 6;
+constexpr size_t c_rows = 3;
+constexpr size_t c_steps = 12;
 
-// Two rows of six steps: a sequence of 6, and sequences of 4 and 2; minibatches of as many steps as are asked for.
+// Three rows of twelve steps: a sequence of 12; of 4 and 8; of 7, a gap, and 4. Minibatches of as many steps as are
+// asked for.
 class TruncatingReader final : public IDataReader<double>
 {
 public:
@@ -41,13 +45,11 @@ public:
         if (m_begin >= c_steps)
             return false;
         const size_t end = std::min(m_begin + m_size, c_steps);
-        const ptrdiff_t shift = -ptrdiff_t(m_begin);
         m_layout->Init(c_rows, end - m_begin);
-        m_layout->AddSequence(0, 0, shift, 6 + shift);
-        if (m_begin < 4)
-            m_layout->AddSequence(1, 1, shift, 4 + shift);
-        if (end > 4)
-            m_layout->AddSequence(2, 1, 4 + shift, 6 + shift);
+        for (const SequenceInfo& sequence :
+             {SequenceInfo{0, 0, 0, 12}, SequenceInfo{1, 1, 0, 4}, SequenceInfo{2, 1, 4, 12}, SequenceInfo{3, 2, 0, 7},
+              SequenceInfo{SequenceInfo::c_gap, 2, 7, 8}, SequenceInfo{4, 2, 8, 12}})
+            AddPart(sequence, ptrdiff_t(end));
         minibatch.streams.resize(2);
         for (size_t stream = 0; stream < 2; ++stream)
         {
@@ -64,6 +66,17 @@ public:
     }
 
 private:
+    void AddPart(const SequenceInfo& sequence, ptrdiff_t end)
+    {
+        const ptrdiff_t begin = ptrdiff_t(m_begin);
+        if (sequence.end <= begin || sequence.begin >= end)
+            return;
+        if (sequence.id == SequenceInfo::c_gap)
+            m_layout->AddGap(sequence.row, sequence.begin - begin, sequence.end - begin);
+        else
+            m_layout->AddSequence(sequence.id, sequence.row, sequence.begin - begin, sequence.end - begin);
+    }
+
     std::vector<StreamInfo> m_streams;
     MBLayoutPtr m_layout = std::make_shared<MBLayout>();
     size_t m_size = 1;
@@ -88,6 +101,63 @@ protected:
         network->AddToGroup(NodeGroup::Criterion, network->Add("SquareError", "se", {labels, h}));
         network->Validate();
         return network;
+    }
+
+    // Everything that carries state: an LSTM on the features and what they were three steps before; on it a recurrence
+    // over one step and one over two, whose states have the same size; and a recurrence that looks ahead.
+    std::unique_ptr<ComputationNetwork> EveryKind(DataType type) const
+    {
+        auto network = std::make_unique<ComputationNetwork>(type, m_device);
+        uint64_t seed = 1;
+        const auto parameter = [&](const char* name, const TensorShape& shape)
+        {
+            auto node = std::dynamic_pointer_cast<LearnableParameterNode>(network->AddParameter(name, shape));
+            node->InitUniform(seed++, 10);
+            return node;
+        };
+        const auto delay = [&](const char* name, const char* kind, int steps)
+        {
+            NodeParameters parameters;
+            parameters.Set("timeStep", std::to_string(steps));
+            return network->AddUnconnected(kind, name, parameters);
+        };
+        const auto features = network->AddInput("features", {1});
+        const auto labels = network->AddInput("labels", {1});
+        const auto before = delay("zBefore", "PastValue", 3);
+        network->SetInputs(before, {features});
+        const auto dropped = network->Add("Dropout", "dropped", {network->Add("Plus", "x", {features, before})});
+        ComputationNodePtr last = network->Add("LSTM", "lstm",
+                                               {dropped, parameter("Wi", {2, 5}), parameter("Wf", {2, 5}),
+                                                parameter("Wo", {2, 5}), parameter("Wc", {2, 4})});
+        for (const auto& [name, kind, steps] : {std::tuple("yTwo", "PastValue", 2), std::tuple("aOne", "PastValue", 1),
+                                                std::tuple("mAhead", "FutureValue", 1)})
+        {
+            const std::string of = name;
+            const auto delayed = delay(name, kind, steps);
+            const auto product = network->Add("Times", of + "W*h", {parameter((of + "W").c_str(), {2, 2}), delayed});
+            last = network->Add("Tanh", of + "H", {network->Add("Plus", of + "Sum", {last, product})});
+            network->SetInputs(delayed, {last});
+        }
+        const auto output = network->Add("Times", "output", {parameter("Wout", {1, 2}), last});
+        network->AddToGroup(NodeGroup::Criterion, network->Add("SquareError", "se", {labels, output}));
+        network->Validate();
+        return network;
+    }
+
+    TrainingRequest EveryKindRequest(DataType type) const
+    {
+        TrainingRequest request;
+        request.options.maxEpochs = 3;
+        request.options.truncated = true;
+        request.options.minibatchSize = 2;
+        request.options.learningRatesPerSample = 0.05f;
+        request.options.momentumPerMB = 0.5f;
+        request.modelPath = Path("m.dnn");
+        request.dataType = type;
+        request.device = m_device;
+        request.buildNetwork = [this, type] { return EveryKind(type); };
+        request.openReader = [] { return std::make_unique<MinibatchSource>(std::make_unique<TruncatingReader>()); };
+        return request;
     }
 };
 
@@ -116,7 +186,7 @@ TEST_F(RecurrentTraining, RatesPerMinibatchCountTheParallelSequences)
     request.options.maxEpochs = 2;
     request.options.truncated = true;
     request.options.minibatchSize = 3;
-    request.options.learningRatesPerMB = 0.06f;
+    request.options.learningRatesPerMB = 0.09f;
     request.options.momentumPerMB = 0.0f;
     request.modelPath = Path("m.dnn");
     request.dataType = DataType::Float64;
@@ -125,6 +195,22 @@ TEST_F(RecurrentTraining, RatesPerMinibatchCountTheParallelSequences)
     request.openReader = [] { return std::make_unique<MinibatchSource>(std::make_unique<TruncatingReader>()); };
     Run(request);
     EXPECT_NE(LogText().find("learning rate per sample = 0.010000"), std::string::npos) << LogText();
+}
+
+TEST_F(RecurrentTraining, StoppedWithinAnEpochItEndsWithTheSameBits)
+{
+    for (const size_t steps : {1, 2, 5})
+    {
+        SCOPED_TRACE(steps);
+        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+            if (entry.path().filename() != "log.txt")
+                std::filesystem::remove(entry.path());
+        TrainingRequest request = EveryKindRequest(DataType::Float64);
+        request.makeMode = true;
+        request.options.minibatchSize = steps;
+        request.options.dropoutRate = 0.3;
+        ExpectSameBits(request, 3);
+    }
 }
 
 } // namespace cntk

@@ -2,6 +2,8 @@
 #include "SGDTests/TrainingFixture.h"
 
 #include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Interruption.h"
 
 #include <cmath>
 #include <filesystem>
@@ -118,6 +120,41 @@ TrainingRequest TrainingTest::ClassifierRequest(size_t maxEpochs, bool dropout) 
     request.openReader = []
     { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(23, 7))); };
     return request;
+}
+
+std::string TrainingTest::StopAt(TrainingRequest request, size_t count)
+{
+    request.stopRequested = [count, asked = size_t(0)]() mutable { return ++asked >= count; };
+    try
+    {
+        Run(request);
+    }
+    catch (const Interrupted& stop)
+    {
+        return stop.what();
+    }
+    return "";
+}
+
+void TrainingTest::ExpectSameBits(TrainingRequest request, size_t stopAfter)
+{
+    request.modelPath = Path("whole.dnn");
+    Run(request);
+    request.modelPath = Path("parts.dnn");
+    size_t stops = 0;
+    while (!StopAt(request, stopAfter).empty())
+    {
+        ASSERT_LT(++stops, 1000u);
+        EXPECT_FALSE(FileExists(Path("parts.dnn")));
+    }
+    EXPECT_GT(stops, 2u);
+    EXPECT_EQ(BytesOf(Path("parts.dnn")), BytesOf(Path("whole.dnn")));
+    EXPECT_EQ(BytesOf(Path("parts.dnn.ckp")), BytesOf(Path("whole.dnn.ckp")));
+    for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+    {
+        const std::string name = entry.path().filename().string();
+        EXPECT_FALSE(name.starts_with("parts.dnn") && name.find(".at") != std::string::npos) << name;
+    }
 }
 
 std::vector<double> TrainingTest::ValuesOf(const ComputationNetwork& network, const std::string& parameter)

@@ -111,6 +111,10 @@ protected:
     // maxEpochs epochs of Classifier on 23 samples, minibatches of 5; its files at Path("m.dnn").
     TrainingRequest ClassifierRequest(size_t maxEpochs, bool dropout = false) const;
     void Run(const TrainingRequest& request) { Train(request, *m_log); }
+    // The message with which the training stops when asked for the count-th time (from 1); "" when it came to its end.
+    std::string StopAt(TrainingRequest request, size_t count);
+    // Runs the request whole under one name, and stopped again and again under the other, and compares.
+    void ExpectSameBits(TrainingRequest request, size_t stopAfter);
 
     static std::vector<double> ValuesOf(const ComputationNetwork& network, const std::string& parameter);
     static std::string BytesOf(const std::string& path);

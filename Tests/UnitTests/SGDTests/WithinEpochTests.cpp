@@ -1,9 +1,6 @@
 // Trainings that are stopped within an epoch and go on: their files, and that they end with the same bits.
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "Common/Interruption.h"
-#include "ComputationNetwork/CheckpointFile.h"
-#include "ComputationNetwork/ModelFile.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <filesystem>
@@ -12,50 +9,7 @@
 namespace cntk
 {
 
-namespace
-{
-
-class WithinEpochTest : public TrainingTest
-{
-protected:
-    // The message with which the training stops when asked for the count-th time (from 1); "" when it came to its end.
-    std::string StopAt(TrainingRequest request, size_t count)
-    {
-        request.stopRequested = [count, asked = size_t(0)]() mutable { return ++asked >= count; };
-        try
-        {
-            Run(request);
-        }
-        catch (const Interrupted& stop)
-        {
-            return stop.what();
-        }
-        return "";
-    }
-    // Runs the request whole under one name, and stopped again and again under the other, and compares.
-    void ExpectSameBits(TrainingRequest request, size_t stopAfter)
-    {
-        request.modelPath = Path("whole.dnn");
-        Run(request);
-        request.modelPath = Path("parts.dnn");
-        size_t stops = 0;
-        while (!StopAt(request, stopAfter).empty())
-        {
-            ASSERT_LT(++stops, 1000u);
-            EXPECT_FALSE(FileExists(Path("parts.dnn")));
-        }
-        EXPECT_GT(stops, 2u);
-        EXPECT_EQ(BytesOf(Path("parts.dnn")), BytesOf(Path("whole.dnn")));
-        EXPECT_EQ(BytesOf(Path("parts.dnn.ckp")), BytesOf(Path("whole.dnn.ckp")));
-        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
-        {
-            const std::string name = entry.path().filename().string();
-            EXPECT_FALSE(name.starts_with("parts.dnn") && name.find(".at") != std::string::npos) << name;
-        }
-    }
-};
-
-} // namespace
+using WithinEpochTest = TrainingTest;
 
 TEST_F(WithinEpochTest, AStoppedTrainingSavesItsPlaceAndSaysHowToGoOn)
 {

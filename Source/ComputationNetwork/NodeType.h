@@ -46,6 +46,7 @@ struct NodeTraits
     bool backpropInPlace = false;
     // BackpropTo adds to few columns of a parameter's gradient and records which (as products with sparse data do).
     bool recordsTouchedColumns = false;
+    unsigned inputsReadWhole = 0; // bit i: input i is read at all steps of time; it cannot be part of the node's loop
 };
 
 enum class ParameterKind

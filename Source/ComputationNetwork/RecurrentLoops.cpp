@@ -215,6 +215,14 @@ std::optional<LoopFault> FaultOfStructure(const std::vector<ComputationNodePtr>&
                                     "nodes of the loop are ",
                                     ListNames(loop)),
                              node.get()};
+        for (size_t i = 0; i < node->InputCount(); i++)
+            if ((traits.inputsReadWhole >> i & 1) != 0 &&
+                std::find(loop.begin(), loop.end(), node->Input(i)) != loop.end())
+                return LoopFault{Concat("node ", Quoted(*node), " reads all time steps of its input ",
+                                        Quoted(*node->Input(i)),
+                                        ", which cannot be part of the same recurrent loop; the nodes of the loop are ",
+                                        ListNames(loop)),
+                                 node.get()};
     }
     return std::nullopt;
 }

@@ -169,5 +169,23 @@ TEST(AttentionTest, WrongInputsAreAnError)
               std::string::npos);
 }
 
+// The steps to come are not computed yet.
+TEST(PairNetworkTest, AttentionCannotLookAtItsOwnLoop)
+{
+    for (const bool keysToo : {false, true})
+    {
+        TestNetwork net;
+        const ComputationNodePtr x = net.Input("x", {2});
+        const ComputationNodePtr past = net.network.AddUnconnected("PastValue", "past", Pair::Delay(2));
+        const ComputationNodePtr context = net.Add("Attention", "context", {keysToo ? x : past, keysToo ? past : x, x});
+        const ComputationNodePtr h = net.Add("Tanh", "h", {context});
+        net.network.SetInputs(past, {h});
+        EXPECT_EQ(MessageOf([&] { net.network.Validate(); }),
+                  "node 'context' (Attention) reads all time steps of its input 'past' (PastValue), which cannot be "
+                  "part of the same recurrent loop; the nodes of the loop are past (PastValue), context (Attention), "
+                  "h (Tanh)");
+    }
+}
+
 } // namespace
 } // namespace cntk::Testing

@@ -27,6 +27,17 @@ EpochLoop::EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, Minibatch
     : m_nodes(nodes), m_evaluator(evaluator), m_source(source), m_learner(learner), m_progress(progress),
       m_sums(CriterionFirst(nodes), nodes.criterion->GetDevice()), m_running(1 + nodes.evaluations.size())
 {
+    for (const ComputationNodePtr& node : evaluator.Plan().NodesInOrder())
+    {
+        if (auto state = std::dynamic_pointer_cast<RecurrentState>(node))
+            m_states.push_back(std::move(state));
+    }
+}
+
+void EpochLoop::SetWindow(const SequenceWindow& window)
+{
+    for (const auto& state : m_states)
+        state->SetWindow(window);
 }
 
 // For devices whose values are not looked at minibatch by minibatch.
@@ -67,11 +78,15 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
     const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
     const size_t parts = m_source.Parts();
-    for (size_t part = 0; part < parts; ++part)
+    bool isFinite = true;
+    for (size_t part = 0; part < parts && isFinite; ++part)
     {
-        if (!RunPart(settings, minibatch, part, updates))
-            return false;
+        SetWindow(m_source.WindowOf(part));
+        isFinite = RunPart(settings, minibatch, part, updates);
     }
+    SetWindow({});
+    if (!isFinite)
+        return false;
     if (updates)
         m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns());
     if (m_progress.IsDue(minibatch))

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,6 +69,7 @@ private:
     void Begin(const EpochSettings& settings);
     bool RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
+    void SetWindow(const SequenceWindow& window);
     bool IsFinite();
     void CheckMinibatchGradients(int digits, size_t minibatch);
 
@@ -76,6 +78,7 @@ private:
     MinibatchSource& m_source;
     Learner& m_learner;
     Progress& m_progress;
+    std::vector<std::shared_ptr<RecurrentState>> m_states;
     CriterionSums m_sums;
     std::vector<double> m_running; // what progress lines are made of
     size_t m_minibatches = 0;

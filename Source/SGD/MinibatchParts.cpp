@@ -6,22 +6,16 @@
 namespace cntk
 {
 
-namespace
-{
-
-struct Rows
-{
-    size_t first = 0;
-    size_t count = 0;
-};
-
-Rows RowsOfPart(size_t parallelSequences, size_t part, size_t parts)
+PartRows RowsOfPart(size_t parallelSequences, size_t part, size_t parts)
 {
     const size_t first = parallelSequences * part / parts;
     return {first, parallelSequences * (part + 1) / parts - first};
 }
 
-void TakeLayout(const MBLayout& whole, const Rows& rows, MBLayout& target)
+namespace
+{
+
+void TakeLayout(const MBLayout& whole, const PartRows& rows, size_t mostSequences, MBLayout& target)
 {
     if (whole.IsFrameMode())
         return target.InitAsFrameMode(rows.count);
@@ -36,12 +30,20 @@ void TakeLayout(const MBLayout& whole, const Rows& rows, MBLayout& target)
             target.AddGap(row, sequence.begin, sequence.end);
             continue;
         }
-        if (sequence.begin < 0 || sequence.end > ptrdiff_t(whole.TimeSteps()))
+        const bool isTruncated = sequence.begin < 0 || sequence.end > ptrdiff_t(whole.TimeSteps());
+        if (isTruncated && whole.ParallelSequences() != mostSequences)
             Fail(ErrorKind::Config,
-                 "numSubminibatches and maxSamplesInRAM need whole sequences in a minibatch, but the "
-                 "reader truncates them");
+                 "numSubminibatches and maxSamplesInRAM need equally many parallel sequences in all "
+                 "streams when the reader truncates them; there are ",
+                 mostSequences, " and ", whole.ParallelSequences());
         target.AddSequence(sequence.id, row, sequence.begin, sequence.end);
     }
+}
+
+template <class ElemType>
+size_t SequencesOf(const StreamBatch<ElemType>& stream)
+{
+    return stream.layout ? stream.layout->ParallelSequences() : stream.columns;
 }
 
 // Columns first .. first + count of the whole go behind those of the target.
@@ -65,7 +67,8 @@ void AppendColumns(const StreamBatch<ElemType>& whole, size_t first, size_t coun
 }
 
 template <class ElemType>
-void TakeStream(const StreamBatch<ElemType>& whole, size_t part, size_t parts, StreamBatch<ElemType>& target)
+void TakeStream(const StreamBatch<ElemType>& whole, size_t part, size_t parts, size_t mostSequences,
+                StreamBatch<ElemType>& target)
 {
     target.rows = whole.rows;
     target.columns = 0;
@@ -73,9 +76,9 @@ void TakeStream(const StreamBatch<ElemType>& whole, size_t part, size_t parts, S
     target.values.clear();
     target.rowIndices.clear();
     target.columnStarts.assign(whole.sparse ? 1 : 0, 0);
-    const size_t sequences = whole.layout ? whole.layout->ParallelSequences() : whole.columns;
+    const size_t sequences = SequencesOf(whole);
     const size_t steps = whole.layout ? whole.layout->TimeSteps() : 1;
-    const Rows rows = RowsOfPart(sequences, part, parts);
+    const PartRows rows = RowsOfPart(sequences, part, parts);
     for (size_t time = 0; time < steps && whole.columns > 0; ++time)
         AppendColumns(whole, time * sequences + rows.first, rows.count, target);
     if (!whole.layout)
@@ -85,7 +88,7 @@ void TakeStream(const StreamBatch<ElemType>& whole, size_t part, size_t parts, S
     }
     if (!target.layout)
         target.layout = std::make_shared<MBLayout>();
-    TakeLayout(*whole.layout, rows, *target.layout);
+    TakeLayout(*whole.layout, rows, mostSequences, *target.layout);
 }
 
 } // namespace
@@ -98,11 +101,24 @@ size_t PartCount(const PartSettings& settings, size_t columns, size_t parallelSe
 }
 
 template <class ElemType>
+size_t ParallelSequencesOf(const HostMinibatch<ElemType>& minibatch)
+{
+    size_t most = 0;
+    for (const StreamBatch<ElemType>& stream : minibatch.streams)
+        most = std::max(most, SequencesOf(stream));
+    return most;
+}
+
+template size_t ParallelSequencesOf(const HostMinibatch<float>&);
+template size_t ParallelSequencesOf(const HostMinibatch<double>&);
+
+template <class ElemType>
 void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, HostMinibatch<ElemType>& target)
 {
     target.streams.resize(whole.streams.size());
+    const size_t mostSequences = ParallelSequencesOf(whole);
     for (size_t i = 0; i < whole.streams.size(); ++i)
-        TakeStream(whole.streams[i], part, parts, target.streams[i]);
+        TakeStream(whole.streams[i], part, parts, mostSequences, target.streams[i]);
 }
 
 template void TakePart(const HostMinibatch<float>&, size_t, size_t, HostMinibatch<float>&);

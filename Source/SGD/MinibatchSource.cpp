@@ -131,13 +131,10 @@ void MinibatchSource::BindMinibatch(Typed<ElemType>& typed)
     if (m_partSettings.Cuts())
     {
         m_columns = 0;
-        size_t sequences = 0;
         for (const StreamBatch<ElemType>& stream : typed.minibatch.streams)
-        {
             m_columns = std::max(m_columns, stream.columns);
-            sequences = std::max(sequences, stream.layout ? stream.layout->ParallelSequences() : stream.columns);
-        }
-        m_parts = PartCount(m_partSettings, m_columns, sequences);
+        m_sequences = ParallelSequencesOf(typed.minibatch);
+        m_parts = PartCount(m_partSettings, m_columns, m_sequences);
         if (m_parts > 1)
             return BindPart(0);
     }

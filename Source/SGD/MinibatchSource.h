@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Common/ReaderInterface.h"
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "SGD/FollowingReader.h"
 #include "SGD/LabelMixer.h"
 #include "SGD/MinibatchParts.h"
@@ -52,6 +53,12 @@ public:
     bool Next();
     size_t Parts() const { return m_parts; }
     void BindPart(size_t part);
+    // What recurrent nodes must know of the part.
+    SequenceWindow WindowOf(size_t part) const
+    {
+        return m_parts > 1 ? SequenceWindow{RowsOfPart(m_sequences, part, m_parts).first, m_sequences}
+                           : SequenceWindow{};
+    }
     // The same, but the network does not see the minibatch.
     bool Skip();
 
@@ -88,6 +95,7 @@ private:
     std::unique_ptr<LabelMixer> m_mixer; // null: none
     PartSettings m_partSettings;
     size_t m_parts = 1;
+    size_t m_sequences = 0; // of a minibatch that may be cut
     size_t m_columns = 0;
     double m_secondsWaited = 0;
 };

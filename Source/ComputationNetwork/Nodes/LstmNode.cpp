@@ -175,7 +175,8 @@ void LstmNode::BeginForwardProp()
     if (m_minibatch != layout.Minibatch())
     {
         m_minibatch = layout.Minibatch();
-        m_current = 1 - m_current;
+        if (BeginsMinibatch())
+            m_current = 1 - m_current;
     }
     if (m_pass != layout.Pass())
     {
@@ -184,7 +185,7 @@ void LstmNode::BeginForwardProp()
     }
     const History& history = m_history[m_current];
     const size_t rows = layout.ParallelSequences();
-    const bool goesOn = history.isValid && history.values.Columns() == rows;
+    const bool goesOn = history.isValid && history.values.Columns() == AllSequences(layout);
     m_sources.resize(layout.Columns());
     for (size_t time = 0; time < layout.TimeSteps(); time++)
         for (size_t row = 0; row < rows; row++)
@@ -211,7 +212,7 @@ void LstmNode::TakeStateBefore(size_t time)
                    }
                    else if (source == Source::MinibatchBefore)
                    {
-                       const MatrixView from = m_history[m_current].values.View().Columns(row, count);
+                       const MatrixView from = m_history[m_current].values.View().Columns(FirstSequence() + row, count);
                        Ops::Copy(from.Rows(0, Cells()), toOutput);
                        Ops::Copy(from.Rows(Cells(), Cells()), toCell);
                    }
@@ -354,16 +355,20 @@ void LstmNode::EndForwardProp()
     const MBLayout& layout = *GetMBLayout();
     const size_t rows = layout.ParallelSequences(), steps = layout.TimeSteps();
     History& after = m_history[1 - m_current];
-    after.isValid =
-        std::any_of(layout.Sequences().begin(), layout.Sequences().end(),
-                    [&](const SequenceInfo& sequence) { return sequence.end > ptrdiff_t(layout.TimeSteps()); });
+    const size_t all = AllSequences(layout);
+    // Another part's sequences may go on where this one's do not.
+    after.isValid = IsPart() || std::any_of(layout.Sequences().begin(), layout.Sequences().end(),
+                                            [&](const SequenceInfo& sequence)
+                                            { return sequence.end > ptrdiff_t(layout.TimeSteps()); });
     if (!after.isValid)
         return;
     if (!after.values.IsAllocated())
-        after.values = Matrix(2 * Cells(), rows, GetDataType(), GetDevice());
-    after.values.Resize(2 * Cells(), rows);
-    Ops::Copy(At(Value(), steps - 1), after.values.View().Rows(0, Cells()));
-    Ops::Copy(At(Part(c_cells, 0), steps - 1), after.values.View().Rows(Cells(), Cells()));
+        after.values = Matrix(2 * Cells(), all, GetDataType(), GetDevice());
+    if (BeginsMinibatch())
+        after.values.Resize(2 * Cells(), all);
+    const MatrixView kept = after.values.View().Columns(FirstSequence(), rows);
+    Ops::Copy(At(Value(), steps - 1), kept.Rows(0, Cells()));
+    Ops::Copy(At(Part(c_cells, 0), steps - 1), kept.Rows(Cells(), Cells()));
 }
 
 void LstmNode::SaveState(std::string& bytes) const

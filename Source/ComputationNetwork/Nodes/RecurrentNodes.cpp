@@ -62,7 +62,8 @@ void DelayNode::BeginForwardProp()
     if (m_minibatch != layout.Minibatch())
     {
         m_minibatch = layout.Minibatch();
-        m_current = 1 - m_current;
+        if (BeginsMinibatch())
+            m_current = 1 - m_current;
     }
     if (m_pass != layout.Pass())
     {
@@ -75,16 +76,16 @@ void DelayNode::FillMixedStep(size_t time)
 {
     const MBLayout& layout = *GetMBLayout();
     const History& history = m_history[m_current];
-    const size_t rows = layout.ParallelSequences(), delay = TimeStep();
+    const size_t rows = layout.ParallelSequences(), delay = TimeStep(), all = AllSequences(layout);
     const MatrixView output = Value(FrameRange::Step(time));
     for (size_t row = 0; row < rows; row++)
     {
         const MatrixView to = output.Columns(row, 1);
         const bool isOutside = layout.IsGap(row, time) || (m_isPast ? layout.IsBeyondStart(row, time, delay)
                                                                     : layout.IsBeyondEnd(row, time, delay));
-        if (!isOutside && m_isPast && time < delay && history.parallelSequences == rows &&
+        if (!isOutside && m_isPast && time < delay && history.parallelSequences == all &&
             time + history.validSteps >= delay)
-            Ops::Copy(history.values.View().Columns(time * rows + row, 1), to);
+            Ops::Copy(history.values.View().Columns(time * all + FirstSequence() + row, 1), to);
         else if (isOutside || (m_isPast ? time < delay : time + delay >= layout.TimeSteps()))
             Ops::Fill(to, m_initialValue);
         else
@@ -179,27 +180,38 @@ void DelayNode::Keep(const History& before, History& after) const
 {
     const MBLayout& layout = *GetMBLayout();
     const size_t rows = layout.ParallelSequences(), steps = layout.TimeSteps(), delay = TimeStep();
-    after.parallelSequences = rows;
+    const size_t all = AllSequences(layout), first = FirstSequence();
+    after.parallelSequences = all;
     if (!after.values.IsAllocated())
-        after.values = Matrix(ValueRows(), delay * rows, GetDataType(), GetDevice());
-    after.values.Resize(ValueRows(), delay * rows);
+        after.values = Matrix(ValueRows(), delay * all, GetDataType(), GetDevice());
+    if (BeginsMinibatch())
+        after.values.Resize(ValueRows(), delay * all);
     const size_t fromHere = std::min(steps, delay);
     after.validSteps = fromHere;
-    Ops::Copy(Source().Columns((steps - fromHere) * rows, fromHere * rows),
-              after.values.View().Columns((delay - fromHere) * rows, fromHere * rows));
-    if (fromHere == delay || before.parallelSequences != rows || before.validSteps == 0)
+    // All steps are one copy, those of a part one each.
+    const size_t together = rows == all ? fromHere : 1;
+    for (size_t step = 0; step < fromHere; step += together)
+        Ops::Copy(Source().Columns((steps - fromHere + step) * rows, together * rows),
+                  after.values.View().Columns((delay - fromHere + step) * all + first, together * rows));
+    if (fromHere == delay || before.parallelSequences != all || before.validSteps == 0)
         return;
     const size_t older = delay - fromHere;
-    Ops::Copy(before.values.View().Columns(fromHere * rows, older * rows),
-              after.values.View().Columns(0, older * rows));
+    for (size_t step = 0; step < older; step += rows == all ? older : 1)
+    {
+        const size_t columns = rows == all ? older * all : rows;
+        Ops::Copy(before.values.View().Columns((fromHere + step) * all + first, columns),
+                  after.values.View().Columns(step * all + first, columns));
+    }
     after.validSteps = std::min(delay, fromHere + before.validSteps);
 }
 
 void DelayNode::EndForwardProp()
 {
     History& after = m_history[1 - m_current];
-    after.validSteps = 0;
-    if (GoesOn())
+    if (BeginsMinibatch())
+        after.validSteps = 0;
+    // Another part's sequences may go on where this one's do not.
+    if (GoesOn() || (m_isPast && IsPart()))
         Keep(m_history[m_current], after);
 }
 

@@ -12,14 +12,33 @@
 namespace cntk
 {
 
+// The parallel sequences of a minibatch that is computed in parts, one part after another, which a part has.
+struct SequenceWindow
+{
+    size_t first = 0;
+    size_t all = 0; // of the minibatch; 0: it is not in parts
+};
+
 // Nodes that carry something from one minibatch to the next: what the next one goes on from, as bytes behind others.
 // Restored when a pass has begun and before its first minibatch; moves the position on, and does nothing at the end.
 class RecurrentState
 {
 public:
     virtual ~RecurrentState() = default;
+    // Of the next forward passes. The state is that of all sequences, so minibatches may be cut differently.
+    void SetWindow(const SequenceWindow& window) { m_window = window; }
     virtual void SaveState(std::string& bytes) const = 0;
     virtual void RestoreState(const char*& position, const char* end) = 0;
+
+protected:
+    bool IsPart() const { return m_window.all > 0; }
+    // False for the other parts of a minibatch that has begun.
+    bool BeginsMinibatch() const { return m_window.first == 0; }
+    size_t FirstSequence() const { return m_window.first; }
+    size_t AllSequences(const MBLayout& layout) const { return IsPart() ? m_window.all : layout.ParallelSequences(); }
+
+private:
+    SequenceWindow m_window;
 };
 
 // v(t) = x(t - n) with direction +1, x(t + n) with -1, and the initial value outside the sequence. Where a sequence

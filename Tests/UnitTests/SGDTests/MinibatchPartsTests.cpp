@@ -68,13 +68,20 @@ TEST(MinibatchParts, RowsOfSequencesWithTheirColumns)
     EXPECT_EQ(part.streams[1].columnStarts, (std::vector<int32_t>{0, 2, 2, 2, 3}));
 }
 
-TEST(MinibatchParts, SequencesThatGoOnAreRefused)
+TEST(MinibatchParts, SequencesThatGoOnNeedTheirPlaceAmongAll)
 {
     HostMinibatch<float> whole = ThreeSequences();
     whole.streams[0].layout->Init(3, 2);
     for (size_t row = 0; row < 3; ++row)
         whole.streams[0].layout->AddSequence(row, row, 0, 5);
     HostMinibatch<float> part;
+    TakePart(whole, 1, 2, part);
+    EXPECT_EQ(part.streams[0].layout->ParallelSequences(), 2u);
+    EXPECT_EQ(part.streams[0].layout->Sequences().back(), (SequenceInfo{2, 1, 0, 5}));
+    whole.streams[1].layout = std::make_shared<MBLayout>();
+    whole.streams[1].layout->Init(2, 3);
+    for (size_t row = 0; row < 2; ++row)
+        whole.streams[1].layout->AddSequence(row, row, 0, 5);
     try
     {
         TakePart(whole, 0, 2, part);
@@ -82,8 +89,8 @@ TEST(MinibatchParts, SequencesThatGoOnAreRefused)
     }
     catch (const Error& error)
     {
-        EXPECT_EQ(error.Message(), "numSubminibatches and maxSamplesInRAM need whole sequences in a minibatch, but the "
-                                   "reader truncates them");
+        EXPECT_EQ(error.Message(), "numSubminibatches and maxSamplesInRAM need equally many parallel sequences in all "
+                                   "streams when the reader truncates them; there are 3 and 2");
     }
 }
 

@@ -1,5 +1,7 @@
 // Recurrent state through training and evaluation: carried from minibatch to minibatch and through a stop, gone when a
 // pass begins.
+#include "Common/Error.h"
+#include "ComputationNetwork/ModelFile.h"
 #include "SGD/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
@@ -105,9 +107,9 @@ protected:
 
     // Everything that carries state: an LSTM on the features and what they were three steps before; on it a recurrence
     // over one step and one over two, whose states have the same size; and a recurrence that looks ahead.
-    std::unique_ptr<ComputationNetwork> EveryKind(DataType type) const
+    std::unique_ptr<ComputationNetwork> EveryKind() const
     {
-        auto network = std::make_unique<ComputationNetwork>(type, m_device);
+        auto network = std::make_unique<ComputationNetwork>(DataType::Float64, m_device);
         uint64_t seed = 1;
         const auto parameter = [&](const char* name, const TensorShape& shape)
         {
@@ -144,7 +146,7 @@ protected:
         return network;
     }
 
-    TrainingRequest EveryKindRequest(DataType type) const
+    TrainingRequest EveryKindRequest() const
     {
         TrainingRequest request;
         request.options.maxEpochs = 3;
@@ -153,9 +155,9 @@ protected:
         request.options.learningRatesPerSample = 0.05f;
         request.options.momentumPerMB = 0.5f;
         request.modelPath = Path("m.dnn");
-        request.dataType = type;
+        request.dataType = DataType::Float64;
         request.device = m_device;
-        request.buildNetwork = [this, type] { return EveryKind(type); };
+        request.buildNetwork = [this] { return EveryKind(); };
         request.openReader = [] { return std::make_unique<MinibatchSource>(std::make_unique<TruncatingReader>()); };
         return request;
     }
@@ -205,12 +207,52 @@ TEST_F(RecurrentTraining, StoppedWithinAnEpochItEndsWithTheSameBits)
         for (const auto& entry : std::filesystem::directory_iterator(m_folder))
             if (entry.path().filename() != "log.txt")
                 std::filesystem::remove(entry.path());
-        TrainingRequest request = EveryKindRequest(DataType::Float64);
+        TrainingRequest request = EveryKindRequest();
         request.makeMode = true;
         request.options.minibatchSize = steps;
         request.options.dropoutRate = 0.3;
         ExpectSameBits(request, 3);
     }
+}
+
+// The state is that of all sequences, whatever the parts: of one and of two sequences, and, with minibatches of five
+// steps, in other parts of the last one, which has two.
+TEST_F(RecurrentTraining, PartsOfTruncatedSequencesTrainAsTheWholeMinibatch)
+{
+    for (const size_t steps : {1, 2, 5})
+    {
+        TrainingRequest request = EveryKindRequest();
+        request.options.minibatchSize = steps;
+        const auto train = [&](size_t parts, size_t columns)
+        {
+            request.modelPath = Path(Concat("m", steps, ".", parts, ".", columns));
+            request.options.numSubminibatches = parts;
+            request.options.maxSamplesInRAM = columns;
+            Run(request);
+            const auto network = LoadModel(request.modelPath, DataType::Float64, m_device);
+            std::vector<double> values;
+            for (const char* name : {"Wi", "Wf", "Wo", "Wc", "yTwoW", "aOneW", "mAheadW", "Wout"})
+                for (const double value : ValuesOf(*network, name))
+                    values.push_back(value);
+            return values;
+        };
+        const std::vector<double> whole = train(1, SIZE_MAX);
+        for (const auto& [parts, columns] : {std::pair(2, SIZE_MAX), std::pair(3, SIZE_MAX), std::pair(1, size_t(6))})
+        {
+            const std::vector<double> inParts = train(size_t(parts), columns);
+            for (size_t i = 0; i < whole.size(); ++i)
+                EXPECT_NEAR(inParts[i], whole[i], 1e-12)
+                    << steps << " steps, " << parts << " parts, element " << i << " of the parameters";
+        }
+    }
+}
+
+TEST_F(RecurrentTraining, StoppedBetweenMinibatchesInPartsItEndsWithTheSameBits)
+{
+    TrainingRequest request = EveryKindRequest();
+    request.makeMode = true;
+    request.options.numSubminibatches = 2;
+    ExpectSameBits(request, 3);
 }
 
 } // namespace cntk

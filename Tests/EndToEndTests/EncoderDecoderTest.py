@@ -202,6 +202,18 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("sequence '9999' of encoderReader is missing in decoderReader; what only the encoder has is not "
                       "used", self.train("epochs=1", "mode=false").stderr)
 
+    def test_what_cannot_be_decoded_is_told(self):
+        self.train("epochs=1")
+        for argument, status, message in (
+                ("outputNodeNames=labels", 5, "'labels' (InputValue), are computed from input 'labels'"),
+                ("outputNodeNames=features", 5, "node 'features' (SparseInputValue) has no value for each word"),
+                ("endWord=5", 3, "endWord is 5, but there are only 5 words"),
+                ("endWord=-2", 3, "expected a whole number >= -1"),
+                ("encoderReader=[file=train.enc.ctf]", 0,
+                 "of encoderReader is missing in decoderReader; what only the encoder has is not used")):
+            log = self.train("command=Test", "Test=[%s]" % argument, status=status).stderr
+            self.assertIn(message, log, argument)
+
     def test_what_cannot_be_is_told(self):
         for arguments, message in (
                 ("Train=[SGD=[epochSize=100]]", "several networks are trained with epochSize=100; expected 0"),

@@ -17,7 +17,8 @@ namespace
 constexpr const char* c_simpleBlock = "SimpleNetworkBuilder";
 constexpr const char* c_ndlBlock = "NDLNetworkBuilder";
 
-// Reads the block now, so that its mistakes are found before anything runs, and marks the sections that it will use.
+// Reads the block now, so that its mistakes are found before anything runs, and marks the sections and variables that
+// it will use.
 void MarkScript(const ConfigParameters& ndl)
 {
     const NdlNetworkOptions options = ReadOptions<NdlNetworkOptions>(ndl);
@@ -25,6 +26,7 @@ void MarkScript(const ConfigParameters& ndl)
         ndl.Find(section);
     if (!options.run.empty())
         ndl.Find(options.run);
+    LookUpVariablesOfScripts(ndl);
 }
 
 } // namespace

@@ -214,6 +214,25 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
     return network;
 }
 
+void LookUpVariablesOfScripts(const ConfigParameters& builderBlock)
+{
+    const auto options = ReadOptions<NdlNetworkOptions>(builderBlock);
+    std::vector<std::string_view> paths = Split(options.ndlMacros, '+');
+    paths.push_back(options.networkDescription);
+    for (const std::string_view path : paths)
+    {
+        try
+        {
+            if (!Trim(path).empty())
+                ReadScriptFile(std::string(Trim(path)), builderBlock, {});
+        }
+        catch (const Error&)
+        {
+            // An earlier command may make the file, too.
+        }
+    }
+}
+
 std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, std::string sourceName,
                                                             DataType dataType, std::shared_ptr<Device> device,
                                                             NdlContext* context)

@@ -30,6 +30,10 @@ struct NdlNetworkOptions
 std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& builderBlock, DataType dataType,
                                                         std::shared_ptr<Device> device, NdlContext* context = nullptr);
 
+// Looks up the variables of the block's script files, so that none of them counts as unused before the network is
+// built. What is wrong with a file is said when it is.
+void LookUpVariablesOfScripts(const ConfigParameters& builderBlock);
+
 // A script in a text of its own (tests; snippets).
 std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, std::string sourceName,
                                                             DataType dataType, std::shared_ptr<Device> device,

@@ -23,11 +23,11 @@ protected:
     void SetUp() override { fs::create_directories(m_folder); }
     void TearDown() override { fs::remove_all(m_folder); }
 
-    // Puts one of tests/gpu where the GPU library is looked for.
+    // Puts a library below tests/ where the GPU library is looked for.
     void Install(const std::string& library)
     {
-        const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path() / "gpu";
-        fs::copy_file(folder / (library + ".so"), m_library);
+        const fs::path tests = fs::read_symlink("/proc/self/exe").parent_path();
+        fs::copy_file(tests / (library + ".so"), m_library);
     }
     std::string MessageOf(DeviceId id, const std::string& driver = c_driver,
                           const std::string& library = "libcntkmath_gpu.so") const
@@ -79,7 +79,7 @@ TEST_F(GpuLibraryTests, NoLibraryButAFile)
 
 TEST_F(GpuLibraryTests, AnotherLibrary)
 {
-    Install("EchoReader");
+    Install("plugins/EchoReader");
     EXPECT_EQ(MessageOf(0), "GPU 0 cannot be used: '" + m_library +
                                 "' is no GPU library of this program: it does not export 'CntkGpuStamp'; deviceId=cpu "
                                 "runs on the CPU");
@@ -87,7 +87,7 @@ TEST_F(GpuLibraryTests, AnotherLibrary)
 
 TEST_F(GpuLibraryTests, ALibraryOfOtherSources)
 {
-    Install("OldGpu");
+    Install("gpu/OldGpu");
     EXPECT_EQ(MessageOf(0), "GPU 0 cannot be used: the GPU library '" + m_library +
                                 "' was built from other sources (0123) than this program (" + GpuInterfaceStamp() +
                                 "); build both together; deviceId=cpu runs on the CPU");
@@ -95,7 +95,7 @@ TEST_F(GpuLibraryTests, ALibraryOfOtherSources)
 
 TEST_F(GpuLibraryTests, WhatTheLibrarySaysIsPassedOn)
 {
-    Install("AbsentGpu");
+    Install("gpu/AbsentGpu");
     EXPECT_EQ(MessageOf(3), "GPU 3 is not there");
 }
 

@@ -1,6 +1,7 @@
 // Chains of element-wise operations: so many elements at a time go through all of them that what one link
 // writes is still in the cache when the next one reads it.
 #include "Math/Cpu/CpuKernels.h"
+#include "Math/Cpu/ElementwiseRunner.h"
 #include "Math/Cpu/Threads.h"
 #include "Math/ElementwiseChain.h"
 
@@ -18,27 +19,6 @@ constexpr size_t c_tileBytes = 192 * 1024;
 constexpr size_t c_leastElements = 128;
 constexpr size_t c_mostElements = 8192;
 constexpr size_t c_rowGranule = 16; // whole registers of any instruction set
-
-// What one element costs, in additions.
-size_t OperationsOf(ElementwiseOp op)
-{
-    switch (op)
-    {
-    case ElementwiseOp::Exp:
-    case ElementwiseOp::Log:
-    case ElementwiseOp::Sigmoid:
-    case ElementwiseOp::Tanh:
-    case ElementwiseOp::LogGradient:
-        return 8;
-    case ElementwiseOp::Cosine:
-    case ElementwiseOp::Sine:
-    case ElementwiseOp::CosineGradientFromInput:
-    case ElementwiseOp::SineGradientFromInput:
-        return 32;
-    default:
-        return 1;
-    }
-}
 
 struct Tile
 {

@@ -9,21 +9,9 @@
 namespace cntk
 {
 
-template <class T>
-ElementwiseRunner<T>::ElementwiseRunner(const VectorKernels<T>& kernels, ThreadPool& pool, const ElementwiseCall& call,
-                                        const TensorView& output)
-    : m_kernels(kernels), m_pool(pool), m_call(call), m_nest(call, output), m_arity(call.inputs.size()),
-      m_alpha(T(call.alpha)), m_beta(T(call.beta))
+size_t OperationsOf(ElementwiseOp op)
 {
-    for (size_t i = 0; i < m_arity; ++i)
-        m_start.inputs[i] = static_cast<const T*>(call.inputs[i]->data);
-    m_start.output = static_cast<T*>(output.data);
-}
-
-template <class T>
-size_t ElementwiseRunner<T>::OperationsPerElement() const
-{
-    switch (m_call.op)
+    switch (op)
     {
     case ElementwiseOp::Exp:
     case ElementwiseOp::Log:
@@ -42,6 +30,17 @@ size_t ElementwiseRunner<T>::OperationsPerElement() const
 }
 
 template <class T>
+ElementwiseRunner<T>::ElementwiseRunner(const VectorKernels<T>& kernels, ThreadPool& pool, const ElementwiseCall& call,
+                                        const TensorView& output)
+    : m_kernels(kernels), m_pool(pool), m_call(call), m_nest(call, output), m_arity(call.inputs.size()),
+      m_alpha(T(call.alpha)), m_beta(T(call.beta))
+{
+    for (size_t i = 0; i < m_arity; ++i)
+        m_start.inputs[i] = static_cast<const T*>(call.inputs[i]->data);
+    m_start.output = static_cast<T*>(output.data);
+}
+
+template <class T>
 typename ElementwiseRunner<T>::Pointers ElementwiseRunner<T>::StartOf(size_t axis, size_t begin) const
 {
     Pointers start = m_start;
@@ -57,7 +56,7 @@ void ElementwiseRunner<T>::Run()
     const size_t elements = m_nest.Elements();
     if (elements == 0 && !m_nest.IsReduction())
         return;
-    const int parts = UsefulThreads(elements * OperationsPerElement(), m_pool);
+    const int parts = UsefulThreads(elements * OperationsOf(m_call.op), m_pool);
     // Threads share out the longest axis of the output; its elements are independent of one another.
     const size_t axis = parts > 1 ? m_nest.LongestAxis(false) : m_nest.Axes();
     if (parts > 1 && (axis == m_nest.Axes() || m_nest[axis].extent < size_t(parts)) && m_nest.IsReduction() &&
@@ -358,7 +357,7 @@ void ElementwiseRunner<T>::ReduceToOneInParts()
 {
     const size_t axis = m_nest.LongestAxis(true);
     const size_t extent = m_nest[axis].extent;
-    const int useful = UsefulThreads(m_nest.Elements() * OperationsPerElement(), m_pool, c_operationsPerSum);
+    const int useful = UsefulThreads(m_nest.Elements() * OperationsOf(m_call.op), m_pool, c_operationsPerSum);
     const int parts = int(std::min(size_t(useful), extent));
     double results[c_mostParts];
     std::fill_n(results, c_mostParts, Identity());

@@ -8,6 +8,9 @@
 namespace cntk
 {
 
+// What one element costs, in additions: whether threads are worth their start.
+size_t OperationsOf(ElementwiseOp op);
+
 template <class T>
 class ElementwiseRunner
 {
@@ -32,7 +35,6 @@ private:
         T* output = nullptr;
     };
 
-    size_t OperationsPerElement() const;
     bool HasPattern(const LoopAxis& axis, size_t& pattern) const;
     Pointers StartOf(size_t axis, size_t begin) const;
 

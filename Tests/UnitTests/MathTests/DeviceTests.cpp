@@ -66,9 +66,9 @@ TEST(DeviceTests, UnknownDevicesAreErrors)
 TEST(DeviceTests, CopiesOfNothingTakeNullPointers)
 {
     const auto device = MakeCpuDevice({.threads = 1});
-    device->Copy(nullptr, nullptr, 0);
-    device->Zero(nullptr, 0);
-    device->Free(device->Allocate(0));
+    EXPECT_NO_THROW(device->Copy(nullptr, nullptr, 0));
+    EXPECT_NO_THROW(device->Zero(nullptr, 0));
+    EXPECT_NO_THROW(device->Free(device->Allocate(0)));
 }
 
 } // namespace

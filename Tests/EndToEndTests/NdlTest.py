@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Network descriptions through the real program: every listing of the book's chapter on NDL, the places where scripts
-stand, start values, the same network from two builders, and errors in full."""
+"""Network descriptions through the real program: the listings of the book's chapter on NDL (those of its functions are in
+NdlFunctionsTest.py), the places where scripts stand, start values, and errors in full."""
 import random
 import re
 import textwrap
@@ -208,36 +208,6 @@ OutputNodes=(CE.F)
         self.assertEqual([shapes[name] for name in "abcdeuvsqr"],
                          ["[4 x 2]", "[4 x 2]", "[1 x 1]", "[4 x 2]", "[4 x 2]", "[4 x 2]", "[4 x 2]", "[2 x 1 x *]",
                           "[2 x 1 x *]", "[3 x *]"])
-
-    # ---- two builders ---------------------------------------------------------------------------------------------------
-
-    def test_the_same_network_from_simplenetworkbuilder(self):
-        self.prepare()
-        self.train("""
-            features=Input(3, tag=feature)
-            labels=Input(2, tag=label)
-            W0=Parameter(4, 3, init=uniform, initValueScale=2)
-            B0=Parameter(4, 1, init=zero)
-            W0*features=Times(W0, features)
-            W0*features+B0=Plus(W0*features, B0)
-            H1=Sigmoid(W0*features+B0)
-            W1=Parameter(2, 4, init=uniform, initValueScale=2)
-            B1=Parameter(2, 1, init=zero)
-            W1*H1=Times(W1, H1)
-            HLast=Plus(W1*H1, B1, tag=output)
-            CrossEntropyWithSoftmax=CrossEntropyWithSoftmax(labels, HLast, tag=criterion)
-            EvalErrorPrediction=ErrorPrediction(labels, HLast, tag=eval)
-            PosteriorProb=Softmax(HLast)
-            """.replace("CrossEntropyWithSoftmax=", "ce="))
-        mine = {name: self.values(name) for name in ("W0", "B0", "W1", "B1")}
-        config = self.read("exp.cntk").replace("NDLNetworkBuilder=[ networkDescription=net.ndl ]", """
-            SimpleNetworkBuilder=[ layerSizes=3:4:2; layerTypes=Sigmoid; initValueScale=2; applyMeanVarNorm=false
-            trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction ]""")
-        self.write("exp.cntk", config)
-        self.train("")
-        for name, values in mine.items():
-            self.assertEqual(values, self.values(name), name)
-            self.assertTrue(values)
 
     # ---- where scripts stand --------------------------------------------------------------------------------------------
 

@@ -273,14 +273,6 @@ void DelayNode::SerializeFields(ModelArchive& archive)
         Fail(ErrorKind::Model, "the time step is ", m_timeStep, "; expected 1 or more");
 }
 
-namespace
-{
-
-// The original's default is a number in single precision.
-constexpr double c_defaultState = double(0.1f);
-
-} // namespace
-
 void DelayNode::SetParameters(const NodeParameters& parameters)
 {
     const long long rows = parameters.Integer("rows", 0);
@@ -292,7 +284,8 @@ void DelayNode::SetParameters(const NodeParameters& parameters)
         Fail(ErrorKind::Config, "parameter 'timeStep' is ", step, "; expected a whole number from 1 to ",
              std::numeric_limits<int32_t>::max());
     m_timeStep = int32_t(step);
-    m_initialValue = parameters.Real("defaultHiddenActivity", c_defaultState);
+    // A number in single precision, as the original's, in networks of double precision, too.
+    m_initialValue = double(float(parameters.Real("defaultHiddenActivity", 0.1)));
 }
 
 std::string DelayNode::DescribeFields() const
@@ -332,9 +325,9 @@ NodeType DelayType(const char* name, std::vector<std::string> aliases, int direc
         parameter("cols", ParameterKind::Integer, "0", true, "without effect"),
         parameter("timeStep", ParameterKind::Integer, "1", false, "how many steps the value is from"),
         parameter("defaultHiddenActivity", ParameterKind::Real, "0.1", false, "the value outside the sequence"),
-        parameter("defaultPastValue", ParameterKind::Real, "0.1", false, "without effect, as in the original"),
     };
     type.parameters[2].aliases = {"delayTime"};
+    type.parameters[3].aliases = {"defaultPastValue"};
     type.bookSection = "4.1.4.36";
     type.create = [direction] { return std::make_shared<DelayNode>(direction); };
 

@@ -113,6 +113,17 @@ TEST(DelayNode, ParametersAreChecked)
               "parameter 'rows' is -2; expected 0 (to be inferred) or more");
 }
 
+// As the original keeps it, in networks of double precision, too.
+TEST(DelayNode, StartValuesAreInSinglePrecision)
+{
+    TestNetwork net;
+    const auto x = net.Input("x", {1});
+    const auto given = net.network.Add("PastValue", "given", {x}, Delayed(1, 0.3));
+    const auto usual = net.network.Add("PastValue", "usual", {x});
+    EXPECT_EQ(dynamic_cast<DelayNode&>(*given).InitialValue(), double(0.3f));
+    EXPECT_EQ(dynamic_cast<DelayNode&>(*usual).InitialValue(), double(0.1f));
+}
+
 TEST(DelayNode, NeedsMinibatchData)
 {
     TestNetwork net;

@@ -5,11 +5,13 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/LoopProducts.h"
+#include "ComputationNetwork/MemoryShortage.h"
 #include "ComputationNetwork/NodeBinder.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/Operations.h"
+#include "Math/OutOfMemory.h"
 
 #include <algorithm>
 #include <limits>
@@ -50,6 +52,14 @@ void ForEachRun(const std::vector<int32_t>& numbers, Body&& body)
     }
 }
 
+std::string NameOf(const Binding& binding)
+{
+    const char* what = binding.what == Life::What::Value      ? "the value of '"
+                       : binding.what == Life::What::Gradient ? "the gradient of '"
+                                                              : "a temporary of '";
+    return what + binding.node->Name() + "'";
+}
+
 struct LayoutSize
 {
     const MBLayout* layout;
@@ -65,6 +75,7 @@ struct Evaluator::Impl
     ~Impl();
 
     void Bind();
+    void ReserveSlot(size_t slot);
     void BindIfNeeded();
     void MakeLayout(ComputationNode& node);
     static const MBLayout* LayoutOf(const Binding& binding);
@@ -263,7 +274,7 @@ void Evaluator::Impl::Bind()
         m_slotBytes[binding.slot] = std::max(m_slotBytes[binding.slot], view.Elements() * SizeOf(view.type));
     }
     for (size_t i = 0; i < m_slots.size(); i++)
-        m_slots[i].Reserve(m_slotBytes[i]);
+        ReserveSlot(i);
     for (const Binding& binding : m_bindings)
     {
         MatrixView view = ViewOf(binding);
@@ -273,6 +284,34 @@ void Evaluator::Impl::Bind()
     for (const auto& loop : m_loops)
         if (loop)
             loop->Bind();
+}
+
+void Evaluator::Impl::ReserveSlot(size_t slot)
+{
+    try
+    {
+        m_slots[slot].Reserve(m_slotBytes[slot]);
+    }
+    catch (OutOfMemory& error)
+    {
+        size_t available = error.FreeBytes();
+        for (const Buffer& held : m_slots)
+            available += held.Bytes();
+        std::vector<PlannedBuffer> buffers;
+        for (const Binding& binding : m_bindings)
+        {
+            const MatrixView view = ViewOf(binding);
+            const bool grows =
+                binding.what == Life::What::Temporary ? LayoutOf(binding) != nullptr : binding.node->HasMBLayout();
+            buffers.push_back({NameOf(binding), binding.slot, view.Elements() * SizeOf(view.type), grows});
+        }
+        size_t columns = 0;
+        for (const LayoutSize& known : m_layouts)
+            columns = std::max(columns, known.columns);
+        for (std::string& note : DescribeShortage(buffers, slot, columns, available))
+            error.AddNote(std::move(note));
+        throw;
+    }
 }
 
 // Memory stays where it is: there is enough for the layout that was reserved, and for those derived of it.

@@ -1,11 +1,16 @@
 // Host memory, aligned to cache lines; large pieces in large pages where the system has them.
 #include "Math/HostDevice.h"
 
-#include "Common/Error.h"
+#include "Math/OutOfMemory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace cntk
 {
@@ -15,6 +20,26 @@ namespace
 
 constexpr size_t c_lineBytes = 64;
 constexpr size_t c_largePageBytes = size_t(2) << 20;
+
+// What the system could still give, and the limit of this process's address space (ulimit -v) allows. 0: unknown.
+size_t FreeHostMemory()
+{
+    size_t available = 0;
+    std::ifstream system("/proc/meminfo");
+    for (std::string name, rest; system >> name; std::getline(system, rest))
+        if (name == "MemAvailable:" && system >> available)
+            break;
+    available *= 1024;
+    rlimit limit{};
+    size_t pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        std::ifstream("/proc/self/statm") >> pages)
+    {
+        const size_t used = pages * size_t(sysconf(_SC_PAGESIZE));
+        available = std::min(available, size_t(limit.rlim_cur) - std::min(used, size_t(limit.rlim_cur)));
+    }
+    return available;
+}
 
 } // namespace
 
@@ -27,7 +52,11 @@ void* HostDevice::Allocate(size_t bytes)
     const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* memory = rounded >= bytes ? std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment) : nullptr;
     if (!memory)
-        Fail(ErrorKind::Device, "out of memory: ", bytes, " bytes were asked for");
+    {
+        const size_t freeBytes = FreeHostMemory();
+        throw OutOfMemory(Concat("out of memory: ", bytes, " bytes were asked for, ", freeBytes, " are free"),
+                          freeBytes);
+    }
     // Only what is used as a whole; a system without large pages says no, which does no harm.
     if (isLarge)
         madvise(memory, bytes / c_largePageBytes * c_largePageBytes, MADV_HUGEPAGE);

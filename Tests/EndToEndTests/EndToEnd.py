@@ -16,6 +16,7 @@ repository). A test that calls self.shared(...) is skipped where the data is abs
 """
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -63,11 +64,14 @@ class EndToEndTest(unittest.TestCase):
             shutil.copyfile(source, target)
         return target
 
-    def cntk(self, *arguments, status=0, timeout=300, environment=None):
-        """Runs the program in the scratch folder; fails the test when it exits otherwise than expected (None: any)."""
+    def cntk(self, *arguments, status=0, timeout=300, environment=None, address_space=None):
+        """Runs the program in the scratch folder; fails the test when it exits otherwise than expected (None: any).
+        address_space: the bytes that it may map."""
+        limit = address_space and (lambda: resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space)))
         run = subprocess.run([str(CNTK), *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False,
-                             env=dict(os.environ, **(environment or {})), encoding="utf-8", errors="replace")
+                             env=dict(os.environ, **(environment or {})), encoding="utf-8", errors="replace",
+                             preexec_fn=limit)
         if status is not None and run.returncode != status:
             self.fail("cntk %s\nexit status %d, expected %d\nstdout:\n%s\nstderr:\n%s" % (
                 " ".join(map(str, arguments)), run.returncode, status, run.stdout, run.stderr))

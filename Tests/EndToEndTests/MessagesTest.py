@@ -508,6 +508,27 @@ class MessagesTest(EndToEndTest):
         self.assertRegex(run.stdout, "modelPath=other.dnn.*command line")
         self.assertRegex(run.stdout, "maxEpochs=1.*exp.cntk:7")
 
+    # ---- memory -------------------------------------------------------------------------------------------------------
+
+    def test_out_of_memory(self):
+        self.edit("minibatchSize=4", "minibatchSize=2000")
+        self.write("exp.cntk", (self.folder / "exp.cntk").read_text().replace("2:3:2", "2:200000:2"))
+        self.write("train.txt", DATA * 400)
+        run = self.cntk("configFile=exp.cntk", "numCPUThreads=1", status=6, address_space=2 << 30)
+        lines = run.stderr.rstrip("\n").splitlines()
+        self.assertRegex(lines[-1], r"^error: out of memory: 1600000000 bytes were asked for, \d+ are free$")
+        self.assertRegex(run.stderr, r"note: the memory was for the (value|gradient) of '\S+'")
+        self.assertRegex(run.stderr, r"for a minibatch of 2000 columns, and .* can be had; the largest: .*'H1'.* 1.6 GB")
+        fits = int(re.search(r"note: minibatches of (\d+) columns .* maxSamplesInRAM=", run.stderr)[1])
+        self.cntk("configFile=exp.cntk", "numCPUThreads=1", "Train=[SGD=[maxSamplesInRAM=%d]]" % fits,
+                  address_space=2 << 30)
+
+    def test_parameter_out_of_memory(self):
+        self.write("exp.cntk", CONFIG.replace("2:3:2", "2:30000:30000:2"))
+        run = self.cntk("configFile=exp.cntk", "numCPUThreads=1", status=6, address_space=2 << 30)
+        self.assertRegex(run.stderr, r"note: for parameter 'W1' of 30000 x 30000\n(note: .*\n)*"
+                                     r"error: out of memory: 3600000000 bytes were asked for, \d+ are free")
+
     def test_help(self):
         for topic in ("", "SGD", "train", "Times", "UCIFastReader", "SimpleNetworkBuilder"):
             run = self.cntk("--help", *([topic] if topic else []))

@@ -84,7 +84,8 @@ void LearnableParameterNode::SetParameterShape(const TensorShape& shape)
         return;
     }
     if (!m_values.IsAllocated() || m_values.Rows() != shape.MatrixRows() || m_values.Columns() != shape.MatrixColumns())
-        m_values = Matrix(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice());
+        WithNote([&] { m_values = Matrix(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice()); },
+                 [&] { return Concat("for parameter '", Name(), "' of ", shape.ToString()); });
     m_value = m_values.View();
     if (m_pending)
         Initialize(*std::exchange(m_pending, std::nullopt));

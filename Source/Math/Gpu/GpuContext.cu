@@ -1,6 +1,7 @@
 // Memory of a GPU and the way there.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuContext.h"
+#include "Math/OutOfMemory.h"
 
 #include <algorithm>
 #include <bit>
@@ -46,9 +47,9 @@ void* GpuAllocator::Allocate(size_t bytes)
         size_t freeBytes = 0;
         size_t totalBytes = 0;
         m_runtime.MemoryInfo(freeBytes, totalBytes);
-        Fail(ErrorKind::Device, m_device, " is out of memory: ", bytes, " bytes were asked for, ", freeBytes,
-             " are free of ", totalBytes, ", ", m_usedBytes,
-             " are in use by this program; a smaller minibatchSize needs less");
+        throw OutOfMemory(Concat(m_device, " is out of memory: ", bytes, " bytes were asked for, ", freeBytes,
+                                 " are free of ", totalBytes, ", ", m_usedBytes, " are in use by this program"),
+                          freeBytes);
     }
     m_sizes.emplace(memory, rounded);
     m_kept[rounded]; // so that Free need not make it

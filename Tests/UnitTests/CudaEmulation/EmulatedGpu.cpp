@@ -155,9 +155,9 @@ std::unique_ptr<GpuBlas> MakeEmulatedBlas()
     return std::make_unique<EmulatedBlas>();
 }
 
-std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory)
+std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory, size_t memoryBytes)
 {
-    return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(memory), MakeEmulatedBlas);
+    return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(memory, memoryBytes), MakeEmulatedBlas);
 }
 
 } // namespace cntk

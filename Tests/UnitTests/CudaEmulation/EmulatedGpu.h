@@ -21,11 +21,14 @@ enum class EmulatedMemory
     Open
 };
 
+constexpr size_t c_emulatedMemoryBytes = size_t(1) << 30;
+
 // Device memory lies in a region of its own. Work runs at once, so every order of streams holds.
 class EmulatedRuntime : public GpuRuntime
 {
 public:
-    explicit EmulatedRuntime(EmulatedMemory memory = EmulatedMemory::Locked, size_t memoryBytes = size_t(1) << 30);
+    explicit EmulatedRuntime(EmulatedMemory memory = EmulatedMemory::Locked,
+                             size_t memoryBytes = c_emulatedMemoryBytes);
     ~EmulatedRuntime() override;
 
     GpuDriver Driver() override { return {13000, 13000, 1, ""}; }
@@ -70,6 +73,7 @@ private:
 // Products as their definition has them, with sums in double.
 std::unique_ptr<GpuBlas> MakeEmulatedBlas();
 
-std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory = EmulatedMemory::Locked);
+std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory = EmulatedMemory::Locked,
+                                        size_t memoryBytes = c_emulatedMemoryBytes);
 
 } // namespace cntk

@@ -6,6 +6,7 @@
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Matrix.h"
 #include "Math/Operations.h"
+#include "Math/OutOfMemory.h"
 
 #include <cstdlib>
 #include <gmock/gmock.h>
@@ -176,10 +177,11 @@ TEST(GpuAllocatorTests, KeptMemoryIsGivenBackBeforeMemoryRunsOut)
         memory.Allocate(200 << 10);
         FAIL() << "no error";
     }
-    catch (const Error& error)
+    catch (const OutOfMemory& error)
     {
         EXPECT_EQ(error.Message(), "GPU 3 is out of memory: 204800 bytes were asked for, 65536 are free of 1048576, "
-                                   "983040 are in use by this program; a smaller minibatchSize needs less");
+                                   "983040 are in use by this program");
+        EXPECT_EQ(error.FreeBytes(), 65536u);
         EXPECT_EQ(error.Kind(), ErrorKind::Device);
     }
     memory.Free(large);

@@ -105,8 +105,8 @@ TEST_F(MatrixTests, ImpossibleSizesAreErrors)
     }
     catch (const OutOfMemory& error)
     {
-        EXPECT_EQ(error.Message(), Concat("out of memory: 4611686018427387904 bytes were asked for, ",
-                                          error.FreeBytes(), " are free"));
+        EXPECT_EQ(error.Message(),
+                  Concat("out of memory: 4611686018427387904 bytes were asked for, ", error.FreeBytes(), " are free"));
         EXPECT_EQ(error.Kind(), ErrorKind::Device);
         EXPECT_GT(error.FreeBytes(), size_t(1) << 20);
         EXPECT_LT(error.FreeBytes(), size_t(1) << 50);

@@ -16,7 +16,7 @@ namespace
 using Op = ElementwiseOp;
 
 // Column c of B belongs to stream k = c mod s. v_ic = sum_j A[i, j s + k] b_jc where the streams lie in the columns of
-// A, v_ic = sum_j A[i s + k, j] b_jc where they lie in its rows.
+// A, v_ic = sum_j A[i s + k, j] b_jc where they lie in its rows. A may be another matrix for each sample.
 class StrideTimesNode final : public ComputationNode
 {
 public:
@@ -24,10 +24,10 @@ public:
 
     void ForwardProp(const FrameRange& range) override
     {
-        const MatrixView a = Input(0)->Value();
+        const MatrixView a = Input(0)->Value(range);
         const MatrixView b = Input(1)->Value(range);
         const MatrixView v = Value(range);
-        ForEachBlock(range, v.columns,
+        ForEachBlock(range, 0, v.columns,
                      [&](const Block& block)
                      { Ops::Elementwise(Op::Product, Left(a, block), Right(b, block), Output(v, block)); });
     }
@@ -38,31 +38,24 @@ public:
             return;
         const MatrixView g = Gradient(range);
         const MatrixView inputGradient = InputGradient(input, range);
-        if (input == 1)
+        const MatrixView other = Input(1 - input)->Value(range);
+        const auto add = [&](const Block& block)
         {
-            const MatrixView a = Input(0)->Value();
-            return ForEachBlock(range, g.columns,
-                                [&](const Block& block) {
-                                    Ops::Elementwise(Op::Product, Left(a, block), Output(g, block),
-                                                     Right(inputGradient, block), 1, 1);
-                                });
-        }
+            if (input == 1)
+                Ops::Elementwise(Op::Product, Left(other, block), Output(g, block), Right(inputGradient, block), 1, 1);
+            else
+                Ops::Elementwise(Op::Product, Output(g, block), Right(other, block), Left(inputGradient, block), 1, 1);
+        };
         // A sum over samples: not over gaps, which may hold anything.
-        const MatrixView b = Input(1)->Value(range);
-        const std::span<const uint8_t> mask = ColumnMask(range);
+        const std::span<const uint8_t> mask =
+            Input(input)->HasMBLayout() ? std::span<const uint8_t>() : ColumnMask(range);
         ForEachDataStretch(mask, g.columns,
-                           [&](size_t first, size_t count)
-                           {
-                               ForEachBlock(range, first, count,
-                                            [&](const Block& block) {
-                                                Ops::Elementwise(Op::Product, Output(g, block), Right(b, block),
-                                                                 Left(inputGradient, block), 1, 1);
-                                            });
-                           });
+                           [&](size_t first, size_t count) { ForEachBlock(range, first, count, add); });
     }
 
 private:
-    // Neighbouring columns of B: so many streams from one on, and that several times.
+    // Neighbouring columns: so many streams from one on, and that several times. Where only A changes with the samples,
+    // all streams of so many samples.
     struct Block
     {
         size_t firstColumn;
@@ -71,14 +64,14 @@ private:
         size_t repeats;
     };
 
-    template <class Body>
-    void ForEachBlock(const FrameRange& range, size_t columns, Body&& body) const
-    {
-        ForEachBlock(range, 0, columns, body);
-    }
+    // A is data, B is a parameter with a column for each stream.
+    bool HasAllStreams() const { return Input(0)->HasMBLayout() && !Input(1)->HasMBLayout(); }
+
     template <class Body>
     void ForEachBlock(const FrameRange& range, size_t first, size_t count, Body&& body) const
     {
+        if (HasAllStreams())
+            return body(Block{first, 0, m_streams, count});
         const size_t before = range.FirstColumn(GetMBLayout().get()); // columns of earlier steps
         const size_t end = first + count;
         while (first < end)
@@ -96,21 +89,32 @@ private:
     // All three as [rows of the result, streams of the block, inner dimension, repeats].
     TensorView Left(const MatrixView& a, const Block& block) const
     {
-        const size_t streamStride = m_inColumns ? a.rows : 1;
-        TensorView view = StridedTensor(a, {{m_outputs, m_inColumns ? 1 : m_streams},
-                                            {block.streams, streamStride},
-                                            {m_inner, m_inColumns ? a.rows * m_streams : a.rows},
-                                            {1, 0}});
+        const size_t rows = m_inColumns ? m_outputs : m_outputs * m_streams;
+        const size_t streamStride = m_inColumns ? rows : 1;
+        const size_t sample = Input(0)->HasMBLayout() ? a.rows : 0;
+        const MatrixView samples = sample == 0       ? a
+                                   : HasAllStreams() ? a.Columns(block.firstColumn, block.repeats)
+                                                     : a.Columns(block.firstColumn, block.streams * block.repeats);
+        TensorView view = StridedTensor(
+            samples, {{m_outputs, m_inColumns ? 1 : m_streams},
+                      {block.streams, streamStride + (HasAllStreams() ? 0 : sample)},
+                      {m_inner, m_inColumns ? rows * m_streams : rows},
+                      {sample == 0 ? 1 : block.repeats, HasAllStreams() ? sample : block.streams * sample}});
         view.data = static_cast<std::byte*>(view.data) + block.firstStream * streamStride * SizeOf(view.type);
         return view;
     }
     TensorView Right(const MatrixView& b, const Block& block) const
     {
+        if (HasAllStreams())
+            return StridedTensor(b, {{1, 0}, {block.streams, b.rows}, {m_inner, 1}, {1, 0}});
         return StridedTensor(b.Columns(block.firstColumn, block.streams * block.repeats),
                              {{1, 0}, {block.streams, b.rows}, {m_inner, 1}, {block.repeats, block.streams * b.rows}});
     }
     TensorView Output(const MatrixView& v, const Block& block) const
     {
+        if (HasAllStreams())
+            return StridedTensor(v.Columns(block.firstColumn, block.repeats),
+                                 {{m_outputs, 1}, {block.streams, m_outputs}, {1, 0}, {block.repeats, v.rows}});
         return StridedTensor(
             v.Columns(block.firstColumn, block.streams * block.repeats),
             {{m_outputs, 1}, {block.streams, v.rows}, {1, 0}, {block.repeats, block.streams * v.rows}});
@@ -146,9 +150,6 @@ void StrideTimesNode::InferShape(ShapeInference& inference)
     m_outputs = m_inColumns || m_streams == 0 ? rows : rows / m_streams;
     if (inference.IsFinalPass())
     {
-        if (a.HasMBLayout())
-            Fail(ErrorKind::Model, "the left operand of StrideTimes, ", DescribeShape(a),
-                 ", changes with the samples; expected a parameter, or a function of parameters");
         if (!m_inColumns && b.HasMBLayout())
             Fail(ErrorKind::Model,
                  "StrideTimes with streams in the rows takes a parameter on the right, with a column "
@@ -161,6 +162,11 @@ void StrideTimesNode::InferShape(ShapeInference& inference)
                  m_inColumns ? "columns of the left operand must be a multiple of the rows of the right one"
                              : "left operand must have as many columns as the right one has rows, and a multiple of "
                                "its columns as rows");
+        if (a.HasMBLayout() && !b.HasMBLayout() && b.ValueColumns() != m_streams)
+            Fail(ErrorKind::Model, "StrideTimes(", DescribeShape(a), ", ", DescribeShape(b),
+                 "): where only the left operand changes with the samples, the right one needs a column for each of "
+                 "the ",
+                 m_streams, " streams");
         if (stride < 0 || (stride > 1 && stride != double(m_streams)))
             Fail(ErrorKind::Model, "the stride of StrideTimes, '", Input(2)->Name(), "', is ", stride,
                  "; expected 0 (streams in the rows), 1 (in the columns) or the number of streams, ", m_streams);
@@ -180,16 +186,17 @@ void RegisterStrideTimesNodes(NodeRegistry& registry)
          .aliases = {},
          .doc = "The product of each of s interleaved streams: column c of B belongs to stream k = c mod s, and "
                 "v_ic = sum_j A[i, j s + k] b_jc. With stride=0 the streams lie in the rows of A: v_ic = sum_j "
-                "A[i s + k, j] b_jc.",
+                "A[i s + k, j] b_jc. A may be another matrix for each sample.",
          .inputs = {3, 3},
          .inputNames = {"A", "B", "stride"},
          .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false},
          .parameters = {},
-         .samples = {Case({Parameter({2, 6}), Parameter({3, 2}), Number(1)}),
-                     Case({Parameter({2, 6}), Data({2}), Number(1)}), Case({Parameter({2, 6}), Data({3}), Number(2)}),
-                     Case({Parameter({4, 3}), Parameter({3, 2}), Number(0)}),
-                     Case({Parameter({2, 3}), Data({3}), Number(1)}),
-                     Case({Parameter({1, 4}), Parameter({2, 5}), Number(2)})},
+         .samples =
+             {Case({Parameter({2, 6}), Parameter({3, 2}), Number(1)}), Case({Parameter({2, 6}), Data({2}), Number(1)}),
+              Case({Parameter({2, 6}), Data({3}), Number(2)}), Case({Parameter({4, 3}), Parameter({3, 2}), Number(0)}),
+              Case({Parameter({2, 3}), Data({3}), Number(1)}), Case({Parameter({1, 4}), Parameter({2, 5}), Number(2)}),
+              Case({Data({2, 6}), Data({3}), Number(2)}), Case({Data({3, 4}), Data({4}), Number(1)}),
+              Case({Data({2, 6}), Parameter({3, 2}), Number(1)}), Case({Data({4, 3}), Parameter({3, 2}), Number(0)})},
          .bookSection = "",
          .create = {}});
 }

@@ -184,10 +184,58 @@ TEST(StrideTimesTest, OperandsMustFit)
     EXPECT_EQ(message({2, 6}, 2), "the stride of StrideTimes, 's', is 2; expected 0 (streams in the rows), 1 (in the "
                                   "columns) or the number of streams, 3");
     TestNetwork net;
-    net.Add("StrideTimes", "v", {net.Input("a", {2}), net.Parameter("b", {2, 3}), Number(net, "s", 1)});
+    net.Add("StrideTimes", "v", {net.Input("a", {2, 4}), net.Parameter("b", {2, 3}), Number(net, "s", 1)});
     EXPECT_EQ(MessageOf([&] { net.network.Validate(); }),
-              "the left operand of StrideTimes, 'a' [2], changes with the samples; expected a parameter, or a function "
-              "of parameters");
+              "StrideTimes('a' [2 x 4], 'b' [2 x 3]): where only the left operand changes with the samples, the right "
+              "one needs a column for each of the 2 streams");
+}
+
+// The definition, element by element, for a left operand that is another matrix in each column; by minibatch, and by
+// time step inside of a loop.
+TEST(StrideTimesTest, TheLeftOperandMayChangeWithTheSamples)
+{
+    for (const bool inLoop : {false, true})
+    {
+        TestNetwork net;
+        const ComputationNodePtr a = net.Input("a", {2, 6});
+        const ComputationNodePtr b = net.Input("b", {2});
+        const ComputationNodePtr c = net.Parameter("c", {2, 3});
+        const ComputationNodePtr stride = Number(net, "s", 3);
+        ComputationNodePtr right = b;
+        if (inLoop) // 0 times the past
+        {
+            const ComputationNodePtr past = net.network.AddUnconnected("TestDelay", "past", {});
+            const ComputationNodePtr none = net.Add("ElementTimes", "none", {Number(net, "zero", 0), past});
+            right = net.Add("Plus", "right", {b, none});
+        }
+        const ComputationNodePtr v = net.Add("StrideTimes", "v", {a, right, stride});
+        if (inLoop)
+            net.network.SetInputs(net.network.Find("past"), {v});
+        const ComputationNodePtr all = net.Add("StrideTimes", "all", {a, c, stride});
+        net.network.Validate();
+        net.SetSequences({3, 4, 2, 4});
+        net.FillInputs();
+        Evaluator evaluator(net.network, {v, all}, {});
+        evaluator.Forward();
+        const std::vector<double> left = ValueOf(a), one = ValueOf(b), each = ValueOf(c), result = ValueOf(v),
+                                  results = ValueOf(all);
+        for (size_t column = 0; column < 16; column++)
+            for (size_t i = 0; i < 2; i++)
+            {
+                if (std::isnan(one[2 * column])) // a gap
+                    continue;
+                for (size_t k = 0; k < 3; k++)
+                {
+                    const double* matrix = &left[12 * column];
+                    const double first = matrix[2 * k + i], second = matrix[2 * (3 + k) + i];
+                    EXPECT_NEAR(results[6 * column + 2 * k + i], first * each[2 * k] + second * each[2 * k + 1], 1e-12);
+                    if (column % 3 != k)
+                        continue;
+                    const double expected = first * one[2 * column] + second * one[2 * column + 1];
+                    EXPECT_NEAR(result[2 * column + i], expected, 1e-12);
+                }
+            }
+    }
 }
 
 // ---- norms ----

@@ -61,6 +61,12 @@ std::vector<Case> Cases()
     return {
         {"Fill", 1, [](Operands& o) { Ops::Fill(o.c, 0); }},
         {"Copy", 2, [](Operands& o) { Ops::Copy(o.a, o.c); }},
+        {"CopyRows", 1,
+         [](Operands& o)
+         {
+             const size_t half = o.a.Rows() / 2;
+             Ops::Copy(o.a.View().Rows(half, half), o.c.View().Rows(0, half));
+         }},
         {"Sum", 3, [](Operands& o) { Ops::Elementwise(Op::Sum, o.a.View(), o.b.View(), o.c.View()); }},
         {"SumInto", 3, [](Operands& o) { Ops::Elementwise(Op::Copy, o.a.View(), o.c.View(), 1, 1); }},
         {"SumOfColumn", 2, [](Operands& o) { Ops::Elementwise(Op::Sum, o.a.View(), o.column.View(), o.c.View()); }},

@@ -110,11 +110,13 @@ void CpuKernels::Copy(const MatrixView& source, const MatrixView& output)
                                         { std::memmove(output.As<T>() + at, source.As<T>() + at, count * sizeof(T)); });
                       return;
                   }
-                  for (size_t column = 0; column < output.columns; ++column)
-                  {
-                      std::memmove(output.As<T>() + column * output.stride, source.As<T>() + column * source.stride,
-                                   output.rows * sizeof(T));
-                  }
+                  ForEachPart(m_pool, output.columns, 1, UsefulThreads(output.Elements(), m_pool),
+                              [&](int, size_t begin, size_t end)
+                              {
+                                  for (size_t column = begin; column < end; ++column)
+                                      std::memmove(output.As<T>() + column * output.stride,
+                                                   source.As<T>() + column * source.stride, output.rows * sizeof(T));
+                              });
               });
 }
 

@@ -24,6 +24,8 @@ void AddFillCases(std::vector<KernelCase>& cases)
                          Ops::Copy(run.Input(7, 5), run.Undefined(7, 5));
                          Ops::Copy(run.Input(7, 5, 2), run.Undefined(7, 5, 3));
                          Ops::Copy(run.Input(700, 800), run.Undefined(700, 800));
+                         Ops::Copy(run.Input(700, 800, 3), run.Undefined(700, 800, 1));
+                         Ops::Copy(run.Input(1, 200001, 2), run.Undefined(1, 200001, 0));
                      }});
     cases.push_back({"Scale", [](KernelCaseRun& run)
                      {

@@ -31,14 +31,15 @@ bool IsSparseInput(const ComputationNode& node)
     return input != nullptr && input->IsSparseInput();
 }
 
-// A matrix without layout times dense minibatch data.
+// A matrix without layout times dense minibatch data; either may be a tensor of which nothing is left over, as a matrix
+// that takes the pixels of an image is.
 bool IsPlainProduct(const ComputationNode& node)
 {
     if (node.TypeName() != "Times" || node.InputCount() != 2)
         return false;
     const ComputationNode& matrix = *node.Input(0);
     const ComputationNode& data = *node.Input(1);
-    return !matrix.HasMBLayout() && matrix.SampleLayout().Rank() <= 2 && data.HasMBLayout() && !IsSparseInput(data) &&
+    return !matrix.HasMBLayout() && data.HasMBLayout() && !IsSparseInput(data) &&
            data.SampleElements() == matrix.ValueColumns() && node.SampleElements() == matrix.ValueRows() &&
            node.GetMBLayout() == data.GetMBLayout();
 }

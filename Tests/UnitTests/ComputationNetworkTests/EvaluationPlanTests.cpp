@@ -2,6 +2,7 @@
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -274,6 +275,39 @@ TEST(EvaluationPlanFusion, NotWhereSomebodyWantsTheValuesBetween)
     auto second = net.Add("Tanh", "second", {p});
     net.network.Validate();
     EXPECT_THAT(Steps({h, second}, true), Not(HasSubstr("fused")));
+}
+
+// The matrix behind a pooling is [outputs x channels x width x height].
+TEST(EvaluationPlanFusion, AlsoOfATensorThatTakesWholeImages)
+{
+    for (const bool fits : {true, false})
+    {
+        TestNetwork net;
+        auto x = net.Input("x", {2, 3, 4});
+        auto W = fits ? net.Parameter("W", {5, 2, 3, 4}) : net.Parameter("W", {5, 2, 3});
+        auto p = net.Add("Times", "p", {W, x});
+        auto z = net.Add("Plus", "z", {p, fits ? net.Parameter("b", {5}) : net.Parameter("b", {5, 4})});
+        auto h = net.Add("Sigmoid", "h", {z});
+        net.network.Validate();
+        EXPECT_EQ(Steps({h}, true).find("fused: p, z, h\n") != std::string::npos, fits);
+        net.SetSequences({2, 1, 3});
+        net.FillInputs();
+        EvaluatorOptions options;
+        options.fuse = false;
+        Evaluator plain(net.network, {h}, options);
+        plain.Forward();
+        const std::vector<double> expected = ValueOf(h);
+        Evaluator fused(net.network, {h}, {});
+        fused.Forward();
+        const std::vector<double> found = ValueOf(h);
+        ASSERT_EQ(found.size(), expected.size());
+        for (size_t i = 0; i < found.size(); i++)
+        {
+            if (std::isnan(expected[i])) // a gap
+                continue;
+            EXPECT_NEAR(found[i], expected[i], 1e-12) << i;
+        }
+    }
 }
 
 TEST(EvaluationPlanFusion, OnlyForABiasColumn)

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cntk
@@ -32,7 +33,10 @@ Action MakeTestEncoderDecoderAction();
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
                  MinibatchSource& source, size_t minibatchSize, bool training);
 
-// Loads the model of modelPath= for an action that uses it, with the original's log lines.
+// Loads a model for a command. What is wrong with the file is told with the place of the key that names it.
+std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path,
+                                                std::shared_ptr<Device> device, std::string_view key = "modelPath");
+// The same on the command's device.
 std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path);
 
 } // namespace cntk

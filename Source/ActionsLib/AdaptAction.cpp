@@ -44,13 +44,7 @@ public:
           m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader"))
     {
         DeviceOf(command); // a device that is not there is told before anything runs
-        const ConfigParameters* sgd = command.block.FindBlock("SGD");
-        if (sgd == nullptr)
-            sgd = command.block.FindBlock("optimizer");
-        if (sgd == nullptr)
-            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
-                   "' has no SGD block; it needs SGD=[maxEpochs=... minibatchSize=... learningRatesPerSample=...]");
-        m_request.options = ReadSgdOptions(*sgd, command.program.dataType);
+        m_request.options = ReadSgdOptions(command, RequireSgdBlock(command));
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = m_options.makeMode;
         m_request.dataType = command.program.dataType;
@@ -73,7 +67,7 @@ public:
         m_request.buildNetwork = [&]
         {
             log.Print("Load Network From the original model file %s.\n", m_options.originalModelFileName.c_str());
-            return LoadModel(m_options.originalModelFileName, m_command.program.dataType, device);
+            return LoadOriginal(device);
         };
         m_request.openReader = [this] { return m_reader.Open(); };
         if (m_cvReader)
@@ -89,7 +83,7 @@ public:
         {
             log.Print("Load reference Network From the original model file %s.\nChecking refNodeName %s.\n",
                       m_options.originalModelFileName.c_str(), m_options.refNodeName.c_str());
-            return LoadModel(m_options.originalModelFileName, m_command.program.dataType, device);
+            return LoadOriginal(device);
         };
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
@@ -105,8 +99,7 @@ public:
                       m_options.originalModelFileName.c_str());
             return;
         }
-        const std::unique_ptr<ComputationNetwork> network =
-            LoadModel(m_options.originalModelFileName, m_command.program.dataType, DeviceOf(m_command));
+        const std::unique_ptr<ComputationNetwork> network = LoadOriginal(DeviceOf(m_command));
         const TrainingNodes nodes = SelectTrainingNodes(*network, m_request.options.trainCriterionNodeName,
                                                         m_request.options.evalCriterionNodeName);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
@@ -115,6 +108,13 @@ public:
     }
 
 private:
+    std::unique_ptr<ComputationNetwork> LoadOriginal(std::shared_ptr<Device> device) const
+    {
+        const bool isShort = !m_command.block.Exists("originalModelFileName");
+        return LoadModelOf(m_command, m_options.originalModelFileName, std::move(device),
+                           isShort ? "origModelFileName" : "originalModelFileName");
+    }
+
     CommandContext m_command;
     AdaptOptions m_options;
     ReaderSource m_reader;

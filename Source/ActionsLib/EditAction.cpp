@@ -7,6 +7,9 @@
 #include "Common/File.h"
 #include "Common/Text.h"
 
+#include <filesystem>
+#include <system_error>
+
 namespace cntk
 {
 namespace
@@ -82,6 +85,9 @@ private:
                 FailAt(value ? value->Where() : m_command.block.Where(), ErrorKind::Config, key, ": file '", path,
                        "' does not exist", NearFilesHint(resolved));
             }
+            if (std::error_code error; std::filesystem::is_directory(resolved, error))
+                FailAt(m_command.block.Require(key).Where(), ErrorKind::Config, key, ": '", path,
+                       "' is a folder, expected a file");
             const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
             CheckIsText(raw);
             const std::string_view text = raw->Text();

@@ -1,12 +1,17 @@
 // Builder blocks are read when the commands are prepared; the networks are built when the commands run.
 #include "ActionsLib/NetworkSource.h"
 
+#include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/RecurrentLoops.h"
+
+#include <algorithm>
 
 namespace cntk
 {
@@ -16,6 +21,25 @@ namespace
 
 constexpr const char* c_simpleBlock = "SimpleNetworkBuilder";
 constexpr const char* c_ndlBlock = "NDLNetworkBuilder";
+
+// An error without a place passing through gets this one.
+template <class Body>
+auto AtPlace(Body&& body, const SourcePos& where) -> decltype(body())
+{
+    try
+    {
+        return body();
+    }
+    catch (const Error& error)
+    {
+        if (error.Where() || !where)
+            throw;
+        Error placed(error.Kind(), error.Message(), where);
+        for (const std::string& note : error.Notes())
+            placed.AddNote(note);
+        throw placed;
+    }
+}
 
 // Reads the block now, so that its mistakes are found before anything runs, and marks the sections and variables that
 // it will use.
@@ -86,9 +110,12 @@ void NetworkBuilder::TakeNdl(const CommandContext& command, const ConfigParamete
 void NetworkBuilder::TakeSimple(const CommandContext& command, const ConfigParameters& simple)
 {
     m_where = simple.Where();
-    m_build = [options = ReadSimpleNetworkOptions(simple), dataType = command.program.dataType](
-                  const std::shared_ptr<Device>& device, const ComputationNode* encoderOutput)
-    { return BuildSimpleNetwork(options, dataType, device, encoderOutput); };
+    const SimpleNetworkOptions options = ReadSimpleNetworkOptions(simple);
+    for (const std::string& warning : WarningsOf(options, simple))
+        command.program.log.Warn(warning);
+    m_build = [options, where = m_where, dataType = command.program.dataType](const std::shared_ptr<Device>& device,
+                                                                              const ComputationNode* encoderOutput)
+    { return AtPlace([&] { return BuildSimpleNetwork(options, dataType, device, encoderOutput); }, where); };
 }
 
 std::unique_ptr<NetworkBuilder> NetworkBuilder::Require(const CommandContext& command)
@@ -132,10 +159,43 @@ std::shared_ptr<Device> DeviceOf(const CommandContext& command)
     return program.device;
 }
 
+std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path,
+                                                std::shared_ptr<Device> device, std::string_view key)
+{
+    return AtPlace([&] { return LoadModel(path, command.program.dataType, std::move(device)); }, PlaceOf(command, key));
+}
+
+std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path)
+{
+    return LoadModelOf(command, path, DeviceOf(command));
+}
+
 std::string DeviceWords(const Device& device)
 {
     return device.Id() == c_cpuDevice ? "CPU" : "GPU " + std::to_string(device.Id());
 }
+
+namespace
+{
+
+// Each loop by the name of its last node, with its nodes, three in a line.
+void LogLoops(Log& log, const std::vector<ComputationNodePtr>& roots)
+{
+    int number = 0;
+    for (const std::vector<ComputationNodePtr>& component : ComponentsBelow(roots))
+    {
+        if (!IsLoop(component))
+            continue;
+        const std::vector<ComputationNodePtr> loop = OrderOfOneStep(component);
+        std::string text =
+            Concat("\nLoop[", number++, "] --> Loop_", loop.back()->Name(), " -> ", loop.size(), " nodes\n");
+        for (size_t i = 0; i < loop.size(); i++)
+            text += (i % 3 == 0 ? "\n\t" : "\t") + loop[i]->Name();
+        log.Write(text + "\n");
+    }
+}
+
+} // namespace
 
 void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel)
 {
@@ -145,6 +205,7 @@ void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel)
         log.Print("\t%s = %s()\n", root->Name().c_str(), root->TypeName().c_str());
     if (traceLevel > 0)
     {
+        LogLoops(log, roots);
         const std::vector<ComputationNodePtr> nodes = ComputationNetwork::Below(roots);
         log.Print("\nValidating network. %d nodes to process in pass 1.\n\n", int(nodes.size()));
         for (const ComputationNodePtr& node : nodes)
@@ -161,6 +222,10 @@ void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel)
                       names.c_str(), shapes.c_str(), ShapeInWords(*node).c_str());
         }
         log.Print("\nValidating network, final pass.\n");
+        const auto apart =
+            std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return !node->HasMBLayout(); });
+        log.Print("\n%d out of %d nodes do not share the minibatch layout with the input data.\n", int(apart),
+                  int(nodes.size()));
     }
     log.Print("\nPost-processing network complete.\n");
 }

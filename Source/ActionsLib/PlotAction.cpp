@@ -156,7 +156,7 @@ public:
 private:
     std::unique_ptr<ComputationNetwork> Load() const
     {
-        return LoadModel(m_modelPath, m_command.program.dataType, MakeCpuDevice({.threads = 1}));
+        return LoadModelOf(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
     }
 
     CommandContext m_command;

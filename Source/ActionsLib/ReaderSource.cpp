@@ -50,6 +50,44 @@ std::string RequireModelPath(const CommandContext& command)
     return command.block.Require("modelPath").Text();
 }
 
+const ConfigParameters& RequireSgdBlock(const CommandContext& command)
+{
+    for (const char* name : {"SGD", "optimizer"})
+        if (const ConfigParameters* const sgd = command.block.FindBlock(name))
+            return *sgd;
+    FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
+           "' has no SGD block; it needs SGD=[maxEpochs=... minibatchSize=... learningRatesPerSample=...]");
+}
+
+SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd)
+{
+    Log& log = command.program.log;
+    WarnOfTracing(command.program.log, sgd);
+    SgdOptions options = ReadSgdOptions(sgd, command.program.dataType);
+    if (options.parallelTrain.parallelizationMethod != ParallelizationMethod::None)
+        if (const ConfigParameters* const block = sgd.FindBlock("ParallelTrain"))
+            log.Warn(block->Where().Location() +
+                     ": ParallelTrain has no effect: this program trains in one process; it goes on alone");
+    return options;
+}
+
+void WarnOfTracing(Log& log, const ConfigParameters& block)
+{
+    for (const char* key : {"traceNodeNamesReal", "traceNodeNamesCategory", "traceNodeNamesSparse"})
+        if (const auto names = block.Find(key); names && !names->Text().empty())
+            log.Warn(names->Where().Location() + ": " + key +
+                     " has no effect yet: the values of nodes are not printed");
+}
+
+SourcePos PlaceOf(const CommandContext& command, std::string_view key)
+{
+    const ConfigParameters* const sgd = command.block.FindBlock("SGD");
+    for (const ConfigParameters* block : {&command.block, sgd})
+        if (const auto value = block != nullptr ? block->Find(key) : std::nullopt)
+            return value->Where();
+    return command.block.Where();
+}
+
 int TraceLevelOf(const CommandContext& command)
 {
     const auto value = command.block.Find("traceLevel");

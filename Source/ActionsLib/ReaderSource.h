@@ -4,9 +4,11 @@
 #include "ActionsLib/Action.h"
 #include "Common/ReaderInterface.h"
 #include "SGD/MinibatchSource.h"
+#include "SGD/TrainingOptions.h"
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace cntk
 {
@@ -30,6 +32,15 @@ ReaderSource RequireReader(const CommandContext& command, const char* blockName,
 
 // modelPath of a command: in its block, around it, or in its SGD block.
 std::string RequireModelPath(const CommandContext& command);
+// The learner's block, SGD or, as v1.1 also calls it, optimizer; its options. Warns of what has no effect in it.
+const ConfigParameters& RequireSgdBlock(const CommandContext& command);
+SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd);
+
+// Says that traceNodeNames... print nothing.
+void WarnOfTracing(Log& log, const ConfigParameters& block);
+
+// Where the command says a key, in its block, around it, or in its SGD block; else the command's place.
+SourcePos PlaceOf(const CommandContext& command, std::string_view key);
 int TraceLevelOf(const CommandContext& command);
 
 } // namespace cntk

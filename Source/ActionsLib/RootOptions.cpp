@@ -30,6 +30,13 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("parallelTrain", &S::parallelTrain, "accepted with a warning: this program trains in one process"),
         Opt("shareNodeValueMatrices", &S::shareNodeValueMatrices,
             "accepted for old configs; memory is always shared, which never changes results"),
+
+        Opt("excludedDevices", &S::excludedDevices, "accepted for old configs; has no effect"),
+        Opt("traceGPUMemoryAllocations", &S::traceGPUMemoryAllocations, "accepted for old configs; has no effect"),
+        Opt("hyperCompressMemory", &S::hyperCompressMemory, "accepted for old configs; has no effect"),
+        Opt("perfTraceLevel", &S::perfTraceLevel, "accepted for old configs; has no effect"),
+        Opt("randomSeed", &S::randomSeed, "accepted for old configs; has no effect"),
+        Opt("randomSeedOffset", &S::randomSeedOffset, "default of NDLNetworkBuilder's; else without effect"),
         Opt("currentDirectory", &S::currentDirectory, "on the command line: changes into this folder at once"),
     };
 }

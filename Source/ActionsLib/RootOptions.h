@@ -29,6 +29,13 @@ struct RootOptions
     bool parallelTrain = false;
     bool shareNodeValueMatrices = false;
     std::string currentDirectory;
+    // accepted, without effect: the original did not read them either, or for GPU memory only
+    std::string excludedDevices;
+    std::string traceGPUMemoryAllocations;
+    std::string hyperCompressMemory;
+    std::string perfTraceLevel;
+    std::string randomSeed;
+    std::string randomSeedOffset;
 
     static OptionTable<RootOptions> Options();
 };

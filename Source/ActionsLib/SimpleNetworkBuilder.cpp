@@ -46,6 +46,9 @@ constexpr const char* c_kinds[] = {"SIMPLENET",
                                    "ALIGNMENTSIMILARITYGENERATOR",
                                    "ALIGNMENTSIMILARITYGFORWARDDECODER"};
 
+// The original's version of 2015 took the word and built the feed-forward network.
+constexpr const char* c_deepRnn = "DEEPRNN";
+
 std::string KindOf(const SimpleNetworkOptions& options)
 {
     for (const char* kind : c_kinds)
@@ -53,6 +56,39 @@ std::string KindOf(const SimpleNetworkOptions& options)
             if (EqualsIgnoreCase(word, kind))
                 return kind;
     return c_kinds[0];
+}
+
+// The builders take the entries of recurrentLayer in their order, while they go through the layers.
+std::vector<std::string> VainRecurrentLayers(const std::string& kind, const SimpleNetworkOptions& options)
+{
+    if (kind == c_kinds[0])
+        return {"recurrentLayer has no effect: rnnType SIMPLENET has no recurrent layers"};
+    // With LSTM and NCELSTM the layer behind the first is 1, with the others it is 2, as in the original.
+    const bool countsFromSecond = kind == "LSTM" || kind == "NCELSTM";
+    const bool countsLookup = kind == "LBLM" || kind == "CRF";
+    if (!countsFromSecond && !countsLookup && kind != "SIMPLERNN" && kind != "CLASSLM" && kind != "NPLM")
+        return {}; // all layers are recurrent
+    const size_t hidden = options.layerSizes.size() - 2;
+    const size_t lookup = options.lookupTableOrder > 0 && (countsFromSecond || countsLookup) ? 1 : 0;
+    std::vector<std::string> problems;
+    size_t before = 0;
+    for (const size_t number : options.recurrentLayer)
+    {
+        const std::string text = "recurrentLayer: " + std::to_string(number);
+        if (number == 0 || number > hidden)
+            problems.push_back(text + " names no layer; layerSizes has " + std::to_string(hidden) +
+                               (hidden == 1 ? " hidden layer" : " hidden layers") + ", numbered from 1");
+        else if (number <= before)
+            problems.push_back(text + " behind " + std::to_string(before) + " has no effect; expected rising numbers");
+        else if (countsLookup && number <= lookup)
+            problems.push_back(text + " has no effect: layer 1 is the lookup table");
+        else if (countsFromSecond && number == hidden && number > lookup + 1 && before + 1 != number)
+            problems.push_back(text + " has no effect: rnnType " + kind +
+                               " begins to count at the second layer; layer " + std::to_string(number) + " is " +
+                               std::to_string(number - 1));
+        before = std::max(before, number);
+    }
+    return problems;
 }
 
 // The feed-forward network.
@@ -161,7 +197,8 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
             "normalise the features with mean and deviation, computed in a pass over the data before training"),
         Opt("needPrior", &S::needPrior, "output scaled log likelihoods: the output minus the log of the labels' prior"),
         Opt("addDropoutNodes", &S::addDropoutNodes, "a Dropout node after each hidden layer"),
-        Opt("randomSeedOffset", &S::randomSeedOffset, "added to the seeds of the start values"),
+        Opt("randomSeedOffset", &S::randomSeedOffset, "added to the seeds of the start values; in this block only")
+            .Here(),
         Opt("recurrentLayer", &S::recurrentLayer, "numbers of the hidden layers that are recurrent, ascending: 1:2"),
         Opt("defaultHiddenActivity", &S::defaultHiddenActivity, "recurrent: what comes before a sequence's start"),
         Opt("lookupTableOrder", &S::lookupTableOrder,
@@ -179,6 +216,7 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("outputGateInitVal", &S::outputGateInitVal, "LSTM: start value of the output gate's bias"),
         Opt("sparseinput", &S::sparseinput, "LSTM: the features are sparse (words)"),
         Opt("auxfeatdim", &S::auxfeatdim, "CLSTM: size of the second input, binaryFeature"),
+        Opt("deviceId", &S::deviceId, "accepted, without effect here: the command's counts"),
         Opt("word2cls", &S::word2cls, "accepted, without effect: the reader reads the words' classes"),
         Opt("cls2index", &S::cls2index, "accepted, without effect: the reader reads the classes' words"),
         Opt("outputLayerSize", &S::outputLayerSize, "convertdbn: size of an output layer that the file lacks"),
@@ -191,7 +229,8 @@ SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
     SimpleNetworkOptions options = ReadOptions<SimpleNetworkOptions>(block);
     const std::vector<std::string> kinds(std::begin(c_kinds), std::end(c_kinds));
     for (const std::string& kind : options.rnnType)
-        if (std::none_of(kinds.begin(), kinds.end(), [&](const auto& known) { return EqualsIgnoreCase(known, kind); }))
+        if (!EqualsIgnoreCase(kind, c_deepRnn) &&
+            std::none_of(kinds.begin(), kinds.end(), [&](const auto& known) { return EqualsIgnoreCase(known, kind); }))
             FailAt(PositionOf(block, "rnnType"), ErrorKind::Config, "unknown rnnType '", kind, "'",
                    "; accepted: ", Join(kinds, ", "), DidYouMean(kind, kinds));
     if (options.layerTypes.empty())
@@ -217,6 +256,23 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
         if (size == 0)
             FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config, "a layer of size 0 in layerSizes");
     return options;
+}
+
+std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const ConfigParameters& block)
+{
+    std::vector<std::string> warnings;
+    const auto add = [&](const char* key, const std::string& text)
+    { warnings.push_back(PositionOf(block, key).Location() + ": " + text); };
+    const std::string kind = KindOf(options);
+    if (kind == c_kinds[0])
+        for (const std::string& word : options.rnnType)
+            if (EqualsIgnoreCase(word, c_deepRnn))
+                add("rnnType",
+                    "rnnType DEEPRNN is a feed-forward network, as SIMPLENET; SIMPLERNN has recurrent layers");
+    if (!options.recurrentLayer.empty())
+        for (const std::string& problem : VainRecurrentLayers(kind, options))
+            add("recurrentLayer", problem);
+    return warnings;
 }
 
 std::unique_ptr<ComputationNetwork> BuildSimpleNetwork(const SimpleNetworkOptions& options, DataType dataType,

@@ -44,6 +44,7 @@ struct SimpleNetworkOptions
     size_t auxfeatdim = 20;
     int outputLayerSize = -1; // of a converted network whose file has no output layer
     // accepted, without effect here: class files are the reader's business
+    std::string deviceId = "auto"; // without effect here
     std::string word2cls;
     std::string cls2index;
 
@@ -55,6 +56,9 @@ struct SimpleNetworkOptions
 SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block);
 // The same for a network whose layer sizes come from elsewhere.
 SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block);
+
+// What the options of the block say in vain, with its place: numbers in recurrentLayer that make no layer recurrent.
+std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const ConfigParameters& block);
 
 // The network, validated, with random start values. encoderOutput: what a decoder takes from another network.
 std::unique_ptr<ComputationNetwork> BuildSimpleNetwork(const SimpleNetworkOptions& options, DataType dataType,

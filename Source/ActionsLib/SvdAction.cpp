@@ -139,7 +139,7 @@ private:
     // On the CPU whatever deviceId says.
     std::unique_ptr<ComputationNetwork> Load() const
     {
-        return LoadModel(m_modelPath, m_command.program.dataType, MakeCpuDevice({.threads = 1}));
+        return LoadModelOf(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
     }
 
     void DecomposeGroup(ComputationNetwork& network, size_t group, const std::string& expression, double ratio) const

@@ -25,6 +25,11 @@ struct TestOptions
     size_t epochSize = 0;
     size_t numMBsToShowResult = 100;
     std::vector<std::string> evalNodeNames;
+    size_t maxSamplesInRAM = 0;
+    size_t numSubminibatches = 1;
+    std::vector<std::string> traceNodeNamesReal;
+    std::vector<std::string> traceNodeNamesCategory;
+    std::vector<std::string> traceNodeNamesSparse;
 
     static OptionTable<TestOptions> Options()
     {
@@ -37,6 +42,12 @@ struct TestOptions
                 "with traceLevel > 0, a line of intermediate results every so many minibatches"),
             Opt("evalNodeNames", &S::evalNodeNames,
                 "nodes to report; empty: all evaluation nodes of the model, then all criteria"),
+            Opt("maxSamplesInRAM", &S::maxSamplesInRAM,
+                "accepted for configs of v1.1; without gradients a minibatch is not cut"),
+            Opt("numSubminibatches", &S::numSubminibatches, "accepted for configs of v1.1, without effect"),
+            Opt("traceNodeNamesReal", &S::traceNodeNamesReal, "accepted with a warning: values are not printed"),
+            Opt("traceNodeNamesCategory", &S::traceNodeNamesCategory, "accepted with a warning, likewise"),
+            Opt("traceNodeNamesSparse", &S::traceNodeNamesSparse, "accepted with a warning, likewise"),
         };
     }
 };
@@ -67,6 +78,7 @@ public:
     {
         DeviceOf(command); // a device that is not there is told before anything runs
         const TestOptions options = ReadOptions<TestOptions>(command.block);
+        WarnOfTracing(command.program.log, command.block);
         m_nodeNames = options.evalNodeNames;
         m_settings.minibatchSize = options.minibatchSize[0];
         m_settings.epochSize = options.epochSize;
@@ -205,11 +217,6 @@ private:
 };
 
 } // namespace
-
-std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path)
-{
-    return LoadModel(path, command.program.dataType, DeviceOf(command));
-}
 
 Action MakeTestAction()
 {

@@ -42,19 +42,8 @@ public:
           m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader"))
     {
         DeviceOf(command); // a device that is not there is told before anything runs
-        // v1.1 also calls the block optimizer.
-        const ConfigParameters* sgd = command.block.FindBlock("SGD");
-        if (sgd == nullptr)
-            sgd = command.block.FindBlock("optimizer");
-        if (sgd == nullptr)
-            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
-                   "' has no SGD block; it needs SGD=[maxEpochs=... minibatchSize=... learningRatesPerSample=...]");
-        m_sgd = sgd;
-        for (const char* key : {"traceNodeNamesReal", "traceNodeNamesCategory", "traceNodeNamesSparse"})
-            if (const auto names = sgd->Find(key); names && !names->Text().empty())
-                command.program.log.Warn(names->Where().Location() + ": " + key +
-                                         " has no effect yet: the values of nodes are not printed");
-        m_request.options = ReadSgdOptions(*sgd, command.program.dataType);
+        m_sgd = &RequireSgdBlock(command);
+        m_request.options = ReadSgdOptions(command, *m_sgd);
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;

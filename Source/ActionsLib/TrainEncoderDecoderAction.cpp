@@ -71,13 +71,10 @@ public:
                        (stage.cvReader ? stage : m_stages.front()).names.cvReader, ", but no ",
                        (stage.cvReader ? m_stages.front() : stage).names.cvReader,
                        "; expected one for each network, or none");
-        const ConfigParameters* sgd = command.block.FindBlock("SGD");
-        if (sgd == nullptr)
-            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
-                   "' has no SGD block; it needs SGD=[maxEpochs=... minibatchSize=... learningRatesPerSample=...]");
-        m_request.options = ReadSgdOptions(*sgd, command.program.dataType);
-        m_pairs = ReadPairOptions(*sgd);
-        CheckOptions(*sgd);
+        const ConfigParameters& sgd = RequireSgdBlock(command);
+        m_request.options = ReadSgdOptions(command, sgd);
+        m_pairs = ReadPairOptions(sgd);
+        CheckOptions(sgd);
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = ReadOptions<TrainEncoderDecoderOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;

@@ -24,6 +24,10 @@ struct WriteOptions
     size_t epochSize = 0;
     std::vector<std::string> outputNodeNames;
     std::string outputPath;
+    bool nodeUnitTest = false;
+    std::vector<std::string> traceNodeNamesReal;
+    std::vector<std::string> traceNodeNamesCategory;
+    std::vector<std::string> traceNodeNamesSparse;
 
     static OptionTable<WriteOptions> Options()
     {
@@ -34,6 +38,11 @@ struct WriteOptions
             Opt("epochSize", &S::epochSize, "samples to write; 0: all data"),
             Opt("outputNodeNames", &S::outputNodeNames, "nodes to write; empty: the model's output nodes"),
             Opt("outputPath", &S::outputPath, "text files <outputPath>.<node name>; - is standard output"),
+            Opt("nodeUnitTest", &S::nodeUnitTest,
+                "accepted, without effect: gradients of the inputs are not written (gradientcheck of SGD checks them)"),
+            Opt("traceNodeNamesReal", &S::traceNodeNamesReal, "accepted with a warning: values are not printed"),
+            Opt("traceNodeNamesCategory", &S::traceNodeNamesCategory, "accepted with a warning, likewise"),
+            Opt("traceNodeNamesSparse", &S::traceNodeNamesSparse, "accepted with a warning, likewise"),
         };
     }
 };
@@ -120,6 +129,7 @@ public:
           m_options(ReadOptions<WriteOptions>(command.block)), m_writer(command.block.FindBlock("writer"))
     {
         DeviceOf(command); // a device that is not there is told before anything runs
+        WarnOfTracing(command.program.log, command.block);
         // A model file, or a network built on the spot.
         if (command.block.Exists("modelPath"))
             m_modelPath = RequireModelPath(command);

@@ -160,12 +160,13 @@ void PutOut(const std::string& text)
         Fail(ErrorKind::Device, "cannot write to standard output: ", std::strerror(errno));
 }
 
-std::string LogFileName(const std::string& prefix, const std::vector<std::string>& commands)
+// With parallelTrain=true the original's first process writes the log that this one writes.
+std::string LogFileName(const RootOptions& options)
 {
-    std::string name = prefix;
-    for (const std::string& command : commands)
+    std::string name = options.stderrPrefix;
+    for (const std::string& command : options.command)
         name += "_" + command;
-    return ResolveOutputPath(name + ".log");
+    return ResolveOutputPath(name + ".log" + (options.parallelTrain ? "rank0" : ""));
 }
 
 void WriteDoneFile(const std::string& path)
@@ -194,7 +195,7 @@ void RunConfig(const CommandLine& line, Log& log)
     log.SetTimestamping(options.timestamping);
     if (!options.stderrPrefix.empty() && !line.check)
     {
-        const std::string file = LogFileName(options.stderrPrefix, commands);
+        const std::string file = LogFileName(options);
         log.Print("Redirecting stderr to file %s\n", file.c_str());
         log.RedirectTo(file);
     }

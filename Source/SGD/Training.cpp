@@ -337,7 +337,6 @@ bool Training::AdjustRate(size_t epoch, double controlValue)
     {
     case RateChange::Stop:
         m_log.Print("Finished training and saved final model\n\n");
-        SaveModels(m_files.FinalModel());
         return false;
     case RateChange::Reduced:
         m_log.Print("learnRatePerSample reduced to %.8g\n", m_rate.learningRatePerSample);
@@ -379,6 +378,9 @@ void Training::Save(size_t epochsDone)
     const std::string path = m_files.Model(epochsDone);
     m_log.Print("SGD: Saving checkpoint model '%s'\n", path.c_str());
     SaveCheckpoint(m_files.Checkpoint(epochsDone), InfoForCheckpoint(), m_learner.States());
+    // Never another model under the final name, not even for a moment: the training may be killed in it.
+    if (epochsDone == m_options.maxEpochs)
+        TakeBestModel(epochsDone);
     SaveModels(path);
     RemoveWithin();
     RemoveObsolete(m_files, m_options, epochsDone, epochsDone == m_options.maxEpochs);
@@ -468,14 +470,23 @@ void Training::TakeBestModel(size_t epochsDone)
         return;
     m_log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone, best,
                 m_earlyStopping.Best(), m_files.FinalModel().c_str());
-    if (best == epochsDone && epochsDone == m_options.maxEpochs)
-        return; // saved already
-    ReloadModels(m_files.BestModel());
+    if (best != epochsDone)
+        ReloadModels(m_files.BestModel());
+}
+
+// Before the last epoch. savedEpochs: of which there is a model.
+void Training::EndHere(size_t epochsDone, size_t savedEpochs)
+{
+    TakeBestModel(epochsDone);
     SaveModels(m_files.FinalModel());
+    RemoveObsolete(m_files, m_options, savedEpochs, true);
 }
 
 void Training::Run(size_t firstEpoch)
 {
+    // It was killed between its last epoch and the final model.
+    if (!m_goOnFrom && m_earlyStopping.BestEpoch() > 0 && m_earlyStopping.ShouldStop(firstEpoch))
+        return EndHere(firstEpoch, firstEpoch);
     for (size_t epoch = firstEpoch; epoch < m_options.maxEpochs; ++epoch)
     {
         m_dropout.SetRate(m_options.dropoutRate[epoch], m_log);
@@ -492,13 +503,8 @@ void Training::Run(size_t firstEpoch)
         const double controlValue = ControlValue(result, epoch);
         const bool stops = StopsEarly(epoch + 1, controlValue);
         if (!AdjustRate(epoch, controlValue))
-        {
-            TakeBestModel(epoch + 1);
-            return RemoveObsolete(m_files, m_options, epoch, true);
-        }
+            return EndHere(epoch + 1, epoch);
         Save(epoch + 1);
-        if (stops || epoch + 1 == m_options.maxEpochs)
-            TakeBestModel(epoch + 1);
         if (m_request.epochDone)
         {
             report.epoch = epoch;
@@ -507,8 +513,8 @@ void Training::Run(size_t firstEpoch)
             report.samples = result.averages.samples;
             m_request.epochDone(report);
         }
-        if (stops)
-            return RemoveObsolete(m_files, m_options, epoch + 1, true);
+        if (stops && epoch + 1 < m_options.maxEpochs)
+            return EndHere(epoch + 1, epoch + 1);
     }
 }
 

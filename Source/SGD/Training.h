@@ -60,6 +60,7 @@ private:
     void RemoveWithin();
     bool StopsEarly(size_t epochsDone, double controlValue);
     void TakeBestModel(size_t epochsDone);
+    void EndHere(size_t epochsDone, size_t savedEpochs);
 
     // Trials before an epoch (TrainingSearch.cpp).
     void SearchRate(size_t epoch);

@@ -87,7 +87,27 @@ OptionTable<ParallelTrainOptions> ParallelTrainOptions::Options()
             c_atLeastOne),
         Opt("distributedMBReading", &S::distributedMBReading, "each worker reads its share of the data only"),
         Opt("syncPerfStats", &S::syncPerfStats, "print times every so many minibatches"),
+        Nested("DataParallelSGD", &S::dataParallel, "without effect: exchange of gradients").Here(),
+        Nested("ModelAveragingSGD", &S::modelAveraging, "without effect: averages of models").Here(),
     };
+}
+
+OptionTable<DataParallelOptions> DataParallelOptions::Options()
+{
+    using S = DataParallelOptions;
+    return {
+        Opt("gradientBits", &S::gradientBits, "bits of each number that is exchanged; not given: all", Range{1, 64}),
+        Opt("useZeroThresholdFor1BitQuantization", &S::useZeroThresholdFor1BitQuantization,
+            "1 bit: the threshold is 0, not the mean"),
+        Opt("useBufferedAsyncGradientAggregation", &S::useBufferedAsyncGradientAggregation,
+            "exchange while the next minibatch is computed"),
+    };
+}
+
+OptionTable<ModelAveragingOptions> ModelAveragingOptions::Options()
+{
+    using S = ModelAveragingOptions;
+    return {Opt("syncFrequencyInFrames", &S::syncFrequencyInFrames, "samples between two averages", c_atLeastOne)};
 }
 
 OptionTable<SgdOptions> SgdOptions::Options()
@@ -246,6 +266,11 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
                                             "; expected at least one minibatch an epoch, or 0 for the whole data set")};
         }
     }
+    const size_t bits = precision == DataType::Float64 ? 64 : 32;
+    if (options.parallelTrain.dataParallel.gradientBits.value_or(1) > bits)
+        return OptionProblem{"gradientBits",
+                             Concat("gradientBits is ", *options.parallelTrain.dataParallel.gradientBits,
+                                    "; expected 1 to ", bits, ", the bits of a ", NameOf(precision))};
     if (!EqualsIgnoreCase(options.executionEngine, "synchronous"))
         return OptionProblem{"executionEngine",
                              Concat("unknown executionEngine '", options.executionEngine, "'; expected synchronous")};

@@ -78,6 +78,24 @@ struct AutoAdjustOptions
     static OptionTable<AutoAdjustOptions> Options();
 };
 
+// ParallelTrain=[DataParallelSGD=[...]]
+struct DataParallelOptions
+{
+    std::optional<size_t> gradientBits;
+    bool useZeroThresholdFor1BitQuantization = true;
+    bool useBufferedAsyncGradientAggregation = false;
+
+    static OptionTable<DataParallelOptions> Options();
+};
+
+// ParallelTrain=[ModelAveragingSGD=[...]]
+struct ModelAveragingOptions
+{
+    size_t syncFrequencyInFrames = 40000;
+
+    static OptionTable<ModelAveragingOptions> Options();
+};
+
 // ParallelTrain=[...]
 struct ParallelTrainOptions
 {
@@ -85,6 +103,8 @@ struct ParallelTrainOptions
     size_t parallelizationStartEpoch = 1; // 1-based, as the user writes it
     bool distributedMBReading = false;
     size_t syncPerfStats = 0;
+    DataParallelOptions dataParallel;
+    ModelAveragingOptions modelAveraging;
 
     static OptionTable<ParallelTrainOptions> Options();
 };

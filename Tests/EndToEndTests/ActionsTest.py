@@ -54,6 +54,16 @@ class ActionsTest(EndToEndTest):
         self.assertEqual(len(re.findall(r"^Finished Epoch\[ \d of 3\]: \[Training Set\] TrainLossPerSample = ",
                                         run.stderr, re.M)), 3)
 
+    def test_lines_about_the_network(self):
+        run = self.run_command("Train", "traceLevel=1")
+        self.assertIn("\n8 out of 17 nodes do not share the minibatch layout with the input data.\n", run.stderr)
+        self.assertNotIn("Loop[", run.stderr)
+        run = self.run_command("Train", "traceLevel=1", "modelPath=rnn", "Train=[SimpleNetworkBuilder=[rnnType=LSTM]]")
+        # All of the block but the products with the input and the sums with a bias alone.
+        self.assertIn("\nLoop[0] --> Loop_AutoName37 -> 31 nodes\n", run.stderr)
+        loop = run.stderr.split("31 nodes\n")[1].strip("\n").split("\n\n")[0].splitlines()
+        self.assertEqual([len(line.split("\t")) - 1 for line in loop], 10 * [3] + [1])
+
     def test_progress_tracing(self):
         run = self.run_command("Train", "progressTracing=true")
         self.assertRegex(run.stdout, r"^PROGRESS: 33\.33%\nEVALERR: \d+\.\d{7}%\nPROGRESS: 66\.67%\n")

@@ -268,6 +268,9 @@ class EditTest(EndToEndTest):
         self.assertIn("editPath: file 'edit.mel' does not exist", run.stderr)
         run = self.run_command("Edit", "Edit=[editPath=none.mel]", status=3)
         self.assertIn("editPath: file 'none.mel' does not exist", run.stderr)
+        (self.folder / "sub").mkdir()
+        run = self.run_command("Edit", "Edit=[editPath=sub]", status=3)
+        self.assertRegex(run.stderr, r"command line:1:\d+: error: editPath: 'sub' is a folder, expected a file")
 
     def test_svd(self):
         self.run_command("Train:Svd")

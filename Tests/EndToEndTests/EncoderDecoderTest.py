@@ -164,6 +164,28 @@ class EncoderDecoderTest(EndToEndTest):
         again = self.train(*arguments).stderr
         self.assertIn("No further training is necessary.", again)
 
+    # Where the second of two final models cannot be written, nobody takes the first one with an older second.
+    def test_the_best_models_of_both_networks_belong_together(self):
+        arguments = ["epochs=4", "rule=none", "rate=0.5", "Train=[SGD=[earlyStopPatience=4]]"]
+        self.write("cv.cntk", CONFIG + CV)
+        refused = self.folder / "model/m.dnn.1.tmp"
+        refused.mkdir(parents=True)
+        self.cntk("configFile=cv.cntk", *arguments, status=None)
+        self.assertTrue((self.folder / "model/m.dnn.0").exists())
+        self.assertFalse((self.folder / "model/m.dnn.1").exists())
+        refused.rmdir()
+        log = self.cntk("configFile=cv.cntk", *arguments).stderr
+        best = int(re.search(r"the best of 4 epochs was epoch (\d) ", log).group(1))
+        self.assertLess(best, 4)
+        for network in "01":
+            self.assertEqual((self.folder / ("model/m.dnn." + network)).read_bytes(),
+                             (self.folder / ("model/m.dnn.%s.%d" % (network, best))).read_bytes())
+
+    def test_parallel_training_is_refused_aloud(self):
+        method = "Train=[SGD=[ParallelTrain=[parallelizationMethod=DataParallelSGD]]]"
+        self.assertIn("ParallelTrain has no effect: this program trains in one process",
+                      self.train(method, "--check").stderr)
+
     def test_a_decoder_described_in_ndl(self):
         self.write("decoder.ndl", DECODER)
         log = self.train("command=Train:Test", "epochs=10",

@@ -252,6 +252,37 @@ class MessagesTest(EndToEndTest):
                          ["WARNING: command line:1:21: 'maxEpochs=9' has no effect: 'Train:SGD:maxEpochs' at "
                           "exp.cntk:7:15 is nearer; to override it write Train=[SGD=[maxEpochs=...]]"])
 
+    def test_parameters_of_the_original_without_effect(self):
+        keys = ("excludedDevices=1", "traceGPUMemoryAllocations=1", "hyperCompressMemory=true", "perfTraceLevel=1",
+                "randomSeed=2", "randomSeedOffset=3", "lockGPU=false", "Train=[SimpleNetworkBuilder=[deviceId=-1]]")
+        self.assertEqual(self.warnings(*keys), [])
+        keys = ("maxSamplesInRAM=10", "numSubminibatches=2")
+        self.train()
+        self.assertEqual(self.warnings("command=Test", *["Test=[%s]" % key for key in keys]), [])
+        self.assertEqual(self.warnings("command=Write", "Write=[nodeUnitTest=true]"), [])
+
+    def test_parallel_training(self):
+        method = "Train=[SGD=[ParallelTrain=[parallelizationMethod=DataParallelSGD;DataParallelSGD=[gradientBits=%s]]]]"
+        self.assertEqual(self.warnings(method % 1),
+                         ["WARNING: command line:1:33: ParallelTrain has no effect: this program trains in one process; "
+                          "it goes on alone"])
+        self.assertIn("block 'exp.cntk:Train:SGD': gradientBits is 40; expected 1 to 32, the bits of a float",
+                      self.error(method % 40))
+        run = self.cntk("configFile=exp.cntk", "parallelTrain=true", "stderr=log/x")
+        self.assertIn("Redirecting stderr to file log/x_Train.logrank0\n", run.stderr)
+        self.assertIn("__COMPLETED__", self.read("log/x_Train.logrank0"))
+
+    def test_recurrent_layer_that_is_not_there(self):
+        self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; recurrentLayer=2; rnnType=SIMPLERNN;")
+        run = self.cntk("configFile=exp.cntk", "--check", status=None)
+        self.assertIn("WARNING: exp.cntk:5:59: recurrentLayer: 2 names no layer; layerSizes has 1 hidden layer, numbered "
+                      "from 1\n", run.stderr)
+
+    def test_network_that_cannot_be_built(self):
+        self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; rnnType=CLASSLM;")
+        self.assertEqual(self.error(), "exp.cntk:5:3: error: vocabSize is -1, but the last of the layerSizes is 2; "
+                                       "expected the same: the vocabulary size should be the same as the output layer size")
+
     def test_misplaced_auto_adjust(self):
         self.edit("  SGD=[", "  AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n  SGD=[")
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:6:3: 'AutoAdjust' is not read in block 'Train'; it "
@@ -423,13 +454,21 @@ class MessagesTest(EndToEndTest):
     def test_checkpoint_given_as_model(self):
         self.train()
         self.assertEqual(self.error("command=Test", "modelPath=m.dnn.ckp", status=5),
-                         "error: 'm.dnn.ckp' is a training checkpoint (version 2), which holds the learner's state and "
+                         "command line:1:44: error: 'm.dnn.ckp' is a training checkpoint (version 2), which holds the learner's state and "
                          "no network; give the model file 'm.dnn'")
 
     def test_text_given_as_model(self):
         self.assertEqual(self.error("command=Test", "modelPath=map.txt", status=5),
-                         "error: 'map.txt' is a text file that begins with 'yes'; expected a model file, as the actions "
+                         "command line:1:44: error: 'map.txt' is a text file that begins with 'yes'; expected a model file, as the actions "
                          "train and edit write them")
+
+    def test_model_that_is_not_there(self):
+        for command in ("Test", "Dump", "Plot", "Adapt"):
+            blocks = "Dump=[action=dumpnode]; Plot=[action=plot]; Adapt=[action=adapt; origModelFileName=none.dnn]"
+            self.write("more.cntk", blocks + "\nAdapt=[ SGD=[ maxEpochs=1; learningRatesPerSample=1 ]\n reader=[ ] ]\n")
+            place = "more.cntk:1:84" if command == "Adapt" else "command line:1:%d" % (50 + len(command))
+            message = self.last_line("configFile=exp.cntk+more.cntk", "command=" + command, "modelPath=none.dnn", status=5)
+            self.assertEqual(message, place + ": error: model file 'none.dnn' does not exist")
 
     def test_newer_model(self):
         self.train()

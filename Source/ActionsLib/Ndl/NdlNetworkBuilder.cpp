@@ -74,6 +74,7 @@ std::vector<std::string> NamesOf(const NdlExpression& value)
 struct ScriptFile
 {
     std::vector<std::string> load;
+    SourcePos loadWhere;
     std::optional<std::string> run;
     SourcePos runWhere;
     std::vector<NdlStatement> sections;
@@ -87,7 +88,10 @@ struct ScriptFile
             if (statement.kind == NdlStatement::Kind::Section)
                 sections.push_back(std::move(statement));
             else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
+            {
                 load = NamesOf(statement.value);
+                loadWhere = statement.where;
+            }
             else if (isAssignment && EqualsIgnoreCase(statement.name, "run"))
             {
                 run = NamesOf(statement.value).front();
@@ -139,7 +143,10 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
     ScriptFile file(ParseNdl(text));
     // The builder's block overrides the file.
     if (block.ExistsHere("load"))
+    {
         file.load = options.load;
+        file.loadWhere = PlaceOf(block, "load");
+    }
     if (block.ExistsHere("run"))
     {
         file.run = options.run;
@@ -150,13 +157,13 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
         if (!file.sections.empty())
             FailAt(file.sections[0].where, ErrorKind::Config, "the file has sections, but no 'run=' that names one");
         for (const std::string& name : file.load)
-            builder.Run(RequireSection(block, &file, name, {text, 0, 1}, "load"));
+            builder.Run(RequireSection(block, &file, name, file.loadWhere, "load"));
         builder.Run(std::move(file.rest));
         return;
     }
     builder.DefineMacros(file.rest);
     for (const std::string& name : file.load)
-        builder.Run(RequireSection(block, &file, name, file.runWhere, "load"));
+        builder.Run(RequireSection(block, &file, name, file.loadWhere, "load"));
     builder.Run(RequireSection(block, &file, *file.run, file.runWhere, "run"));
 }
 
@@ -178,6 +185,7 @@ const OptionTable<NdlNetworkOptions>& NdlNetworkOptions::Options()
         Opt("run", &S::run, "name of the section that holds the network"),
         Opt("load", &S::load, "names of sections with macros and constants"),
         Opt("dumpFileName", &S::dumpFileName, "the network is described in this file after it is built"),
+        Opt("deviceId", &S::deviceId, "accepted, without effect here: the command's counts"),
         Opt("randomSeedOffset", &S::randomSeedOffset, "added to the seed of every random parameter"),
     };
     return table;

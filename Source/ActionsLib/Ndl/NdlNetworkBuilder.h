@@ -21,6 +21,7 @@ struct NdlNetworkOptions
     std::vector<std::string> load;
     std::string dumpFileName;
     size_t randomSeedOffset = 0;
+    std::string deviceId = "auto"; // without effect here
 
     static const OptionTable<NdlNetworkOptions>& Options();
 };

@@ -272,7 +272,6 @@ public:
         m_operation = parameters.Text("reductionOp", "Plus");
         Check(ErrorKind::Config);
     }
-    std::string DescribeFields() const override { return Concat("axis=", m_axis, " reductionOp=", m_operation); }
 
 private:
     void Check(ErrorKind kind) const

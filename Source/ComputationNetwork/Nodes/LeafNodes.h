@@ -80,7 +80,6 @@ public:
     void ForwardProp(const FrameRange&) override { Ops::Fill(Value(), m_isTraining ? 1 : 0); }
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;
-    std::string DescribeFields() const override { return "property=" + m_property; }
 
 private:
     std::string m_property = "isTraining";

@@ -55,7 +55,6 @@ public:
     void EndForwardProp() override;
     void BackpropTo(size_t input, const FrameRange& range) override;
     void SerializeFields(ModelArchive& archive) override;
-    std::string DescribeFields() const override;
     void SaveState(std::string& bytes) const override;
     void RestoreState(const char*& position, const char* end) override;
 
@@ -417,11 +416,6 @@ void LstmNode::SerializeFields(ModelArchive& archive)
         archive.Field(outputSize);
     }
     archive.ElementField(m_defaultState);
-}
-
-std::string LstmNode::DescribeFields() const
-{
-    return Concat("inputDim=", InputSize(), " outputDim=", Cells(), " defaultState=", m_defaultState);
 }
 
 using namespace Samples;

@@ -288,11 +288,6 @@ void DelayNode::SetParameters(const NodeParameters& parameters)
     m_initialValue = double(float(parameters.Real("defaultHiddenActivity", 0.1)));
 }
 
-std::string DelayNode::DescribeFields() const
-{
-    return Concat("timeStep=", m_timeStep, " defaultHiddenActivity=", m_initialValue);
-}
-
 // ---- records ----
 
 namespace

@@ -57,7 +57,6 @@ public:
     std::vector<TemporarySpec> Temporaries() const override;
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;
-    std::string DescribeFields() const override;
 
     int Direction() const { return m_isPast ? +1 : -1; }
     size_t TimeStep() const { return size_t(m_timeStep); }

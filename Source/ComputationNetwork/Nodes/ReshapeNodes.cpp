@@ -70,10 +70,6 @@ public:
     }
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;
-    std::string DescribeFields() const override
-    {
-        return Concat("beginAxis=", m_begin, " endAxis=", m_end, " shape=[", m_shape.ToString(), "]");
-    }
 
 private:
     MatrixView LikeInput(const MatrixView& own) const
@@ -148,10 +144,6 @@ public:
     }
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;
-    std::string DescribeFields() const override
-    {
-        return Concat("numRows=", m_rows, " imageLayout=[", m_image.ToString(), "]");
-    }
 
 private:
     // No frame moves: the same memory, cut anew.

@@ -114,11 +114,6 @@ public:
             Fail(ErrorKind::Config, "parameter 'numRows' is ", m_length, "; expected 1 or more");
     }
 
-    std::string DescribeFields() const override
-    {
-        return Concat("begin=", m_begin, " length=", m_length, " axis=", std::max(m_axis, 1));
-    }
-
 private:
     static constexpr int32_t c_rowsOfOldFile = 0;
 
@@ -248,7 +243,6 @@ public:
         CheckLoadedAxis(archive, m_axis);
     }
     void SetParameters(const NodeParameters& parameters) override { m_axis = AxisParameter(parameters, "axis", 1); }
-    std::string DescribeFields() const override { return Concat("axis=", m_axis); }
 
 private:
     // Inputs of August 2015 are [1 x 1 x rows], computed values [rows]: stacked along the first axis they do not fit,
@@ -344,7 +338,6 @@ public:
             Fail(ErrorKind::Config, "parameter 'numRepeats' is ", count, "; expected 1 or more");
         m_count = uint64_t(count);
     }
-    std::string DescribeFields() const override { return Concat("numRepeats=", m_count); }
 
 private:
     // [elements of the input's sample x count x samples]
@@ -401,7 +394,6 @@ public:
         m_axis1 = AxisParameter(parameters, "axis1", 1);
         m_axis2 = AxisParameter(parameters, "axis2", 2);
     }
-    std::string DescribeFields() const override { return Concat("axis1=", m_axis1, " axis2=", m_axis2); }
 
 private:
     TensorView Swapped(TensorView view) const

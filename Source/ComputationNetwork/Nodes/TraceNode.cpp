@@ -110,11 +110,6 @@ public:
         f.onlyUpToTime = count("onlyUpToT", f.onlyUpToTime);
         CheckFormat(ErrorKind::Config);
     }
-    std::string DescribeFields() const override
-    {
-        return Concat("say='", m_format.message, "' logFirst=", m_format.logFirst,
-                      " logFrequency=", m_format.logFrequency);
-    }
 
 private:
     void CheckFormat(ErrorKind kind) const

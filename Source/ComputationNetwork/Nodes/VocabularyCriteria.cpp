@@ -313,11 +313,6 @@ public:
         archive.Field(mode);
         m_mode = NceMode(mode);
     }
-    std::string DescribeFields() const override
-    {
-        constexpr const char* c_words[] = {"Softmax", "Unnormalized", "None"};
-        return Concat("mode=", c_words[size_t(m_mode)]);
-    }
 
 private:
     static constexpr size_t c_columnsAtATime = 32;

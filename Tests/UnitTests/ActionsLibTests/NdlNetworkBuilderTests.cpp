@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -435,6 +436,10 @@ TEST_F(NdlFilesTests, ErrorsPointIntoTheConfig)
               "    2 |  run=nett\n"
               "      |      ^~~~\n"
               "exp.cntk:2:6: error: there is no section 'nett', which run= names; did you mean 'net'?");
+    EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[\n load=macro; run=net\n net=[ x=Input(3, tag=feature) ]\n] ]"),
+              "    2 |  load=macro; run=net\n"
+              "      |       ^~~~~\n"
+              "exp.cntk:2:7: error: there is no section 'macro', which load= names");
     EXPECT_EQ(
         BuildError("Train=[ NDLNetworkBuilder=[ a=1 ] ]"),
         "    1 | Train=[ NDLNetworkBuilder=[ a=1 ] ]\n"
@@ -444,6 +449,19 @@ TEST_F(NdlFilesTests, ErrorsPointIntoTheConfig)
               "    1 | Train=[ NDLNetworkBuilder=[ networkDescription=absent/net.ndl ] ]\n"
               "      |                                                ^~~~~~~~~~~~~~\n"
               "exp.cntk:1:48: error: NDL file 'absent/net.ndl' does not exist; folder 'absent' does not exist");
+}
+
+// load= of the file, and of the block, which overrides it.
+TEST_F(NdlFilesTests, LoadOfASectionThatIsNotThere)
+{
+    const std::string path =
+        Write("net.ndl", "sizes=[ SDim=3 ]\nrun=small\nload=size\nsmall=[ x=Input(3, tag=feature) ]\n");
+    EXPECT_THAT(BuildError("Train=[ NDLNetworkBuilder=[ networkDescription=\"" + path + "\" ] ]"),
+                ::testing::HasSubstr(
+                    "net.ndl:3:1: error: there is no section 'size', which load= names; did you mean 'sizes'?"));
+    EXPECT_THAT(BuildError("Train=[ NDLNetworkBuilder=[ load=sizs; networkDescription=\"" + path + "\" ] ]"),
+                ::testing::HasSubstr(
+                    "exp.cntk:1:34: error: there is no section 'sizs', which load= names; did you mean 'sizes'?"));
 }
 
 // Every script of the golden cases builds, as far as its node types exist.

@@ -38,6 +38,13 @@ std::string MessageOf(const SimpleNetworkOptions& options)
     return "no error";
 }
 
+// What the block says in vain.
+std::vector<std::string> WarningsAbout(const std::string& block)
+{
+    const auto parsed = ConfigParameters::Parse(block, "exp.cntk");
+    return WarningsOf(ReadSimpleNetworkOptions(*parsed), *parsed);
+}
+
 size_t CountOf(const ComputationNetwork& network, const std::string& type)
 {
     size_t count = 0;
@@ -195,6 +202,40 @@ TEST(RecurrentNetworks, SaysWhatIsMissing)
     wrong.trainingCriterion = "ClassCrossEntropyWithSoftmax";
     EXPECT_EQ(MessageOf(wrong), "the criterion ClassCrossEntropyWithSoftmax needs a network that has word classes: "
                                 "rnnType CLASSLM, CLASSLSTM or CLSTM");
+}
+
+TEST(RecurrentNetworks, NumbersOfLayersThatAreNotThere)
+{
+    const auto about = [](const std::string& rest) { return WarningsAbout("layerSizes=6:3:4:6\n" + rest); };
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(about("rnnType=SIMPLERNN; recurrentLayer=1:2"), Texts{});
+    EXPECT_EQ(
+        about("rnnType=SIMPLERNN; recurrentLayer=1:5"),
+        Texts{"exp.cntk:2:35: recurrentLayer: 5 names no layer; layerSizes has 2 hidden layers, numbered from 1"});
+    EXPECT_EQ(
+        about("rnnType=CLASSLM; recurrentLayer=0"),
+        Texts{"exp.cntk:2:33: recurrentLayer: 0 names no layer; layerSizes has 2 hidden layers, numbered from 1"});
+    EXPECT_EQ(about("rnnType=SIMPLERNN; recurrentLayer=2:1"),
+              Texts{"exp.cntk:2:35: recurrentLayer: 1 behind 2 has no effect; expected rising numbers"});
+    EXPECT_EQ(about("rnnType=LBLM; lookupTableOrder=1; recurrentLayer=1"),
+              Texts{"exp.cntk:2:50: recurrentLayer: 1 has no effect: layer 1 is the lookup table"});
+    EXPECT_EQ(about("recurrentLayer=1"),
+              Texts{"exp.cntk:2:16: recurrentLayer has no effect: rnnType SIMPLENET has no recurrent layers"});
+    EXPECT_EQ(about("rnnType=DEEPRNN"), Texts{"exp.cntk:2:9: rnnType DEEPRNN is a feed-forward network, as SIMPLENET; "
+                                              "SIMPLERNN has recurrent layers"});
+}
+
+// The original's count: the first layer is an LSTM block whatever is said, the one behind it is number 1.
+TEST(RecurrentNetworks, LstmLayersAreCountedFromTheSecond)
+{
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(WarningsAbout("rnnType=LSTM; layerSizes=6:3:4:6; recurrentLayer=2"),
+              Texts{"exp.cntk:1:50: recurrentLayer: 2 has no effect: rnnType LSTM begins to count at the second layer; "
+                    "layer 2 is 1"});
+    EXPECT_EQ(WarningsAbout("rnnType=LSTM; layerSizes=6:3:4:6; recurrentLayer=1:2"), Texts{});
+    EXPECT_EQ(WarningsAbout("rnnType=LSTM; layerSizes=6:3:4:6; lookupTableOrder=1; recurrentLayer=2"), Texts{});
+    EXPECT_EQ(WarningsAbout("rnnType=LSTM; layerSizes=6:3:6; recurrentLayer=1"), Texts{});
+    EXPECT_EQ(WarningsAbout("rnnType=CLASSLSTM; layerSizes=6:3:4:6; recurrentLayer=7"), Texts{});
 }
 
 } // namespace cntk

@@ -6,6 +6,7 @@
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>
+#include <filesystem>
 #include <gmock/gmock.h>
 
 namespace cntk
@@ -106,6 +107,28 @@ TEST_F(EarlyStoppingTraining, AResumedTrainingStopsAtTheSameEpoch)
     EXPECT_THROW(Run(request), Error);
     EXPECT_EQ(EpochsOf(Request(20)), 2u);
     EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
+}
+
+// The disk refuses the final model: no other model may stand there meanwhile, and the next run makes it.
+TEST_F(EarlyStoppingTraining, NoOtherModelHasTheFinalName)
+{
+    for (const size_t maxEpochs : {size_t(3), size_t(20)})
+    {
+        TrainingRequest request = Request(maxEpochs);
+        request.modelPath = Path("stopped" + std::to_string(maxEpochs));
+        const std::string refused = request.modelPath + ".tmp";
+        request.epochDone = [&](const EpochReport& report)
+        {
+            if (report.epoch == (maxEpochs == 3 ? 1u : 3u)) // behind it the final model is written
+                std::filesystem::create_directory(refused);
+        };
+        EXPECT_THROW(Run(request), Error);
+        EXPECT_FALSE(FileExists(request.modelPath));
+        std::filesystem::remove(refused);
+        request.epochDone = nullptr;
+        EXPECT_EQ(EpochsOf(request), maxEpochs == 3 ? 1u : 0u);
+        EXPECT_EQ(BytesOf(request.modelPath), BytesOf(request.modelPath + ".1"));
+    }
 }
 
 TEST_F(EarlyStoppingTraining, AnImprovingTrainingGoesOn)

@@ -131,8 +131,9 @@ void InverseNorms(const MatrixView& x, const MatrixView& work, const MatrixView&
 {
     Ops::Elementwise(Op::Square, x, inverse);
     Ops::Elementwise(Op::Sqrt, inverse, work);
-    Ops::Fill(inverse, 1);
-    Ops::Elementwise(Op::Quotient, inverse, work, inverse);
+    CopyDivisors(work, inverse);
+    Ops::Fill(work, 1);
+    Ops::Elementwise(Op::Quotient, work, inverse, inverse);
 }
 
 // v = x'y / (|x| |y|) in each column; 0 where one of them is 0.

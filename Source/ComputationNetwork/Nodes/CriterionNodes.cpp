@@ -186,7 +186,8 @@ public:
                                              inputGradient);
         }
         const MatrixView work = Temporary(1, range);
-        Ops::Elementwise(Op::Quotient, Input(0)->Value(), Input(1)->Value(), work);
+        CopyDivisors(Input(1)->Value(), work);
+        Ops::Elementwise(Op::Quotient, Input(0)->Value(), work, work);
         Ops::Elementwise(Op::Product, work, Gradient(), inputGradient, -1, beta);
     }
 };
@@ -332,6 +333,7 @@ public:
         Ops::Elementwise(Op::Log, argument, work);
         ApplyWeights(work);
         SumSamples(work, 1, -1);
+        CopyDivisors(argument, work);
     }
 
     // dp -= g w (2 y - 1) / argument
@@ -339,11 +341,10 @@ public:
     {
         if (input != 1)
             return;
-        const MatrixView argument = Temporary(0, range);
-        const MatrixView work = Temporary(1, range);
+        const MatrixView work = Temporary(0, range);
         Ops::Fill(work, -1);
         Ops::Elementwise(Op::Copy, LabelsOf(range), work, 2, 1);
-        Ops::Elementwise(Op::Quotient, work, argument, work);
+        Ops::Elementwise(Op::Quotient, work, Temporary(1, range), work);
         ApplyWeights(work);
         Ops::Elementwise(Op::Product, work, Gradient(), Samples(1, InputGradient(1, range)), -1, 1);
     }

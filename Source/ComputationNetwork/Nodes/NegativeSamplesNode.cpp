@@ -43,8 +43,9 @@ public:
             const MatrixView norm = Temporary(3, range);
             Ops::Elementwise(Op::Square, Input(input)->Value(), norm);
             Ops::Elementwise(Op::Sqrt, norm, norm);
-            Ops::Fill(inverse, 1);
-            Ops::Elementwise(Op::Quotient, inverse, norm, inverse);
+            CopyDivisors(norm, inverse);
+            Ops::Fill(norm, 1);
+            Ops::Elementwise(Op::Quotient, norm, inverse, inverse);
         }
         ForEachPairing(
             [&](size_t m, size_t x, size_t y, size_t count)

@@ -2,6 +2,7 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include "Common/Error.h"
+#include "Math/ElementwiseFunctions.h"
 
 #include <numeric>
 #include <vector>
@@ -90,6 +91,12 @@ TemporarySpec FixedColumn(size_t rows, TemporarySpec::Life life)
     spec.fixedColumns = 1;
     spec.life = life;
     return spec;
+}
+
+void CopyDivisors(const MatrixView& divisors, const MatrixView& output)
+{
+    Ops::Elementwise(ElementwiseOp::Not, divisors, output, c_divisorFloor);
+    Ops::Elementwise(ElementwiseOp::Copy, divisors, output, 1, 1);
 }
 
 void FillRowNumbers(const MatrixView& column)

@@ -63,6 +63,10 @@ TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, Temp
 // A single column of a given number of rows.
 TemporarySpec FixedColumn(size_t rows, TemporarySpec::Life life);
 
+// The divisors, the smallest one in place of 0, for what the original divides as matrices: there 0 counts as positive,
+// in Quotient as negative.
+void CopyDivisors(const MatrixView& divisors, const MatrixView& output);
+
 // 0, 1, 2, ... into a column, in its element type.
 void FillRowNumbers(const MatrixView& column);
 

@@ -116,8 +116,9 @@ __global__ void AddCrossEntropyError(const DeviceSparse<T> labels, const DeviceM
         for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
         {
             const int32_t row = labels.rowIndices[at];
+            const T p = probabilities.Column(column)[row];
             probabilityGradient.Column(column)[row] -=
-                *scale * labels.values[at] * ClippedInverse(probabilities.Column(column)[row]);
+                *scale * labels.values[at] * ClippedInverse(p == T(0) ? T(c_divisorFloor) : p);
         }
     }
 }

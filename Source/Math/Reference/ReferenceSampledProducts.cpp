@@ -171,7 +171,7 @@ void ReferenceKernels::CrossEntropyGradient(const SparseView& labels, const Matr
                                    const T label = static_cast<const T*>(labels.values)[at];
                                    const T p = probabilities.As<T>()[column * probabilities.stride + row];
                                    probabilityGradient.As<T>()[column * probabilityGradient.stride + row] -=
-                                       factor * label * ClippedInverse(p);
+                                       factor * label * ClippedInverse(p == T(0) ? T(c_divisorFloor) : p);
                                });
               });
 }

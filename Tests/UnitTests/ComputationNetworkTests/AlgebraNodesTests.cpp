@@ -146,6 +146,30 @@ TEST(NegativeSamplesTest, NumbersComeFromConstants)
               "of one size");
 }
 
+// The inverse of a norm of 0 is 1e30.
+TEST(CosDistanceTest, ZerosHaveNoDirection)
+{
+    for (const char* type : {"CosDistance", "CosDistanceWithNegativeSamples"})
+    {
+        TestNetwork net;
+        const ComputationNodePtr x = Matrix(net, "x", {2, 1}, {0, 0});
+        const ComputationNodePtr y = Matrix(net, "y", {2, 1}, {3, 4});
+        std::vector<ComputationNodePtr> inputs{x, y};
+        if (type != std::string("CosDistance"))
+            inputs.insert(inputs.end(), {Number(net, "shift", 0), Number(net, "n", 0)});
+        const ComputationNodePtr v = net.Add(type, "v", inputs);
+        net.network.Validate();
+        EvaluatorOptions options;
+        options.training = true;
+        Evaluator evaluator(net.network, {v}, options);
+        evaluator.Forward();
+        evaluator.Backward(v);
+        EXPECT_THAT(ValueOf(v), ElementsAre(0));
+        EXPECT_THAT(GradientOf(x), ElementsAre(testing::DoubleEq(0.6e30), testing::DoubleEq(0.8e30)));
+        EXPECT_THAT(GradientOf(y), ElementsAre(0, 0));
+    }
+}
+
 // ---- StrideTimes ----
 
 TEST(StrideTimesTest, StreamsLieInColumnsOrRows)

@@ -99,6 +99,33 @@ TEST(CriterionNodesTest, LogisticIsTheBinaryCrossEntropy)
     EXPECT_NEAR(Compared("Logistic", 1, {1, 0}, {0.8, 0.3}, false, 2).Value(), 2 * expected, 1e-15);
 }
 
+// A divisor of 0 counts as +1e-30 wherever the original divides matrices.
+TEST(CriterionNodesTest, GradientsWhereAProbabilityIsZero)
+{
+    for (const char* type : {"CrossEntropy", "Logistic"})
+        for (const bool sparse : {false, true})
+        {
+            TestNetwork net;
+            net.SetFrames(1);
+            const ComputationNodePtr labels = net.network.AddInput("labels", {2}, sparse);
+            const ComputationNodePtr one = net.Input("one", {1});
+            const ComputationNodePtr p = net.Parameter("p", {2, 1});
+            dynamic_cast<LearnableParameterNode&>(*p).Values().FromHost(std::vector<double>{0, 0.5});
+            const ComputationNodePtr criterion = net.Add(type, "c", {labels, net.Add("Times", "t", {p, one})});
+            net.network.Validate();
+            dynamic_cast<InputValueNode&>(*labels).SetDense(std::vector<double>{1, 0}.data(), 2, 1);
+            dynamic_cast<InputValueNode&>(*one).SetDense(std::vector<double>{1}.data(), 1, 1);
+            EvaluatorOptions options;
+            options.training = true;
+            Evaluator evaluator(net.network, {criterion}, options);
+            evaluator.Forward();
+            evaluator.Backward(criterion);
+            const std::vector<double> gradient = GradientOf(p);
+            EXPECT_DOUBLE_EQ(gradient[0], -1e30) << type;
+            EXPECT_DOUBLE_EQ(gradient[1], type == std::string("Logistic") ? 2 : 0);
+        }
+}
+
 TEST(CriterionNodesTest, SizesMustAgree)
 {
     for (const char* type : {"CrossEntropyWithSoftmax", "ErrorPrediction", "CrossEntropy"})

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* c_suffix = ".so";
 
-// Writers live in the library of their reader.
+// Writers live in the library of their reader; what the later one of two readers could do the other can.
 struct Alias
 {
     const char* name;
@@ -34,7 +34,8 @@ constexpr Alias c_aliases[] = {{"HTKMLFWriter", "HTKMLFReader"},
                                {"BinaryWriter", "BinaryReader"},
                                {"LMSequenceWriter", "LMSequenceReader"},
                                {"LUSequenceWriter", "LUSequenceReader"},
-                               {"KaldiWriter", "KaldiReader"}};
+                               {"KaldiWriter", "KaldiReader"},
+                               {"ExperimentalHTKMLFReader", "HTKMLFReader"}};
 
 std::string ResolveAlias(const std::string& type)
 {

@@ -49,6 +49,7 @@ std::array<char, BinaryHeader::c_bytes> BinaryHeader::Encode() const
     Put<uint16_t>(header, 10, uint16_t(element));
     Put<uint16_t>(header, 12, elementBytes);
     Put<uint16_t>(header, 16, elementsPerRecord);
+    Put<uint16_t>(header, 18, flags);
     Put<uint64_t>(header, 32, records);
     Put<uint16_t>(header, 40, labelKind);
     Put<uint16_t>(header, 42, labelDim);
@@ -80,6 +81,7 @@ BinaryHeader BinaryHeader::Read(const PiecewiseFile& file, size_t position)
     header.element = BinaryElement(Take<uint16_t>(raw, 10));
     header.elementBytes = Take<uint16_t>(raw, 12);
     header.elementsPerRecord = Take<uint16_t>(raw, 16);
+    header.flags = Take<uint16_t>(raw, 18);
     header.records = Take<uint64_t>(raw, 32);
     header.labelKind = Take<uint16_t>(raw, 40);
     header.labelDim = Take<uint16_t>(raw, 42);

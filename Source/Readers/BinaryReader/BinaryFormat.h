@@ -36,12 +36,14 @@ struct BinaryHeader
 {
     static constexpr size_t c_bytes = 320;
     static constexpr size_t c_alignment = 65536;
-    static constexpr size_t c_mostSections = 6; // whose positions fit in the header
+    static constexpr size_t c_mostSections = 6;    // whose positions fit in the header
+    static constexpr uint16_t c_variableSized = 4; // a flag: records differ in size
 
     BinarySectionType type = BinarySectionType::Data;
     BinaryElement element = BinaryElement::Float;
     uint16_t elementBytes = 0;
     uint16_t elementsPerRecord = 0;
+    uint16_t flags = 0;
     uint16_t labelKind = 0; // 0 none, 1 category, 2 regression
     uint16_t labelDim = 0;
     uint64_t records = 0;

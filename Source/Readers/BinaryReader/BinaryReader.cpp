@@ -15,6 +15,7 @@ namespace
 
 constexpr const char* c_readerName = "BinaryReader";
 constexpr uint16_t c_categoryLabels = 1;
+constexpr size_t c_noStream = SIZE_MAX;
 
 struct BinaryReaderOptions
 {
@@ -22,6 +23,8 @@ struct BinaryReaderOptions
     bool fullMinibatches = false;
     int traceLevel = 0;
     size_t windowSize = 0;
+    size_t dim = 20;
+    bool oneLinePerFile = false;
 
     static OptionTable<BinaryReaderOptions> Options()
     {
@@ -33,6 +36,8 @@ struct BinaryReaderOptions
                    "full: only minibatches of full size"),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 2 shows progress marks"),
             Opt("windowSize", &S::windowSize, "Accepted and not used"),
+            Opt("dim", &S::dim, "Accepted and not used: the sections say what they have").Here(),
+            Opt("oneLinePerFile", &S::oneLinePerFile, "Accepted and not used"),
         };
     }
 };
@@ -45,27 +50,34 @@ BinarySource<ElemType>::BinarySource(const std::vector<std::string>& paths)
     for (const std::string& path : paths)
     {
         m_files.push_back(std::make_unique<PiecewiseFile>(RequireDataFile(path)));
-        const BinaryHeader header = BinaryHeader::Read(*m_files.back(), 0);
-        for (const uint64_t position : header.sections)
-            AddSection(*m_files.back(), size_t(position));
+        AddInnerSections(*m_files.back(), 0, BinaryHeader::Read(*m_files.back(), 0), c_noStream);
     }
     if (m_sections.empty())
         Fail(ErrorKind::Data, "'", Join(paths, "', '"), "': there is no section of data or labels");
 }
 
 template <class ElemType>
-void BinarySource<ElemType>::AddSection(const PiecewiseFile& file, size_t position)
+void BinarySource<ElemType>::AddInnerSections(const PiecewiseFile& file, size_t position, const BinaryHeader& header,
+                                              size_t parent)
+{
+    for (const uint64_t inner : header.sections)
+    {
+        if (inner <= position) // would come back to where it began
+            Fail(ErrorKind::Data, "'", file.Path(), "': the header at byte ", position, " has a section at byte ",
+                 inner, ", expected one behind it");
+        AddSection(file, size_t(inner), parent);
+    }
+}
+
+template <class ElemType>
+void BinarySource<ElemType>::AddSection(const PiecewiseFile& file, size_t position, size_t parent)
 {
     Section section{&file, BinaryHeader::Read(file, position), position + BinaryHeader::c_bytes};
     const BinaryHeader& header = section.header;
     if (header.type == BinarySectionType::LabelMap)
-        AddLabelNames(section);
+        AddLabelNames(section, parent);
     if (header.type != BinarySectionType::Data && header.type != BinarySectionType::Labels)
-    {
-        for (const uint64_t inner : header.sections)
-            AddSection(file, size_t(inner));
-        return;
-    }
+        return AddInnerSections(file, position, header, parent);
     const bool isLabel = header.type == BinarySectionType::Labels;
     const bool isCategory = isLabel && header.element == BinaryElement::Int && header.labelKind <= c_categoryLabels;
     const bool isNumber =
@@ -97,14 +109,12 @@ void BinarySource<ElemType>::AddSection(const PiecewiseFile& file, size_t positi
     }
     m_streams.push_back(std::move(stream));
     m_sections.push_back(section);
-    const std::vector<uint64_t> inner = header.sections;
-    for (const uint64_t position2 : inner)
-        AddSection(file, size_t(position2));
+    AddInnerSections(file, position, header, m_streams.size() - 1);
 }
 
-// Of the section before: texts with a zero behind each, in the order of their ids.
+// Texts with a zero behind each, in the order of their ids: of the section that they are in, or of one of that name.
 template <class ElemType>
-void BinarySource<ElemType>::AddLabelNames(const Section& section)
+void BinarySource<ElemType>::AddLabelNames(const Section& section, size_t parent)
 {
     if (section.header.bytes < BinaryHeader::c_bytes ||
         section.header.bytes - BinaryHeader::c_bytes > section.file->Size() - section.data)
@@ -112,9 +122,10 @@ void BinarySource<ElemType>::AddLabelNames(const Section& section)
              section.header.bytes, " bytes goes beyond the end of the file");
     std::string text(section.header.bytes - BinaryHeader::c_bytes, '\0');
     section.file->Read(section.data, text.data(), text.size());
-    for (StreamInfo& stream : m_streams)
+    for (size_t i = 0; i < m_streams.size(); ++i)
     {
-        if (!EqualsIgnoreCase(stream.name, section.header.Name()))
+        StreamInfo& stream = m_streams[i];
+        if (parent == c_noStream ? !EqualsIgnoreCase(stream.name, section.header.Name()) : i != parent)
             continue;
         for (const std::string_view name : Split(text, '\0'))
         {

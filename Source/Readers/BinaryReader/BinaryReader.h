@@ -35,8 +35,10 @@ private:
         size_t data = 0; // position of the first record
     };
 
-    void AddSection(const PiecewiseFile& file, size_t position);
-    void AddLabelNames(const Section& section);
+    // parent: the stream of the section that it is in, if any.
+    void AddSection(const PiecewiseFile& file, size_t position, size_t parent);
+    void AddInnerSections(const PiecewiseFile& file, size_t position, const BinaryHeader& header, size_t parent);
+    void AddLabelNames(const Section& section, size_t parent);
     template <class Stored>
     void ReadNumbers(const Section& section, size_t first, size_t count, ElemType* values);
 

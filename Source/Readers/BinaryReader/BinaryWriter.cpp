@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "Readers/ReaderLib/LabelMap.h"
 #include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
@@ -20,6 +21,7 @@ struct BinaryWriterOptions
     std::string wfile;
     size_t wsize = 0;
     size_t wrecords = 0;
+    size_t windowSize = 0;
 
     static OptionTable<BinaryWriterOptions> Options()
     {
@@ -28,6 +30,7 @@ struct BinaryWriterOptions
             Opt("wfile", &S::wfile, "Required. The binary file that is written").Required(),
             Opt("wsize", &S::wsize, "Accepted and not used: the file gets the size that it needs"),
             Opt("wrecords", &S::wrecords, "Accepted and not used: records are counted"),
+            Opt("windowSize", &S::windowSize, "Accepted and not used"),
         };
     }
 };
@@ -46,6 +49,7 @@ struct BinarySectionOptions
     SectionKind sectionType = SectionKind::Data;
     bool isCategory = true;
     std::vector<std::string> compute;
+    std::string labelMappingFile;
 
     static OptionTable<BinarySectionOptions> Options()
     {
@@ -57,7 +61,8 @@ struct BinarySectionOptions
                     {"stats", SectionKind::Stats},
                     {"labelMapping", SectionKind::LabelMapping},
                     {"categoryLabels", SectionKind::CategoryLabels}},
-                   "What the node's values are: data or labels; stats: of a block inside, statistics of the data")
+                   "What the node's values are: data or labels. Of a block inside: stats, statistics of the data, or "
+                   "labelMapping, the names of the labels")
                 .Here(),
             Choice("labelType", &S::isCategory, {{"category", true}, {"regression", false}},
                    "Labels. category: the row of the largest value; regression: the numbers")
@@ -65,6 +70,8 @@ struct BinarySectionOptions
             Opt("compute", &S::compute,
                 "Statistics: sum, count, mean, max, min, range, rootmeansquare, variance, stddev; all if it is absent")
                 .Here(),
+            Opt("labelMappingFile", &S::labelMappingFile,
+                "Of a block with sectionType=labelMapping: file with one label a line, in the order of the rows"),
         };
     }
 };
@@ -96,7 +103,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
         section.isLabel = options.sectionType == SectionKind::Labels;
         section.isCategory = section.isLabel && options.isCategory;
         for (const std::string& inner : block.BlockNames())
-            AddStatistics(section, block.RequireBlock(inner));
+            AddInnerSection(section, block.RequireBlock(inner));
         section.data.reset(std::tmpfile());
         if (!section.data)
             Fail(ErrorKind::Device, "no temporary file can be made for '", m_path, "': ", std::strerror(errno));
@@ -109,19 +116,47 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
 
 // A block inside a section's.
 template <class ElemType>
-void BinaryWriter<ElemType>::AddStatistics(Section& section, const ConfigParameters& block)
+void BinaryWriter<ElemType>::AddInnerSection(Section& section, const ConfigParameters& block)
 {
     const auto options = ReadOptions<BinarySectionOptions>(block);
     for (const char* key : {"dim", "elementSize", "labelDim", "wrecords"})
-        block.FindHere(key);
+        block.FindHere(key); // known; the section decides
+    switch (options.sectionType)
+    {
+    case SectionKind::Stats:
+        return AddStatistics(section, block);
+    case SectionKind::LabelMapping:
+        return AddLabelNames(section, block);
+    default:
+        FailAt(PositionOfKey(block, "sectionType"), ErrorKind::Config, "'", block.Name(), "' in section '",
+               section.name, "': expected a block with sectionType=stats or sectionType=labelMapping");
+    }
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::AddLabelNames(Section& section, const ConfigParameters& block)
+{
     const SourcePos where = PositionOfKey(block, "sectionType");
-    if (options.sectionType == SectionKind::LabelMapping || options.sectionType == SectionKind::CategoryLabels)
+    if (!section.isCategory || !section.labelMapBlock.empty())
         FailAt(where, ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
-               "': the names of labels do not reach a writer, so that there can be no sections of them; expected "
-               "sectionType=stats, or no block");
-    if (options.sectionType != SectionKind::Stats || section.isCategory || !section.statisticNames.empty())
+               "': expected one block with sectionType=labelMapping in a section of category labels");
+    const std::string path = ReadOptions<BinarySectionOptions>(block).labelMappingFile;
+    if (path.empty())
         FailAt(where, ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
-               "': expected one block with sectionType=stats in a section of numbers");
+               "': sectionType=labelMapping needs labelMappingFile, a file with one label a line");
+    section.labelMapSource = ResolveInputPath(path);
+    section.labelNames = WithPosition(PositionOfKey(block, "labelMappingFile"),
+                                      [&] { return LabelMap::FromFile(section.labelMapSource).Names(); });
+    section.labelMapBlock = block.Name();
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::AddStatistics(Section& section, const ConfigParameters& block)
+{
+    const auto options = ReadOptions<BinarySectionOptions>(block);
+    if (section.isCategory || !section.statisticNames.empty())
+        FailAt(PositionOfKey(block, "sectionType"), ErrorKind::Config, "'", block.Name(), "' in section '",
+               section.name, "': expected one block with sectionType=stats in a section of numbers");
     for (const std::string& name : options.compute)
     {
         const std::vector<std::string>& known = BinaryStatistics::Names();
@@ -176,6 +211,10 @@ void BinaryWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBat
         if (batch.rows > UINT16_MAX)
             Fail(ErrorKind::Model, "node '", section.name, "' has ", batch.rows,
                  " rows; a binary file can hold at most ", UINT16_MAX);
+        if (section.labelNames.size() > batch.rows)
+            Fail(ErrorKind::Config, "label map '", section.labelMapSource, "' of section '", section.name, "' has ",
+                 section.labelNames.size(), " labels, but the node has ", batch.rows,
+                 " rows; expected at most one a row");
         section.rows = batch.rows;
         const auto append = [&](size_t column) { Append(section, batch.values.data() + column * batch.rows); };
         ForEachColumnOfSequences(batch, append, [] {});
@@ -183,18 +222,48 @@ void BinaryWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBat
 }
 
 template <class ElemType>
-BinaryHeader BinaryWriter<ElemType>::HeaderOfStatistics(const Section& section)
+typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::StatisticsOf(const Section& section)
 {
-    BinaryHeader header;
-    header.type = BinarySectionType::Stats;
-    header.element = BinaryElement::Struct;
-    header.elementBytes = BinaryStatistics::c_recordBytes;
-    header.elementsPerRecord = 1;
-    header.records = section.statisticNames.size();
-    header.bytes = BinaryHeader::c_bytes + header.records * header.RecordBytes();
-    header.bytesWithSections = header.bytes;
-    header.description = section.statisticsBlock + ":Data Statistics";
-    return header;
+    InnerSection inner;
+    inner.header.type = BinarySectionType::Stats;
+    inner.header.element = BinaryElement::Struct;
+    inner.header.elementBytes = BinaryStatistics::c_recordBytes;
+    inner.header.elementsPerRecord = 1;
+    inner.header.records = section.statisticNames.size();
+    inner.header.description = section.statisticsBlock + ":Data Statistics";
+    inner.data = section.statistics.Encode(section.statisticNames);
+    return inner;
+}
+
+// Texts with a zero behind each, in the order of their ids.
+template <class ElemType>
+typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::LabelMapOf(const Section& section)
+{
+    InnerSection inner;
+    inner.header.type = BinarySectionType::LabelMap;
+    inner.header.element = BinaryElement::String;
+    inner.header.elementBytes = sizeof(char);
+    inner.header.elementsPerRecord = 1;
+    inner.header.flags = BinaryHeader::c_variableSized;
+    inner.header.records = section.labelNames.size();
+    inner.header.description = section.labelMapBlock + ":Label Map";
+    for (const std::string& name : section.labelNames)
+        inner.data.append(name.c_str(), name.size() + 1);
+    return inner;
+}
+
+template <class ElemType>
+std::vector<typename BinaryWriter<ElemType>::InnerSection>
+BinaryWriter<ElemType>::InnerSectionsOf(const Section& section)
+{
+    std::vector<InnerSection> inner;
+    if (!section.labelMapBlock.empty())
+        inner.push_back(LabelMapOf(section));
+    if (!section.statisticNames.empty())
+        inner.push_back(StatisticsOf(section));
+    for (InnerSection& one : inner)
+        one.header.bytes = one.header.bytesWithSections = BinaryHeader::c_bytes + one.data.size();
+    return inner;
 }
 
 // A section as a whole, to the next place where one may begin.
@@ -233,11 +302,11 @@ void BinaryWriter<ElemType>::Finish()
         header.description = section.name + (section.isLabel ? ":Labels" : ":Data Section");
         file.sections.push_back(position);
         position += AlignedSize(header.bytes);
-        if (!section.statisticNames.empty())
+        for (const InnerSection& inner : InnerSectionsOf(section))
         {
-            const size_t bytes = AlignedSize(HeaderOfStatistics(section).bytes);
+            const size_t bytes = AlignedSize(inner.header.bytes);
             header.sections.push_back(position);
-            header.bytesWithSections = AlignedSize(header.bytes) + bytes;
+            header.bytesWithSections = AlignedSize(header.bytesWithSections) + bytes;
             position += bytes;
         }
         headers.push_back(std::move(header));
@@ -269,9 +338,8 @@ void BinaryWriter<ElemType>::Finish()
         if (written != headers[i].bytes)
             Fail(ErrorKind::Device, "a temporary file for '", m_path, "' could not be read back");
         pad(written);
-        if (!m_sections[i].statisticNames.empty())
-            WritePadded(target, HeaderOfStatistics(m_sections[i]),
-                        m_sections[i].statistics.Encode(m_sections[i].statisticNames));
+        for (const InnerSection& inner : InnerSectionsOf(m_sections[i]))
+            WritePadded(target, inner.header, inner.data);
     }
     target.Commit();
 }

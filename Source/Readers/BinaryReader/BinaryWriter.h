@@ -42,10 +42,24 @@ private:
         std::vector<std::string> statisticNames;
         std::string statisticsBlock;
         BinaryStatistics statistics;
+        // Those of a block in the section's block with sectionType=labelMapping.
+        std::vector<std::string> labelNames;
+        std::string labelMapSource;
+        std::string labelMapBlock;
+    };
+    // A section within a section, complete.
+    struct InnerSection
+    {
+        BinaryHeader header;
+        std::string data;
     };
 
+    static void AddInnerSection(Section& section, const ConfigParameters& block);
+    static void AddLabelNames(Section& section, const ConfigParameters& block);
     static void AddStatistics(Section& section, const ConfigParameters& block);
-    static BinaryHeader HeaderOfStatistics(const Section& section);
+    static std::vector<InnerSection> InnerSectionsOf(const Section& section);
+    static InnerSection LabelMapOf(const Section& section);
+    static InnerSection StatisticsOf(const Section& section);
     static void WritePadded(AtomicFile& target, const BinaryHeader& header, const std::string& data);
 
     void Append(Section& section, const ElemType* column);

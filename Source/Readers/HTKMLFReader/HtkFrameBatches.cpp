@@ -37,8 +37,9 @@ public:
             if (minibatchSize > m_total)
                 Fail(ErrorKind::Config, "minibatchMode=full: a minibatch of ", minibatchSize,
                      " frames is larger than the data, which have ", m_total, " frames");
-            if (!isWhole)
-                epochSize += m_total % minibatchSize * (epochSize / m_total);
+            // Frames that do not fill a minibatch are skipped at the end of each sweep: the epoch has so many more.
+            const size_t skipped = m_total % minibatchSize;
+            epochSize = isWhole ? m_total - skipped : epochSize + skipped * ((epochSize - 1) / (m_total - skipped));
         }
         const PlaceRange epoch = PositionsOfEpoch(request, epochSize, "frame");
         m_position = epoch.begin;

@@ -171,11 +171,67 @@ TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
     EXPECT_THAT(errorOf("x=[\ns=[\nsectionType=stats\ncompute=men\n]\n]"),
                 HasSubstr("there is no statistic 'men'; expected some of sum, count, mean, max, min, range, "
                           "rootmeansquare, variance, stddev; did you mean 'mean'"));
-    EXPECT_THAT(errorOf("l=[\nsectionType=labels\nm=[\nsectionType=labelMapping\n]\n]"),
-                HasSubstr("'m' in section 'l': the names of labels do not reach a writer"));
+    EXPECT_THAT(errorOf("x=[\nc=[\nsectionType=categoryLabels\n]\n]"),
+                HasSubstr("'c' in section 'x': expected a block with sectionType=stats or sectionType=labelMapping"));
     EXPECT_THAT(errorOf("l=[\nsectionType=labels\nm=[\nsectionType=stats\n]\n]"),
                 HasSubstr("'m' in section 'l': expected one block with sectionType=stats in a section of numbers"));
     EXPECT_THAT(errorOf("x=[\nsectionType=stats\n]"), HasSubstr("section 'x' stands for a node"));
+}
+
+TEST_F(BinaryReaderTests, NamesOfLabelsStandBehindTheirSection)
+{
+    const std::string path = Path("names.bin");
+    const std::string names = Write("names.txt", "yes\nno\nperhaps not\n");
+    const auto parse = [&](const std::string& inner)
+    {
+        m_config = ConfigParameters::Parse(
+            "writer=[\nwfile=" + path + "\nlabels=[\nsectionType=labels\n" + inner + "\n]\n]", "test.cntk");
+        return ReaderContext{m_config->RequireBlock("writer"), m_log};
+    };
+    std::map<std::string, StreamBatch<float>> outputs;
+    StreamBatch<float>& batch = outputs["labels"];
+    batch.rows = 3;
+    batch.columns = 2;
+    batch.layout = std::make_shared<MBLayout>();
+    batch.layout->InitAsFrameMode(2);
+    batch.values = {0, 0, 1, 1, 0, 0};
+    BinaryWriter<float> writer(parse("map=[\nsectionType=labelMapping\nlabelMappingFile=" + names + "\n]"));
+    writer.SaveMinibatch(outputs, {});
+    writer.Finish();
+
+    const std::string text(MappedFile(path).Text());
+    ASSERT_EQ(text.size(), 3u * 65536);
+    const char* const section = text.data() + 2 * 65536;
+    EXPECT_EQ(section[8], 4);  // a label mapping
+    EXPECT_EQ(section[10], 2); // of strings
+    EXPECT_EQ(section[32], 3);
+    EXPECT_STREQ(section + 128, "map:Label Map");
+    EXPECT_EQ(std::string(section + 320, 20), std::string("yes\0no\0perhaps not\0\0", 20));
+    uint64_t position = 0;
+    std::memcpy(&position, text.data() + 65536 + 272, sizeof position);
+    EXPECT_EQ(position, 2u * 65536);
+    const auto reader = Open<float>(path);
+    ASSERT_EQ(reader->Streams().size(), 1u);
+    EXPECT_THAT(reader->Streams()[0].labelNames, ElementsAre("yes", "no", "perhaps not"));
+
+    const auto errorOf = [&](const std::string& inner)
+    {
+        return MessageOf(
+            [&]
+            {
+                BinaryWriter<float> failing(parse(inner));
+                failing.SaveMinibatch(outputs, {});
+            });
+    };
+    EXPECT_THAT(errorOf("map=[\nsectionType=labelMapping\n]"),
+                HasSubstr("'map' in section 'labels': sectionType=labelMapping needs labelMappingFile"));
+    EXPECT_THAT(errorOf("map=[\nsectionType=labelMapping\nlabelMappingFile=" + Path("none") + "\n]"),
+                HasSubstr("cannot open file '" + Path("none") + "'"));
+    EXPECT_THAT(errorOf("labelType=regression\nmap=[\nsectionType=labelMapping\n]"),
+                HasSubstr("expected one block with sectionType=labelMapping in a section of category labels"));
+    Write("names.txt", "a\nb\nc\nd\n");
+    EXPECT_THAT(errorOf("map=[\nsectionType=labelMapping\nlabelMappingFile=" + names + "\n]"),
+                HasSubstr("names.txt' of section 'labels' has 4 labels, but the node has 3 rows"));
 }
 
 TEST_F(BinaryReaderTests, MalformedFiles)
@@ -205,6 +261,13 @@ TEST_F(BinaryReaderTests, MalformedFiles)
     EXPECT_THAT(errorOf(Changed(65536 + 12, "\x02")), HasSubstr("expected numbers of 4 or 8 bytes"));
     EXPECT_THAT(errorOf(Changed(2 * 65536 + 324, "\x03")), HasSubstr("record 1: class 3, expected one of 0 to 2"));
     EXPECT_THAT(errorOf(Path("none.bin")), HasSubstr("does not exist"));
+    // Statistics that say that they are in themselves.
+    std::string loop = std::string(MappedFile(Path("data.bin")).Text());
+    loop[65536 + 6] = 1;
+    loop[65536 + 8] = 5;
+    loop[65536 + 272 + 2] = 1;
+    EXPECT_THAT(errorOf(Write("loop.bin", loop)),
+                HasSubstr("the header at byte 65536 has a section at byte 65536, expected one behind it"));
 }
 
 TEST_F(BinaryReaderTests, WriterNeedsItsNodes)

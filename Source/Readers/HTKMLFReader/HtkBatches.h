@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Readers/HTKMLFReader/HtkChunks.h"
+#include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <memory>
@@ -10,6 +11,13 @@
 namespace cntk
 {
 
+// The frames of an epoch, counted on from epoch to epoch.
+struct HtkEpoch
+{
+    PlaceRange frames;
+    size_t firstFrame = 0; // of the first utterance that begins in it
+};
+
 // The first of a slot's layouts is that of all streams.
 template <class ElemType>
 class HtkBatches
@@ -17,7 +25,7 @@ class HtkBatches
 public:
     virtual ~HtkBatches() = default;
     // The request's wanted has been seen to; epochSize is in frames.
-    virtual void Start(const EpochRequest& request) = 0;
+    virtual HtkEpoch Start(const EpochRequest& request) = 0;
     // False at the end of the epoch.
     virtual bool Fill(MinibatchSlot<ElemType>& slot) = 0;
 };

@@ -25,7 +25,7 @@ public:
     {
     }
 
-    void Start(const EpochRequest& request) override
+    HtkEpoch Start(const EpochRequest& request) override
     {
         const size_t minibatchSize = request.minibatchSize;
         m_request = request;
@@ -44,6 +44,7 @@ public:
         const PlaceRange epoch = PositionsOfEpoch(request, epochSize, "frame");
         m_position = epoch.begin;
         m_end = epoch.end;
+        return {epoch, m_position};
     }
 
     bool Fill(MinibatchSlot<ElemType>& slot) override

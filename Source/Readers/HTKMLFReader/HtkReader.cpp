@@ -59,13 +59,12 @@ void HtkReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
     m_pipe.Stop();
     m_store.SetWanted(ChooseStreams("HTKMLFReader", m_streams, request.wanted));
-    m_batches->Start(request);
+    const HtkEpoch epoch = m_batches->Start(request);
     if (m_config.reader.verbosity > 0 && !m_config.forWriting)
-    {
-        const size_t size = IsWholeDataSet(request) ? m_corpus.TotalFrames() : request.epochSize;
-        m_log.Print("minibatchiterator: epoch %zu: frames [%zu..%zu], data subset %zu of %zu\n", request.epoch,
-                    request.epoch * size, (request.epoch + 1) * size, request.rank, request.workers);
-    }
+        m_log.Print(
+            "minibatchiterator: epoch %zu: frames [%zu..%zu] (first utterance at frame %zu), data subset %zu of "
+            "%zu, with 1 datapasses\n",
+            request.epoch, epoch.frames.begin, epoch.frames.end, epoch.firstFrame, request.rank, request.workers);
     m_pipe.Start([this](MinibatchSlot<ElemType>& slot) { return m_batches->Fill(slot); }, true);
 }
 

@@ -31,7 +31,7 @@ public:
     {
     }
 
-    void Start(const EpochRequest& request)
+    HtkEpoch Start(const EpochRequest& request)
     {
         m_request = request;
         const PlaceRange epoch =
@@ -44,6 +44,7 @@ public:
             Advance();
         if (m_next == m_order.size())
             EnterSweep(m_sweep + 1);
+        return {epoch, m_position};
     }
 
     // The next utterances for this worker; false at the end of the epoch.
@@ -153,7 +154,7 @@ public:
     {
     }
 
-    void Start(const EpochRequest& request) override
+    HtkEpoch Start(const EpochRequest& request) override
     {
         const size_t all = m_parallel[request.epoch];
         if (all < request.workers)
@@ -161,10 +162,11 @@ public:
                  request.workers);
         m_rows = all / request.workers + (request.rank < all % request.workers ? 1 : 0);
         m_minibatchSize = request.minibatchSize;
-        m_walk.Start(request);
+        const HtkEpoch epoch = m_walk.Start(request);
         m_channels.resize(m_rows);
         for (Channel& channel : m_channels)
             Renew(channel);
+        return epoch;
     }
 
     bool Fill(MinibatchSlot<ElemType>& slot) override
@@ -318,13 +320,14 @@ public:
     {
     }
 
-    void Start(const EpochRequest& request) override
+    HtkEpoch Start(const EpochRequest& request) override
     {
         if (request.workers > 1)
             Fail(ErrorKind::Config, "HTKMLFReader: writing is done by one worker, not by ", request.workers);
         m_mostFrames = request.epochSize == 0 ? c_wholeDataSet : request.epochSize;
         m_next = 0;
         m_delivered = 0;
+        return {};
     }
 
     bool Fill(MinibatchSlot<ElemType>& slot) override

@@ -115,6 +115,8 @@ TEST_F(PluginLoaderTests, AliasesLookForTheReadersLibrary)
         const std::string writer = reader.substr(0, reader.size() - std::string("Reader").size()) + "Writer";
         EXPECT_EQ(PluginLibrary::Open(writer, {{folder.Path()}, {}}).Path(), library);
     }
+    EXPECT_EQ(PluginLibrary::Open("experimentalHTKMLFReader", {{folder.Path()}, {}}).Path(),
+              folder / "HTKMLFReader.so");
 }
 
 TEST_F(PluginLoaderTests, MissingLibraryOfAPluginGivesTheLoadersReason)

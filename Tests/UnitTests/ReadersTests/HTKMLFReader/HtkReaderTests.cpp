@@ -97,8 +97,22 @@ TEST_F(HtkReaderTests, FullMinibatches)
 {
     auto reader = Make("randomize=none minibatchMode=full" + Blocks());
     std::vector<size_t> sizes;
-    EXPECT_EQ(FramesOf(*reader, MakeRequest(1, 5), &sizes).size(), 10u); // two frames are left out
+    EXPECT_EQ(FramesOf(*reader, MakeRequest(0, 5), &sizes).size(), 10u); // two frames are left out
     EXPECT_EQ(sizes, (std::vector<size_t>{5, 5}));
+    // As in the original: the next ten frames are the two and eight of the next sweep, which hold one minibatch.
+    sizes.clear();
+    EXPECT_EQ(FramesOf(*reader, MakeRequest(1, 5), &sizes), (std::vector<size_t>{0, 1, 2, 3, 4}));
+    EXPECT_EQ(sizes, std::vector<size_t>{5});
+    // Frames that are skipped do not count: the epoch is longer by those of each sweep that it goes beyond.
+    sizes.clear();
+    FramesOf(*reader, MakeRequest(0, 5, 20), &sizes);
+    EXPECT_EQ(sizes, (std::vector<size_t>{5, 5, 5, 5}));
+    sizes.clear();
+    FramesOf(*reader, MakeRequest(0, 5, 10), &sizes);
+    EXPECT_EQ(sizes, (std::vector<size_t>{5, 5}));
+    EXPECT_THAT(LogText(),
+                testing::HasSubstr("minibatchiterator: epoch 0: frames [0..22] (first utterance at frame 0), "
+                                   "data subset 0 of 1, with 1 datapasses\n"));
     EXPECT_EQ(MessageOf([&] { reader->StartEpoch(MakeRequest(0, 13)); }),
               "config: minibatchMode=full: a minibatch of 13 frames is larger than the data, which have 12 frames");
 }

@@ -211,6 +211,15 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("Read a minibatch of", log)
         self.assertFalse((self.folder / "model").exists())
 
+    def test_check_reads_what_goes_with_the_cross_validation_set(self):
+        self.write("cv.cntk", CONFIG + CV)
+        check = lambda **expected: self.cntk("configFile=config.cntk+cv.cntk", "--check", **expected).stderr
+        self.assertEqual(check().count("Read a minibatch of"), 2)
+        self.write("test.enc.ctf", "".join("%d |words 1:1\n" % number for number in range(50, 100)))
+        self.assertIn("of decoderReader is missing in encoderReader, which has 50 sequences", check(status=None))
+        (self.folder / "test.enc.ctf").unlink()
+        self.assertIn("data file 'test.enc.ctf' does not exist", check(status=None))
+
     def test_a_sentence_that_only_the_decoder_has(self):
         lines = self.read("train.enc.ctf").splitlines(True)
         self.write("less.enc.ctf", "".join(line for line in lines if not line.startswith("17 ")))

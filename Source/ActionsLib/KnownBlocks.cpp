@@ -43,6 +43,37 @@ std::vector<OptionInfo> OptionsOf(const Action& action)
     return options;
 }
 
+// Old configs describe the original's binary cache in the reader and in its blocks, and in blocks inside of those,
+// which say what sectionType they are. Nothing of it is needed.
+constexpr const char* c_cacheKeys[] = {"writerType", "wfile", "wsize",       "wrecords",
+                                       "windowSize", "wref",  "sectionType", "elementSize"};
+
+void AddCacheKeys(KnownBlock& block)
+{
+    for (const char* key : c_cacheKeys)
+        block.options.push_back(InfoOf({"", key, "", ""}));
+}
+
+// The blocks of a stream that are sections of a binary file.
+void AddSections(const ConfigParameters& stream, KnownBlock& streams, std::vector<KnownBlock>& blocks)
+{
+    for (const std::string& name : stream.BlockNames())
+    {
+        const ConfigParameters* const section = stream.FindBlock(name);
+        if (section == nullptr || !section->ExistsHere("sectionType"))
+            continue;
+        KnownBlock known{name, {stream.Name()}, {}};
+        for (const char* key : {"dim", "labelDim", "labelType", "labelMappingFile", "compute"})
+            known.options.push_back(InfoOf({"", key, "", ""}));
+        AddCacheKeys(known);
+        blocks.push_back(std::move(known));
+        OptionInfo info;
+        info.name = name;
+        info.type = "block";
+        streams.options.push_back(std::move(info));
+    }
+}
+
 std::string BlockNameOf(const ConfigParameters& root, std::string_view name)
 {
     for (const std::string& spelled : root.BlockNames())
@@ -83,7 +114,11 @@ void AddRows(const PluginDescription& description, const std::string& level, con
                                          [&](const std::string& known) { return EqualsIgnoreCase(known, inner); });
         if (holder != holders.end())
             AddRows(description, *holder, *holder + ":", *found, blocks);
+        else if (found != nullptr)
+            AddSections(*found, streams, blocks);
     }
+    AddCacheKeys(own);
+    AddCacheKeys(streams);
     // A stream's keys may stand one level higher, for all streams at once.
     for (const OptionInfo& option : streams.options)
         own.options.push_back(option);
@@ -106,9 +141,11 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
     if (const auto parts = reader->ExistsHere("readers") ? reader->FindHere("readers") : std::nullopt)
     {
         KnownBlock composite{name, {}, {}};
-        for (const char* key : {"readers", "readerType", "randomize", "traceLevel"})
-            composite.options.push_back(InfoOf({"", key, "", ""}));
-        for (const ConfigValue& part : parts->AsArray())
+        composite.options.push_back(InfoOf({"", "readers", "", ""}));
+        composite.options.push_back(InfoOf({"", "readerType", "", ""}));
+        const size_t first = blocks.size();
+        const ConfigArray names = parts->AsArray();
+        for (const ConfigValue& part : names)
         {
             OptionInfo block = InfoOf({"", part.Text(), "", ""});
             block.type = "block";
@@ -116,6 +153,11 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
             if (reader->ExistsHere(part.Text()))
                 AddReader(*reader, part.Text(), blocks);
         }
+        // What the parts have in common may stand here.
+        for (size_t i = first; i < blocks.size(); ++i)
+            if (std::any_of(names.begin(), names.end(),
+                            [&](const ConfigValue& part) { return EqualsIgnoreCase(part.Text(), blocks[i].name); }))
+                composite.options.insert(composite.options.end(), blocks[i].options.begin(), blocks[i].options.end());
         blocks.push_back(std::move(composite));
         return;
     }

@@ -180,7 +180,7 @@ public:
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_reader->GetMinibatch(minibatch); }
     size_t TotalSamples() override { return m_reader->TotalSamples(); }
     std::vector<std::string> CreateLabelMaps() override { return m_reader->CreateLabelMaps(); }
-    size_t ParallelSequences() const override { return m_reader->ParallelSequences(); }
+    size_t ParallelSequences(size_t epoch) const override { return m_reader->ParallelSequences(epoch); }
 
 private:
     PluginLibrary m_library;

@@ -88,9 +88,9 @@ public:
     // createLabelMap: reads all data, collects the labels and writes the mapping files. Names of the files written.
     virtual std::vector<std::string> CreateLabelMaps() = 0;
 
-    // How many sequences truncated minibatches hold side by side; rates per minibatch are meant for minibatchSize steps
-    // of each. 1 where the reader does not truncate.
-    virtual size_t ParallelSequences() const { return 1; }
+    // How many sequences truncated minibatches of an epoch hold side by side, where minibatchSize counts the time steps
+    // of each: rates per minibatch are then meant for minibatchSize steps of each. 1 where minibatchSize counts samples.
+    virtual size_t ParallelSequences(size_t /*epoch*/) const { return 1; }
 };
 
 // What a reader is created with. The config block is the reader={...} block, with the enclosing blocks behind it.

@@ -43,7 +43,7 @@ public:
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override;
     size_t TotalSamples() override { return m_reader->TotalSamples(); }
     std::vector<std::string> CreateLabelMaps() override { return m_reader->CreateLabelMaps(); }
-    size_t ParallelSequences() const override { return m_reader->ParallelSequences(); }
+    size_t ParallelSequences(size_t epoch) const override { return m_reader->ParallelSequences(epoch); }
 
 private:
     // A minibatch as read; used again when all of its sequences have been given.

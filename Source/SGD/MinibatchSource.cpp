@@ -26,9 +26,9 @@ std::vector<std::string> MinibatchSource::CreateLabelMaps()
     return std::visit([](auto& typed) { return typed.reader->CreateLabelMaps(); }, m_typed);
 }
 
-size_t MinibatchSource::ParallelSequences() const
+size_t MinibatchSource::ParallelSequences(size_t epoch) const
 {
-    return std::visit([](const auto& typed) { return typed.reader->ParallelSequences(); }, m_typed);
+    return std::visit([epoch](const auto& typed) { return typed.reader->ParallelSequences(epoch); }, m_typed);
 }
 
 void MinibatchSource::BindTo(const std::vector<ComputationNodePtr>& roots)

@@ -26,7 +26,7 @@ public:
     const std::vector<StreamInfo>& Streams() const;
     size_t TotalSamples();
     std::vector<std::string> CreateLabelMaps();
-    size_t ParallelSequences() const; // of truncated minibatches
+    size_t ParallelSequences(size_t epoch) const; // of truncated minibatches
 
     // From now on minibatches go to the inputs below these roots; before the first StartEpoch, and again whenever other
     // roots are evaluated. The network must be validated.

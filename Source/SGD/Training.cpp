@@ -103,7 +103,7 @@ void Training::Restore(Checkpoint checkpoint, const std::string& path)
 // False when the rate is too small to go on.
 bool Training::SetLearningRate(size_t epoch)
 {
-    const size_t nominalSize = NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences());
+    const size_t nominalSize = NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences(epoch));
     if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::None || epoch < LearningRateCount(m_options))
         m_rate.learningRatePerSample = LearningRatePerSample(m_options, epoch, nominalSize);
     else if (m_goOnFrom)
@@ -142,7 +142,7 @@ EpochSettings Training::SettingsOf(size_t epoch) const
     settings.epochSize = m_options.EpochSamples();
     settings.learningRatePerSample = m_rate.learningRatePerSample;
     settings.momentumPerSample =
-        MomentumPerSample(m_options, epoch, NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences()));
+        MomentumPerSample(m_options, epoch, NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences(epoch)));
     return settings;
 }
 
@@ -152,7 +152,8 @@ EpochStart Training::StartOf(const EpochSettings& settings) const
     start.epoch = settings.epoch;
     start.learningRatePerSample = settings.learningRatePerSample;
     start.effectiveMomentum = MomentumOfMinibatch(
-        settings.momentumPerSample, NominalMinibatchSize(m_options, settings.epoch, m_source.ParallelSequences()));
+        settings.momentumPerSample,
+        NominalMinibatchSize(m_options, settings.epoch, m_source.ParallelSequences(settings.epoch)));
     start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
     start.expectedSamples = m_options.epochSize != 0 ? m_options.epochSize : m_epochSamples;
     return start;

@@ -131,6 +131,25 @@ class MessagesTest(EndToEndTest):
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:24: unknown key 'alais' in block "
                                            "'Train:reader:input:features'; did you mean 'alias'?"])
 
+    def test_old_configs_describe_a_binary_cache(self):
+        self.edit("labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n  ]\n]\nTest=",
+                  "writerType=BinaryWriter; wfile=c.bin; wsize=256; wrecords=5; windowSize=10\n"
+                  "    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt; elementSize=4; sectionType=labels\n"
+                  "      mapping=[ wrecords=2; elementSize=10; sectionType=labelMapping ]\n"
+                  "      category=[ dim=2; sectionType=categoryLabels; elementSze=4 ] ]\n  ]\n]\nTest=")
+        self.assertEqual(self.warnings(),
+                         ["WARNING: exp.cntk:19:53: unknown key 'elementSze' in block 'Train:reader:labels:category'; "
+                          "did you mean 'elementSize'?",
+                          "WARNING: UCIFastReader: writerType, wfile and other keys of the binary cache are not needed "
+                          "and not used; parsed data are kept in memory"])
+
+    def test_parts_of_a_reader_share_keys(self):
+        self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
+                  "  ]\n]\nTest=", "    minibatchMode=partial; traceLevel=0; readers=a:b; unknown=1\n"
+                  "    a=[ features=[ dim=2; start=0 ] ]\n"
+                  "    b=[ labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ]\n  ]\n]\nTest=")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:55: unknown key 'unknown' in block 'Train:reader'"])
+
     def test_variables_of_a_shared_file(self):
         self.write("shared.cntk", "FeatDim=2\nOtherCorpus=x\nmodelPth=y\n")
         self.write("exp.cntk", "include=shared.cntk\n" + CONFIG.replace("features=[ dim=2", "features=[ dim=$FeatDim$"))

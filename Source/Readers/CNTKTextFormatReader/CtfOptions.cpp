@@ -82,6 +82,7 @@ OptionTable<CtfReaderOptions> CtfReaderOptions::Options()
             "Number of parallel sequences if truncated without truncationLength; not used otherwise", Range{1},
             {"nbruttineachrecurrentiter"}),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 0 errors, 1 warnings, 2 what was found in the file"),
+        Opt("verbosity", &S::verbosity, "Accepted and not used"),
     };
 }
 

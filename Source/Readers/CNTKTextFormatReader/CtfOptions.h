@@ -35,6 +35,7 @@ struct CtfReaderOptions
     size_t truncationLength = 0;
     size_t parallelSequences = 1;
     int traceLevel = 1;
+    int verbosity = 0;
 
     static OptionTable<CtfReaderOptions> Options();
 };

@@ -81,6 +81,11 @@ public:
     void StartEpoch(const EpochRequest& request) override;
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_pipe.Next(minibatch); }
     size_t TotalSamples() override { return m_index.Samples(); }
+    size_t ParallelSequences(size_t) const override
+    {
+        const CtfReaderOptions& options = m_config.reader;
+        return options.truncated && options.truncationLength == 0 ? options.parallelSequences : 1;
+    }
     std::vector<std::string> CreateLabelMaps() override { return {}; }
 
 private:

@@ -159,6 +159,9 @@ OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
         Opt("frameMode", &S::frameMode, "false: whole utterances, for recurrent networks"),
         Opt("truncated", &S::truncated,
             "Utterances are read in pieces of minibatchSize frames, and the state is carried on from one to the next"),
+        Opt("truncationLength", &S::truncationLength,
+            "Frames of a piece; minibatchSize/truncationLength utterances stand side by side. 0: minibatchSize is the "
+            "length, nbruttsineachrecurrentiter the number of utterances"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Utterances side by side in a minibatch; by epoch",
             Range{1, 1 << 20}),
         Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},

@@ -64,6 +64,7 @@ struct HtkReaderOptions
     HtkRandomize randomize;
     bool frameMode = true;
     bool truncated = false;
+    size_t truncationLength = 0;
     Schedule<size_t> parallelSequences = 1;
     bool fullMinibatches = false;
     int verbosity = 2;

@@ -22,6 +22,12 @@ public:
     void StartEpoch(const EpochRequest& request) override;
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_pipe.Next(minibatch); }
     size_t TotalSamples() override { return m_corpus.TotalFrames(); }
+    size_t ParallelSequences(size_t epoch) const override
+    {
+        const HtkReaderOptions& options = m_config.reader;
+        const bool countsFrames = options.truncated && options.truncationLength > 0;
+        return options.frameMode || countsFrames ? 1 : options.parallelSequences[epoch];
+    }
     std::vector<std::string> CreateLabelMaps() override;
 
     // For tests: chunks in memory now.

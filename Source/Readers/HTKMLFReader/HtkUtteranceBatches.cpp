@@ -150,19 +150,26 @@ class UtteranceBatches final : public HtkBatches<ElemType>
 public:
     UtteranceBatches(const HtkConfig& config, HtkChunkStore& store)
         : m_store(store), m_walk(config, store), m_columns(store.Corpus(), store.Wanted()),
-          m_parallel(config.reader.parallelSequences), m_isTruncated(config.reader.truncated)
+          m_parallel(config.reader.parallelSequences), m_isTruncated(config.reader.truncated),
+          m_truncationLength(config.reader.truncated ? config.reader.truncationLength : 0)
     {
     }
 
     HtkEpoch Start(const EpochRequest& request) override
     {
-        const size_t all = m_parallel[request.epoch];
+        EpochRequest ours = request;
+        size_t all = m_parallel[request.epoch];
+        if (m_truncationLength > 0)
+        {
+            ours.minibatchSize = m_truncationLength;
+            all = std::max<size_t>(request.workers, request.minibatchSize / m_truncationLength);
+        }
         if (all < request.workers)
             Fail(ErrorKind::Config, "nbruttsineachrecurrentiter=", all, " is less than the number of workers, ",
                  request.workers);
         m_rows = all / request.workers + (request.rank < all % request.workers ? 1 : 0);
-        m_minibatchSize = request.minibatchSize;
-        const HtkEpoch epoch = m_walk.Start(request);
+        m_minibatchSize = ours.minibatchSize;
+        const HtkEpoch epoch = m_walk.Start(ours);
         m_channels.resize(m_rows);
         for (Channel& channel : m_channels)
             Renew(channel);
@@ -303,6 +310,7 @@ private:
     HtkColumns<ElemType> m_columns;
     Schedule<size_t> m_parallel;
     bool m_isTruncated;
+    size_t m_truncationLength; // 0: minibatchSize
     size_t m_rows = 1;
     size_t m_minibatchSize = 0;
     std::vector<Channel> m_channels;

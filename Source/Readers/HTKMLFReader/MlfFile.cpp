@@ -84,8 +84,11 @@ public:
     size_t Parse()
     {
         std::string_view line;
-        if (!NextLine(line) || line != c_header)
-            Fail(ErrorKind::Data, "label file '", m_lines.Path(), "' does not begin with ", c_header);
+        if (!NextLine(line))
+            Fail(ErrorKind::Data, "label file '", m_lines.Path(), "' is empty, expected ", c_header,
+                 " and labels of utterances");
+        if (line != c_header)
+            FailHere("header missing: expected ", c_header, ", found '", line.substr(0, c_mostTextShown), "'");
         size_t entries = 0;
         while (NextLine(line))
         {
@@ -101,6 +104,7 @@ public:
 
 private:
     static constexpr size_t c_mostColumns = 5; // those behind are for lattices
+    static constexpr size_t c_mostTextShown = 60;
 
     template <class... Parts>
     [[noreturn]] void FailHere(const Parts&... parts) const

@@ -21,8 +21,6 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
     LuVocabulary vocabulary;
     vocabulary.name = block.Name();
     vocabulary.options = ReadOptions<LuLabelOptions>(block);
-    if (block.ExistsHere("labelDim"))
-        block.FindHere("labelDim"); // known: the token file decides
     const char* key = vocabulary.options.token.empty() ? "labelMappingFile" : "token";
     const std::string path = ResolveInputPath(vocabulary.options.token.empty() ? vocabulary.options.labelMappingFile
                                                                                : vocabulary.options.token);
@@ -115,6 +113,7 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
             "and its class")
             .Here(),
         Opt("labelMappingFile", &S::labelMappingFile, "Used where there is no token").Here(),
+        Opt("labelDim", &S::labelDim, "Accepted and not used: the token file decides").Here(),
         Choice("mode", &S::isClass, {{"plain", false}, {"class", true}},
                "Labels. plain: one of as many rows as there are words; class: word, class, first word of the class and "
                "one behind its last in the first four rows")

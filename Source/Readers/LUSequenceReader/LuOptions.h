@@ -43,6 +43,7 @@ struct LuLabelOptions
     std::string endSequence;
     bool isProposal = false;
     std::string labelMappingFile;
+    size_t labelDim = 0;
 
     static OptionTable<LuLabelOptions> Options();
 };

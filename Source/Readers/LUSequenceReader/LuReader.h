@@ -23,7 +23,7 @@ public:
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_pipe.Next(minibatch); }
     size_t TotalSamples() override;
     std::vector<std::string> CreateLabelMaps() override { return {}; }
-    size_t ParallelSequences() const override { return m_config.reader.parallelSequences; }
+    size_t ParallelSequences(size_t) const override { return m_config.reader.parallelSequences; }
 
 private:
     using Slot = MinibatchSlot<ElemType>;

@@ -34,7 +34,7 @@ public:
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     size_t TotalSamples() override { return c_rows * c_steps; }
     std::vector<std::string> CreateLabelMaps() override { return {}; }
-    size_t ParallelSequences() const override { return c_rows; }
+    size_t ParallelSequences(size_t) const override { return c_rows; }
 
     void StartEpoch(const EpochRequest& request) override
     {

@@ -279,6 +279,10 @@ TEST_F(CtfReaderTests, TruncatedMinibatchesCarryOn)
                            MakeRequest(0, 3), 0),
                 ElementsAre("2x3 row0[0,5) row1[0,2) row1[2,4); 1; 6; 2; 7; 3; 8",
                             "2x2 row0[-3,2) row1[-1,1) gap1[1,2); 4; 9; 5; gap"));
+    EXPECT_EQ(Make(Block(c_oneX, "truncated=true nbruttsineachrecurrentiter=2"))->ParallelSequences(0), 2u);
+    EXPECT_EQ(
+        Make(Block(c_oneX, "truncated=true truncationLength=2 nbruttsineachrecurrentiter=2"))->ParallelSequences(0),
+        1u);
     // truncationLength is the number of steps, minibatchSize then counts samples.
     EXPECT_THAT(
         ReadStream(*Make(Block(c_oneX, "randomize=none truncated=true truncationLength=2")), MakeRequest(0, 4), 0)

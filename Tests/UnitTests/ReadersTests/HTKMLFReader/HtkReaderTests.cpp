@@ -93,6 +93,34 @@ TEST_F(HtkReaderTests, FramesInOrder)
     EXPECT_EQ(sizes, (std::vector<size_t>{4, 4}));
 }
 
+// What rates per minibatch are meant for.
+TEST_F(HtkReaderTests, ParallelSequencesOfAnEpoch)
+{
+    const auto counts = [&](const std::string& options)
+    {
+        auto reader = Make(options + Blocks());
+        return std::vector<size_t>{reader->ParallelSequences(0), reader->ParallelSequences(1),
+                                   reader->ParallelSequences(5)};
+    };
+    EXPECT_EQ(counts("frameMode=false truncated=true nbruttsineachrecurrentiter=2:4"), (std::vector<size_t>{2, 4, 4}));
+    EXPECT_EQ(counts("frameMode=false nbruttsineachrecurrentiter=3"), (std::vector<size_t>{3, 3, 3}));
+    EXPECT_EQ(counts("frameMode=true"), (std::vector<size_t>{1, 1, 1}));
+    EXPECT_EQ(counts("frameMode=false truncated=true truncationLength=5 nbruttsineachrecurrentiter=3"),
+              (std::vector<size_t>{1, 1, 1}));
+}
+
+TEST_F(HtkReaderTests, TruncationLength)
+{
+    auto plain = Make("frameMode=false truncated=true nbruttsineachrecurrentiter=2" + Blocks());
+    auto named = Make("frameMode=false truncated=true truncationLength=3" + Blocks());
+    const std::vector<Grid> expected = ReadGrids(*plain, MakeRequest(0, 3));
+    const std::vector<Grid> found = ReadGrids(*named, MakeRequest(0, 7)); // 7 / 3 utterances
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i)
+        EXPECT_EQ(found[i].rows, expected[i].rows);
+    EXPECT_EQ(ReadGrids(*named, MakeRequest(0, 2)).front().rows.size(), 1u); // at least one
+}
+
 TEST_F(HtkReaderTests, FullMinibatches)
 {
     auto reader = Make("randomize=none minibatchMode=full" + Blocks());

@@ -102,7 +102,8 @@ TEST_F(ScpMlfTests, NumbersInsteadOfAStateList)
 TEST_F(ScpMlfTests, MlfErrors)
 {
     const std::string head = "#!MLF!#\n\"a/u1.lab\"\n";
-    EXPECT_EQ(MlfError("\"a\"\n"), "data: label file 'x.mlf' does not begin with #!MLF!#");
+    EXPECT_EQ(MlfError("\n\"a\"\n"), "data: x.mlf:2: header missing: expected #!MLF!#, found '\"a\"'");
+    EXPECT_EQ(MlfError("\n"), "data: label file 'x.mlf' is empty, expected #!MLF!# and labels of utterances");
     EXPECT_EQ(MlfError("#!MLF!#\nu1\n"),
               "data: x.mlf:2: 'u1' is no name of an utterance, expected one in double quotes");
     EXPECT_EQ(MlfError(head + "0 100000 s0\n"),

@@ -83,7 +83,7 @@ TEST_F(LmReaderTests, TheBooksConfigWorks)
                        "beginSequence=\"</s>\" endSequence=\"</s>\"]");
     EXPECT_EQ(reader->Streams()[0].name, "features");
     EXPECT_EQ(reader->Streams()[1].name, "labels");
-    EXPECT_EQ(reader->ParallelSequences(), 10u);
+    EXPECT_EQ(reader->ParallelSequences(0), 10u);
     EXPECT_EQ(ReadStream(*reader, MakeRequest(0, 10), 0).size(), 1u);
 }
 

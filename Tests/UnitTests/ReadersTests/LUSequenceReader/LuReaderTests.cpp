@@ -107,8 +107,8 @@ TEST_F(LuReaderTests, SentencesOfOneLengthStandSideBySide)
         layouts.push_back(minibatch.substr(0, minibatch.find(';')));
     EXPECT_THAT(layouts,
                 ElementsAre("2x4 row0[0,4) row1[0,4)", "1x5 row0[0,5)", "2x6 row0[0,6) row1[0,6)", "1x4 row0[0,4)"));
-    EXPECT_EQ(Make(Block("nbruttineachrecurrentiter=3"))->ParallelSequences(), 3u);
-    EXPECT_EQ(Make(Block("nbruttsineachrecurrentiter=3"), true)->ParallelSequences(), 1u); // for writing
+    EXPECT_EQ(Make(Block("nbruttineachrecurrentiter=3"))->ParallelSequences(0), 3u);
+    EXPECT_EQ(Make(Block("nbruttsineachrecurrentiter=3"), true)->ParallelSequences(0), 1u); // for writing
 }
 
 TEST_F(LuReaderTests, DifferentLengthsLeaveGaps)
@@ -195,7 +195,7 @@ TEST_F(LuReaderTests, SeveralReadersInOne)
                               part("one", "text.txt") + part("two", "other.txt");
     auto reader = Make(block);
     ASSERT_EQ(reader->Streams().size(), 4u);
-    EXPECT_EQ(reader->ParallelSequences(), 2u);
+    EXPECT_EQ(reader->ParallelSequences(0), 2u);
     HostMinibatch<double> minibatch;
     reader->StartEpoch(MakeRequest(0, 100));
     size_t samples = 0;

@@ -22,7 +22,7 @@ namespace
 constexpr const char* c_simpleBlock = "SimpleNetworkBuilder";
 constexpr const char* c_ndlBlock = "NDLNetworkBuilder";
 
-// An error without a place passing through gets this one.
+// An error without a place passing through gets this one, unless it is the machine's.
 template <class Body>
 auto AtPlace(Body&& body, const SourcePos& where) -> decltype(body())
 {
@@ -32,7 +32,7 @@ auto AtPlace(Body&& body, const SourcePos& where) -> decltype(body())
     }
     catch (const Error& error)
     {
-        if (error.Where() || !where)
+        if (error.Where() || !where || error.Kind() == ErrorKind::Device)
             throw;
         Error placed(error.Kind(), error.Message(), where);
         for (const std::string& note : error.Notes())

@@ -312,6 +312,12 @@ void TextOutput::Flush(bool force)
     m_text.clear();
 }
 
+void TextOutput::PutThrough(std::string_view text)
+{
+    m_text += text;
+    Flush(true);
+}
+
 void TextOutput::Finish()
 {
     m_text += m_format.epilogue;

@@ -55,6 +55,8 @@ public:
     // values: sampleShape.Elements() x columns, column-major. Without a layout (a parameter, a mean) the matrix is one
     // sample. Gaps are skipped; samples of one sequence stand on consecutive lines.
     void Write(std::span<const double> values, const TensorShape& sampleShape, const MBLayout* layout);
+    // Writes what is still held back, and the text behind it: outputs that share standard output take turns.
+    void PutThrough(std::string_view text = {});
     void Finish();
 
 private:

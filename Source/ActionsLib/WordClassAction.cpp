@@ -121,24 +121,44 @@ public:
         Log& log = m_command.program.log;
         if (m_options.makeMode && IsUpToDate())
         {
-            log.Print("writeWordAndClass: %s and the other files are newer than %s, no work to do.\n",
-                      m_options.outputVocabFile.c_str(), m_options.inputFile.c_str());
+            log.Print("All output files up to date.\n");
             return;
         }
         for (const std::string& file : m_files)
             RequireWritable(file);
+        const Output outputs[] = {{"Mapping file       --> ", "label-mapping file", m_options.outputMappingFile},
+                                  {"Vocabulary file    --> ", "vocabulary file", m_options.outputVocabFile},
+                                  {"Word-to-class map  --> ", "word-to-class map", m_options.outputWord2Cls},
+                                  {"Class-to-index map --> ", "class-to-index map", m_options.outputCls2Index}};
+        const auto isWritten = [&](const Output& output)
+        { return std::find(m_files.begin(), m_files.end(), output.path) != m_files.end(); };
+        for (const Output& output : outputs)
+            if (isWritten(output))
+                log.Print("%s%s\n", output.title, output.path.c_str());
+        log.Print("Reading input file inputFile: %s\n", m_options.inputFile.c_str());
         std::vector<WordCount> words = CountWords();
+        log.Print("Vocabulary size %d.\n", int(words.size()));
         if (m_options.nbrClass > 0)
             Truncate(words);
         else
             std::sort(words.begin(), words.end(),
                       [](const WordCount& a, const WordCount& b) { return a.word < b.word; });
-        WriteFiles(words, AssignClasses(words));
-        log.Print("writeWordAndClass: %zu words of %s written to %s\n", words.size(), m_options.inputFile.c_str(),
-                  m_options.outputVocabFile.c_str());
+        const std::vector<size_t> classes = AssignClasses(words);
+        WriteFiles(words, classes);
+        for (const Output& output : outputs)
+            if (isWritten(output))
+                log.Print("Created %s with %d entries.\n", output.what,
+                          int(&output == &outputs[3] ? classes.back() + 1 : words.size()));
     }
 
 private:
+    struct Output
+    {
+        const char* title;
+        const char* what;
+        const std::string& path;
+    };
+
     void RequireInput() const
     {
         if (FileExists(m_options.inputFile))

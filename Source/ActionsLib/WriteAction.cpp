@@ -61,6 +61,7 @@ class TextFiles final : public Output
 public:
     TextFiles(const std::vector<ComputationNodePtr>& nodes, const std::string& path, const OutputFormat& format,
               Log& log)
+        : m_isConsole(path == "-")
     {
         for (const ComputationNodePtr& node : nodes)
             m_files.push_back(std::make_unique<TextOutput>(path == "-" ? path : path + "." + node->Name(), node->Name(),
@@ -73,6 +74,8 @@ public:
         {
             m_staging.CopyFrom(nodes[i]->Value());
             m_files[i]->Write(m_staging.ToHost(), nodes[i]->SampleLayout(), nodes[i]->GetMBLayout().get());
+            if (m_isConsole) // node by node, an empty line behind each minibatch
+                m_files[i]->PutThrough(i + 1 == nodes.size() ? "\n" : "");
         }
     }
 
@@ -85,6 +88,7 @@ public:
     void Prepare(DataType type, Device& device) { m_staging = Matrix(0, 0, type, device); }
 
 private:
+    bool m_isConsole;
     std::vector<std::unique_ptr<TextOutput>> m_files;
     Matrix m_staging;
 };

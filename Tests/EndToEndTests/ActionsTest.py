@@ -161,8 +161,11 @@ class ActionsTest(EndToEndTest):
     def test_write_to_standard_output(self):
         self.run_command("Train:Write")
         run = self.run_command("Write", "Write=[outputPath=-; outputNodeNames=HLast; minibatchSize=3]")
-        self.assertEqual([line for line in run.stdout.splitlines() if line],
-                         self.read("out/values.HLast").splitlines())
+        values = self.read("out/values.HLast").splitlines()
+        self.assertEqual(run.stdout.splitlines(), values[:3] + [""] + values[3:] + [""])
+        both = self.run_command("Write", "Write=[outputPath=-; outputNodeNames=HLast:PosteriorProb; minibatchSize=3]")
+        more = self.read("out/values.PosteriorProb").splitlines()
+        self.assertEqual(both.stdout.splitlines(), values[:3] + more[:3] + [""] + values[3:] + more[3:] + [""])
 
     def test_write_of_unknown_nodes(self):
         self.run_command("Train")

@@ -162,8 +162,7 @@ void NdlBuilder::Execute(Scope& scope, const NdlStatement& statement)
     if (statement.name.find('.') != std::string::npos)
         FailAt(statement.where, ErrorKind::Config, "the name '", statement.name,
                "' has a dot and cannot be defined; dots refer into macros");
-    if (FindNdlFunction(m_network.Registry(), statement.name).form != NdlFunction::Form::None &&
-        !EqualsIgnoreCase(statement.name, scope.macroName))
+    if (IsReservedInNdl(statement.name) && !EqualsIgnoreCase(statement.name, scope.macroName))
         FailAt(statement.where, ErrorKind::Config, "the name '", statement.name,
                "' is reserved: it is also the name of a function");
     if (const auto found = scope.symbols.find(ToLower(statement.name)); found != scope.symbols.end())
@@ -220,7 +219,7 @@ bool NdlBuilder::IsSameCall(const Scope& scope, const NdlStatement& statement) c
 
 void NdlBuilder::DefineMacro(const NdlStatement& statement)
 {
-    if (FindNdlFunction(m_network.Registry(), statement.name).form != NdlFunction::Form::None)
+    if (IsReservedInNdl(statement.name))
         FailAt(statement.where, ErrorKind::Config, "macro '", statement.name,
                "' has the name of a built-in function, which cannot be redefined");
     const auto [place, isNew] = m_macros.emplace(ToLower(statement.name), &statement);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 namespace cntk
 {
@@ -74,6 +75,82 @@ const FormDoc c_formDocs[] = {
 // Optional parameters that old scripts give to functions on which they have no effect.
 constexpr std::array<std::string_view, 5> c_withoutEffect = {"needGradient", "needsGradient", "computeGradient",
                                                              "imageLayout", "initOnCPUOnly"};
+
+// The functions of August 2015 that version 1.1 has too.
+constexpr std::string_view c_reserved[] = {"AveragePooling",
+                                           "CBCEWithSM",
+                                           "CEWithSM",
+                                           "ClassBasedCrossEntropyWithSoftmax",
+                                           "ClassificationError",
+                                           "ColumnElementTimes",
+                                           "ColumnwiseCrossProduct",
+                                           "Const",
+                                           "Constant",
+                                           "Convolution",
+                                           "Convolve",
+                                           "Cos",
+                                           "CosDist",
+                                           "CosDistance",
+                                           "CosDistanceWithNegativeSamples",
+                                           "Cosine",
+                                           "CosWithNegSamples",
+                                           "CrossEntropy",
+                                           "CrossEntropyWithSoftmax",
+                                           "Delay",
+                                           "DiagTimes",
+                                           "Dropout",
+                                           "DummyCriterion",
+                                           "ElementTimes",
+                                           "ErrorPrediction",
+                                           "Exp",
+                                           "FutureValue",
+                                           "Image",
+                                           "ImageInput",
+                                           "Input",
+                                           "InputValue",
+                                           "InvStdDev",
+                                           "KhatriRaoProduct",
+                                           "L1Reg",
+                                           "L2Reg",
+                                           "LearnableParameter",
+                                           "Log",
+                                           "LogSoftmax",
+                                           "LookupTable",
+                                           "MatrixL1Reg",
+                                           "MatrixL2Reg",
+                                           "MaxPooling",
+                                           "Mean",
+                                           "Minus",
+                                           "Negate",
+                                           "Parameter",
+                                           "PastValue",
+                                           "PerDimMeanVarDeNormalization",
+                                           "PerDimMeanVarNormalization",
+                                           "PerDimMVDeNorm",
+                                           "PerDimMVNorm",
+                                           "Plus",
+                                           "RectifiedLinear",
+                                           "ReLU",
+                                           "Reshape",
+                                           "RowElementTimes",
+                                           "RowRepeat",
+                                           "RowSlice",
+                                           "RowStack",
+                                           "Scale",
+                                           "SE",
+                                           "Sigmoid",
+                                           "Softmax",
+                                           "SparseImage",
+                                           "SparseImageInput",
+                                           "SparseInput",
+                                           "SparseInputValue",
+                                           "SquareError",
+                                           "SumColumnElements",
+                                           "SumElements",
+                                           "Tanh",
+                                           "Times",
+                                           "Transpose",
+                                           "TransposeTimes"};
 
 const SpecialForm* FindSpecialForm(std::string_view name)
 {
@@ -356,6 +433,12 @@ NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name)
     if (const NodeType* type = registry.Find(name))
         return {Form::Inputs, type};
     return {};
+}
+
+bool IsReservedInNdl(std::string_view name)
+{
+    return std::any_of(std::begin(c_reserved), std::end(c_reserved),
+                       [&](std::string_view reserved) { return EqualsIgnoreCase(reserved, name); });
 }
 
 std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry)

@@ -30,6 +30,9 @@ struct NdlFunction
 };
 
 NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name); // any case
+// Functions that every version of the original knows. Scripts may give the names of all others to variables and macros
+// of their own: where they come from, those were free.
+bool IsReservedInNdl(std::string_view name); // any case
 std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry);
 // "Times(A, B, [outputRank])", as help and errors show a function. withNamed: the parameters that are given by name
 // follow in braces.

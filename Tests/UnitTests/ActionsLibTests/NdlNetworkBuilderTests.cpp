@@ -312,6 +312,24 @@ TEST(NdlNetworkBuilderTests, ExplainsNamesDefinedTwice)
                                       "function");
 }
 
+// Functions that not all versions of the original have: their names are free.
+TEST(NdlNetworkBuilderTests, NamesOfNewerFunctionsMayBeTheScripts)
+{
+    EXPECT_EQ(Show(*Build("LSTM(x, c)=[ G=Sigmoid(x)\n LSTM=ElementTimes(G, c) ]\n"
+                          "Pass(x)=Negate(x)\nx=Input(2, tag=feature)\nSlice=Tanh(x)\ny=LSTM(Slice, Pass(x))\n"
+                          "Trace=RowSlice(0, 1, y)\n")),
+              "Slice=Tanh(x) Trace=Slice(y.LSTM) unnamed1.unnamed2=Negate(x) x=InputValue() y.G=Sigmoid(Slice) "
+              "y.LSTM=ElementTimes(y.G,unnamed1.unnamed2) ");
+    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nSlice(a)=Tanh(a)\nz=Slice(x, 2)\n"),
+              "    3 | z=Slice(x, 2)\n"
+              "      |   ^~~~~\n"
+              "net.ndl:3:3: error: macro Slice cannot take 2 arguments; expected Slice(a), defined at net.ndl:2:1");
+    EXPECT_EQ(ErrorOf("SumElements(a)=Tanh(a)\n"),
+              "    1 | SumElements(a)=Tanh(a)\n"
+              "      | ^~~~~~~~~~~\n"
+              "net.ndl:1:1: error: macro 'SumElements' has the name of a built-in function, which cannot be redefined");
+}
+
 TEST(NdlNetworkBuilderTests, ExplainsTagsAndParameters)
 {
     EXPECT_EQ(

@@ -17,8 +17,10 @@ namespace
 constexpr int c_spins = 2000;
 
 // After a job that took longer than the caller alone would have needed for it, and by no less than this, a worker must
-// have lost its core. The caller then works alone for as long as that job took, twice as long after each further one.
+// have lost its core. The caller then works alone for some times what was lost: then little of the time is lost at
+// worst, and workers that have slept so long get their cores back at once.
 constexpr std::chrono::microseconds c_leastStall(200);
+constexpr int c_aloneForLost = 4;
 constexpr std::chrono::milliseconds c_longestAlone(200);
 
 inline void Pause()
@@ -101,13 +103,9 @@ bool ThreadPool::IsBetterAlone()
 
 void ThreadPool::NoteJob(Clock::duration alone, Clock::duration together)
 {
-    if (together < alone + c_leastStall)
-    {
-        m_timeAlone -= m_timeAlone / 64;
-        return;
-    }
-    m_timeAlone = std::min<Clock::duration>(std::max(2 * m_timeAlone, together), c_longestAlone);
-    m_aloneUntil = Clock::now() + m_timeAlone;
+    const Clock::duration lost = together - alone;
+    if (lost >= c_leastStall)
+        m_aloneUntil = Clock::now() + std::min<Clock::duration>(c_aloneForLost * lost, c_longestAlone);
 }
 
 size_t ThreadPool::TakeTasks(uint32_t round, size_t thread)

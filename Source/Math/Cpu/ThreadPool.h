@@ -100,10 +100,9 @@ private:
     std::atomic<Function> m_function{nullptr};
     std::atomic<void*> m_body{nullptr};
     std::vector<std::thread> m_workers;
-    // The caller's alone. A stall: a job that took longer than the caller would have needed for all of it.
+    // The caller's alone.
     Clock::duration m_waited{}; // in tasks of this job
     Clock::time_point m_aloneUntil{};
-    Clock::duration m_timeAlone{}; // after the next stall; doubles with each, shrinks with each job without one
 };
 
 } // namespace cntk

@@ -125,6 +125,21 @@ def class_based(s):
     return -math.log(inner[word - first]) - math.log(softmax([dot(row, s.m) for row in C])[kind])
 
 
+def logistic(s):
+    probabilities = [1 / (1 + math.exp(-x)) for x in s.m[:3]]
+    return -sum(math.log(p if i == s.label else 1 - p) for i, p in enumerate(probabilities))
+
+
+def plane(s, channel, x, y):
+    """The same picture taken as planes, x fastest; 0 outside."""
+    return s.picture[x + 4 * (y + 3 * channel)] if 0 <= x < 4 and 0 <= y < 3 else 0
+
+
+def windows_of_planes(s, of_window):
+    return [of_window([plane(s, c, x + i, y + j) for i in range(2) for j in range(2) if x + i < 4 and y + j < 3])
+            for c in range(2) for y in (0, 2) for x in range(4)]
+
+
 def past(s, steps, start):
     return s.all[s.index - steps].m if s.step - steps >= 0 else [start] * 4
 
@@ -147,7 +162,7 @@ def moments(s):
 
 
 # Section, lines, and what the named nodes give for a sample: a list, or a number where the node is a sum over all
-# samples (the first of these is trained, where there is one).
+# samples (the first of these is trained, where there is one). Behind them what is trained, where the rest must not be.
 CASES = [
     ("4.1.4.3", "p=LearnableParameter(2, 4, needGradient=false, init=fromFile, initFromFilePath=a.txt)\n"
      "q=Parameter(4, init=fixedValue, value=0.5)\nr=Parameter(4, 1)\n"
@@ -252,6 +267,58 @@ CASES = [
       "d": lambda s: past(s, 2, 0.5), "e": lambda s: future(s, 1, TENTH), "f": lambda s: future(s, 2, -0.5)}),
 ]
 
+# Functions that the book does not list.
+MORE = [
+    ("element by element", "n=Minus(m, Constant(0.9, 4, 1))\na=Exp(n)\nb=Cosine(m)\nc=Cos(m)\n"
+     "d=Sin(m)\ne=Abs(n)\nf=Sqrt(m)\ng=Reciprocal(m)\nh=Hardmax(m)\ni=Pass(m)\n",
+     {"a": lambda s: [math.exp(x - 0.9) for x in s.m], "b": lambda s: [math.cos(x) for x in s.m],
+      "c": lambda s: [math.cos(x) for x in s.m], "d": lambda s: [math.sin(x) for x in s.m],
+      "e": lambda s: [abs(x - 0.9) for x in s.m], "f": lambda s: [math.sqrt(x) for x in s.m],
+      "g": lambda s: [1 / x for x in s.m], "h": lambda s: [int(i == s.m.index(max(s.m))) for i in range(4)],
+      "i": lambda s: s.m}),
+    # Below 1e-37 a logarithm is -85.1, of negative numbers, too; the reciprocal of 0 is 0, and so is the root of a
+    # negative number.
+    ("floors", "zero=Minus(m, m)\na=Log(zero)\nb=Log(Negate(m))\nc=Reciprocal(zero)\nd=Sqrt(Negate(m))\n"
+     "e=Log(Plus(zero, Constant(1e-38)))\nf=Log(Plus(zero, Constant(2e-37)))\n"
+     "far=Softmax(Plus(Scale(1e4, m), Constant(1e4)))\n",
+     {"a": lambda s: [-85.1] * 4, "b": lambda s: [-85.1] * 4, "c": lambda s: [0] * 4, "d": lambda s: [0] * 4,
+      "e": lambda s: [-85.1] * 4, "f": lambda s: [math.log(2e-37)] * 4,
+      "far": lambda s: softmax([1e4 * x + 1e4 for x in s.m])}, "SumElements(m)"),
+    ("cross entropies", "p=Softmax(m3)\nq=Sigmoid(m3)\nweight=Abs(RowSlice(0, 1, second))\ny=CrossEntropy(labels, p)\n"
+     "z=Logistic(labels, q)\nw=Logistic(labels, q, weight)\n",
+     {"y": lambda s: -math.log(softmax(s.m[:3])[s.label]), "z": logistic,
+      "w": lambda s: logistic(s) * abs(s.second[0])}),
+    ("errors", "y=SquareError(m, m2)\na=ErrorPrediction(labels, m3, 1)\nb=ErrorPrediction(labels, m3, 2)\n"
+     "c=ClassificationError(labels, m3, 3)\n",
+     dict({"y": lambda s: sum((a - b) ** 2 for a, b in zip(s.m, s.m2))},
+          **{name: lambda s, k=k: int(sorted(s.m[:3], reverse=True).index(s.m[s.label]) >= k)
+             for k, name in ((1, "a"), (2, "b"), (3, "c"))})),
+    ("shapes", "square=Parameter(4, 4, init=fixedValue, value=2)\na=RowRepeat(m, 3)\n"
+     "b=Transpose(Reshape(m, 4, imageChannels=1, imageWidth=4, imageHeight=1))\nc=Times(Diagonal(square), m)\n"
+     "d=ReduceElements(m)\ne=ReduceElements(m, axis=1)\nf=TimeReverse(m)\n"
+     "g=TransposeDimensions(Reshape(m, 4, imageChannels=2, imageWidth=2, imageHeight=1), axis1=1, axis2=2)\n",
+     {"a": lambda s: s.m * 3, "b": lambda s: s.m, "c": lambda s: [2 * sum(s.m)], "d": lambda s: [sum(s.m)],
+      "e": lambda s: [sum(s.m)], "f": lambda s: s.all[s.index + s.length - 1 - 2 * s.step].m,
+      "g": lambda s: [s.m[0], s.m[2], s.m[1], s.m[3]]}),
+    ("tables and streams", "table=Parameter(2, 3, init=fixedValue, value=0.5)\na=LookupTable(table, labels)\n"
+     "streams=Parameter(4, 8, init=fixedValue, value=0.25)\nb=StrideTimes(streams, m, 2)\n"
+     "y=SumElements(m)\nc=DummyCriterion(y, features, m)\n",
+     {"y": lambda s: sum(s.m), "c": lambda s: sum(s.m), "a": lambda s: [0.5] * 2, "b": lambda s: [sum(s.m) / 4] * 4}),
+    # Windows over the padding: an average counts the cells that are there.
+    ("windows of any dimensions", "picture=ImageInput(4, 3, 2, imageLayout=CHW, tag=feature)\n"
+     "f=Parameter(1, init=fixedValue, value=1)\np=ElementTimes(f, picture)\n"
+     "w=Parameter(3, 8, init=fixedValue, value=0.5)\n"
+     "y=Pooling(p, \"max\", {2, 2, 1}, stride={1, 2, 1}, autoPadding={true, false, false}, upperPad={0, 1, 0})\n"
+     "z=Pooling(p, average, {2, 2, 1}, stride={1, 2, 1}, autoPadding={true, false, false}, upperPad={0, 1, 0})\n"
+     "c=Convolution(w, p, {2, 2, 2}, mapCount=3, autoPadding=false, lowerPad={1, 0, 0})\n"
+     "d=Convolution(w, p, 2, 2, 3, 1, 1, imageLayout=CHW)\n",
+     {"y": lambda s: windows_of_planes(s, max), "z": lambda s: windows_of_planes(s, lambda w: sum(w) / len(w)),
+      "c": lambda s: [0.5 * sum(plane(s, c, x + i, y + j) for c in range(2) for i in range(2) for j in range(2))
+                      for o in range(3) for y in range(2) for x in range(-1, 3)],
+      "d": lambda s: [0.5 * sum(plane(s, c, x + i, y + j) for c in range(2) for i in range(2) for j in range(2))
+                      for o in range(3) for y in range(2) for x in range(3)]}),
+]
+
 
 class Sample:
     """What the reader delivers at one place, and the head's nodes there."""
@@ -302,14 +369,20 @@ class NdlFunctionsTest(EndToEndTest):
                                        delta=1e-11 * max(1, abs(number)))
 
     def test_the_listings(self):
+        self.run_cases(CASES)
+
+    def test_other_functions(self):
+        self.run_cases(MORE)
+
+    def run_cases(self, cases):
         samples = self.prepare()
-        for section, script, nodes in CASES:
+        for section, script, nodes, *trained in cases:
             with self.subTest(section):
                 sums = [name for name, formula in nodes.items() if not isinstance(formula(samples[0]), list)]
-                squares = ["SumElements(ElementTimes(%s, %s))" % (name, name) for name in nodes]
-                criterion = squares[0]
-                for square in squares[1:]:
-                    criterion = "Plus(%s, %s)" % (criterion, square)
+                parts = trained or ["SumElements(ElementTimes(%s, %s))" % (name, name) for name in nodes]
+                criterion = parts[0]
+                for part in parts[1:]:
+                    criterion = "Plus(%s, %s)" % (criterion, part)
                 script = HEAD + script + ("CriteriaNodes=(%s)\n" % ", ".join(sums) if sums else
                                           "ce=Plus(%s, Scale(0, MatrixL2Reg(shift)), tag=criteria)\n" % criterion)
                 self.write("net.ndl", script)

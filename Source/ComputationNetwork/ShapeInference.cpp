@@ -5,6 +5,7 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/RecurrentLoops.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cntk
@@ -91,25 +92,44 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
             shapes.emplace_back(node->SampleLayout(), node->GetMBLayout().get());
         return shapes;
     };
+    const auto inferOne = [&](ShapeInference& inference, const ComputationNodePtr& node, bool mayStayOpen)
+    {
+        try
+        {
+            node->InferShape(inference);
+            if (!mayStayOpen && node->SampleLayout().HasUnknown())
+                Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '", node->Name(),
+                     "' are not known, and nothing determines them");
+        }
+        catch (Error& error)
+        {
+            error.AddNote("while validating " + Describe(*node));
+            if (explain)
+                explain(error, *node, {});
+            throw;
+        }
+    };
+    // Where the size of a parameter stays open, the node that was to determine it may know why.
+    const auto askConsumers = [&](ShapeInference& inference, const ComputationNodePtr& parameter)
+    {
+        for (const ComputationNodePtr& node : order)
+        {
+            const auto isOpen = [&](const ComputationNodePtr& input)
+            { return input != parameter && input->SampleLayout().HasUnknown(); };
+            const std::vector<ComputationNodePtr>& inputs = node->Inputs();
+            if (std::find(inputs.begin(), inputs.end(), parameter) != inputs.end() &&
+                std::none_of(inputs.begin(), inputs.end(), isOpen))
+                inferOne(inference, node, true);
+        }
+    };
     const auto infer = [&](bool isFinalPass)
     {
         ShapeInference inference(isFinalPass, &m_derivedLayouts);
         for (const ComputationNodePtr& node : order)
         {
-            try
-            {
-                node->InferShape(inference);
-                if (isFinalPass && node->SampleLayout().HasUnknown())
-                    Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '",
-                         node->Name(), "' are not known, and nothing determines them");
-            }
-            catch (Error& error)
-            {
-                error.AddNote("while validating " + Describe(*node));
-                if (explain)
-                    explain(error, *node, {});
-                throw;
-            }
+            if (isFinalPass && node->Type().traits.isLeaf && node->SampleLayout().HasUnknown())
+                askConsumers(inference, node);
+            inferOne(inference, node, !isFinalPass);
         }
     };
 

@@ -168,6 +168,13 @@ TEST(ConvolutionNodeTest, SaysWhichArgumentsAreWrong)
               "parameter 'maxTempMemSizeInSamples' is -1; expected 0 (no limit) or more");
 }
 
+// The weights' size cannot be inferred then; the reason is told.
+TEST(ConvolutionNodeTest, WeightsOfNoSizeAndDataThatAreNoImage)
+{
+    EXPECT_EQ(ImageNetwork({0, 0}, {16}, Plane("3", "3", "2", "HWC")).Error(),
+              ImageNetwork({2, 9}, {16}, Plane("3", "3", "2", "HWC")).Error());
+}
+
 // ---- fusion ----
 
 struct FusedNetwork : TestNetwork

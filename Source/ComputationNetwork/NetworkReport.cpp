@@ -190,26 +190,20 @@ private:
                     m_text += " " + Quoted(node->Name());
             m_text += " }\n";
         };
-        m_text += "\n// subgraphs\n";
         write("source", {NodeGroup::Feature});
         write("sink", {NodeGroup::Criterion, NodeGroup::Output, NodeGroup::Evaluation});
-        m_text += "\n// arcs\n";
     }
 
-    // Depth-first from the groups, then from what they do not reach; the last input is followed first.
+    // Depth-first from the groups; the last input is followed first. What no group reaches stands apart, as the
+    // original draws it; a network without criteria and outputs is drawn as a whole.
     void WriteArcs()
     {
-        std::vector<ComputationNodePtr> stack;
-        const auto roots = [&]
-        {
-            std::vector<ComputationNodePtr> found;
-            for (const NodeGroup group :
-                 {NodeGroup::Feature, NodeGroup::Label, NodeGroup::Criterion, NodeGroup::Evaluation, NodeGroup::Output})
-                for (const ComputationNodePtr& node : m_network.Group(group))
-                    found.push_back(node);
-            found.insert(found.end(), m_nodes.begin(), m_nodes.end());
-            return found;
-        }();
+        std::vector<ComputationNodePtr> stack, roots;
+        for (const NodeGroup group : {NodeGroup::Criterion, NodeGroup::Evaluation, NodeGroup::Output})
+            for (const ComputationNodePtr& node : m_network.Group(group))
+                roots.push_back(node);
+        if (roots.empty())
+            roots = m_nodes;
         std::set<const ComputationNode*> seen;
         for (const ComputationNodePtr& root : roots)
         {

@@ -1,6 +1,7 @@
 // Line shapes of training and evaluation. Scripts match them: change nothing but what follows a line.
 #include "SGD/Progress.h"
 
+#include "Common/Error.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -120,7 +121,12 @@ void Progress::BeginEpoch(const EpochStart& start)
         "\nStarting Epoch %d: learning rate per sample = %f  effective momentum = %f  momentum as time constant = "
         "%.1f samples\n",
         int(start.epoch) + 1, start.learningRatePerSample, start.effectiveMomentum, start.momentumTimeConstant);
-    m_log.Print("\nStarting minibatch loop.\n");
+    std::string cut;
+    if (start.parts.maxColumns != PartSettings{}.maxColumns)
+        cut = Concat(", with maximum ", start.parts.maxColumns, " samples in RAM");
+    else if (start.parts.parts > 1)
+        cut = Concat(", with ", start.parts.parts, " subminibatch");
+    m_log.Print("\nStarting minibatch loop%s.\n", cut.c_str());
 }
 
 std::string Progress::DecoderLine(size_t minibatch, const RunningSums& running) const

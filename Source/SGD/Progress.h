@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Common/Log.h"
+#include "SGD/MinibatchParts.h"
 
 #include <chrono>
 #include <cstddef>
@@ -38,6 +39,7 @@ struct EpochStart
     double effectiveMomentum = 0; // of a nominal minibatch
     double momentumTimeConstant = 0;
     size_t expectedSamples = 0; // of the epoch; 0: not known yet
+    PartSettings parts{};       // how minibatches are cut
 };
 
 // Sums since the epoch began, as CriterionSums has them; evaluations behind the criterion.

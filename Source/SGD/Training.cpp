@@ -156,6 +156,7 @@ EpochStart Training::StartOf(const EpochSettings& settings) const
         NominalMinibatchSize(m_options, settings.epoch, m_source.ParallelSequences(settings.epoch)));
     start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
     start.expectedSamples = m_options.epochSize != 0 ? m_options.epochSize : m_epochSamples;
+    start.parts = {m_options.numSubminibatches, m_options.maxSamplesInRAM};
     return start;
 }
 

@@ -122,16 +122,19 @@ TEST_F(NetworkReportTests, DrawsTheGraph)
               "\"m\" [ label = \"m [2]\\nMean\" ] ;\n"
               "\"W*x\" [ label = \"W*x [2 x 2]\\nLearnableParameter\" ] ;\n"
               "\"z\" [ label = \"z [2 x *]\\nTimes\" ] ;\n"
-              "\n"
-              "// subgraphs\n"
               "subgraph { rank=source ; \"features\" }\n"
               "subgraph { rank=sink ; \"z\" }\n"
-              "\n"
-              "// arcs\n"
               "\"W*x\" -> \"z\" ;\n"
               "\"features\" -> \"z\" ;\n"
-              "\"features\" -> \"m\" ;\n"
               "}\n");
+}
+
+// As the original draws it; without criteria and outputs there is nothing to begin at.
+TEST_F(NetworkReportTests, DrawsArcsOfWhatTheGroupsReach)
+{
+    EXPECT_EQ(DotGraph(m_network).find("-> \"m\""), std::string::npos);
+    m_network.RemoveFromGroup(NodeGroup::Output, m_network.Require("z"));
+    EXPECT_NE(DotGraph(m_network).find("\"features\" -> \"m\" ;\n"), std::string::npos);
 }
 
 TEST_F(NetworkReportTests, DumpsTheOriginalsModelAsTheOriginalDid)

@@ -134,6 +134,18 @@ TEST_F(TrainerTest, EpochsSmallerAndLargerThanTheDataGoOnWhereTheReaderStopped)
     }
 }
 
+TEST_F(TrainerTest, LogSaysHowMinibatchesAreCut)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.options.numSubminibatches = 2;
+    Run(request);
+    EXPECT_NE(LogText().find("\nStarting minibatch loop, with 2 subminibatch.\n"), std::string::npos);
+    request.options.maxSamplesInRAM = 3;
+    request.makeMode = false;
+    Run(request);
+    EXPECT_NE(LogText().find("\nStarting minibatch loop, with maximum 3 samples in RAM.\n"), std::string::npos);
+}
+
 TEST_F(TrainerTest, LogHasTheOriginalsLines)
 {
     TrainingRequest request = ClassifierRequest(2);

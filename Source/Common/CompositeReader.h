@@ -32,10 +32,7 @@ public:
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override;
     size_t TotalSamples() override;
     std::vector<std::string> CreateLabelMaps() override;
-    size_t ParallelSequences(size_t epoch) const override
-    {
-        return m_parts.front().reader->ParallelSequences(epoch);
-    }
+    size_t ParallelSequences(size_t epoch) const override { return m_parts.front().reader->ParallelSequences(epoch); }
 
 private:
     void CheckSamples(size_t part, size_t first, const MBLayout& layout, const MBLayout& expected) const;

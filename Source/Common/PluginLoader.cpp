@@ -30,12 +30,9 @@ struct Alias
     const char* name;
     const char* library;
 };
-constexpr Alias c_aliases[] = {{"HTKMLFWriter", "HTKMLFReader"},
-                               {"BinaryWriter", "BinaryReader"},
-                               {"LMSequenceWriter", "LMSequenceReader"},
-                               {"LUSequenceWriter", "LUSequenceReader"},
-                               {"KaldiWriter", "KaldiReader"},
-                               {"ExperimentalHTKMLFReader", "HTKMLFReader"}};
+constexpr Alias c_aliases[] = {{"HTKMLFWriter", "HTKMLFReader"},         {"BinaryWriter", "BinaryReader"},
+                               {"LMSequenceWriter", "LMSequenceReader"}, {"LUSequenceWriter", "LUSequenceReader"},
+                               {"KaldiWriter", "KaldiReader"},           {"ExperimentalHTKMLFReader", "HTKMLFReader"}};
 
 std::string ResolveAlias(const std::string& type)
 {

@@ -89,7 +89,8 @@ public:
     virtual std::vector<std::string> CreateLabelMaps() = 0;
 
     // How many sequences truncated minibatches of an epoch hold side by side, where minibatchSize counts the time steps
-    // of each: rates per minibatch are then meant for minibatchSize steps of each. 1 where minibatchSize counts samples.
+    // of each: rates per minibatch are then meant for minibatchSize steps of each. 1 where minibatchSize counts
+    // samples.
     virtual size_t ParallelSequences(size_t /*epoch*/) const { return 1; }
 };
 

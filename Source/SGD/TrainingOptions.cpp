@@ -132,7 +132,9 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("executionEngine", &S::executionEngine, "synchronous is the only one"),
         Opt("minibatchSize", &S::minibatchSize, "samples of a minibatch, per epoch (truncated: time steps)",
             c_atLeastOne),
-        Opt("truncated", &S::truncated, "truncated back-propagation through time"),
+        Opt("truncated", &S::truncated,
+            "truncated back-propagation through time: learningRatesPerMB and momentumPerMB are meant for minibatchSize "
+            "steps of all parallel sequences"),
         Opt("maxSamplesInRAM", &S::maxSamplesInRAM, "cut a minibatch into pieces of at most so many samples",
             c_atLeastOne),
         Opt("numSubminibatches", &S::numSubminibatches, "cut a minibatch into so many pieces", c_atLeastOne),

@@ -107,9 +107,9 @@ OptionTable<ImageReaderOptions> ImageReaderOptions::Options()
     return {
         Opt("file", &S::file,
             "Required. Text file with one image a line: its file, a tabulator, its class from 0. '...' at the start of "
-            "a name is the folder of this file")
+            "a name is the folder of this file; photos.zip@/cats/1.jpg is a file inside of an archive")
             .Required(),
-        Choice("randomize", &S::randomize, {{"auto", true}, {"none", false}},
+        Choice("randomize", &S::randomize, {{"auto", true}, {"true", true}, {"none", false}, {"false", false}},
                "auto: shuffled anew in each sweep; none: in the order of the file"),
         Opt("grayscale", &S::grayscale, "Read images as gray; default: where channels=1"),
         Opt("numCPUThreads", &S::threads, "Threads that decode and scale; 0: one a core"),

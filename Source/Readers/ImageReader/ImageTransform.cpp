@@ -36,15 +36,20 @@ int CodeOf(Interpolation interpolation)
     return cv::INTER_LANCZOS4;
 }
 
-cv::Mat Decode(const std::string& path, bool isGray)
+cv::Mat Decode(const std::string& path, bool isGray, ImageArchives& archives)
 {
-    if (!FileExists(path))
+    std::vector<char> bytes; // of a file in an archive
+    const bool isFile = FileExists(path);
+    if (!isFile && !ImageArchives::IsInArchive(path))
         Fail(ErrorKind::Data, "image '", path, "' does not exist", NearFilesHint(path));
+    if (!isFile)
+        bytes = archives.Read(path);
+    const int flags = isGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR;
     cv::Mat pixels;
     std::string reason;
     try
     {
-        pixels = cv::imread(path, isGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
+        pixels = isFile ? cv::imread(path, flags) : cv::imdecode(bytes, flags);
     }
     catch (const cv::Exception& exception)
     {
@@ -139,7 +144,7 @@ template <class ElemType>
 void ImageTransform::Apply(const std::string& path, size_t view, std::mt19937& random, ElemType* target) const
 {
     constexpr int depth = cv::DataType<ElemType>::depth;
-    const cv::Mat image = Decode(path, m_isGray);
+    const cv::Mat image = Decode(path, m_isGray, m_archives);
     cv::Mat pixels;
     image(Square(m_options, image, view, random)).convertTo(pixels, depth);
     const bool isMultiView = m_options.cropType == CropType::MultiView10;

@@ -1,6 +1,7 @@
 // From a file to the columns of a minibatch: decode, cut out, mirror, scale, subtract the mean, order the elements.
 #pragma once
 
+#include "Readers/ImageReader/ImageArchives.h"
 #include "Readers/ImageReader/ImageOptions.h"
 
 #include <memory>
@@ -34,6 +35,7 @@ private:
     ImageFeatureOptions m_options;
     bool m_isGray;
     std::unique_ptr<DecodedImage> m_mean; // null: nothing to subtract
+    mutable ImageArchives m_archives;     // what is open; guards itself
     std::string m_warning;
 };
 

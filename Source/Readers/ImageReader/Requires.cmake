@@ -14,3 +14,11 @@ if(NOT CNTK_OPENCV_INCLUDE OR NOT EXISTS "${CNTK_OPENCV_INCLUDE}/opencv2/imgproc
     set(readerMissing "OpenCV's headers")
 endif()
 set(readerIncludes ${CNTK_OPENCV_INCLUDE})
+# Without libzip there are no images inside of zip archives.
+find_path(CNTK_LIBZIP_INCLUDE zip.h)
+find_library(CNTK_LIBZIP zip)
+mark_as_advanced(CNTK_LIBZIP_INCLUDE CNTK_LIBZIP)
+if(CNTK_LIBZIP AND CNTK_LIBZIP_INCLUDE)
+    list(APPEND readerIncludes ${CNTK_LIBZIP_INCLUDE})
+    list(APPEND readerLibraries ${CNTK_LIBZIP})
+endif()

@@ -241,6 +241,48 @@ TEST_F(ImageReaderTests, LabelsAloneNeedNoImage)
     EXPECT_THAT(ReadStream(*Open("width=1 height=1 channels=1"), request, 1), ElementsAre("frames 1; 2:1"));
 }
 
+// The original's archive: an image of one colour in each of four files.
+TEST_F(ImageReaderTests, ImagesInsideOfArchives)
+{
+    const std::string folder = Shared("data/image/images");
+    if (!FileExists(folder + "/simple.zip"))
+        GTEST_SKIP() << "the shared data are not here";
+    std::filesystem::copy_file(folder + "/simple.zip", Path("a.zip"));
+    const std::string features = "width=4 height=8 channels=3";
+    Write("map.txt", Path("a.zip") + "@/chunk0/black.jpg\t0\n" + Path("a.zip") + "@/chunk1/red.jpg\t1\n" +
+                         Path("a.zip") + "@\\chunk0\\blue.jpg\t2\n");
+    if (ErrorOf(features).find("built without libzip") != std::string::npos)
+        GTEST_SKIP() << "built without libzip";
+    const std::vector<Sample> zipped = ReadEpoch(*Open(features, "randomize=none"), MakeRequest(0, 2));
+    Write("map.txt", folder + "/black.jpg\t0\n" + folder + "/red.jpg\t1\n" + folder + "/blue.jpg\t2\n");
+    ASSERT_EQ(zipped.size(), 3u);
+    EXPECT_EQ(zipped, ReadEpoch(*Open(features, "randomize=none"), MakeRequest(0, 2)));
+
+    // Many threads, each with a handle of its own.
+    std::string list;
+    for (size_t i = 0; i < 200; ++i)
+        list += Path("a.zip") + (i % 2 == 0 ? "@/chunk0/black.jpg" : "@/chunk1/red.jpg") + "\t" +
+                std::to_string(i % 2) + "\n";
+    Write("map.txt", list);
+    const std::vector<Sample> many = ReadEpoch(*Open(features, "randomize=none numCPUThreads=4"), MakeRequest(0, 50));
+    ASSERT_EQ(many.size(), 200u);
+    for (size_t i = 0; i < many.size(); ++i)
+        EXPECT_EQ(many[i], zipped[i % 2]);
+
+    Write("map.txt", Path("a.zip") + "@/chunk0/blak.jpg\t0\n");
+    EXPECT_THAT(ErrorOf(features), HasSubstr("map.txt:1: archive '" + Path("a.zip") +
+                                             "' has no file 'chunk0/blak.jpg'; did you mean 'chunk0/black.jpg'"));
+    Write("map.txt", Path("b.zip") + "@/chunk0/black.jpg\t0\n");
+    EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "' does not exist; did you mean 'a.zip'"));
+    Write("b.zip", "this is no archive");
+    EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "' cannot be opened: Not a zip archive"));
+    std::string damaged(MappedFile(Path("a.zip")).Text());
+    const size_t data = damaged.find("chunk0/black.jpg") + 40; // behind the entry's own header
+    std::fill_n(damaged.begin() + ptrdiff_t(data), 200, char(0x55));
+    Write("b.zip", damaged);
+    EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "': 'chunk0/black.jpg' cannot be read: "));
+}
+
 TEST_F(ImageReaderTests, BadLists)
 {
     const std::string features = "width=2 height=2 channels=1";

@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "SGD/TrainingOptions.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace cntk
@@ -94,6 +95,59 @@ TEST(TrainingOptions, Contradictions)
               "block 'exp.cntk:SGD': gradientcheck needs precision=double, but precision is float");
     EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;executionEngine=lazy]"),
               "block 'exp.cntk:SGD': unknown executionEngine 'lazy'; expected synchronous");
+}
+
+TEST(TrainingOptions, EverySpellingOfAChoice)
+{
+    const auto rule = [](const std::string& word)
+    { return Read("SGD=[maxEpochs=1;learningRatesPerMB=0.1;gradUpdateType=" + word + "]").gradUpdateType; };
+    for (const char* word : {"None", "normal", "simple"})
+        EXPECT_EQ(rule(word), GradientUpdateType::None) << word;
+    for (const char* word : {"AdaGrad", "adagrad", "ADAGRAD"})
+        EXPECT_EQ(rule(word), GradientUpdateType::AdaGrad) << word;
+    for (const char* word : {"RmsProp", "rmsprop"})
+        EXPECT_EQ(rule(word), GradientUpdateType::RmsProp) << word;
+    for (const char* word : {"FSAdaGrad", "fsadagrad"})
+        EXPECT_EQ(rule(word), GradientUpdateType::FSAdaGrad) << word;
+    EXPECT_EQ(rule("Adam"), GradientUpdateType::Adam);
+
+    const auto control = [](const std::string& word)
+    {
+        return Read("SGD=[maxEpochs=1;learningRatesPerMB=0.1;autoAdjust=[autoAdjustLR=" + word + "]]")
+            .autoAdjust.autoAdjustLR;
+    };
+    for (const char* word : {"None", "none", "false"})
+        EXPECT_EQ(control(word), LearningRateSearch::None) << word;
+    for (const char* word : {"SearchBeforeEpoch", "searchbeforeepoch", "beforeEpoch", "before"})
+        EXPECT_EQ(control(word), LearningRateSearch::SearchBeforeEpoch) << word;
+    for (const char* word : {"AdjustAfterEpoch", "adjustafterepoch", "afterEpoch", "after"})
+        EXPECT_EQ(control(word), LearningRateSearch::AdjustAfterEpoch) << word;
+
+    for (const char* word : {"KL", "klReg"})
+        EXPECT_EQ(Read(std::string("SGD=[maxEpochs=1;learningRatesPerMB=0.1;adaptationRegType=") + word + "]")
+                      .adaptationRegType,
+                  AdaptationRegularization::KL)
+            << word;
+    EXPECT_TRUE(std::isinf(
+        Read("SGD=[maxEpochs=1;learningRatesPerMB=0.1;clippingThresholdPerSample=1#INF]").clippingThresholdPerSample));
+}
+
+TEST(TrainingOptions, ParallelTrainingIsRead)
+{
+    const std::string start = "SGD=[maxEpochs=1;learningRatesPerMB=0.1;ParallelTrain=[";
+    const SgdOptions options =
+        Read(start + "parallelizationMethod=DataParallelSGD;parallelizationStartEpoch=2;DataParallelSGD=["
+                     "gradientBits=1;useZeroThresholdFor1BitQuantization=false];ModelAveragingSGD=["
+                     "syncFrequencyInFrames=1000]]]");
+    EXPECT_EQ(options.parallelTrain.parallelizationMethod, ParallelizationMethod::DataParallelSGD);
+    EXPECT_EQ(options.parallelTrain.parallelizationStartEpoch, 2u);
+    EXPECT_EQ(options.parallelTrain.dataParallel.gradientBits, 1u);
+    EXPECT_FALSE(options.parallelTrain.dataParallel.useZeroThresholdFor1BitQuantization);
+    EXPECT_EQ(options.parallelTrain.modelAveraging.syncFrequencyInFrames, 1000u);
+    EXPECT_EQ(MessageOf(start + "DataParallelSGD=[gradientBits=33]]]"),
+              "block 'exp.cntk:SGD': gradientBits is 33; expected 1 to 32, the bits of a float");
+    EXPECT_EQ(MessageOf(start + "DataParallelSGD=[gradientBits=64]]]", DataType::Float64), "no error");
+    EXPECT_NE(MessageOf(start + "DataParallelSGD=[gradientBits=0]]]"), "no error");
 }
 
 TEST(TrainingOptions, RangesAreChecked)

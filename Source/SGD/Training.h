@@ -66,8 +66,10 @@ private:
     void SearchRate(size_t epoch);
     void SearchSize(size_t epoch);
     size_t TrialSamples(size_t epoch) const;
-    double RunTrial(size_t epoch, const char* prefix, double rate, size_t minibatchSize);
-    void ReloadEpochStart(size_t epoch, const std::map<std::string, std::string>& extra);
+    struct TrialStart;
+    TrialStart KeepStart();
+    void GoBackTo(const TrialStart& start, size_t epoch);
+    double RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
 
     const TrainingRequest& m_request;
     const SgdOptions& m_options;

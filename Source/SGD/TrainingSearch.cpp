@@ -1,8 +1,7 @@
 // The trial runs before an epoch that find its learning rate or minibatch size.
 #include "Common/Error.h"
-#include "Common/File.h"
 #include "Common/Log.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/Schedules.h"
 #include "SGD/Training.h"
 #include "SGD/TrialSearch.h"
@@ -21,24 +20,49 @@ size_t Training::TrialSamples(size_t epoch) const
     return std::min(samples, m_options.EpochSamples());
 }
 
-// Model, smoothed gradients and random streams as the epoch begins with them.
-void Training::ReloadEpochStart(size_t epoch, const std::map<std::string, std::string>& extra)
+// Parameters, smoothed gradients and random streams as the epoch begins with them. They are kept in memory: to read the
+// model and the checkpoint again after each of some hundred trials takes a noticeable part of the search.
+struct Training::TrialStart
 {
-    ReloadModels(m_files.Model(epoch));
-    const std::string path = m_files.Checkpoint(epoch);
-    m_learner.Reset();
-    if (epoch > 0 && FileExists(path))
-        m_learner.Restore(LoadCheckpoint(path, m_network.GetDataType(), m_network.GetDevice()).smoothedGradients, path);
-    m_learner.RestoreExtra(extra);
-    m_dropout.RestoreExtra(extra);
+    std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, Matrix>> parameters;
+    std::vector<Matrix> states;
+    std::map<std::string, std::string> extra;
+};
+
+Training::TrialStart Training::KeepStart()
+{
+    TrialStart start;
+    std::vector<const ComputationNetwork*> networks(m_encoders.begin(), m_encoders.end());
+    networks.push_back(&m_network);
+    for (const ComputationNetwork* network : networks)
+        for (const ComputationNodePtr& node : network->Nodes())
+            // Those that are not trained too: statistics change as the network is evaluated.
+            if (auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node))
+            {
+                Matrix values = parameter->Values().Clone();
+                start.parameters.emplace_back(std::move(parameter), std::move(values));
+            }
+    for (const Matrix* state : m_learner.States())
+        start.states.push_back(state->Clone());
+    m_learner.SaveExtra(start.extra);
+    m_dropout.SaveExtra(start.extra);
+    return start;
 }
 
-double Training::RunTrial(size_t epoch, const char* prefix, double rate, size_t minibatchSize)
+void Training::GoBackTo(const TrialStart& start, size_t epoch)
 {
-    std::map<std::string, std::string> before;
-    m_learner.SaveExtra(before);
-    m_dropout.SaveExtra(before);
+    for (const auto& [parameter, values] : start.parameters)
+        parameter->Values().CopyFrom(values);
+    std::vector<Matrix> states;
+    for (const Matrix& state : start.states)
+        states.push_back(state.Clone());
+    m_learner.Restore(std::move(states), m_files.Checkpoint(epoch));
+    m_learner.RestoreExtra(start.extra);
+    m_dropout.RestoreExtra(start.extra);
+}
 
+double Training::RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize)
+{
     EpochSettings settings = SettingsOf(epoch);
     settings.learningRatePerSample = rate;
     settings.minibatchSize = minibatchSize;
@@ -51,7 +75,7 @@ double Training::RunTrial(size_t epoch, const char* prefix, double rate, size_t 
     if (result.notFiniteAt)
         result.averages.criterion = std::numeric_limits<double>::quiet_NaN();
     m_progress.EndTrial(result.averages, rate);
-    ReloadEpochStart(epoch, before);
+    GoBackTo(start, epoch);
     return result.averages.criterion;
 }
 
@@ -72,13 +96,15 @@ void Training::SearchRate(size_t epoch)
         settings.largestRateBefore = std::max(settings.largestRateBefore, m_searchedRates[i]);
 
     const auto began = Progress::Clock::now();
+    const TrialStart start = KeepStart();
     size_t trials = 0;
-    const RateSearchResult found = SearchLearningRate(settings,
-                                                      [&](const char* prefix, double rate)
-                                                      {
-                                                          ++trials;
-                                                          return RunTrial(epoch, prefix, rate, settings.minibatchSize);
-                                                      });
+    const RateSearchResult found =
+        SearchLearningRate(settings,
+                           [&](const char* prefix, double rate)
+                           {
+                               ++trials;
+                               return RunTrial(start, epoch, prefix, rate, settings.minibatchSize);
+                           });
     m_log.Print("Best Learn Rate Per Sample for Epoch[%zu] = %.10g  baseCriterion=%.10g\n", epoch + 1, found.rate,
                 found.baseCriterion);
     m_log.Print("The search before epoch %zu: %zu trials in %.3f s\n", epoch + 1, trials,
@@ -101,6 +127,7 @@ void Training::SearchSize(size_t epoch)
                     epoch + 1, m_minibatchSize);
         return;
     }
+    const TrialStart start = KeepStart();
     const SizeSearchResult found =
         SearchMinibatchSize(*range, options.minibatchSearchCriterionErrorMargin,
                             [&](const char* prefix, size_t size)
@@ -108,7 +135,7 @@ void Training::SearchSize(size_t epoch)
                                 m_log.Print("AdaptiveMinibatchSearch: Evaluating trial minibatchSize=%zu out of range "
                                             "%zu..%zu ...\n",
                                             size, range->lower, range->upper);
-                                return RunTrial(epoch, prefix, m_rate.learningRatePerSample, size);
+                                return RunTrial(start, epoch, prefix, m_rate.learningRatePerSample, size);
                             });
     m_minibatchSize = found.size;
     m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "

@@ -35,7 +35,7 @@ Ndl=[
 Rename=[ action=edit; editPath=rename.mel ]
 """
 
-SEQUENCES = """command=Simple:Ndl
+SEQUENCES = """command=$commands$
 deviceId=cpu
 precision=$precision$
 SGD=[ maxEpochs=4; minibatchSize=24; learningRatesPerSample=0.05; momentumPerMB=0.9; keepCheckPointFiles=true ]
@@ -58,6 +58,7 @@ Ndl=[
   modelPath=ndl/m.dnn
   NDLNetworkBuilder=[ networkDescription=net.ndl ]
 ]
+Rename=[ action=edit; editPath=rename.mel ]
 """
 
 
@@ -132,6 +133,74 @@ eval=ErrorPrediction(labels, AutoName5, tag=eval)
 outputs=Times(W1, AutoName4, tag=output)
 """
 
+# The block of book 2.6 with peepholes, in the order in which SimpleNetworkBuilder draws its start values.
+LSTM = """features=Input(6, tag=feature)
+WXO0=Parameter(4, 6)
+WXI0=Parameter(4, 6)
+WXF0=Parameter(4, 6)
+WXC0=Parameter(4, 6)
+bo0=Parameter(4, 1, init=fixedValue, value=-1)
+bc0=Parameter(4, 1, init=zero)
+bi0=Parameter(4, 1, init=fixedValue, value=-1)
+bf0=Parameter(4, 1, init=fixedValue, value=-1)
+WHI0=Parameter(4, 4)
+WCI0=Parameter(4, 1)
+WHF0=Parameter(4, 4)
+WCF0=Parameter(4, 1)
+WHO0=Parameter(4, 4)
+WCO0=Parameter(4, 1)
+WHC0=Parameter(4, 4)
+# the input gate
+AutoName0=PastValue(4, AutoName37)
+AutoName4=PastValue(4, AutoName28)
+AutoName7=DiagTimes(WCI0, AutoName4)
+AutoName8=Times(WHI0, AutoName0)
+AutoName9=Times(WXI0, features)
+AutoName10=Plus(AutoName9, bi0)
+AutoName11=Plus(AutoName10, AutoName8)
+AutoName12=Plus(AutoName11, AutoName7)
+AutoName13=Sigmoid(AutoName12)
+# what comes into the cell
+AutoName3=PastValue(4, AutoName37)
+AutoName14=Times(WHC0, AutoName3)
+AutoName15=Plus(AutoName14, bc0)
+AutoName16=Times(WXC0, features)
+AutoName17=Plus(AutoName16, AutoName15)
+AutoName18=Tanh(AutoName17)
+AutoName19=ElementTimes(AutoName13, AutoName18)
+# the forget gate and the cell
+AutoName1=PastValue(4, AutoName37)
+AutoName5=PastValue(4, AutoName28)
+AutoName6=PastValue(4, AutoName28)
+AutoName20=DiagTimes(WCF0, AutoName5)
+AutoName21=Times(WHF0, AutoName1)
+AutoName22=Times(WXF0, features)
+AutoName23=Plus(AutoName22, bf0)
+AutoName24=Plus(AutoName23, AutoName21)
+AutoName25=Plus(AutoName24, AutoName20)
+AutoName26=Sigmoid(AutoName25)
+AutoName27=ElementTimes(AutoName26, AutoName6)
+AutoName28=Plus(AutoName27, AutoName19)
+# the output gate and the output
+AutoName2=PastValue(4, AutoName37)
+AutoName29=DiagTimes(WCO0, AutoName28)
+AutoName30=Times(WHO0, AutoName2)
+AutoName31=Times(WXO0, features)
+AutoName32=Plus(AutoName31, bo0)
+AutoName33=Plus(AutoName32, AutoName30)
+AutoName34=Plus(AutoName33, AutoName29)
+AutoName35=Sigmoid(AutoName34)
+AutoName36=Tanh(AutoName28)
+AutoName37=ElementTimes(AutoName35, AutoName36)
+W1=Parameter(6, 4)
+labels=Input(6, tag=label)
+AutoName38=Times(W1, AutoName37)
+renamed=CrossEntropyWithSoftmax(labels, AutoName38, tag=criterion)
+EvalErrorPrediction=ErrorPrediction(labels, AutoName38, tag=eval)
+outputs=Times(W1, AutoName37, tag=output)
+PosteriorProb=Softmax(outputs)
+"""
+
 
 class TwoBuildersTest(EndToEndTest):
     def prepare(self):
@@ -193,13 +262,20 @@ class TwoBuildersTest(EndToEndTest):
                     self.assertEqual(epochs[:4], epochs[4:])
 
     def test_recurrent_networks(self):
-        for precision in ("float", "double"):
-            with self.subTest(precision):
-                self.write_sequences(sparse=True)
-                self.run_both(SEQUENCES, "rnnType=SIMPLERNN; layerSizes=6:4:6; recurrentLayer=1; layerTypes=Sigmoid; "
-                              "defaultHiddenActivity=0.3; trainingCriterion=CrossEntropyWithSoftmax; "
-                              "evalCriterion=ErrorPrediction", RECURRENT, precision, format="sparse")
-                self.same_files("ndl")
+        self.prepare()
+        self.write("rename.mel", self.read("rename.mel").replace("$criterion$", "CrossEntropyWithSoftmax"))
+        for kind, script, folder in (("SIMPLERNN", RECURRENT, "ndl"), ("LSTM", LSTM, "renamed")):
+            for precision in ("float", "double"):
+                with self.subTest(kind, precision=precision):
+                    self.write_sequences(sparse=kind == "SIMPLERNN")
+                    simple = "rnnType=%s; layerSizes=6:4:6; recurrentLayer=1; layerTypes=Sigmoid" % kind
+                    if kind == "SIMPLERNN":
+                        simple += "; defaultHiddenActivity=0.3"
+                    simple += "; trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction"
+                    self.run_both(SEQUENCES, simple, script, precision,
+                                  format="sparse" if kind == "SIMPLERNN" else "dense",
+                                  commands="Simple:Ndl" if folder == "ndl" else "Simple:Ndl:Rename")
+                    self.same_files(folder)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "Readers/HTKMLFReader/HtkCorpus.h"
 #include "Readers/HTKMLFReader/HtkShuffle.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -112,7 +113,7 @@ private:
     std::string m_pageFolder;
     std::vector<HtkChunk> m_chunks;
     std::vector<HtkChunkDataPtr> m_loaded; // by chunk
-    size_t m_loadedCount = 0;
+    std::atomic<size_t> m_loadedCount = 0; // other threads may ask
     std::vector<bool> m_wanted;
 };
 

@@ -25,6 +25,7 @@ Action MakeSvdAction();
 Action MakeAdaptAction();
 Action MakeWordClassAction();
 Action MakeConvertDbnAction();
+Action MakeExportDbnAction();
 Action MakeTrainEncoderDecoderAction();
 Action MakeTrainBidirectionEncoderDecoderAction();
 Action MakeTestEncoderDecoderAction();

@@ -24,6 +24,7 @@ std::span<const Action> Actions()
                                                 MakeSvdAction(),
                                                 MakeAdaptAction(),
                                                 MakeConvertDbnAction(),
+                                                MakeExportDbnAction(),
                                                 MakeTrainEncoderDecoderAction(),
                                                 MakeTrainBidirectionEncoderDecoderAction(),
                                                 MakeTestEncoderDecoderAction()};

@@ -1,4 +1,4 @@
-// Reads DBN files; marks are four characters without a terminating zero.
+// Reads and writes DBN files; marks are four characters without a terminating zero.
 #include "ActionsLib/DbnFile.h"
 
 #include "Common/Error.h"
@@ -144,7 +144,74 @@ private:
     BinaryReader m_in;
 };
 
+class DbnWriter
+{
+public:
+    explicit DbnWriter(const DbnModel& model)
+    {
+        Mark("DBN\n");
+        Text(model.comment);
+        Mark("BDBN");
+        Number(0);
+        Number(int32_t(model.layers.size()));
+        Vector("gmean", model.mean);
+        Vector("gstddev", model.deviation);
+        Mark("BNET");
+        for (const DbnLayer& layer : model.layers)
+            Layer(layer);
+        Mark("ENET");
+        if (model.EndsInPerceptron())
+            Vector("Pu", model.prior);
+        Mark("EDBN");
+    }
+    const std::string& Bytes() const { return m_bytes; }
+
+private:
+    void Mark(std::string_view mark) { m_bytes += mark; }
+    void Text(const std::string& text) { m_bytes.append(text.c_str(), text.size() + 1); }
+    template <class T>
+    void Value(T value)
+    {
+        m_bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    }
+    void Number(int32_t number) { Value(number); }
+
+    void Block(const char* name, size_t rows, size_t columns, const std::vector<double>& values)
+    {
+        Mark("BMAT");
+        Text(name);
+        Number(int32_t(rows));
+        Number(int32_t(columns));
+        for (const double value : values)
+            Value(float(value));
+        Mark("EMAT");
+    }
+    void Vector(const char* name, const std::vector<double>& values) { Block(name, values.size(), 1, values); }
+
+    void Layer(const DbnLayer& layer)
+    {
+        const size_t outputs = layer.weights.rows, inputs = layer.weights.columns;
+        std::vector<double> byOutput(inputs * outputs);
+        for (size_t o = 0; o < outputs; ++o)
+            for (size_t i = 0; i < inputs; ++i)
+                byOutput[o * inputs + i] = layer.weights.values[o + i * outputs];
+        Text(layer.type);
+        Block("W", inputs, outputs, byOutput);
+        Vector("a", layer.bias);
+        Block("b", 0, 0, {});
+    }
+
+    std::string m_bytes;
+};
+
 } // namespace
+
+void WriteDbnFile(const DbnModel& model, const std::string& path)
+{
+    AtomicFile file(path);
+    file.Write(DbnWriter(model).Bytes());
+    file.Commit();
+}
 
 DbnModel ReadDbnFile(const std::string& path)
 {

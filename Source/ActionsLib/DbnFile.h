@@ -39,5 +39,6 @@ struct DbnModel
 
 // Fails (Model) with the byte position where the file is no DBN file, is cut off or holds sizes that do not fit.
 DbnModel ReadDbnFile(const std::string& path);
+void WriteDbnFile(const DbnModel& model, const std::string& path);
 
 } // namespace cntk

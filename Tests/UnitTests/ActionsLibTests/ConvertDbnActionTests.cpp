@@ -1,5 +1,6 @@
-// convertdbn: files of dbn.exe become networks that compute what the layers say.
+// convertdbn: files of dbn.exe become networks that compute what the layers say; exportdbn: the way back.
 #include "ActionsLib/Action.h"
+#include "ActionsLib/DbnFile.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -86,13 +87,23 @@ protected:
         m_log.RedirectTo(m_folder / "log.txt");
     }
 
-    std::unique_ptr<ComputationNetwork> Convert(const std::string& options = "")
+    void Run(const char* action, const std::string& options)
     {
-        const auto config = ConfigParameters::Parse("c=[\nmodelPath=m.dnn\ndbnModelPath=m.dbn\n" + options + "\n]");
+        const auto config = ConfigParameters::Parse("c=[\n" + options + "\n]");
         ProgramContext program{m_log};
         program.dataType = DataType::Float64;
         const CommandContext command{program, "c", config->RequireBlock("c")};
-        FindAction("convertdbn")->prepare(command)->Run();
+        FindAction(action)->prepare(command)->Run();
+    }
+    DbnModel Export()
+    {
+        Run("exportdbn", "modelPath=m.dnn\ndbnModelPath=out/back.dbn");
+        return ReadDbnFile("out/back.dbn");
+    }
+
+    std::unique_ptr<ComputationNetwork> Convert(const std::string& options = "")
+    {
+        Run("convertdbn", "modelPath=m.dnn\ndbnModelPath=m.dbn\n" + options);
         return LoadModel("m.dnn", DataType::Float64, MakeCpuDevice({.threads = 1}));
     }
     std::string ErrorOf(const DbnText& text, const std::string& options = "")
@@ -234,6 +245,71 @@ TEST_F(ConvertDbnActionTests, Messages)
                 HasSubstr("the deviation of feature 1 in the DBN file is 0; expected a number above 0"));
     RemoveFile("m.dbn");
     EXPECT_THROW(Convert(), Error);
+}
+
+TEST_F(ConvertDbnActionTests, WhatIsExportedIsWhatWasConverted)
+{
+    ThreeLayers().Save("m.dbn");
+    const DbnModel model = ReadDbnFile("m.dbn");
+    Convert("applyMeanVarNorm=true\naddDropoutNodes=true");
+    const DbnModel back = Export();
+    EXPECT_EQ(back.mean, (std::vector<double>{1, -1, 1, -1}));
+    EXPECT_EQ(back.deviation, (std::vector<double>{2, 0.5, 2, 0.5}));
+    EXPECT_EQ(back.prior, model.prior);
+    ASSERT_EQ(back.layers.size(), 3u);
+    for (size_t i = 0; i < 3; i++)
+    {
+        EXPECT_EQ(back.layers[i].type, model.layers[i].type);
+        EXPECT_EQ(back.layers[i].weights.rows, model.layers[i].weights.rows);
+        EXPECT_EQ(back.layers[i].weights.values, model.layers[i].weights.values);
+        EXPECT_EQ(back.layers[i].bias, model.layers[i].bias);
+    }
+}
+
+// Statistics of an odd number of frames that repeat are those of one frame; a product of two parameters is two layers.
+TEST_F(ConvertDbnActionTests, ExportsOneFrameAndTheLayersOfAnSvd)
+{
+    DbnText text;
+    text.Head(1).Matrix("gmean", 2, 1, {1, -1}).Matrix("gstddev", 2, 1, {2, 0.5F}).Raw("BNET").Text("perceptron");
+    text.Matrix("W", 6, 2, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 7}).Matrix("a", 2, 1, {0.5F, 1}).Matrix("b", 0, 0, {});
+    text.Raw("ENET").Matrix("Pu", 2, 1, {0.25F, 0.75F}).Raw("EDBN").Save("m.dbn");
+    const auto whole = Convert("applyMeanVarNorm=true");
+    Run("SVD", "modelPath=m.dnn\noutputModelPath=m.dnn\nNodeNameRegex=W0\nKeepRatio=1\nAlignedSize=1");
+    const DbnModel model = Export();
+    EXPECT_EQ(model.mean, (std::vector<double>{1, -1}));
+    ASSERT_EQ(model.layers.size(), 2u);
+    EXPECT_EQ(model.layers[0].type, "rbmisalinearbernoulli");
+    EXPECT_EQ(model.layers[0].bias, (std::vector<double>(2, 0)));
+    EXPECT_EQ(model.layers[1].type, "perceptron");
+    EXPECT_EQ(model.layers[1].bias, (std::vector<double>{0.5, 1}));
+    const DbnMatrix& v = model.layers[0].weights;
+    const DbnMatrix& u = model.layers[1].weights;
+    const std::vector<double> w =
+        std::dynamic_pointer_cast<LearnableParameterNode>(whole->Require("W0"))->Values().ToHost();
+    for (size_t o = 0; o < 2; o++)
+        for (size_t i = 0; i < 6; i++)
+            EXPECT_NEAR(u.values[o] * v.values[2 * i] + u.values[o + 2] * v.values[1 + 2 * i], w[o + 2 * i], 1e-5);
+}
+
+TEST_F(ConvertDbnActionTests, SaysWhatCannotBeExported)
+{
+    const auto error = [&]
+    {
+        try
+        {
+            Export();
+        }
+        catch (const Error& caught)
+        {
+            return caught.Message();
+        }
+        return std::string("no error");
+    };
+    EXPECT_EQ(error(), "model file 'm.dnn' does not exist");
+    ThreeLayers().Save("m.dbn");
+    Convert("layerTypes=Tanh");
+    EXPECT_EQ(error(), "'H1' (Tanh) cannot be written: the layers of a DBN are linear or end in a Sigmoid");
+    EXPECT_FALSE(FileExists("out/back.dbn"));
 }
 
 } // namespace

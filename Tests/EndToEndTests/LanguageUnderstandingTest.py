@@ -44,6 +44,26 @@ class LanguageUnderstandingTest(EndToEndTest):
         self.assertTrue(found, text)
         return float(found.group(1))
 
+    def test_readers_side_by_side_have_as_many_sentences_as_the_first_says(self):
+        self.write("train.txt", "BOS O\nrome B\nEOS O\n\n" * 4)
+        self.write("words.txt", "BOS\nEOS\nrome\n")
+        self.write("tags.txt", "O\nB\n")
+        part = ("[ readerType=LUSequenceReader; file=train.txt; %s; %s=[ dim=0 ]; labelIn=[ token=words.txt ]; "
+                "%s=[ token=tags.txt ] ]\n")
+        for second, status in (("randomize=none", 0), ("nbruttsineachrecurrentiter=1", 4)):
+            self.write("two.cntk", "command=T\ntraceLevel=1\nmodelPath=m.dnn\nT=[ action=train; makeMode=false\n"
+                       "NDLNetworkBuilder=[ run=N\nN=[\nfeatures=SparseInput(3, tag=feature)\nlabels=Input(2, tag=label)\n"
+                       "W=Parameter(2, 3)\nce=SquareError(labels, Times(W, features), tag=criterion)\n] ]\n"
+                       "SGD=[ maxEpochs=1; minibatchSize=10; learningRatesPerSample=0.1; numMBsToShowResult=1 ]\n"
+                       "reader=[ readers=a:b\na=" + part % ("nbruttsineachrecurrentiter=2", "features", "other") +
+                       "b=" + part % (second, "more", "labels") + "]\n]\n")
+            log = self.cntk("configFile=two.cntk", status=status).stderr
+            if status == 0:
+                self.assertEqual(re.findall(r"SamplesSeen = (\d+)", log), ["6", "6", "12"])
+            else:
+                self.assertIn("readers: in one minibatch 'a' has 6 samples of 2 parallel sequences, 'b' has 3 of 1; they "
+                              "must agree", log)
+
     def test_slots(self):
         cases = {
             "O O": set(),

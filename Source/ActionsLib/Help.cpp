@@ -212,6 +212,8 @@ std::string FormHelp(const NdlFormRecord& form)
         NdlSignature(NodeRegistry::Standard(), form.name, true) + "\n\n" + Wrapped(form.doc, 0, 0) + "\n";
     if (!form.aliases.empty())
         text += "Other names: " + Join(form.aliases, ", ") + "\n";
+    if (!form.bookSection.empty())
+        text += "Book: section " + form.bookSection + "\n";
     return text + "Makes a node of type " + form.type + " (cntk --help " + form.type + ").\n";
 }
 
@@ -411,7 +413,8 @@ std::string NodesPage()
     for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
         text += "## " + form.name + "\n\n`" + NdlSignature(NodeRegistry::Standard(), form.name, true) + "`\n\n" +
                 form.doc + (form.aliases.empty() ? "" : " Other names: " + Join(form.aliases, ", ") + ".") +
-                " Makes a node of type [" + form.type + "](#" + ToLower(form.type) + ").\n\n";
+                " Makes a node of type [" + form.type + "](#" + ToLower(form.type) + ")." +
+                (form.bookSection.empty() ? "" : " Book: section " + form.bookSection + ".") + "\n\n";
     for (const NodeType* type : SortedTypes())
     {
         text += "## " + type->name + "\n\n`" + Join(Signatures(*type), "`, `") + "`\n\n" + type->doc +

@@ -358,6 +358,7 @@ OutputNodes=(CE.F)
                             "Parameter": "LearnableParameter(rows, [cols=1]",
                             "RowSlice": "RowSlice(startRow, numRows, x"}.items():
             self.assertIn(part, self.cntk("--help", alias).stdout)
+        self.assertIn("Book: section 4.1.4.4\n", self.cntk("--help", "constant").stdout)
 
 
 if __name__ == "__main__":

@@ -61,15 +61,17 @@ struct FormDoc
     std::string_view name;
     std::vector<std::string_view> aliases;
     std::string_view doc;
+    std::string_view bookSection;
 };
 const FormDoc c_formDocs[] = {
-    {"Constant", {"Const"}, "A rows x cols matrix that holds the value in each element and is not trained."},
+    {"Constant", {"Const"}, "A rows x cols matrix that holds the value in each element and is not trained.", "4.1.4.4"},
     {"ImageInput",
      {"Image"},
      "An input of images: width*height*channels values a sample, as a tensor of [channels x width x height] with "
-     "imageLayout=HWC, of [width x height x channels] with CHW. numImages has no effect."},
-    {"SparseImageInput", {"SparseImage"}, "An ImageInput whose values the reader delivers in sparse form."},
-    {"ImageParameter", {}, "A parameter with the dimensions of an image, in the order of ImageInput."},
+     "imageLayout=HWC, of [width x height x channels] with CHW. numImages has no effect.",
+     "4.1.4.2"},
+    {"SparseImageInput", {"SparseImage"}, "An ImageInput whose values the reader delivers in sparse form.", ""},
+    {"ImageParameter", {}, "A parameter with the dimensions of an image, in the order of ImageInput.", ""},
 };
 
 // Optional parameters that old scripts give to functions on which they have no effect.
@@ -471,7 +473,8 @@ std::vector<NdlFormRecord> NdlForms(const NodeRegistry& registry)
             records.push_back({std::string(form.name),
                                {form.aliases.begin(), form.aliases.end()},
                                std::string(special->type),
-                               std::string(form.doc)});
+                               std::string(form.doc),
+                               std::string(form.bookSection)});
     }
     return records;
 }

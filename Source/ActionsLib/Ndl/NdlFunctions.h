@@ -45,6 +45,7 @@ struct NdlFormRecord
     std::vector<std::string> aliases;
     std::string type; // of the node that it makes
     std::string doc;
+    std::string bookSection;
 };
 std::vector<NdlFormRecord> NdlForms(const NodeRegistry& registry);
 

@@ -165,8 +165,11 @@ void HtkCorpus::ReadLabels(const HtkConfig& config, Log& log)
     if (config.labels.empty())
         return;
     UtteranceKeys keys;
+    // Lists name utterances several times to weigh them: {utterance, the first of its name}.
+    std::vector<std::pair<size_t, size_t>> repeated;
     for (size_t i = 0; i < m_frames.size(); ++i)
-        keys.Add(Key(i), i);
+        if (const size_t first = keys.Add(Key(i), i); first != i)
+            repeated.emplace_back(i, first);
     const bool prints = config.reader.verbosity > 0;
     for (const HtkLabelBlock& block : config.labels)
     {
@@ -192,6 +195,8 @@ void HtkCorpus::ReadLabels(const HtkConfig& config, Log& log)
                 log.Print("htkmlfreader: reading MLF file %s ... total %zu entries\n", file.c_str(), entries);
             stream.source = file;
         }
+        for (const auto& [utterance, first] : repeated)
+            stream.table.Share(utterance, first);
         m_labels.push_back(std::move(stream));
     }
 }

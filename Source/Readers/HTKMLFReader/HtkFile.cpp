@@ -17,7 +17,8 @@ constexpr size_t c_streamIdBytes = 16; // of a FESTREAM file, behind the header
 constexpr int c_compressed = 02000;
 constexpr int c_checksum = 010000;
 constexpr int c_vectorQuantized = 040000;
-constexpr size_t c_scalesInFrames = 4; // what a compressed file counts its scales and offsets as
+constexpr size_t c_scalesInFrames = 4;          // what a compressed file counts its scales and offsets as
+constexpr uint32_t c_exponentBits = 0x7F800000; // all set: infinite or no number
 constexpr uint32_t c_imageMagic = 2051;
 constexpr size_t c_imageHeaderBytes = 16;
 
@@ -52,6 +53,14 @@ T Load(const char* bytes, bool isSwapped)
     T value;
     std::memcpy(&value, bytes, sizeof value);
     return isSwapped ? Swap(value) : value;
+}
+
+// In bits, so that a loop over it is a few instructions for many values.
+bool IsFinite(float value)
+{
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return (bits & c_exponentBits) != c_exponentBits;
 }
 
 bool EndsWithUbyte(const std::string& path)
@@ -159,6 +168,10 @@ void HtkFile::ReadScales(bool isSwapped)
         const uint32_t bits = Load<uint32_t>(m_buffer.data() + i * sizeof(float), isSwapped);
         float value;
         std::memcpy(&value, &bits, sizeof value);
+        if (!IsFinite(value) || (i < dimension && value == 0))
+            Fail(ErrorKind::Data, "feature file '", Path(), "', byte ", m_dataOffset + i * sizeof(float), ": the ",
+                 i < dimension ? "scale" : "offset", " of element ", i % dimension, " is ", value,
+                 ", expected a finite ", "number", i < dimension ? " other than 0" : "");
         (i < dimension ? m_scales : m_offsets).push_back(value);
     }
     m_dataOffset += bytes;
@@ -206,6 +219,7 @@ void HtkFile::Read(size_t first, size_t count, float* values)
                 std::memcpy(bytes + i * sizeof(float), &bits, sizeof bits);
             }
         }
+        RequireFinite(first, values, elements);
         return;
     }
     m_buffer.resize(count * m_frameBytes);
@@ -222,6 +236,24 @@ void HtkFile::Read(size_t first, size_t count, float* values)
         for (size_t i = 0; i < m_kind.dimension; ++i, stored += sizeof(int16_t))
             *values++ = (float(int16_t(Load<uint16_t>(stored, m_isSwapped))) + m_offsets[i]) / m_scales[i];
     }
+}
+
+// One value that is not finite spoils the mean of a whole corpus, and who looks for it later finds a minibatch.
+void HtkFile::RequireFinite(size_t first, const float* values, size_t elements) const
+{
+    uint32_t isBad = 0;
+    for (size_t i = 0; i < elements; ++i)
+        isBad |= uint32_t(!IsFinite(values[i]));
+    if (isBad == 0)
+        return;
+    size_t i = 0;
+    while (IsFinite(values[i]))
+        ++i;
+    const size_t frame = first + i / m_kind.dimension;
+    const size_t element = i % m_kind.dimension;
+    Fail(ErrorKind::Data, "feature file '", Path(), "', byte ",
+         m_dataOffset + frame * m_frameBytes + element * sizeof(float), ": element ", element, " of frame ", frame,
+         " is ", values[i], ", expected a finite number");
 }
 
 std::array<char, c_htkHeaderBytes> MakeHtkHeader(size_t frames, size_t dimension)

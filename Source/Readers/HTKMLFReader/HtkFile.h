@@ -40,7 +40,8 @@ public:
     size_t Frames() const { return m_frames; }
     const std::string& Path() const { return m_file.Path(); }
 
-    // Frames first .. first+count-1, one behind the other. Fails (Data) if the file has fewer.
+    // Frames first .. first+count-1, one behind the other. Fails (Data) if the file has fewer, or with the frame and
+    // byte of what is no finite number.
     void Read(size_t first, size_t count, float* values);
 
 private:
@@ -54,6 +55,7 @@ private:
     void ReadHtkHeader();
     void ReadImageHeader();
     void ReadScales(bool isSwapped);
+    void RequireFinite(size_t first, const float* values, size_t elements) const;
 
     PiecewiseFile m_file;
     HtkKind m_kind;

@@ -52,12 +52,15 @@ int64_t StateList::Find(std::string_view name) const
     return found == m_ids.end() ? -1 : int64_t(found->second);
 }
 
-void UtteranceKeys::Add(std::string_view key, size_t utterance)
+size_t UtteranceKeys::Add(std::string_view key, size_t utterance)
 {
-    m_byKey.try_emplace(std::string(key), utterance);
+    const auto [first, isNewKey] = m_byKey.try_emplace(std::string(key), utterance);
+    if (!isNewKey)
+        return first->second;
     const auto [place, isNew] = m_byName.try_emplace(std::string(LastComponent(key)), utterance);
     if (!isNew)
         place->second = c_none;
+    return utterance;
 }
 
 size_t UtteranceKeys::Find(std::string_view key) const

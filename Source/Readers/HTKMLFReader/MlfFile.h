@@ -51,7 +51,8 @@ class UtteranceKeys
 public:
     static constexpr size_t c_none = SIZE_MAX;
 
-    void Add(std::string_view key, size_t utterance);
+    // Returns the first utterance of that key, which is the one that is found.
+    size_t Add(std::string_view key, size_t utterance);
     // The whole key.
     size_t Find(std::string_view key) const;
     // The last path component, if only one utterance has it.
@@ -80,6 +81,8 @@ public:
 
     bool Has(size_t utterance) const { return m_ranges[utterance].count > 0; }
     uint32_t Frames(size_t utterance) const;
+    // From now on `utterance` has the labels of `other`, too.
+    void Share(size_t utterance, size_t other) { m_ranges[utterance] = m_ranges[other]; }
     // Writes the class of each frame.
     void Expand(size_t utterance, uint32_t* classIds) const;
     // From now on utterance i is the one that was utterances[i]; the others are forgotten.

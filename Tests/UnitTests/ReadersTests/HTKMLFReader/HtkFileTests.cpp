@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace cntk
 {
@@ -118,6 +119,25 @@ TEST_F(HtkFileTests, Damaged)
               "data: feature file 'x.htk', byte 8: a vector has 7 bytes, expected a multiple of 4");
     EXPECT_EQ(MessageOf([&] { HtkFile(Path("none.htk")); }),
               "data: feature file '" + Path("none.htk") + "' does not exist");
+}
+
+TEST_F(HtkFileTests, WhatIsNoFiniteNumberIsFound)
+{
+    std::string bytes = HtkHeaderBytes(3, 8, 9);
+    for (const float value : {1.0f, -3e38f, 1e-44f, 4.0f, 5.0f, -std::numeric_limits<float>::infinity()})
+        AppendFloat(bytes, value);
+    HtkFile file(Write("x.htk", bytes));
+    std::vector<float> values(4);
+    file.Read(0, 2, values.data());
+    EXPECT_EQ(values, (std::vector<float>{1, -3e38f, 1e-44f, 4}));
+    EXPECT_EQ(MessageOf([&] { file.Read(1, 2, values.data()); }),
+              "data: feature file '" + Path("x.htk") +
+                  "', byte 32: element 1 of frame 2 is -inf, expected a finite number");
+    bytes = HtkHeaderBytes(1 + 4, 4, 9 | 02000);
+    for (const float value : {100.0f, 0.0f, 50.0f, -5.0f, 0.0f})
+        AppendFloat(bytes, value);
+    EXPECT_EQ(ErrorFor(bytes), "data: feature file 'x.htk', byte 16: the scale of element 1 is 0, expected a finite "
+                               "number other than 0");
 }
 
 TEST_F(HtkFileTests, ImagesOfIdx3)

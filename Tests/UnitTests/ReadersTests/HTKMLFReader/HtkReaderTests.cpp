@@ -326,6 +326,17 @@ TEST_F(HtkReaderTests, UtterancesWithoutLabelsAreLeftOut)
                                  "'u0' (a.scp:1) has no labels in 'a.mlf'");
 }
 
+TEST_F(HtkReaderTests, UtterancesThatAreNamedTwiceCountTwice)
+{
+    Write("a.scp", "u0.f=.../data.htk[0,3]\nu1.f=.../data.htk[4,6]\nu0.f=.../data.htk[0,3]\n");
+    for (const char* key : {"u0", "x/u0"}) // found by the whole name and by its last part
+    {
+        Write("a.mlf", Mlf({{key, 0, 4}, {"u1", 4, 3}}));
+        auto reader = Make("randomize=none" + Blocks());
+        EXPECT_EQ(FramesOf(*reader, MakeRequest(0, 100)), (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3}));
+    }
+}
+
 TEST_F(HtkReaderTests, ErrorsOfTheConfig)
 {
     EXPECT_EQ(

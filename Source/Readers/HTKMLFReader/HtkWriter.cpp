@@ -12,6 +12,7 @@
 
 #include <bit>
 #include <cmath>
+#include <unordered_map>
 
 namespace cntk
 {
@@ -85,6 +86,22 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
             m_log.Print("HTKMLFWriter::Init: reading output script file %s ... %zu entries\n", list.c_str(),
                         last.files.size());
     }
+    RequireDistinctFiles();
+}
+
+// A file that two utterances are written to keeps the last one only.
+template <class ElemType>
+void HtkWriter<ElemType>::RequireDistinctFiles() const
+{
+    std::unordered_map<std::string_view, std::pair<const Output*, size_t>> places;
+    for (const Output& output : m_outputs)
+        for (size_t i = 0; i < output.files.size(); ++i)
+        {
+            const auto [place, isNew] = places.try_emplace(output.files[i], &output, i);
+            if (!isNew)
+                Fail(ErrorKind::Data, output.scpPath, ":", i + 1, ": file '", output.files[i], "' is the output of ",
+                     place->second.first->scpPath, ":", place->second.second + 1, " already");
+        }
 }
 
 template <class ElemType>
@@ -109,11 +126,22 @@ void HtkWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<
         if (values->rows != output.rows)
             Fail(ErrorKind::Config, "node '", output.name, "' has ", values->rows,
                  " elements, but its block in the writer says dim=", output.rows);
+        if (values->layout && values->layout->ParallelSequences() > 1)
+            Fail(ErrorKind::Config, "HTKMLFWriter writes one utterance a minibatch, but this one has ",
+                 values->layout->ParallelSequences(), "; the reader must be an HTKMLFReader");
         if (m_written >= output.files.size())
             Fail(ErrorKind::Data, "output script file '", output.scpPath, "' has ", output.files.size(),
                  " entries, but there are more utterances",
                  sequenceKeys.empty() ? "" : "; the first without a name is '" + sequenceKeys[0] + "'");
-        WriteFile(output, *values);
+        try
+        {
+            WriteFile(output, *values);
+        }
+        catch (const Error& error)
+        {
+            const std::string utterance = sequenceKeys.empty() ? "" : "utterance '" + sequenceKeys[0] + "': ";
+            Fail(error.Kind(), output.scpPath, ":", m_written + 1, ": ", utterance, error.Message());
+        }
     }
     ++m_written;
 }
@@ -122,9 +150,6 @@ template <class ElemType>
 void HtkWriter<ElemType>::WriteFile(const Output& output, const StreamBatch<ElemType>& values)
 {
     const std::string path = ResolveOutputPath(output.files[m_written]);
-    if (values.layout && values.layout->ParallelSequences() > 1)
-        Fail(ErrorKind::Config, "HTKMLFWriter writes one utterance a minibatch, but this one has ",
-             values.layout->ParallelSequences(), "; the reader must be an HTKMLFReader");
     if (m_verbosity > 0)
         m_log.Print("evaluate: writing %zu frames of %s\n", values.columns, path.c_str());
     const size_t elements = values.rows * values.columns;

@@ -88,6 +88,29 @@ TEST_F(HtkWriterTests, Errors)
                       writer->SaveMinibatch({{"y", Batch<float>(3, {1, 2, 3})}}, {});
                   }),
               "config: node 'y' has 3 elements, but its block in the writer says dim=2");
+    Write("out.scp", Path("two.scp") + "/y\n"); // a file where a folder is needed
+    writer = MakeWriter("outputNodeNames=y y=[dim=2 scpFile=" + Path("out.scp") + "]");
+    EXPECT_THAT(Cut(MessageOf(
+                    [&] {
+                        writer->SaveMinibatch({{"y", Batch<float>(2, {1, 2})}}, {"u7"});
+                    })),
+                testing::StartsWith("device: out.scp:1: utterance 'u7': cannot create folder 'two.scp' for file"));
+}
+
+TEST_F(HtkWriterTests, FilesThatWouldBeOverwritten)
+{
+    Write("out.scp", Path("a") + "\n" + Path("b") + "\n" + Path("a") + "\n");
+    EXPECT_EQ(Cut(MessageOf([&] { MakeWriter("outputNodeNames=y y=[dim=2 scpFile=" + Path("out.scp") + "]"); })),
+              "data: out.scp:3: file 'a' is the output of out.scp:1 already");
+    Write("out.scp", Path("a") + "\n" + Path("b") + "\n");
+    Write("two.scp", Path("c") + "\n" + Path("b") + "\n");
+    EXPECT_EQ(Cut(MessageOf(
+                  [&]
+                  {
+                      MakeWriter("outputNodeNames=y:z y=[dim=2 scpFile=" + Path("out.scp") +
+                                 "] z=[dim=2 scpFile=" + Path("two.scp") + "]");
+                  })),
+              "data: two.scp:2: file 'b' is the output of out.scp:2 already");
 }
 
 } // namespace

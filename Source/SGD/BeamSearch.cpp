@@ -1,4 +1,5 @@
-// All hypotheses of all sentences are parallel sequences of one minibatch, computed from their beginnings at each step.
+// All hypotheses of all sentences are parallel sequences of one minibatch, which is one step, or all from the
+// beginning.
 #include "SGD/BeamSearch.h"
 
 #include "Common/Error.h"
@@ -7,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <unordered_set>
 
 namespace cntk
 {
@@ -47,6 +49,7 @@ BeamSearch::BeamSearch(ComputationNetwork& decoder, const ComputationNodePtr& ou
         Fail(ErrorKind::Model, "node '", output->Name(), "' (", output->TypeName(),
              ") has no value for each word; expected the scores of words");
     CheckInputs();
+    FindState();
 }
 
 // What the search does not set would have no values.
@@ -65,6 +68,49 @@ void BeamSearch::CheckInputs() const
     if (!readsWords)
         Fail(ErrorKind::Model, "node '", m_output->Name(), "' (", m_output->TypeName(),
              ") does not read the words of '", m_words->Name(), "'; expected the scores of the next word");
+}
+
+// Whether all that follows from the words can be computed one step after another.
+void BeamSearch::FindState()
+{
+    const std::vector<ComputationNodePtr> nodes = m_evaluator.Plan().NodesInOrder();
+    std::unordered_set<const ComputationNode*> following{m_words.get()};
+    for (size_t before = 0; before != following.size();) // loops are closed
+    {
+        before = following.size();
+        for (const ComputationNodePtr& node : nodes)
+            if (std::any_of(node->Inputs().begin(), node->Inputs().end(),
+                            [&](const ComputationNodePtr& input) { return following.count(input.get()) > 0; }))
+                following.insert(node.get());
+    }
+    for (const ComputationNodePtr& node : nodes)
+    {
+        if (following.count(node.get()) == 0 || node == m_words)
+            continue;
+        const NodeTraits& traits = node->Type().traits;
+        const auto state = std::dynamic_pointer_cast<RecurrentState>(node);
+        const bool runsInSteps = state ? !traits.isDelay || traits.delayDirection > 0 : !traits.needsWholeMinibatch;
+        m_carriesState = m_carriesState && runsInSteps && node->GetMBLayout() == m_words->GetMBLayout();
+        for (size_t i = 0; i < node->InputCount(); ++i)
+            if ((traits.inputsReadWhole >> i & 1) != 0 && following.count(node->Input(i).get()) > 0)
+                m_carriesState = false;
+        if (state)
+            m_states.push_back(state);
+    }
+}
+
+// The hypotheses of the next step go on from those that they lengthen.
+void BeamSearch::SelectState()
+{
+    std::vector<size_t> sources;
+    for (size_t row = 0; row < m_beams.size() * m_beamWidth; ++row)
+    {
+        const size_t sentence = row / m_beamWidth;
+        const std::vector<Hypothesis>& beam = m_beams[sentence];
+        sources.push_back(sentence * m_beamWidth + beam[std::min(row % m_beamWidth, beam.size() - 1)].parent);
+    }
+    for (const auto& state : m_states)
+        state->SelectState(sources);
 }
 
 void BeamSearch::BindEncoded(const std::vector<SentenceToDecode>& sentences)
@@ -98,14 +144,17 @@ void BeamSearch::BindEncoded(const std::vector<SentenceToDecode>& sentences)
 
 void BeamSearch::BindWords(size_t steps)
 {
-    const size_t rows = m_beams.size() * m_beamWidth;
+    const size_t rows = m_beams.size() * m_beamWidth, first = m_carriesState ? steps - 1 : 0;
     MBLayout& layout = *m_words->GetMBLayout();
-    layout.Init(rows, steps);
-    for (size_t row = 0; row < rows; ++row)
-        layout.AddSequence(row, row, 0, ptrdiff_t(steps));
-    layout.BeginPass();
+    layout.Init(rows, steps - first);
+    for (size_t row = 0; row < rows; ++row) // and on
+        layout.AddSequence(row, row, -ptrdiff_t(first), ptrdiff_t(steps - first) + (m_carriesState ? 1 : 0));
+    if (first == 0)
+        layout.BeginPass();
+    else
+        layout.BeginMinibatch();
     std::vector<int32_t> words, starts{0};
-    for (size_t step = 0; step < steps; ++step)
+    for (size_t step = first; step < steps; ++step)
         for (size_t row = 0; row < rows; ++row)
         {
             const std::vector<Hypothesis>& beam = m_beams[row / m_beamWidth];
@@ -117,13 +166,13 @@ void BeamSearch::BindWords(size_t steps)
             starts.push_back(int32_t(words.size()));
         }
     const std::vector<double> ones(words.size(), 1);
-    m_words->SetSparse(ones.data(), words.data(), starts.data(), m_words->SampleElements(), rows * steps);
+    m_words->SetSparse(ones.data(), words.data(), starts.data(), m_words->SampleElements(), words.size());
 }
 
 // scores: those of the hypotheses' columns one after another.
-void BeamSearch::Extend(std::vector<Hypothesis>& beam, const double* scores, size_t maxLength,
-                        std::optional<size_t> endWord)
+void BeamSearch::Extend(size_t sentence, const double* scores, size_t maxLength, std::optional<size_t> endWord)
 {
+    std::vector<Hypothesis>& beam = m_beams[sentence];
     const size_t words = m_output->SampleElements();
     std::vector<Hypothesis> candidates;
     std::vector<size_t> best(words);
@@ -132,9 +181,15 @@ void BeamSearch::Extend(std::vector<Hypothesis>& beam, const double* scores, siz
         if (beam[i].isOver)
         {
             candidates.push_back(beam[i]);
+            candidates.back().parent = i;
             continue;
         }
         const double* column = scores + i * words;
+        const double* bad = std::find_if(column, column + words, [](double score) { return std::isnan(score); });
+        if (bad != column + words) // no order would hold
+            Fail(ErrorKind::Model, "the score of word ", bad - column, " is no number (nan) at step ",
+                 beam[i].words.size() + 1, " of sentence ", sentence + 1, "; the values of node '", m_output->Name(),
+                 "' (", m_output->TypeName(), ") are not finite");
         std::iota(best.begin(), best.end(), size_t(0));
         const size_t count = std::min(m_beamWidth, words);
         std::partial_sort(best.begin(), best.begin() + ptrdiff_t(count), best.end(),
@@ -144,6 +199,7 @@ void BeamSearch::Extend(std::vector<Hypothesis>& beam, const double* scores, siz
             Hypothesis longer = beam[i];
             longer.words.push_back(best[k]);
             longer.score += column[best[k]];
+            longer.parent = i;
             longer.isOver = longer.words.size() >= maxLength || best[k] == endWord;
             candidates.push_back(std::move(longer));
         }
@@ -173,12 +229,14 @@ std::vector<std::vector<size_t>> BeamSearch::Decode(const std::vector<SentenceTo
     {
         BindWords(step + 1);
         m_evaluator.Forward();
-        last.CopyFrom(m_output->Value().Columns(step * rows, rows));
+        last.CopyFrom(m_output->Value().Columns(m_carriesState ? 0 : step * rows, rows));
         std::vector<double> scores = last.ToHost();
         for (size_t row = 0; row < rows; ++row)
             ToLogProbabilities(scores.data() + row * words, words, m_isProbability);
         for (size_t i = 0; i < sentences.size(); ++i)
-            Extend(m_beams[i], scores.data() + i * m_beamWidth * words, sentences[i].maxLength, endWord);
+            Extend(i, scores.data() + i * m_beamWidth * words, sentences[i].maxLength, endWord);
+        if (m_carriesState)
+            SelectState();
     }
     std::vector<std::vector<size_t>> decoded;
     for (const std::vector<Hypothesis>& beam : m_beams)

@@ -3,6 +3,7 @@
 
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
 
 #include <cstddef>
 #include <memory>
@@ -29,9 +30,14 @@ public:
     BeamSearch(ComputationNetwork& decoder, const ComputationNodePtr& output, std::shared_ptr<InputValueNode> words,
                std::vector<std::shared_ptr<InputValueNode>> encoded, size_t beamWidth);
 
-    // The best hypothesis of each sentence, up to and with the word that ends it, else maxLength words.
+    // The best hypothesis of each sentence, up to and with the word that ends it, else maxLength words. Fails (Model)
+    // where the score of a word is no number.
     std::vector<std::vector<size_t>> Decode(const std::vector<SentenceToDecode>& sentences,
                                             std::optional<size_t> endWord);
+
+    // A step computes the hypotheses' last words alone and goes on from the state before them; false where a node reads
+    // other steps than delays do, or later ones: then a step computes the hypotheses from their beginnings.
+    bool CarriesState() const { return m_carriesState; }
 
 private:
     struct Hypothesis
@@ -39,12 +45,15 @@ private:
         std::vector<size_t> words;
         double score = 0; // log probability
         bool isOver = false;
+        size_t parent = 0; // its place in the beam before
     };
 
     void CheckInputs() const;
+    void FindState();
+    void SelectState();
     void BindEncoded(const std::vector<SentenceToDecode>& sentences);
     void BindWords(size_t steps);
-    void Extend(std::vector<Hypothesis>& beam, const double* scores, size_t maxLength, std::optional<size_t> endWord);
+    void Extend(size_t sentence, const double* scores, size_t maxLength, std::optional<size_t> endWord);
 
     ComputationNodePtr m_output;
     std::shared_ptr<InputValueNode> m_words;
@@ -52,6 +61,8 @@ private:
     size_t m_beamWidth;
     bool m_isProbability;
     Evaluator m_evaluator;
+    bool m_carriesState = true;
+    std::vector<std::shared_ptr<RecurrentState>> m_states;
     std::vector<std::vector<Hypothesis>> m_beams; // of each sentence, the best first
     std::vector<size_t> m_firstWords;
 };

@@ -57,6 +57,7 @@ public:
     void SerializeFields(ModelArchive& archive) override;
     void SaveState(std::string& bytes) const override;
     void RestoreState(const char*& position, const char* end) override;
+    void SelectState(std::span<const size_t> sources) override;
 
 private:
     // Output and cell at the end of a minibatch, for the sequences that go on in the next one.
@@ -123,7 +124,6 @@ private:
     std::vector<Source> m_sources; // of each column
     std::array<History, 2> m_history;
     size_t m_current = 0;
-    uint64_t m_pass = 0;
     uint64_t m_minibatch = 0;
 };
 
@@ -177,11 +177,8 @@ void LstmNode::BeginForwardProp()
         if (BeginsMinibatch())
             m_current = 1 - m_current;
     }
-    if (m_pass != layout.Pass())
-    {
-        m_pass = layout.Pass();
+    if (StartsAfresh(layout))
         m_history[m_current].isValid = false;
-    }
     const History& history = m_history[m_current];
     const size_t rows = layout.ParallelSequences();
     const bool goesOn = history.isValid && history.values.Columns() == AllSequences(layout);
@@ -393,7 +390,7 @@ void LstmNode::RestoreState(const char*& position, const char* end)
              " parallel sequences of ", 2 * Cells(), " numbers are not there");
     History& next = m_history[1 - m_current];
     next.isValid = columns > 0;
-    m_pass = GetMBLayout()->Pass();
+    SetRestored();
     if (columns == 0)
         return;
     std::vector<double> values(2 * Cells() * columns);
@@ -401,6 +398,13 @@ void LstmNode::RestoreState(const char*& position, const char* end)
     position += values.size() * sizeof(double);
     next.values = Matrix(2 * Cells(), columns, GetDataType(), GetDevice());
     next.values.FromHost(values);
+}
+
+void LstmNode::SelectState(std::span<const size_t> sources)
+{
+    History& next = m_history[1 - m_current];
+    if (next.isValid)
+        SelectColumns(next.values, sources);
 }
 
 // ---- fields ----

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace cntk
 {
@@ -65,11 +66,8 @@ void DelayNode::BeginForwardProp()
         if (BeginsMinibatch())
             m_current = 1 - m_current;
     }
-    if (m_pass != layout.Pass())
-    {
-        m_pass = layout.Pass();
+    if (StartsAfresh(layout))
         m_history[m_current].validSteps = 0;
-    }
 }
 
 void DelayNode::FillMixedStep(size_t time)
@@ -241,7 +239,7 @@ void DelayNode::RestoreState(const char*& position, const char* end)
     History& next = m_history[1 - m_current];
     next.validSteps = sizes[0];
     next.parallelSequences = sizes[1];
-    m_pass = GetMBLayout()->Pass();
+    SetRestored();
     if (sizes[2] == 0)
         return;
     std::vector<double> values(sizes[2]);
@@ -249,6 +247,30 @@ void DelayNode::RestoreState(const char*& position, const char* end)
     position += values.size() * sizeof(double);
     next.values = Matrix(ValueRows(), columns, GetDataType(), GetDevice());
     next.values.FromHost(values);
+}
+
+void DelayNode::SelectState(std::span<const size_t> sources)
+{
+    History& next = m_history[1 - m_current];
+    if (next.validSteps > 0)
+        SelectColumns(next.values, sources);
+}
+
+bool RecurrentState::StartsAfresh(const MBLayout& layout)
+{
+    const bool isOtherPass = m_pass != layout.Pass();
+    m_pass = layout.Pass();
+    return !std::exchange(m_isRestored, false) && isOtherPass;
+}
+
+void RecurrentState::SelectColumns(Matrix& values, std::span<const size_t> sources)
+{
+    const size_t group = sources.size();
+    Matrix selected(values.Rows(), values.Columns(), values.Type(), values.GetDevice());
+    for (size_t begin = 0; begin < values.Columns(); begin += group)
+        for (size_t s = 0; s < group; s++)
+            Ops::Copy(values.View().Columns(begin + sources[s], 1), selected.View().Columns(begin + s, 1));
+    values = std::move(selected);
 }
 
 // ---- fields ----

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,16 +30,27 @@ public:
     void SetWindow(const SequenceWindow& window) { m_window = window; }
     virtual void SaveState(std::string& bytes) const = 0;
     virtual void RestoreState(const char*& position, const char* end) = 0;
+    // In the next minibatch the parallel sequence s goes on from what sources[s] kept. Not for minibatches in parts.
+    virtual void SelectState(std::span<const size_t> sources) = 0;
 
 protected:
     bool IsPart() const { return m_window.all > 0; }
     // False for the other parts of a minibatch that has begun.
     bool BeginsMinibatch() const { return m_window.first == 0; }
+    // Whether the minibatch that begins starts afresh, with no state of the one before: another pass has begun since,
+    // unless the state is of that pass already, restored. Layouts that follow from others learn of a pass when their
+    // values are computed, so the pass of the layout says nothing before.
+    bool StartsAfresh(const MBLayout& layout);
+    void SetRestored() { m_isRestored = true; }
+    // Of each group of as many columns as there are sources, column s becomes what sources[s] was.
+    static void SelectColumns(Matrix& values, std::span<const size_t> sources);
     size_t FirstSequence() const { return m_window.first; }
     size_t AllSequences(const MBLayout& layout) const { return IsPart() ? m_window.all : layout.ParallelSequences(); }
 
 private:
     SequenceWindow m_window;
+    uint64_t m_pass = 0;
+    bool m_isRestored = false;
 };
 
 // v(t) = x(t - n) with direction +1, x(t + n) with -1, and the initial value outside the sequence. Where a sequence
@@ -77,6 +89,7 @@ public:
 
     void SaveState(std::string& bytes) const override;
     void RestoreState(const char*& position, const char* end) override;
+    void SelectState(std::span<const size_t> sources) override;
 
 private:
     // The last steps of a minibatch's input, for the sequences that go on in the next one.
@@ -104,7 +117,6 @@ private:
     // What the minibatch continues, and what the next one will; which is which turns with each.
     std::array<History, 2> m_history;
     size_t m_current = 0;
-    uint64_t m_pass = 0;
     uint64_t m_minibatch = 0;
 };
 

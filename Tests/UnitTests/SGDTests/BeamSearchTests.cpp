@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <set>
 
 namespace cntk
 {
@@ -130,6 +133,153 @@ TEST(BeamSearchTest, ProbabilitiesAreTakenAsTheyAre)
     decoder.network->Validate();
     EXPECT_EQ(decoder.Decode(1, {Decoder::c_nothing}, 5, End, softmax), (Sentences{{A, End}}));
     EXPECT_EQ(decoder.Decode(2, {Decoder::c_nothing}, 5, End, softmax), (Sentences{{B, End}}));
+}
+
+// What comes next depends on all words before: by delays of one and two steps, and by a layer of memory cells.
+struct RecurrentDecoder : Decoder
+{
+    explicit RecurrentDecoder(unsigned seed) : m_random(seed)
+    {
+        const auto delay = [&](const char* name, const char* timeStep)
+        {
+            NodeParameters parameters;
+            parameters.Set("rows", "4");
+            parameters.Set("timeStep", timeStep);
+            return network->AddUnconnected("PastValue", name, parameters);
+        };
+        const auto one = delay("one", "1"), two = delay("two", "2");
+        const auto times = [&](const char* name, const ComputationNodePtr& node) {
+            return network->Add("Times", name, {Weights({4, 4}), node});
+        };
+        const auto both = network->Add("Plus", "both", {times("R1", one), times("R2", two)});
+        const auto in = network->Add("Plus", "in", {both, times("W", words)});
+        const auto h = network->Add("Tanh", "h", {in});
+        network->SetInputs(one, {h});
+        network->SetInputs(two, {h});
+        const auto cells = network->Add("LSTM", "cells",
+                                        {network->Add("Plus", "seen", {h, network->Require("context")}),
+                                         Weights({4, 10}), Weights({4, 10}), Weights({4, 10}), Weights({4, 9})});
+        next = network->Add("Plus", "next", {times("V", cells), scores});
+        // The same, but computed from the beginning each time.
+        whole = network->Add("TimeReverse", "again", {network->Add("TimeReverse", "reversed", {next})});
+        network->Validate();
+    }
+
+    ComputationNodePtr Weights(const TensorShape& shape)
+    {
+        auto node = network->AddParameter("w" + std::to_string(network->size()), shape);
+        std::vector<double> values(shape.Elements());
+        for (double& value : values)
+            value = 4 * (double(m_random()) / double(m_random.max()) - 0.5);
+        std::dynamic_pointer_cast<LearnableParameterNode>(node)->Values().FromHost(values);
+        return node;
+    }
+
+    // Log probability of a sentence.
+    double ScoreOf(const std::vector<size_t>& sentence, const std::vector<double>& added) const
+    {
+        Evaluator evaluator(*network, {next});
+        MBLayout& layout = *words->GetMBLayout();
+        layout.Init(1, sentence.size());
+        layout.AddSequence(0, 0, 0, ptrdiff_t(sentence.size()));
+        layout.BeginPass();
+        std::vector<double> values(4 * sentence.size(), 0);
+        for (size_t i = 0; i < sentence.size(); ++i)
+            values[4 * i + (i == 0 ? size_t(Begin) : sentence[i - 1])] = 1;
+        words->SetDense(values.data(), 4, sentence.size());
+        encoded->GetMBLayout()->Init(1, 1);
+        encoded->GetMBLayout()->AddSequence(0, 0, 0, 1);
+        encoded->SetDense(added.data(), 4, 1);
+        evaluator.Forward();
+        Matrix copy(0, 0, DataType::Float64, next->GetDevice());
+        copy.CopyFrom(next->Value());
+        const std::vector<double> scored = copy.ToHost();
+        double sum = 0;
+        for (size_t i = 0; i < sentence.size(); ++i)
+        {
+            double all = 0;
+            for (size_t word = 0; word < 4; ++word)
+                all += std::exp(scored[4 * i + word]);
+            sum += scored[4 * i + sentence[i]] - std::log(all);
+        }
+        return sum;
+    }
+
+    // Of all sentences up to that length.
+    std::vector<size_t> BestOfAll(const std::vector<double>& added, size_t maxLength) const
+    {
+        std::vector<size_t> best;
+        double bestScore = -std::numeric_limits<double>::infinity();
+        std::vector<std::vector<size_t>> beginnings{{}};
+        while (!beginnings.empty())
+        {
+            std::vector<size_t> sentence = std::move(beginnings.back());
+            beginnings.pop_back();
+            if (!sentence.empty() && (sentence.back() == End || sentence.size() == maxLength))
+            {
+                const double score = ScoreOf(sentence, added);
+                if (score > bestScore)
+                    best = sentence, bestScore = score;
+                continue;
+            }
+            for (const size_t word : {A, B, End, Begin})
+            {
+                beginnings.push_back(sentence);
+                beginnings.back().push_back(word);
+            }
+        }
+        return best;
+    }
+
+    ComputationNodePtr next, whole;
+
+private:
+    std::mt19937 m_random;
+};
+
+TEST(BeamSearchTest, StateGoesOnWithItsHypothesis)
+{
+    const std::vector<std::vector<double>> several = {{0.5, 0, -0.5, 0}, {0, 1, 0, 0}, {0, 0, -1, 0.3, 1, 0, -1, 0.5}};
+    std::set<Sentences> different;
+    for (unsigned seed = 1; seed <= 12; ++seed)
+    {
+        const RecurrentDecoder decoder(seed);
+        ASSERT_TRUE(BeamSearch(*decoder.network, decoder.next, decoder.words, {decoder.encoded}, 2).CarriesState());
+        ASSERT_FALSE(BeamSearch(*decoder.network, decoder.whole, decoder.words, {decoder.encoded}, 2).CarriesState());
+        for (const size_t beamWidth : {1, 2, 3, 7})
+        {
+            const Sentences found = decoder.Decode(beamWidth, several, 9, End, decoder.next);
+            EXPECT_EQ(found, decoder.Decode(beamWidth, several, 9, End, decoder.whole)) << seed << ", " << beamWidth;
+            different.insert(found);
+        }
+        // As many hypotheses as there are sentences of three words.
+        EXPECT_EQ(decoder.Decode(64, {several[0]}, 3, End, decoder.next), Sentences{decoder.BestOfAll(several[0], 3)})
+            << seed;
+    }
+    EXPECT_GT(different.size(), 12u) << "the width matters";
+}
+
+TEST(BeamSearchTest, ScoresThatAreNoNumbersAreAnError)
+{
+    const Decoder decoder;
+    const std::vector<double> bad = {0, 0, std::nan(""), 0}, infinite = {0, INFINITY, 0, 0};
+    const auto message = [&](const std::vector<std::vector<double>>& added)
+    {
+        try
+        {
+            decoder.Decode(2, added);
+        }
+        catch (const Error& error)
+        {
+            EXPECT_EQ(error.Kind(), ErrorKind::Model);
+            return error.Message();
+        }
+        return std::string("no error");
+    };
+    EXPECT_EQ(message({Decoder::c_nothing, bad}), "the score of word 0 is no number (nan) at step 1 of sentence 2; the "
+                                                  "values of node 'scores' (Plus) are not finite");
+    EXPECT_EQ(message({infinite}), "the score of word 0 is no number (nan) at step 1 of sentence 1; the values of node "
+                                   "'scores' (Plus) are not finite");
 }
 
 TEST(BeamSearchTest, WhatCannotBeDecodedIsAnError)

@@ -342,6 +342,44 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
             self.cntk(*self.pretrain("steps")[1:], "command=" + ":".join(names[:done + 1]))
         self.assertTrue((self.folder / "steps" / final).read_bytes() == expected)
 
+    # ---- the networks of Synthspeech.cntk, small and on few frames
+
+    def synthspeech(self, commands, *more):
+        corpus = self.shared("data/synthspeech")
+        shutil.copytree(EXAMPLE, self.folder, dirs_exist_ok=True)
+        run = subprocess.run(
+            [str(CNTK), "configFile=Synthspeech.cntk", "Corpus=%s" % corpus, "command=" + commands, "CellDim=16",
+             "Hidden=64*2", "PreTrainEpochs=1", *more], cwd=self.folder / "Synthspeech", stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=300, check=False, encoding="utf-8")
+        self.assertEqual(run.returncode, 0, run.stderr[-3000:])
+        errors = [float(e) for e in re.findall(r"Final Results:.*ErrorPrediction/Sample = ([0-9.e-]+)", run.stderr)]
+        self.assertEqual(len(errors), len(re.findall("Dev|Test|After", commands)), run.stderr[-3000:])
+        return errors, run.stderr
+
+    def test_synthspeech_every_network_runs(self):
+        few = "epochSize=3000; maxEpochs=1; minibatchSize=20"
+        for name, commands in (("Simple", "Simple:Dev:Test"), ("Ndl", "Ndl:Dev"),
+                               ("PreTrained", "PreTrain1:AddLayer2:PreTrain2:AddLayer3:Train3:Dev")):
+            self.synthspeech(commands, "Name=" + name, "SGD=[%s]" % few, "PreTrain1=[SGD=[%s]]" % few,
+                             "PreTrain2=[SGD=[%s]]" % few)
+        for name in ("LstmTruncated", "LstmWhole"):
+            self.synthspeech(name + ":DevLstm", "Name=" + name, "FeatDim=72", "%s=[SGD=[%s]]" % (name, few))
+
+    def test_synthspeech_a_compressed_network_learns_from_what_it_was(self):
+        errors, log = self.synthspeech("Simple:Dev:Compress:Retrain:After",
+                                       "SGD=[epochSize=0; maxEpochs=4]", "numCPUThreads=2",
+                                       "After=[action=test; minibatchSize=4096; modelPath=exp/Simple.1/narrow.dnn; "
+                                       "reader=[readerType=HTKMLFReader; features=[dim=792; scpFile=$Corpus$/scp/"
+                                       "dev.fbank.scp; prefixPathInSCP=$Corpus$]; labels=[mlfFile=$Corpus$/mlf/"
+                                       "dev.state.mlf; labelDim=126; labelMappingFile=$Corpus$/lists/state.list]]]")
+        self.assertEqual(re.findall(r"node name: (\w+).*keep +(\d+) svd values", log), [("W0", "32"), ("W1", "32")])
+        self.assertIn("Load reference Network From the original model file exp/Simple.1/net.dnn.", log)
+        self.assertIn("Finished Epoch[ 8 of 8]", log)
+        # One epoch of retraining is not worse than the four before.
+        before, after = errors
+        self.assertLess(before, 0.75, log)
+        self.assertLess(after, before, log)
+
     # ---- data whose contents are known
 
     def check_labels(self, scp, mlf, statelist, method="blockRandomize", archive=False):

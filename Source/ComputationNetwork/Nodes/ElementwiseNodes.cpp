@@ -127,7 +127,7 @@ const std::vector<ElementwiseRow>& Rows()
          {"Scale", "RowElementTimes", "ColumnElementTimes"},
          Op::Product,
          {{Op::Product, Operand::Other}, {Op::Product, Operand::Other}},
-         "4.1.4.19",
+         "4.1.4.19, Scale: 4.1.4.14",
          "v = a * b, element by element; dimensions of size 1 (a scalar, a row, a column), and parameters over all "
          "samples, are repeated."},
     };

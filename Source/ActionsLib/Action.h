@@ -31,6 +31,7 @@ struct ProgramContext
     size_t epochsDone = 0;
     std::string deviceId{}; // of device, as the config has it
     GpuOptions gpu{};
+    bool timestamping = false; // of the log
 };
 
 // One command of `command=`: its name and its block at the root.

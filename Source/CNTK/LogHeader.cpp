@@ -69,10 +69,14 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
     for (const std::string& argument : arguments)
         log.Print("  %s", argument.c_str());
     log.Print("\n\n");
+    // The text of a config is no line of the log, and gets no time stamps.
     const auto dump = [&](const char* title, const char* end, const std::string& text)
     {
-        log.Write(std::string(">>>>>>>>>>>>>>>>>>>> ") + title + " >>>>>>>>>>>>>>>>>>>>\n" + text +
-                  "\n<<<<<<<<<<<<<<<<<<<< " + title + end + "<<<<<<<<<<<<<<<<<<<<\n\n");
+        log.Write(std::string(">>>>>>>>>>>>>>>>>>>> ") + title + " >>>>>>>>>>>>>>>>>>>>\n");
+        log.SetTimestamping(false);
+        log.Write(text + "\n");
+        log.SetTimestamping(context.timestamping);
+        log.Write(std::string("<<<<<<<<<<<<<<<<<<<< ") + title + end + "<<<<<<<<<<<<<<<<<<<<\n\n");
     };
     dump("RAW CONFIG (VARIABLES NOT RESOLVED)", "  ", RawConfigText(root));
     dump("RAW CONFIG WITH ALL VARIABLES RESOLVED", " ", ResolvedConfigText(root));

@@ -205,6 +205,7 @@ void RunConfig(const CommandLine& line, Log& log)
     if (options.numCPUThreads != 0)
         program.cpu.threads = ThreadsFrom(options.numCPUThreads);
     program.gpu.matrixMath = options.gpuMatrixMath;
+    program.timestamping = options.timestamping;
     program.gpu.report = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
 
     if (!line.check)

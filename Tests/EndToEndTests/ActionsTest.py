@@ -64,6 +64,14 @@ class ActionsTest(EndToEndTest):
         loop = run.stderr.split("31 nodes\n")[1].strip("\n").split("\n\n")[0].splitlines()
         self.assertEqual([len(line.split("\t")) - 1 for line in loop], 10 * [3] + [1])
 
+    def test_timestamps(self):
+        lines = self.run_command("Train", "timestamping=true").stderr.splitlines()
+        stamped = [line[21:] for line in lines if re.match(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d: ", line)]
+        self.assertIn("Commands: Train", [line.strip() for line in stamped])
+        self.assertIn("__COMPLETED__", [line.strip() for line in stamped])
+        self.assertIn("precision=double", lines)  # of the config
+        self.assertIn("configparameters: exp.cntk:precision=double", lines)
+
     def test_progress_tracing(self):
         run = self.run_command("Train", "progressTracing=true")
         self.assertRegex(run.stdout, r"^PROGRESS: 33\.33%\nEVALERR: \d+\.\d{7}%\nPROGRESS: 66\.67%\n")

@@ -424,7 +424,9 @@ RepeatedElement SplitRepeat(std::string_view element, size_t offset, const Posit
     size_t star = std::string_view::npos;
     if (!element.empty() && ClassOf(element[0]) == c_open)
     {
-        // Text that is a list of its own takes no count.
+        // Text that is a list of its own takes no count; what stands behind it is lost, as in the original.
+        const PositionOf inner = [&](size_t o, size_t l) { return positionOf(offset + o, l); };
+        result.text = element.substr(0, FindClosingBrace(element, 0, inner) + 1);
         return result;
     }
     for (size_t at = 0; at < element.size(); ++at)

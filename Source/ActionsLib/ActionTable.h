@@ -29,6 +29,7 @@ Action MakeExportDbnAction();
 Action MakeTrainEncoderDecoderAction();
 Action MakeTrainBidirectionEncoderDecoderAction();
 Action MakeTestEncoderDecoderAction();
+Action MakeGradientCheckAction();
 
 // --check: reads one minibatch, computes the roots, reports samples and memory.
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,

@@ -27,7 +27,8 @@ std::span<const Action> Actions()
                                                 MakeExportDbnAction(),
                                                 MakeTrainEncoderDecoderAction(),
                                                 MakeTrainBidirectionEncoderDecoderAction(),
-                                                MakeTestEncoderDecoderAction()};
+                                                MakeTestEncoderDecoderAction(),
+                                                MakeGradientCheckAction()};
     return actions;
 }
 

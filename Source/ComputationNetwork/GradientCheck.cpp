@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -75,9 +76,12 @@ double GradientComparison::Disagreement(int digits) const
 
 std::string GradientComparison::Describe(const ComputationNode& criterion) const
 {
+    // All digits that a difference can have: two numbers that disagree should look different.
+    char numbers[128];
+    std::snprintf(numbers, sizeof numbers, "%.10g by back-propagation and %.10g by central differences", backpropagated,
+                  numeric);
     return Concat("the derivative of '", criterion.Name(), "' by element [", row, ", ", column, "] of parameter '",
-                  parameter->Name(), "' is ", backpropagated, " by back-propagation and ", numeric,
-                  " by central differences");
+                  parameter->Name(), "' is ", numbers);
 }
 
 std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const ComputationNodePtr& criterion,
@@ -117,6 +121,13 @@ std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const Com
     return comparisons;
 }
 
+void RequireAgreement(const GradientComparison& worst, const ComputationNode& criterion, int digits)
+{
+    if (!worst.AgreesTo(digits))
+        Fail(ErrorKind::Internal, "gradient check: ", worst.Describe(criterion), "; expected agreement to ", digits,
+             " digits");
+}
+
 GradientComparison CheckGradients(Evaluator& evaluator, const ComputationNodePtr& criterion, int digits,
                                   const GradientCheckOptions& options)
 {
@@ -126,9 +137,7 @@ GradientComparison CheckGradients(Evaluator& evaluator, const ComputationNodePtr
                                         { return a.Disagreement(digits) < b.Disagreement(digits); });
     if (worst == comparisons.end())
         return {};
-    if (!worst->AgreesTo(digits))
-        Fail(ErrorKind::Internal, "gradient check: ", worst->Describe(*criterion), "; expected agreement to ", digits,
-             " digits");
+    RequireAgreement(*worst, *criterion, digits);
     return *worst;
 }
 

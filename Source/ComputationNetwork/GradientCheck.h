@@ -40,6 +40,8 @@ struct GradientComparison
 // On the minibatch that the inputs hold. Afterwards values and gradients are those of an ordinary Forward and Backward.
 std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const ComputationNodePtr& criterion,
                                                  const GradientCheckOptions& options = {});
+// Fails (Internal) when the comparison, the worst of all, does not agree, naming parameter, place and both numbers.
+void RequireAgreement(const GradientComparison& worst, const ComputationNode& criterion, int digits);
 // Fails (Internal) when an element does not agree, naming the worst one's parameter, place and both numbers. Returns
 // the comparison that disagrees most.
 GradientComparison CheckGradients(Evaluator& evaluator, const ComputationNodePtr& criterion, int digits,

@@ -30,6 +30,13 @@ Write=[
 ]
 Dump=[ action=dumpnode:plot; outputDotFile=graph.dot ]
 Map=[ action=createLabelMap; section=Train; traceLevel=1 ]
+Gradients=[
+  action=gradientCheck
+  numMinibatches=2
+  minibatchSize=3
+  SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction; needPrior=true ]
+  reader=[ randomize=none; $streams$ ]
+]
 """
 DATA = "0.5 1 yes\n-1 0.25 no\n0 0 yes\n1 1 no\n0.5 -1 yes\n"
 
@@ -76,6 +83,35 @@ class ActionsTest(EndToEndTest):
         run = self.run_command("Train", "progressTracing=true")
         self.assertRegex(run.stdout, r"^PROGRESS: 33\.33%\nEVALERR: \d+\.\d{7}%\nPROGRESS: 66\.67%\n")
         self.assertIn("PROGRESS: 100.00%\n", run.stdout)
+
+    def test_gradient_check(self):
+        worst = r"\n  %s: %d elements, at worst \[\d, \d\] with [-\d.e]+ by back-propagation and [-\d.e]+ by central "
+        lines = r"\nMinibatch 1, 3 samples, criterion '\w+':" + "".join(
+            worst % element + "differences" for element in (("B0", 3), ("B1", 2), ("W0", 6), ("W1", 6)))
+        log = self.run_command("Gradients", "modelPath=none.dnn").stderr
+        self.assertIn("Checking gradients of the network of SimpleNetworkBuilder\n", log)
+        self.assertRegex(log, lines)
+        self.assertIn("\nMinibatch 2, 2 samples, criterion", log)
+        self.assertIn("\nGradient check: all elements agree to 6 digits.\n", log)
+        # Of a model, where there is one; other commands are as if nobody had looked.
+        self.run_command("Train")
+        model = (self.folder / "model/m.dnn").read_bytes()
+        log = self.run_command("Gradients").stderr
+        self.assertIn("Checking gradients of model model/m.dnn\n", log)
+        self.assertRegex(log, lines)
+        self.run_command("Gradients:Train", "makeMode=false", "Gradients=[modelPath=none.dnn]")
+        self.assertEqual((self.folder / "model/m.dnn").read_bytes(), model)
+
+    def test_gradient_check_messages(self):
+        log = self.run_command("Gradients", "Gradients=[sigFigs=15]", status=None)
+        self.assertNotEqual(log.returncode, 0)
+        self.assertRegex(log.stderr, r"error: gradient check: the derivative of '\w+' by element \[\d, \d\] of parameter "
+                                     r"'\w+' is \S+ by back-propagation and \S+ by central differences; expected "
+                                     r"agreement to 15 digits")
+        self.assertIn("in minibatch 1", log.stderr)
+        self.assertIn("command 'Gradients': gradientCheck needs precision=double, but precision is float",
+                      self.run_command("Gradients", "precision=float", status=3).stderr)
+        self.assertIn("expected", self.run_command("Gradients", "Gradients=[numMinibatches=0]", status=3).stderr)
 
     def test_eval_and_cv(self):
         self.run_command("Train")

@@ -111,7 +111,7 @@ bool Training::SetLearningRate(size_t epoch)
     else if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch)
         SearchRate(epoch);
     else if (m_rate.learningRatePerSample == 0) // neither a list nor a checkpoint said anything
-        m_rate.learningRatePerSample = 0.5 / double(nominalSize);
+        m_rate.learningRatePerSample = 0.5 / double(m_options.minibatchSize[epoch]); // whatever the parallel sequences
     if (epoch == 0 || m_firstRate == 0)
         m_firstRate = m_rate.learningRatePerSample;
     if (m_rate.learningRatePerSample >= c_minLearningRate)

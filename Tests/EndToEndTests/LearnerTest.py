@@ -375,6 +375,24 @@ def events_of(log):
     return events
 
 
+DRAWN = """command=Train
+precision=float
+traceLevel=1
+Train=[
+  action=train
+  modelPath=%(name)s/m.dnn
+  numCPUThreads=%(threads)d
+  SimpleNetworkBuilder=[ layerSizes=3:300:200:3; evalCriterion=ErrorPrediction; applyMeanVarNorm=false
+                         randomSeedOffset=%(seed)d; addDropoutNodes=true ]
+  SGD=[ maxEpochs=3; minibatchSize=64; learningRatesPerSample=0.01; keepCheckPointFiles=true
+        dropoutRate=%(dropout)s; gaussianNoiseInjectStd=%(noise)s ]
+  reader=[ readerType=UCIFastReader; file=train.txt; randomize=%(order)s
+           features=[ start=0; dim=3 ]
+           labels=[ start=3; dim=1; labelDim=3; labelMappingFile=map.txt ] ]
+]
+"""
+
+
 class LearnerTest(EndToEndTest):
     def setUp(self):
         super().setUp()
@@ -528,6 +546,37 @@ class LearnerTest(EndToEndTest):
         self.check(minibatchSize="64:96", learningRatesPerSample=0.004, maxEpochs=5, adjust={
             "autoAdjustLR": "AdjustAfterEpoch", "reduceLearnRateIfImproveLessThan": 0.3, "autoAdjustMinibatch": "true",
             "numMiniBatch4LRSearch": 5, "minibatchSearchCriterionErrorMargin": 4})
+
+    # ---- what is drawn at random
+
+    def drawn(self, name, threads=1, seed=0, dropout=0.3, noise=0.001, order="auto"):
+        """The bytes of the models after 0, 1, ... epochs, and what the reader says of its orders."""
+        self.write("drawn.cntk", DRAWN % dict(locals(), self=None))
+        log = self.cntk("configFile=drawn.cntk").stderr
+        models = [(self.folder / name / ("m.dnn" + end)).read_bytes() for end in (".0", ".1", ".2", "")]
+        return models, re.findall("RandomOrdering.*", log)
+
+    def test_the_same_seed_gives_the_same_bits(self):
+        self.write("train.txt", "".join("%s %s %s %d\n" % (*x, label) for x, label in samples_of(6, 1000)))
+        for threads in (1, 3):
+            first = self.drawn("a%d" % threads, threads)
+            self.assertEqual(first, self.drawn("b%d" % threads, threads))
+            self.assertTrue(first[1])
+        other, _ = self.drawn("other", seed=7)
+        self.assertNotEqual(other[0], first[0][0])
+
+    def test_each_kind_of_chance_has_a_stream_of_its_own(self):
+        self.write("train.txt", "".join("%s %s %s %d\n" % (*x, label) for x, label in samples_of(6, 1000)))
+        models, orders = self.drawn("all")
+        for name, change in (("seed", {"seed": 7}), ("dropout", {"dropout": 0}), ("noise", {"noise": 0}),
+                             ("order", {"order": "none"})):
+            changed, others = self.drawn(name, **change)
+            self.assertNotEqual(changed[1], models[1])
+            # Start values and orders are drawn as if nothing else were.
+            if name != "seed":
+                self.assertEqual(changed[0], models[0])
+            if name != "order":
+                self.assertEqual(others, orders)
 
     # ---- everything together
 

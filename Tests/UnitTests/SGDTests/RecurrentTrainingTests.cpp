@@ -197,6 +197,13 @@ TEST_F(RecurrentTraining, RatesPerMinibatchCountTheParallelSequences)
     request.openReader = [] { return std::make_unique<MinibatchSource>(std::make_unique<TruncatingReader>()); };
     Run(request);
     EXPECT_NE(LogText().find("learning rate per sample = 0.010000"), std::string::npos) << LogText();
+
+    // The rate that nobody gave does not.
+    request.options.learningRatesPerMB = {};
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.modelPath = Path("default.dnn");
+    Run(request);
+    EXPECT_NE(LogText().find("learning rate per sample = 0.166667"), std::string::npos) << LogText();
 }
 
 TEST_F(RecurrentTraining, StoppedWithinAnEpochItEndsWithTheSameBits)

@@ -331,7 +331,7 @@ void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const Mel
     }
     if (!missing.empty())
         FailAt(statement.where, ErrorKind::Model, "model '", model.name, "' cannot be saved to '", file.text,
-               "', network is malformed: not connected: ", Join(missing, ", "), "; connect with SetInput or delete");
+               "', network is malformed: not connected: ", JoinSome(missing), "; connect with SetInput or delete");
     WithNote([&] { model.network->Validate(); },
              [&] { return Concat("model '", model.name, "' cannot be saved to '", file.text, "'"); });
     if (m_mode == Mode::Run)

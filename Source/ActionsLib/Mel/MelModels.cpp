@@ -11,6 +11,15 @@
 namespace cntk
 {
 
+std::string JoinSome(const std::vector<std::string>& parts)
+{
+    constexpr size_t c_most = 10;
+    if (parts.size() <= c_most)
+        return Join(parts, ", ");
+    return Concat(Join(std::vector<std::string>(parts.begin(), parts.begin() + c_most), ", "), " and ",
+                  parts.size() - c_most, " more");
+}
+
 MelModels::MelModels(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log)
     : m_dataType(dataType), m_device(std::move(device)), m_context(context), m_log(log)
 {

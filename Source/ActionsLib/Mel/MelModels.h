@@ -13,6 +13,9 @@
 namespace cntk
 {
 
+// "a, b and 40 more": the first ten of what a message lists.
+std::string JoinSome(const std::vector<std::string>& parts);
+
 class Log;
 
 // A model with the in-line NDL that was given for it.

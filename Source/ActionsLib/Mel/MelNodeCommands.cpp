@@ -102,7 +102,7 @@ void MelEditor::CopyPairs(const std::vector<NodeCopyPair>& pairs, ComputationNet
     const std::vector<std::string> made = CopyNodeValues(pairs, target);
     if (!made.empty())
         m_log.Warn(Concat(statement.where.Location(),
-                          ": copy=value made nodes that were not there, without inputs: ", Join(made, ", ")));
+                          ": copy=value made nodes that were not there, without inputs: ", JoinSome(made)));
 }
 
 void MelEditor::Copy(const MelStatement& statement)

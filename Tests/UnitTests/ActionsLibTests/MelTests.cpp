@@ -176,6 +176,8 @@ TEST_F(MelTests, CopyOfValues)
     EXPECT_THAT(Inputs("L3.BFF.FF.T"), ElementsAre("L3.BFF.W", "L2.RL"));
     EXPECT_THAT(Inputs("New"), ElementsAre("-", "-"));
     EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("copy=value made nodes that were not there, without inputs: New"));
+    Edit("Copy(L*, Y*, copy=value)");
+    EXPECT_THAT(ReadTextFile("log.txt"), testing::ContainsRegex("inputs: (Y[^ ,]+, ){9}Y[^ ,]+ and [0-9]+ more\n"));
 }
 
 TEST_F(MelTests, CopyFromOneNodeToMany)

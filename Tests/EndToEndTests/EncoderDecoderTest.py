@@ -195,6 +195,7 @@ class EncoderDecoderTest(EndToEndTest):
 
     def test_three_networks(self):
         self.write("three.cntk", CONFIG + THREE)
+        self.make("train", 100, 1)
         log = self.cntk("configFile=three.cntk", "epochs=1", "Train=[SGD=[gradientCheck=true;sigFigs=4]]").stderr
         self.assertEqual(len(re.findall(r"paired \S+ <-> pairNetwork", log)), 2)
         self.assertRegex(log, "all gradients agree to 4 digits")

@@ -312,7 +312,7 @@ class MessagesTest(EndToEndTest):
         self.edit("  outputPath=out/values", "  outputPath=out/values\n  SimpleNetworkBuilder=[ layerSizes=2:2 ]")
         self.assertEqual(self.warnings("command=Write"),
                          ["WARNING: exp.cntk:36:3: 'SimpleNetworkBuilder' is not read in block 'Write'; it belongs "
-                          "into the block of a train command"])
+                          "into the block of a train command or the block of a gradientCheck command"])
 
     def test_list_with_the_wrong_separator(self):
         self.edit("learningRatesPerSample=0.1", "learningRatesPerSample=0.5;0.2;0.1")

@@ -104,6 +104,10 @@ private:
         Log& log = m_command.program.log;
         if (!m_builder || (!m_modelPath.empty() && FileExists(m_modelPath)))
         {
+            if (m_builder)
+                log.Warn(Concat(m_command.block.Where().Location(), ": '", m_modelPath,
+                                "' exists, so it is checked, not ", "the network of ", m_builder->BlockName(),
+                                "; for that, name another modelPath"));
             log.Print("Checking gradients of model %s\n", m_modelPath.c_str());
             return LoadModelOf(m_command, m_modelPath);
         }

@@ -347,6 +347,12 @@ OutputNodes=(CE.F)
             "net.ndl:2:3: error: input 'features' is sparse, but Sigmoid takes dense values only; read it as a dense "
             "InputValue, or multiply it by a parameter first (Times)\n")
 
+    def test_a_wrong_seed_has_a_place(self):
+        self.prepare()
+        self.assertTrue(self.error("M(x)\n{\n W=Parameter(3, 4, randomSeed=1.5)\n y=Times(W, x)\n}\n"
+                                   "features=Input(4, tag=feature)\nh=M(features)\n").endswith(
+            "net.ndl:3:4: error: parameter 'randomSeed' is '1.5'; expected a whole number\n"))
+
     # ---- help -----------------------------------------------------------------------------------------------------------
 
     def test_help_of_functions(self):

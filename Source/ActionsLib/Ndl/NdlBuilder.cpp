@@ -406,7 +406,7 @@ NdlBuilder::Value NdlBuilder::MakeNode(Scope& scope, const NdlFunction& function
     for (const NdlExpression* input : bound.inputs)
         pending.inputs.push_back(InputOf(scope, *input));
     if (function.type->name == "LearnableParameter")
-        ChooseSeed(bound.parameters);
+        At(call.where, [&] { ChooseSeed(bound.parameters); });
     const std::string name = NodeName(scope, localName);
     pending.node =
         At(call.where, [&] { return m_network.AddUnconnected(function.type->name, name, bound.parameters); });

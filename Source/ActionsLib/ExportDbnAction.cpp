@@ -27,16 +27,6 @@ struct ExportDbnOptions
     }
 };
 
-// The stored numbers of a parameter or a statistic; null for all other nodes.
-const Matrix* ValuesOf(const ComputationNode& node)
-{
-    if (const auto* parameter = dynamic_cast<const LearnableParameterNode*>(&node))
-        return &parameter->Values();
-    if (const auto* statistic = dynamic_cast<const PrecomputeNode*>(&node))
-        return &statistic->Values();
-    return nullptr;
-}
-
 // Follows the layers from the features on: product, sum with a bias, sigmoid or nothing, dropout.
 class LayerFinder
 {
@@ -85,8 +75,8 @@ private:
         m_model.deviation.assign(features->SampleElements(), 1);
         if (!normalized)
             return features;
-        const Matrix* const mean = ValuesOf(*normalized->Input(1));
-        const Matrix* const inverse = ValuesOf(*normalized->Input(2));
+        const Matrix* const mean = StoredValues(*normalized->Input(1));
+        const Matrix* const inverse = StoredValues(*normalized->Input(2));
         if (mean == nullptr || inverse == nullptr)
             Fail(ErrorKind::Model, "the mean and deviation of '", normalized->Name(), "' are no numbers of the model");
         m_model.mean = mean->ToHost();
@@ -163,7 +153,7 @@ private:
         m_model.prior.assign(classes, 1.0 / double(classes));
         for (const ComputationNodePtr& node : m_network.Nodes())
         {
-            const Matrix* const values = ValuesOf(*node);
+            const Matrix* const values = StoredValues(*node);
             if (values == nullptr || values->Elements() != classes ||
                 ToLower(node->Name()).find("prior") == std::string::npos)
                 continue;

@@ -3,7 +3,6 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
 #include <cstdio>
@@ -19,16 +18,6 @@ namespace
 
 constexpr size_t c_ruleWidth = 68;
 constexpr size_t c_flushAt = size_t(1) << 20;
-
-// The numbers that a dump shows: of parameters and statistics; null for all other nodes.
-const Matrix* StoredValues(const ComputationNode& node)
-{
-    if (const auto* parameter = dynamic_cast<const LearnableParameterNode*>(&node))
-        return &parameter->Values();
-    if (const auto* statistic = dynamic_cast<const PrecomputeNode*>(&node))
-        return &statistic->Values();
-    return nullptr;
-}
 
 class NodeDumper
 {

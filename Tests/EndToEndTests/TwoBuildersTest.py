@@ -8,6 +8,19 @@ import random
 
 from EndToEnd import EndToEndTest, main
 
+COMMANDS = """Simple=[
+  action=train
+  modelPath=simple/m.dnn
+  SimpleNetworkBuilder=[ $simple$ ]
+]
+Ndl=[
+  action=train
+  modelPath=ndl/m.dnn
+  NDLNetworkBuilder=[ networkDescription=net.ndl ]
+]
+Rename=[ action=edit; editPath=rename.mel ]
+"""
+
 FRAMES = """command=Simple:Ndl:Rename
 deviceId=cpu
 precision=$precision$
@@ -22,18 +35,7 @@ reader=[
   features=[ start=1; dim=3 ]
   labels=[ start=0; dim=1; labelDim=2; labelMappingFile=map.txt ]
 ]
-Simple=[
-  action=train
-  modelPath=simple/m.dnn
-  SimpleNetworkBuilder=[ $simple$ ]
-]
-Ndl=[
-  action=train
-  modelPath=ndl/m.dnn
-  NDLNetworkBuilder=[ networkDescription=net.ndl ]
-]
-Rename=[ action=edit; editPath=rename.mel ]
-"""
+""" + COMMANDS
 
 SEQUENCES = """command=$commands$
 deviceId=cpu
@@ -48,18 +50,7 @@ reader=[
     labels=[ dim=6; format=dense ]
   ]
 ]
-Simple=[
-  action=train
-  modelPath=simple/m.dnn
-  SimpleNetworkBuilder=[ $simple$ ]
-]
-Ndl=[
-  action=train
-  modelPath=ndl/m.dnn
-  NDLNetworkBuilder=[ networkDescription=net.ndl ]
-]
-Rename=[ action=edit; editPath=rename.mel ]
-"""
+""" + COMMANDS
 
 
 def feed_forward(sizes, kinds=("Sigmoid",), start="init=uniform", normalise=False, dropout=False, prior=False,

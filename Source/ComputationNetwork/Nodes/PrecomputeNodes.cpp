@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
@@ -185,6 +186,15 @@ void PrecomputeNode::SerializeFields(ModelArchive& archive)
 std::string PrecomputeNode::DescribeFields() const
 {
     return Concat("[", SampleLayout().ToString(), "]   HasComputed=", m_hasComputed ? "true" : "false");
+}
+
+const Matrix* StoredValues(const ComputationNode& node)
+{
+    if (const auto* parameter = dynamic_cast<const LearnableParameterNode*>(&node))
+        return &parameter->Values();
+    if (const auto* statistic = dynamic_cast<const PrecomputeNode*>(&node))
+        return &statistic->Values();
+    return nullptr;
 }
 
 } // namespace cntk

@@ -70,4 +70,7 @@ protected:
     double Statistic(size_t row) const override;
 };
 
+// The numbers that a model stores of a node: of parameters and of these statistics; null for all other nodes.
+const Matrix* StoredValues(const ComputationNode& node);
+
 } // namespace cntk

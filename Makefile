@@ -1,4 +1,5 @@
-# A thin wrapper around CMake. `make` builds, `make test` tests, `make demo` trains a first network.
+# A thin wrapper around CMake. `make` builds everything, `make product` the program, its plugins and GPU library alone;
+# `make test` tests, `make demo` trains a first network.
 # Settings: BUILD (folder), PREFIX (make install), JOBS, CMAKE_FLAGS, CNTK_TEST_SHARED (folder of shared test data).
 
 BUILD ?= build
@@ -12,16 +13,21 @@ shared := $(abspath $(CNTK_TEST_SHARED))
 configure = cmake -S . -G Ninja -DCNTK_TEST_SHARED="$(shared)"
 ctest = ctest -j $(JOBS) --output-on-failure
 
-.PHONY: all packages demo test debug asan bench docs format tidy install clean
+.PHONY: all product configured packages demo test debug asan bench docs format tidy install clean
 
-all: packages
-	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS)
+all: configured
 	cmake --build $(BUILD) -j $(JOBS)
+
+product: configured
+	cmake --build $(BUILD) -j $(JOBS) --target product
+
+configured: packages
+	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS)
 
 packages:
 	@Tests/Tools/InstallPackages.sh
 
-demo: all
+demo: product
 	CNTK="$(abspath $(BUILD))/bin/cntk" Examples/Simple2d/RunDemo.sh
 
 test: all
@@ -42,7 +48,7 @@ bench: packages
 	cmake --build $(BUILD) -j $(JOBS)
 	Tests/Tools/RunBenchmarks.sh "$(abspath $(BUILD))"
 
-docs: all
+docs: product
 	$(BUILD)/bin/cntk --write-docs Documentation
 
 format:
@@ -51,7 +57,7 @@ format:
 tidy: all
 	Tests/Tools/RunTidy.sh "$(abspath $(BUILD))"
 
-install: all
+install: product
 	cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 clean:

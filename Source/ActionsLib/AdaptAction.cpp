@@ -102,9 +102,11 @@ public:
         const std::unique_ptr<ComputationNetwork> network = LoadOriginal(DeviceOf(m_command));
         const TrainingNodes nodes = SelectTrainingNodes(*network, m_request.options.trainCriterionNodeName,
                                                         m_request.options.evalCriterionNodeName);
+        const NodeTracer tracer(*network, m_request.options, log);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
             if (*reader)
-                CheckSource(log, *network, nodes.Roots(), *reader->Open(), m_request.options.minibatchSize[0], true);
+                CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *reader->Open(),
+                            m_request.options.minibatchSize[0], true);
     }
 
 private:

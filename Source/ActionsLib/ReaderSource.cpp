@@ -62,21 +62,12 @@ const ConfigParameters& RequireSgdBlock(const CommandContext& command)
 SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd)
 {
     Log& log = command.program.log;
-    WarnOfTracing(command.program.log, sgd);
     SgdOptions options = ReadSgdOptions(sgd, command.program.dataType);
     if (options.parallelTrain.parallelizationMethod != ParallelizationMethod::None)
         if (const ConfigParameters* const block = sgd.FindBlock("ParallelTrain"))
             log.Warn(block->Where().Location() +
                      ": ParallelTrain has no effect: this program trains in one process; it goes on alone");
     return options;
-}
-
-void WarnOfTracing(Log& log, const ConfigParameters& block)
-{
-    for (const char* key : {"traceNodeNamesReal", "traceNodeNamesCategory", "traceNodeNamesSparse"})
-        if (const auto names = block.Find(key); names && !names->Text().empty())
-            log.Warn(names->Where().Location() + ": " + key +
-                     " has no effect yet: the values of nodes are not printed");
 }
 
 SourcePos PlaceOf(const CommandContext& command, std::string_view key)

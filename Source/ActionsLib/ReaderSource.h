@@ -36,9 +36,6 @@ std::string RequireModelPath(const CommandContext& command);
 const ConfigParameters& RequireSgdBlock(const CommandContext& command);
 SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd);
 
-// Says that traceNodeNames... print nothing.
-void WarnOfTracing(Log& log, const ConfigParameters& block);
-
 // Where the command says a key, in its block, around it, or in its SGD block; else the command's place.
 SourcePos PlaceOf(const CommandContext& command, std::string_view key);
 int TraceLevelOf(const CommandContext& command);

@@ -19,7 +19,7 @@ namespace cntk
 namespace
 {
 
-struct TestOptions
+struct TestOptions : NodesToTrace
 {
     Schedule<size_t> minibatchSize = 40960;
     size_t epochSize = 0;
@@ -27,14 +27,11 @@ struct TestOptions
     std::vector<std::string> evalNodeNames;
     size_t maxSamplesInRAM = 0;
     size_t numSubminibatches = 1;
-    std::vector<std::string> traceNodeNamesReal;
-    std::vector<std::string> traceNodeNamesCategory;
-    std::vector<std::string> traceNodeNamesSparse;
 
     static OptionTable<TestOptions> Options()
     {
         using S = TestOptions;
-        return {
+        return WithTraceOptions<S>({
             Opt("minibatchSize", &S::minibatchSize, "samples a minibatch; of a schedule the first value is used",
                 Range{1}),
             Opt("epochSize", &S::epochSize, "samples to evaluate; 0: all data"),
@@ -45,10 +42,7 @@ struct TestOptions
             Opt("maxSamplesInRAM", &S::maxSamplesInRAM,
                 "accepted for configs of v1.1; without gradients a minibatch is not cut"),
             Opt("numSubminibatches", &S::numSubminibatches, "accepted for configs of v1.1, without effect"),
-            Opt("traceNodeNamesReal", &S::traceNodeNamesReal, "accepted with a warning: values are not printed"),
-            Opt("traceNodeNamesCategory", &S::traceNodeNamesCategory, "accepted with a warning, likewise"),
-            Opt("traceNodeNamesSparse", &S::traceNodeNamesSparse, "accepted with a warning, likewise"),
-        };
+        });
     }
 };
 
@@ -78,8 +72,8 @@ public:
     {
         DeviceOf(command); // a device that is not there is told before anything runs
         const TestOptions options = ReadOptions<TestOptions>(command.block);
-        WarnOfTracing(command.program.log, command.block);
         m_nodeNames = options.evalNodeNames;
+        m_nodesToTrace = options;
         m_settings.minibatchSize = options.minibatchSize[0];
         m_settings.epochSize = options.epochSize;
         m_settings.numMBsToShowResult = options.numMBsToShowResult;
@@ -98,7 +92,8 @@ public:
         const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_modelPath);
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         LogNetwork(log, *network, 1);
-        CheckSource(log, *network, nodes, *m_reader.Open(), m_settings.minibatchSize, false);
+        CheckSource(log, *network, NodeTracer(*network, m_nodesToTrace, log).AddTo(nodes), *m_reader.Open(),
+                    m_settings.minibatchSize, false);
     }
 
 protected:
@@ -110,7 +105,11 @@ protected:
             log.Print(
                 "evalNodeNames are not specified, using all the default evalnodes and training criterion nodes.\n");
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
-        return EvaluateCriteria(*network, nodes, *m_reader.Open(), m_settings, log);
+        NodeTracer tracer(*network, m_nodesToTrace, log);
+        EvaluationSettings settings = m_settings;
+        if (!tracer.Nodes().empty())
+            settings.tracer = &tracer;
+        return EvaluateCriteria(*network, nodes, *m_reader.Open(), settings, log);
     }
 
     // What evalNodeNames lists; what is wrong with it is told with its place.
@@ -133,6 +132,7 @@ protected:
     ReaderSource m_reader;
     std::string m_modelPath;
     std::vector<std::string> m_nodeNames;
+    NodesToTrace m_nodesToTrace;
     EvaluationSettings m_settings;
 };
 

@@ -107,12 +107,13 @@ public:
         const std::unique_ptr<ComputationNetwork> network = m_builder->Build(DeviceOf(m_command));
         const TrainingNodes nodes = ChooseNodes(*network);
         LogNetwork(log, *network, 1);
+        const NodeTracer tracer(*network, m_request.options, log);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
         {
             if (!*reader)
                 continue;
             const std::unique_ptr<MinibatchSource> source = reader->Open();
-            CheckSource(log, *network, nodes.Roots(), *source, m_request.options.minibatchSize[0], true);
+            CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0], true);
         }
         log.Print("Command '%s' (action train): %d epochs into %s\n", m_command.name.c_str(), int(Epochs()),
                   m_request.modelPath.c_str());

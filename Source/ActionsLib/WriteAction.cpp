@@ -18,21 +18,18 @@ namespace cntk
 namespace
 {
 
-struct WriteOptions
+struct WriteOptions : NodesToTrace
 {
     Schedule<size_t> minibatchSize = 2048;
     size_t epochSize = 0;
     std::vector<std::string> outputNodeNames;
     std::string outputPath;
     bool nodeUnitTest = false;
-    std::vector<std::string> traceNodeNamesReal;
-    std::vector<std::string> traceNodeNamesCategory;
-    std::vector<std::string> traceNodeNamesSparse;
 
     static OptionTable<WriteOptions> Options()
     {
         using S = WriteOptions;
-        return {
+        return WithTraceOptions<S>({
             Opt("minibatchSize", &S::minibatchSize, "samples a minibatch; of a schedule the first value is used",
                 Range{1}),
             Opt("epochSize", &S::epochSize, "samples to write; 0: all data"),
@@ -40,10 +37,7 @@ struct WriteOptions
             Opt("outputPath", &S::outputPath, "text files <outputPath>.<node name>; - is standard output"),
             Opt("nodeUnitTest", &S::nodeUnitTest,
                 "accepted, without effect: gradients of the inputs are not written (gradientcheck of SGD checks them)"),
-            Opt("traceNodeNamesReal", &S::traceNodeNamesReal, "accepted with a warning: values are not printed"),
-            Opt("traceNodeNamesCategory", &S::traceNodeNamesCategory, "accepted with a warning, likewise"),
-            Opt("traceNodeNamesSparse", &S::traceNodeNamesSparse, "accepted with a warning, likewise"),
-        };
+        });
     }
 };
 
@@ -133,7 +127,6 @@ public:
           m_options(ReadOptions<WriteOptions>(command.block)), m_writer(command.block.FindBlock("writer"))
     {
         DeviceOf(command); // a device that is not there is told before anything runs
-        WarnOfTracing(command.program.log, command.block);
         // A model file, or a network built on the spot.
         if (command.block.Exists("modelPath"))
             m_modelPath = RequireModelPath(command);
@@ -162,13 +155,16 @@ public:
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         const std::unique_ptr<Output> output = OpenOutput(nodes);
 
-        source->BindTo(nodes);
+        NodeTracer tracer(*network, m_options, log);
+        const std::vector<ComputationNodePtr> roots = tracer.AddTo(nodes);
+        tracer.UseLabels(source->Streams());
+        source->BindTo(roots);
         EpochRequest request;
         request.minibatchSize = m_options.minibatchSize[0];
         if (m_options.epochSize > 0)
             request.epochSize = m_options.epochSize;
         source->StartEpoch(request);
-        Evaluator evaluator(*network, nodes, {});
+        Evaluator evaluator(*network, roots, {});
         size_t samples = 0;
         for (size_t minibatch = 0; source->Next(); ++minibatch)
         {
@@ -177,6 +173,8 @@ public:
                 [&]
                 {
                     evaluator.Forward();
+                    if (!tracer.Nodes().empty())
+                        tracer.Print(Concat("minibatch ", minibatch + 1));
                     output->Write(nodes, source->SequenceKeys());
                 },
                 note);
@@ -201,7 +199,9 @@ public:
         }
         const std::unique_ptr<ComputationNetwork> network = MakeNetwork();
         LogNetwork(log, *network, 1);
-        CheckSource(log, *network, SelectNodes(*network), *m_reader.Open(), m_options.minibatchSize[0], false);
+        const NodeTracer tracer(*network, m_options, log);
+        CheckSource(log, *network, tracer.AddTo(SelectNodes(*network)), *m_reader.Open(), m_options.minibatchSize[0],
+                    false);
     }
 
 private:

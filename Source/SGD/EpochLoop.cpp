@@ -61,6 +61,8 @@ bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t 
     if (part > 0)
         m_source.BindPart(part);
     m_evaluator.Forward();
+    if (m_tracer != nullptr)
+        Trace(minibatch, part);
     m_sums.Add(m_source.Samples());
     if (m_sums.SeesEveryValue() && !std::isfinite(m_sums.LastValue(0)))
         return false;
@@ -71,6 +73,14 @@ bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t 
     else if (backward)
         m_evaluator.BackwardAccumulate(m_nodes.criterion);
     return true;
+}
+
+void EpochLoop::Trace(size_t minibatch, size_t part)
+{
+    std::string of = "minibatch " + std::to_string(minibatch);
+    if (m_source.Parts() > 1)
+        of += Concat(", part ", part + 1, " of ", m_source.Parts());
+    m_tracer->Print(of);
 }
 
 // False when the criterion is not finite; then nothing was updated.

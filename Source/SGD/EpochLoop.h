@@ -6,6 +6,7 @@
 #include "SGD/Criteria.h"
 #include "SGD/Learner.h"
 #include "SGD/MinibatchSource.h"
+#include "SGD/NodeTracing.h"
 #include "SGD/Progress.h"
 
 #include <cstddef>
@@ -61,6 +62,9 @@ public:
     EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, MinibatchSource& source, Learner& learner,
               Progress& progress);
 
+    // Prints values after each forward pass from now on; must outlive the loop.
+    void SetTracer(NodeTracer* tracer) { m_tracer = tracer; }
+
     EpochResult Run(const EpochSettings& settings);
     // Of the epoch that runs, or ran last.
     EpochPosition Position();
@@ -68,6 +72,7 @@ public:
 private:
     void Begin(const EpochSettings& settings);
     bool RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward);
+    void Trace(size_t minibatch, size_t part);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
     void SetWindow(const SequenceWindow& window);
     bool IsFinite();
@@ -78,6 +83,7 @@ private:
     MinibatchSource& m_source;
     Learner& m_learner;
     Progress& m_progress;
+    NodeTracer* m_tracer = nullptr; // null: nothing is traced
     std::vector<std::shared_ptr<RecurrentState>> m_states;
     CriterionSums m_sums;
     std::vector<double> m_running; // what progress lines are made of

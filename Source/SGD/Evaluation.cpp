@@ -79,6 +79,8 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
                 evaluator.Forward();
                 sums.Add(source.Samples());
                 ++result.minibatches;
+                if (settings.tracer != nullptr)
+                    settings.tracer->Print(Concat(settings.tracedAs, " ", result.minibatches));
                 if (settings.stopRequested && settings.stopRequested())
                     throw Interrupted("evaluation stopped");
                 if (lines.IsDue(result.minibatches))
@@ -103,8 +105,14 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
 EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log)
 {
-    Evaluator evaluator(network, nodes);
-    source.BindTo(nodes);
+    std::vector<ComputationNodePtr> roots = nodes;
+    if (settings.tracer != nullptr)
+    {
+        roots = settings.tracer->AddTo(nodes);
+        settings.tracer->UseLabels(source.Streams());
+    }
+    Evaluator evaluator(network, roots);
+    source.BindTo(roots);
     return EvaluateCriteria(evaluator, nodes, source, settings, log);
 }
 

@@ -4,6 +4,7 @@
 #include "ComputationNetwork/Evaluator.h"
 #include "SGD/Criteria.h"
 #include "SGD/MinibatchSource.h"
+#include "SGD/NodeTracing.h"
 #include "SGD/Progress.h"
 
 #include <cstddef>
@@ -20,6 +21,8 @@ struct EvaluationSettings
     size_t numMBsToShowResult = 100;
     int traceLevel = 0;                       // > 0: intermediate lines
     std::function<bool()> stopRequested = {}; // true: Interrupted is thrown after the minibatch
+    NodeTracer* tracer = nullptr;             // prints values after each forward pass; null: nothing is traced
+    std::string tracedAs = "minibatch";       // what the tracer calls them
 };
 
 struct EvaluationResult
@@ -34,7 +37,7 @@ struct EvaluationResult
 EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
 
-// The same with an evaluator of its own; binds the source.
+// The same with an evaluator of its own; binds the source, and tells the tracer of its labels.
 EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
 

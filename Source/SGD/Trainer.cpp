@@ -133,6 +133,7 @@ void Train(const TrainingRequest& request, Log& log)
 
     const TrainingNodes nodes =
         SelectTrainingNodes(network, options.trainCriterionNodeName, options.evalCriterionNodeName);
+    NodeTracer(network, options, log); // an unknown name is told before data are read
     PrintNodes(log, "Training", {nodes.criterion});
     PrintNodes(log, "Evaluation", nodes.evaluations);
 

@@ -20,11 +20,12 @@ namespace
 
 constexpr double c_notANumber = std::numeric_limits<double>::quiet_NaN();
 
-EvaluatorOptions TrainingEvaluatorOptions(const TrainingNodes& nodes)
+EvaluatorOptions TrainingEvaluatorOptions(const TrainingNodes& nodes, const NodeTracer& tracer)
 {
     EvaluatorOptions options;
     options.training = true;
     options.backwardRoot = nodes.criterion;
+    options.keepValues = tracer.Nodes();
     return options;
 }
 
@@ -54,7 +55,8 @@ void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_
 Training::Training(const TrainingRequest& request, const TrainingFiles& files, ComputationNetwork& network,
                    const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log)
     : m_request(request), m_options(request.options), m_files(files), m_log(log), m_network(network), m_nodes(nodes),
-      m_source(source), m_cvSource(cvSource), m_evaluator(network, nodes.Roots(), TrainingEvaluatorOptions(nodes)),
+      m_source(source), m_cvSource(cvSource), m_tracer(network, m_options, log),
+      m_evaluator(network, m_tracer.AddTo(nodes.Roots()), TrainingEvaluatorOptions(nodes, m_tracer)),
       m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice()),
       m_dropout(m_evaluator.Plan(), nodes.criterion), m_images(m_evaluator.Plan()),
       m_progress(log, ProgressSettingsOf(m_options, files.Networks() > 1)),
@@ -69,9 +71,14 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
     }
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     m_images.LimitTemporaryMemory(m_options.maxTempMemSizeInSamplesForCNN, log);
-    source.BindTo(nodes.Roots());
+    source.BindTo(m_tracer.AddTo(nodes.Roots()));
     if (cvSource)
-        cvSource->BindTo(nodes.Roots());
+        cvSource->BindTo(m_tracer.AddTo(nodes.Roots()));
+    if (!m_tracer.Nodes().empty())
+    {
+        m_tracer.UseLabels(source.Streams());
+        m_loop.SetTracer(&m_tracer);
+    }
     if (m_evaluator.Parameters().empty())
         log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
                         "' is trained; the network will not change"));
@@ -261,6 +268,8 @@ CriterionAverages Training::Validate(size_t epoch)
     settings.minibatchSize = m_options.minibatchSize[epoch];
     settings.numMBsToShowResult = 0;
     settings.stopRequested = m_request.stopRequested;
+    settings.tracer = m_tracer.Nodes().empty() ? nullptr : &m_tracer;
+    settings.tracedAs = "validation minibatch";
     const auto validation = EvaluateCriteria(m_evaluator, nodes, *m_cvSource, settings, m_log);
     CriterionAverages averages;
     averages.criterion = validation.nodes[0].average;

@@ -8,6 +8,7 @@
 #include "SGD/EpochLoop.h"
 #include "SGD/ImageSettings.h"
 #include "SGD/LearningRateControl.h"
+#include "SGD/NodeTracing.h"
 #include "SGD/Trainer.h"
 #include "SGD/TrainingFiles.h"
 
@@ -81,6 +82,7 @@ private:
     const TrainingNodes& m_nodes;
     MinibatchSource& m_source;
     MinibatchSource* m_cvSource;
+    NodeTracer m_tracer;
     Evaluator m_evaluator;
     Learner m_learner;
     DropoutSchedule m_dropout;

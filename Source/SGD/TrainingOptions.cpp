@@ -113,18 +113,12 @@ OptionTable<ModelAveragingOptions> ModelAveragingOptions::Options()
 OptionTable<SgdOptions> SgdOptions::Options()
 {
     using S = SgdOptions;
-    return {
+    return WithTraceOptions<S>({
         // ---- files and nodes
         Opt("modelPath", &S::modelPath, "final model; modelPath.N after epoch N; may stand around the block"),
         Opt("keepCheckPointFiles", &S::keepCheckPointFiles, "keep the .ckp files of earlier epochs"),
         Opt("trainCriterionNodeName", &S::trainCriterionNodeName, "the node to minimise, instead of the network's"),
         Opt("evalCriterionNodeName", &S::evalCriterionNodeName, "the node to report, instead of the network's"),
-        Opt("traceNodeNamesReal", &S::traceNodeNamesReal,
-            "without effect yet: nodes whose values are printed, as numbers"),
-        Opt("traceNodeNamesCategory", &S::traceNodeNamesCategory,
-            "without effect yet: nodes whose values are printed, as categories"),
-        Opt("traceNodeNamesSparse", &S::traceNodeNamesSparse,
-            "without effect yet: nodes whose values are printed, in sparse form"),
         // ---- schedules
         Opt("learningRatesPerMB", &S::learningRatesPerMB,
             "learning rate per minibatch of minibatchSize samples, per epoch; divided by minibatchSize", c_notNegative),
@@ -231,7 +225,7 @@ OptionTable<SgdOptions> SgdOptions::Options()
         // ---- blocks
         Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size").Here(),
         Nested("ParallelTrain", &S::parallelTrain, "training by several workers"),
-    };
+    });
 }
 
 namespace

@@ -5,6 +5,7 @@
 #include "Common/Config/Options.h"
 #include "Common/ReaderInterface.h"
 #include "Math/DataType.h"
+#include "SGD/NodeTracing.h"
 
 #include <cstddef>
 #include <limits>
@@ -110,15 +111,12 @@ struct ParallelTrainOptions
 };
 
 // SGD=[...]. Rates and momenta are single precision, as the original reads them; they are widened when used.
-struct SgdOptions
+struct SgdOptions : NodesToTrace
 {
     std::string modelPath;
     bool keepCheckPointFiles = false;
     std::string trainCriterionNodeName;
     std::string evalCriterionNodeName;
-    std::vector<std::string> traceNodeNamesReal;
-    std::vector<std::string> traceNodeNamesCategory;
-    std::vector<std::string> traceNodeNamesSparse;
 
     Schedule<float> learningRatesPerMB;
     Schedule<float> learningRatesPerSample;

@@ -213,6 +213,48 @@ class ActionsTest(EndToEndTest):
         more = self.read("out/values.PosteriorProb").splitlines()
         self.assertEqual(both.stdout.splitlines(), values[:3] + more[:3] + [""] + values[3:] + more[3:] + [""])
 
+    def test_traced_nodes_show_what_is_written(self):
+        self.run_command("Train")
+        run = self.run_command("Write", "Write=[minibatchSize=3; traceNodeNamesReal=PosteriorProb:B0; "
+                                        "format=[precisionFormat=.12]]")
+        shown = self.traced(run.stderr, r"minibatch \d: PosteriorProb = Softmax \[2 x \d\], real")
+        self.assertEqual([len(samples) for samples in shown], [3, 2])
+        written = [[float(word) for word in line.split()] for line in self.read("out/values.PosteriorProb").splitlines()]
+        for sample, row in zip(sum(shown, []), written, strict=True):
+            for word, value in zip(sample.split(), row, strict=True):
+                self.assertAlmostEqual(float(word), value, places=11)
+        bias = self.traced(run.stderr, r"minibatch \d: B0 = LearnableParameter \[3 x 1\], real")
+        self.assertEqual([len(columns) for columns in bias], [1, 1])
+        self.assertEqual(len(bias[0][0].split()), 3)
+
+    def test_traced_categories_have_labels(self):
+        self.run_command("Train")
+        run = self.run_command("Test", "Test=[traceNodeNamesCategory=labels; traceNodeNamesSparse=labels:features; "
+                                       "randomize=none]")
+        self.assertEqual(self.traced(run.stderr, r"minibatch 1: labels = InputValue \[2 x 5\], category"),
+                         [["0 'yes'", "1 'no'", "0 'yes'", "1 'no'", "0 'yes'"]])
+        self.assertEqual(self.traced(run.stderr, r"minibatch 1: labels = InputValue \[2 x 5\], sparse"),
+                         [["0:1", "1:1", "0:1", "1:1", "0:1"]])
+        self.assertEqual(self.traced(run.stderr, r"minibatch 1: features = InputValue \[2 x 5\], sparse"),
+                         [["0:0.5 1:1", "0:-1 1:0.25", "", "0:1 1:1", "0:0.5 1:-1"]])
+
+    def test_nodes_traced_in_training(self):
+        plain = self.run_command("Train")
+        model = (self.folder / "model/m.dnn").read_bytes()
+        run = self.run_command("Train", "makeMode=false", "Train=[SGD=[traceNodeNamesReal=\"W0*features\":PosteriorProb; "
+                                        "numSubminibatches=2]; cvReader=[ $streams$ ]]")
+        self.assertEqual(len(self.traced(run.stderr, r"minibatch \d, part [12] of 2: W0\*features = .*, real")), 6)
+        self.assertEqual(len(self.traced(run.stderr, r"minibatch 2: PosteriorProb = Softmax \[2 x 1\], real")), 3)
+        self.assertEqual(len(self.traced(run.stderr, r"validation minibatch \d: PosteriorProb = .*, real")), 6)
+        self.assertNotIn("Trace of", plain.stderr)
+        run = self.run_command("Train", "makeMode=false", "Train=[SGD=[traceNodeNamesReal=H1:HLast:W1]]")
+        self.assertEqual((self.folder / "model/m.dnn").read_bytes(), model)
+
+    def traced(self, log, heading):
+        """The samples behind each heading, without what numbers them."""
+        blocks = re.findall(r"^Trace of %s\n((?:  .*\n)*)" % heading, log, re.M)
+        return [[line.split(": ", 1)[1].rstrip() for line in block.splitlines()] for block in blocks]
+
     def test_write_of_unknown_nodes(self):
         self.run_command("Train")
         run = self.run_command("Write", "Write=[outputNodeNames=HLats]", status=3)

@@ -164,9 +164,11 @@ class MessagesTest(EndToEndTest):
                                            "'Train:SGD'; expected a block, AutoAdjust=[ name=value ... ]"])
 
     def test_nodes_to_trace(self):
-        self.edit("maxEpochs=1", "maxEpochs=1; traceNodeNamesReal=HLast")
-        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:7:37: traceNodeNamesReal has no effect yet: the values of "
-                                           "nodes are not printed"])
+        self.edit("maxEpochs=1", "maxEpochs=1; traceNodeNamesReal=HLst")
+        message = ("exp.cntk:7:37: error: traceNodeNamesReal lists 'HLst', but there is no such node in the network; did "
+                   "you mean 'HLast'?")
+        self.assertIn(message, self.error())
+        self.assertIn(message, self.error("--check"))
 
     def test_done_file_that_cannot_be_written(self):
         (self.folder / "done").mkdir()

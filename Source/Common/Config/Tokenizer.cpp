@@ -450,7 +450,7 @@ RepeatedElement SplitRepeat(std::string_view element, size_t offset, const Posit
         if (!number)
             FailAt(positionOf(offset, element.size()), ErrorKind::Config, "'", element,
                    "' has no valid repeat count: expected value*n with a whole number n, found '", count,
-                   "' after the '*'");
+                   "' after the '*'; where the '*' is part of a name, put the name in quotes");
         result.text = Trim(element.substr(0, star));
         result.count = *number > 0 ? static_cast<size_t>(*number) : 0;
     }

@@ -95,13 +95,15 @@ TEST(TokenizerTests, ArraysOfManyLines)
 
 TEST(TokenizerTests, RepeatCountErrors)
 {
+    const std::string expected = "expected value*n with a whole number n, found ";
+    const std::string hint = "; where the '*' is part of a name, put the name in quotes";
     EXPECT_EQ(MessageOf([] { Elements("0.1:0.5*"); }),
-              "text:1:5: '0.5*' has no valid repeat count: expected value*n with a whole number n, found '' after the "
-              "'*'");
-    EXPECT_EQ(MessageOf([] { Elements("0.5*x"); }), "text:1:1: '0.5*x' has no valid repeat count: expected value*n "
-                                                    "with a whole number n, found 'x' after the '*'");
-    EXPECT_EQ(MessageOf([] { Elements("a*2*3"); }), "text:1:1: 'a*2*3' has no valid repeat count: expected value*n "
-                                                    "with a whole number n, found '2*3' after the '*'");
+              "text:1:5: '0.5*' has no valid repeat count: " + expected + "'' after the '*'" + hint);
+    EXPECT_EQ(MessageOf([] { Elements("0.5*x"); }),
+              "text:1:1: '0.5*x' has no valid repeat count: " + expected + "'x' after the '*'" + hint);
+    EXPECT_EQ(MessageOf([] { Elements("a*2*3"); }),
+              "text:1:1: 'a*2*3' has no valid repeat count: " + expected + "'2*3' after the '*'" + hint);
+    EXPECT_THAT(Elements("\"W0*features\":H1"), ElementsAre("W0*features", "H1"));
 }
 
 TEST(TokenizerTests, CustomSeparators)

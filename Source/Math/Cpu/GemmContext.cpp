@@ -2,6 +2,7 @@
 #include "Math/Cpu/GemmContext.h"
 
 #include "Common/Error.h"
+#include "Math/Cpu/Blocks.h"
 
 #include <algorithm>
 #include <limits>
@@ -22,11 +23,6 @@ constexpr double c_workForSharing = 2e6;
 constexpr size_t c_leastShared = 48;
 // Multiply-adds from which a library's better kernels are worth its way of being called.
 constexpr double c_workForLibrary = 16e6;
-
-size_t RoundUp(size_t value, size_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
 
 template <class T>
 void ScaleOnly(const GemmTask<T>& task)
@@ -67,8 +63,8 @@ GemmContext::GemmContext(ThreadPool& pool) : m_pool(pool), m_isa(BestGemmIsa()),
     { return std::max(floats * sizeof(float), doubles * sizeof(double)); };
     for (int thread = 0; thread < pool.Threads(); ++thread)
     {
-        m_scratchA.push_back(MakeGemmScratch(bytes(m_isa.floats.scratchA, m_isa.doubles.scratchA)));
-        m_scratchB.push_back(MakeGemmScratch(bytes(m_isa.floats.scratchB, m_isa.doubles.scratchB)));
+        m_scratchA.push_back(MakeAlignedMemory(bytes(m_isa.floats.scratchA, m_isa.doubles.scratchA)));
+        m_scratchB.push_back(MakeAlignedMemory(bytes(m_isa.floats.scratchB, m_isa.doubles.scratchB)));
     }
 }
 

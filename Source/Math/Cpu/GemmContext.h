@@ -64,8 +64,8 @@ private:
 
     ThreadPool& m_pool;
     const GemmIsa& m_isa;
-    std::vector<GemmScratch> m_scratchA; // one a thread
-    std::vector<GemmScratch> m_scratchB;
+    std::vector<AlignedMemory> m_scratchA; // one a thread
+    std::vector<AlignedMemory> m_scratchB;
     SharedGemm m_shared;
     GemmEngine m_forced = GemmEngine::Own;
     bool m_isForced = false;

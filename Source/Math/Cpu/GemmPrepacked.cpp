@@ -1,6 +1,8 @@
 // Slabs of steps, in each all rows as panels: the order in which a product reads them. Threads share out the rows.
 #include "Math/Cpu/GemmPrepacked.h"
 
+#include "Math/Cpu/Blocks.h"
+
 #include <algorithm>
 #include <array>
 
@@ -15,11 +17,6 @@ constexpr double c_workPerThread = 250e3;
 // Rows that a task of packing takes, and elements from which threads help.
 constexpr size_t c_rowsTogether = 64;
 constexpr size_t c_leastShared = size_t(1) << 16;
-
-size_t RoundUp(size_t value, size_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
 
 // Columns whose panels are all whole, but for the last one's.
 struct Run
@@ -48,7 +45,7 @@ GemmPrepacked::GemmPrepacked(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool
         std::max((isa.floats.scratchB + 2 * isa.floats.tileColumns * isa.floats.depth) * sizeof(float),
                  (isa.doubles.scratchB + 2 * isa.doubles.tileColumns * isa.doubles.depth) * sizeof(double));
     for (int thread = 0; thread < pool.Threads(); ++thread)
-        m_panelsB.push_back(MakeGemmScratch(bytes));
+        m_panelsB.push_back(MakeAlignedMemory(bytes));
 }
 
 // As the product that packs on its way cuts them: the sums are then the same.

@@ -38,7 +38,7 @@ private:
 
     ThreadPool& m_pool;
     const GemmIsa& m_isa;
-    std::vector<GemmScratch> m_panelsB; // one a thread
+    std::vector<AlignedMemory> m_panelsB; // one a thread
 };
 
 } // namespace cntk

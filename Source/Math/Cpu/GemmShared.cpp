@@ -3,8 +3,9 @@
 // have begun already.
 #include "Math/Cpu/GemmShared.h"
 
+#include "Math/Cpu/Blocks.h"
+
 #include <algorithm>
-#include <new>
 
 namespace cntk
 {
@@ -12,7 +13,6 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_alignment = 64;
 // Rows of A or columns of B that a task of packing takes: some 5 microseconds.
 constexpr size_t c_panelRowsTogether = 64;
 // A tile's panels of B stay in the second-level cache beside what passes through.
@@ -20,15 +20,6 @@ constexpr size_t c_tileRows = 256;
 constexpr size_t c_tileColumns = 192;
 constexpr size_t c_leastTile = 64;
 constexpr size_t c_tilesPerThread = 4;
-
-constexpr size_t RoundUp(size_t value, size_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-constexpr size_t PartsOf(size_t value, size_t part)
-{
-    return (value + part - 1) / part;
-}
 
 struct Cut
 {
@@ -43,16 +34,6 @@ struct Cut
 };
 
 } // namespace
-
-void GemmScratchDelete::operator()(std::byte* memory) const
-{
-    ::operator delete(memory, std::align_val_t(c_alignment));
-}
-
-GemmScratch MakeGemmScratch(size_t bytes)
-{
-    return GemmScratch(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(c_alignment))));
-}
 
 // One product, or a block of a very large one.
 template <class T>
@@ -147,8 +128,8 @@ SharedGemm::SharedGemm(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool), m_i
     const size_t unit = std::max({isa.floats.tileRows, isa.floats.tileColumns, isa.doubles.tileRows});
     for (size_t slab = 0; slab < 2; ++slab)
     {
-        m_panelsA[slab] = MakeGemmScratch((c_mostRows + unit) * bytes);
-        m_panelsB[slab] = MakeGemmScratch((c_mostRows + unit) * bytes);
+        m_panelsA[slab] = MakeAlignedMemory((c_mostRows + unit) * bytes);
+        m_panelsB[slab] = MakeAlignedMemory((c_mostRows + unit) * bytes);
     }
 }
 

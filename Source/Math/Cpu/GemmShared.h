@@ -2,6 +2,7 @@
 // the tiles of C are drawn one by one, so that nobody waits for a thread that lost its core before it began a tile.
 #pragma once
 
+#include "Math/Cpu/AlignedMemory.h"
 #include "Math/Cpu/GemmIsa.h"
 #include "Math/Cpu/ThreadPool.h"
 
@@ -9,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 namespace cntk
 {
@@ -28,14 +28,6 @@ struct GemmEpilogue
             apply(context, tile, stride, firstRow, rows, columns);
     }
 };
-
-struct GemmScratchDelete
-{
-    void operator()(std::byte* memory) const;
-};
-// Aligned to cache lines; pages that are never written cost no memory.
-using GemmScratch = std::unique_ptr<std::byte, GemmScratchDelete>;
-GemmScratch MakeGemmScratch(size_t bytes);
 
 class SharedGemm
 {
@@ -58,8 +50,8 @@ private:
     ThreadPool& m_pool;
     const GemmIsa& m_isa;
     // Panels of two slabs (ranges of steps): the next is packed while this one is multiplied.
-    std::array<GemmScratch, 2> m_panelsA;
-    std::array<GemmScratch, 2> m_panelsB;
+    std::array<AlignedMemory, 2> m_panelsA;
+    std::array<AlignedMemory, 2> m_panelsB;
     // Tasks done so far, of all even slabs and of all odd ones.
     struct alignas(64) Counter
     {

@@ -74,6 +74,15 @@ struct ImageIsaSet
 {
     const ImageIsa<float>* floats;
     const ImageIsa<double>* doubles;
+
+    template <class T>
+    const ImageIsa<T>& Of() const
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            return *floats;
+        else
+            return *doubles;
+    }
 };
 
 ImageIsaSet ImageBaseline();

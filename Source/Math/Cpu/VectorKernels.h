@@ -106,4 +106,15 @@ struct VectorKernels
 template <class T>
 const VectorKernels<T>& VectorKernelsFor(InstructionSet set);
 
+// A function of one operand, on contiguous values.
+template <class T>
+void ApplyInPlace(typename VectorKernels<T>::ElementwiseFunction function, T* values, size_t count)
+{
+    ElementwiseLoop<T> loop;
+    loop.inner = count;
+    loop.output = values;
+    loop.inputs[0] = values;
+    function(loop);
+}
+
 } // namespace cntk

@@ -1,0 +1,49 @@
+// Convolutions over one or two axes with all channels (PlanarForm): without unfolding the image, sample by sample in
+// the cache.
+#pragma once
+
+#include "Math/Cpu/AlignedMemory.h"
+#include "Math/Cpu/ImageIsa.h"
+#include "Math/Cpu/PlanarForm.h"
+#include "Math/Cpu/ThreadPool.h"
+#include "Math/Cpu/VectorKernels.h"
+#include "Math/ImageKernels.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace cntk
+{
+
+class PlanarConvolution
+{
+public:
+    PlanarConvolution(ThreadPool& pool, InstructionSet instructionSet, const ImageIsaSet& isa);
+
+    // For float and double, as the functions of ImageKernels; form is that of the geometry.
+    template <class T>
+    void Convolve(const ConvolutionGeometry& geometry, const PlanarForm& form, const MatrixView& weights,
+                  const MatrixView& input, const MatrixView& output, const ConvolutionEnding& ending);
+    template <class T>
+    void InputGradient(const ConvolutionGeometry& geometry, const PlanarForm& form, const MatrixView& weights,
+                       const MatrixView& gradient, const MatrixView& inputGradient, T beta);
+    template <class T>
+    void WeightGradient(const ConvolutionGeometry& geometry, const PlanarForm& form, const MatrixView& gradient,
+                        const MatrixView& input, const MatrixView& weightGradient, T beta);
+
+private:
+    size_t Tasks(const ConvolutionGeometry& geometry, size_t samples, size_t mostPerThread) const;
+    // Memory for each thread before the threads start: a job must not fail.
+    template <class T>
+    void ReserveThreads(size_t imageElements, size_t pixelElements, size_t planeElements);
+
+    ThreadPool& m_pool;
+    InstructionSet m_instructionSet;
+    ImageIsaSet m_isa;
+    std::vector<PlanarMemory> m_memory; // one a thread
+    GrowingMemory m_weights;            // packed
+    GrowingMemory m_bias;
+    GrowingMemory m_partial; // gradients of weights, one for each task
+};
+
+} // namespace cntk

@@ -48,6 +48,7 @@ public:
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = m_options.makeMode;
         m_request.dataType = command.program.dataType;
+        m_request.trainingSeed = TrainingSeedOf(command);
         const SgdOptions& options = m_request.options;
         if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0 &&
             m_options.refNodeName.empty())

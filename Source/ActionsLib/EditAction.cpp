@@ -2,6 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Mel/MelEditor.h"
 #include "ActionsLib/Ndl/NdlParser.h"
+#include "ActionsLib/NetworkSource.h"
 #include "Common/Config/ConfigText.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -101,6 +102,7 @@ private:
     void Execute(MelEditor::Mode mode, NdlContext& context) const
     {
         ProgramContext& program = m_command.program;
+        context.startValueSeeds = StartValueSeedsOf(m_command);
         MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log, mode);
         for (const NdlScript& macros : m_macros)
             editor.DefineMacros(macros);

@@ -71,7 +71,7 @@ ComputationNodePtr NetworkParts::AddRandom(const std::string& name, size_t rows,
 {
     const auto parameter =
         std::dynamic_pointer_cast<LearnableParameterNode>(m_network.AddParameter(name, TensorShape{rows, columns}));
-    const uint64_t seed = m_options.randomSeedOffset + ++m_seeds;
+    const uint64_t seed = m_options.startValueSeeds(m_options.randomSeedOffset + ++m_seeds);
     if (m_options.uniformInit)
         parameter->InitUniform(seed, m_options.initValueScale);
     else

@@ -96,9 +96,10 @@ void NetworkBuilder::TakeNdl(const CommandContext& command, const ConfigParamete
     for (const char* key : {"run", "networkDescription"})
         if (const std::optional<ConfigValue> value = ndl.Find(key))
             m_where = value->Where();
-    m_build = [&ndl, dataType = command.program.dataType,
+    m_build = [&ndl, dataType = command.program.dataType, seeds = StartValueSeedsOf(command),
                program = &command.program](const std::shared_ptr<Device>& device, const ComputationNode*)
     {
+        program->ndl.startValueSeeds = seeds;
         std::unique_ptr<ComputationNetwork> network = BuildNetworkFromNdl(ndl, dataType, device, &program->ndl);
         for (const std::string& warning : program->ndl.warnings)
             program->log.Warn(warning);
@@ -110,7 +111,8 @@ void NetworkBuilder::TakeNdl(const CommandContext& command, const ConfigParamete
 void NetworkBuilder::TakeSimple(const CommandContext& command, const ConfigParameters& simple)
 {
     m_where = simple.Where();
-    const SimpleNetworkOptions options = ReadSimpleNetworkOptions(simple);
+    SimpleNetworkOptions options = ReadSimpleNetworkOptions(simple);
+    options.startValueSeeds = StartValueSeedsOf(command);
     for (const std::string& warning : WarningsOf(options, simple))
         command.program.log.Warn(warning);
     m_build = [options, where = m_where, dataType = command.program.dataType](const std::shared_ptr<Device>& device,
@@ -126,6 +128,11 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Require(const CommandContext& co
                "' has no network to train: give a block SimpleNetworkBuilder=[layerSizes=...] or "
                "NDLNetworkBuilder=[networkDescription=...]");
     return builder;
+}
+
+SeedStream StartValueSeedsOf(const CommandContext& command)
+{
+    return SeedStream(TrainingSeedOf(command), "start values");
 }
 
 std::shared_ptr<Device> DeviceOf(const CommandContext& command)

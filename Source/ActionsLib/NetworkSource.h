@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ActionsLib/Action.h"
+#include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 
 #include <functional>
@@ -42,6 +43,9 @@ private:
     SourcePos m_where;
     std::function<std::unique_ptr<ComputationNetwork>(const std::shared_ptr<Device>&, const ComputationNode*)> m_build;
 };
+
+// Of all parameters that the command gives random values.
+SeedStream StartValueSeedsOf(const CommandContext& command);
 
 // The device of deviceId= as this command sees it; made when first asked for, one for the whole run.
 std::shared_ptr<Device> DeviceOf(const CommandContext& command);

@@ -13,7 +13,7 @@ std::unique_ptr<MinibatchSource> ReaderSource::Open() const
     const ReaderContext context{*block, program->log, traceLevel, forWriting, createLabelMaps};
     const std::string type = ReaderTypeOf(*block);
     const auto note = [&] { return "while opening the " + type + " of " + block->Path(); };
-    return WithNote(
+    auto source = WithNote(
         [&]
         {
             if (program->dataType == DataType::Float32)
@@ -21,6 +21,8 @@ std::unique_ptr<MinibatchSource> ReaderSource::Open() const
             return std::make_unique<MinibatchSource>(LoadReader<double>(type, context));
         },
         note);
+    source->SetTrainingSeed(trainingSeed);
+    return source;
 }
 
 ReaderSource FindReader(const CommandContext& command, const char* blockName, bool forWriting)
@@ -28,7 +30,7 @@ ReaderSource FindReader(const CommandContext& command, const char* blockName, bo
     const ConfigParameters* block = command.block.FindBlock(blockName);
     if (block == nullptr && command.block.Exists(blockName))
         block = &command.block.RequireBlock(blockName); // a scalar of that name: says what stands there
-    return {block, &command.program, TraceLevelOf(command), forWriting, false};
+    return {block, &command.program, TraceLevelOf(command), forWriting, false, TrainingSeedOf(command)};
 }
 
 ReaderSource RequireReader(const CommandContext& command, const char* blockName, bool forWriting)
@@ -83,6 +85,12 @@ int TraceLevelOf(const CommandContext& command)
 {
     const auto value = command.block.Find("traceLevel");
     return value ? value->AsInt() : 0;
+}
+
+uint64_t TrainingSeedOf(const CommandContext& command)
+{
+    const auto value = command.block.Find("trainingSeed");
+    return value ? value->AsSize() : 0;
 }
 
 } // namespace cntk

@@ -6,6 +6,7 @@
 #include "SGD/MinibatchSource.h"
 #include "SGD/TrainingOptions.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ struct ReaderSource
     int traceLevel = 0;
     bool forWriting = false;
     bool createLabelMaps = false;
+    uint64_t trainingSeed = 0;
 
     explicit operator bool() const { return block != nullptr; }
     std::unique_ptr<MinibatchSource> Open() const;
@@ -39,5 +41,7 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
 // Where the command says a key, in its block, around it, or in its SGD block; else the command's place.
 SourcePos PlaceOf(const CommandContext& command, std::string_view key);
 int TraceLevelOf(const CommandContext& command);
+// trainingSeed, from which everything of the command that is drawn at random gets its seeds; 0: as the original has it.
+uint64_t TrainingSeedOf(const CommandContext& command);
 
 } // namespace cntk

@@ -24,6 +24,10 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("timestamping", &S::timestamping, "date and time before the log's lines"),
         Opt("strictConfig", &S::strictConfig, "true: keys that nothing reads are an error, not a warning"),
         Opt("makeMode", &S::makeMode, "true: train commands continue from existing models"),
+        Opt("trainingSeed", &S::trainingSeed,
+            "one seed for all that is drawn at random: start values, dropout, gradient noise, the order of the data "
+            "and "
+            "what readers draw, each with a stream of its own; 0: the original's streams"),
         Opt("progressTracing", &S::progressTracing,
             "after each epoch, lines PROGRESS: and EVALERR: in percent on standard output"),
         Opt("lockGPU", &S::lockGPU, "accepted for old configs; has no effect"),
@@ -35,7 +39,7 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("traceGPUMemoryAllocations", &S::traceGPUMemoryAllocations, "accepted for old configs; has no effect"),
         Opt("hyperCompressMemory", &S::hyperCompressMemory, "accepted for old configs; has no effect"),
         Opt("perfTraceLevel", &S::perfTraceLevel, "accepted for old configs; has no effect"),
-        Opt("randomSeed", &S::randomSeed, "accepted for old configs; has no effect"),
+        Opt("randomSeed", &S::randomSeed, "accepted for old configs; has no effect: see trainingSeed"),
         Opt("randomSeedOffset", &S::randomSeedOffset, "default of NDLNetworkBuilder's; else without effect"),
         Opt("currentDirectory", &S::currentDirectory, "on the command line: changes into this folder at once"),
     };

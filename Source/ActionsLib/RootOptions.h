@@ -24,6 +24,7 @@ struct RootOptions
     bool timestamping = false;
     bool strictConfig = false;
     bool makeMode = true;
+    size_t trainingSeed = 0;
     bool progressTracing = false;
     bool lockGPU = true;
     bool parallelTrain = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Common/Config/Options.h"
+#include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 
 #include <memory>
@@ -25,6 +26,7 @@ struct SimpleNetworkOptions
     bool needPrior = false;
     bool addDropoutNodes = false;
     size_t randomSeedOffset = 0;
+    SeedStream startValueSeeds; // the command's; no option of the block
     // recurrent networks
     std::vector<size_t> recurrentLayer;
     double defaultHiddenActivity = 0.1;

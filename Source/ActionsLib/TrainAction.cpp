@@ -47,6 +47,7 @@ public:
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
+        m_request.trainingSeed = TrainingSeedOf(command);
     }
 
     size_t Epochs() const override { return m_request.options.maxEpochs; }

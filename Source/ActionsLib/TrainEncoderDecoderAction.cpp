@@ -78,6 +78,7 @@ public:
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = ReadOptions<TrainEncoderDecoderOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
+        m_request.trainingSeed = TrainingSeedOf(command);
         m_request.readerName = m_stages.back().names.reader;
     }
 

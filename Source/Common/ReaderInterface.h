@@ -18,7 +18,7 @@ namespace cntk
 class ConfigParameters;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 1;
+constexpr uint32_t c_pluginAbi = 2;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 
@@ -64,6 +64,7 @@ struct EpochRequest
     size_t epochSize = c_wholeDataSet; // samples
     size_t rank = 0;                   // data parallelism: this worker's share
     size_t workers = 1;
+    uint64_t trainingSeed = 0; // of all that is drawn at random (SeedStream.h); 0: as the original draws it
     // Names of the input nodes that the network binds, as the network spells them; empty: all streams.
     std::vector<std::string> wanted;
 };

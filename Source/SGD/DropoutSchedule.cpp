@@ -10,14 +10,17 @@
 namespace cntk
 {
 
-DropoutSchedule::DropoutSchedule(const EvaluationPlan& plan, const ComputationNodePtr& criterion)
+DropoutSchedule::DropoutSchedule(const EvaluationPlan& plan, const ComputationNodePtr& criterion, uint64_t trainingSeed)
 {
     const auto below = ComputationNetwork::Below({criterion});
     for (const ComputationNodePtr& candidate : plan.NodesInOrder())
     {
         auto node = std::dynamic_pointer_cast<DropoutNode>(candidate);
         if (node && std::find(below.begin(), below.end(), candidate) != below.end())
+        {
+            node->SetSeeds(SeedStream(trainingSeed, "dropout"));
             m_nodes.push_back(std::move(node));
+        }
     }
 }
 

@@ -19,7 +19,7 @@ class Log;
 class DropoutSchedule
 {
 public:
-    DropoutSchedule(const EvaluationPlan& plan, const ComputationNodePtr& criterion);
+    DropoutSchedule(const EvaluationPlan& plan, const ComputationNodePtr& criterion, uint64_t trainingSeed = 0);
 
     // At the beginning of an epoch.
     void SetRate(double rate, Log& log);

@@ -8,11 +8,12 @@
 namespace cntk
 {
 
-GradientTransforms::GradientTransforms(const SgdOptions& options, DataType type, Device& device)
+GradientTransforms::GradientTransforms(const SgdOptions& options, DataType type, Device& device, uint64_t trainingSeed)
     : m_clips(std::isfinite(options.clippingThresholdPerSample)),
       m_clipsElements(options.gradientClippingWithTruncation), m_clippingThreshold(options.clippingThresholdPerSample),
       m_l2Weight(options.l2RegWeight), m_l1Weight(options.l1RegWeight),
-      m_noiseDeviation(options.gaussianNoiseInjectStd), m_threshold(1, 1, type, device)
+      m_noiseDeviation(options.gaussianNoiseInjectStd), m_noiseSeeds(trainingSeed, "noise"),
+      m_threshold(1, 1, type, device)
 {
     if (m_noiseDeviation > 0)
         m_noise = Matrix(0, 0, type, device);
@@ -42,7 +43,7 @@ void GradientTransforms::Finish(const MatrixView& parameter, const UpdateStep& s
     if (m_noiseDeviation > 0)
     {
         m_noise.Resize(parameter.rows, parameter.columns);
-        Ops::FillGaussian(m_noise, 0, m_noiseDeviation, m_noiseSeed++);
+        Ops::FillGaussian(m_noise, 0, m_noiseDeviation, m_noiseSeeds(m_noiseSeed++));
         Ops::Elementwise(ElementwiseOp::Copy, TensorView(m_noise.View()), TensorView(parameter), 1, 1);
     }
     if (m_l1Weight > 0 && step.extras.shrinkage == 0)

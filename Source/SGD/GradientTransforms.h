@@ -2,6 +2,7 @@
 // Most of it is done by the update itself, in its pass over memory.
 #pragma once
 
+#include "Common/SeedStream.h"
 #include "Math/Matrix.h"
 #include "SGD/TrainingOptions.h"
 #include "SGD/UpdateRule.h"
@@ -14,7 +15,7 @@ namespace cntk
 class GradientTransforms
 {
 public:
-    GradientTransforms(const SgdOptions& options, DataType type, Device& device);
+    GradientTransforms(const SgdOptions& options, DataType type, Device& device, uint64_t trainingSeed = 0);
 
     // Tells the step what it has to do on its way; clipping by norm reads the gradient. sparse: only some columns of
     // the gradient are touched; L2 leaves it alone.
@@ -22,7 +23,7 @@ public:
     // After the step: noise, and L1 where it could not be a part of the step.
     void Finish(const MatrixView& parameter, const UpdateStep& step);
 
-    // Of the next noise matrix; checkpoints keep it.
+    // Number of the next noise matrix's seed; checkpoints keep it.
     uint64_t NoiseSeed() const { return m_noiseSeed; }
     void SetNoiseSeed(uint64_t seed) { m_noiseSeed = seed; }
 
@@ -35,6 +36,7 @@ private:
     double m_l2Weight;
     double m_l1Weight;
     double m_noiseDeviation;
+    SeedStream m_noiseSeeds;
     uint64_t m_noiseSeed = 1;
     Matrix m_threshold; // 1x1, operand of a broadcasting operation
     Matrix m_noise;

@@ -12,8 +12,8 @@ namespace cntk
 {
 
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
-                 DataType type, Device& device)
-    : m_rule(MakeUpdateRule(options)), m_transforms(options, type, device),
+                 DataType type, Device& device, uint64_t trainingSeed)
+    : m_rule(MakeUpdateRule(options)), m_transforms(options, type, device, trainingSeed),
       m_isPlainDescent(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG &&
                        options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0)
 {

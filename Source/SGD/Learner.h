@@ -18,7 +18,7 @@ class Learner
 public:
     // parameters: in the order of checkpoints (case-sensitive names).
     Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options, DataType type,
-            Device& device);
+            Device& device, uint64_t trainingSeed = 0);
 
     // From the gradients that Backward left in the parameter nodes. Allocates nothing after the first call.
     void Update(double ratePerSample, double momentumPerSample, size_t columns);

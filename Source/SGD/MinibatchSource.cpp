@@ -98,6 +98,7 @@ void MinibatchSource::StartEpoch(EpochRequest request)
     for (const auto& companion : m_companions)
         companion->StartEpoch(request);
     request.wanted = m_wanted;
+    request.trainingSeed = m_trainingSeed;
     m_binder->BeginPass();
     if (m_mixer)
     {

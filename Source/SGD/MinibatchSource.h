@@ -34,6 +34,8 @@ public:
 
     // From now on each minibatch's labels are mixed with a reference network's outputs.
     void MixLabels(std::unique_ptr<LabelMixer> mixer) { m_mixer = std::move(mixer); }
+    // Of all that the reader draws at random; 0: as the original draws it.
+    void SetTrainingSeed(uint64_t seed) { m_trainingSeed = seed; }
     // From now on minibatches are cut.
     void CutMinibatches(const PartSettings& settings) { m_partSettings = settings; }
 
@@ -46,7 +48,7 @@ public:
     // At the end of an epoch: says which sequence another source has beyond those of this one; "" if there is none.
     std::string RestOfCompanions();
 
-    // request.wanted is filled in here.
+    // request.wanted and request.trainingSeed are filled in here.
     void StartEpoch(EpochRequest request);
     // False at the end of the epoch. Allocates nothing once the largest minibatch has been seen.
     // Of a minibatch that is cut the network then holds the first part.
@@ -93,6 +95,7 @@ private:
     std::optional<NetworkBinder> m_binder;
     std::vector<std::string> m_wanted;
     std::unique_ptr<LabelMixer> m_mixer; // null: none
+    uint64_t m_trainingSeed = 0;
     PartSettings m_partSettings;
     size_t m_parts = 1;
     size_t m_sequences = 0; // of a minibatch that may be cut

@@ -133,6 +133,17 @@ void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& pat
                         "modelPath"));
 }
 
+void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log)
+{
+    const auto found = checkpoint.info.extra.find(c_trainingSeedKey);
+    const std::string before = found == checkpoint.info.extra.end() ? "0" : found->second;
+    const std::string now = std::to_string(trainingSeed);
+    if (before != now)
+        log.Warn(Concat("'", path, "' is of a training with trainingSeed=", before,
+                        ", which goes on with trainingSeed=", now,
+                        ": from here on other random numbers are drawn; the models are those of neither seed"));
+}
+
 ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
                             const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
 {

@@ -5,6 +5,7 @@
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "SGD/TrainingFiles.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,5 +35,11 @@ ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType 
 // description was changed, but the old network goes on. Builds nothing where the model is very large.
 void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log);
+
+// The name of the training's seed in the extra part of checkpoints; absent where it is 0.
+constexpr const char* c_trainingSeedKey = "trainingSeed";
+
+// Warns when the training that is continued had another seed.
+void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log);
 
 } // namespace cntk

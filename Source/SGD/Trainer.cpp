@@ -128,6 +128,8 @@ void Train(const TrainingRequest& request, Log& log)
         WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log);
     ComputationNetwork& network = *start.network;
     const Encoders encoders = PairAll(request, start);
+    if (request.trainingSeed != 0)
+        log.Print("Training seed: %zu\n", size_t(request.trainingSeed));
     if (request.networkReady)
         request.networkReady(network, isLoaded);
 
@@ -168,7 +170,11 @@ void Train(const TrainingRequest& request, Log& log)
     Training training(request, files, network, nodes, *source, cvSource.get(), log);
     training.SetEncoders(encoders.networks);
     if (start.checkpoint)
-        training.Restore(std::move(*start.checkpoint), files.Checkpoint(start.epochsDone));
+    {
+        const std::string path = start.within ? files.Checkpoint(*start.within) : files.Checkpoint(start.epochsDone);
+        WarnOfOtherSeed(*start.checkpoint, path, request.trainingSeed, log);
+        training.Restore(std::move(*start.checkpoint), path);
+    }
     if (start.within)
         training.GoOnWithin(*start.within);
     training.Run(start.epochsDone);

@@ -7,6 +7,7 @@
 #include "SGD/TrainingOptions.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,6 +42,8 @@ struct TrainingRequest
     SgdOptions options;
     std::string modelPath; // empty: options.modelPath
     bool makeMode = true;  // continue from the newest usable model
+    // Of dropout and noise; what builds networks and opens readers knows it, too. 0: the original's random streams.
+    uint64_t trainingSeed = 0;
 
     DataType dataType = DataType::Float32;
     std::shared_ptr<Device> device;

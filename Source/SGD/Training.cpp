@@ -7,6 +7,7 @@
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Evaluation.h"
+#include "SGD/ResumePoint.h"
 #include "SGD/Schedules.h"
 
 #include <limits>
@@ -57,8 +58,8 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
     : m_request(request), m_options(request.options), m_files(files), m_log(log), m_network(network), m_nodes(nodes),
       m_source(source), m_cvSource(cvSource), m_tracer(network, m_options, log),
       m_evaluator(network, m_tracer.AddTo(nodes.Roots()), TrainingEvaluatorOptions(nodes, m_tracer)),
-      m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice()),
-      m_dropout(m_evaluator.Plan(), nodes.criterion), m_images(m_evaluator.Plan()),
+      m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice(), request.trainingSeed),
+      m_dropout(m_evaluator.Plan(), nodes.criterion, request.trainingSeed), m_images(m_evaluator.Plan()),
       m_progress(log, ProgressSettingsOf(m_options, files.Networks() > 1)),
       m_loop(nodes, m_evaluator, source, m_learner, m_progress),
       m_control(m_options.autoAdjust, LearningRateCount(m_options)),
@@ -377,6 +378,8 @@ CheckpointInfo Training::InfoForCheckpoint()
     info.extra["epochSamples"] = std::to_string(m_epochSamples);
     info.extra["firstRate"] = ExactText(m_firstRate);
     info.extra["searchedRates"] = ExactTexts(m_searchedRates);
+    if (m_request.trainingSeed != 0)
+        info.extra[c_trainingSeedKey] = std::to_string(m_request.trainingSeed);
     m_learner.SaveExtra(info.extra);
     m_dropout.SaveExtra(info.extra);
     m_earlyStopping.SaveExtra(info.extra);

@@ -427,7 +427,7 @@ void NdlBuilder::ChooseSeed(NodeParameters& parameters)
         return;
     const long long forced = parameters.Integer("randomSeed", -1);
     const uint64_t seed = forced >= 0 ? uint64_t(forced) : m_context.nextRandomSeed++;
-    parameters.Set("randomSeed", std::to_string(seed + m_randomSeedOffset));
+    parameters.Set("randomSeed", std::to_string(m_context.startValueSeeds(seed + m_randomSeedOffset)));
 }
 
 NdlBuilder::PendingInput NdlBuilder::InputOf(Scope& scope, const NdlExpression& expression)

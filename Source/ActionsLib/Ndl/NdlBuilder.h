@@ -4,6 +4,7 @@
 
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "ActionsLib/Ndl/NdlSyntax.h"
+#include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ class Error;
 struct NdlContext
 {
     uint64_t nextRandomSeed = 1; // one for each random parameter, in script order
+    SeedStream startValueSeeds;  // of the command that builds or edits
     size_t nextUnnamed = 1;
     std::vector<std::string> warnings;       // with positions; the caller logs them
     std::map<std::string, SourcePos> places; // of the nodes of the last network, by name

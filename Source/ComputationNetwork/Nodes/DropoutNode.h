@@ -1,6 +1,7 @@
 // Dropout: zeroes elements at random while training. The learner sets rate and seed.
 #pragma once
 
+#include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNode.h"
 
 #include <cstdint>
@@ -21,12 +22,15 @@ public:
     void SetRate(double rate);
     double Rate() const { return m_rate; }
     // Of the next forward call's mask; each call adds 1073807359.
+    // Which seed each mask has: by default its number.
+    void SetSeeds(const SeedStream& seeds) { m_seeds = seeds; }
     void SetSeed(uint64_t seed) { m_seed = seed; }
     uint64_t Seed() const { return m_seed; }
 
 private:
     double m_rate = 0;
-    uint64_t m_seed = 1;
+    SeedStream m_seeds;
+    uint64_t m_seed = 1; // number of the next mask's
 };
 
 } // namespace cntk

@@ -40,7 +40,7 @@ void DropoutNode::ForwardProp(const FrameRange& range)
     if (m_rate == 0)
         return Ops::Copy(Input(0)->Value(range), Value(range));
     const MatrixView mask = Temporary(0, range);
-    Ops::FillDropoutMask(mask, m_rate, 1 / (1 - m_rate), m_seed);
+    Ops::FillDropoutMask(mask, m_rate, 1 / (1 - m_rate), m_seeds(m_seed));
     m_seed += c_seedStep;
     Ops::Elementwise(ElementwiseOp::Product, Input(0)->Value(range), mask, Value(range));
 }

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Random.h"
+#include "Common/SeedStream.h"
 #include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
@@ -49,12 +50,12 @@ std::vector<Window> MakeWindows(const CtfIndex& index, const std::vector<uint32_
 } // namespace
 
 void ShuffleSequences(const CtfIndex& index, size_t range, size_t sweep, std::vector<uint32_t>& order,
-                      std::vector<uint32_t>& chunkOrder)
+                      std::vector<uint32_t>& chunkOrder, uint64_t trainingSeed)
 {
     const std::vector<CtfIndex::Chunk>& chunks = index.Chunks();
     chunkOrder.resize(chunks.size());
     std::iota(chunkOrder.begin(), chunkOrder.end(), 0u);
-    std::mt19937 generator{uint32_t(sweep)};
+    std::mt19937 generator{uint32_t(SeedStream(trainingSeed, "chunks")(sweep))};
     std::shuffle(chunkOrder.begin(), chunkOrder.end(), generator);
     const std::vector<Window> windows = MakeWindows(index, chunkOrder, range);
 
@@ -75,7 +76,7 @@ void ShuffleSequences(const CtfIndex& index, size_t range, size_t sweep, std::ve
         const Window& window = windows[places[position]];
         return window.begin <= place && place < window.end;
     };
-    GlibcRand random(uint32_t(sweep + 1));
+    GlibcRand random(uint32_t(SeedStream(trainingSeed, "order")(sweep + 1)));
     for (size_t i = 0; i < chunkOrder.size(); ++i)
     {
         const size_t begin = windows[windows[i].begin].firstSequence;
@@ -107,7 +108,7 @@ void CtfOrder::EnterSweep(size_t sweep)
         std::iota(m_chunkRank.begin(), m_chunkRank.end(), 0u);
         return;
     }
-    ShuffleSequences(m_index, m_range, sweep, m_order, m_chunkOrder);
+    ShuffleSequences(m_index, m_range, sweep, m_order, m_chunkOrder, m_request.trainingSeed);
     for (size_t i = 0; i < m_chunkOrder.size(); ++i)
         m_chunkRank[m_chunkOrder[i]] = uint32_t(i);
 }
@@ -133,6 +134,8 @@ void CtfOrder::Start(const EpochRequest& request)
     if (m_index.Sequences().size() > UINT32_MAX)
         Fail(ErrorKind::Data, "data file '", m_index.File().Path(), "' has ", m_index.Sequences().size(),
              " sequences; at most ", UINT32_MAX, " can be read");
+    if (request.trainingSeed != m_request.trainingSeed)
+        m_sweep = SIZE_MAX; // the order is another
     m_request = request;
     const size_t total = m_index.Samples();
     const PlaceRange epoch = PositionsOfEpoch(request, IsWholeDataSet(request) ? total : request.epochSize);

@@ -15,7 +15,7 @@ namespace cntk
 // Makes `order` the sequences in the order of one sweep. range: samples, SIZE_MAX for all. chunkOrder gets the chunks
 // in their shuffled order.
 void ShuffleSequences(const CtfIndex& index, size_t range, size_t sweep, std::vector<uint32_t>& order,
-                      std::vector<uint32_t>& chunkOrder);
+                      std::vector<uint32_t>& chunkOrder, uint64_t trainingSeed = 0);
 
 class CtfOrder
 {

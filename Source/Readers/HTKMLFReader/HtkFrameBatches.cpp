@@ -1,5 +1,6 @@
 // Minibatches of single frames: sweeps over the data, each in an order of its own.
 #include "Common/Error.h"
+#include "Common/SeedStream.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
 #include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/RecordOrder.h"
@@ -28,6 +29,8 @@ public:
     HtkEpoch Start(const EpochRequest& request) override
     {
         const size_t minibatchSize = request.minibatchSize;
+        if (request.trainingSeed != m_request.trainingSeed)
+            m_sweep = SIZE_MAX; // the order is another
         m_request = request;
         m_data.assign(m_data.size(), nullptr); // chunks may be read anew with further streams
         const bool isWhole = IsWholeDataSet(request);
@@ -91,12 +94,13 @@ private:
             }
             else
             {
-                ShuffleWithinWindow(m_rollingOrder, m_total, m_range, GlibcRand(uint32_t(sweep)));
+                const SeedStream seeds(m_request.trainingSeed, "order");
+                ShuffleWithinWindow(m_rollingOrder, m_total, m_range, GlibcRand(uint32_t(seeds(sweep))));
             }
             return;
         }
-        m_placed = PlaceChunks<GlibcRand>(m_store.Chunks(), m_range, sweep);
-        m_shuffle.emplace(m_placed, m_range, sweep);
+        m_placed = PlaceChunks<GlibcRand>(m_store.Chunks(), m_range, sweep, m_request.trainingSeed);
+        m_shuffle.emplace(m_placed, m_range, sweep, m_request.trainingSeed);
     }
 
     // The frames of the sweep's positions [begin, end), this worker's share of them.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Common/Random.h"
+#include "Common/SeedStream.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -35,14 +36,15 @@ struct PlacedChunk
 
 // range: frames that are shuffled with each other; 0: nothing is shuffled.
 template <class Random>
-std::vector<PlacedChunk> PlaceChunks(const std::vector<HtkChunk>& chunks, size_t range, size_t sweep)
+std::vector<PlacedChunk> PlaceChunks(const std::vector<HtkChunk>& chunks, size_t range, size_t sweep,
+                                     uint64_t trainingSeed = 0)
 {
     std::vector<PlacedChunk> placed(chunks.size());
     for (size_t i = 0; i < placed.size(); ++i)
         placed[i].chunk = i;
     if (range > 0)
     {
-        Random random{uint32_t(sweep)};
+        Random random{uint32_t(SeedStream(trainingSeed, "chunks")(sweep))};
         for (PlacedChunk& chunk : placed)
             std::swap(chunk, placed[random.Draw(0, placed.size())]);
     }
@@ -86,7 +88,8 @@ struct PlacedUtterance
 
 template <class Random>
 std::vector<PlacedUtterance> PlaceUtterances(const std::vector<HtkChunk>& chunks,
-                                             const std::vector<PlacedChunk>& placed, size_t range, size_t sweep)
+                                             const std::vector<PlacedChunk>& placed, size_t range, size_t sweep,
+                                             uint64_t trainingSeed = 0)
 {
     std::vector<PlacedUtterance> order;
     std::vector<uint32_t> placeOfPosition; // the chunk whose window holds at that position
@@ -100,7 +103,7 @@ std::vector<PlacedUtterance> PlaceUtterances(const std::vector<HtkChunk>& chunks
     }
     if (range == 0)
         return order;
-    Random random{uint32_t(sweep + 1)};
+    Random random{uint32_t(SeedStream(trainingSeed, "order")(sweep + 1))};
     for (size_t i = 0; i < order.size(); ++i)
     {
         const PlacedChunk& here = placed[placeOfPosition[i]];
@@ -135,8 +138,8 @@ template <class Random>
 class FrameShuffle
 {
 public:
-    FrameShuffle(const std::vector<PlacedChunk>& placed, size_t range, size_t sweep)
-        : m_placed(placed), m_shuffles(range > 0), m_random(uint32_t(sweep + 1))
+    FrameShuffle(const std::vector<PlacedChunk>& placed, size_t range, size_t sweep, uint64_t trainingSeed = 0)
+        : m_placed(placed), m_shuffles(range > 0), m_random(uint32_t(SeedStream(trainingSeed, "order")(sweep + 1)))
     {
     }
 

@@ -33,6 +33,8 @@ public:
 
     HtkEpoch Start(const EpochRequest& request)
     {
+        if (request.trainingSeed != m_request.trainingSeed)
+            m_sweep = SIZE_MAX; // the order is another
         m_request = request;
         const PlaceRange epoch =
             PositionsOfEpoch(request, IsWholeDataSet(request) ? m_total : request.epochSize, "frame");
@@ -84,8 +86,8 @@ private:
         if (m_sweep == sweep)
             return;
         m_sweep = sweep;
-        m_placed = PlaceChunks<GlibcRand>(m_store.Chunks(), m_range, sweep);
-        m_order = PlaceUtterances<GlibcRand>(m_store.Chunks(), m_placed, m_range, sweep);
+        m_placed = PlaceChunks<GlibcRand>(m_store.Chunks(), m_range, sweep, m_request.trainingSeed);
+        m_order = PlaceUtterances<GlibcRand>(m_store.Chunks(), m_placed, m_range, sweep, m_request.trainingSeed);
     }
 
     void Advance()

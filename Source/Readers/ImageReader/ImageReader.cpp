@@ -109,6 +109,9 @@ void ImageReader<ElemType>::StartEpoch(const EpochRequest& request)
     CNTK_ASSERT(request.minibatchSize > 0 && request.rank < request.workers);
     m_pipe.Stop();
     m_wanted = ChooseStreams(c_readerName, m_streams, request.wanted);
+    if (request.trainingSeed != m_request.trainingSeed)
+        m_sweep = SIZE_MAX; // the order is another
+    m_augmentationSeeds = SeedStream(request.trainingSeed, "augmentation");
     m_request = request;
     const PlaceRange epoch = PositionsOfEpoch(request, IsWholeDataSet(request) ? TotalSamples() : request.epochSize);
     m_position = epoch.begin;
@@ -124,7 +127,7 @@ void ImageReader<ElemType>::EnterSweep(size_t sweep)
     m_sweep = sweep;
     m_order.resize(TotalSamples());
     std::iota(m_order.begin(), m_order.end(), 0u);
-    std::mt19937 generator{uint32_t(sweep)};
+    std::mt19937 generator{uint32_t(SeedStream(m_request.trainingSeed, "order")(sweep))};
     std::shuffle(m_order.begin(), m_order.end(), generator);
 }
 
@@ -173,7 +176,7 @@ void ImageReader<ElemType>::DecodeOne(size_t column, ElemType* target) const
 {
     const size_t views = m_config.features.Views();
     const ImageList::Image& image = m_list.images[m_samples[column] / views];
-    std::mt19937 random(SeedOf(m_config.reader.seed, m_firstPosition + column));
+    std::mt19937 random(SeedOf(m_augmentationSeeds(m_config.reader.seed), m_firstPosition + column));
     try
     {
         m_transform.Apply(image.path, m_samples[column] % views, random, target);

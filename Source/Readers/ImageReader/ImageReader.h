@@ -1,6 +1,7 @@
 // ImageReader: image files and their classes, cut out, scaled and shuffled.
 #pragma once
 
+#include "Common/SeedStream.h"
 #include "Readers/ImageReader/ImageList.h"
 #include "Readers/ImageReader/ImageTransform.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
@@ -46,6 +47,7 @@ private:
     size_t m_position = 0;
     size_t m_epochEnd = 0;
     size_t m_sweep = SIZE_MAX;
+    SeedStream m_augmentationSeeds;
     std::vector<uint32_t> m_order; // of a sweep; empty: that of the list
     std::vector<size_t> m_samples; // of the minibatch
     size_t m_firstPosition = 0;    // of the minibatch

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
+#include "Common/SeedStream.h"
 #include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
@@ -112,8 +113,9 @@ void LmReader<ElemType>::StartEpoch(const EpochRequest& request)
         m_request.epochSize = c_wholeDataSet;
     m_samples = 0;
     m_count = m_cursor = m_steps = 0;
-    m_text.Start(request.epoch);
-    m_noiseGenerator.seed(c_noiseSeed + uint32_t(request.epoch)); // the first epoch as the original
+    m_text.Start(request.epoch, request.trainingSeed);
+    const SeedStream noiseSeeds(request.trainingSeed, "noise words");
+    m_noiseGenerator.seed(uint32_t(noiseSeeds(c_noiseSeed + request.epoch))); // the first epoch as the original
     m_noise.reset();
     m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_config.reader.prefetch);
 }

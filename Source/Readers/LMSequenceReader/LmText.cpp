@@ -23,9 +23,10 @@ LineReader OpenLines(const LmConfig& config)
 
 LmText::LmText(const LmConfig& config) : m_config(config), m_lines(OpenLines(config)) {}
 
-void LmText::Start(size_t seed)
+void LmText::Start(size_t seed, uint64_t trainingSeed)
 {
     m_lines.Rewind();
+    m_seeds = SeedStream(trainingSeed, "order");
     m_seed = seed;
     m_isAtEnd = false;
     m_sentences.clear();
@@ -70,7 +71,7 @@ bool LmText::ReadBlock(std::string& log)
     }
     if (m_sentences.empty())
         return false;
-    std::mt19937 generator{uint32_t(++m_seed)};
+    std::mt19937 generator{uint32_t(m_seeds(++m_seed))};
     std::shuffle(m_sentences.begin(), m_sentences.end(), generator);
     m_heads.assign(longest + 1, c_none);
     m_successors.resize(m_sentences.size());

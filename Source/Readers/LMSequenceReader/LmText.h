@@ -1,6 +1,7 @@
 // The sentences of a language model's text: read block by block, shuffled, and put together by length.
 #pragma once
 
+#include "Common/SeedStream.h"
 #include "Readers/LMSequenceReader/LmOptions.h"
 #include "Readers/ReaderLib/LineReader.h"
 
@@ -20,7 +21,7 @@ public:
     explicit LmText(const LmConfig& config);
 
     // Back to the first sentence. The blocks' seeds are seed + 1, seed + 2, ...
-    void Start(size_t seed);
+    void Start(size_t seed, uint64_t trainingSeed = 0);
 
     // The next group of sentences of one length, at most `most` of them; false at the end of the file. log gets a line
     // for each block that is read.
@@ -47,6 +48,7 @@ private:
 
     const LmConfig& m_config;
     LineReader m_lines;
+    SeedStream m_seeds;
     size_t m_seed = 0;
     bool m_isAtEnd = false;
     std::vector<std::string_view> m_tokens;

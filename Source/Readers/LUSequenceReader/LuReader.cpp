@@ -70,7 +70,7 @@ void LuReader<ElemType>::StartEpoch(const EpochRequest& request)
     m_request = request;
     m_sentences = 0;
     m_hasDelivered = false;
-    m_text.Start(request.epoch * c_seedsOfEpoch);
+    m_text.Start(request.epoch * c_seedsOfEpoch, request.trainingSeed);
     m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_config.reader.prefetch);
 }
 
@@ -86,7 +86,7 @@ bool LuReader<ElemType>::Fill(Slot& slot)
     bool hasGroup = m_text.NextGroup(slot.log);
     if (!hasGroup && m_config.reader.dataMultiPass && !isWhole && m_hasDelivered)
     {
-        m_text.Start(m_request.epoch * c_seedsOfEpoch + m_sentences);
+        m_text.Start(m_request.epoch * c_seedsOfEpoch + m_sentences, m_request.trainingSeed);
         hasGroup = m_text.NextGroup(slot.log);
     }
     if (!hasGroup)

@@ -22,10 +22,11 @@ LineReader OpenLines(const LuConfig& config)
 
 LuText::LuText(const LuConfig& config) : m_config(config), m_lines(OpenLines(config)) {}
 
-void LuText::Start(size_t seed)
+void LuText::Start(size_t seed, uint64_t trainingSeed)
 {
     m_lines.Rewind();
     m_isAtEnd = false;
+    m_seeds = SeedStream(trainingSeed, "order");
     m_seed = seed;
     m_minibatches = 0;
     m_sentences.clear();
@@ -103,7 +104,7 @@ bool LuText::ReadBlock(std::string& log)
         return false;
     if (m_config.shuffle)
     {
-        std::minstd_rand0 generator{uint32_t(m_seed + m_minibatches)};
+        std::minstd_rand0 generator{uint32_t(m_seeds(m_seed + m_minibatches))};
         std::shuffle(m_sentences.begin(), m_sentences.end(), generator);
     }
     m_used.assign(m_sentences.size(), false);

@@ -1,6 +1,7 @@
 // The sentences of a file of tokens and labels: read block by block, shuffled where that is wanted, and put together.
 #pragma once
 
+#include "Common/SeedStream.h"
 #include "Readers/LUSequenceReader/LuOptions.h"
 #include "Readers/ReaderLib/LineReader.h"
 
@@ -24,7 +25,7 @@ public:
 
     explicit LuText(const LuConfig& config);
 
-    void Start(size_t seed);
+    void Start(size_t seed, uint64_t trainingSeed = 0);
 
     // The sentences of the next minibatch; false at the end of the file. Only the next nbruttsineachrecurrentiter
     // unused ones are looked at; with equalLength those of the first one's length are taken.
@@ -53,6 +54,7 @@ private:
     std::vector<std::string_view> m_columns;
     std::string m_loneWord;
     bool m_isAtEnd = false;
+    SeedStream m_seeds;
     size_t m_seed = 0;
     size_t m_minibatches = 0; // of the epoch so far
 

@@ -32,6 +32,7 @@ void RecordWalk::Start(const EpochRequest& request)
     CNTK_ASSERT(request.minibatchSize > 0 && request.rank < request.workers);
     const size_t minibatchSize = request.minibatchSize;
     m_request = request;
+    m_seeds = SeedStream(request.trainingSeed, "order");
     m_epochSize = IsWholeDataSet(request) ? m_counter.Extend(SIZE_MAX) : request.epochSize;
     if (m_options.fullMinibatches)
     {
@@ -74,7 +75,7 @@ void RecordWalk::EnterBlock(size_t position, std::string& log)
              " records can be shuffled with each other");
     m_blockBegin = begin;
     m_blockEnd = begin + count;
-    const size_t seed = begin / m_range;
+    const size_t seed = m_seeds(begin / m_range);
     if (m_orderSeed == seed && m_orderRange == m_range && m_order.size() == count)
         return;
     const size_t refused = ShuffleWithinWindow(m_order, count, m_range, GlibcRand(uint32_t(seed)));

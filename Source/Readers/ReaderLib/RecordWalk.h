@@ -4,6 +4,7 @@
 #pragma once
 
 #include "Common/ReaderInterface.h"
+#include "Common/SeedStream.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +69,7 @@ private:
     size_t m_blockBegin = 0;
     size_t m_blockEnd = 0;
     std::vector<uint32_t> m_order;
+    SeedStream m_seeds;
     size_t m_orderSeed = SIZE_MAX; // what the order was made of
     size_t m_orderRange = 0;
 };

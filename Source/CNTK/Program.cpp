@@ -206,16 +206,16 @@ void RunConfig(const CommandLine& line, Log& log)
         program.cpu.threads = ThreadsFrom(options.numCPUThreads);
     program.gpu.matrixMath = options.gpuMatrixMath;
     program.timestamping = options.timestamping;
-    if (const auto ignored = root.FindHere("randomSeed"); ignored && !root.ExistsHere("trainingSeed"))
-        log.Print("%s: randomSeed has no effect here, as in the original; trainingSeed=%s moves all that is drawn at "
-                  "random\n",
-                  ignored->Where().Location().c_str(), ignored->Text().c_str());
     program.gpu.report = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
 
     if (!line.check)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
     for (const std::string& notice : config.notices)
         log.Print("%s\n", notice.c_str());
+    if (const auto ignored = root.FindHere("randomSeed"); ignored && !root.ExistsHere("trainingSeed"))
+        log.Print("%s: randomSeed has no effect here, as in the original; trainingSeed=%s moves all that is drawn at "
+                  "random\n",
+                  ignored->Where().Location().c_str(), ignored->Text().c_str());
     const std::vector<PlannedJob> jobs = PrepareWithHints(root, commands, program);
     CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), log);
 

@@ -7,6 +7,8 @@
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
+#include <algorithm>
+
 namespace cntk
 {
 
@@ -108,10 +110,22 @@ std::string FirstDifference(const ComputationNetwork& loaded, const ComputationN
     return {};
 }
 
+// Of networks with the same parameters.
+bool HaveSameValues(const ComputationNetwork& loaded, const ComputationNetwork& built)
+{
+    const std::vector<ComputationNodePtr> parameters = ParametersOf(built);
+    const auto valuesOf = [](const ComputationNodePtr& node)
+    { return std::dynamic_pointer_cast<LearnableParameterNode>(node)->Values().ToHost(); };
+    return std::all_of(parameters.begin(), parameters.end(),
+                       [&](const ComputationNodePtr& parameter)
+                       { return valuesOf(parameter) == valuesOf(loaded.Find(parameter->Name())); });
+}
+
 } // namespace
 
 void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
-                        const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log)
+                        const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
+                        uint64_t trainingSeed)
 {
     size_t elements = 0;
     for (const ComputationNodePtr& parameter : ParametersOf(loaded))
@@ -121,7 +135,11 @@ void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& pat
     std::string difference;
     try
     {
-        difference = FirstDifference(loaded, *build());
+        const std::unique_ptr<ComputationNetwork> built = build();
+        difference = FirstDifference(loaded, *built);
+        if (difference.empty() && trainingSeed != 0 && !HaveSameValues(loaded, *built))
+            log.Print("The start values are those of '%s', not what trainingSeed=%zu gives.\n", path.c_str(),
+                      size_t(trainingSeed));
     }
     catch (const Error& error)
     {

@@ -125,7 +125,8 @@ void Train(const TrainingRequest& request, Log& log)
         start.network = request.buildNetwork();
     }
     else if (request.buildForComparison)
-        WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log);
+        WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log,
+                           start.epochsDone == 0 && !start.within ? request.trainingSeed : 0);
     ComputationNetwork& network = *start.network;
     const Encoders encoders = PairAll(request, start);
     if (request.trainingSeed != 0)

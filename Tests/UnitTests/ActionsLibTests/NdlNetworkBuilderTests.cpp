@@ -115,6 +115,34 @@ TEST(NdlNetworkBuilderTests, CountsSeedsInScriptOrder)
     EXPECT_EQ(ValuesOf(*Build(script, &context), "A"), expected(3, false));
 }
 
+TEST(NdlNetworkBuilderTests, ATrainingSeedMovesAllRandomValuesAndKeepsTheirCount)
+{
+    const std::string script = "x=Input(1, tag=feature)\n"
+                               "A=Parameter(2,2)\n"
+                               "F=Parameter(2,2, randomSeed=7)\n"
+                               "C=Parameter(2,2, init=fixedValue, value=1)\n"
+                               "G=Parameter(2,2, init=gaussian, initValueScale=2)\n";
+    const auto valuesWith = [&](uint64_t trainingSeed, const char* parameter)
+    {
+        NdlContext context;
+        context.startValueSeeds = SeedStream(trainingSeed, "start values");
+        const auto network = Build(script, &context);
+        EXPECT_EQ(context.nextRandomSeed, 3u);
+        return ValuesOf(*network, parameter);
+    };
+    for (const char* parameter : {"A", "F", "G"})
+    {
+        EXPECT_NE(valuesWith(1, parameter), valuesWith(0, parameter)) << parameter;
+        EXPECT_NE(valuesWith(1, parameter), valuesWith(2, parameter)) << parameter;
+        EXPECT_EQ(valuesWith(1, parameter), valuesWith(1, parameter)) << parameter;
+    }
+    EXPECT_EQ(valuesWith(1, "C"), valuesWith(0, "C"));
+    ComputationNetwork other(DataType::Float64, MakeCpuDevice());
+    const auto node = std::dynamic_pointer_cast<LearnableParameterNode>(other.AddParameter("p", TensorShape{2, 2}));
+    node->InitUniform(SeedStream(5, "start values")(7), 1);
+    EXPECT_EQ(valuesWith(5, "F"), node->Values().ToHost()) << "a parameter's own seed is a number of the stream";
+}
+
 TEST(NdlNetworkBuilderTests, AcceptsConstantsWhereNodesAreExpected)
 {
     const auto network = Build("x=Input(2, tag=feature)\nk=0.5\nc=Constant(-3)\nd=Constant(2, rows=2, cols=1)\n"

@@ -52,6 +52,31 @@ TEST(DropoutTest, DrawsTheOriginalsMask)
     EXPECT_EQ(experiment.dropout->Seed(), 1 + 1073807359u);
 }
 
+TEST(DropoutTest, ATrainingSeedGivesOtherMasksAndTheSameCount)
+{
+    const auto valuesWith = [](const SeedStream& seeds)
+    {
+        TestNetwork net;
+        const auto node =
+            std::dynamic_pointer_cast<DropoutNode>(net.Add("Dropout", "y", {net.Parameter("x", {40, 10})}));
+        const ComputationNodePtr criterion = net.Add("SumElements", "c", {node});
+        net.network.Validate();
+        node->SetSeeds(seeds);
+        node->SetRate(0.5);
+        EvaluatorOptions options;
+        options.keepValues = {node};
+        Evaluator evaluator(net.network, {criterion}, options);
+        evaluator.Forward();
+        EXPECT_EQ(node->Seed(), 1 + 1073807359u);
+        return ValueOf(node);
+    };
+    const std::vector<double> original = valuesWith({});
+    EXPECT_EQ(valuesWith(SeedStream(0, "dropout")), original);
+    EXPECT_EQ(valuesWith(SeedStream(7, "dropout")), valuesWith(SeedStream(7, "dropout")));
+    EXPECT_NE(valuesWith(SeedStream(7, "dropout")), valuesWith(SeedStream(8, "dropout")));
+    EXPECT_NE(valuesWith(SeedStream(7, "dropout")), original);
+}
+
 TEST(DropoutTest, RateZeroPassesThrough)
 {
     DropoutExperiment experiment;

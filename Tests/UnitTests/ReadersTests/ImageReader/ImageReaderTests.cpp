@@ -233,6 +233,43 @@ TEST_F(ImageReaderTests, WritingKeepsTheOrderAndDotsAreTheListsFolder)
               (std::vector<double>{2, 0}));
 }
 
+TEST_F(ImageReaderTests, ATrainingSeedMovesTheOrderAndTheAugmentation)
+{
+    WriteFourGrays(30);
+    EpochRequest request = MakeRequest(1, 8);
+    const auto read = [&](const std::string& features, const std::string& reader, uint64_t seed)
+    {
+        request.trainingSeed = seed;
+        return FirstElements(ReadEpoch(*Open(features, reader), request));
+    };
+    const std::string gray = "width=1 height=1 channels=1";
+    const std::vector<double> original = read(gray, "", 0);
+    const std::vector<double> seven = read(gray, "", 7);
+    EXPECT_THAT(seven, testing::UnorderedElementsAreArray(original));
+    EXPECT_NE(seven, original);
+    EXPECT_NE(seven, read(gray, "", 8));
+    EXPECT_EQ(seven, read(gray, "numCPUThreads=4", 7));
+    EXPECT_EQ(read(gray, "randomize=none", 7), read(gray, "randomize=none", 0));
+    const auto reader = Open(gray);
+    for (const uint64_t seed : {7, 8, 0, 7})
+    {
+        request.trainingSeed = seed;
+        EXPECT_EQ(FirstElements(ReadEpoch(*reader, request)), read(gray, "", seed)) << "an order was kept";
+    }
+
+    std::string list;
+    const std::string name = Picture("p.ppm", 9, 9);
+    for (size_t i = 0; i < 30; ++i)
+        list += name + "\t0\n";
+    Write("map.txt", list);
+    const std::string crop = "width=3 height=3 channels=3 cropType=random cropRatio=0.5 hflip=true";
+    const std::vector<double> crops = read(crop, "randomize=none", 7);
+    EXPECT_EQ(crops, read(crop, "randomize=none numCPUThreads=3", 7));
+    EXPECT_NE(crops, read(crop, "randomize=none", 8));
+    EXPECT_NE(crops, read(crop, "randomize=none", 0));
+    EXPECT_NE(crops, read(crop, "randomize=none seed=1", 7)) << "the reader's own seed counts, too";
+}
+
 TEST_F(ImageReaderTests, LabelsAloneNeedNoImage)
 {
     Write("map.txt", "none.png\t2\n");

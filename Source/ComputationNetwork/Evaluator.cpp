@@ -1,21 +1,19 @@
 // Runs a plan: flat arrays of steps with raw pointers, made once; memory is bound anew only when a minibatch has
-// another number of columns or another evaluator ran in between.
+// another number of columns or another evaluator ran in between (BoundMemory).
 #include "ComputationNetwork/Evaluator.h"
 
 #include "Common/Error.h"
+#include "ComputationNetwork/BoundMemory.h"
 #include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/LoopProducts.h"
-#include "ComputationNetwork/MemoryShortage.h"
 #include "ComputationNetwork/NodeBinder.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/Operations.h"
-#include "Math/OutOfMemory.h"
 
 #include <algorithm>
-#include <limits>
-#include <unordered_map>
+#include <optional>
 
 namespace cntk
 {
@@ -23,20 +21,9 @@ namespace cntk
 namespace
 {
 
-using Life = MemoryPlan::Life;
-
 using ForwardStep = EvaluationProgram::ForwardStep;
 using BackwardStep = EvaluationProgram::BackwardStep;
 using BackwardCall = EvaluationProgram::BackwardCall;
-
-struct Binding
-{
-    ComputationNode* node;
-    Life::What what;
-    size_t index;
-    size_t slot;
-    TemporarySpec temporary;
-};
 
 // body(first, count) for each stretch of ascending numbers that follow one another.
 template <class Body>
@@ -52,21 +39,6 @@ void ForEachRun(const std::vector<int32_t>& numbers, Body&& body)
     }
 }
 
-std::string NameOf(const Binding& binding)
-{
-    const char* what = binding.what == Life::What::Value      ? "the value of '"
-                       : binding.what == Life::What::Gradient ? "the gradient of '"
-                                                              : "a temporary of '";
-    return what + binding.node->Name() + "'";
-}
-
-struct LayoutSize
-{
-    const MBLayout* layout;
-    size_t columns;
-    uint64_t version = 0;
-};
-
 } // namespace
 
 struct Evaluator::Impl
@@ -75,11 +47,7 @@ struct Evaluator::Impl
     ~Impl();
 
     void Bind();
-    void ReserveSlot(size_t slot);
-    void BindIfNeeded();
-    void MakeLayout(ComputationNode& node);
-    static const MBLayout* LayoutOf(const Binding& binding);
-    static MatrixView ViewOf(const Binding& binding);
+    void MakeLayout(ComputationNode& maker);
     void CheckInputs() const;
 
     void PlanLoops();
@@ -89,8 +57,8 @@ struct Evaluator::Impl
     void RunCall(const BackwardCall& call, const FrameRange& range);
     void RunCallInTime(const BackwardCall& call, int direction);
     void PrepareGradient(const BackwardCall& call);
+    void Forward();
     void Backward(const ComputationNodePtr& root, bool accumulate);
-    void Poison(size_t time, bool atStart);
 
     ComputationNetwork& m_network;
     EvaluatorOptions m_options;
@@ -103,10 +71,7 @@ struct Evaluator::Impl
     LoopProducts::NodeSet m_wanted;
     std::vector<std::unique_ptr<LoopProducts>> m_loops; // by step; null: no loop, or run node by node
 
-    std::vector<Buffer> m_slots;
-    std::vector<size_t> m_slotBytes; // now in use
-    std::vector<Binding> m_bindings; // one for each life
-    std::vector<LayoutSize> m_layouts;
+    std::optional<BoundMemory> m_bound;
     std::vector<const InputValueNode*> m_inputs;
     std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
     bool m_isBound = false;
@@ -142,28 +107,11 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
         auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node);
         if (parameter && m_plan.NeedsGradient(parameter.get()))
             m_parameters.push_back(std::move(parameter));
-        const MBLayout* layout = node->GetMBLayout().get();
-        if (layout != nullptr && std::none_of(m_layouts.begin(), m_layouts.end(),
-                                              [&](const LayoutSize& known) { return known.layout == layout; }))
-            m_layouts.push_back({layout, 0});
     }
     // Paired networks may have parameters of the same name: the order of the plan decides.
     std::stable_sort(m_parameters.begin(), m_parameters.end(),
                      [](const auto& a, const auto& b) { return a->Name() < b->Name(); });
-
-    std::unordered_map<const ComputationNode*, ComputationNode*> nodes;
-    for (const ComputationNodePtr& node : m_nodes)
-        nodes[node.get()] = node.get();
-    for (const Life& life : m_memory.Lives())
-    {
-        Binding binding{nodes.at(life.node), life.what, life.index, life.slot, {}};
-        if (life.what == Life::What::Temporary)
-            binding.temporary = life.node->Temporaries()[life.index];
-        m_bindings.push_back(binding);
-    }
-    for (size_t i = 0; i < m_memory.SlotCount(); i++)
-        m_slots.emplace_back(network.GetDevice());
-    m_slotBytes.resize(m_slots.size());
+    m_bound.emplace(m_nodes, m_memory, network.GetDevice());
 }
 
 void Evaluator::Impl::PlanLoops()
@@ -198,58 +146,17 @@ Evaluator::Impl::~Impl()
     for (const auto& loop : m_loops)
         if (loop)
             loop->Unbind();
-    for (const Binding& binding : m_bindings) // no views of memory that is gone
-        NodeBinder::Bind(*binding.node, binding.what, binding.index, {});
+    m_bound->Unbind(); // no views of memory that is gone
     m_network.SetBoundBy(nullptr);
 }
 
 // ---- memory ----
 
-// The layout whose columns a temporary has; null where it has fixed ones.
-const MBLayout* Evaluator::Impl::LayoutOf(const Binding& binding)
-{
-    if (binding.what != Life::What::Temporary || binding.temporary.fixedColumns > 0)
-        return nullptr;
-    const int input = binding.temporary.layoutOfInput;
-    return (input < 0 ? *binding.node : *binding.node->Input(size_t(input))).GetMBLayout().get();
-}
-
-MatrixView Evaluator::Impl::ViewOf(const Binding& binding)
-{
-    const ComputationNode& node = *binding.node;
-    MatrixView view;
-    view.type = node.GetDataType();
-    view.device = &node.GetDevice();
-    view.rows = node.ValueRows();
-    view.columns = node.ValueColumns();
-    if (binding.what == Life::What::Temporary)
-    {
-        const TemporarySpec& spec = binding.temporary;
-        view.rows = spec.rows;
-        if (spec.fixedColumns > 0)
-            view.columns = spec.fixedColumns;
-        else if (spec.layoutOfInput >= 0)
-            view.columns = node.Input(size_t(spec.layoutOfInput))->ValueColumns();
-    }
-    view.stride = view.rows;
-    return view;
-}
-
-void Evaluator::Impl::BindIfNeeded()
-{
-    bool isCurrent = m_isBound && m_network.BoundBy() == this;
-    for (LayoutSize& known : m_layouts)
-        if (known.columns != known.layout->Columns())
-        {
-            known.columns = known.layout->Columns();
-            isCurrent = false;
-        }
-    if (!isCurrent)
-        Bind();
-}
-
 void Evaluator::Impl::Bind()
 {
+    const bool layoutsChanged = m_bound->TakeColumns();
+    if (m_isBound && m_network.BoundBy() == this && !layoutsChanged)
+        return;
     if (m_network.StructureVersion() != m_structureVersion)
         Fail(ErrorKind::Internal, "the network has changed since its evaluation was planned");
     // What the gradients of parameters hold is known only if this evaluator was the last.
@@ -262,96 +169,24 @@ void Evaluator::Impl::Bind()
     {
         NodeBinder::Prepare(*node, m_plan.NeedsGradient(node.get()));
         NodeBinder::SetTraining(*node, m_options.training);
-        // Values that are fused away still have a size.
-        if (!node->OwnsValue())
-            NodeBinder::Bind(*node, Life::What::Value, 0, ViewOf({node.get(), Life::What::Value, 0, 0, {}}));
     }
-
-    std::fill(m_slotBytes.begin(), m_slotBytes.end(), 0);
-    for (const Binding& binding : m_bindings)
-    {
-        const MatrixView view = ViewOf(binding);
-        m_slotBytes[binding.slot] = std::max(m_slotBytes[binding.slot], view.Elements() * SizeOf(view.type));
-    }
-    for (size_t i = 0; i < m_slots.size(); i++)
-        ReserveSlot(i);
-    for (const Binding& binding : m_bindings)
-    {
-        MatrixView view = ViewOf(binding);
-        view.data = m_slots[binding.slot].Data();
-        NodeBinder::Bind(*binding.node, binding.what, binding.index, view, LayoutOf(binding));
-    }
+    m_bound->Bind();
     for (const auto& loop : m_loops)
         if (loop)
             loop->Bind();
 }
 
-void Evaluator::Impl::ReserveSlot(size_t slot)
-{
-    try
-    {
-        m_slots[slot].Reserve(m_slotBytes[slot]);
-    }
-    catch (OutOfMemory& error)
-    {
-        size_t available = error.FreeBytes();
-        for (const Buffer& held : m_slots)
-            available += held.Bytes();
-        std::vector<PlannedBuffer> buffers;
-        for (const Binding& binding : m_bindings)
-        {
-            const MatrixView view = ViewOf(binding);
-            const bool grows =
-                binding.what == Life::What::Temporary ? LayoutOf(binding) != nullptr : binding.node->HasMBLayout();
-            buffers.push_back({NameOf(binding), binding.slot, view.Elements() * SizeOf(view.type), grows});
-        }
-        size_t columns = 0;
-        for (const LayoutSize& known : m_layouts)
-            columns = std::max(columns, known.columns);
-        for (std::string& note : DescribeShortage(buffers, slot, columns, available))
-            error.AddNote(std::move(note));
-        throw;
-    }
-}
-
-// Memory stays where it is: there is enough for the layout that was reserved, and for those derived of it.
 void Evaluator::Impl::MakeLayout(ComputationNode& maker)
 {
-    for (LayoutSize& known : m_layouts)
-        known.version = known.layout->Version();
-    maker.MakeLayout();
-    for (const LayoutSize& known : m_layouts)
-        m_network.UpdateLayout(*known.layout);
-    std::vector<const MBLayout*> made;
-    for (LayoutSize& known : m_layouts)
-    {
-        if (known.version == known.layout->Version())
-            continue;
-        if (known.layout->Columns() > known.columns)
-            Fail(ErrorKind::Internal, "node '", maker.Name(), "' reserved ", known.columns, " columns and made ",
-                 known.layout->Columns());
-        known.columns = known.layout->Columns();
-        made.push_back(known.layout);
-    }
-    const auto isMade = [&](const MBLayout* layout)
-    { return layout != nullptr && std::find(made.begin(), made.end(), layout) != made.end(); };
-    for (const ComputationNodePtr& node : m_nodes)
-        if (isMade(node->GetMBLayout().get()) && !node->OwnsValue())
-            NodeBinder::Bind(*node, Life::What::Value, 0, ViewOf({node.get(), Life::What::Value, 0, 0, {}}));
-    for (const Binding& binding : m_bindings)
-    {
-        if (!isMade(binding.what == Life::What::Temporary ? LayoutOf(binding) : binding.node->GetMBLayout().get()))
-            continue;
-        MatrixView view = ViewOf(binding);
-        view.data = m_slots[binding.slot].Data();
-        NodeBinder::Bind(*binding.node, binding.what, binding.index, view, LayoutOf(binding));
-    }
+    const std::vector<const MBLayout*>& made = m_bound->MakeLayout(maker, m_network);
+    const auto isMade = [&](const ComputationNode& node)
+    { return std::find(made.begin(), made.end(), node.GetMBLayout().get()) != made.end(); };
     const std::vector<PlanStep>& steps = m_plan.Steps();
     for (size_t i = 0; i < steps.size(); i++)
-        if (m_loops[i] && isMade(steps[i].nodes.front()->GetMBLayout().get()))
+        if (m_loops[i] && isMade(*steps[i].nodes.front()))
             m_loops[i]->Bind();
     for (const ComputationNodePtr& node : m_nodes)
-        if (isMade(node->GetMBLayout().get()))
+        if (isMade(*node))
             node->BeginForwardProp();
 }
 
@@ -366,25 +201,6 @@ void Evaluator::Impl::CheckInputs() const
         if (columns != input->GetMBLayout()->Columns())
             Fail(ErrorKind::Internal, "input '", input->Name(), "' holds ", columns,
                  " columns, but its minibatch layout has ", input->GetMBLayout()->Columns());
-    }
-}
-
-// Fills what is not alive with NaN, so that a read outside its life shows.
-void Evaluator::Impl::Poison(size_t time, bool atStart)
-{
-    const std::vector<Life>& lives = m_memory.Lives();
-    for (size_t i = 0; i < lives.size(); i++)
-    {
-        // Gradients are zeroed, or replaced, by the first contribution.
-        if ((atStart ? lives[i].first : lives[i].last) != time || lives[i].what == Life::What::Gradient)
-            continue;
-        const Binding& binding = m_bindings[i];
-        const MatrixView view = binding.what == Life::What::Value
-                                    ? binding.node->Value()
-                                    : NodeBinder::TemporaryOf(*binding.node, binding.index);
-        // Merged nodes of a loop have memory that lives as long as the loop.
-        if (view.Elements() > 0 && view.data == m_slots[binding.slot].Data())
-            Ops::Fill(view, std::numeric_limits<double>::quiet_NaN());
     }
 }
 
@@ -436,6 +252,26 @@ void Evaluator::Impl::RunFused(ComputationNode* const* nodes, size_t count, Elem
     }
     Ops::MultiplyBiasActivate(product.Input(0)->Value(), Ops::Transpose::No, product.Input(1)->Value(), bias.Value(),
                               activation, nodes[count - 1]->Value());
+}
+
+void Evaluator::Impl::Forward()
+{
+    for (ComputationNode* node : m_program->forwardNodes)
+        if (node->Type().traits.makesLayout)
+            node->ReserveLayout();
+    m_bound->UpdateLayouts(m_network);
+    Bind();
+    CheckInputs();
+    for (ComputationNode* node : m_program->forwardNodes)
+        node->BeginForwardProp();
+    for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
+    {
+        if (m_options.poisonMemory)
+            m_bound->Poison(i, true);
+        RunForward(i);
+        if (m_options.poisonMemory)
+            m_bound->Poison(i, false);
+    }
 }
 
 // ---- backward ----
@@ -562,7 +398,7 @@ void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
     {
         RunBackward(i);
         if (m_options.poisonMemory)
-            Poison(stepCount + i, false);
+            m_bound->Poison(stepCount + i, false);
     }
 }
 
@@ -578,24 +414,7 @@ Evaluator::~Evaluator() = default;
 
 void Evaluator::Forward()
 {
-    Impl& impl = *m_impl;
-    for (ComputationNode* node : impl.m_program->forwardNodes)
-        if (node->Type().traits.makesLayout)
-            node->ReserveLayout();
-    for (const LayoutSize& known : impl.m_layouts)
-        impl.m_network.UpdateLayout(*known.layout);
-    impl.BindIfNeeded();
-    impl.CheckInputs();
-    for (ComputationNode* node : impl.m_program->forwardNodes)
-        node->BeginForwardProp();
-    for (size_t i = 0; i < impl.m_program->forwardSteps.size(); i++)
-    {
-        if (impl.m_options.poisonMemory)
-            impl.Poison(i, true);
-        impl.RunForward(i);
-        if (impl.m_options.poisonMemory)
-            impl.Poison(i, false);
-    }
+    m_impl->Forward();
 }
 
 void Evaluator::Backward(const ComputationNodePtr& root)
@@ -625,9 +444,7 @@ const MemoryPlan& Evaluator::Memory() const
 
 size_t Evaluator::BytesAllocated() const
 {
-    size_t bytes = 0;
-    for (const Buffer& slot : m_impl->m_slots)
-        bytes += slot.Bytes();
+    size_t bytes = m_impl->m_bound->Bytes();
     for (const auto& loop : m_impl->m_loops)
         if (loop)
             bytes += loop->Bytes();

@@ -1,0 +1,70 @@
+// The memory of a plan: one buffer for each slot, bound to the nodes as views of the size that the layouts have now.
+#pragma once
+
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/MemoryPlan.h"
+#include "Math/Device.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cntk
+{
+
+class BoundMemory
+{
+public:
+    // Nodes and plan must outlive this.
+    BoundMemory(const std::vector<ComputationNodePtr>& nodes, const MemoryPlan& plan, Device& device);
+
+    // Layouts that follow from others take their form.
+    void UpdateLayouts(ComputationNetwork& network);
+    // Notes how many columns each layout has now; whether any has another number than before.
+    bool TakeColumns();
+    // Allocates what is missing and binds values, gradients and temporaries of all nodes. A shortage of memory is told
+    // with the buffers that take most.
+    void Bind();
+    void Unbind();
+    // The node makes its layout; what depends on it is bound anew. Memory stays where it is: there is enough for the
+    // layout that was reserved, and for those derived of it. Returns the layouts that changed, until the next call.
+    const std::vector<const MBLayout*>& MakeLayout(ComputationNode& maker, ComputationNetwork& network);
+
+    // Fills what is not yet alive at the time, or no longer, with NaN, so that a read outside its life shows.
+    void Poison(size_t time, bool atStart);
+
+    size_t Bytes() const; // allocated
+
+private:
+    struct Binding
+    {
+        ComputationNode* node;
+        MemoryPlan::Life::What what;
+        size_t index;
+        size_t slot;
+        TemporarySpec temporary;
+    };
+    struct LayoutSize
+    {
+        const MBLayout* layout;
+        size_t columns;
+        uint64_t version = 0;
+    };
+
+    static std::string NameOf(const Binding& binding);
+    static const MBLayout* LayoutOf(const Binding& binding);
+    static MatrixView ViewOf(const Binding& binding);
+    void BindSize(ComputationNode& node);
+    void BindMemory(const Binding& binding);
+    void ReserveSlot(size_t slot);
+
+    const std::vector<ComputationNodePtr>& m_nodes;
+    const MemoryPlan& m_plan;
+    std::vector<Buffer> m_slots;
+    std::vector<size_t> m_slotBytes; // now in use
+    std::vector<Binding> m_bindings; // one for each life
+    std::vector<LayoutSize> m_layouts;
+    std::vector<const MBLayout*> m_made; // by the last MakeLayout
+};
+
+} // namespace cntk

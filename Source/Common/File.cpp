@@ -2,6 +2,7 @@
 #include "Common/File.h"
 
 #include "Common/Error.h"
+#include "Common/FileLock.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -90,6 +91,36 @@ std::string ReadAll(int fd, const std::string& path)
     return text;
 }
 
+[[noreturn]] void FailToWrite(const std::string& path, bool isReplaced, bool isOutput)
+{
+    const std::string reason = Reason(errno);
+    if (isOutput)
+        Fail(ErrorKind::Device, "cannot write to standard output: ", reason);
+    Fail(ErrorKind::Device, "cannot write file '", path, "': ", reason,
+         isReplaced ? "; the previous file, if any, is intact" : "");
+}
+
+// Null: errno says why. Two processes that write one file must not mix what they write.
+std::FILE* OpenTemporary(const std::string& temporaryPath, const std::string& path)
+{
+    const LockedFile file = OpenLocked(temporaryPath);
+    if (file.isBusy)
+        Fail(ErrorKind::Device, "cannot write file '", path, "': another process is writing it ('", temporaryPath,
+             "'); wait until it ends, or write to another path");
+    if (file.fd < 0)
+        return nullptr;
+    struct stat status = {};
+    const bool isOrdinary = ::fstat(file.fd, &status) == 0 && S_ISREG(status.st_mode);
+    std::FILE* const stream = isOrdinary && ::ftruncate(file.fd, 0) != 0 ? nullptr : ::fdopen(file.fd, "wb");
+    if (stream == nullptr)
+    {
+        const int reason = errno;
+        ::close(file.fd);
+        errno = reason;
+    }
+    return stream;
+}
+
 bool IsOrdinaryOrMissing(const std::string& path)
 {
     struct stat status = {};
@@ -176,7 +207,8 @@ std::string NearFilesHint(const std::string& path)
         return "; folder '" + folder.string() + "' does not exist";
     std::vector<std::string> names;
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-        names.push_back(it->path().filename().string());
+        if (const fs::path name = it->path().filename(); name.extension() != ".lock" && name.extension() != ".tmp")
+            names.push_back(name.string()); // nobody means what the program makes for itself
     std::sort(names.begin(), names.end());
     std::string hint = DidYouMean(wanted.filename().string(), names);
     if (hint.empty())
@@ -207,9 +239,12 @@ AtomicFile::AtomicFile(const std::string& path) : m_path(path)
     if (isReplaced)
     {
         m_temporaryPath = m_path + ".tmp";
-        m_mark.Set(m_temporaryPath);
+        m_file = OpenTemporary(m_temporaryPath, m_path);
+        if (m_file)
+            m_mark.Set(m_temporaryPath);
     }
-    m_file = std::fopen(isReplaced ? m_temporaryPath.c_str() : m_path.c_str(), "wbe");
+    else
+        m_file = std::fopen(m_path.c_str(), "wbe");
     if (!m_file)
     {
         const int reason = errno;
@@ -221,9 +256,9 @@ AtomicFile::~AtomicFile()
 {
     if (m_file && m_file != stdout)
     {
-        std::fclose(m_file);
         if (!m_temporaryPath.empty())
-            ::unlink(m_temporaryPath.c_str());
+            ::unlink(m_temporaryPath.c_str()); // while it is locked: nobody else's
+        std::fclose(m_file);
     }
 }
 
@@ -231,18 +266,13 @@ void AtomicFile::Write(const void* data, size_t bytes)
 {
     CNTK_ASSERT(m_file);
     if (bytes > 0 && std::fwrite(data, 1, bytes, m_file) != bytes)
-        Fail(ErrorKind::Device, "cannot write file '", m_path, "': ", Reason(errno),
-             m_temporaryPath.empty() ? "" : "; the previous file, if any, is intact");
+        FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout);
 }
 
 void AtomicFile::Commit()
 {
     CNTK_ASSERT(m_file);
-    const auto fail = [&]
-    {
-        Fail(ErrorKind::Device, "cannot write file '", m_path, "': ", Reason(errno),
-             m_temporaryPath.empty() ? "" : "; the previous file, if any, is intact");
-    };
+    const auto fail = [&] { FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout); };
     if (std::fflush(m_file) != 0)
         fail();
     if (m_file == stdout)
@@ -258,15 +288,11 @@ void AtomicFile::Commit()
     }
     if (::fsync(::fileno(m_file)) != 0)
         fail();
-    const int closed = std::fclose(std::exchange(m_file, nullptr));
-    if (closed != 0 || ::rename(m_temporaryPath.c_str(), m_path.c_str()) != 0)
-    {
-        const int reason = errno;
-        ::unlink(m_temporaryPath.c_str());
-        errno = reason;
+    // Renamed while it is locked; everything is on the disk, so that closing it can tell nothing new.
+    if (::rename(m_temporaryPath.c_str(), m_path.c_str()) != 0)
         fail();
-    }
     m_mark.Clear();
+    std::fclose(std::exchange(m_file, nullptr));
     // The rename itself must be on disk too; a file system that cannot do that is no reason to fail.
     fs::path folder = fs::path(m_path).parent_path();
     const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

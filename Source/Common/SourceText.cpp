@@ -1,6 +1,8 @@
 // Lines, columns and caret excerpts of user texts. Columns count bytes; excerpts of very long lines show a window.
 #include "Common/SourceText.h"
 
+#include "Common/Text.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -70,12 +72,13 @@ std::string SourcePos::Excerpt() const
     std::string lead;
     if (line.size() > c_excerptWidth && column > c_contextBefore)
     {
-        line.remove_prefix(column - c_contextBefore);
-        column = c_contextBefore;
+        const size_t begin = BeginOfCharacter(line, column - c_contextBefore);
+        line.remove_prefix(begin);
+        column -= begin;
         lead = "...";
     }
     const bool isCut = line.size() > c_excerptWidth;
-    line = line.substr(0, c_excerptWidth);
+    line = line.substr(0, BeginOfCharacter(line, c_excerptWidth));
 
     std::string number = std::to_string(text->LineOf(offset));
     if (number.size() < 5)
@@ -83,10 +86,14 @@ std::string SourcePos::Excerpt() const
     std::string result = number + " | " + lead + std::string(line) + (isCut ? "...\n" : "\n");
     result += std::string(number.size(), ' ') + " | " + std::string(lead.size(), ' ');
     // Tabs are repeated, so that the caret stands under the word whatever the tab width.
-    for (const char c : line.substr(0, column))
-        result += c == '\t' ? '\t' : ' ';
-    result += '^';
-    const size_t stretch = std::min(length, line.size() > column ? line.size() - column : size_t{1});
+    std::string_view before = line.substr(0, column);
+    for (size_t tab = before.find('\t'); tab != std::string_view::npos; tab = before.find('\t'))
+    {
+        result += std::string(CellsOf(before.substr(0, tab)), ' ') + '\t';
+        before.remove_prefix(tab + 1);
+    }
+    result += std::string(CellsOf(before), ' ') + '^';
+    const size_t stretch = CellsOf(line.substr(column, length));
     if (stretch > 1)
         result.append(stretch - 1, '~');
     return result;

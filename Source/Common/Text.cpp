@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <span>
 
 namespace cntk
 {
@@ -113,6 +115,66 @@ std::vector<std::string_view> Split(std::string_view text, char separator)
         parts.push_back(text.substr(begin, end - begin));
     parts.push_back(text.substr(begin));
     return parts;
+}
+
+namespace
+{
+
+bool ContinuesCharacter(char c)
+{
+    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// The first code point of the text; bytes that are no UTF-8 stand for themselves.
+uint32_t FirstCodePoint(std::string_view text, size_t length)
+{
+    const auto lead = static_cast<unsigned char>(text[0]);
+    if (length == 1 || lead < 0xC0)
+        return lead;
+    uint32_t code = lead & (0x7Fu >> length);
+    for (const char c : text.substr(1, length - 1))
+        code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+    return code;
+}
+
+struct CodeRange
+{
+    uint32_t first;
+    uint32_t last;
+};
+
+bool IsIn(uint32_t code, std::span<const CodeRange> ranges)
+{
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [code](const CodeRange& range) { return range.first <= code && code <= range.last; });
+}
+
+} // namespace
+
+size_t BeginOfCharacter(std::string_view text, size_t offset)
+{
+    const size_t given = offset;
+    while (offset > 0 && offset < text.size() && given - offset < 3 && ContinuesCharacter(text[offset]))
+        --offset;
+    return offset;
+}
+
+size_t CellsOf(std::string_view text)
+{
+    static constexpr CodeRange c_combining[] = {{0x300, 0x36F}, {0x1AB0, 0x1AFF}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
+    static constexpr CodeRange c_wide[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},
+                                           {0xFE30, 0xFE6F}, {0xFF00, 0xFF60}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+    size_t cells = 0;
+    while (!text.empty())
+    {
+        size_t length = 1;
+        while (length < std::min<size_t>(text.size(), 4) && ContinuesCharacter(text[length]))
+            ++length;
+        const uint32_t code = FirstCodePoint(text, length);
+        cells += IsIn(code, c_combining) ? 0 : IsIn(code, c_wide) ? 2 : 1;
+        text.remove_prefix(length);
+    }
+    return cells;
 }
 
 std::string Join(const std::vector<std::string>& parts, std::string_view separator)

@@ -17,6 +17,11 @@ std::string_view Trim(std::string_view text);
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 
+// Cells of a terminal that UTF-8 text takes: none for combining marks, two for wide characters (Chinese, emoji).
+size_t CellsOf(std::string_view text);
+// Where the character that the offset lies in begins.
+size_t BeginOfCharacter(std::string_view text, size_t offset);
+
 // The whole text must be the number. ParseDouble takes what strtod takes, and 1#INF, -1#INF, 1.#INF, 1#IND in any case.
 std::optional<double> ParseDouble(std::string_view text);
 std::optional<long long> ParseInteger(std::string_view text);

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileLock.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Precompute.h"
@@ -104,13 +105,20 @@ void Train(const TrainingRequest& request, Log& log)
     if (std::filesystem::is_directory(files.FinalModel(), ignored))
         RequireWritable(files.FinalModel());
     const auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
+    const std::string lockPath = files.FinalModel() + ".lock";
+    FileLock lock;
     if (newest == options.maxEpochs)
     {
+        if (FileExists(lockPath))
+            lock.Take(lockPath); // left by a training that was killed; goes with the lock
         CleanUp(files, options, newest, std::nullopt, log);
         log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
         return;
     }
     RequireWritable(files.FinalModel());
+    if (!lock.Take(lockPath))
+        Fail(ErrorKind::Device, FileLock::HolderOf(lockPath), " trains the model '", files.FinalModel(),
+             "' (it holds '", lockPath, "'); wait until it ends, or give another modelPath");
     ResumePoint start;
     if (newest)
         start = LoadResumePoint(files, *newest, request.dataType, request.device,

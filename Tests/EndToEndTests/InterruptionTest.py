@@ -128,6 +128,24 @@ class InterruptionTest(EndToEndTest):
                 self.assert_same(stopped, whole)
                 self.assertGreater(stops, 0)
 
+    def test_a_model_is_trained_by_one_process_at_a_time(self):
+        arguments = self.arguments("alone", 100000, minutes=0)
+        process = self.start(arguments)
+        while not (self.folder / "alone/m.dnn.1").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGSTOP)
+        error = self.cntk(*arguments, status=6).stderr
+        self.assertRegex(error.rstrip().splitlines()[-1],
+                         r"^error: process %d on \S+ trains the model 'alone/m\.dnn' \(it holds 'alone/m\.dnn\.lock'\); "
+                         r"wait until it ends, or give another modelPath$" % process.pid)
+        self.cntk(*self.arguments("alone", 1), "Train=[modelPath=alone/other.dnn]")
+        process.kill()
+        process.communicate(timeout=60)
+        self.assertTrue((self.folder / "alone/m.dnn.lock").exists())
+        self.cntk(*self.arguments("alone", 2, minutes=0), "makeMode=false")  # nobody holds it any more
+        self.assertFalse((self.folder / "alone/m.dnn.lock").exists())
+
     def test_a_second_signal_ends_it_at_once(self):
         process = self.start(self.arguments("twice", 100000, minutes=0))
         while not (self.folder / "twice/m.dnn.1").exists():
@@ -139,7 +157,7 @@ class InterruptionTest(EndToEndTest):
         os.kill(process.pid, signal.SIGCONT)
         process.communicate(timeout=60)
         self.assertIn(process.returncode, (-signal.SIGINT, -signal.SIGTERM))
-        self.assertFalse([name for name in self.files("twice") if name.endswith(".tmp")])
+        self.assertFalse([name for name in self.files("twice") if name.endswith((".tmp", ".lock"))])
 
 
 if __name__ == "__main__":

@@ -100,6 +100,11 @@ private:
         {
             if (EqualsIgnoreCase(name, "currentDirectory") && equals != std::string::npos)
                 ChangeDirectory(index, Unquoted(argument.substr(equals + 1)));
+            // A name alone means name=true; one of a file with an extension is meant as what it is.
+            const bool isName = equals == std::string::npos && argument.find('.') != std::string::npos;
+            if (isName && FileExists(ResolveInputPath(argument)))
+                FailAt(PositionOfArgument(index), ErrorKind::Usage, "argument ", index + 1, " '", argument,
+                       "' is a file; config files are given as configFile=", argument);
             if (argument.starts_with(c_include))
                 AddIncludes(m_commandLine, m_offsets[index], argument);
             else

@@ -86,6 +86,29 @@ TEST(FileTests, AtomicFileWithoutCommitLeavesNothing)
     EXPECT_FALSE(FileExists(folder / "m.dnn.tmp"));
 }
 
+TEST(FileTests, TwoThatWriteOneFileDoNotMix)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    {
+        AtomicFile first("m.dnn");
+        first.Write("first");
+        EXPECT_EQ(ReportOf(ErrorKind::Device, [] { AtomicFile second("m.dnn"); }),
+                  "error: cannot write file 'm.dnn': another process is writing it ('m.dnn.tmp'); wait until it ends, "
+                  "or write to another path");
+        EXPECT_TRUE(FileExists("m.dnn.tmp"));
+        first.Commit();
+    }
+    EXPECT_EQ(folder.Read("m.dnn"), "first");
+    // What a killed process left behind is in nobody's way, whatever its length.
+    folder.Write("m.dnn.tmp", "left behind, and longer");
+    AtomicFile third("m.dnn");
+    third.Write("third");
+    third.Commit();
+    EXPECT_EQ(folder.Read("m.dnn"), "third");
+    EXPECT_FALSE(FileExists("m.dnn.tmp"));
+}
+
 TEST(FileTests, AtomicFileMakesFolders)
 {
     const TemporaryFolder folder;

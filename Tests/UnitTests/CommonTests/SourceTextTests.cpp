@@ -40,6 +40,29 @@ TEST(SourceTextTests, Excerpts)
     EXPECT_EQ(At("", 0).Excerpt(), "    1 | \n      | ^");
 }
 
+TEST(SourceTextTests, TheCaretStandsUnderTheWordWhateverTheLettersBefore)
+{
+    EXPECT_EQ(At("größe=x", 8).Excerpt(), "    1 | größe=x\n      |       ^");
+    EXPECT_EQ(At("größe=x", 8).Location(), "f:1:9");
+    EXPECT_EQ(At("größe=x", 0, 7).Excerpt(), "    1 | größe=x\n      | ^~~~~");
+    EXPECT_EQ(At("模型\tö=x", 10).Excerpt(), "    1 | 模型\tö=x\n      |     \t  ^");
+    EXPECT_EQ(At("e\u0301=x", 4).Excerpt(), "    1 | e\u0301=x\n      |   ^");
+    EXPECT_EQ(At("\xff\x80=x", 3).Excerpt(), "    1 | \xff\x80=x\n      |   ^");
+}
+
+TEST(SourceTextTests, NoLetterIsCutInTwo)
+{
+    std::string line;
+    for (int i = 0; i < 200; ++i)
+        line += "ö";
+    const auto letters = [&](size_t count) { return line.substr(0, 2 * count); };
+    EXPECT_EQ(At("x" + line, 0).Excerpt(), "    1 | x" + letters(54) + "...\n      | ^");
+    EXPECT_EQ(At(line + "x" + line, 400).Excerpt(),
+              "    1 | ..." + letters(30) + "x" + letters(24) + "...\n      |    " + std::string(30, ' ') + "^");
+    EXPECT_EQ(At(line + "xx" + line, 401).Excerpt(),
+              "    1 | ..." + letters(30) + "xx" + letters(24) + "...\n      |    " + std::string(31, ' ') + "^");
+}
+
 TEST(SourceTextTests, LongLinesAreCut)
 {
     const std::string line = std::string(200, 'x') + "here" + std::string(300, 'y');

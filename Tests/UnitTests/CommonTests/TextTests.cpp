@@ -69,6 +69,27 @@ TEST(TextTests, Booleans)
         EXPECT_FALSE(ParseBool(text)) << text;
 }
 
+TEST(TextTests, Cells)
+{
+    EXPECT_EQ(CellsOf(""), 0u);
+    EXPECT_EQ(CellsOf("abc"), 3u);
+    EXPECT_EQ(CellsOf("größe"), 5u);
+    EXPECT_EQ(CellsOf("模型"), 4u);
+    EXPECT_EQ(CellsOf("\U0001F600!"), 3u);
+    EXPECT_EQ(CellsOf("e\u0301"), 1u);
+    EXPECT_EQ(CellsOf("\x80\xff"), 2u);
+    EXPECT_EQ(CellsOf("\xe6\xa8"), 1u); // cut off
+}
+
+TEST(TextTests, BeginOfCharacter)
+{
+    EXPECT_EQ(BeginOfCharacter("a模", 0), 0u);
+    EXPECT_EQ(BeginOfCharacter("a模", 1), 1u);
+    EXPECT_EQ(BeginOfCharacter("a模", 3), 1u);
+    EXPECT_EQ(BeginOfCharacter("a模", 4), 4u);
+    EXPECT_EQ(BeginOfCharacter("\x80\x80\x80\x80\x80", 4), 1u);
+}
+
 TEST(TextTests, NearestNames)
 {
     const std::vector<std::string> names = {

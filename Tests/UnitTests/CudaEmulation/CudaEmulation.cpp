@@ -159,8 +159,10 @@ private:
     unsigned m_thread = 0;
     Fiber* m_running = nullptr;
     Context m_scheduler{};
+#if defined(__SANITIZE_ADDRESS__)
     const void* m_schedulerStack = nullptr;
     size_t m_schedulerBytes = 0;
+#endif
     std::vector<std::unique_ptr<Fiber>> m_fibers;
     std::vector<Fiber*> m_idle;
     std::vector<Fiber*> m_parked;

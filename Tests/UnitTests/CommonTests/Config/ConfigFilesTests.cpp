@@ -146,6 +146,16 @@ TEST_F(ConfigFilesTests, IncludeErrors)
                   m_folder.Path() + "'; 'sub/e.cntk' does, but paths are relative to the working directory");
 }
 
+TEST_F(ConfigFilesTests, FileWithoutItsKey)
+{
+    Write("a.cntk", "x=1");
+    EXPECT_EQ(ReportOf({"y=2", "a.cntk"}, ErrorKind::Usage),
+              "    1 | y=2 a.cntk\n      |     ^~~~~~\n"
+              "command line:1:5: error: argument 2 'a.cntk' is a file; config files are given as configFile=a.cntk");
+    Write("makeMode", "no config");
+    EXPECT_EQ(TextOf(LoadConfig({"configFile=a.cntk", "makeMode"}), "", "makeMode"), "true");
+}
+
 TEST_F(ConfigFilesTests, EmptyConfigFileArgument)
 {
     EXPECT_EQ(

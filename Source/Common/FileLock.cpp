@@ -1,0 +1,91 @@
+// flock of the file itself: another process may have removed or renamed it between opening and locking.
+#include "Common/FileLock.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cntk
+{
+
+namespace
+{
+
+bool IsStill(const std::string& path, const struct stat& opened)
+{
+    struct stat named = {};
+    return ::stat(path.c_str(), &named) == 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+} // namespace
+
+LockedFile OpenLocked(const std::string& path)
+{
+    constexpr int c_attempts = 100;
+    for (int attempt = 0; attempt < c_attempts; ++attempt)
+    {
+        const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        struct stat opened = {};
+        if (fd < 0 || ::fstat(fd, &opened) != 0 || !S_ISREG(opened.st_mode))
+            return {fd, false};
+        if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        {
+            ::close(fd);
+            return {-1, true};
+        }
+        if (IsStill(path, opened))
+            return {fd, false};
+        ::close(fd);
+    }
+    return {-1, true};
+}
+
+bool FileLock::Take(const std::string& path)
+{
+    const LockedFile file = OpenLocked(path);
+    if (file.isBusy)
+        return false;
+    if (file.fd < 0)
+        return true;
+    m_path = path;
+    m_fd = file.fd;
+    m_mark.Set(path);
+    char host[256] = {};
+    if (::gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    const std::string holder = Concat("process ", ::getpid(), " on ", host, "\n");
+    if (::ftruncate(m_fd, 0) != 0 || ::write(m_fd, holder.data(), holder.size()) < 0)
+        return true; // the lock holds without the words
+    return true;
+}
+
+FileLock::~FileLock()
+{
+    if (m_fd < 0)
+        return;
+    ::unlink(m_path.c_str()); // while it is locked: nobody else's
+    ::close(m_fd);
+}
+
+std::string FileLock::HolderOf(const std::string& path)
+{
+    try
+    {
+        const std::string text = ReadTextFile(path);
+        if (text.starts_with("process ") && text.size() < 400)
+            return std::string(Trim(text));
+    }
+    catch (const Error&)
+    {
+        // It has gone meanwhile.
+    }
+    return "another process";
+}
+
+} // namespace cntk

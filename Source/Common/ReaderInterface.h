@@ -25,6 +25,9 @@ constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 // One named stream that a reader delivers. It is bound to the input node of the same name (any case).
 struct StreamInfo
 {
+    // The rows of a sparse stream that takes the dimension of the node that it feeds.
+    static constexpr size_t c_rowsOfNode = std::numeric_limits<size_t>::max();
+
     std::string name;
     size_t rows = 0; // elements of one sample
     bool sparse = false;

@@ -62,10 +62,10 @@ LabelMixer::LabelMixer(std::unique_ptr<ComputationNetwork> reference, const std:
 template <class ElemType>
 void LabelMixer::FillLabels(const StreamBatch<ElemType>& labels, StreamBatch<ElemType>& mixed) const
 {
-    mixed.rows = labels.rows;
+    mixed.rows = m_node->SampleElements();
     mixed.columns = labels.columns;
     mixed.layout = labels.layout;
-    mixed.values.resize(labels.rows * labels.columns);
+    mixed.values.resize(mixed.rows * labels.columns);
     VisitType(m_outputs.Type(),
               [&](auto tag)
               {
@@ -82,7 +82,7 @@ void LabelMixer::FillLabels(const StreamBatch<ElemType>& labels, StreamBatch<Ele
     for (size_t column = 0; column < labels.columns; ++column)
     {
         for (auto k = size_t(labels.columnStarts[column]); k < size_t(labels.columnStarts[column + 1]); ++k)
-            mixed.values[column * labels.rows + size_t(labels.rowIndices[k])] +=
+            mixed.values[column * mixed.rows + size_t(labels.rowIndices[k])] +=
                 ElemType((1 - m_weight) * double(labels.values[k]));
     }
 }

@@ -46,7 +46,7 @@ size_t StreamOf(const InputValueNode& node, const std::vector<StreamInfo>& strea
 
 void CheckDimension(const InputValueNode& node, const StreamInfo& stream)
 {
-    if (stream.rows != node.SampleElements())
+    if (stream.rows != node.SampleElements() && stream.rows != StreamInfo::c_rowsOfNode)
         Fail(ErrorKind::Config, "input node '", node.Name(), "' of the network has dimension ", node.SampleElements(),
              ", but stream '", stream.name, "' of the reader has dimension ", stream.rows, SourceOf(stream), "; ",
              stream.isLabel ? "expected labelDim of the reader and the label dimension of the network to agree"
@@ -203,8 +203,9 @@ void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
         if (!sameLayout || batch.columns != axis.layout->Columns())
             FailDifferent(m_streams[axis.firstStream], first, m_streams[binding.stream], batch, minibatch.sequenceKeys);
         if (batch.sparse)
-            binding.node->SetSparse(batch.values.data(), batch.rowIndices.data(), batch.columnStarts.data(), batch.rows,
-                                    batch.columns);
+            binding.node->SetSparse(
+                batch.values.data(), batch.rowIndices.data(), batch.columnStarts.data(),
+                batch.rows == StreamInfo::c_rowsOfNode ? binding.node->SampleElements() : batch.rows, batch.columns);
         else
             binding.node->ReferToDense(batch.values.data(), batch.rows, batch.columns);
     }

@@ -246,7 +246,6 @@ template <class ElemType>
 const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& stream, Stream& data)
 {
     const size_t first = data.values.size();
-    bool isAscending = true;
     for (;;)
     {
         at = SkipBlanks(at);
@@ -276,37 +275,12 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
                  Concat("expected a number of sparse stream '", stream.alias, "' behind ':', found ", TokenAt(at + 1)));
             return nullptr;
         }
-        isAscending = isAscending && (data.values.size() == first || data.rowIndices.back() < int32_t(index));
         data.rowIndices.push_back(int32_t(index));
         data.values.push_back(ElemType(value));
         at = end;
     }
-    if (!isAscending)
-        SortSample(data, first);
+    m_sorter.SortLast(data.rowIndices, data.values, first);
     return at;
-}
-
-// Ascending indices; values of one index are added.
-template <class ElemType>
-void CtfParser<ElemType>::SortSample(Stream& data, size_t first)
-{
-    m_pairs.clear();
-    for (size_t i = first; i < data.values.size(); ++i)
-        m_pairs.emplace_back(data.rowIndices[i], data.values[i]);
-    std::stable_sort(m_pairs.begin(), m_pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    size_t end = first;
-    for (const auto& [index, value] : m_pairs)
-    {
-        if (end > first && data.rowIndices[end - 1] == index)
-        {
-            data.values[end - 1] += value;
-            continue;
-        }
-        data.rowIndices[end] = index;
-        data.values[end++] = value;
-    }
-    data.rowIndices.resize(end);
-    data.values.resize(end);
 }
 
 template struct CtfData<float>;

@@ -4,6 +4,7 @@
 
 #include "Readers/CNTKTextFormatReader/CtfOptions.h"
 #include "Readers/ReaderLib/NumberParser.h"
+#include "Readers/ReaderLib/SparseColumns.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -73,7 +74,6 @@ private:
     const char* ParseDense(const char* at, const CtfStream& stream, Stream& data) const;
     const char* ParseSparse(const char* at, const CtfStream& stream, Stream& data);
     size_t FindStream(std::string_view name);
-    void SortSample(Stream& data, size_t first);
     bool IsCutOff(const char* at) const;
     std::string TokenAt(const char* at) const;
     void Tell(const char* at, std::string message, bool isError = true) const;
@@ -85,7 +85,7 @@ private:
     std::vector<bool> m_wanted;
     size_t m_nextStream = 0;       // where the next name is looked for first
     std::vector<size_t> m_samples; // of the sequence at hand, by stream
-    std::vector<std::pair<int32_t, ElemType>> m_pairs;
+    SparseColumnSorter<ElemType> m_sorter;
 
     const char* m_begin = nullptr; // of the sequence at hand
     const char* m_end = nullptr;

@@ -53,6 +53,22 @@ bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const cha
            (section && EqualsIgnoreCase(section->Text(), "labels"));
 }
 
+StreamBlocks FindStreamBlocks(const ConfigParameters& reader)
+{
+    std::vector<std::string> names = reader.BlockNames();
+    std::sort(names.begin(), names.end(), LessIgnoreCase);
+    StreamBlocks blocks;
+    for (const std::string& name : names)
+    {
+        const ConfigParameters& block = reader.RequireBlock(name);
+        if (IsLabelBlock(block, {"labelMappingFile", "labelDim", "labelType"}))
+            blocks.labels.push_back(name);
+        else if (block.ExistsHere("dim"))
+            blocks.features.push_back(name);
+    }
+    return blocks;
+}
+
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number)
 {
     const std::optional<ConfigValue> value = block.Find(key);

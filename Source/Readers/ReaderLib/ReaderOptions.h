@@ -34,6 +34,15 @@ SourcePos PositionOfKey(const ConfigParameters& block, const char* key);
 // Whether a block of the reader's is one of labels: it has one of the keys, or says so by sectionType=labels.
 bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const char*> keys);
 
+// The sub-blocks of a reader that describe features and labels, each in alphabetical order: a block of labels has
+// labelMappingFile, labelDim, labelType or sectionType=labels; one of features has dim.
+struct StreamBlocks
+{
+    std::vector<std::string> features;
+    std::vector<std::string> labels;
+};
+StreamBlocks FindStreamBlocks(const ConfigParameters& reader);
+
 // Runs body, which reads a file; its errors get the position of the file's name in the config.
 template <class Body>
 auto WithPosition(const SourcePos& where, Body&& body) -> decltype(body())

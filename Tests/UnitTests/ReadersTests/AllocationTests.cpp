@@ -2,7 +2,9 @@
 #include "AllocationCounter.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 #include "Readers/LMSequenceReader/LmReader.h"
+#include "Readers/SparsePCReader/SparsePcReader.h"
 #include "Readers/UCIFastReader/UciReader.h"
+#include "ReadersTests/BinaryTestTools.h"
 #include "ReadersTests/ReaderTestTools.h"
 
 namespace cntk
@@ -95,6 +97,21 @@ TEST_F(ReaderAllocationTests, NonePerMinibatchOfSequences)
                                            "\nunk=a\nlabelIn=[\nlabelDim=3\n]");
         auto reader = MakeLmReader<float>(ReaderContext{*m_config, m_log});
         EXPECT_EQ(CountAllocations(*reader, 2), 0u) << how;
+    }
+}
+
+TEST_F(ReaderAllocationTests, NonePerMinibatchOfSparseRecords)
+{
+    std::string records;
+    for (int i = 0; i < 20000; ++i)
+        records += SparseBytes<float>({{i % 50, 1}, {i % 7, 2}}) + SparseBytes<float>({{9, 3}}) + Bytes(float(i));
+    Write("data.bin", records);
+    const std::string parameters = "file=" + Path("data.bin") + "\nfeatures=[\ndim=50\n]\nmore=[\ndim=10\n]";
+    for (const char* how : {"", "\nreturnDense=true", "\nmaxReadData=300000"})
+    {
+        m_config = ConfigParameters::Parse(parameters + "\nlabels=[\nlabelDim=1\n]" + how);
+        auto reader = MakeSparsePcReader<float>(ReaderContext{*m_config, m_log});
+        EXPECT_EQ(CountAllocations(*reader, 32), 0u) << how;
     }
 }
 

@@ -106,6 +106,24 @@ TEST_F(NetworkBinderTest, ValuesAndLayoutArriveInTheNetwork)
     EXPECT_EQ(network->Layout()->Version(), version);
 }
 
+TEST_F(NetworkBinderTest, AStreamMayTakeTheRowsOfItsNode)
+{
+    const auto network = Classifier();
+    StreamInfo labels = Stream("labels", StreamInfo::c_rowsOfNode);
+    labels.sparse = true;
+    NetworkBinder binder({network->Require("labels")}, {labels});
+    HostMinibatch<float> minibatch;
+    StreamBatch<float>& batch = minibatch.streams.emplace_back();
+    batch.rows = StreamInfo::c_rowsOfNode;
+    batch.columns = 3;
+    batch.sparse = true;
+    batch.values = {1, 1, 1};
+    batch.rowIndices = {0, 0, 0};
+    batch.columnStarts = {0, 1, 2, 3};
+    binder.Bind(minibatch);
+    EXPECT_EQ(network->Require("labels")->GetMBLayout()->Columns(), 3u);
+}
+
 TEST_F(NetworkBinderTest, StreamsOfDifferentSequencesOnOneAxisAreAnError)
 {
     const auto network = Classifier();

@@ -1,0 +1,13 @@
+// What the library exports.
+#include "Common/PluginExports.h"
+#include "Readers/LibSVMBinaryReader/LibSvmReader.h"
+
+CNTK_EXPORT_READER(cntk::MakeLibSvmReader)
+
+extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
+{
+    description.name = "LibSVMBinaryReader";
+    description.doc = "Binary file of records with sparse features and dense labels, which names its streams; in their "
+                      "order.";
+    cntk::DescribeLibSvmOptions(description);
+}

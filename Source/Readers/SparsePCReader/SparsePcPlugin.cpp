@@ -1,0 +1,12 @@
+// What the library exports.
+#include "Common/PluginExports.h"
+#include "Readers/SparsePCReader/SparsePcReader.h"
+
+CNTK_EXPORT_READER(cntk::MakeSparsePcReader)
+
+extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
+{
+    description.name = "SparsePCReader";
+    description.doc = "Binary file of records with sparse features and one label value, in their order.";
+    cntk::DescribeSparsePcOptions(description);
+}

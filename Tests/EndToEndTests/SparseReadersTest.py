@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""The binary readers of sparse records: SparsePCReader, LibSVMBinaryReader, DSSMReader. What they read trains to the
+same bits as the same data in text."""
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+from EndToEnd import CNTK, EndToEndTest, main
+
+RECORDS, WORDS, TOPICS, EPOCHS = 600, 40, 8, 3
+
+CONFIG = """command=Train:Test
+precision=$precision$
+numCPUThreads=1
+modelPath=$folder$/m.dnn
+Train=[
+  action=train
+  NDLNetworkBuilder=[ networkDescription=net.ndl ]
+  SGD=[ maxEpochs=%d; minibatchSize=32; epochSize=$epochSize$; learningRatesPerSample=0.05; momentumPerMB=0.5
+        saveEveryMinutes=0.00005 ]
+  reader=[ $reader$ ]
+]
+Test=[ action=test; minibatchSize=100; reader=[ $reader$; $testReader$ ] ]
+""" % EPOCHS
+
+PAIRS = """
+Query = SparseInput(%d, tag="feature")
+Doc = SparseInput(%d, tag="feature")
+DSSMLabel = Input(4, tag="label")
+WQ = Parameter(6, %d)
+WD = Parameter(6, %d)
+near = CosDistanceWithNegativeSamples(Tanh(Times(WQ, Query)), Tanh(Times(WD, Doc)), 1, 3)
+loss = CrossEntropyWithSoftmax(DSSMLabel, Scale(8, near), tag="criterion")
+wrong = ErrorPrediction(DSSMLabel, near, tag="eval")
+""" % ((WORDS,) * 4)
+
+SUMS = """
+A = SparseInput(%d, tag="feature")
+B = SparseInput(%d, tag="feature")
+y = Input(1, tag="label")
+wA = Parameter(1, %d, init=fixedValue, value=0)
+wB = Parameter(1, %d, init=fixedValue, value=0)
+out = Plus(Times(wA, A), Times(wB, B), tag="output")
+loss = SquareError(y, out, tag="criterion")
+""" % (WORDS, WORDS // 2, WORDS, WORDS // 2)
+
+CTF = "readerType=CNTKTextFormatReader; file=data.ctf; randomize=none; input=[ %s ]"
+
+
+def sparse_row(draw, words, count):
+    """Words in any order, each once, with values that are exact in single precision."""
+    return [(word, draw.randrange(1, 9) / 4) for word in draw.sample(words, count)]
+
+
+def packed(row, real):
+    return struct.pack("<%d%s" % (len(row), real), *[value for _, value in row]), \
+        struct.pack("<%di" % len(row), *[word for word, _ in row])
+
+
+def text(row):
+    return " ".join("%d:%g" % pair for pair in row)
+
+
+class SparseReadersTest(EndToEndTest):
+    def configure(self, folder, reader, precision="float", test="", epochSize=0):
+        values = dict(folder=folder, reader=reader, precision=precision, testReader=test, epochSize=epochSize)
+        self.write("config.cntk", re.sub(r"\$(\w+)\$", lambda name: str(values[name[1]]), CONFIG))
+
+    def train(self, folder, reader, precision="float", test="", **values):
+        self.configure(folder, reader, precision, test, **values)
+        run = self.cntk("configFile=config.cntk")
+        self.assertNotIn("WARNING", run.stderr)
+        return run.stderr
+
+    def model(self, folder):
+        return (self.folder / folder / "m.dnn").read_bytes()
+
+    def losses(self, log):
+        return [float(loss) for loss in re.findall(r"Finished Epoch.*TrainLossPerSample = ([\d.e+-]+)", log)]
+
+    def result(self, log):
+        return re.search("Final Results.*", log).group(0)
+
+    def write_sums(self, real):
+        """Records of features A and B, and y, a weighted sum of both, in all three formats."""
+        draw = random.Random(3)
+        self.write("net.ndl", SUMS)
+        weights = {word: draw.randrange(-8, 9) / 8 for word in range(WORDS + WORDS // 2)}
+        pc, ctf, records = [], [], []
+        for _ in range(RECORDS):
+            a = sparse_row(draw, range(WORDS), draw.randrange(0, 6))
+            b = sparse_row(draw, range(WORDS // 2), draw.randrange(1, 4))
+            y = sum(weights[w] * v for w, v in a) + sum(weights[WORDS + w] * v for w, v in b)
+            records.append((a, b, y))
+            for row in (b, a):  # features in reverse alphabetical order
+                pc += [struct.pack("<i", len(row)), *packed(row, real)]
+            pc += [struct.pack("<" + real, y), struct.pack("<i", 77)]
+            ctf.append("|A %s |B %s |y %r\n" % (text(a), text(b), y))
+        (self.folder / "data.pc").write_bytes(b"".join(pc))
+        self.write("data.ctf", "".join(ctf))
+        batches = [records[i:i + 64] for i in range(0, RECORDS, 64)]
+        data = []
+        for batch in batches:
+            parts = [struct.pack("<i", len(batch))]
+            for feature in (0, 1):
+                rows = [record[feature] for record in batch]
+                flat = [pair for row in rows for pair in row]
+                starts = [sum(map(len, rows[:i])) for i in range(len(rows) + 1)]
+                parts += [struct.pack("<i", len(flat)), *packed(flat, real), struct.pack("<%di" % len(starts), *starts)]
+            parts.append(struct.pack("<%d%s" % (len(batch), real), *[record[2] for record in batch]))
+            data.append(b"".join(parts))
+        header = struct.pack("<qqii", RECORDS, len(batches), 2, 1)
+        for name, dim in ((b"first", WORDS), (b"second", WORDS // 2), (b"y", 1)):
+            header += struct.pack("<i", len(name)) + name + struct.pack("<i", dim)
+        offsets = [sum(map(len, data[:i])) for i in range(len(data))]
+        (self.folder / "data.svm").write_bytes(header + struct.pack("<%dq" % len(data), *offsets) + b"".join(data))
+
+    def test_sums(self):
+        """float and double, several readers, one result."""
+        for precision, real in (("float", "f"), ("double", "d")):
+            self.write_sums(real)
+            readers = {
+                "ctf": CTF % ("A=[ dim=%d; format=sparse ]; B=[ dim=%d; format=sparse ]; y=[ dim=1; format=dense ]" %
+                              (WORDS, WORDS // 2)),
+                "pc": "readerType=SparsePCReader; file=data.pc; verificationCode=77; A=[ dim=%d ]; B=[ dim=%d ]; "
+                      "y=[ labelDim=1; labelType=regression ]" % (WORDS, WORDS // 2),
+                "svm": "readerType=LibSVMBinaryReader; file=data.svm; A=[ rename=first ]; second=[ rename=B ]"}
+            logs = {name: self.train(precision + name, reader, precision) for name, reader in readers.items()}
+            self.assertLess(self.losses(logs["ctf"])[-1], 0.2 * self.losses(logs["ctf"])[0])
+            self.assertEqual(len(self.losses(logs["ctf"])), EPOCHS)
+            for name in ("pc", "svm"):
+                self.assertEqual(self.model(precision + name), self.model(precision + "ctf"), name)
+                self.assertEqual(self.result(logs[name]), self.result(logs["ctf"]))
+            # Sparse columns as dense ones: the same sums.
+            dense = self.train(precision + "dense", readers["pc"] + "; returnDense=true", precision)
+            self.assertEqual(self.losses(dense), self.losses(logs["ctf"]))
+
+    def write_pairs(self):
+        """Queries and documents of one topic use different words; a pair is of one topic."""
+        draw = random.Random(4)
+        self.write("net.ndl", PAIRS)
+        size = WORDS // TOPICS
+        rows, lines = ([], []), []
+        for record in range(RECORDS):
+            topic = record * 5 % TOPICS
+            words = range(topic * size, (topic + 1) * size)
+            for part in (0, 1):
+                rows[part].append(sparse_row(draw, words, draw.randrange(1, size)))
+            lines.append("|Doc %s |Query %s |DSSMLabel 1\n" % (text(rows[0][-1]), text(rows[1][-1])))
+        self.write("data.ctf", "".join(lines))
+        for name, part in (("doc", rows[0]), ("query", rows[1])):
+            data = [struct.pack("<i", len(row)) + b"".join(packed(row, "f")) for row in part]
+            offsets = [sum(map(len, data[:i])) for i in range(RECORDS)]
+            header = struct.pack("<qiq", RECORDS, WORDS, sum(map(len, part)))
+            (self.folder / (name + ".bin")).write_bytes(
+                header + struct.pack("<%dq" % RECORDS, *offsets) + b"".join(data))
+
+    DSSM = "readerType=DSSMReader; Doc=[ file=doc.bin; dim=40 ]; Query=[ file=query.bin; dim=40 ]; " \
+           "DSSMLabel=[ labelDim=4; labelType=Category ]; randomize="
+
+    def test_pairs(self):
+        self.write_pairs()
+        ctf = self.train("ctf", CTF % "Doc=[ dim=40; format=sparse ]; Query=[ dim=40; format=sparse ]; "
+                                      "DSSMLabel=[ dim=4; format=dense ]")
+        dssm = self.train("dssm", self.DSSM + "none")
+        self.assertEqual(self.model("dssm"), self.model("ctf"))
+        self.assertEqual(self.result(dssm), self.result(ctf))
+        # In another order other minibatches. The file's values are of 4 bytes, whatever the precision is, and
+        # the label's rows are those of its node.
+        shuffled = self.train("shuffled", self.DSSM.replace("labelDim=4; ", "") + "auto", "double")
+        self.assertNotEqual(self.losses(shuffled), self.losses(dssm))
+        for log in (dssm, shuffled):
+            self.assertLess(self.losses(log)[-1], 0.7 * self.losses(log)[0])
+
+    def test_killed_it_goes_on(self):
+        self.write_pairs()
+        self.train("whole", self.DSSM + "auto", epochSize=400)
+        began = time.monotonic()
+        self.configure("timed", self.DSSM + "auto", epochSize=400)
+        self.cntk("configFile=config.cntk", "command=Train")
+        whole = time.monotonic() - began
+        self.configure("killed", self.DSSM + "auto", epochSize=400)
+        draw, kills, ends = random.Random(5), 0, 0
+        while kills < 20 or ends == 0:
+            process = subprocess.Popen([str(CNTK), "configFile=config.cntk", "command=Train"], cwd=self.folder,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                process.wait(draw.uniform(0, whole))
+            except subprocess.TimeoutExpired:
+                process.kill()
+            status = process.wait()
+            if status == -signal.SIGKILL:
+                kills += 1
+                continue
+            self.assertEqual(status, 0)
+            self.assertEqual(self.model("killed"), self.model("whole"))
+            ends += 1
+            shutil.rmtree(self.folder / "killed")
+
+    def test_messages(self):
+        """What a user sees who mistook the precision, or the dimension."""
+        self.write_sums("d")
+        reader = "readerType=SparsePCReader; file=data.pc; verificationCode=77; A=[ dim=%d ]; B=[ dim=%d ]; " \
+                 "y=[ labelDim=1 ]" % (WORDS, WORDS // 2)
+        self.configure("wrong", reader)
+        run = self.cntk("configFile=config.cntk", status=4)
+        self.assertRegex(run.stderr, r"'data.pc', record 0, byte \d+: expected .*, found .*; the file's values are taken "
+                                     r"for numbers of 4 bytes, as precision says")
+        run = self.cntk("configFile=config.cntk", "precision=double", "Train=[reader=[A=[dim=41]]]", status=3)
+        self.assertIn("input node 'A' of the network has dimension 40, but stream 'A' of the reader has dimension 41",
+                      run.stderr)
+
+
+if __name__ == "__main__":
+    main()

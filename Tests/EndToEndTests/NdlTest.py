@@ -344,8 +344,10 @@ OutputNodes=(CE.F)
             "note: while validating h = Sigmoid(features [3 x *])\n"
             "note: 'features' [3 x *] is SparseInput(3, tag=feature) at net.ndl:1:10\n"
             "    2 | h=Sigmoid(features)\n      |   ^~~~~~~\n"
-            "net.ndl:2:3: error: input 'features' is sparse, but Sigmoid takes dense values only; read it as a dense "
-            "InputValue, or multiply it by a parameter first (Times)\n")
+            "net.ndl:2:3: error: input 'features' is sparse, but Sigmoid takes dense values as x; sparse values go into "
+            "FutureValue (x), LookupTable (x), PackedIndex (target), PastValue (x), ReconcileDynamicAxis (layout), "
+            "ScatterPacked (cond), Times (B), TransposeTimes (B); or make it dense: InputValue in place of "
+            "SparseInputValue\n")
 
     def test_a_wrong_seed_has_a_place(self):
         self.prepare()

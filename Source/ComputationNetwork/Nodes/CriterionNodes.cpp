@@ -3,6 +3,7 @@
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
+#include "ComputationNetwork/SparseSupport.h"
 #include "Math/SampledProducts.h"
 
 #include <utility>
@@ -50,7 +51,8 @@ class SquareErrorNode final : public Criterion
 public:
     void InferShape(ShapeInference& inference) override
     {
-        RequireDenseInput(*this, Input(0)->IsSparse() ? 1 : 0, inference);
+        if (inference.IsFinalPass() && Input(0)->IsSparse() && Input(1)->IsSparse())
+            FailSparseInput(*this, 1, "only beside a dense a");
         for (size_t input = 0; input < 2; input++)
             if (Input(input)->SampleLayout().HasUnknown() && !Input(1 - input)->SampleLayout().HasUnknown())
                 InferInputShape(input, Input(1 - input)->SampleLayout());

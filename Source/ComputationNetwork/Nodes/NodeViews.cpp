@@ -2,6 +2,7 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include "Common/Error.h"
+#include "ComputationNetwork/SparseSupport.h"
 #include "Math/ElementwiseFunctions.h"
 
 #include <numeric>
@@ -54,8 +55,7 @@ std::string DescribeShape(const ComputationNode& node)
 void RequireDenseInput(const ComputationNode& node, size_t input, const ShapeInference& inference)
 {
     if (inference.IsFinalPass() && node.Input(input)->IsSparse())
-        Fail(ErrorKind::Model, "input '", node.Input(input)->Name(), "' is sparse, but ", node.TypeName(),
-             " takes dense values only; read it as a dense InputValue, or multiply it by a parameter first (Times)");
+        FailSparseInput(node, input);
 }
 
 void RequireDenseInputs(const ComputationNode& node, const ShapeInference& inference)

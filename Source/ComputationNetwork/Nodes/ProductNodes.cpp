@@ -5,6 +5,7 @@
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
+#include "ComputationNetwork/SparseSupport.h"
 
 #include <algorithm>
 #include <utility>
@@ -187,8 +188,9 @@ void TimesNode::InferShape(ShapeInference& inference)
     }
     m_rest = m_outputs == 0 ? 1 : SampleElements() / m_outputs;
     if (inference.IsFinalPass() && Input(1)->IsSparse() && (m_rest != 1 || Input(0)->HasMBLayout()))
-        Fail(ErrorKind::Model, "the sparse input ", DescribeShape(*Input(1)),
-             " can only be multiplied by a parameter that takes all of its rows");
+        FailSparseInput(*this, 1,
+                        Concat("only beside an A that is the same for all samples and takes all rows of B, not beside ",
+                               DescribeShape(*Input(0))));
 }
 
 // ---- computation ----

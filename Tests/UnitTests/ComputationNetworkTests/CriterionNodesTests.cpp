@@ -146,8 +146,16 @@ TEST(CriterionNodesTest, SizesMustAgree)
     twice.Add("SquareError", "c", {twice.network.AddInput("a", {3}, true), twice.network.AddInput("b", {3}, true)});
     EXPECT_EQ(
         MessageOf([&] { twice.network.Validate(); }),
-        "input 'b' is sparse, but SquareError takes dense values only; read it as a dense InputValue, or multiply "
-        "it by a parameter first (Times)");
+        "input 'b' is sparse, but SquareError takes sparse values as b only beside a dense a; make it dense: "
+        "InputValue in place of SparseInputValue");
+    TestNetwork prediction;
+    prediction.Add("CrossEntropyWithSoftmax", "c",
+                   {prediction.Input("labels", {3}), prediction.network.AddInput("z", {3}, true)});
+    EXPECT_EQ(MessageOf([&] { prediction.network.Validate(); }),
+              "input 'z' is sparse, but CrossEntropyWithSoftmax takes dense values as z; only labels may be sparse; "
+              "sparse values go into the criteria CrossEntropy (labels), CrossEntropyWithSoftmax (labels), "
+              "ErrorPrediction (labels), Logistic (labels), SquareError (a or b); or make it dense: InputValue in "
+              "place of SparseInputValue");
     TestNetwork mixed;
     mixed.Add("CrossEntropy", "c", {mixed.Parameter("labels", {3}), mixed.Input("z", {3})});
     EXPECT_EQ(MessageOf([&] { mixed.network.Validate(); }),

@@ -97,8 +97,9 @@ TEST(ElementwiseNodesTest, TakeDenseInputsOnly)
     net.Add("Sigmoid", "y", {net.network.AddInput("words", {10}, true)});
     EXPECT_EQ(
         MessageOf([&] { net.network.Validate(); }),
-        "input 'words' is sparse, but Sigmoid takes dense values only; read it as a dense InputValue, or multiply "
-        "it by a parameter first (Times)");
+        "input 'words' is sparse, but Sigmoid takes dense values as x; sparse values go into FutureValue (x), "
+        "LookupTable (x), PackedIndex (target), PastValue (x), ReconcileDynamicAxis (layout), ScatterPacked (cond), "
+        "Times (B), TransposeTimes (B); or make it dense: InputValue in place of SparseInputValue");
 }
 
 TEST(ElementwiseNodesTest, AParameterTakesTheOtherOperandsShape)

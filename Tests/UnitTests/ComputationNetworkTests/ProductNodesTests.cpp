@@ -43,11 +43,16 @@ TEST(ProductNodesTest, RefusesWhatItCannotMultiply)
     TestNetwork sparse;
     sparse.Add("Times", "y", {sparse.Parameter("W", {3, 2}), sparse.network.AddInput("x", {2, 2}, true)});
     EXPECT_EQ(ValidationMessage(sparse),
-              "the sparse input 'x' [2 x 2] can only be multiplied by a parameter that takes all of its rows");
+              "input 'x' is sparse, but Times takes sparse values as B only beside an A that is the same for all "
+              "samples and takes all rows of B, not beside 'W' [3 x 2]; make it dense: InputValue in place of "
+              "SparseInputValue");
     TestNetwork left;
     left.Add("Times", "y", {left.network.AddInput("x", {3, 2}, true), left.Parameter("W", {2, 1})});
-    EXPECT_EQ(ValidationMessage(left), "input 'x' is sparse, but Times takes dense values only; read it as a dense "
-                                       "InputValue, or multiply it by a parameter first (Times)");
+    EXPECT_EQ(ValidationMessage(left),
+              "input 'x' is sparse, but Times takes dense values as A; only B may be sparse; sparse values go into "
+              "FutureValue (x), LookupTable (x), PackedIndex (target), PastValue (x), ReconcileDynamicAxis (layout), "
+              "ScatterPacked (cond), Times (B), TransposeTimes (B); or make it dense: InputValue in place of "
+              "SparseInputValue");
     NodeParameters rank;
     rank.Set("outputRank", "0");
     EXPECT_EQ(MessageOf(

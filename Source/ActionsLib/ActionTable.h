@@ -31,6 +31,9 @@ Action MakeTrainBidirectionEncoderDecoderAction();
 Action MakeTestEncoderDecoderAction();
 Action MakeGradientCheckAction();
 
+// The parameters of an action with modelPath in front, which is looked for outside of the command as well.
+std::vector<OptionInfo> WithModelPath(std::string doc, std::vector<OptionInfo> options, bool isRequired = true);
+
 // --check: reads one minibatch, computes the roots, reports samples and memory.
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
                  MinibatchSource& source, size_t minibatchSize, bool training);

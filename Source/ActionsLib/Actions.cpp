@@ -7,8 +7,21 @@
 #include "Common/Text.h"
 #include "SGD/TrainingOptions.h"
 
+#include <utility>
+
 namespace cntk
 {
+
+std::vector<OptionInfo> WithModelPath(std::string doc, std::vector<OptionInfo> options, bool isRequired)
+{
+    OptionInfo info;
+    info.name = "modelPath";
+    info.type = "text";
+    info.doc = std::move(doc);
+    info.isRequired = isRequired;
+    options.insert(options.begin(), std::move(info));
+    return options;
+}
 
 std::span<const Action> Actions()
 {

@@ -24,8 +24,7 @@ struct AdaptOptions
     {
         using S = AdaptOptions;
         return {
-            Opt("originalModelFileName", &S::originalModelFileName, "Required. The model to begin with",
-                {"origModelFileName"})
+            Opt("originalModelFileName", &S::originalModelFileName, "the model to begin with", {"origModelFileName"})
                 .Required(),
             Opt("refNodeName", &S::refNodeName,
                 "node of the original model whose values are mixed into the labels under adaptationRegType=KL"),
@@ -133,7 +132,7 @@ Action MakeAdaptAction()
             {},
             "Trains a model further on other data.",
             "3.5.2",
-            DescribeOptions<AdaptOptions>(),
+            WithModelPath("the adapted model; modelPath.N after epoch N", DescribeOptions<AdaptOptions>()),
             {"SGD", "reader", "cvReader"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<AdaptJob>(command); }};
 }

@@ -22,7 +22,7 @@ struct ConvertDbnOptions
 
     static OptionTable<ConvertDbnOptions> Options()
     {
-        return {Opt("dbnModelPath", &ConvertDbnOptions::dbnModelPath, "Required. The file of dbn.exe").Required()};
+        return {Opt("dbnModelPath", &ConvertDbnOptions::dbnModelPath, "the file of dbn.exe").Required()};
     }
 };
 
@@ -218,7 +218,7 @@ Action MakeConvertDbnAction()
             {},
             "Makes a model of a file of dbn.exe, which pre-trains deep networks layer by layer.",
             "3.7",
-            std::move(options),
+            WithModelPath("the model to write", std::move(options)),
             {},
             [](const CommandContext& command) -> std::unique_ptr<Job>
             { return std::make_unique<ConvertDbnJob>(command); }};

@@ -108,7 +108,7 @@ Action MakeDumpNodeAction()
             {},
             "Writes the nodes of a model and the values of its parameters as text.",
             "3.5.7",
-            DescribeOptions<DumpNodeOptions>(),
+            WithModelPath("the model", DescribeOptions<DumpNodeOptions>()),
             {},
             [](const CommandContext& command) -> std::unique_ptr<Job>
             { return std::make_unique<DumpNodeJob>(command); }};

@@ -26,7 +26,7 @@ struct EditOptions
         using S = EditOptions;
         return {
             Opt("editPath", &S::editPath,
-                "Required. The script in the model editing language; several files are separated by '+'. Its $names$ "
+                "the script in the model editing language; several files are separated by '+'. Its $names$ "
                 "are looked up in this block first")
                 .Required(),
             Opt("ndlMacros", &S::ndlMacros, "files with NDL macros for in-line NDL and snippets, separated by '+'"),

@@ -22,8 +22,7 @@ struct ExportDbnOptions
 
     static OptionTable<ExportDbnOptions> Options()
     {
-        return {Opt("dbnModelPath", &ExportDbnOptions::dbnModelPath, "Required. The file to write, for dbn.exe")
-                    .Required()};
+        return {Opt("dbnModelPath", &ExportDbnOptions::dbnModelPath, "the file to write, for dbn.exe").Required()};
     }
 };
 
@@ -218,7 +217,7 @@ Action MakeExportDbnAction()
             {},
             "Writes the layers of a feed-forward network as a file of dbn.exe.",
             "3.7",
-            DescribeOptions<ExportDbnOptions>(),
+            WithModelPath("the model", DescribeOptions<ExportDbnOptions>()),
             {},
             [](const CommandContext& command) -> std::unique_ptr<Job>
             { return std::make_unique<ExportDbnJob>(command); }};

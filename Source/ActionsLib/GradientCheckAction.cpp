@@ -163,7 +163,8 @@ Action MakeGradientCheckAction()
             {},
             "Compares the gradients of a network's parameters with differences of its criterion.",
             "3.3.1.6",
-            DescribeOptions<GradientCheckActionOptions>(),
+            WithModelPath("the model; without one, or if it does not exist yet, a network is built",
+                          DescribeOptions<GradientCheckActionOptions>(), false),
             {"reader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
             [](const CommandContext& command) -> std::unique_ptr<Job>
             { return std::make_unique<GradientCheckJob>(command); }};

@@ -2,60 +2,22 @@
 #include "ActionsLib/Help.h"
 
 #include "ActionsLib/Action.h"
+#include "ActionsLib/FunctionHelp.h"
+#include "ActionsLib/HelpLayout.h"
+#include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/ComputationNetwork.h"
-#include "Math/Device.h"
 
 #include <algorithm>
-#include <sstream>
 
 namespace cntk
 {
 
 namespace
 {
-
-constexpr size_t c_lineWidth = 100;
-constexpr size_t c_shapesInHelp = 4;
-
-// Breaks a text into lines; every line but the first is indented.
-std::string Wrapped(std::string_view text, size_t indent, size_t firstColumn)
-{
-    std::string result;
-    size_t column = firstColumn;
-    std::istringstream words{std::string(text)};
-    for (std::string word; words >> word;)
-    {
-        if (column > indent && column + 1 + word.size() > c_lineWidth)
-        {
-            result += "\n" + std::string(indent, ' ');
-            column = indent;
-        }
-        else if (column > indent)
-        {
-            result += ' ';
-            ++column;
-        }
-        result += word;
-        column += word.size();
-    }
-    return result;
-}
-
-std::string TerminalRow(const std::string& left, std::string_view doc)
-{
-    constexpr size_t c_docColumn = 34;
-    std::string line = "  " + left;
-    if (line.size() + 2 > c_docColumn)
-        line += "\n" + std::string(c_docColumn, ' ');
-    else
-        line.resize(c_docColumn, ' ');
-    return line + Wrapped(doc, c_docColumn, c_docColumn) + "\n";
-}
 
 std::string OptionDoc(const OptionInfo& option)
 {
@@ -65,7 +27,7 @@ std::string OptionDoc(const OptionInfo& option)
     if (option.isRequired)
         doc += "; must be given";
     else if (!option.defaultText.empty())
-        doc += "; default " + option.defaultText;
+        doc += "; default " + (Trim(option.defaultText).empty() ? "'" + option.defaultText + "'" : option.defaultText);
     if (!option.aliases.empty())
         doc += "; also " + Join(option.aliases, ", ");
     return doc + ")";
@@ -77,151 +39,6 @@ std::string TerminalOptions(const std::vector<OptionInfo>& options)
     for (const OptionInfo& option : options)
         text += TerminalRow(option.name, OptionDoc(option));
     return text;
-}
-
-// ---- node types -----------------------------------------------------------------------------------------------------
-
-// As errors of network descriptions show them. An alias may take its arguments in another order (RowSlice, Slice).
-std::vector<std::string> Signatures(const NodeType& type)
-{
-    const NodeRegistry& registry = NodeRegistry::Standard();
-    std::vector<std::string> signatures{NdlSignature(registry, type.name, true)};
-    const NdlFunction::Form form = FindNdlFunction(registry, type.name).form;
-    for (const std::string& alias : type.aliases)
-        if (FindNdlFunction(registry, alias).form != form)
-            signatures.push_back(NdlSignature(registry, alias, true));
-    return signatures;
-}
-
-std::string InputName(const NodeType& type, size_t input)
-{
-    return type.inputNames.empty() ? Concat("input", input + 1)
-                                   : type.inputNames[std::min(input, type.inputNames.size() - 1)];
-}
-
-// What a case of the generic tests says about shapes: "A [2 x 3], B [3 x *] sparse -> [2 x *]". Empty where the node
-// needs more than its shapes (a file, a loop).
-std::string ShapesOf(const NodeType& type, const GradientSample& sample, const std::shared_ptr<Device>& device)
-{
-    try
-    {
-        ComputationNetwork network(DataType::Float32, device);
-        std::vector<ComputationNodePtr> inputs;
-        std::vector<std::string> words;
-        for (size_t i = 0; i < sample.inputs.size(); i++)
-        {
-            const GradientSample::Input& input = sample.inputs[i];
-            const std::string name = "input" + std::to_string(i);
-            inputs.push_back(input.inLayout ? network.AddInput(name, input.shape, input.sparse)
-                                            : network.AddParameter(name, input.shape));
-        }
-        NodeParameters parameters;
-        for (const auto& [name, value] : sample.parameters)
-            parameters.Set(name, value);
-        const ComputationNodePtr node = network.Add(type.name, "node", inputs, parameters);
-        network.Validate();
-        for (size_t i = 0; i < inputs.size(); i++)
-            words.push_back(InputName(type, i) + " " + network.DescribeShape(*inputs[i]) +
-                            (sample.inputs[i].sparse ? " sparse" : ""));
-        return Join(words, ", ") + " -> " + network.DescribeShape(*node);
-    }
-    catch (const Error&)
-    {
-        return "";
-    }
-}
-
-std::vector<std::string> ShapesOf(const NodeType& type, bool sparseOnly, size_t most)
-{
-    std::vector<std::string> shapes;
-    const std::shared_ptr<Device> device = MakeReferenceDevice();
-    for (const GradientSample& sample : type.samples)
-    {
-        const bool isSparse = std::any_of(sample.inputs.begin(), sample.inputs.end(),
-                                          [](const GradientSample::Input& input) { return input.sparse; });
-        if ((sparseOnly && !isSparse) || sample.inputs.empty() || shapes.size() >= most)
-            continue;
-        std::string text = ShapesOf(type, sample, device);
-        if (!text.empty() && std::find(shapes.begin(), shapes.end(), text) == shapes.end())
-            shapes.push_back(std::move(text));
-    }
-    return shapes;
-}
-
-std::string ParameterDoc(const NodeParameterInfo& parameter)
-{
-    std::string doc = parameter.doc;
-    if (!parameter.defaultText.empty())
-        doc += " (default " + parameter.defaultText + ")";
-    else if (parameter.required)
-        doc += " (must be given)";
-    if (!parameter.aliases.empty())
-        doc += "; also " + Join(parameter.aliases, ", ");
-    return doc;
-}
-
-std::string SparseInputsOf(const NodeType& type)
-{
-    std::vector<std::string> inputs;
-    for (const GradientSample& sample : type.samples)
-        for (size_t i = 0; i < sample.inputs.size(); ++i)
-        {
-            const std::string name = InputName(type, i);
-            if (sample.inputs[i].sparse && std::find(inputs.begin(), inputs.end(), name) == inputs.end())
-                inputs.push_back(name);
-        }
-    return Join(inputs, ", ");
-}
-
-std::vector<const NodeType*> SortedTypes()
-{
-    std::vector<const NodeType*> types;
-    for (const NodeType& type : NodeRegistry::Standard().Types())
-        types.push_back(&type);
-    std::sort(types.begin(), types.end(),
-              [](const NodeType* a, const NodeType* b) { return LessIgnoreCase(a->name, b->name); });
-    return types;
-}
-
-std::string NodeHelp(const NodeType& type)
-{
-    std::string text = Join(Signatures(type), "\n") + "\n\n" + Wrapped(type.doc, 0, 0) + "\n";
-    if (!type.aliases.empty())
-        text += "Other names: " + Join(type.aliases, ", ") + "\n";
-    if (!type.bookSection.empty())
-        text += "Book: section " + type.bookSection + "\n";
-    const std::vector<std::string> shapes = ShapesOf(type, false, c_shapesInHelp);
-    for (size_t i = 0; i < shapes.size(); i++)
-        text += (i == 0 ? "Shapes, * for the minibatch: " : std::string(29, ' ')) + shapes[i] + "\n";
-    const std::string sparse = SparseInputsOf(type);
-    if (!shapes.empty())
-        text += "May be sparse: " + (sparse.empty() ? "no input" : sparse) + "\n";
-    if (!type.traits.differentiable)
-        text += "No gradient passes through it.\n";
-    if (!type.parameters.empty())
-        text += "\nArguments:\n";
-    for (const NodeParameterInfo& parameter : type.parameters)
-        text += TerminalRow(parameter.name, ParameterDoc(parameter));
-    return text;
-}
-
-// A function of the language that is no name of a node type.
-std::string FormHelp(const NdlFormRecord& form)
-{
-    std::string text =
-        NdlSignature(NodeRegistry::Standard(), form.name, true) + "\n\n" + Wrapped(form.doc, 0, 0) + "\n";
-    if (!form.aliases.empty())
-        text += "Other names: " + Join(form.aliases, ", ") + "\n";
-    if (!form.bookSection.empty())
-        text += "Book: section " + form.bookSection + "\n";
-    return text + "Makes a node of type " + form.type + " (cntk --help " + form.type + ").\n";
-}
-
-bool IsNameOf(const NdlFormRecord& form, std::string_view topic)
-{
-    return EqualsIgnoreCase(form.name, topic) ||
-           std::any_of(form.aliases.begin(), form.aliases.end(),
-                       [&](const std::string& alias) { return EqualsIgnoreCase(alias, topic); });
 }
 
 // ---- actions, blocks, plugins ---------------------------------------------------------------------------------------
@@ -245,6 +62,11 @@ std::string BlockHelp(const BlockRecord& block)
            Wrapped(block.doc, 0, 0) + "\n\nParameters:\n" + TerminalOptions(block.options);
 }
 
+std::string PluginOptionDoc(const PluginOption& option)
+{
+    return option.doc + (option.defaultText.empty() ? std::string() : " (default " + option.defaultText + ")");
+}
+
 std::string PluginHelp(const PluginRecord& plugin)
 {
     std::string text = plugin.name + (plugin.reads ? "   readerType" : "") + (plugin.writes ? "   writerType" : "") +
@@ -258,18 +80,100 @@ std::string PluginHelp(const PluginRecord& plugin)
             text +=
                 "\n" + (block.empty() ? std::string("In the reader block:") : "In each " + block + " block:") + "\n";
         }
-        text += TerminalRow(option.name,
-                            option.doc +
-                                (option.defaultText.empty() ? std::string() : " (default " + option.defaultText + ")"));
+        text += TerminalRow(option.name, PluginOptionDoc(option));
     }
     return text;
+}
+
+std::string MelHelp(const MelCommandInfo& command)
+{
+    std::string text = command.usage + "\n\n" + Wrapped(command.doc, 0, 0) + "\n";
+    if (command.names.size() > 1)
+        text += "Other names: " + Join({command.names.begin() + 1, command.names.end()}, ", ") + "\n";
+    if (EqualsIgnoreCase(command.names.front().substr(0, 11), "SetProperty"))
+        text += "Properties: " + Wrapped(Join(MelPropertyNames(), ", "), 12, 12) + "\n";
+    return text + "A command of the model editing language, in the script of action=edit. Book: section 4.2.\n";
+}
+
+bool IsNameOf(const MelCommandInfo& command, std::string_view topic)
+{
+    return std::any_of(command.names.begin(), command.names.end(),
+                       [&](const std::string& name) { return EqualsIgnoreCase(name, topic); });
+}
+
+// Blocks of actions whose parameters are those of a plugin or of another block.
+std::string InnerBlockHelp(std::string_view name)
+{
+    std::string spelled;
+    std::vector<std::string> places;
+    for (const Action& action : Actions())
+        for (const std::string& block : action.blocks)
+            if (EqualsIgnoreCase(block, name))
+            {
+                spelled = block;
+                places.push_back(action.name);
+            }
+    if (places.empty())
+        return "";
+    std::string text = spelled + "=[ ... ]   in " + Join(places, ", ") + "\n\n";
+    const std::string lower = ToLower(name);
+    std::vector<std::string> plugins;
+    const bool isWriter = lower.ends_with("writer");
+    if (isWriter || lower.ends_with("reader"))
+    {
+        for (const PluginRecord& plugin : ListPlugins())
+            if (isWriter ? plugin.writes : plugin.reads)
+                plugins.push_back(plugin.name);
+        return text +
+               Wrapped(Concat("Where data ", isWriter ? "go to" : "come from", ": ",
+                              isWriter ? "writerType" : "readerType",
+                              "=<library> and its parameters, with a block for each stream, which has the name "
+                              "of a node. Libraries (cntk --help <library>): ",
+                              Join(plugins, ", ")),
+                       0, 0) +
+               "\n";
+    }
+    return text +
+           Wrapped("A network: with networkDescription, as NDLNetworkBuilder, otherwise as "
+                   "SimpleNetworkBuilder (cntk --help <block>).",
+                   0, 0) +
+           "\n";
+}
+
+bool IsNameOf(const OptionInfo& option, std::string_view name)
+{
+    return EqualsIgnoreCase(option.name, name) ||
+           std::any_of(option.aliases.begin(), option.aliases.end(),
+                       [&](const std::string& alias) { return EqualsIgnoreCase(alias, name); });
+}
+
+// Every place where a parameter of this name stands, with what it means there.
+std::string OptionHelp(std::string_view name)
+{
+    std::string text;
+    for (const BlockRecord& block : Blocks())
+        for (const OptionInfo& option : block.options)
+            if (option.type != "block" && IsNameOf(option, name))
+                text += TerminalRow(block.parent.empty() ? block.name : "block " + block.name, OptionDoc(option));
+    for (const Action& action : Actions())
+        for (const OptionInfo& option : action.options)
+            if (option.type != "block" && IsNameOf(option, name))
+                text += TerminalRow("action " + action.name, OptionDoc(option));
+    for (const PluginRecord& plugin : ListPlugins())
+        for (const PluginOption& option : plugin.description.options)
+            if (EqualsIgnoreCase(option.name, name))
+                text += TerminalRow(option.block.empty() ? plugin.name : plugin.name + ", " + option.block,
+                                    PluginOptionDoc(option));
+    text += ParameterHelp(name);
+    return text.empty() ? "" : Concat("Parameter ", name, "\n\n", text);
 }
 
 std::string GeneralHelp()
 {
     std::string text =
         "usage: cntk configFile=<file>[+<file>...] [name=value ...] [--check] [--print-config]\n"
-        "       cntk --help [action|block|node|reader]   cntk --version\n\n"
+        "       cntk --help [action|block|parameter|reader|writer|function|command of the edit action]\n"
+        "       cntk --version\n\n"
         "Reads the config files in order, then name=value as if they stood at the end of the last file, and\n"
         "runs the commands that command= lists.\n\n"
         "  --check         read everything, build the networks, read one minibatch; train and write nothing\n"
@@ -281,34 +185,14 @@ std::string GeneralHelp()
     for (const BlockRecord& block : Blocks())
         text += TerminalRow(block.name, block.doc);
     text += "\nReaders and writers: " + Join(PluginNames(), ", ") + "\n";
-    std::vector<std::string> names;
-    for (const NodeType* type : SortedTypes())
-        names.push_back(type->name);
-    for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
-        names.push_back(form.name);
-    std::sort(names.begin(), names.end(), LessIgnoreCase);
-    text += "Functions of networks: " + Wrapped(Join(names, ", "), 23, 23) + "\n\n";
+    text += "Functions of networks: " + Wrapped(Join(FunctionNames(), ", "), 23, 23) + "\n";
+    std::vector<std::string> commands;
+    for (const MelCommandInfo& command : MelCommands())
+        commands.push_back(command.names.front());
+    text += "Commands of the edit action: " + Wrapped(Join(commands, ", "), 29, 29) + "\n\n";
     text += "Exit codes: 0 success, 2 command line, 3 config, 4 data, 5 model, 6 device or disk, 70 internal, "
             "75 stopped\n";
     return text;
-}
-
-// ---- Markdown -------------------------------------------------------------------------------------------------------
-
-constexpr const char* c_generated =
-    "<!-- Made by `cntk --write-docs Documentation` from the program's own tables; edit those. -->\n\n";
-
-std::string Cell(std::string text)
-{
-    for (size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
-        text.replace(at, 1, "\\|");
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
-}
-
-std::string Code(const std::string& text)
-{
-    return text.empty() ? "" : "`" + Cell(text) + "`";
 }
 
 std::string MarkdownOptions(const std::vector<OptionInfo>& options)
@@ -331,7 +215,7 @@ std::string MarkdownOptions(const std::vector<OptionInfo>& options)
 std::string OptionsPage()
 {
     std::string text =
-        "# Parameters of every block\n\n" + std::string(c_generated) +
+        "# Parameters of every block\n\n" + std::string(c_generatedNote) +
         "Names are found in any case, in the block itself and then in the blocks around it. Of a schedule, "
         "`0.5:0.2*20:0.1`,\nthe first value is for the first epoch, and the last one stays. "
         "[ConfigLanguage](ConfigLanguage.md) has the rules.\n\n";
@@ -345,11 +229,10 @@ std::string OptionsPage()
 std::string ActionsPage()
 {
     std::string text =
-        "# Actions\n\n" + std::string(c_generated) +
+        "# Actions\n\n" + std::string(c_generatedNote) +
         "A command is a block at the root of the config; its `action` (default: train) says what it does. "
-        "All actions but\ncreateLabelMap also want `modelPath`; this and `deviceId`, `traceLevel`, "
-        "`minibatchSize` and the like may stand\naround the command, for several of them "
-        "([Options](Options.md#root)).\n\n";
+        "All parameters,\nand `deviceId`, `precision` and the like, may also stand around the command, for several of "
+        "them ([Options](Options.md#root)).\n\n";
     for (const Action& action : Actions())
     {
         text += "## " + action.name + "\n\n" + action.doc;
@@ -364,78 +247,10 @@ std::string ActionsPage()
     return text;
 }
 
-std::string SparseMatrix()
-{
-    std::string text =
-        "## Sparse operands\n\n"
-        "What may be a SparseInput, with examples of shapes (`*` is the minibatch). Each row is a case of "
-        "the tests. Every other\ncombination is refused when the network is validated; the message "
-        "names the node, the input and what can be done.\n\n"
-        "| node | sparse | shapes |\n|---|---|---|\n";
-    for (const NodeType* type : SortedTypes())
-        if (const std::string inputs = SparseInputsOf(*type); !inputs.empty())
-        {
-            std::string shapes;
-            for (const std::string& each : ShapesOf(*type, true, c_shapesInHelp))
-                shapes += (shapes.empty() ? "" : "<br>") + Code(each);
-            text += "| " + type->name + " | " + Cell(inputs) + " | " + shapes + " |\n";
-        }
-    return text + "\n";
-}
-
-std::string NodesPage()
-{
-    std::string text =
-        "# Node types\n\n" + std::string(c_generated) +
-        "What networks are made of, as functions of the network description language: `[...]` may be left "
-        "out, what stands in\n`{...}` is given by name. Every function also takes `tag=feature`, `label`, `criterion`, "
-        "`eval` or `output`.\n`cntk --help Times` prints the same on the terminal.\n\n"
-        "| type | other names | inputs | may be sparse | gradient |\n|---|---|---|---|---|\n";
-    for (const NodeType* type : SortedTypes())
-    {
-        std::vector<std::string> inputs;
-        for (size_t i = 0; i < type->inputs.min || (i < type->inputNames.size() && i < type->inputs.max); i++)
-            inputs.push_back(i < type->inputs.min ? InputName(*type, i) : "[" + InputName(*type, i) + "]");
-        if (type->inputs.max == Arity::c_any)
-            inputs.push_back("...");
-        text += "| [" + type->name + "](#" + ToLower(type->name) + ") | " + Join(type->aliases, ", ") + " | " +
-                Cell(Join(inputs, ", ")) + " | " + SparseInputsOf(*type) + " | " +
-                (type->traits.isLeaf           ? ""
-                 : type->traits.differentiable ? "yes"
-                                               : "no") +
-                " |\n";
-    }
-    text += "\nMore functions, which make nodes of these types: ";
-    std::vector<std::string> names;
-    for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
-        names.push_back("[" + form.name + "](#" + ToLower(form.name) + ")");
-    text += Join(names, ", ") + ".\n\n" + SparseMatrix();
-    for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
-        text += "## " + form.name + "\n\n`" + NdlSignature(NodeRegistry::Standard(), form.name, true) + "`\n\n" +
-                form.doc + (form.aliases.empty() ? "" : " Other names: " + Join(form.aliases, ", ") + ".") +
-                " Makes a node of type [" + form.type + "](#" + ToLower(form.type) + ")." +
-                (form.bookSection.empty() ? "" : " Book: section " + form.bookSection + ".") + "\n\n";
-    for (const NodeType* type : SortedTypes())
-    {
-        text += "## " + type->name + "\n\n`" + Join(Signatures(*type), "`, `") + "`\n\n" + type->doc +
-                (type->bookSection.empty() ? "" : " Book: section " + type->bookSection + ".") + "\n\n";
-        const std::vector<std::string> shapes = ShapesOf(*type, false, c_shapesInHelp);
-        for (size_t i = 0; i < shapes.size(); i++)
-            text += (i == 0 ? "Shapes: " : ", ") + Code(shapes[i]) + (i + 1 == shapes.size() ? "\n\n" : "");
-        if (type->parameters.empty())
-            continue;
-        text += "| argument | meaning |\n|---|---|\n";
-        for (const NodeParameterInfo& parameter : type->parameters)
-            text += "| " + Code(parameter.name) + " | " + Cell(ParameterDoc(parameter)) + " |\n";
-        text += "\n";
-    }
-    return text;
-}
-
 std::string ReadersPage()
 {
     std::string text =
-        "# Readers and writers\n\n" + std::string(c_generated) +
+        "# Readers and writers\n\n" + std::string(c_generatedNote) +
         "A reader block names its library with `readerType` and holds one block for each stream, named as "
         "the input node that it\nfeeds. What is said for features or labels may stand in the reader block, "
         "for all streams at once. `readers=a:b`\nreads from several readers, each described in a block of "
@@ -477,27 +292,38 @@ std::string HelpText(std::string_view topic)
         if (EqualsIgnoreCase(block.name, topic))
             text += (text.empty() ? "" : "\n") + BlockHelp(block);
     }
-    if (const NodeType* type = NodeRegistry::Standard().Find(topic))
-        text += (text.empty() ? "" : "\n") + NodeHelp(*type);
-    for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
-        if (IsNameOf(form, topic))
-            text += (text.empty() ? "" : "\n") + FormHelp(form);
+    if (const std::string function = FunctionHelp(topic); !function.empty())
+        text += (text.empty() ? "" : "\n") + function;
     for (const PluginRecord& plugin : ListPlugins())
     {
         candidates.push_back(plugin.name);
         if (EqualsIgnoreCase(plugin.name, topic))
             text += (text.empty() ? "" : "\n") + PluginHelp(plugin);
     }
+    for (const MelCommandInfo& command : MelCommands())
+    {
+        candidates.insert(candidates.end(), command.names.begin(), command.names.end());
+        if (IsNameOf(command, topic))
+            text += (text.empty() ? "" : "\n") + MelHelp(command);
+    }
+    if (text.empty())
+        text = InnerBlockHelp(topic);
+    if (const std::string places = OptionHelp(topic); !places.empty())
+        text += (text.empty() ? "" : "\n") + places;
     if (!text.empty())
         return text;
 
+    for (const BlockRecord& block : Blocks())
+        for (const OptionInfo& option : block.options)
+            candidates.push_back(option.name);
     for (const Action& action : Actions())
         candidates.push_back(action.name);
     for (std::string& function : NdlFunctionNames(NodeRegistry::Standard()))
         candidates.push_back(std::move(function));
     if (const std::string why = NodeRegistry::WhyMissing(topic); !why.empty())
         Fail(ErrorKind::Usage, "no help: the function ", why);
-    Fail(ErrorKind::Usage, "no help on '", topic, "'; cntk --help lists actions, blocks, readers and node types",
+    Fail(ErrorKind::Usage, "no help on '", topic,
+         "'; cntk --help lists actions, blocks, readers, functions of networks and commands of the edit action",
          DidYouMean(topic, candidates));
 }
 

@@ -8,8 +8,9 @@
 namespace cntk
 {
 
-// Without a topic: how to call the program, the list of actions, blocks, plugins. A topic is an action, a block, a node
-// type (any alias) or a reader or writer, in any case. Fails (Usage) with near names for anything else.
+// Without a topic: how to call the program, and all topics but parameters. A topic is an action, a block, a reader or
+// writer, a function of networks, a command of the edit action or else a parameter of one of them, by any of its names
+// in any case. Fails (Usage) with near names for anything else.
 std::string HelpText(std::string_view topic);
 
 // Writes Options.md, Actions.md, Nodes.md and Readers.md into the folder.

@@ -172,7 +172,7 @@ Action MakePlotAction()
             {},
             "Writes the graph of a model as a DOT file, and starts a program that draws it.",
             "3.5.8",
-            DescribeOptions<PlotOptions>(),
+            WithModelPath("the model", DescribeOptions<PlotOptions>()),
             {},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<PlotJob>(command); }};
 }

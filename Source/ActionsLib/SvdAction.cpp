@@ -220,7 +220,7 @@ Action MakeSvdAction()
         {},
         "Makes a model smaller: parameters are replaced by products of two thin ones (singular value decomposition).",
         "3.5.7",
-        DescribeOptions<SvdOptions>(),
+        WithModelPath("the model to make smaller", DescribeOptions<SvdOptions>()),
         {},
         [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<SvdJob>(command); }};
 }

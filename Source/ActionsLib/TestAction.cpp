@@ -224,7 +224,7 @@ Action MakeTestAction()
             {"eval"},
             "Evaluates criteria of a model over a data set.",
             "3.5.2",
-            DescribeOptions<TestOptions>(),
+            WithModelPath("the model", DescribeOptions<TestOptions>()),
             {"reader"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TestJob>(command); }};
 }
@@ -238,7 +238,7 @@ Action MakeCvAction()
             {},
             "Evaluates the models of many epochs over a data set and names the best.",
             "3.5.3",
-            std::move(options),
+            WithModelPath("the models: modelPath.N of epoch N, and modelPath", std::move(options)),
             {"reader"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<CvJob>(command); }};
 }

@@ -244,7 +244,8 @@ Action MakeTrainAction()
             "Builds a network from SimpleNetworkBuilder or NDLNetworkBuilder, or continues from the newest model, and "
             "trains it.",
             "3.5.1",
-            DescribeOptions<TrainOptions>(),
+            WithModelPath("the model to train; modelPath.N after epoch N; may stand in SGD, too",
+                          DescribeOptions<TrainOptions>()),
             {"SGD", "reader", "cvReader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TrainJob>(command); }};
 }

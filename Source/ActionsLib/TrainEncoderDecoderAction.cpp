@@ -227,7 +227,14 @@ Action MakeTraining(const char* name, const char* alias, const char* doc, size_t
     for (size_t i = 0; i < stages; i++)
         for (const char* block : {c_stages[i].builder, c_stages[i].reader, c_stages[i].cvReader})
             blocks.emplace_back(block);
-    return {name, {alias}, doc, "3.5.11", std::move(options), std::move(blocks), prepare};
+    return {name,
+            {alias},
+            doc,
+            "3.5.11",
+            WithModelPath("the models to train: modelPath.0 of the encoder, modelPath.1 of the next network, ...",
+                          std::move(options)),
+            std::move(blocks),
+            prepare};
 }
 
 } // namespace

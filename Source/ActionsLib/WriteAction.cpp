@@ -285,8 +285,9 @@ Action MakeWriteAction()
             {},
             "Writes the values of nodes over a data set, as text files or through a writer library.",
             "3.5.4",
-            DescribeOptions<WriteOptions>(),
-            {"reader", "writer", "format"},
+            WithModelPath("the model; without one, a network is built as train does", DescribeOptions<WriteOptions>(),
+                          false),
+            {"reader", "writer", "format", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<WriteJob>(command); }};
 }
 

@@ -15,7 +15,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
     {
         const std::string& argument = arguments[i];
         const bool hasNext = i + 1 < arguments.size();
-        if (argument == "--help" || argument == "-h" || argument == "-?" || argument == "help")
+        if (argument == "--help" || argument == "-h" || argument == "-help" || argument == "-?" || argument == "help")
         {
             line.help = true;
             if (hasNext)

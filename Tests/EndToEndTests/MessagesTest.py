@@ -590,7 +590,8 @@ class MessagesTest(EndToEndTest):
                                      r"error: out of memory: 3600000000 bytes were asked for, \d+ are free")
 
     def test_help(self):
-        for topic in ("", "SGD", "train", "Times", "UCIFastReader", "SimpleNetworkBuilder"):
+        for topic in ("", "SGD", "train", "Times", "UCIFastReader", "SimpleNetworkBuilder", "cvReader", "SetProperty",
+                      "learningRatesPerMB", "randomize"):
             run = self.cntk("--help", *([topic] if topic else []))
             self.assertIn(topic, run.stdout)
         self.assertIn("did you mean 'Times'", self.last_line("--help", "Tims", status=2))

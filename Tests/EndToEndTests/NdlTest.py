@@ -359,9 +359,9 @@ OutputNodes=(CE.F)
 
     def test_help_of_functions(self):
         text = self.cntk("--help", "times").stdout
-        for part in ("Times(A, B, {outputRank=1})", "v = A B", " -> [", "May be sparse: B", "4.1.4.15"):
+        for part in ("Times(A, B, {outputRank=1})", "v = A B", " -> [", "May be sparse: B", "Get a gradient: A, B", "4.1.4.15"):
             self.assertIn(part, text)
-        for alias, part in {"relu": "RectifiedLinear(", "Const": "Constant(value, [rows=1, cols=1])",
+        for alias, part in {"relu": "RectifiedLinear(", "Const": "Constant(value, [rows=1], [cols=1])",
                             "Image": "ImageInput(width, height, channels, [numImages]",
                             "Parameter": "LearnableParameter(rows, [cols=1]",
                             "RowSlice": "RowSlice(startRow, numRows, x"}.items():

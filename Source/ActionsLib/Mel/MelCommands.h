@@ -46,6 +46,7 @@ struct MelCommandInfo
     size_t most = 0;
     std::vector<std::string> options; // optional arguments by name
     std::string usage;
+    std::string doc;
 };
 
 // In the order in which abbreviations are looked for.
@@ -67,6 +68,8 @@ enum class MelProperty
     Output,
     None // accepted without effect
 };
+// For help: the names of properties that have an effect.
+std::vector<std::string> MelPropertyNames();
 MelProperty RequireMelProperty(const MelArgument& argument);
 
 // Whether `text` is `full` or its beginning, at least half of it; any case.

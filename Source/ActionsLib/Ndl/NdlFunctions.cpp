@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/SparseSupport.h"
 
 #include <algorithm>
 #include <array>
@@ -17,62 +18,95 @@ namespace
 
 using Form = NdlFunction::Form;
 
+// A function that is not just a node type called by its name with its inputs first: another order of arguments, other
+// defaults, or a name that old scripts know for a part of what the type does.
 struct SpecialForm
 {
     std::string_view name;
-    std::string_view type; // of the registry; a form whose type does not exist is unknown
+    std::string_view alias; // "" if there is none
+    std::string_view type;  // of the registry; a form whose type does not exist is unknown
     Form form;
-    std::string_view signature;
-};
-
-constexpr std::string_view c_inputSignature = "rows, [cols] (without effect), or dim1, dim2, dim3, ...; {tag}";
-constexpr std::string_view c_parameterSignature =
-    "rows, [cols=1], or dim1, dim2, dim3, ...; {init=uniform|gaussian|fixedValue|fromFile, value, initValueScale, "
-    "initFromFilePath, needGradient, randomSeed, learningRateMultiplier}";
-constexpr std::string_view c_imageSignature = "width, height, channels, [numImages]; {imageLayout=HWC|CHW, tag}";
-
-constexpr std::array<SpecialForm, 21> c_specialForms = {{
-    {"InputValue", "InputValue", Form::Dimensions, c_inputSignature},
-    {"Input", "InputValue", Form::Dimensions, c_inputSignature},
-    {"SparseInputValue", "SparseInputValue", Form::Dimensions, c_inputSignature},
-    {"SparseInput", "SparseInputValue", Form::Dimensions, c_inputSignature},
-    {"LearnableParameter", "LearnableParameter", Form::Dimensions, c_parameterSignature},
-    {"Parameter", "LearnableParameter", Form::Dimensions, c_parameterSignature},
-    {"SparseLearnableParameter", "LearnableParameter", Form::Dimensions, c_parameterSignature},
-    {"SparseParameter", "LearnableParameter", Form::Dimensions, c_parameterSignature},
-    {"Constant", "LearnableParameter", Form::Constant, "value, [rows=1, cols=1]"},
-    {"Const", "LearnableParameter", Form::Constant, "value, [rows=1, cols=1]"},
-    {"ImageInput", "InputValue", Form::Image, c_imageSignature},
-    {"Image", "InputValue", Form::Image, c_imageSignature},
-    {"SparseImageInput", "SparseInputValue", Form::Image, c_imageSignature},
-    {"SparseImage", "SparseInputValue", Form::Image, c_imageSignature},
-    {"ImageParameter", "LearnableParameter", Form::Image, c_imageSignature},
-    {"PastValue", "PastValue", Form::NodeLast, ""},
-    {"Delay", "PastValue", Form::NodeLast, ""},
-    {"FutureValue", "FutureValue", Form::NodeLast, ""},
-    {"RowSlice", "RowSlice", Form::NodeLast, ""},
-    {"Slice", "Slice", Form::Inputs, ""},
-    {"Reshape", "LegacyReshape", Form::Inputs, ""},
-}};
-
-// What the special forms are that are no names of a node type.
-struct FormDoc
-{
-    std::string_view name;
-    std::vector<std::string_view> aliases;
-    std::string_view doc;
+    // The positional arguments as shown; "" = from the type's record. With braces these are all arguments, a line for
+    // each form of the call.
+    std::string_view head;
+    std::string_view doc; // "" = no help of its own: it is the type's name
     std::string_view bookSection;
 };
-const FormDoc c_formDocs[] = {
-    {"Constant", {"Const"}, "A rows x cols matrix that holds the value in each element and is not trained.", "4.1.4.4"},
-    {"ImageInput",
-     {"Image"},
-     "An input of images: width*height*channels values a sample, as a tensor of [channels x width x height] with "
-     "imageLayout=HWC, of [width x height x channels] with CHW. numImages has no effect.",
+
+constexpr std::string_view c_inputHead = "rows, [cols] (without effect), or dim1, dim2, dim3, ...";
+constexpr std::string_view c_parameterHead = "rows, [cols=1], or dim1, dim2, dim3, ...";
+constexpr std::string_view c_imageHead = "width, height, channels, [numImages] (without effect)";
+
+// Two functions of one name: the book's for images, and the one over any number of dimensions.
+constexpr std::string_view c_convolutionHeads =
+    "w, image, kernelWidth, kernelHeight, outputChannels, horizontalSubsample, verticalSubsample, {zeroPadding=false, "
+    "maxTempMemSizeInSamples=0, imageLayout=HWC}\n"
+    "w, image, kernelShape, {mapCount=1, stride=1, sharing=true, autoPadding=true, lowerPad=0, upperPad=0, "
+    "maxTempMemSizeInSamples=0, imageLayout=CHW}";
+
+constexpr std::array<SpecialForm, 18> c_specialForms = {{
+    {"InputValue", "Input", "InputValue", Form::Dimensions, c_inputHead, "", ""},
+    {"SparseInputValue", "SparseInput", "SparseInputValue", Form::Dimensions, c_inputHead, "", ""},
+    {"LearnableParameter", "Parameter", "LearnableParameter", Form::Dimensions, c_parameterHead, "", ""},
+    {"SparseLearnableParameter", "SparseParameter", "LearnableParameter", Form::Dimensions, c_parameterHead,
+     "The same as LearnableParameter: the values are dense. That products with sparse inputs change few of its columns "
+     "is used without being asked for.",
+     ""},
+    {"Constant", "Const", "LearnableParameter", Form::Constant, "value, [rows=1], [cols=1]",
+     "A rows x cols matrix that holds the value in each element and is not trained. rows and cols may be given by "
+     "name, "
+     "too.",
+     "4.1.4.4"},
+    {"ImageInput", "Image", "InputValue", Form::Image, c_imageHead,
+     "Images from the reader: width*height*channels dense values a sample, as a tensor of [channels x width x height] "
+     "with imageLayout=HWC (legacy), of [width x height x channels] with CHW (cudnn).",
      "4.1.4.2"},
-    {"SparseImageInput", {"SparseImage"}, "An ImageInput whose values the reader delivers in sparse form.", ""},
-    {"ImageParameter", {}, "A parameter with the dimensions of an image, in the order of ImageInput.", ""},
-};
+    {"SparseImageInput", "SparseImage", "SparseInputValue", Form::Image, c_imageHead,
+     "An ImageInput whose values are sparse.", ""},
+    {"ImageParameter", "", "LearnableParameter", Form::Image, "width, height, channels",
+     "A LearnableParameter with the dimensions of an image: [channels x width x height] with imageLayout=HWC (legacy), "
+     "[width x height x channels] with CHW (cudnn).",
+     ""},
+    {"PastValue", "Delay", "PastValue", Form::NodeLast, "", "", ""},
+    {"FutureValue", "", "FutureValue", Form::NodeLast, "", "", ""},
+    {"RowSlice", "", "Slice", Form::NodeLast, "", "The node is the last argument.", "4.1.4.12"},
+    {"Reshape", "", "LegacyReshape", Form::Inputs, "",
+     "The number of rows decides, as in the book; the node type Reshape of models is another one.", "4.1.4.11"},
+    {"Convolution", "Convolve", "Convolution", Form::Inputs, c_convolutionHeads, "", ""},
+    {"Scale", "", "ElementTimes", Form::Inputs, "scalar, m",
+     "v = scalar * m: each element times a number, which is a node of [1 x 1] or is written as it is: Scale(0.5, m).",
+     "4.1.4.14"},
+    {"RowElementTimes", "", "ElementTimes", Form::Inputs, "m, row",
+     "v_ij = m_ij row_j: each column times one element of the row, which has as many columns as m.", "4.1.4.19"},
+    {"ColumnElementTimes", "", "ElementTimes", Form::Inputs, "m, column",
+     "v_ij = m_ij column_i: each row times one element of the column, which has as many rows as m.", "4.1.4.19"},
+    {"Parallel", "", "RowStack", Form::Inputs, "m1, m2", "The rows of m1 and below them those of m2.", ""},
+    {"Transpose", "", "TransposeDimensions", Form::Inputs, "m",
+     "v = m', v_ij = m_ji: of a parameter, or of the matrix that each sample is; a vector becomes a row.", ""},
+}};
+
+// Of the parameters of its type, those that a function takes by name.
+bool TakesByName(const NdlFunction& function, const NodeParameterInfo& parameter)
+{
+    switch (function.form)
+    {
+    case Form::Constant:
+        return parameter.name == "rows" || parameter.name == "cols";
+    case Form::Image:
+        return !parameter.positional && parameter.name != "dims";
+    default:
+        return true;
+    }
+}
+
+// What images take besides.
+const NodeParameterInfo c_imageLayout = {.name = "imageLayout",
+                                         .kind = ParameterKind::Text,
+                                         .defaultText = "HWC",
+                                         .required = false,
+                                         .positional = false,
+                                         .doc = "HWC (legacy; channels first in memory) or CHW (cudnn; width first)",
+                                         .aliases = {}};
 
 // Optional parameters that old scripts give to functions on which they have no effect.
 constexpr std::array<std::string_view, 5> c_withoutEffect = {"needGradient", "needsGradient", "computeGradient",
@@ -154,39 +188,68 @@ constexpr std::string_view c_reserved[] = {"AveragePooling",
                                            "Transpose",
                                            "TransposeTimes"};
 
+std::vector<NodeParameterInfo> NamedParameters(const NdlFunction& function)
+{
+    std::vector<NodeParameterInfo> parameters;
+    if (function.form == Form::Image)
+        parameters.push_back(c_imageLayout);
+    for (const NodeParameterInfo& parameter : function.type->parameters)
+        if (TakesByName(function, parameter))
+            parameters.push_back(parameter);
+    return parameters;
+}
+
 const SpecialForm* FindSpecialForm(std::string_view name)
 {
     const auto found = std::find_if(c_specialForms.begin(), c_specialForms.end(),
-                                    [&](const SpecialForm& form) { return EqualsIgnoreCase(form.name, name); });
+                                    [&](const SpecialForm& form) {
+                                        return EqualsIgnoreCase(form.name, name) ||
+                                               (!form.alias.empty() && EqualsIgnoreCase(form.alias, name));
+                                    });
     return found == c_specialForms.end() ? nullptr : &*found;
+}
+
+// "A, B": the arguments by position, as the type's record has them.
+std::string HeadOf(const NdlFunction& function)
+{
+    const NodeType& type = *function.type;
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < type.inputs.min || (i < type.inputNames.size() && i < type.inputs.max); i++)
+        inputs.push_back(i < type.inputs.min ? InputName(type, i) : Concat("[", InputName(type, i), "]"));
+    if (type.inputs.max == Arity::c_any)
+        inputs.push_back("...");
+    std::vector<std::string> positional;
+    for (const NodeParameterInfo& parameter : type.parameters)
+        if (parameter.positional)
+            positional.push_back(parameter.required ? parameter.name : Concat("[", parameter.name, "]"));
+    std::vector<std::string>& first = function.form == Form::NodeLast ? positional : inputs;
+    const std::vector<std::string>& second = function.form == Form::NodeLast ? inputs : positional;
+    first.insert(first.end(), second.begin(), second.end());
+    return Join(first, ", ");
 }
 
 // "Times(A, B)", as help and errors show a function.
 std::string Signature(const NdlFunction& function, std::string_view name, bool withNamed = false)
 {
-    if (const SpecialForm* special = FindSpecialForm(name); special && !special->signature.empty())
-        return Concat(name, "(", special->signature, ")");
-    const NodeType& type = *function.type;
-    std::vector<std::string> inputs;
-    for (size_t i = 0; i < type.inputs.min || (i < type.inputNames.size() && i < type.inputs.max); i++)
+    const SpecialForm* special = FindSpecialForm(name);
+    const bool hasHead = special && !special->head.empty();
+    if (hasHead && special->head.find('{') != std::string_view::npos)
     {
-        const std::string input = i < type.inputNames.size() ? type.inputNames[i] : Concat("input", i + 1);
-        inputs.push_back(i < type.inputs.min ? input : Concat("[", input, "]"));
+        std::vector<std::string> forms;
+        for (const std::string_view form : Split(special->head, '\n'))
+            forms.push_back(Concat(name, "(", withNamed ? form : form.substr(0, form.find(", {")), ")"));
+        return Join(forms, withNamed ? "\n" : " or ");
     }
-    if (type.inputs.max == Arity::c_any)
-        inputs.push_back("...");
-    std::vector<std::string> positional, named;
-    for (const NodeParameterInfo& parameter : type.parameters)
-        if (parameter.positional)
-            positional.push_back(parameter.required ? parameter.name : Concat("[", parameter.name, "]"));
-        else
-            named.push_back(parameter.required ? parameter.name : Concat(parameter.name, "=", parameter.defaultText));
-    std::vector<std::string>& first = function.form == Form::NodeLast ? positional : inputs;
-    const std::vector<std::string>& second = function.form == Form::NodeLast ? inputs : positional;
-    first.insert(first.end(), second.begin(), second.end());
+    std::string arguments = hasHead ? std::string(special->head) : HeadOf(function);
+    std::vector<std::string> named;
+    for (const NodeParameterInfo& parameter : NamedParameters(function))
+        if (!parameter.positional && !(function.form == Form::Dimensions && parameter.name == "dims"))
+            named.push_back(parameter.required || parameter.defaultText.empty()
+                                ? parameter.name
+                                : Concat(parameter.name, "=", parameter.defaultText));
     if (withNamed && !named.empty())
-        first.push_back(Concat("{", Join(named, ", "), "}"));
-    return Concat(name, "(", Join(first, ", "), ")");
+        arguments += Concat(arguments.empty() ? "{" : ", {", Join(named, ", "), "}");
+    return Concat(name, "(", arguments, ")");
 }
 
 const NodeParameterInfo* FindParameter(const NodeType& type, std::string_view name)
@@ -264,7 +327,7 @@ private:
             return;
         }
         const NodeParameterInfo* parameter = FindParameter(m_type, argument.name);
-        if (!parameter)
+        if (!parameter || !TakesByName(m_function, *parameter))
         {
             WarnUnknown(argument);
             return;
@@ -278,7 +341,7 @@ private:
                         [&](std::string_view name) { return EqualsIgnoreCase(name, argument.name); }))
             return;
         std::vector<std::string> names{"tag"};
-        for (const NodeParameterInfo& parameter : m_type.parameters)
+        for (const NodeParameterInfo& parameter : NamedParameters(m_function))
             names.push_back(parameter.name);
         m_binding.warn(argument.nameWhere, Concat(m_call.text, " has no parameter '", argument.name, "'; it is ignored",
                                                   DidYouMean(argument.name, names)));
@@ -370,7 +433,8 @@ private:
     // HWC (the original's "legacy" layout) has the channels first in memory.
     void BindImage(const std::vector<const NdlExpression*>& positional)
     {
-        if (positional.size() < 3 || positional.size() > 4)
+        const size_t most = m_type.name == "LearnableParameter" ? 3 : 4;
+        if (positional.size() < 3 || positional.size() > most)
             FailCount(positional.size());
         const std::string width = Dimension(*positional[0]);
         const std::string height = Dimension(*positional[1]);
@@ -452,8 +516,10 @@ std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry)
         names.insert(names.end(), type.aliases.begin(), type.aliases.end());
     }
     for (const SpecialForm& special : c_specialForms)
-        if (registry.Find(special.type) && std::find(names.begin(), names.end(), special.name) == names.end())
-            names.emplace_back(special.name);
+        for (const std::string_view name : {special.name, special.alias})
+            if (!name.empty() && registry.Find(special.type) &&
+                std::find(names.begin(), names.end(), name) == names.end())
+                names.emplace_back(name);
     return names;
 }
 
@@ -463,19 +529,20 @@ std::string NdlSignature(const NodeRegistry& registry, std::string_view name, bo
     return function.type ? Signature(function, name, withNamed) : std::string(name);
 }
 
+std::vector<NodeParameterInfo> NdlNamedParameters(const NdlFunction& function)
+{
+    return NamedParameters(function);
+}
+
 std::vector<NdlFormRecord> NdlForms(const NodeRegistry& registry)
 {
     std::vector<NdlFormRecord> records;
-    for (const FormDoc& form : c_formDocs)
-    {
-        const SpecialForm* special = FindSpecialForm(form.name);
-        if (special && registry.Find(special->type))
+    for (const SpecialForm& form : c_specialForms)
+        if (!form.doc.empty() && registry.Find(form.type))
             records.push_back({std::string(form.name),
-                               {form.aliases.begin(), form.aliases.end()},
-                               std::string(special->type),
-                               std::string(form.doc),
-                               std::string(form.bookSection)});
-    }
+                               form.alias.empty() ? std::vector<std::string>() : std::vector{std::string(form.alias)},
+                               std::string(form.type), std::string(form.doc), std::string(form.bookSection),
+                               form.head.empty()});
     return records;
 }
 

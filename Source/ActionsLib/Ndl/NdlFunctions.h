@@ -37,6 +37,8 @@ std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry);
 // "Times(A, B, [outputRank])", as help and errors show a function. withNamed: the parameters that are given by name
 // follow in braces.
 std::string NdlSignature(const NodeRegistry& registry, std::string_view name, bool withNamed);
+// What a function takes by name, besides the tag that all take.
+std::vector<NodeParameterInfo> NdlNamedParameters(const NdlFunction& function);
 
 // A function that is more than another name of a node type, or takes other arguments.
 struct NdlFormRecord
@@ -46,6 +48,7 @@ struct NdlFormRecord
     std::string type; // of the node that it makes
     std::string doc;
     std::string bookSection;
+    bool takesTypesArguments = false; // inputs and positional parameters as the type's record has them
 };
 std::vector<NdlFormRecord> NdlForms(const NodeRegistry& registry);
 

@@ -150,7 +150,7 @@ void ConvolutionNode::SetTwoDimensionalParameters(const NodeParameters& paramete
     m_imageLayout = LayoutParameter(parameters, ImageLayout::Hwc);
     m_spec = WindowSpec();
     m_spec.kernel = TensorShape{positive("kernelShape"), positive("kernelHeight"), 1};
-    m_spec.mapCount = TensorShape{positive("outputChannels")};
+    m_spec.mapCount = TensorShape{1, 1, positive("outputChannels")};
     m_spec.stride = TensorShape{positive("horizontalSubsample"), positive("verticalSubsample"), 1};
     m_spec.autoPadding = {parameters.Boolean("zeroPadding", false)};
 }
@@ -194,7 +194,7 @@ void ConvolutionNode::LoadOldFields(ModelArchive& archive)
     m_isTwoDimensional = true;
     m_spec = WindowSpec();
     m_spec.kernel = TensorShape{kernelWidth, kernelHeight, 1};
-    m_spec.mapCount = TensorShape{maps};
+    m_spec.mapCount = TensorShape{1, 1, maps};
     m_spec.stride = TensorShape{strideWidth, strideHeight, 1};
     m_spec.autoPadding = {zeroPadding};
 }
@@ -257,7 +257,8 @@ void RegisterConvolutionNodes(NodeRegistry& registry)
          .aliases = {"Convolve"},
          .doc = "Each output value is the inner product of a kernel and the elements of the image in its window. With "
                 "seven arguments the kernels have a width, a height and all channels of the image; with three they "
-                "have as many dimensions as the image. w is [outputChannels x elements of a kernel]: with HWC a matrix "
+                "have as many dimensions as the image. Output: (size - kernel) / step + 1 windows along a dimension, "
+                "(size - 1) / step + 1 with padding. w is [outputChannels x elements of a kernel]: with HWC a matrix "
                 "whose columns are rows, columns, channels of the kernel, with CHW kernel after kernel. There is no "
                 "bias: add one with Plus.",
          .inputs = {2, 2},
@@ -265,7 +266,8 @@ void RegisterConvolutionNodes(NodeRegistry& registry)
          .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true},
          .parameters =
              {Positional("kernelShape", ParameterKind::Shape,
-                         "width of the kernel; as the only one of these, its dimensions {5, 5, 3}", {"kernelWidth"}),
+                         "with seven arguments kernelWidth; with three the dimensions of the kernel, {5, 5, 3}",
+                         {"kernelWidth"}),
               optional("kernelHeight", "height of the kernel"), optional("outputChannels", "number of kernels"),
               optional("horizontalSubsample", "horizontal distance of windows"),
               optional("verticalSubsample", "vertical distance of windows"),
@@ -281,8 +283,9 @@ void RegisterConvolutionNodes(NodeRegistry& registry)
               Option("upperPad", ParameterKind::Shape, "0", "zeros behind the last element (three arguments)"),
               Option("maxTempMemSizeInSamples", ParameterKind::Integer, "0",
                      "samples whose temporary form may be in memory at once; 0: no limit"),
-              Option("imageLayout", ParameterKind::Text, "",
-                     "HWC (seven arguments: default) or CHW (three arguments)")},
+              Option(
+                  "imageLayout", ParameterKind::Text, "",
+                  "HWC (legacy; the default of seven arguments) or CHW (cudnn; that of three, which take no other)")},
          .samples = {ConvolutionSample({2, 18}, {2, 4, 3}, Plane("3", "3", "2", "1", "1", "true", "HWC")),
                      ConvolutionSample({3, 4}, {1, 3, 5}, Plane("2", "2", "3", "1", "2", "false", "HWC")),
                      ConvolutionSample({9, 12}, {3, 5, 4}, Plane("2", "2", "9", "2", "1", "true", "HWC")),

@@ -485,11 +485,12 @@ void RegisterParts(NodeRegistry& registry)
     registry.Add<RowRepeatNode>(
         {.name = "RowRepeat",
          .aliases = {},
-         .doc = "The rows of x numRepeats times below one another; of a tensor its last dimension.",
+         .doc = "v = numRepeats copies of x below one another: v_(i + k*rows(x)) = x_i for k = 0 to numRepeats-1. Of a "
+                "tensor, and of a matrix parameter, the last dimension is repeated: its columns.",
          .inputs = {1, 1},
          .inputNames = {"x"},
          .traits = ReadsGradientsOnly(),
-         .parameters = {Positional("numRepeats", ParameterKind::Integer, "how often")},
+         .parameters = {Positional("numRepeats", ParameterKind::Integer, "number of copies; 1 or more")},
          .samples = {Case({Data({3})}, {{"numRepeats", "2"}}), Case({Parameter({3, 2})}, {{"numRepeats", "3"}}),
                      Case({Data({2, 2})}, {{"numRepeats", "1"}}), Case({Data({2, 3})}, {{"numRepeats", "4"}})},
          .bookSection = "",

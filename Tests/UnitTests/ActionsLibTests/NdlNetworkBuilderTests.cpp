@@ -314,7 +314,7 @@ TEST(NdlNetworkBuilderTests, ExplainsWrongCounts)
         "    1 | x=Input()\n"
         "      |   ^~~~~\n"
         "net.ndl:1:3: error: Input cannot take 0 arguments; expected Input(rows, [cols] (without effect), or dim1, "
-        "dim2, dim3, ...; {tag})");
+        "dim2, dim3, ...)");
     EXPECT_EQ(ErrorOf("Lin(w, x, b)=Plus(Times(w, x), b)\nx=Input(2, tag=feature)\ny=Lin(x, x)\n"),
               "    3 | y=Lin(x, x)\n"
               "      |   ^~~\n"

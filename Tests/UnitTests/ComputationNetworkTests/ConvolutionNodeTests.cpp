@@ -74,6 +74,18 @@ TEST(ConvolutionNodeTest, ChannelsFirstHasTheBooksOrder)
     EXPECT_EQ(net.convolution->SampleLayout(), (TensorShape{2, 2, 2}));
 }
 
+// As the original stores it.
+TEST(ConvolutionNodeTest, TheBooksFormCountsMapsAlongTheChannels)
+{
+    for (const char* layout : {"HWC", "CHW"})
+    {
+        ImageNetwork net({2, 4}, layout == std::string("HWC") ? TensorShape{2, 3, 2} : TensorShape{3, 2, 2},
+                         Plane("2", "1", "2", layout));
+        net.network.Validate();
+        EXPECT_THAT(net.convolution->DescribeFields(), HasSubstr("kernel=2 x 1 x 2  maps=1 x 1 x 2  stride=1 x 1 x 2"));
+    }
+}
+
 // x fastest, then y, then channels; one kernel after another.
 TEST(ConvolutionNodeTest, ChannelsLastHasKernelAfterKernel)
 {

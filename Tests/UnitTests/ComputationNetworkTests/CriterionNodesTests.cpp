@@ -144,10 +144,9 @@ TEST(CriterionNodesTest, SizesMustAgree)
         "12");
     TestNetwork twice;
     twice.Add("SquareError", "c", {twice.network.AddInput("a", {3}, true), twice.network.AddInput("b", {3}, true)});
-    EXPECT_EQ(
-        MessageOf([&] { twice.network.Validate(); }),
-        "input 'b' is sparse, but SquareError takes sparse values as b only beside a dense a; make it dense: "
-        "InputValue in place of SparseInputValue");
+    EXPECT_EQ(MessageOf([&] { twice.network.Validate(); }),
+              "input 'b' is sparse, but SquareError takes sparse values as b only beside a dense a; make it dense: "
+              "InputValue in place of SparseInputValue");
     TestNetwork prediction;
     prediction.Add("CrossEntropyWithSoftmax", "c",
                    {prediction.Input("labels", {3}), prediction.network.AddInput("z", {3}, true)});

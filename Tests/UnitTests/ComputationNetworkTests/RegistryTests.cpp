@@ -200,6 +200,59 @@ TEST_P(RegistryTest, SavedAgainIsTheSame)
                 });
 }
 
+// What help says to be the default is what a node gets that is not told anything.
+TEST_P(RegistryTest, DefaultsAreAsDocumented)
+{
+    const std::string file = testing::TempDir() + "registry." + Type().name + ".default.dnn";
+    const auto modelOf = [&](const GradientSample& sample, Layout layout)
+    {
+        NodeCase node(Type(), sample, layout, DataType::Float32, MakeCpuDevice(), Registry());
+        SaveModel(node.Network(), file);
+        return std::string(MappedFile(file).Text()) + node.Node()->DescribeFields();
+    };
+    ForEachCase({Layout::Frames},
+                [&](const GradientSample& sample, Layout layout)
+                {
+                    const std::string expected = modelOf(sample, layout);
+                    for (const NodeParameterInfo& parameter : Type().parameters)
+                    {
+                        if (parameter.defaultText.empty() || sample.parameters.contains(parameter.name))
+                            continue;
+                        GradientSample told = sample;
+                        told.parameters[parameter.name] = parameter.defaultText;
+                        EXPECT_TRUE(modelOf(told, layout) == expected)
+                            << parameter.name << "=" << parameter.defaultText << " is not the default";
+                    }
+                });
+    RemoveFile(file);
+}
+
+// A parameter of the record is one that the node looks at.
+TEST_P(RegistryTest, ParametersAreRead)
+{
+    for (const NodeParameterInfo& parameter : Type().parameters)
+    {
+        if (parameter.kind == ParameterKind::Text || Type().traits.isLeaf ||
+            parameter.doc.find("without effect") != std::string::npos)
+            continue;
+        bool isRead = false;
+        for (const GradientSample& sample : Type().samples)
+        {
+            GradientSample wrong = sample;
+            wrong.parameters[parameter.name] = "what?";
+            try
+            {
+                NodeCase(Type(), wrong, Layout::Frames, DataType::Float64, MakeCpuDevice(), Registry());
+            }
+            catch (const Error& error)
+            {
+                isRead = isRead || error.Message().find(parameter.name) != std::string::npos;
+            }
+        }
+        EXPECT_TRUE(isRead) << parameter.name;
+    }
+}
+
 TEST(NodeRegistryTest, NamesAndAliasesAreUnique)
 {
     std::set<std::string> names;

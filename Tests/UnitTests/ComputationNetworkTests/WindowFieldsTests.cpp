@@ -60,7 +60,7 @@ TEST(WindowFieldsTest, ConvolutionOfAllVersions)
 {
     TestNetwork net;
     const ComputationNodePtr node = NodeOfType(net, "Convolution");
-    const std::string plane = "kernel=5 x 4 x 1  maps=16  stride=2 x 1 x 1  autoPadding=true  imageLayout=";
+    const std::string plane = "kernel=5 x 4 x 1  maps=1 x 1 x 16  stride=2 x 1 x 1  autoPadding=true  imageLayout=";
     // August 2015: the channels take eight bytes, whose upper half reads as the layout.
     const auto old = [](uint32_t layout)
     {

@@ -285,9 +285,9 @@ Action MakeWriteAction()
             {},
             "Writes the values of nodes over a data set, as text files or through a writer library.",
             "3.5.4",
-            WithModelPath("the model; without one, a network is built as train does", DescribeOptions<WriteOptions>(),
-                          false),
-            {"reader", "writer", "format", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
+            WithModelPath("the model; without one, a network is built by SimpleNetworkBuilder or NDLNetworkBuilder",
+                          DescribeOptions<WriteOptions>(), false),
+            {"reader", "writer", "format"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<WriteJob>(command); }};
 }
 

@@ -114,7 +114,7 @@ private:
         return options;
     }
 
-    // "the block SGD": blocks whose options include the name, or in which a block of that name stands.
+    // "the block SGD": blocks whose options include the name, or in which a block of that name stands; the root last.
     std::vector<std::string> HomesOf(std::string_view name) const
     {
         std::vector<std::string> homes;
@@ -123,6 +123,7 @@ private:
             if (!home.empty() && std::find(homes.begin(), homes.end(), what + home) == homes.end())
                 homes.push_back(what + home);
         };
+        bool belongsToRoot = false;
         for (const KnownBlock& known : m_blocks)
         {
             if (EqualsIgnoreCase(known.name, name))
@@ -132,6 +133,7 @@ private:
             {
                 if (!HasName(option, name))
                     continue;
+                belongsToRoot = belongsToRoot || known.name.empty();
                 if (known.name != "*")
                     add(known.name);
                 else
@@ -139,6 +141,8 @@ private:
                         add(parent, "a block inside ");
             }
         }
+        if (belongsToRoot)
+            homes.emplace_back("the root of the config");
         return homes;
     }
 

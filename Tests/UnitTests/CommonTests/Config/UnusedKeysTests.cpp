@@ -63,6 +63,14 @@ std::vector<std::string> Unused(const std::string& text, const std::vector<std::
     return found;
 }
 
+TEST(UnusedKeysTests, WhatBelongsToTheRoot)
+{
+    EXPECT_THAT(Unused("command=Train\nTrain=[action=train\n  SGD=[\n    hyperCompressMemory=true\n]]",
+                       {"command", "Train:action", "Train:SGD:maxEpochs"}),
+                ElementsAre("exp.cntk:4:5: 'hyperCompressMemory' is not read in block 'Train:SGD'; it belongs into the "
+                            "root of the config"));
+}
+
 TEST(UnusedKeysTests, MisspeltKeys)
 {
     EXPECT_THAT(Unused("command=Train\nTrain=[action=train\n  SGD=[\n    minbatchSize=256\n    numPrevLearnRats=1\n    "

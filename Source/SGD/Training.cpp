@@ -493,6 +493,7 @@ void Training::EndHere(size_t epochsDone, size_t savedEpochs)
 {
     TakeBestModel(epochsDone);
     SaveModels(m_files.FinalModel());
+    RemoveWithin(); // of an epoch behind the last one that was saved
     RemoveObsolete(m_files, m_options, savedEpochs, true);
 }
 

@@ -96,6 +96,21 @@ TEST_F(WithinEpochTest, SaveEveryMinutesKeepsTheLastPointOnly)
     EXPECT_FALSE(FileExists(Path("m.dnn.1.at5")));
 }
 
+TEST_F(WithinEpochTest, ATrainingThatEndsEarlyLeavesNoPoint)
+{
+    TrainingRequest request = ClassifierRequest(20);
+    request.options.saveEveryMinutes = 1e-9;
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.autoAdjust.reduceLearnRateIfImproveLessThan = 0.9;
+    request.options.autoAdjust.continueReduce = true;
+    Run(request);
+    EXPECT_NE(LogText().find("Finished training and saved final model\n"), std::string::npos);
+    ASSERT_TRUE(FileExists(Path("m.dnn")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.19"))) << "it came to its end";
+    for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+        EXPECT_EQ(entry.path().string().find(".at"), std::string::npos) << entry.path();
+}
+
 TEST_F(WithinEpochTest, ADamagedPointIsReportedAndTheEpochBeginsAnew)
 {
     const TrainingRequest request = ClassifierRequest(2);

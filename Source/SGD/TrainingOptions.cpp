@@ -96,6 +96,8 @@ OptionTable<DataParallelOptions> DataParallelOptions::Options()
 {
     using S = DataParallelOptions;
     return {
+        Opt("parallelizationStartEpoch", &S::parallelizationStartEpoch,
+            "where configs of 2015 have it; the same as in ParallelTrain", c_atLeastOne),
         Opt("gradientBits", &S::gradientBits, "bits of each number that is exchanged; not given: all", Range{1, 64}),
         Opt("useZeroThresholdFor1BitQuantization", &S::useZeroThresholdFor1BitQuantization,
             "1 bit: the threshold is 0, not the mean"),

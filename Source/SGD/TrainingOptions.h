@@ -82,6 +82,7 @@ struct AutoAdjustOptions
 // ParallelTrain=[DataParallelSGD=[...]]
 struct DataParallelOptions
 {
+    size_t parallelizationStartEpoch = 1;
     std::optional<size_t> gradientBits;
     bool useZeroThresholdFor1BitQuantization = true;
     bool useBufferedAsyncGradientAggregation = false;

@@ -136,11 +136,13 @@ TEST(TrainingOptions, ParallelTrainingIsRead)
 {
     const std::string start = "SGD=[maxEpochs=1;learningRatesPerMB=0.1;ParallelTrain=[";
     const SgdOptions options =
-        Read(start + "parallelizationMethod=DataParallelSGD;parallelizationStartEpoch=2;DataParallelSGD=["
-                     "gradientBits=1;useZeroThresholdFor1BitQuantization=false];ModelAveragingSGD=["
-                     "syncFrequencyInFrames=1000]]]");
+        Read(start +
+             "parallelizationMethod=DataParallelSGD;parallelizationStartEpoch=2;DataParallelSGD=["
+             "parallelizationStartEpoch=3;gradientBits=1;useZeroThresholdFor1BitQuantization=false];ModelAveragingSGD=["
+             "syncFrequencyInFrames=1000]]]");
     EXPECT_EQ(options.parallelTrain.parallelizationMethod, ParallelizationMethod::DataParallelSGD);
     EXPECT_EQ(options.parallelTrain.parallelizationStartEpoch, 2u);
+    EXPECT_EQ(options.parallelTrain.dataParallel.parallelizationStartEpoch, 3u);
     EXPECT_EQ(options.parallelTrain.dataParallel.gradientBits, 1u);
     EXPECT_FALSE(options.parallelTrain.dataParallel.useZeroThresholdFor1BitQuantization);
     EXPECT_EQ(options.parallelTrain.modelAveraging.syncFrequencyInFrames, 1000u);

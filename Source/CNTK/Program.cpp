@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sstream>
 
 namespace cntk
 {
@@ -61,6 +62,23 @@ std::string BlocksHint(const ConfigParameters& root)
     return names.empty() ? std::string() : "; blocks in the config: " + Join(names, ", ");
 }
 
+// "Train Test", where both are blocks.
+void FailIfSeparatedByBlanks(const ConfigParameters& root, const std::string& name, const SourcePos& where)
+{
+    std::string mended;
+    std::istringstream words(name);
+    for (std::string word; words >> word;)
+    {
+        if (root.FindBlock(word) == nullptr)
+            return;
+        mended += (mended.empty() ? "" : ":") + word;
+    }
+    if (mended.empty())
+        return;
+    FailAt(where, ErrorKind::Config, "there is no command '", name,
+           "'; the commands of a list are separated by ':', write ", mended);
+}
+
 std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vector<std::string>& commands,
                                     ProgramContext& program)
 {
@@ -82,6 +100,8 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
                  BlocksHint(root));
         if (block == nullptr && root.ExistsHere(name))
             root.RequireBlock(name);
+        if (block == nullptr)
+            FailIfSeparatedByBlanks(root, name, where());
         if (block == nullptr)
             FailAt(where(), ErrorKind::Config, "command '", name, "' is listed but not defined", "; it needs a block ",
                    name, "=[action=...]", DidYouMean(name, CommandCandidates(root)));

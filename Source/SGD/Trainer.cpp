@@ -162,12 +162,6 @@ void Train(const TrainingRequest& request, Log& log)
         precomputed |= Precompute(*start.encoders[i], *sources[i], options.minibatchSize[0], precomputeSamples, log,
                                   request.stopRequested);
     }
-    if ((precomputed || !isLoaded) && !start.within)
-    {
-        for (size_t i = 0; i < start.encoders.size(); ++i)
-            SaveModel(*start.encoders[i], files.OfNetwork(i, files.Model(start.epochsDone)));
-        SaveModel(network, files.Model(start.epochsDone));
-    }
     AddSources(request, encoders, *source, std::move(sources));
     if (cvSource)
         AddSources(request, encoders, *cvSource, std::move(cvSources));
@@ -178,6 +172,13 @@ void Train(const TrainingRequest& request, Log& log)
     source->CutMinibatches({options.numSubminibatches, options.maxSamplesInRAM});
     Training training(request, files, network, nodes, *source, cvSource.get(), log);
     training.SetEncoders(encoders.networks);
+    // Now that network and readers are known to fit: a model that is there is continued by the next run.
+    if ((precomputed || !isLoaded) && !start.within)
+    {
+        for (size_t i = 0; i < start.encoders.size(); ++i)
+            SaveModel(*start.encoders[i], files.OfNetwork(i, files.Model(start.epochsDone)));
+        SaveModel(network, files.Model(start.epochsDone));
+    }
     if (start.checkpoint)
     {
         const std::string path = start.within ? files.Checkpoint(*start.within) : files.Checkpoint(start.epochsDone);

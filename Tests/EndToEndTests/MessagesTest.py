@@ -309,6 +309,12 @@ class MessagesTest(EndToEndTest):
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:6:3: 'AutoAdjust' is not read in block 'Train'; it "
                                            "belongs into the block SGD"])
 
+    def test_auto_adjust_at_the_root(self):
+        self.write("more.cntk", "AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n")
+        self.assertEqual(self.warnings("configFile=more.cntk"),
+                         ["WARNING: more.cntk:1:1: 'AutoAdjust' is not read at the root of the config; it belongs into "
+                          "the block SGD"])
+
     def test_builder_left_in_a_write_block(self):
         self.train()
         self.edit("  outputPath=out/values", "  outputPath=out/values\n  SimpleNetworkBuilder=[ layerSizes=2:2 ]")
@@ -335,6 +341,30 @@ class MessagesTest(EndToEndTest):
         self.assertEqual(self.error(),
                          "exp.cntk:1:9: error: command 'Trian' is listed but not defined; it needs a block "
                          "Trian=[action=...]; did you mean 'Train'?")
+
+    def test_commands_with_blanks_between(self):
+        self.edit("command=Train", "command=Train Test")
+        self.assertEqual(self.error(), "exp.cntk:1:9: error: there is no command 'Train Test'; the commands of a list are "
+                                       "separated by ':', write Train:Test")
+
+    def test_decimal_comma(self):
+        self.edit("learningRatesPerSample=0.1", "learningRatesPerSample=0,1")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:9:30: 'learningRatesPerSample=0,1' in block 'Train:SGD' "
+                                           "falls into 'learningRatesPerSample=0', '1': the elements of a list are "
+                                           "separated by ':', write learningRatesPerSample=0:1, or for a fraction "
+                                           "learningRatesPerSample=0.1"])
+
+    def test_number_beyond_all_bounds(self):
+        self.assertEqual(self.error("Train=[SGD=[minibatchSize=99999999999999999999]]"),
+                         "command line:1:47: error: 'Train:SGD:minibatchSize' is '99999999999999999999', expected a whole "
+                         "number of at most 18446744073709551615")
+
+    def test_a_network_that_does_not_fit_leaves_no_model(self):
+        self.edit("layerSizes=2:3:2", "layerSizes=2:3:5")
+        self.assertIn("input node 'labels' of the network has dimension 5", self.error())
+        self.assertEqual(list(self.folder.glob("m.dnn*")), [])
+        self.write("exp.cntk", CONFIG)
+        self.train()  # would go on with the network of before, if it were there
 
     def test_unknown_action(self):
         self.edit("action=train", "action=tarin")

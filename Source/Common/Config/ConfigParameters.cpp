@@ -76,6 +76,8 @@ int ConfigValue::AsInt() const
 size_t ConfigValue::AsSize() const
 {
     const std::optional<unsigned long long> value = ParseSize(Text());
+    if (!value && !Text().empty() && Text().find_first_not_of("0123456789") == std::string::npos)
+        FailExpected("a whole number of at most 18446744073709551615");
     if (!value)
         FailExpected("a whole number that is not negative");
     return static_cast<size_t>(*value);

@@ -176,6 +176,10 @@ private:
                 return !IsValueForBlock(block, entry);
         if (block.Parent())
             return false;
+        if (entry.isBlock && std::any_of(m_blocks.begin(), m_blocks.end(),
+                                         [&](const KnownBlock& known)
+                                         { return known.isLocal && EqualsIgnoreCase(known.name, entry.name); }))
+            return false;
         if (IsKnownAnywhere(entry.name))
             return true;
         // Files that several configs share hold variables that some of them do not use.
@@ -327,17 +331,26 @@ private:
                     end = other->key.end;
             const std::string_view written = text.substr(begin, end - begin);
             std::string pieces, mended;
+            size_t count = 0;
+            bool areDigits = separator == ',';
             std::string rest(written);
             std::replace(rest.begin(), rest.end(), ',', ';');
             for (const std::string_view piece : Split(rest, ';'))
             {
                 if (Trim(piece).empty())
                     continue;
+                // "0,01": a decimal comma.
+                const std::string_view digits = count == 0 ? piece.substr(piece.find('=') + 1) : piece;
+                areDigits = areDigits && Trim(digits).find_first_not_of("0123456789") == std::string_view::npos;
+                ++count;
                 pieces += (pieces.empty() ? "'" : ", '") + std::string(Trim(piece)) + '\'';
                 mended += (mended.empty() ? "" : ":") + std::string(Trim(piece));
             }
+            std::string decimal = mended;
+            std::replace(decimal.begin(), decimal.end(), ':', '.');
             return '\'' + std::string(written) + "' " + InBlock(block) + " falls into " + pieces +
-                   ": the elements of a list are separated by ':', write " + mended;
+                   ": the elements of a list are separated by ':', write " + mended +
+                   (areDigits && count == 2 ? ", or for a fraction " + decimal : "");
         }
         if (separator == ')' || separator == ']' || separator == '}' || separator == '"')
             return '\'' + entry.RawTextAsWritten() + "' " + InBlock(block) + " is not part of the value of '" +

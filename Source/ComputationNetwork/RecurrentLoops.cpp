@@ -227,6 +227,23 @@ std::optional<LoopFault> FaultOfStructure(const std::vector<ComputationNodePtr>&
     return std::nullopt;
 }
 
+std::optional<LoopFault> FaultOfShapes(const std::vector<ComputationNodePtr>& loop)
+{
+    for (const ComputationNodePtr& node : loop)
+    {
+        if (!node->Type().traits.isDelay)
+            continue;
+        const ComputationNode& input = *node->Input(0);
+        if (node->SampleLayout() != input.SampleLayout())
+            return LoopFault{Concat("the dimensions of a recurrent loop contradict each other: with [",
+                                    node->SampleLayout().ToString(), "] of ", Quoted(*node), " its input ",
+                                    Quoted(input), " gets [", input.SampleLayout().ToString(),
+                                    "]; expected the same; the nodes of the loop are ", ListNames(loop)),
+                             node.get()};
+    }
+    return std::nullopt;
+}
+
 std::optional<LoopFault> FaultOf(const std::vector<ComputationNodePtr>& loop)
 {
     if (std::optional<LoopFault> fault = FaultOfStructure(loop))

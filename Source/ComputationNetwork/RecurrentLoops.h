@@ -28,7 +28,9 @@ struct LoopFault
 };
 // What shows before shapes are known: delays in opposite directions, a node that needs all steps at once.
 std::optional<LoopFault> FaultOfStructure(const std::vector<ComputationNodePtr>& loop);
-// That, and nodes of another layout than the loop's, or of none.
+// A delay whose input has other dimensions than the delay gave to the loop; what the delay has is of the pass before.
+std::optional<LoopFault> FaultOfShapes(const std::vector<ComputationNodePtr>& loop);
+// What shows before shapes are known, and nodes of another layout than the loop's, or of none.
 std::optional<LoopFault> FaultOf(const std::vector<ComputationNodePtr>& loop);
 
 } // namespace cntk

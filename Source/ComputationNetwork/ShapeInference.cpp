@@ -73,15 +73,19 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
     };
     checkLoops(FaultOfStructure);
 
-    for (const ComputationNodePtr& node : order)
+    const auto forgetShapes = [&]
     {
-        if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
-            input->SetLayout(Layout(input->DynamicAxis()));
-        else if (auto* axis = dynamic_cast<DynamicAxisNode*>(node.get()))
-            axis->SetLayout(Layout(axis->Name()));
-        else if (!node->Type().traits.isLeaf)
-            node->SetShape(TensorShape{0}, nullptr); // unknown
-    }
+        for (const ComputationNodePtr& node : order)
+        {
+            if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
+                input->SetLayout(Layout(input->DynamicAxis()));
+            else if (auto* axis = dynamic_cast<DynamicAxisNode*>(node.get()))
+                axis->SetLayout(Layout(axis->Name()));
+            else if (!node->Type().traits.isLeaf)
+                node->SetShape(TensorShape{0}, nullptr); // unknown
+        }
+    };
+    forgetShapes();
 
     using ShapeAndLayout = std::pair<TensorShape, const MBLayout*>;
     const auto shapesNow = [&]
@@ -135,13 +139,19 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
 
     // Each pass settles at least one more node, except where shapes contradict each other around a loop.
     std::vector<ShapeAndLayout> before = shapesNow();
-    for (size_t pass = 0; pass <= order.size(); pass++)
+    bool isSettled = false;
+    for (size_t pass = 0; pass <= order.size() && !isSettled; pass++)
     {
         infer(false);
         std::vector<ShapeAndLayout> after = shapesNow();
-        if (after == before)
-            break;
+        isSettled = after == before;
         before = std::move(after);
+    }
+    if (!isSettled) // the first pass shows it with the dimensions that the delays were given
+    {
+        forgetShapes();
+        infer(false);
+        checkLoops(FaultOfShapes);
     }
     infer(true);
     checkLoops(FaultOf);

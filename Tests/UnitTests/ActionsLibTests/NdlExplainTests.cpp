@@ -93,6 +93,18 @@ TEST(NdlExplainTests, LoopsWithDelaysInOppositeDirections)
         "both.unnamed1 (Plus), h (Plus)");
 }
 
+TEST(NdlExplainTests, LoopsWhoseDimensionsGrow)
+{
+    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nh=RowStack(past, x)\npast=PastValue(2, h)\n"),
+              "note: 'h' is RowStack(past, x) at net.ndl:2:3\n"
+              "note: 'past' is PastValue(2, h) at net.ndl:3:6\n"
+              "    3 | past=PastValue(2, h)\n"
+              "      |      ^~~~~~~~~\n"
+              "net.ndl:3:6: error: the dimensions of a recurrent loop contradict each other: with [2] of 'past' "
+              "(PastValue) its input 'h' (RowStack) gets [6]; expected the same; the nodes of the loop are past "
+              "(PastValue), h (RowStack)");
+}
+
 TEST(NdlExplainTests, LoopsThatCannotBeSteppedInTime)
 {
     EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nback=TimeReverse(past)\nh=Plus(x, back)\npast=PastValue(4, h)\n"),

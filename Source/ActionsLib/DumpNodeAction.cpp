@@ -1,4 +1,4 @@
-// action=dumpnode (book 3.5.7): nodes of a model and their values as text.
+// action=dumpnode (book 3.5.8): nodes of a model and their values as text.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
@@ -107,7 +107,7 @@ Action MakeDumpNodeAction()
     return {"dumpnode",
             {},
             "Writes the nodes of a model and the values of its parameters as text.",
-            "3.5.7",
+            "3.5.8",
             WithModelPath("the model", DescribeOptions<DumpNodeOptions>()),
             {},
             [](const CommandContext& command) -> std::unique_ptr<Job>

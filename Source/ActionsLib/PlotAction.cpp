@@ -1,4 +1,4 @@
-// action=plot (book 3.5.8): the graph of a model in DOT, and a picture of it by a program of the user's.
+// action=plot (book 3.6): the graph of a model in DOT, and a picture of it by a program of the user's.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
@@ -171,7 +171,7 @@ Action MakePlotAction()
     return {"plot",
             {},
             "Writes the graph of a model as a DOT file, and starts a program that draws it.",
-            "3.5.8",
+            "3.6",
             WithModelPath("the model", DescribeOptions<PlotOptions>()),
             {},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<PlotJob>(command); }};

@@ -1,4 +1,4 @@
-// action=test, eval (book 3.5.2) and cv (3.5.3): criteria of one model, or of the models of many epochs, over a data
+// action=test, eval (book 3.5.3) and cv (3.5.4): criteria of one model, or of the models of many epochs, over a data
 // set.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/NetworkSource.h"
@@ -223,7 +223,7 @@ Action MakeTestAction()
     return {"test",
             {"eval"},
             "Evaluates criteria of a model over a data set.",
-            "3.5.2",
+            "3.5.3",
             WithModelPath("the model", DescribeOptions<TestOptions>()),
             {"reader"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TestJob>(command); }};
@@ -237,7 +237,7 @@ Action MakeCvAction()
     return {"cv",
             {},
             "Evaluates the models of many epochs over a data set and names the best.",
-            "3.5.3",
+            "3.5.4",
             WithModelPath("the models: modelPath.N of epoch N, and modelPath", std::move(options)),
             {"reader"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<CvJob>(command); }};

@@ -1,4 +1,4 @@
-// The text that the write action writes (book 3.5.4; format=[...] of v1.1): one file per output node, one line a
+// The text that the write action writes (book 3.5.5; format=[...] of v1.1): one file per output node, one line a
 // sample.
 #pragma once
 

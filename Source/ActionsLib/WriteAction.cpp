@@ -1,4 +1,4 @@
-// action=write (book 3.5.4): values of nodes over a data set, as text or through a writer library.
+// action=write (book 3.5.5): values of nodes over a data set, as text or through a writer library.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
@@ -284,7 +284,7 @@ Action MakeWriteAction()
     return {"write",
             {},
             "Writes the values of nodes over a data set, as text files or through a writer library.",
-            "3.5.4",
+            "3.5.5",
             WithModelPath("the model; without one, a network is built by SimpleNetworkBuilder or NDLNetworkBuilder",
                           DescribeOptions<WriteOptions>(), false),
             {"reader", "writer", "format"},

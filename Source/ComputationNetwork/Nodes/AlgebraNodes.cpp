@@ -177,7 +177,6 @@ public:
         Ops::Elementwise(Op::ProductOfThree, value, InverseNorm(0, range), InverseNorm(1, range), value);
     }
 
-    // dx += g (y / (|x| |y|) - x v / |x|^2)
     void BackpropTo(size_t input, const FrameRange& range) override
     {
         const ComputationNode& self = *Input(input);
@@ -193,16 +192,12 @@ public:
         ForEachStretch(input, range, inputGradient,
                        [&](size_t first, size_t count, double beta)
                        {
-                           const MatrixView g = ColumnsOf(*this, gradient, first, count);
-                           const MatrixView factor = ColumnsOf(*this, work, first, count);
-                           const MatrixView inverseHere = ColumnsOf(self, inverse, first, count);
-                           const MatrixView target = ColumnsOf(self, inputGradient, first, count);
-                           Ops::Elementwise(Op::ProductOfThree, g, inverseHere,
-                                            ColumnsOf(other, otherInverse, first, count), factor);
-                           Ops::Elementwise(Op::Product, ColumnsOf(other, y, first, count), factor, target, 1, beta);
-                           Ops::Elementwise(Op::Product, g, ColumnsOf(*this, value, first, count), factor);
-                           Ops::Elementwise(Op::ProductOfThree, factor, inverseHere, inverseHere, factor);
-                           Ops::Elementwise(Op::Product, ColumnsOf(self, x, first, count), factor, target, -1, 1);
+                           AddCosineGradient(
+                               {ColumnsOf(*this, gradient, first, count), ColumnsOf(*this, value, first, count),
+                                ColumnsOf(self, x, first, count), ColumnsOf(self, inverse, first, count),
+                                ColumnsOf(other, y, first, count), ColumnsOf(other, otherInverse, first, count),
+                                ColumnsOf(*this, work, first, count), ColumnsOf(self, inputGradient, first, count)},
+                               beta);
                        });
     }
 

@@ -328,9 +328,10 @@ public:
             Ops::ToDense(Input(0)->SparseValue(range), Temporary(2, range));
         const MatrixView label = LabelsOf(range);
         const MatrixView probability = Samples(1, Input(1)->Value());
+        // (1 - y) first: with y = 1 a small p stays what it is, instead of what is left of 1 + p - 1.
         Ops::Fill(argument, 1);
-        Ops::Elementwise(Op::Product, label, probability, argument, 2, 1);
         Ops::Elementwise(Op::Copy, label, argument, -1, 1);
+        Ops::Elementwise(Op::Product, label, probability, argument, 2, 1);
         Ops::Elementwise(Op::Copy, probability, argument, -1, 1);
         Ops::Elementwise(Op::Log, argument, work);
         ApplyWeights(work);

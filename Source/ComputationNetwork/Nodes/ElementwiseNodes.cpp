@@ -97,7 +97,8 @@ const std::vector<ElementwiseRow>& Rows()
          Op::Sqrt,
          {{Op::SqrtGradient, Operand::Output}},
          "",
-         "v = sqrt(max(x, 0)), element by element; the gradient is g / (2 v) with v kept from 0.",
+         "v = sqrt(max(x, 0)), element by element; the gradient is g / (2 v), the divisor kept 1e-30 from 0 (0 counts "
+         "as negative).",
          0.2,
          3},
         {"Reciprocal",

@@ -68,16 +68,12 @@ public:
             [&](size_t m, size_t x, size_t y, size_t count)
             {
                 const size_t own = input == 0 ? x : y, other = input == 0 ? y : x;
-                const MatrixView g = Row(Gradient(), m, x, count);
-                const MatrixView factor = Temporary(2, range).Columns(x, count);
-                const MatrixView inverse = Temporary(input, range).Columns(own, count);
-                const MatrixView target = inputGradient.Columns(own, count);
-                Ops::Elementwise(Op::ProductOfThree, g, inverse, Temporary(1 - input, range).Columns(other, count),
-                                 factor);
-                Ops::Elementwise(Op::Product, Input(1 - input)->Value().Columns(other, count), factor, target, 1, 1);
-                Ops::Elementwise(Op::Product, g, Row(Value(), m, x, count), factor);
-                Ops::Elementwise(Op::ProductOfThree, factor, inverse, inverse, factor);
-                Ops::Elementwise(Op::Product, Input(input)->Value().Columns(own, count), factor, target, -1, 1);
+                AddCosineGradient(
+                    {Row(Gradient(), m, x, count), Row(Value(), m, x, count), Input(input)->Value().Columns(own, count),
+                     Temporary(input, range).Columns(own, count), Input(1 - input)->Value().Columns(other, count),
+                     Temporary(1 - input, range).Columns(other, count), Temporary(2, range).Columns(x, count),
+                     inputGradient.Columns(own, count)},
+                    1);
             });
     }
 

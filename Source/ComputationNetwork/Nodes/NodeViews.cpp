@@ -99,6 +99,17 @@ void CopyDivisors(const MatrixView& divisors, const MatrixView& output)
     Ops::Elementwise(ElementwiseOp::Copy, divisors, output, 1, 1);
 }
 
+// g / |x| (y / |y| - v x / |x|): each column times its own inverse norm first, since the inverse of 0 is so large that
+// the product of two would be infinite in single precision, and no number times a column of 0.
+void AddCosineGradient(const CosineGradient& cosine, double beta)
+{
+    using Op = ElementwiseOp;
+    Ops::Elementwise(Op::Product, cosine.g, cosine.inverseX, cosine.factor);
+    Ops::Elementwise(Op::ProductOfThree, cosine.y, cosine.inverseY, cosine.factor, cosine.target, 1, beta);
+    Ops::Elementwise(Op::Product, cosine.factor, cosine.v, cosine.factor);
+    Ops::Elementwise(Op::ProductOfThree, cosine.x, cosine.inverseX, cosine.factor, cosine.target, -1, 1);
+}
+
 void FillRowNumbers(const MatrixView& column)
 {
     VisitType(column.type,

@@ -67,6 +67,14 @@ TemporarySpec FixedColumn(size_t rows, TemporarySpec::Life life);
 // in Quotient as negative.
 void CopyDivisors(const MatrixView& divisors, const MatrixView& output);
 
+// Of the cosine v of the columns of x and y, which have the inverse norms given: target = beta target + the gradient of
+// x for the gradient g of v. factor is a row to work in.
+struct CosineGradient
+{
+    MatrixView g, v, x, inverseX, y, inverseY, factor, target;
+};
+void AddCosineGradient(const CosineGradient& cosine, double beta);
+
 // 0, 1, 2, ... into a column, in its element type.
 void FillRowNumbers(const MatrixView& column);
 

@@ -170,6 +170,40 @@ TEST(CosDistanceTest, ZerosHaveNoDirection)
     }
 }
 
+// Two columns of 0 have no gradient, and those of very small numbers no infinite one: neither in single precision,
+// where the inverse norms' product is infinite.
+TEST(CosDistanceTest, SmallColumnsHaveFiniteGradients)
+{
+    for (const DataType dataType : {DataType::Float32, DataType::Float64})
+        for (const char* type : {"CosDistance", "CosDistanceWithNegativeSamples"})
+            for (const double size : {0.0, 1e-25})
+            {
+                TestNetwork net(dataType);
+                const ComputationNodePtr x = Matrix(net, "x", {2, 1}, {size, 0});
+                const ComputationNodePtr y = Matrix(net, "y", {2, 1}, {size, 0});
+                std::vector<ComputationNodePtr> inputs{x, y};
+                if (type != std::string("CosDistance"))
+                    inputs.insert(inputs.end(), {Number(net, "shift", 0), Number(net, "n", 0)});
+                const ComputationNodePtr v = net.Add(type, "v", inputs);
+                net.network.Validate();
+                EvaluatorOptions options;
+                options.training = true;
+                Evaluator evaluator(net.network, {v}, options);
+                evaluator.Forward();
+                evaluator.Backward(v);
+                for (const ComputationNodePtr& input : {x, y})
+                {
+                    const std::vector<double> gradient = GradientOf(input);
+                    EXPECT_TRUE(std::isfinite(gradient[0])) << type << ", " << size;
+                    EXPECT_EQ(gradient[1], 0) << type << ", " << size;
+                    if (size == 0)
+                    {
+                        EXPECT_EQ(gradient[0], 0) << type;
+                    }
+                }
+            }
+}
+
 // ---- StrideTimes ----
 
 TEST(StrideTimesTest, StreamsLieInColumnsOrRows)

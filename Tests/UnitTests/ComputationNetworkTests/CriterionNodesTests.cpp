@@ -16,7 +16,9 @@ namespace
 struct Compared
 {
     Compared(const std::string& type, size_t rows, const std::vector<double>& labels,
-             const std::vector<double>& predictions, bool sparseLabels = false, double third = 0)
+             const std::vector<double>& predictions, bool sparseLabels = false, double third = 0,
+             DataType dataType = DataType::Float64)
+        : net(dataType)
     {
         net.SetFrames(predictions.size() / rows);
         const ComputationNodePtr label = net.network.AddInput("labels", {rows}, sparseLabels);
@@ -97,6 +99,18 @@ TEST(CriterionNodesTest, LogisticIsTheBinaryCrossEntropy)
     for (const bool sparse : {false, true})
         EXPECT_NEAR(Compared("Logistic", 1, {1, 0}, {0.8, 0.3}, sparse).Value(), expected, 1e-15);
     EXPECT_NEAR(Compared("Logistic", 1, {1, 0}, {0.8, 0.3}, false, 2).Value(), 2 * expected, 1e-15);
+}
+
+// However small p is: nothing of it is lost beside 1.
+TEST(CriterionNodesTest, LogisticStandsSmallProbabilities)
+{
+    for (const DataType type : {DataType::Float32, DataType::Float64})
+        for (const bool sparse : {false, true})
+        {
+            EXPECT_NEAR(Compared("Logistic", 1, {1}, {1e-9}, sparse, 0, type).Value(), -std::log(1e-9), 1e-5);
+            EXPECT_NEAR(Compared("Logistic", 1, {1}, {1e-35}, sparse, 0, type).Value(), -std::log(1e-35), 1e-5);
+            EXPECT_NEAR(Compared("Logistic", 1, {0}, {1 - 0x1p-24}, sparse, 0, type).Value(), std::log(0x1p24), 1e-5);
+        }
 }
 
 // A divisor of 0 counts as +1e-30 wherever the original divides matrices.

@@ -69,16 +69,26 @@ std::string PluginOptionDoc(const PluginOption& option)
 
 std::string PluginHelp(const PluginRecord& plugin)
 {
-    std::string text = plugin.name + (plugin.reads ? "   readerType" : "") + (plugin.writes ? "   writerType" : "") +
-                       "\n\n" + Wrapped(plugin.description.doc, 0, 0) + "\n";
+    const std::vector<std::string> aliases = PluginAliases(plugin.name);
+    std::vector<std::string> uses;
+    if (plugin.reads)
+        uses.push_back("readerType=" + plugin.name);
+    if (plugin.writes)
+        uses.push_back("writerType=" + (aliases.empty() ? plugin.name : aliases.front()));
+    std::string text = Join(uses, "   ") + "\n\n" + Wrapped(plugin.description.doc, 0, 0) + "\n";
+    if (!aliases.empty())
+        text += "Other names: " + Join(aliases, ", ") + "\n";
     std::string block = "?";
     for (const PluginOption& option : plugin.description.options)
     {
         if (option.block != block)
         {
             block = option.block;
-            text +=
-                "\n" + (block.empty() ? std::string("In the reader block:") : "In each " + block + " block:") + "\n";
+            text += "\n" +
+                    (block.empty()       ? std::string("In the reader block:")
+                     : block == "writer" ? std::string("In the writer block:")
+                                         : "In each " + block + " block:") +
+                    "\n";
         }
         text += TerminalRow(option.name, PluginOptionDoc(option));
     }
@@ -296,8 +306,12 @@ std::string HelpText(std::string_view topic)
         text += (text.empty() ? "" : "\n") + function;
     for (const PluginRecord& plugin : ListPlugins())
     {
+        const std::vector<std::string> aliases = PluginAliases(plugin.name);
         candidates.push_back(plugin.name);
-        if (EqualsIgnoreCase(plugin.name, topic))
+        candidates.insert(candidates.end(), aliases.begin(), aliases.end());
+        if (EqualsIgnoreCase(plugin.name, topic) ||
+            std::any_of(aliases.begin(), aliases.end(),
+                        [&](const std::string& alias) { return EqualsIgnoreCase(alias, topic); }))
             text += (text.empty() ? "" : "\n") + PluginHelp(plugin);
     }
     for (const MelCommandInfo& command : MelCommands())

@@ -408,4 +408,13 @@ std::vector<std::string> PluginNames(const PluginSearch& search)
     return names;
 }
 
+std::vector<std::string> PluginAliases(std::string_view name)
+{
+    std::vector<std::string> names;
+    for (const Alias& alias : c_aliases)
+        if (EqualsIgnoreCase(alias.library, name))
+            names.emplace_back(alias.name);
+    return names;
+}
+
 } // namespace cntk

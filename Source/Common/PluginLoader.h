@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cntk
@@ -79,5 +80,7 @@ std::string ReaderTypeOf(const ConfigParameters& config);
 std::vector<PluginRecord> ListPlugins(const PluginSearch& search = PluginSearch::Default());
 // Their names alone; opens none.
 std::vector<std::string> PluginNames(const PluginSearch& search = PluginSearch::Default());
+// Other names by which configs ask for the same library: "HTKMLFWriter" of "HTKMLFReader".
+std::vector<std::string> PluginAliases(std::string_view name);
 
 } // namespace cntk

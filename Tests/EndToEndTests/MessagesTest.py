@@ -625,6 +625,10 @@ class MessagesTest(EndToEndTest):
             run = self.cntk("--help", *([topic] if topic else []))
             self.assertIn(topic, run.stdout)
         self.assertIn("did you mean 'Times'", self.last_line("--help", "Tims", status=2))
+        for name in ("HTKMLFReader", "HTKMLFWriter", "ExperimentalHTKMLFReader"):
+            text = self.cntk("--help", name).stdout
+            self.assertTrue(text.startswith("readerType=HTKMLFReader   writerType=HTKMLFWriter\n"), text)
+            self.assertIn("\nIn the writer block:\n  outputNodeNames ", text)
 
     def test_version(self):
         run = self.cntk("--version")

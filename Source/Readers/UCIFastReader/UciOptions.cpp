@@ -143,7 +143,7 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
         Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
                "full: only minibatches of full size, the epoch is rounded up to a multiple of it"),
         Opt("customDelimiter", &S::customDelimiter, "A character that separates columns, beside blank and tabulator"),
-        Opt("customDecimalPoint", &S::customDecimalPoint, "The character used as decimal point"),
+        Opt("customDecimalPoint", &S::customDecimalPoint, "The character used as decimal point; default: the point"),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread; auto: where that pays"),
         Opt("oneLinePerFile", &S::oneLinePerFile,
             "For files with one observation each: the minibatch size is nbruttsineachrecurrentiter"),

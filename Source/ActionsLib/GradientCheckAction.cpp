@@ -112,10 +112,7 @@ private:
             return LoadModelOf(m_command, m_modelPath);
         }
         log.Print("Checking gradients of the network of %s\n", m_builder->BlockName().c_str());
-        const NdlContext before = m_command.program.ndl; // later commands go on with the same seeds
-        std::unique_ptr<ComputationNetwork> network = m_builder->Build(DeviceOf(m_command));
-        m_command.program.ndl = before;
-        return network;
+        return BuildAside(m_command, *m_builder, DeviceOf(m_command));
     }
 
     ComputationNodePtr CriterionOf(const ComputationNetwork& network) const

@@ -135,6 +135,37 @@ SeedStream StartValueSeedsOf(const CommandContext& command)
     return SeedStream(TrainingSeedOf(command), "start values");
 }
 
+std::unique_ptr<ComputationNetwork> BuildAside(const CommandContext& command, const NetworkBuilder& builder,
+                                               const std::shared_ptr<Device>& device)
+{
+    NdlCounts& counts = command.program.ndl.counts;
+    const NdlCounts before = counts;
+    try
+    {
+        std::unique_ptr<ComputationNetwork> network = builder.Build(device);
+        counts = before;
+        return network;
+    }
+    catch (...)
+    {
+        counts = before;
+        throw;
+    }
+}
+
+void ThrowWithPlace(const NdlContext& context, const NodeError& error)
+{
+    const NdlPlace* const place = context.FindPlace(error.Node());
+    if (place == nullptr)
+        throw NodeError(error);
+    Error placed(error.Kind(), error.Message(), place->where);
+    for (const std::string& note : error.Notes())
+        placed.AddNote(note);
+    for (const std::string& caller : *place->callers)
+        placed.AddNote(caller);
+    throw placed;
+}
+
 std::shared_ptr<Device> DeviceOf(const CommandContext& command)
 {
     ProgramContext& program = command.program;

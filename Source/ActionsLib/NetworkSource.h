@@ -4,6 +4,7 @@
 #include "ActionsLib/Action.h"
 #include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/NodeError.h"
 
 #include <functional>
 #include <memory>
@@ -46,6 +47,28 @@ private:
 
 // Of all parameters that the command gives random values.
 SeedStream StartValueSeedsOf(const CommandContext& command);
+
+// With the place of the node in the network description of this run and the macros around it; as it is, if the node
+// does not come from one.
+[[noreturn]] void ThrowWithPlace(const NdlContext& context, const NodeError& error);
+
+// A network that is only looked at: the seeds that later commands go on with stay as they are.
+std::unique_ptr<ComputationNetwork> BuildAside(const CommandContext& command, const NetworkBuilder& builder,
+                                               const std::shared_ptr<Device>& device);
+
+// Runs body; what a node is to blame for gets the place of the node in the network description of this run.
+template <class Body>
+void AtPlacesOfNodes(const NdlContext& context, Body&& body)
+{
+    try
+    {
+        body();
+    }
+    catch (const NodeError& error)
+    {
+        ThrowWithPlace(context, error);
+    }
+}
 
 // The device of deviceId= as this command sees it; made when first asked for, one for the whole run.
 std::shared_ptr<Device> DeviceOf(const CommandContext& command);

@@ -8,6 +8,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/NodeError.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
@@ -65,25 +66,10 @@ public:
                       DeviceWords(*device).c_str());
             isBuilt = true;
             std::unique_ptr<ComputationNetwork> network = m_builder->Build(device);
-            ChooseNodes(*network, true);
+            ChooseNodes(*network);
             return network;
         };
-        m_request.buildForComparison = [&]
-        {
-            // A network that is only looked at must not move the counts that later commands go on with.
-            const NdlContext before = m_command.program.ndl;
-            try
-            {
-                std::unique_ptr<ComputationNetwork> network = m_builder->Build(device);
-                m_command.program.ndl = before;
-                return network;
-            }
-            catch (...)
-            {
-                m_command.program.ndl = before;
-                throw;
-            }
-        };
+        m_request.buildForComparison = [&] { return BuildAside(m_command, *m_builder, device); };
         m_request.openReader = [this] { return m_reader.Open(); };
         if (m_cvReader)
             m_request.openCvReader = [this] { return m_cvReader.Open(); };
@@ -126,8 +112,8 @@ private:
     // the network was built by the earlier run: then the model of epoch 0 has the values that building it again gives.
     void TakeSeeds()
     {
-        NdlContext& context = m_command.program.ndl;
-        const NdlContext before = context;
+        NdlCounts& counts = m_command.program.ndl.counts;
+        const NdlCounts before = counts;
         try
         {
             const std::shared_ptr<Device> device = MakeCpuDevice({.threads = 1});
@@ -140,7 +126,7 @@ private:
         {
             // The model is there, and its description need not be any more.
         }
-        context = before;
+        counts = before;
     }
 
     static bool StartsAs(const ComputationNetwork& network, const ComputationNetwork& built)
@@ -158,22 +144,8 @@ private:
         return true;
     }
 
-    // Where the script makes the criterion or evaluation node that is no number.
-    SourcePos PlaceOfCriterion(const ComputationNetwork& network) const
-    {
-        const std::map<std::string, SourcePos>& places = m_command.program.ndl.places;
-        for (const NodeGroup group : {NodeGroup::Criterion, NodeGroup::Evaluation})
-            for (const ComputationNodePtr& node : network.Group(group))
-            {
-                const auto place = places.find(node->Name());
-                if ((node->HasMBLayout() || node->SampleElements() != 1) && place != places.end())
-                    return place->second;
-            }
-        return {};
-    }
-
-    // A description without a criterion is told with its place.
-    TrainingNodes ChooseNodes(const ComputationNetwork& network, bool isJustBuilt = false) const
+    // What is wrong with the description as a whole is told with the description's place.
+    TrainingNodes ChooseNodes(const ComputationNetwork& network) const
     {
         const SgdOptions& options = m_request.options;
         try
@@ -182,16 +154,14 @@ private:
         }
         catch (const Error& error)
         {
-            if (error.Where())
-                throw;
-            // The option that names the node, else the description.
+            // The option that names the node, else the node, else the description.
             for (const char* key : {"trainCriterionNodeName", "evalCriterionNodeName"})
                 if (error.Message().starts_with(key))
                     throw Error(error.Kind(), error.Message(), m_sgd->Require(key).Where());
-            if (!options.trainCriterionNodeName.empty())
+            const auto* const ofNode = dynamic_cast<const NodeError*>(&error);
+            if ((ofNode && m_command.program.ndl.FindPlace(ofNode->Node())) || !options.trainCriterionNodeName.empty())
                 throw;
-            const SourcePos inScript = isJustBuilt ? PlaceOfCriterion(network) : SourcePos{};
-            throw Error(error.Kind(), error.Message(), inScript ? inScript : m_builder->Where());
+            throw Error(error.Kind(), error.Message(), m_builder->Where());
         }
     }
 

@@ -5,6 +5,7 @@
 #include "ActionsLib/Action.h"
 #include "ActionsLib/Help.h"
 #include "ActionsLib/KnownBlocks.h"
+#include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/RootOptions.h"
 #include "CNTK/CommandLine.h"
 #include "CNTK/LogHeader.h"
@@ -152,7 +153,7 @@ std::vector<std::pair<std::string, const Action*>> ActionsOf(const std::vector<P
     return actions;
 }
 
-void RunJobs(const std::vector<PlannedJob>& jobs, Log& log)
+void RunJobs(const std::vector<PlannedJob>& jobs, const NdlContext& ndl, Log& log)
 {
     for (const PlannedJob& planned : jobs)
     {
@@ -166,7 +167,7 @@ void RunJobs(const std::vector<PlannedJob>& jobs, Log& log)
             log.Print("CNTKCommandTrainBegin: %s\n", planned.command.c_str());
         const auto note = [&]
         { return "in command '" + planned.command + "' (action '" + planned.action->name + "')"; };
-        WithNote([&] { planned.job->Run(); }, note);
+        WithNote([&] { AtPlacesOfNodes(ndl, [&] { planned.job->Run(); }); }, note);
         if (trains)
             log.Print("CNTKCommandTrainEnd: %s\n", planned.command.c_str());
         log.Print("\nAction \"%s\" complete.\n\n", planned.action->name.c_str());
@@ -246,7 +247,7 @@ void RunConfig(const CommandLine& line, Log& log)
             const auto note = [&]
             { return "while checking command '" + planned.command + "' (action '" + planned.action->name + "')"; };
             log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(), planned.action->name.c_str());
-            WithNote([&] { planned.job->Check(); }, note);
+            WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note);
         }
         log.Print("__CHECKED__: %d commands, nothing was trained or written\n", int(jobs.size()));
         return;
@@ -265,7 +266,7 @@ void RunConfig(const CommandLine& line, Log& log)
         log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
     if (!options.doneFile.empty())
         RequireWritable(ResolveOutputPath(options.doneFile)); // told now rather than behind a week of training
-    RunJobs(jobs, log);
+    RunJobs(jobs, program.ndl, log);
     if (!options.doneFile.empty())
         WriteDoneFile(ResolveOutputPath(options.doneFile));
     log.Print("__COMPLETED__\n");

@@ -103,7 +103,11 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
             node->InferShape(inference);
             if (!mayStayOpen && node->SampleLayout().HasUnknown())
                 Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '", node->Name(),
-                     "' are not known, and nothing determines them");
+                     "' are not known, and nothing determines them",
+                     node->Type().traits.isDelay
+                         ? Concat("; a delay in a loop says its size itself: ", node->TypeName(), "(rows, ",
+                                  node->Input(0)->Name(), ")")
+                         : "");
         }
         catch (Error& error)
         {

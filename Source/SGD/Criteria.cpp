@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/NodeError.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
@@ -24,9 +25,9 @@ bool IsNumber(const ComputationNode& node)
 void RequireNumber(const ComputationNode& node, const char* role)
 {
     if (!IsNumber(node))
-        Fail(ErrorKind::Config, role, " '", node.Name(), "' (", node.TypeName(), ") has dimension ",
-             node.SampleLayout().ToString(), node.HasMBLayout() ? " x *" : "",
-             "; criterion nodes to evaluate must have dimension 1x1");
+        FailOf(node, ErrorKind::Config, role, " '", node.Name(), "' (", node.TypeName(), ") has dimension ",
+               node.SampleLayout().ToString(), node.HasMBLayout() ? " x *" : "",
+               "; criterion nodes to evaluate must have dimension 1x1");
 }
 
 // Numbers that the network computes; a constant would be one too, but nobody means it.
@@ -55,16 +56,24 @@ ComputationNodePtr RequireCriterion(const ComputationNetwork& network, const std
 [[noreturn]] void FailWithoutCriterion(const ComputationNetwork& network)
 {
     std::vector<std::string> candidates;
+    ComputationNodePtr first;
     for (const ComputationNodePtr& node : network.Nodes())
     {
-        if (node->Type().traits.isCriterion)
-            candidates.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ")"));
+        if (!node->Type().traits.isCriterion)
+            continue;
+        candidates.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ")"));
+        if (!first)
+            first = node;
     }
-    Fail(ErrorKind::Config, "the network has no criterion node to train; ",
-         candidates.empty() ? "it holds no node of a criterion type, for example CrossEntropyWithSoftmax or SquareError"
-                            : Concat("candidates: ", Join(candidates, ", ")),
-         "; tag one with tag=\"criterion\" in the network description, list it in CriterionNodes, or set "
-         "trainCriterionNodeName in the SGD block");
+    const std::string what = Concat(
+        "the network has no criterion node to train; ",
+        candidates.empty() ? "it holds no node of a criterion type, for example CrossEntropyWithSoftmax or SquareError"
+                           : Concat("candidates: ", Join(candidates, ", ")),
+        "; tag one with tag=\"criterion\" in the network description, list it in CriterionNodes, or set "
+        "trainCriterionNodeName in the SGD block");
+    if (first)
+        FailOf(*first, ErrorKind::Config, what);
+    Fail(ErrorKind::Config, what);
 }
 
 bool Contains(const std::vector<ComputationNodePtr>& nodes, const ComputationNodePtr& node)

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/NodeError.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -40,17 +41,18 @@ size_t StreamOf(const InputValueNode& node, const std::vector<StreamInfo>& strea
             return i;
         names.push_back(streams[i].name);
     }
-    Fail(ErrorKind::Config, "no stream of the reader feeds input node '", node.Name(),
-         "' of the network; streams of the reader: ", ListOf(streams), DidYouMean(node.Name(), names));
+    FailOf(node, ErrorKind::Config, "no stream of the reader feeds input node '", node.Name(),
+           "' of the network; streams of the reader: ", ListOf(streams), DidYouMean(node.Name(), names));
 }
 
 void CheckDimension(const InputValueNode& node, const StreamInfo& stream)
 {
     if (stream.rows != node.SampleElements() && stream.rows != StreamInfo::c_rowsOfNode)
-        Fail(ErrorKind::Config, "input node '", node.Name(), "' of the network has dimension ", node.SampleElements(),
-             ", but stream '", stream.name, "' of the reader has dimension ", stream.rows, SourceOf(stream), "; ",
-             stream.isLabel ? "expected labelDim of the reader and the label dimension of the network to agree"
-                            : "expected dim of the reader and the input dimension of the network to agree");
+        FailOf(node, ErrorKind::Config, "input node '", node.Name(), "' of the network has dimension ",
+               node.SampleElements(), ", but stream '", stream.name, "' of the reader has dimension ", stream.rows,
+               SourceOf(stream), "; ",
+               stream.isLabel ? "expected labelDim of the reader and the label dimension of the network to agree"
+                              : "expected dim of the reader and the input dimension of the network to agree");
 }
 
 } // namespace

@@ -188,12 +188,40 @@ class MessagesTest(EndToEndTest):
         self.assertEqual(self.error(), "net.ndl:3:4: error: training criterion 'ce' (Sigmoid) has dimension 2 x *; "
                                        "criterion nodes to evaluate must have dimension 1x1")
 
+    def test_nodes_that_others_complain_about(self):
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=net.ndl ]")
+        before = "features=Input(2, tag=feature)\nlabels=Input(2, tag=label)\n"
+        criterion = "ce=SquareError(labels, features, tag=criterion)\n"
+        for arguments in [], ["--check"]:
+            # in the macros around the node
+            self.write("net.ndl", "F(a)=Tanh(a)\nG(a) { y=F(a, tag=eval) }\n" + before + criterion + "e=G(features)\n")
+            log = self.cntk("configFile=exp.cntk", "command=Train", *arguments, status=3).stderr
+            self.assertIn("note: in macro 'F', called at net.ndl:2:10\nnote: in macro 'G', called at net.ndl:6:3\n", log)
+            self.assertIn("net.ndl:1:6: error: evaluation node 'e.y.unnamed1' (Tanh) has dimension 2 x *; criterion nodes "
+                          "to evaluate must have dimension 1x1\n", log)
+            # an array, not a tag
+            self.write("net.ndl", before + criterion + "y=Tanh(features)\nEvalNodes=(y)\n")
+            self.assertIn("net.ndl:4:3: error: evaluation node 'y' (Tanh)", self.error(*arguments))
+            self.write("net.ndl", before + "ce=SquareError(labels, features)\n")
+            self.assertIn("net.ndl:3:4: error: the network has no criterion node to train; candidates: 'ce' (SquareError)",
+                          self.error(*arguments))
+            self.write("net.ndl", (before + criterion).replace("Input(2", "Input(3"))
+            self.assertIn("net.ndl:2:8: error: input node 'labels' of the network has dimension 3, but stream 'labels'",
+                          self.error(*arguments))
+            self.write("net.ndl", (before + criterion).replace("features", "feature"))
+            self.assertIn("net.ndl:1:9: error: no stream of the reader feeds input node 'feature' of the network",
+                          self.error(*arguments))
+            self.write("net.ndl", before + "y=Tanh(features)\n")
+            self.assertIn("exp.cntk:5:42: error: the network has no criterion node to train; it holds no node of a "
+                          "criterion type", self.error(*arguments))
+
     def test_description_that_is_none(self):
         self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
                   "NDLNetworkBuilder=[ networkDescription=net.ndl ]")
         self.write("net.ndl", "# nothing yet\n")
-        self.assertEqual(self.error(), "exp.cntk:5:42: error: the network has no feature node; write tag=feature on an "
-                                       "input, or FeatureNodes=(...)")
+        self.assertEqual(self.error(), "exp.cntk:5:42: error: the network has no feature node and no input at all; define "
+                                       "one, such as features=Input(dimension, tag=feature)")
         (self.folder / "net.ndl").unlink()
         (self.folder / "net.ndl").mkdir()
         self.assertEqual(self.error(), "exp.cntk:5:42: error: NDL file 'net.ndl' is a folder")

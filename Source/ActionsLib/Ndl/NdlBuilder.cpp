@@ -59,6 +59,16 @@ bool IsSameExpression(const NdlExpression& a, const NdlExpression& b)
 }
 
 // Errors of the network and of nodes get the place in the script.
+Error Placed(const Error& error, const SourcePos& where)
+{
+    if (error.Where())
+        return error;
+    Error placed(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(), error.Message(), where);
+    for (const std::string& note : error.Notes())
+        placed.AddNote(note);
+    return placed;
+}
+
 template <class Body>
 auto At(const SourcePos& where, Body&& body)
 {
@@ -68,13 +78,19 @@ auto At(const SourcePos& where, Body&& body)
     }
     catch (const Error& error)
     {
-        if (error.Where())
-            throw;
-        Error placed(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(), error.Message(), where);
-        for (const std::string& note : error.Notes())
-            placed.AddNote(note);
-        throw placed;
+        throw Placed(error, where);
     }
+}
+
+// "parameter 'stepW' is 0; ..." is told where that value stands.
+SourcePos PlaceOfParameter(const NdlBoundCall& bound, std::string_view message, const SourcePos& callWhere)
+{
+    constexpr std::string_view begin = "parameter '";
+    if (!message.starts_with(begin))
+        return callWhere;
+    message.remove_prefix(begin.size());
+    const auto place = bound.places.find(ToLower(message.substr(0, message.find('\''))));
+    return place == bound.places.end() ? callWhere : place->second;
 }
 
 } // namespace
@@ -194,6 +210,9 @@ void NdlBuilder::Execute(Scope& scope, const NdlStatement& statement)
         scope.lastCall = Call(scope, statement.value, statement.name);
         return Define(scope, statement, scope.lastCall);
     default:
+        if (statement.value.arguments.size() == 1)
+            FailAt(statement.value.where, ErrorKind::Config, "a value for '", statement.name, "' expected, found ",
+                   statement.value.InWords());
         FailAt(statement.value.where, ErrorKind::Config, "'", statement.name,
                "' is given a list; only FeatureNodes, LabelNodes, CriteriaNodes, EvalNodes and OutputNodes take one");
     }
@@ -247,8 +266,8 @@ void NdlBuilder::AddToGroups(Scope& scope, const NdlStatement& statement)
     const auto add = [&](const NdlExpression& element)
     {
         if (element.kind != NdlExpression::Kind::Name)
-            FailAt(element.where, ErrorKind::Config, statement.name, " expects names of nodes, found '", element.text,
-                   "'");
+            FailAt(element.where, ErrorKind::Config, statement.name, " expects names of nodes, found ",
+                   element.InWords());
         const ComputationNodePtr node = NodeOf(Resolve(scope, element.text));
         if (!node)
             FailUnknown(scope, element, Concat(statement.name, " names an unknown node"));
@@ -320,6 +339,7 @@ NdlBuilder::Value NdlBuilder::ExpandMacro(Scope& scope, const NdlStatement& macr
     }
     if (m_expanding.size() >= c_deepestExpansion)
         FailAt(call.where, ErrorKind::Config, "macros are nested more than ", c_deepestExpansion, " deep");
+    CheckSize(call);
     Scope& inner = m_scopes.emplace_back();
     inner.macroName = macro.name;
     inner.call = &call;
@@ -408,8 +428,14 @@ NdlBuilder::Value NdlBuilder::MakeNode(Scope& scope, const NdlFunction& function
     if (function.type->name == "LearnableParameter")
         At(call.where, [&] { ChooseSeed(bound.parameters); });
     const std::string name = NodeName(scope, localName);
-    pending.node =
-        At(call.where, [&] { return m_network.AddUnconnected(function.type->name, name, bound.parameters); });
+    try
+    {
+        pending.node = m_network.AddUnconnected(function.type->name, name, bound.parameters);
+    }
+    catch (const Error& error)
+    {
+        throw Placed(error, PlaceOfParameter(bound, error.Message(), call.where));
+    }
     NoteOrigin(scope, pending.node, call);
     m_pending.push_back(pending);
     for (const NdlArgument* tag : bound.tags)
@@ -426,7 +452,7 @@ void NdlBuilder::ChooseSeed(NodeParameters& parameters)
     if (!EqualsIgnoreCase(init, "uniform") && !EqualsIgnoreCase(init, "gaussian"))
         return;
     const long long forced = parameters.Integer("randomSeed", -1);
-    const uint64_t seed = forced >= 0 ? uint64_t(forced) : m_context.nextRandomSeed++;
+    const uint64_t seed = forced >= 0 ? uint64_t(forced) : m_context.counts.nextRandomSeed++;
     parameters.Set("randomSeed", std::to_string(m_context.startValueSeeds(seed + m_randomSeedOffset)));
 }
 
@@ -442,7 +468,7 @@ NdlBuilder::PendingInput NdlBuilder::InputOf(Scope& scope, const NdlExpression& 
     case NdlExpression::Kind::Name:
         break;
     default:
-        FailAt(expression.where, ErrorKind::Config, "a node expected as input, found '", expression.text, "'");
+        FailAt(expression.where, ErrorKind::Config, "a node expected as input, found ", expression.InWords());
     }
     const Value value = Resolve(scope, expression.text);
     if (value.kind == Value::Kind::Number)
@@ -469,11 +495,27 @@ ComputationNodePtr NdlBuilder::MakeConstant(Scope& scope, const std::string& num
     return node;
 }
 
+// A macro that calls another twice, which calls another twice, and so on, makes a network that no memory holds.
+void NdlBuilder::CheckSize(const NdlExpression& expression) const
+{
+    const bool hasNodes = m_made.size() >= m_context.most;
+    if (!hasNodes && m_scopes.size() <= m_context.most)
+        return;
+    std::vector<std::string> chain;
+    for (const NdlStatement* macro : m_expanding)
+        chain.push_back(macro->name);
+    FailAt(expression.where, ErrorKind::Config, "the network would have more than ", m_context.most,
+           hasNodes ? " nodes" : " calls of macros",
+           chain.size() < 2 ? ""
+                            : "; a macro that calls another twice doubles what that makes: " + Join(chain, " -> "));
+}
+
 void NdlBuilder::NoteOrigin(Scope& scope, const ComputationNodePtr& node, const NdlExpression& expression)
 {
+    CheckSize(expression);
     scope.nodes.push_back(node);
     m_made.push_back(node);
-    m_origins[node.get()] = {&expression, &scope};
+    m_origins[node.get()] = {&expression, &scope, node->Type().traits.isLeaf && node->SampleLayout().HasUnknown()};
 }
 
 void NdlBuilder::ApplyTag(Scope& scope, const ComputationNodePtr& node, const NdlArgument& tag)

@@ -22,14 +22,31 @@ namespace cntk
 
 class Error;
 
+// Where a script makes a node.
+struct NdlPlace
+{
+    std::weak_ptr<const ComputationNode> node; // whose address may be another's one day
+    SourcePos where;
+    std::shared_ptr<const std::vector<std::string>> callers; // the macros around it, as notes
+};
+
 // What goes on counting from one network of a program to the next, as in the original.
-struct NdlContext
+struct NdlCounts
 {
     uint64_t nextRandomSeed = 1; // one for each random parameter, in script order
-    SeedStream startValueSeeds;  // of the command that builds or edits
     size_t nextUnnamed = 1;
-    std::vector<std::string> warnings;       // with positions; the caller logs them
-    std::map<std::string, SourcePos> places; // of the nodes of the last network, by name
+};
+
+struct NdlContext
+{
+    NdlCounts counts;
+    SeedStream startValueSeeds;        // of the command that builds or edits
+    std::vector<std::string> warnings; // with positions; the caller logs them
+    // Of nodes that a script makes, and of macros that it expands: far more than any network has, and memory for them.
+    size_t most = 1000000;
+    std::unordered_map<const ComputationNode*, NdlPlace> places;
+
+    const NdlPlace* FindPlace(const ComputationNode& node) const; // null: no script made it
 };
 
 class NdlBuilder
@@ -46,6 +63,8 @@ public:
     void Run(NdlScript script);
     // Connects the nodes: by now every name must be known.
     void Finish();
+    // Told at the script's first input that has no role; where there is none, at the place given.
+    void RequireFeatures(const SourcePos& elsewhere) const;
     // The node that a name of the script stands for (a macro's value is its last node); null if there is none. A number
     // becomes a constant of that name.
     ComputationNodePtr FindNode(std::string_view name);
@@ -117,6 +136,7 @@ private:
     {
         const NdlExpression* expression = nullptr;
         const Scope* scope = nullptr;
+        bool isOpen = false; // a parameter with a dimension of 0
     };
 
     void Execute(Scope& scope, const NdlStatement& statement);
@@ -133,6 +153,7 @@ private:
     PendingInput InputOf(Scope& scope, const NdlExpression& expression);
     ComputationNodePtr MakeConstant(Scope& scope, const std::string& number, const NdlExpression& expression);
     std::vector<ComputationNodePtr> ResolveInputs(const PendingNode& pending);
+    void CheckSize(const NdlExpression& expression) const;
     void NoteOrigin(Scope& scope, const ComputationNodePtr& node, const NdlExpression& expression);
     void BindActuals(Scope& scope, Scope& inner, const NdlStatement& macro, const NdlExpression& call);
 
@@ -144,7 +165,17 @@ private:
     std::string ShapeOf(const Scope& scope, const NdlExpression& expression) const;
     void ApplyTag(Scope& scope, const ComputationNodePtr& node, const NdlArgument& tag);
     std::string NodeName(Scope& scope, const std::string& localName);
-    [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what) const;
+    enum class Wanted
+    {
+        Node,
+        Number
+    };
+    [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what,
+                                  Wanted wanted = Wanted::Node) const;
+    std::string HintFor(const Scope& scope, const std::string& name, Wanted wanted) const;
+    std::string HintForPath(const Scope& scope, const std::string& path) const;
+    std::vector<std::string> NamesIn(const Scope& scope, Wanted wanted) const;
+    SourcePos DefinedBehind(const Scope& scope, const std::string& name) const;
 
     // NdlExplain.cpp
     void NotePlaces();
@@ -153,9 +184,11 @@ private:
     [[noreturn]] void FailLoop(std::vector<const ComputationNode*> loop) const;
     void ExplainInvalid(const Error& error, const ComputationNode& node,
                         const std::vector<ComputationNodePtr>& loop) const;
+    std::string DelaySizeBelow(const ComputationNode& node) const;
     void AddPlaces(Error& error, const std::vector<const ComputationNode*>& nodes) const;
     void AddTrail(Error& error, const ComputationNode& node, std::set<const ComputationNode*>& told) const;
     std::string PlaceOf(const ComputationNode& node) const;
+    static std::vector<std::string> CallersOf(const Scope& scope);
     static void AddCallers(Error& error, const Scope& scope);
 
     ComputationNetwork& m_network;

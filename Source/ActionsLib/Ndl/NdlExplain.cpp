@@ -3,6 +3,7 @@
 #include "ActionsLib/Ndl/NdlBuilder.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 
 #include <algorithm>
@@ -26,11 +27,44 @@ void NdlBuilder::Validate()
     WarnOfDelaySizes();
 }
 
+void NdlBuilder::RequireFeatures(const SourcePos& elsewhere) const
+{
+    if (!m_network.Group(NodeGroup::Feature).empty())
+        return;
+    const std::vector<ComputationNodePtr> labels = m_network.Group(NodeGroup::Label);
+    for (const ComputationNodePtr& node : m_made)
+    {
+        const auto origin = m_origins.find(node.get());
+        if (dynamic_cast<const InputValueNode*>(node.get()) == nullptr || origin == m_origins.end() ||
+            std::find(labels.begin(), labels.end(), node) != labels.end())
+            continue;
+        Error error(ErrorKind::Config,
+                    Concat("the network has no feature node; write tag=feature on an input, such as '", node->Name(),
+                           "' here, or FeatureNodes=(", node->Name(), ")"),
+                    origin->second.expression->where);
+        AddCallers(error, *origin->second.scope);
+        throw error;
+    }
+    FailAt(elsewhere, ErrorKind::Config, "the network has no feature node",
+           labels.empty() ? " and no input at all; define one, such as features=Input(dimension, tag=feature)"
+                          : Concat("; its only inputs are labels; define one more, such as features=Input(dimension, "
+                                   "tag=feature)"));
+}
+
 void NdlBuilder::NotePlaces()
 {
-    m_context.places.clear();
-    for (const auto& [node, origin] : m_origins)
-        m_context.places.emplace(node->Name(), origin.expression->where);
+    std::erase_if(m_context.places, [](const auto& place) { return place.second.node.expired(); });
+    std::unordered_map<const Scope*, std::shared_ptr<const std::vector<std::string>>> callers;
+    for (const ComputationNodePtr& node : m_made)
+    {
+        const auto origin = m_origins.find(node.get());
+        if (origin == m_origins.end())
+            continue;
+        std::shared_ptr<const std::vector<std::string>>& around = callers[origin->second.scope];
+        if (!around)
+            around = std::make_shared<const std::vector<std::string>>(CallersOf(*origin->second.scope));
+        m_context.places[node.get()] = {node, origin->second.expression->where, around};
+    }
 }
 
 // PastValue(3, h) of an h with two rows: the size only serves until that of h is known.
@@ -127,7 +161,8 @@ void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node,
     const auto origin = m_origins.find(&node);
     if (origin == m_origins.end())
         return; // not the script's
-    Error placed(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(), error.Message(),
+    Error placed(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(),
+                 error.Message() + (loop.empty() ? DelaySizeBelow(node) : ""),
                  error.Where() ? error.Where() : origin->second.expression->where);
     for (const std::string& note : error.Notes())
         placed.AddNote(note);
@@ -147,8 +182,26 @@ void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node,
     throw placed;
 }
 
-// Where the shape of a node comes from: back through the element-wise nodes that hand it on, to the node that made it
-// and the parameters and inputs of that.
+// A declared size that the input of a delay does not have may be all there is to the mistake: the nodes around it were
+// described for that size.
+std::string NdlBuilder::DelaySizeBelow(const ComputationNode& node) const
+{
+    for (const ComputationNodePtr& input : ComputationNetwork::Below(node.Inputs()))
+    {
+        const auto* const delay = dynamic_cast<const DelayNode*>(input.get());
+        if (delay == nullptr || delay->DeclaredElements() == 0 || delay->Input(0)->SampleLayout().HasUnknown() ||
+            delay->DeclaredElements() == delay->Input(0)->SampleElements())
+            continue;
+        const auto origin = m_origins.find(delay);
+        return Concat("; ", delay->TypeName(), " '", delay->Name(), "' is declared with ", delay->DeclaredElements(),
+                      " rows", origin == m_origins.end() ? "" : " at " + origin->second.expression->where.Location(),
+                      ", but its input '", delay->Input(0)->Name(), "' has ", delay->Input(0)->SampleElements());
+    }
+    return {};
+}
+
+// Where the shape of a node comes from: back through the element-wise nodes and delays that hand it on, to the node
+// that made it and the parameters and inputs of that.
 void NdlBuilder::AddTrail(Error& error, const ComputationNode& node, std::set<const ComputationNode*>& told) const
 {
     const ComputationNode* current = &node;
@@ -162,6 +215,8 @@ void NdlBuilder::AddTrail(Error& error, const ComputationNode& node, std::set<co
             for (const ComputationNodePtr& input : current->Inputs())
                 if (source == nullptr && input && input->SampleLayout() == current->SampleLayout())
                     source = input.get();
+        if (current->Type().traits.isDelay)
+            source = current->Input(0).get();
         if (source == nullptr)
             break;
         current = source;
@@ -181,14 +236,32 @@ std::string NdlBuilder::PlaceOf(const ComputationNode& node) const
     std::string place = Concat(expression.AsWritten(), " at ", expression.where.Location());
     for (const Scope* scope = origin->second.scope; scope->call; scope = scope->caller)
         place += Concat(", in macro '", scope->macroName, "' called at ", scope->call->where.Location());
+    if (origin->second.isOpen)
+        place += ", its size inferred from the nodes that use it";
     return place;
 }
 
-// Notes on the macros around a place.
+// The macros around a place, innermost first.
+std::vector<std::string> NdlBuilder::CallersOf(const Scope& scope)
+{
+    std::vector<std::string> callers;
+    for (const Scope* each = &scope; each->call; each = each->caller)
+        callers.push_back(Concat("in macro '", each->macroName, "', called at ", each->call->where.Location()));
+    return callers;
+}
+
 void NdlBuilder::AddCallers(Error& error, const Scope& scope)
 {
-    for (const Scope* each = &scope; each->call; each = each->caller)
-        error.AddNote(Concat("in macro '", each->macroName, "', called at ", each->call->where.Location()));
+    for (std::string& caller : CallersOf(scope))
+        error.AddNote(std::move(caller));
+}
+
+// ---- of nodes that others complain about ----
+
+const NdlPlace* NdlContext::FindPlace(const ComputationNode& node) const
+{
+    const auto place = places.find(&node);
+    return place != places.end() && place->second.node.lock().get() == &node ? &place->second : nullptr;
 }
 
 } // namespace cntk

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace cntk
 {
@@ -332,8 +333,31 @@ private:
             WarnUnknown(argument);
             return;
         }
+        if (const NdlArgument* const before = NamedOf(*parameter))
+            m_binding.warn(argument.nameWhere,
+                           Concat(m_call.text, " is given ", before->name, "=", before->value.AsWritten(), " and ",
+                                  argument.name, "=", argument.value.AsWritten(), "; the last counts"));
+        m_named.emplace_back(parameter, &argument);
         Set(*parameter, argument.value);
     }
+
+    const NdlArgument* NamedOf(const NodeParameterInfo& parameter) const
+    {
+        const auto found = std::find_if(m_named.rbegin(), m_named.rend(),
+                                        [&](const auto& named) { return named.first == &parameter; });
+        return found == m_named.rend() ? nullptr : found->second;
+    }
+
+    // What the arguments without a name say counts.
+    void WarnOfNamed(std::string_view name, std::string_view why) const
+    {
+        const NodeParameterInfo* const parameter = FindParameter(m_type, name);
+        const NdlArgument* const named = parameter ? NamedOf(*parameter) : nullptr;
+        if (named)
+            m_binding.warn(named->nameWhere,
+                           Concat(named->name, "=", named->value.AsWritten(), " has no effect: ", why));
+    }
+    static constexpr std::string_view c_byPosition = "the arguments without a name say it, too";
 
     void WarnUnknown(const NdlArgument& argument) const
     {
@@ -354,9 +378,18 @@ private:
         {
         case ParameterKind::Integer:
             text = WholeNumber(m_binding.number(value));
+            if (!ParseInteger(text))
+                FailAt(value.where, ErrorKind::Config, "parameter '", parameter.name, "' is '", text,
+                       "'; expected a whole number");
             break;
         case ParameterKind::Real:
-            text = m_binding.number(value);
+            text = RealNumber(value);
+            break;
+        case ParameterKind::Boolean:
+            text = m_binding.word(value);
+            if (!ParseBool(text))
+                FailAt(value.where, ErrorKind::Config, "parameter '", parameter.name, "' is '", text,
+                       "'; expected true or false (also t, f, 1, 0)");
             break;
         case ParameterKind::Shape:
             text = ShapeText(m_binding.shape(value));
@@ -365,6 +398,16 @@ private:
             text = value.kind == NdlExpression::Kind::Array ? WordsOf(value) : m_binding.word(value);
         }
         m_bound.parameters.Set(parameter.name, std::move(text));
+        m_bound.places[ToLower(parameter.name)] = value.where;
+    }
+
+    // Beyond the range of numbers, as the original reads it; whoever means infinity writes 1#INF.
+    std::string RealNumber(const NdlExpression& value) const
+    {
+        std::string text = m_binding.number(value);
+        if (std::isinf(*ParseDouble(text)) && ToLower(text).find("inf") == std::string::npos)
+            m_binding.warn(value.where, Concat("'", text, "' is beyond the range of numbers and counts as infinity"));
+        return text;
     }
 
     static std::string ShapeText(const std::string& shape)
@@ -403,6 +446,15 @@ private:
         std::vector<std::string> dims;
         for (const NdlExpression* expression : positional)
             dims.push_back(Dimension(*expression));
+        if (!dims.empty())
+        {
+            WarnOfNamed("rows", c_byPosition);
+            WarnOfNamed("dims", c_byPosition);
+            if (m_bound.parameters.Has("dims"))
+                m_bound.parameters.Set("dims", m_type.name == "LearnableParameter" ? Join(dims, ":") : dims[0]);
+        }
+        if (dims.size() > 1)
+            WarnOfNamed("cols", c_byPosition);
         if (dims.size() >= 3)
             m_bound.parameters.Set("dims", Join(dims, ":"));
         else if (!dims.empty())
@@ -411,20 +463,40 @@ private:
             if (dims.size() == 2)
                 m_bound.parameters.Set("cols", dims[1]);
         }
+        WarnOfUnusedStartValues();
+    }
+
+    // A value that is given and not taken is a start value that training does not have.
+    void WarnOfUnusedStartValues() const
+    {
+        const std::string init = ToLower(m_bound.parameters.Text("init", "uniform"));
+        if (init == "uniform" || init == "gaussian")
+            WarnOfNamed("value", Concat("init is ", init, "; expected init=fixedValue"));
+        if (init != "fromfile")
+            WarnOfNamed("initFromFilePath", Concat("init is ", init, "; expected init=fromFile"));
     }
 
     void BindConstant(const std::vector<const NdlExpression*>& positional)
     {
         if (positional.empty() || positional.size() > 3)
             FailCount(positional.size());
+        for (const char* name : {"init", "initValueScale", "initFromFilePath", "randomSeed", "learningRateMultiplier"})
+            WarnOfNamed(name, "a constant is not trained and has the one value");
+        WarnOfNamed("value", c_byPosition);
         NodeParameters& parameters = m_bound.parameters;
         parameters.Set("init", "fixedValue");
-        parameters.Set("value", m_binding.number(*positional[0]));
+        parameters.Set("value", RealNumber(*positional[0]));
         parameters.Set("learningRateMultiplier", "0");
         if (positional.size() > 1)
+        {
+            WarnOfNamed("rows", c_byPosition);
             parameters.Set("rows", Dimension(*positional[1]));
+        }
         if (positional.size() > 2)
+        {
+            WarnOfNamed("cols", c_byPosition);
             parameters.Set("cols", Dimension(*positional[2]));
+        }
         for (const char* name : {"rows", "cols"})
             if (!parameters.Has(name))
                 parameters.Set(name, "1");
@@ -475,8 +547,15 @@ private:
         const size_t firstInput = m_function.form == Form::NodeLast ? parameters : 0;
         if (parameters > infos.size())
             FailCount(given);
+        // What is given by name leaves its place to the others, unless there are as many arguments as places.
+        if (parameters < infos.size())
+            std::stable_partition(infos.begin(), infos.end(),
+                                  [&](const NodeParameterInfo* info) { return NamedOf(*info) == nullptr; });
         for (size_t i = 0; i < parameters; i++)
+        {
+            WarnOfNamed(infos[i]->name, c_byPosition);
             Set(*infos[i], *positional[firstParameter + i]);
+        }
         m_bound.inputs.assign(positional.begin() + std::ptrdiff_t(firstInput),
                               positional.begin() + std::ptrdiff_t(firstInput + inputs));
     }
@@ -486,6 +565,7 @@ private:
     const NdlExpression& m_call;
     const NdlBinding& m_binding;
     const NdlExpression* m_imageLayout = nullptr;
+    std::vector<std::pair<const NodeParameterInfo*, const NdlArgument*>> m_named;
     NdlBoundCall m_bound;
 };
 

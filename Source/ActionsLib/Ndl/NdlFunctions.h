@@ -7,6 +7,7 @@
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +56,8 @@ std::vector<NdlFormRecord> NdlForms(const NodeRegistry& registry);
 struct NdlBoundCall
 {
     std::vector<const NdlExpression*> inputs;
-    NodeParameters parameters; // by the names of the record
+    NodeParameters parameters;               // by the names of the record
+    std::map<std::string, SourcePos> places; // of the values of parameters, by their names in lower case
     std::vector<const NdlArgument*> tags;
 };
 

@@ -4,6 +4,7 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cntk
 {
@@ -21,7 +22,7 @@ std::string NdlBuilder::NodeName(Scope& scope, const std::string& localName)
         return scope.prefix + localName;
     for (;;)
     {
-        std::string name = Concat(scope.prefix, "unnamed", m_context.nextUnnamed++);
+        std::string name = Concat(scope.prefix, "unnamed", m_context.counts.nextUnnamed++);
         if (!m_network.Find(name))
             return name;
     }
@@ -102,14 +103,11 @@ std::string NdlBuilder::NumberOf(const Scope& scope, const NdlExpression& expres
         if (value.kind == Value::Kind::Number || (value.kind == Value::Kind::Text && ParseDouble(value.text)))
             return value.text;
         if (value.kind == Value::Kind::None)
-            FailUnknown(scope, expression, "a number expected, found the unknown name");
+            FailUnknown(scope, expression, "a number expected, found the unknown name", Wanted::Number);
         FailAt(expression.where, ErrorKind::Config, "a number expected, but '", expression.text, "' is a ",
                value.kind == Value::Kind::Text ? "text" : "node");
     }
-    FailAt(expression.where, ErrorKind::Config, "a number expected, found ",
-           expression.kind == NdlExpression::Kind::Call    ? "a call of '" + expression.text + "'"
-           : expression.kind == NdlExpression::Kind::Array ? "a list"
-                                                           : "'" + expression.text + "'");
+    FailAt(expression.where, ErrorKind::Config, "a number expected, found ", expression.InWords());
 }
 
 std::string NdlBuilder::WordOf(const Scope& scope, const NdlExpression& expression) const
@@ -123,7 +121,7 @@ std::string NdlBuilder::WordOf(const Scope& scope, const NdlExpression& expressi
         break;
     default:
         FailAt(expression.where, ErrorKind::Config, "a word, a number or a quoted text expected, found ",
-               expression.kind == NdlExpression::Kind::Call ? "a call" : "a list");
+               expression.InWords());
     }
     const auto symbol = scope.symbols.find(ToLower(expression.text));
     if (symbol == scope.symbols.end())
@@ -151,23 +149,118 @@ std::string NdlBuilder::ShapeOf(const Scope& scope, const NdlExpression& express
     return Join(elements, ":");
 }
 
-void NdlBuilder::FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what) const
+void NdlBuilder::FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what, Wanted wanted) const
 {
     // A macro's parameter stands for what its caller wrote.
     if (const auto symbol = scope.symbols.find(ToLower(name.text));
         symbol != scope.symbols.end() && symbol->second.actual)
-        FailUnknown(*symbol->second.actualScope, *symbol->second.actual, what);
+        FailUnknown(*symbol->second.actualScope, *symbol->second.actual, what, wanted);
     const Scope& script = m_scopes.front();
     if (&scope != &script && script.symbols.contains(ToLower(name.text)))
         FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'; macro '", scope.macroName,
                "' sees its own names only: make '", name.text, "' one of its parameters");
-    std::vector<std::string> names = m_network.NearestNames(name.text);
-    for (const auto& [key, symbol] : scope.symbols)
-        names.emplace_back(symbol.where ? symbol.where.text->Text().substr(symbol.where.offset, symbol.where.length)
-                                        : std::string_view(key));
+    FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'", HintFor(scope, name.text, wanted));
+}
+
+// What may be meant by a name that stands for nothing.
+std::string NdlBuilder::HintFor(const Scope& scope, const std::string& name, Wanted wanted) const
+{
+    if (const SourcePos later = DefinedBehind(scope, name))
+        return Concat("; it is defined behind its use, at ", later.Location(), "; ",
+                      wanted == Wanted::Number ? "a number" : "a node of a list or with two names",
+                      " is defined before it is used");
+    if (const auto macro = m_macros.find(ToLower(name)); macro != m_macros.end())
+        return Concat("; that is a macro: write ", macro->second->name, "(...)");
+    if (FindNdlFunction(m_network.Registry(), name).type)
+        return Concat("; that is a function: write ", NdlSignature(m_network.Registry(), name, false));
+    if (name.size() > 1 && name.front() == '\'')
+        return "; texts stand in double quotes";
+
+    if (const size_t dot = name.rfind('.'); dot != std::string::npos)
+        if (std::string hint = HintForPath(scope, name.substr(0, dot)); !hint.empty())
+            return hint;
+
+    std::vector<std::string> names =
+        wanted == Wanted::Number ? std::vector<std::string>{} : m_network.NearestNames(name);
+    const std::vector<std::string> locals = NamesIn(scope, wanted);
+    names.insert(names.end(), locals.begin(), locals.end());
     std::sort(names.begin(), names.end(), LessIgnoreCase);
     names.erase(std::unique(names.begin(), names.end(), EqualsIgnoreCase), names.end());
-    FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'", DidYouMean(name.text, names));
+    if (std::string near = DidYouMean(name, names); !near.empty())
+        return near;
+    if (name.find_first_of("+-*/^%<>!&|") != std::string::npos)
+        return wanted == Wanted::Number ? "; there is no arithmetic: write the result"
+                                        : "; there is no arithmetic: write Plus, Minus, Times, ElementTimes, ...";
+    // Of short names any two are far from each other.
+    constexpr size_t shortest = 3, most = 5;
+    const auto begin = [&](const std::string& other)
+    { return EqualsIgnoreCase(std::string_view(other).substr(0, 1), std::string_view(name).substr(0, 1)); };
+    std::vector<std::string> shown;
+    if (name.size() < shortest)
+        std::copy_if(locals.begin(), locals.end(), std::back_inserter(shown), begin);
+    if (shown.empty() || shown.size() > most)
+        shown = locals;
+    if (shown.empty())
+        return wanted == Wanted::Number ? "; no name of a number is defined" : "";
+    if (shown.size() > most)
+        return "";
+    return Concat(wanted == Wanted::Number ? "; names of numbers: '" : "; names there: '", Join(shown, "', '"), "'");
+}
+
+// Of a dotted name whose end is not known: what the beginning is.
+std::string NdlBuilder::HintForPath(const Scope& scope, const std::string& path) const
+{
+    const Value value = Resolve(scope, path);
+    if (value.kind == Value::Kind::Node)
+        return Concat("; '", path, "' is a node, and dots refer into macros");
+    if (value.kind != Value::Kind::Instance)
+        return {};
+    constexpr size_t most = 12;
+    std::vector<std::string> names = NamesIn(*value.instance, Wanted::Node);
+    for (std::string& number : NamesIn(*value.instance, Wanted::Number))
+        names.push_back(std::move(number));
+    if (names.empty() || names.size() > most)
+        return {};
+    return Concat("; '", path, "' (macro '", value.instance->macroName, "') has '", Join(names, "', '"), "'");
+}
+
+// As they are written, in alphabetical order.
+std::vector<std::string> NdlBuilder::NamesIn(const Scope& scope, Wanted wanted) const
+{
+    std::vector<std::string> names;
+    for (const auto& [key, symbol] : scope.symbols)
+    {
+        const Value value = ValueOf(symbol, 0);
+        const bool isNumber = value.kind == Value::Kind::Number;
+        if (value.kind == Value::Kind::None && !symbol.isFormal) // FeatureNodes=(...)
+            continue;
+        if (value.kind == Value::Kind::None && !symbol.isFormal) // FeatureNodes=(...)
+            continue;
+        if (wanted == Wanted::Number ? isNumber : !isNumber && value.kind != Value::Kind::Text)
+            names.emplace_back(symbol.where ? symbol.where.text->Text().substr(symbol.where.offset, symbol.where.length)
+                                            : std::string_view(key));
+    }
+    return names;
+}
+
+// Where the scope's own text defines the name, which it has not done yet.
+SourcePos NdlBuilder::DefinedBehind(const Scope& scope, const std::string& name) const
+{
+    if (scope.symbols.contains(ToLower(name)))
+        return {};
+    const auto find = [&](const NdlScript& script) -> SourcePos
+    {
+        for (const NdlStatement& statement : script.statements)
+            if (statement.kind == NdlStatement::Kind::Assignment && EqualsIgnoreCase(statement.name, name))
+                return statement.where;
+        return {};
+    };
+    if (const auto macro = m_macros.find(ToLower(scope.macroName)); macro != m_macros.end())
+        return find(*macro->second->body);
+    for (const NdlScript& script : m_scripts)
+        if (const SourcePos where = find(script))
+            return where;
+    return {};
 }
 
 } // namespace cntk

@@ -3,6 +3,7 @@
 
 #include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Config/ConfigText.h"
+#include "Common/Config/ConfigTree.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -33,12 +34,10 @@ std::shared_ptr<const SourceText> ReadScriptFile(const std::string& path, const 
     return text == raw->Text() ? raw : std::make_shared<SourceText>(path, std::move(text));
 }
 
-// The section as it stands in the config file, so that errors point there; where variables were inserted, a copy whose
+// A piece of a config as it stands in the file, so that errors point there; where variables were inserted, a copy whose
 // lines keep their numbers.
-NdlScript ParseSection(const ConfigValue& section)
+NdlScript ParsePiece(const std::string& text, const SourcePos& where, const std::string& keyPath)
 {
-    const std::string& text = section.Text();
-    const SourcePos& where = section.Where();
     if (where && where.offset + text.size() <= where.text->Text().size())
     {
         // Comments are blanks in the value.
@@ -49,7 +48,7 @@ NdlScript ParseSection(const ConfigValue& section)
         if (isVerbatim)
             return ParseNdl(where.text, where.offset, where.offset + text.size());
     }
-    std::string name = section.KeyPath();
+    std::string name = keyPath;
     std::string copy;
     if (where)
     {
@@ -57,6 +56,27 @@ NdlScript ParseSection(const ConfigValue& section)
         copy.assign(where.text->LineOf(where.offset) - 1, '\n');
     }
     return ParseNdl(std::make_shared<SourceText>(std::move(name), copy + text));
+}
+
+// Sections of one name are read as one, as blocks of a config are; within a file that is hardly what was meant.
+void WarnOfTwoSections(NdlContext& context, const std::string& name, const SourcePos& first, const SourcePos& second)
+{
+    context.warnings.push_back(Concat(second.Location(), ": there is a section '", name, "' at ", first.Location(),
+                                      ", too; both are read, one behind the other"));
+}
+
+NdlScript ParseSection(const ConfigValue& section, const std::string& name, NdlContext& context)
+{
+    const auto pieces = ConfigTree::PiecesOf(section);
+    NdlScript script;
+    for (size_t i = 0; i < pieces.size(); i++)
+    {
+        const auto& [text, where] = pieces[i];
+        if (i > 0 && where && where.text == pieces[i - 1].second.text)
+            WarnOfTwoSections(context, name, pieces[i - 1].second, where);
+        script.Append(ParsePiece(text, where, section.KeyPath()));
+    }
+    return script;
 }
 
 // The names of load= and run= in a file: load=a:b, run=net.
@@ -80,26 +100,48 @@ struct ScriptFile
     std::vector<NdlStatement> sections;
     NdlScript rest;
 
-    explicit ScriptFile(NdlScript script)
+    ScriptFile(NdlScript script, NdlContext& context)
     {
         for (NdlStatement& statement : script.statements)
         {
             const bool isAssignment = statement.kind == NdlStatement::Kind::Assignment;
             if (statement.kind == NdlStatement::Kind::Section)
-                sections.push_back(std::move(statement));
+                AddSection(std::move(statement), context);
             else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
             {
+                WarnOfTwo(statement, loadWhere, context);
                 load = NamesOf(statement.value);
                 loadWhere = statement.where;
             }
             else if (isAssignment && EqualsIgnoreCase(statement.name, "run"))
             {
+                WarnOfTwo(statement, runWhere, context);
                 run = NamesOf(statement.value).front();
                 runWhere = statement.where;
             }
             else
                 rest.statements.push_back(std::move(statement));
         }
+    }
+    void AddSection(NdlStatement section, NdlContext& context)
+    {
+        for (NdlStatement& known : sections)
+        {
+            if (!EqualsIgnoreCase(known.name, section.name))
+                continue;
+            WarnOfTwoSections(context, section.name, known.where, section.where);
+            NdlScript both = *known.body;
+            both.Append(*section.body);
+            known.body = std::make_shared<NdlScript>(std::move(both));
+            return;
+        }
+        sections.push_back(std::move(section));
+    }
+    static void WarnOfTwo(const NdlStatement& statement, const SourcePos& before, NdlContext& context)
+    {
+        if (before)
+            context.warnings.push_back(Concat(statement.where.Location(), ": '", statement.name, "=' stands at ",
+                                              before.Location(), ", too; this one counts"));
     }
     const NdlStatement* FindSection(std::string_view name) const
     {
@@ -112,13 +154,13 @@ struct ScriptFile
 
 // A section of the file or, outwards from the builder's block, of the config.
 NdlScript RequireSection(const ConfigParameters& block, const ScriptFile* file, const std::string& name,
-                         const SourcePos& where, const char* key)
+                         const SourcePos& where, const char* key, NdlContext& context)
 {
     if (file)
         if (const NdlStatement* section = file->FindSection(name))
             return *section->body;
     if (const std::optional<ConfigValue> section = block.Find(name))
-        return ParseSection(*section);
+        return ParseSection(*section, name, context);
     std::vector<std::string> names;
     for (const ConfigParameters* outer = &block; outer; outer = outer->Parent())
         for (std::string& blockName : outer->BlockNames())
@@ -136,11 +178,11 @@ SourcePos PlaceOf(const ConfigParameters& block, std::string_view key)
     return value ? value->Where() : block.Where();
 }
 
-void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetworkOptions& options)
+void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetworkOptions& options, NdlContext& context)
 {
     const std::shared_ptr<const SourceText> text =
         ReadScriptFile(options.networkDescription, block, PlaceOf(block, "networkDescription"));
-    ScriptFile file(ParseNdl(text));
+    ScriptFile file(ParseNdl(text), context);
     // The builder's block overrides the file.
     if (block.ExistsHere("load"))
     {
@@ -157,21 +199,14 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
         if (!file.sections.empty())
             FailAt(file.sections[0].where, ErrorKind::Config, "the file has sections, but no 'run=' that names one");
         for (const std::string& name : file.load)
-            builder.Run(RequireSection(block, &file, name, file.loadWhere, "load"));
+            builder.Run(RequireSection(block, &file, name, file.loadWhere, "load", context));
         builder.Run(std::move(file.rest));
         return;
     }
     builder.DefineMacros(file.rest);
     for (const std::string& name : file.load)
-        builder.Run(RequireSection(block, &file, name, file.loadWhere, "load"));
-    builder.Run(RequireSection(block, &file, *file.run, file.runWhere, "run"));
-}
-
-void RequireFeatures(const ComputationNetwork& network, const SourcePos& where)
-{
-    if (network.Group(NodeGroup::Feature).empty())
-        FailAt(where, ErrorKind::Config,
-               "the network has no feature node; write tag=feature on an input, or FeatureNodes=(...)");
+        builder.Run(RequireSection(block, &file, name, file.loadWhere, "load", context));
+    builder.Run(RequireSection(block, &file, *file.run, file.runWhere, "run", context));
 }
 
 } // namespace
@@ -196,26 +231,27 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
 {
     const auto options = ReadOptions<NdlNetworkOptions>(builderBlock);
     NdlContext own;
+    NdlContext& used = context ? *context : own;
     auto network = std::make_unique<ComputationNetwork>(dataType, std::move(device));
-    NdlBuilder builder(*network, context ? *context : own, options.randomSeedOffset);
+    NdlBuilder builder(*network, used, options.randomSeedOffset);
 
     for (const std::string_view path : Split(options.ndlMacros, '+'))
         if (!Trim(path).empty())
             builder.DefineMacros(
                 ParseNdl(ReadScriptFile(std::string(Trim(path)), builderBlock, PlaceOf(builderBlock, "ndlMacros"))));
     if (!options.networkDescription.empty())
-        RunFile(builder, builderBlock, options);
+        RunFile(builder, builderBlock, options, used);
     else
     {
         if (options.run.empty())
             FailAt(builderBlock.Where(), ErrorKind::Config, "'", builderBlock.Name(),
                    "' says neither networkDescription= (a file) nor run= (a section)");
         for (const std::string& name : options.load)
-            builder.Run(RequireSection(builderBlock, nullptr, name, PlaceOf(builderBlock, "load"), "load"));
-        builder.Run(RequireSection(builderBlock, nullptr, options.run, PlaceOf(builderBlock, "run"), "run"));
+            builder.Run(RequireSection(builderBlock, nullptr, name, PlaceOf(builderBlock, "load"), "load", used));
+        builder.Run(RequireSection(builderBlock, nullptr, options.run, PlaceOf(builderBlock, "run"), "run", used));
     }
     builder.Finish();
-    RequireFeatures(*network, PlaceOf(builderBlock, options.networkDescription.empty() ? "run" : "networkDescription"));
+    builder.RequireFeatures(PlaceOf(builderBlock, options.networkDescription.empty() ? "run" : "networkDescription"));
     builder.Validate();
     if (!options.dumpFileName.empty())
         DumpNetwork(*network, {.printValues = false, .printMetadata = true}, options.dumpFileName);
@@ -250,7 +286,7 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, 
     NdlBuilder builder(*network, context ? *context : own);
     builder.Run(ParseNdl(std::make_shared<SourceText>(std::move(sourceName), std::move(script))));
     builder.Finish();
-    RequireFeatures(*network, {});
+    builder.RequireFeatures({});
     builder.Validate();
     return network;
 }

@@ -134,6 +134,7 @@ private:
             const size_t begin = m_at;
             array.arguments = ParseArguments();
             array.where = Pos(begin, m_at);
+            array.end = m_at;
             return array;
         }
         NdlExpression word = ParseWord();
@@ -190,9 +191,7 @@ private:
             {
                 if (argument.value.kind != NdlExpression::Kind::Name)
                     FailAt(argument.value.where, ErrorKind::Config,
-                           "the name of an optional parameter expected before "
-                           "'=', found '",
-                           argument.value.text, "'");
+                           "the name of an optional parameter expected before '=', found ", argument.value.InWords());
                 m_at++;
                 SkipBlanks();
                 argument.name = std::move(argument.value.text);
@@ -233,8 +232,21 @@ private:
             const bool isEnd = AtEnd() || Char() == '\n' || Char() == ',' || Char() == ';' || Char() == close;
             const bool isBody = !isEnd && script.statements.back().body != nullptr; // "[...] name=..." may go on
             if (!isEnd && !isBody)
-                FailAt(Here(), ErrorKind::Config, "the end of the statement expected, found ", DescribeHere());
+                FailAt(Here(), ErrorKind::Config, "the end of the statement expected, found ", DescribeHere(),
+                       HintAtEnd(script.statements.back()));
         }
+    }
+
+    // What is likely meant by a character behind a statement.
+    std::string HintAtEnd(const NdlStatement& statement) const
+    {
+        if (Char() == '#')
+            return "; a comment begins behind a blank";
+        if (Char() == ')' || Char() == '}' || Char() == ']')
+            return ", which closes nothing";
+        if ((Char() == '[' || Char() == '{') && statement.value.kind == NdlExpression::Kind::Name)
+            return Concat("; the arguments of a call stand in parentheses: ", statement.value.text, "(...)");
+        return "; statements are separated by a newline, ';' or ','";
     }
 
     std::shared_ptr<const NdlScript> ParseBody()
@@ -332,7 +344,10 @@ private:
                        statement.name, "' has a default value; expected a plain name");
             if (argument.value.kind != NdlExpression::Kind::Name)
                 FailAt(argument.value.where, ErrorKind::Config, "the name of a parameter of macro '", statement.name,
-                       "' expected, found '", argument.value.text, "'");
+                       "' expected, found ", argument.value.InWords());
+            if (argument.value.text.find('.') != std::string::npos)
+                FailAt(argument.value.where, ErrorKind::Config, "the name '", argument.value.text,
+                       "' of a parameter of macro '", statement.name, "' has a dot; dots refer into macros");
             statement.formals.push_back(std::move(argument.value));
         }
         if (AtBody())
@@ -346,7 +361,7 @@ private:
         only.where = only.value.where;
         if (only.value.kind != NdlExpression::Kind::Call)
             FailAt(only.value.where, ErrorKind::Config, "a function call expected as the body of macro '",
-                   statement.name, "', found '", only.value.text, "'");
+                   statement.name, "', found ", only.value.InWords());
         body->statements.push_back(std::move(only));
         statement.body = std::move(body);
         return statement;
@@ -363,7 +378,7 @@ private:
 std::string NdlExpression::AsWritten() const
 {
     constexpr size_t longest = 60;
-    if (kind != Kind::Call || !where || end <= where.offset)
+    if ((kind != Kind::Call && kind != Kind::Array) || !where || end <= where.offset)
         return text;
     std::string written;
     for (const char c : where.text->Text().substr(where.offset, end - where.offset))
@@ -374,6 +389,24 @@ std::string NdlExpression::AsWritten() const
     if (written.size() > longest)
         written.replace(longest, std::string::npos, "...");
     return written;
+}
+
+std::string NdlExpression::InWords() const
+{
+    switch (kind)
+    {
+    case Kind::Call:
+        return Concat("the call '", AsWritten(), "'");
+    case Kind::Text:
+        return Concat("the text \"", text, "\"");
+    case Kind::Array:
+        if (arguments.size() == 1 && arguments[0].name.empty())
+            return Concat("'", AsWritten(), "'; parentheses belong to calls and lists only: write ",
+                          arguments[0].value.AsWritten());
+        return Concat("the list '", AsWritten(), "'");
+    default:
+        return Concat("'", text, "'");
+    }
 }
 
 NdlScript ParseNdl(std::shared_ptr<const SourceText> text, size_t begin, size_t end)

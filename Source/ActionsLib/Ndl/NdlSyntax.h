@@ -28,9 +28,11 @@ struct NdlExpression
     std::string text;
     SourcePos where;
     std::vector<NdlArgument> arguments; // of a call or an array
-    size_t end = 0;                     // of a call: the offset behind its closing parenthesis
+    size_t end = 0;                     // the offset behind it, of a call behind its closing parenthesis
 
     std::string AsWritten() const; // on one line; long ones are cut
+    // For errors: "the call 'Tanh(x)'", "'x'". Of a value in parentheses also what to do about them.
+    std::string InWords() const;
 };
 
 struct NdlArgument
@@ -61,6 +63,11 @@ struct NdlStatement
 struct NdlScript
 {
     std::vector<NdlStatement> statements;
+
+    void Append(const NdlScript& other)
+    {
+        statements.insert(statements.end(), other.statements.begin(), other.statements.end());
+    }
 };
 
 } // namespace cntk

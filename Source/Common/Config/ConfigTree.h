@@ -82,6 +82,9 @@ public:
     static ConfigValue ValueOf(const ConfigParameters& holder, const ConfigEntry& entry);
     static std::string KeyPathOf(const ConfigParameters& holder, std::string_view name);
     static std::string ResolvedText(const ConfigParameters& holder, const ConfigEntry& entry);
+    // The blocks that were merged into a value, in their order, each as ConfigValue::Text has it; of any other value it
+    // alone.
+    static std::vector<std::pair<std::string, SourcePos>> PiecesOf(const ConfigValue& value);
 
     // A block parsed from a text of its own (an array element, a variable that holds "[...]").
     const ConfigParameters& MakeBlock(const ConfigParameters& holder, std::string_view name, std::string text,
@@ -104,6 +107,8 @@ private:
     static std::unique_ptr<ConfigParameters> NewBlock(ConfigTree* tree, const ConfigParameters* parent,
                                                       std::string name, SourcePos where);
     static void ParsePieces(const ConfigParameters& block);
+    static const ConfigParameters* ScopeOf(const ConfigParameters& holder, const ConfigEntry& entry,
+                                           std::string_view text);
     static bool ExpandKey(const ConfigParameters& block, const ConfigText& text, ConfigRecord& record,
                           std::string& keyText);
 

@@ -106,20 +106,38 @@ std::string ConfigTree::ResolvedText(const ConfigParameters& holder, const Confi
 {
     ConfigTree& tree = *holder.m_impl->tree;
     std::string raw = entry.RawText();
-    const auto first = NextVariable(raw, 0);
-    if (!first)
+    if (!NextVariable(raw, 0))
         return raw;
     if (entry.resolvedAt == tree.m_changes)
         return entry.resolved;
     const ScopedPush guard(tree.m_resolving, {&entry, entry.name});
-    // A block's text may use names that are defined in the block itself and nowhere outside.
-    const ConfigParameters* scope = &holder;
-    for (auto variable = first; entry.isBlock && variable; variable = NextVariable(raw, variable->end))
-        if (!tree.FindVariable(holder, variable->name).first)
-            scope = BlockOf(holder, entry);
-    entry.resolved = tree.Resolve(*scope, raw, entry.Where());
+    entry.resolved = tree.Resolve(*ScopeOf(holder, entry, raw), raw, entry.Where());
     entry.resolvedAt = tree.m_changes;
     return entry.resolved;
+}
+
+// A block's text may use names that are defined in the block itself and nowhere outside.
+const ConfigParameters* ConfigTree::ScopeOf(const ConfigParameters& holder, const ConfigEntry& entry,
+                                            std::string_view text)
+{
+    for (auto variable = NextVariable(text, 0); entry.isBlock && variable; variable = NextVariable(text, variable->end))
+        if (!holder.m_impl->tree->FindVariable(holder, variable->name).first)
+            return BlockOf(holder, entry);
+    return &holder;
+}
+
+std::vector<std::pair<std::string, SourcePos>> ConfigTree::PiecesOf(const ConfigValue& value)
+{
+    if (value.m_entry == nullptr || value.m_entry->values.size() < 2)
+        return {{value.Text(), value.Where()}};
+    const ConfigEntry& entry = *value.m_entry;
+    ConfigTree& tree = *value.m_block->m_impl->tree;
+    const ScopedPush guard(tree.m_resolving, {&entry, entry.name});
+    std::vector<std::pair<std::string, SourcePos>> pieces;
+    for (const ConfigPiece& piece : entry.values)
+        pieces.emplace_back(tree.Resolve(*ScopeOf(*value.m_block, entry, piece.View()), piece.View(), piece.Where()),
+                            piece.Where());
+    return pieces;
 }
 
 const std::unordered_set<std::string>& ConfigTree::ReferencedNames()

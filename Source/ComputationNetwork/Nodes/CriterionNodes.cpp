@@ -2,10 +2,12 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/SparseSupport.h"
 #include "Math/SampledProducts.h"
 
+#include <cmath>
 #include <utility>
 
 namespace cntk
@@ -208,6 +210,8 @@ public:
             (Input(2)->HasMBLayout() || Input(2)->SampleElements() != 1))
             Fail(ErrorKind::Model, "the third input of ErrorPrediction, topK, must be a single number, but is ",
                  DescribeShape(*Input(2)));
+        if (inference.IsFinalPass() && InputCount() == 3)
+            CheckTopK();
         SetScalarShape();
     }
 
@@ -245,6 +249,18 @@ public:
     }
 
 private:
+    // Where it is a number of the description and not computed.
+    void CheckTopK() const
+    {
+        const auto* const parameter = dynamic_cast<const LearnableParameterNode*>(Input(2).get());
+        if (parameter == nullptr || !parameter->Values().IsAllocated())
+            return;
+        const double topK = parameter->Values().ToHost()[0];
+        if (!(topK >= 1) || std::trunc(topK) != topK)
+            Fail(ErrorKind::Model, "the third input of ErrorPrediction, topK, is ", topK, " ('", parameter->Name(),
+                 "'); expected a whole number, 1 or more");
+    }
+
     // 1 where fewer than topK elements come before the label's: those that are larger, or equal with a lower index.
     void RankLabels(const MatrixView& label, const MatrixView& isRight) const
     {

@@ -197,6 +197,9 @@ WindowGeometry ChannelsFirstGeometry(const ImageSize& image, const PlaneSpec& sp
         if (kernel == 0 || stride == 0)
             Fail(ErrorKind::Model, kernel == 0 ? "the window's " : "the stride along the ", name,
                  " is 0; expected 1 or more");
+        if (stride > kernel)
+            Fail(ErrorKind::Model, "the stride along the ", name, " is ", stride, ", more than the ", kernel,
+                 " of the window, so that parts of the image would not be read; expected ", kernel, " or less");
         if (kernel > input && !spec.zeroPadding)
             Fail(ErrorKind::Model, "the window's ", name, " is ", kernel, ", more than the ", input, " of the image");
         WindowAxis axis;

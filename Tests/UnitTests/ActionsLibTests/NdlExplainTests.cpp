@@ -1,5 +1,6 @@
 // What is said of a script whose statements are right and whose network is not: full texts.
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "ActionsLib/NetworkSource.h"
 #include "Common/Error.h"
 
 #include <gtest/gtest.h>
@@ -164,7 +165,119 @@ TEST(NdlExplainTests, DelaysOfAnotherSizeThanTheirInput)
     EXPECT_EQ(context.warnings[0],
               "net.ndl:2:3: PastValue 'a' is declared with 3 rows, but its input 'x' has 2; it has "
               "as many as its input");
-    EXPECT_EQ(context.places.at("b").Location(), "net.ndl:3:3");
+}
+
+// ---- delays whose declared size is not that of their input ----
+
+TEST(NdlExplainTests, ADelayInALoopThatIsDeclaredTooSmall)
+{
+    const std::string inputs = "x=Input(4, tag=feature)\nW=Parameter(5, 4)\n";
+    EXPECT_EQ(ErrorOf(inputs + "R=Parameter(5, 0)\nh=Plus(Times(W, x), Times(R, past))\npast=PastValue(3, 1, h)\n"),
+              "note: while validating unnamed2 = Times(R [5 x 3], past [5 x *])\n"
+              "note: 'R' [5 x 3] is Parameter(5, 0) at net.ndl:3:3, its size inferred from the nodes that use it\n"
+              "note: 'past' [5 x *] is PastValue(3, 1, h) at net.ndl:5:6\n"
+              "note: 'h' [5 x *] is Plus(Times(W, x), Times(R, past)) at net.ndl:4:3\n"
+              "note: 'unnamed1' [5 x *] is Times(W, x) at net.ndl:4:8\n"
+              "note: 'W' [5 x 4] is Parameter(5, 4) at net.ndl:2:3\n"
+              "note: 'x' [4 x *] is Input(4, tag=feature) at net.ndl:1:3\n"
+              "    4 | h=Plus(Times(W, x), Times(R, past))\n"
+              "      |                     ^~~~~\n"
+              "net.ndl:4:21: error: the inner dimensions of Times('R' [5 x 3], 'past' [5]) disagree: the left operand "
+              "has 3 columns, the right one 5 rows; PastValue 'past' is declared with 3 rows at net.ndl:5:6, but its "
+              "input 'h' has 5");
+    EXPECT_EQ(ErrorOf(inputs + "M(y, r) { past=FutureValue(r, h); B=Parameter(r)\n e=Minus(past, B); h=Plus(y, e) }\n"
+                               "z=M(Times(W, x), 3)\n"),
+              "note: while validating z.e = Minus(z.past [5 x *], z.B [3])\n"
+              "note: 'z.past' [5 x *] is FutureValue(r, h) at net.ndl:3:16, in macro 'M' called at net.ndl:5:3\n"
+              "note: 'z.h' [5 x *] is Plus(y, e) at net.ndl:4:22, in macro 'M' called at net.ndl:5:3\n"
+              "note: 'unnamed1' [5 x *] is Times(W, x) at net.ndl:5:5\n"
+              "note: 'W' [5 x 4] is Parameter(5, 4) at net.ndl:2:3\n"
+              "note: 'x' [4 x *] is Input(4, tag=feature) at net.ndl:1:3\n"
+              "note: 'z.B' [3] is Parameter(r) at net.ndl:3:37, in macro 'M' called at net.ndl:5:3\n"
+              "note: in macro 'M', called at net.ndl:5:3\n"
+              "    4 |  e=Minus(past, B); h=Plus(y, e) }\n"
+              "      |    ^~~~~\n"
+              "net.ndl:4:4: error: Minus cannot combine 'z.past' [5] and 'z.B' [3]: dimension 1 is 5 in one and 3 in "
+              "the other; expected equal sizes, or 1 in one of them; FutureValue 'z.past' is declared with 3 rows at "
+              "net.ndl:3:16, but its input 'z.h' has 5");
+}
+
+TEST(NdlExplainTests, ALoopWhoseSizeGrows)
+{
+    EXPECT_EQ(
+        ErrorOf("x=Input(4, tag=feature)\npast=PastValue(3, h)\nh=RowStack(past, x)\n"),
+        "note: 'past' is PastValue(3, h) at net.ndl:2:6\n"
+        "note: 'h' is RowStack(past, x) at net.ndl:3:3\n"
+        "    2 | past=PastValue(3, h)\n"
+        "      |      ^~~~~~~~~\n"
+        "net.ndl:2:6: error: the size of PastValue 'past' cannot be that of its input 'h': with [3], as declared, "
+        "the input gets [7], with that [11], and so on around the loop; a delay has the size of its input");
+    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\npast=PastValue(0, h)\nh=RowStack(past, x)\n"),
+              "note: while validating past = PastValue(h [0 x *])\n"
+              "note: 'h' [0 x *] is RowStack(past, x) at net.ndl:3:3\n"
+              "note: 'x' [4 x *] is Input(4, tag=feature) at net.ndl:1:3\n"
+              "    2 | past=PastValue(0, h)\n"
+              "      |      ^~~~~~~~~\n"
+              "net.ndl:2:6: error: the dimensions [0] of node 'past' are not known, and nothing determines them; a "
+              "delay in a loop says its size itself: PastValue(rows, h)");
+}
+
+// Several delays whose declared sizes are wrong settle one after another.
+TEST(NdlExplainTests, DelaysOfDelays)
+{
+    NdlContext context;
+    const auto network =
+        BuildNetworkFromNdlText("x=Input(2, tag=feature)\na=PastValue(3, h)\nb=PastValue(4, a)\nc=PastValue(5, b)\n"
+                                "d=PastValue(6, c)\nh=Plus(x, RowSlice(0, 1, d))\n",
+                                "net.ndl", DataType::Float32, MakeCpuDevice(), &context);
+    EXPECT_EQ(network->Require("d")->SampleLayout(), (TensorShape{2}));
+    EXPECT_EQ(context.warnings.size(), 4u);
+}
+
+// ---- nodes that others complain about ----
+
+TEST(NdlExplainTests, PlacesOfNodes)
+{
+    NdlContext context;
+    const auto network = BuildNetworkFromNdlText("F(a) { T=Tanh(a) }\nG(a) { y=F(a, tag=output) }\n"
+                                                 "x=Input(2, tag=feature)\nz=G(x)\n",
+                                                 "net.ndl", DataType::Float32, MakeCpuDevice(), &context);
+    const NdlPlace* const place = context.FindPlace(*network->Require("z.y.T"));
+    ASSERT_NE(place, nullptr);
+    EXPECT_EQ(place->where.Location(), "net.ndl:1:10");
+    EXPECT_EQ(*place->callers, (std::vector<std::string>{"in macro 'F', called at net.ndl:2:10",
+                                                         "in macro 'G', called at net.ndl:4:3"}));
+    // Of two networks that are there at the same time, such as encoder and decoder, each has its own.
+    const auto other = BuildNetworkFromNdlText("y=Input(2)\nx=Input(2, tag=feature)\n", "other.ndl", DataType::Float32,
+                                               MakeCpuDevice(), &context);
+    EXPECT_EQ(context.FindPlace(*network->Require("x"))->where.Location(), "net.ndl:3:3");
+    EXPECT_EQ(context.FindPlace(*other->Require("x"))->where.Location(), "other.ndl:2:3");
+    EXPECT_EQ(context.FindPlace(*other->AddParameter("w", TensorShape{1})), nullptr);
+}
+
+TEST(NdlExplainTests, ErrorsOfNodesGetTheirPlaces)
+{
+    NdlContext context;
+    const auto network = BuildNetworkFromNdlText("F(a) { T=Tanh(a) }\nx=Input(2, tag=feature)\nz=F(x)\n", "net.ndl",
+                                                 DataType::Float32, MakeCpuDevice(), &context);
+    const auto reportOf = [&](const ComputationNode& node)
+    {
+        try
+        {
+            AtPlacesOfNodes(context, [&] { FailOf(node, ErrorKind::Data, "too small"); });
+        }
+        catch (const Error& error)
+        {
+            EXPECT_EQ(error.Kind(), ErrorKind::Data);
+            return error.Report();
+        }
+        return std::string();
+    };
+    EXPECT_EQ(reportOf(*network->Require("z.T")), "note: in macro 'F', called at net.ndl:3:3\n"
+                                                  "    1 | F(a) { T=Tanh(a) }\n"
+                                                  "      |          ^~~~\n"
+                                                  "net.ndl:1:10: error: too small");
+    EXPECT_EQ(reportOf(*network->AddParameter("w", TensorShape{1})), "error: too small");
 }
 
 } // namespace

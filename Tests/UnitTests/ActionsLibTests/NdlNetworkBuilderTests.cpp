@@ -111,7 +111,7 @@ TEST(NdlNetworkBuilderTests, CountsSeedsInScriptOrder)
     EXPECT_EQ(ValuesOf(*network, "A"), expected(1, false));
     EXPECT_EQ(ValuesOf(*network, "F"), expected(7, false));
     EXPECT_EQ(ValuesOf(*network, "G"), expected(2, true));
-    EXPECT_EQ(context.nextRandomSeed, 3u);
+    EXPECT_EQ(context.counts.nextRandomSeed, 3u);
     EXPECT_EQ(ValuesOf(*Build(script, &context), "A"), expected(3, false));
 }
 
@@ -300,7 +300,7 @@ TEST(NdlNetworkBuilderTests, ExplainsUnknownNames)
     EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nOutputNodes=(y)\n"),
               "    2 | OutputNodes=(y)\n"
               "      |              ^\n"
-              "net.ndl:2:14: error: OutputNodes names an unknown node 'y'");
+              "net.ndl:2:14: error: OutputNodes names an unknown node 'y'; names there: 'x'");
 }
 
 TEST(NdlNetworkBuilderTests, ExplainsWrongCounts)
@@ -400,8 +400,24 @@ TEST(NdlNetworkBuilderTests, ExplainsMacroMistakes)
 
 TEST(NdlNetworkBuilderTests, WantsAFeature)
 {
-    EXPECT_EQ(ErrorOf("x=Input(2)\n"), "error: the network has no feature node; write tag=feature on an input, or "
-                                       "FeatureNodes=(...)");
+    EXPECT_EQ(
+        ErrorOf("l=Input(2, tag=label)\nx=Input(2)\n"),
+        "    2 | x=Input(2)\n"
+        "      |   ^~~~~\n"
+        "net.ndl:2:3: error: the network has no feature node; write tag=feature on an input, such as 'x' here, or "
+        "FeatureNodes=(x)");
+    EXPECT_EQ(
+        ErrorOf("F(n) { x=Input(n) }\ny=F(3)\n"),
+        "note: in macro 'F', called at net.ndl:2:3\n"
+        "    1 | F(n) { x=Input(n) }\n"
+        "      |          ^~~~~\n"
+        "net.ndl:1:10: error: the network has no feature node; write tag=feature on an input, such as 'y.x' here, "
+        "or FeatureNodes=(y.x)");
+    EXPECT_EQ(ErrorOf("x=3\n"), "error: the network has no feature node and no input at all; define one, such as "
+                                "features=Input(dimension, tag=feature)");
+    EXPECT_EQ(ErrorOf("l=Input(3, tag=label)\n"),
+              "error: the network has no feature node; its only inputs are labels; define one more, such as "
+              "features=Input(dimension, tag=feature)");
 }
 
 // ---- where scripts stand ----
@@ -477,7 +493,7 @@ TEST_F(NdlFilesTests, ErrorsPointIntoTheConfig)
                          "   y=Sigmoid(xx)\n ]\n] ]"),
               "    6 |    y=Sigmoid(xx)\n"
               "      |              ^~\n"
-              "exp.cntk:6:14: error: unknown variable 'xx'");
+              "exp.cntk:6:14: error: unknown variable 'xx'; names there: 'x'");
     EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[\n run=nett\n net=[ x=Input(3, tag=feature) ]\n] ]"),
               "    2 |  run=nett\n"
               "      |      ^~~~\n"
@@ -495,6 +511,59 @@ TEST_F(NdlFilesTests, ErrorsPointIntoTheConfig)
               "    1 | Train=[ NDLNetworkBuilder=[ networkDescription=absent/net.ndl ] ]\n"
               "      |                                                ^~~~~~~~~~~~~~\n"
               "exp.cntk:1:48: error: NDL file 'absent/net.ndl' does not exist; folder 'absent' does not exist");
+}
+
+std::vector<std::string> WarningsOfConfig(const std::string& config, std::string* nodes = nullptr)
+{
+    const auto root = ConfigParameters::Parse(config, "exp.cntk");
+    NdlContext context;
+    const auto network = BuildNetworkFromNdl(root->RequireBlock("Train").RequireBlock("NDLNetworkBuilder"),
+                                             DataType::Float32, MakeCpuDevice(), &context);
+    if (nodes)
+        *nodes = Show(*network);
+    return context.warnings;
+}
+
+// Blocks of one name merge, in configs and so in files of sections.
+TEST_F(NdlFilesTests, SectionsOfOneName)
+{
+    using ::testing::ElementsAre;
+    const std::string config = "Train=[ NDLNetworkBuilder=[ run=net; load=sizes ] ]\ndim=3\n"
+                               "net=[\n x=Input($dim$, tag=feature)\n]\nsizes=[ R=2 ]\n"
+                               "net=[\n W=Parameter(R, $dim$) # weights\n y=Times(W, x)\n]\n";
+    std::string nodes;
+    EXPECT_THAT(
+        WarningsOfConfig(config, &nodes),
+        ElementsAre("exp.cntk:7:5: there is a section 'net' at exp.cntk:3:5, too; both are read, one behind the "
+                    "other"));
+    EXPECT_EQ(nodes, "W=LearnableParameter() x=InputValue() y=Times(W,x) ");
+
+    const std::string path = Write("net.ndl", "run=net\nload=a\nload=sizes\nsizes=[ R=2 ]\n"
+                                              "net=[ x=Input(3, tag=feature) ]\nNet=[ W=Parameter(R, 3) ]\n");
+    EXPECT_THAT(WarningsOfConfig("Train=[ NDLNetworkBuilder=[ networkDescription=\"" + path + "\" ] ]", &nodes),
+                ElementsAre(path + ":3:1: 'load=' stands at " + path + ":2:1, too; this one counts",
+                            path + ":6:1: there is a section 'Net' at " + path +
+                                ":5:1, too; both are read, one behind the other"));
+    EXPECT_EQ(nodes, "W=LearnableParameter() x=InputValue() ");
+}
+
+TEST_F(NdlFilesTests, ErrorsInSectionsOfOneNamePointIntoTheConfig)
+{
+    const std::string config = "Train=[ NDLNetworkBuilder=[ run=net ] ]\n"
+                               "net=[\n x=Input($dim$, tag=feature)\n y=Tanh(x)\n]\ndim=3\n"
+                               "net=[\n z=Tanh($node$)\n]\nnode=y\n";
+    const auto errorWith = [&](const std::string& text, const std::string& other)
+    {
+        std::string changed = config;
+        return BuildError(changed.replace(changed.find(text), text.size(), other));
+    };
+    EXPECT_EQ(errorWith("Tanh(x)", "Tanh(x) bad"), "    4 |  y=Tanh(x) bad\n"
+                                                   "      |            ^\n"
+                                                   "exp.cntk:4:12: error: the end of the statement expected, found "
+                                                   "'b'; statements are separated by a newline, ';' or ','");
+    EXPECT_EQ(errorWith("node=y", "node=v"), "    8 |  z=Tanh(v)\n"
+                                             "      |         ^\n"
+                                             "exp.cntk:8:9: error: unknown variable 'v'; names there: 'x', 'y', 'z'");
 }
 
 // load= of the file, and of the block, which overrides it.

@@ -149,7 +149,49 @@ TEST(NdlParserTests, ExplainsMistakes)
                             "net.ndl:1:1: error: a name or a number expected, found ']'");
     EXPECT_EQ(ErrorOf("a=b c"), "    1 | a=b c\n"
                                 "      |     ^\n"
-                                "net.ndl:1:5: error: the end of the statement expected, found 'c'");
+                                "net.ndl:1:5: error: the end of the statement expected, found 'c'; statements are "
+                                "separated by a newline, ';' or ','");
+}
+
+// The message line alone.
+std::string MessageOf(const std::string& text)
+{
+    const std::string report = ErrorOf(text);
+    return report.substr(report.rfind('\n') + 1);
+}
+
+TEST(NdlParserTests, SaysWhatIsMeantByACharacterBehindAStatement)
+{
+    EXPECT_EQ(MessageOf("h=Tanh(a))"),
+              "net.ndl:1:10: error: the end of the statement expected, found ')', which closes nothing");
+    EXPECT_EQ(MessageOf("h=Tanh(a)#b"),
+              "net.ndl:1:10: error: the end of the statement expected, found '#'; a comment begins behind a blank");
+    EXPECT_EQ(MessageOf("h=Tanh{a}"), "net.ndl:1:7: error: the end of the statement expected, found '{'; the arguments "
+                                      "of a call stand in parentheses: Tanh(...)");
+}
+
+TEST(NdlParserTests, ParenthesesAroundWhatStandsAlone)
+{
+    EXPECT_EQ(MessageOf("F((x))=Tanh(x)"),
+              "net.ndl:1:3: error: the name of a parameter of macro 'F' expected, found '(x)'; parentheses belong to "
+              "calls and lists only: write x");
+    EXPECT_EQ(MessageOf("F(x)=(Tanh(x))"),
+              "net.ndl:1:6: error: a function call expected as the body of macro 'F', found '(Tanh(x))'; parentheses "
+              "belong to calls and lists only: write Tanh(x)");
+    EXPECT_EQ(MessageOf("h=Plus((a, b)=3, c)"),
+              "net.ndl:1:8: error: the name of an optional parameter expected before '=', found the list '(a, b)'");
+    EXPECT_EQ(MessageOf("h=Plus(Tanh( a\n)=3, c)"),
+              "net.ndl:1:8: error: the name of an optional parameter expected before '=', found the call 'Tanh( a )'");
+    EXPECT_EQ(MessageOf("F(\"x\")=Tanh(x)"),
+              "net.ndl:1:3: error: the name of a parameter of macro 'F' expected, found the text \"x\"");
+}
+
+TEST(NdlParserTests, DotsInParametersOfMacros)
+{
+    EXPECT_EQ(ErrorOf("F(x, a.b)=Tanh(a.b)"),
+              "    1 | F(x, a.b)=Tanh(a.b)\n"
+              "      |      ^~~\n"
+              "net.ndl:1:6: error: the name 'a.b' of a parameter of macro 'F' has a dot; dots refer into macros");
 }
 
 TEST(NdlParserTests, BoundsNestingAndRepetition)

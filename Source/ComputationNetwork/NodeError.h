@@ -1,0 +1,33 @@
+// An error that one node is to blame for. Where the node comes from is known above: to the builder that has read the
+// user's description.
+#pragma once
+
+#include "Common/Error.h"
+#include "ComputationNetwork/ComputationNode.h"
+
+#include <memory>
+#include <utility>
+
+namespace cntk
+{
+
+class NodeError final : public Error
+{
+public:
+    NodeError(ErrorKind kind, std::string message, const ComputationNode& node)
+        : Error(kind, std::move(message)), m_node(node.shared_from_this())
+    {
+    }
+    const ComputationNode& Node() const { return *m_node; }
+
+private:
+    std::shared_ptr<const ComputationNode> m_node;
+};
+
+template <class... Parts>
+[[noreturn]] void FailOf(const ComputationNode& node, ErrorKind kind, const Parts&... parts)
+{
+    throw NodeError(kind, Concat(parts...), node);
+}
+
+} // namespace cntk

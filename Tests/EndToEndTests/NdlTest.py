@@ -353,7 +353,7 @@ OutputNodes=(CE.F)
         self.prepare()
         self.assertTrue(self.error("M(x)\n{\n W=Parameter(3, 4, randomSeed=1.5)\n y=Times(W, x)\n}\n"
                                    "features=Input(4, tag=feature)\nh=M(features)\n").endswith(
-            "net.ndl:3:4: error: parameter 'randomSeed' is '1.5'; expected a whole number\n"))
+            "net.ndl:3:31: error: parameter 'randomSeed' is '1.5'; expected a whole number\n"))
 
     # ---- help -----------------------------------------------------------------------------------------------------------
 

@@ -40,6 +40,17 @@ const GroupName* FindArray(std::string_view name)
     return nullptr;
 }
 
+// "; did you mean 'OutputNodes'?" of names that look like those of node arrays.
+std::string NearArray(std::string_view name)
+{
+    if (ToLower(name).find("node") == std::string::npos)
+        return {};
+    std::vector<std::string> names;
+    for (const GroupName& array : c_arrays)
+        names.emplace_back(array.name);
+    return DidYouMean(name, names);
+}
+
 // Whether two values are written alike; tags do not count.
 bool IsSameExpression(const NdlExpression& a, const NdlExpression& b)
 {
@@ -85,7 +96,10 @@ auto At(const SourcePos& where, Body&& body)
 // "parameter 'stepW' is 0; ..." is told where that value stands.
 SourcePos PlaceOfParameter(const NdlBoundCall& bound, std::string_view message, const SourcePos& callWhere)
 {
-    constexpr std::string_view begin = "parameter '";
+    constexpr std::string_view begin = "parameter '", file = "initFromFilePath";
+    if (bound.parameters.Has(file) &&
+        message.find(Concat("'", bound.parameters.Text(file), "'")) != std::string_view::npos)
+        return bound.places.at(ToLower(file));
     if (!message.starts_with(begin))
         return callWhere;
     message.remove_prefix(begin.size());
@@ -152,8 +166,10 @@ std::vector<ComputationNodePtr> NdlBuilder::ResolveInputs(const PendingNode& pen
         if (!node && value.kind == Value::Kind::None)
             FailUnknown(*input.scope, *input.expression, "unknown variable");
         if (!node)
-            FailAt(input.expression->where, ErrorKind::Config, "a node expected as input, but '",
-                   input.expression->text, "' gives none");
+            FailAt(input.expression->where, ErrorKind::Config, "a node expected as input, but ",
+                   value.kind == Value::Kind::Instance
+                       ? Concat("macro '", value.instance->macroName, "' makes none: its body has no call")
+                       : Concat("'", input.expression->text, "' gives none"));
         inputs.push_back(std::move(node));
     }
     return inputs;
@@ -210,12 +226,24 @@ void NdlBuilder::Execute(Scope& scope, const NdlStatement& statement)
         scope.lastCall = Call(scope, statement.value, statement.name);
         return Define(scope, statement, scope.lastCall);
     default:
-        if (statement.value.arguments.size() == 1)
-            FailAt(statement.value.where, ErrorKind::Config, "a value for '", statement.name, "' expected, found ",
-                   statement.value.InWords());
-        FailAt(statement.value.where, ErrorKind::Config, "'", statement.name,
-               "' is given a list; only FeatureNodes, LabelNodes, CriteriaNodes, EvalNodes and OutputNodes take one");
+        FailList(statement);
     }
+}
+
+// A list that is none of the node arrays.
+void NdlBuilder::FailList(const NdlStatement& statement)
+{
+    const NdlExpression& list = statement.value;
+    if (const std::string near = NearArray(statement.name); !near.empty())
+        FailAt(statement.where, ErrorKind::Config, "unknown list '", statement.name, "'", near);
+    if (std::any_of(list.arguments.begin(), list.arguments.end(),
+                    [](const NdlArgument& argument) { return !argument.name.empty(); }))
+        FailAt(list.where, ErrorKind::Config, "a value for '", statement.name, "' expected, found ", list.InWords(),
+               "; a macro has parentheses, empty ones too: ", statement.name, "() { ... }");
+    if (list.arguments.size() == 1)
+        FailAt(list.where, ErrorKind::Config, "a value for '", statement.name, "' expected, found ", list.InWords());
+    FailAt(list.where, ErrorKind::Config, "'", statement.name,
+           "' is given a list; only FeatureNodes, LabelNodes, CriteriaNodes, EvalNodes and OutputNodes take one");
 }
 
 void NdlBuilder::Define(Scope& scope, const NdlStatement& statement, Value value)
@@ -276,6 +304,8 @@ void NdlBuilder::AddToGroups(Scope& scope, const NdlStatement& statement)
     };
     if (statement.value.kind != NdlExpression::Kind::Array)
         return add(statement.value);
+    if (statement.value.arguments.empty())
+        Warn(statement.where, Concat(statement.name, " names no node"));
     for (const NdlArgument& argument : statement.value.arguments)
         add(argument.value);
 }
@@ -286,8 +316,13 @@ NdlBuilder::Value NdlBuilder::Alias(Scope& scope, const NdlStatement& statement)
 {
     const std::string& other = statement.value.text;
     const Value value = Resolve(scope, other);
+    if (value.kind == Value::Kind::None && EqualsIgnoreCase(statement.name, "include"))
+        FailAt(statement.where, ErrorKind::Config,
+               "include= belongs into config files; macros of other files come in with ndlMacros=");
     if (value.kind == Value::Kind::None)
         FailUnknown(scope, statement.value, "unknown variable");
+    if (const std::string near = NearArray(statement.name); !near.empty())
+        Warn(statement.where, Concat("'", statement.name, "' is another name for '", other, "'", near));
     const auto symbol = scope.symbols.find(ToLower(other.substr(0, other.find('.'))));
     if (symbol == scope.symbols.end() || symbol->second.isFormal)
         return value;
@@ -373,12 +408,16 @@ NdlBuilder::Value NdlBuilder::ExpandMacro(Scope& scope, const NdlStatement& macr
 void NdlBuilder::BindActuals(Scope& scope, Scope& inner, const NdlStatement& macro, const NdlExpression& call)
 {
     size_t given = 0;
+    bool isNamed = false; // "a=x", with a parameter's name
     for (const NdlArgument& argument : call.arguments)
     {
         if (EqualsIgnoreCase(argument.name, "tag"))
             continue;
         if (!argument.name.empty())
         {
+            isNamed = isNamed || std::any_of(macro.formals.begin(), macro.formals.end(),
+                                             [&](const NdlExpression& formal)
+                                             { return EqualsIgnoreCase(formal.text, argument.name); });
             std::string word = WordOf(scope, argument.value);
             const auto kind = ParseDouble(word) ? Value::Kind::Number : Value::Kind::Text;
             inner.overrides[ToLower(argument.name)] = {
@@ -409,7 +448,8 @@ void NdlBuilder::BindActuals(Scope& scope, Scope& inner, const NdlStatement& mac
         formals.push_back(formal.text);
     FailAt(call.where, ErrorKind::Config, "macro ", macro.name, " cannot take ", given,
            given == 1 ? " argument" : " arguments", "; expected ", macro.name, "(", Join(formals, ", "),
-           "), defined at ", macro.where.Location());
+           "), defined at ", macro.where.Location(),
+           isNamed ? "; the parameters of macros are given in order, without their names" : "");
 }
 
 NdlBuilder::Value NdlBuilder::MakeNode(Scope& scope, const NdlFunction& function, const NdlExpression& call,
@@ -418,8 +458,7 @@ NdlBuilder::Value NdlBuilder::MakeNode(Scope& scope, const NdlFunction& function
     const NdlBinding binding{[&](const NdlExpression& expression) { return NumberOf(scope, expression); },
                              [&](const NdlExpression& expression) { return WordOf(scope, expression); },
                              [&](const NdlExpression& expression) { return ShapeOf(scope, expression); },
-                             [&](const SourcePos& where, const std::string& text)
-                             { m_context.warnings.push_back(Concat(where.Location(), ": ", text)); }};
+                             [&](const SourcePos& where, const std::string& text) { Warn(where, text); }};
     NdlBoundCall bound = BindNdlCall(function, call, binding);
 
     PendingNode pending;
@@ -521,7 +560,7 @@ void NdlBuilder::NoteOrigin(Scope& scope, const ComputationNodePtr& node, const 
 void NdlBuilder::ApplyTag(Scope& scope, const ComputationNodePtr& node, const NdlArgument& tag)
 {
     if (!node)
-        FailAt(tag.nameWhere, ErrorKind::Config, "a tag is given to a macro that gives no node");
+        FailAt(tag.nameWhere, ErrorKind::Config, "a tag is given to a macro that makes no node: its body has no call");
     const std::string word = WordOf(scope, tag.value);
     if (ToLower(word).starts_with("eval"))
         return m_network.AddToGroup(NodeGroup::Evaluation, node);

@@ -4,6 +4,7 @@
 
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "ActionsLib/Ndl/NdlSyntax.h"
+#include "Common/Error.h"
 #include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 
@@ -19,8 +20,6 @@
 
 namespace cntk
 {
-
-class Error;
 
 // Where a script makes a node.
 struct NdlPlace
@@ -139,6 +138,11 @@ private:
         bool isOpen = false; // a parameter with a dimension of 0
     };
 
+    void Warn(const SourcePos& where, const std::string& text) const
+    {
+        m_context.warnings.push_back(Concat(where.Location(), ": ", text));
+    }
+    [[noreturn]] static void FailList(const NdlStatement& statement);
     void Execute(Scope& scope, const NdlStatement& statement);
     void DefineMacro(const NdlStatement& statement);
     void Define(Scope& scope, const NdlStatement& statement, Value value);
@@ -172,19 +176,20 @@ private:
     };
     [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what,
                                   Wanted wanted = Wanted::Node) const;
-    std::string HintFor(const Scope& scope, const std::string& name, Wanted wanted) const;
+    std::string HintFor(const Scope& scope, const NdlExpression& expression, Wanted wanted) const;
     std::string HintForPath(const Scope& scope, const std::string& path) const;
     std::vector<std::string> NamesIn(const Scope& scope, Wanted wanted) const;
-    SourcePos DefinedBehind(const Scope& scope, const std::string& name) const;
+    SourcePos DefinedBehind(const Scope& scope, const NdlExpression& name) const;
 
     // NdlExplain.cpp
     void NotePlaces();
-    void WarnOfDelaySizes();
+    void WarnOfDelaySizes() const;
+    void WarnOfRoles() const;
     void CheckLoops() const;
     [[noreturn]] void FailLoop(std::vector<const ComputationNode*> loop) const;
     void ExplainInvalid(const Error& error, const ComputationNode& node,
                         const std::vector<ComputationNodePtr>& loop) const;
-    std::string DelaySizeBelow(const ComputationNode& node) const;
+    std::string HintBelow(const ComputationNode& node) const;
     void AddPlaces(Error& error, const std::vector<const ComputationNode*>& nodes) const;
     void AddTrail(Error& error, const ComputationNode& node, std::set<const ComputationNode*>& told) const;
     std::string PlaceOf(const ComputationNode& node) const;

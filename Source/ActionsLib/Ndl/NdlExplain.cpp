@@ -25,6 +25,7 @@ void NdlBuilder::Validate()
                        { ExplainInvalid(error, node, loop); });
     NotePlaces();
     WarnOfDelaySizes();
+    WarnOfRoles();
 }
 
 void NdlBuilder::RequireFeatures(const SourcePos& elsewhere) const
@@ -68,7 +69,7 @@ void NdlBuilder::NotePlaces()
 }
 
 // PastValue(3, h) of an h with two rows: the size only serves until that of h is known.
-void NdlBuilder::WarnOfDelaySizes()
+void NdlBuilder::WarnOfDelaySizes() const
 {
     for (const ComputationNodePtr& node : m_made)
     {
@@ -77,11 +78,25 @@ void NdlBuilder::WarnOfDelaySizes()
         if (delay == nullptr || origin == m_origins.end() || delay->DeclaredElements() == 0 ||
             delay->DeclaredElements() == delay->SampleElements())
             continue;
-        m_context.warnings.push_back(Concat(origin->second.expression->where.Location(), ": ", node->TypeName(), " '",
-                                            node->Name(), "' is declared with ", delay->DeclaredElements(),
-                                            " rows, but its input '", node->Input(0)->Name(), "' has ",
-                                            delay->SampleElements(), "; it has as many as its input"));
+        Warn(origin->second.expression->where,
+             Concat(node->TypeName(), " '", node->Name(), "' is declared with ", delay->DeclaredElements(),
+                    " rows, but its input '", node->Input(0)->Name(), "' has ", delay->SampleElements(),
+                    "; it has as many as its input"));
     }
+}
+
+// What the reader fills are inputs.
+void NdlBuilder::WarnOfRoles() const
+{
+    for (const NodeGroup group : {NodeGroup::Feature, NodeGroup::Label})
+        for (const ComputationNodePtr& node : m_network.Group(group))
+        {
+            const auto origin = m_origins.find(node.get());
+            if (origin != m_origins.end() && dynamic_cast<const InputValueNode*>(node.get()) == nullptr)
+                Warn(origin->second.expression->where,
+                     Concat(group == NodeGroup::Feature ? "feature" : "label", " node '", node->Name(), "' is a ",
+                            node->TypeName(), " and no input, so the reader does not fill it"));
+        }
 }
 
 // ---- loops without a delay ----
@@ -162,7 +177,7 @@ void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node,
     if (origin == m_origins.end())
         return; // not the script's
     Error placed(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(),
-                 error.Message() + (loop.empty() ? DelaySizeBelow(node) : ""),
+                 error.Message() + (loop.empty() ? HintBelow(node) : ""),
                  error.Where() ? error.Where() : origin->second.expression->where);
     for (const std::string& note : error.Notes())
         placed.AddNote(note);
@@ -182,20 +197,28 @@ void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node,
     throw placed;
 }
 
-// A declared size that the input of a delay does not have may be all there is to the mistake: the nodes around it were
-// described for that size.
-std::string NdlBuilder::DelaySizeBelow(const ComputationNode& node) const
+// What is below a node that cannot be computed and may be all there is to the mistake: a delay whose declared size its
+// input does not have (the nodes around it were described for that size); a product with its operands exchanged.
+std::string NdlBuilder::HintBelow(const ComputationNode& node) const
 {
-    for (const ComputationNodePtr& input : ComputationNetwork::Below(node.Inputs()))
+    const auto at = [&](const ComputationNode& below)
     {
-        const auto* const delay = dynamic_cast<const DelayNode*>(input.get());
-        if (delay == nullptr || delay->DeclaredElements() == 0 || delay->Input(0)->SampleLayout().HasUnknown() ||
-            delay->DeclaredElements() == delay->Input(0)->SampleElements())
-            continue;
-        const auto origin = m_origins.find(delay);
-        return Concat("; ", delay->TypeName(), " '", delay->Name(), "' is declared with ", delay->DeclaredElements(),
-                      " rows", origin == m_origins.end() ? "" : " at " + origin->second.expression->where.Location(),
-                      ", but its input '", delay->Input(0)->Name(), "' has ", delay->Input(0)->SampleElements());
+        const auto origin = m_origins.find(&below);
+        return origin == m_origins.end() ? "" : " at " + origin->second.expression->where.Location();
+    };
+    for (const ComputationNodePtr& below : ComputationNetwork::Below(node.Inputs()))
+    {
+        const auto* const delay = dynamic_cast<const DelayNode*>(below.get());
+        if (delay && delay->DeclaredElements() != 0 && !delay->Input(0)->SampleLayout().HasUnknown() &&
+            delay->DeclaredElements() != delay->Input(0)->SampleElements())
+            return Concat("; ", delay->TypeName(), " '", delay->Name(), "' is declared with ",
+                          delay->DeclaredElements(), " rows", at(*delay), ", but its input '", delay->Input(0)->Name(),
+                          "' has ", delay->Input(0)->SampleElements());
+        if (below->TypeName() == "Times" && below->Input(0)->HasMBLayout() && !below->Input(1)->HasMBLayout() &&
+            below->Input(1)->Type().traits.isLeaf)
+            return Concat("; Times('", below->Input(0)->Name(), "', '", below->Input(1)->Name(), "')", at(*below),
+                          " has the data on the left and gives ", m_network.DescribeShape(*below),
+                          "; weights stand first, Times(", below->Input(1)->Name(), ", ", below->Input(0)->Name(), ")");
     }
     return {};
 }

@@ -159,16 +159,16 @@ void NdlBuilder::FailUnknown(const Scope& scope, const NdlExpression& name, std:
     if (&scope != &script && script.symbols.contains(ToLower(name.text)))
         FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'; macro '", scope.macroName,
                "' sees its own names only: make '", name.text, "' one of its parameters");
-    FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'", HintFor(scope, name.text, wanted));
+    FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'", HintFor(scope, name, wanted));
 }
 
 // What may be meant by a name that stands for nothing.
-std::string NdlBuilder::HintFor(const Scope& scope, const std::string& name, Wanted wanted) const
+std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& expression, Wanted wanted) const
 {
-    if (const SourcePos later = DefinedBehind(scope, name))
-        return Concat("; it is defined behind its use, at ", later.Location(), "; ",
-                      wanted == Wanted::Number ? "a number" : "a node of a list or with two names",
-                      " is defined before it is used");
+    const std::string& name = expression.text;
+    if (const SourcePos later = DefinedBehind(scope, expression))
+        return Concat("; it is defined behind its use, at ", later.Location(),
+                      ", and only the inputs of functions may be");
     if (const auto macro = m_macros.find(ToLower(name)); macro != m_macros.end())
         return Concat("; that is a macro: write ", macro->second->name, "(...)");
     if (FindNdlFunction(m_network.Registry(), name).type)
@@ -188,6 +188,8 @@ std::string NdlBuilder::HintFor(const Scope& scope, const std::string& name, Wan
     names.erase(std::unique(names.begin(), names.end(), EqualsIgnoreCase), names.end());
     if (std::string near = DidYouMean(name, names); !near.empty())
         return near;
+    if (std::string odd = OddCharacterIn(name); !odd.empty())
+        return Concat("; the name has ", odd);
     if (name.find_first_of("+-*/^%<>!&|") != std::string::npos)
         return wanted == Wanted::Number ? "; there is no arithmetic: write the result"
                                         : "; there is no arithmetic: write Plus, Minus, Times, ElementTimes, ...";
@@ -244,14 +246,15 @@ std::vector<std::string> NdlBuilder::NamesIn(const Scope& scope, Wanted wanted) 
 }
 
 // Where the scope's own text defines the name, which it has not done yet.
-SourcePos NdlBuilder::DefinedBehind(const Scope& scope, const std::string& name) const
+SourcePos NdlBuilder::DefinedBehind(const Scope& scope, const NdlExpression& name) const
 {
-    if (scope.symbols.contains(ToLower(name)))
+    if (scope.symbols.contains(ToLower(name.text)))
         return {};
     const auto find = [&](const NdlScript& script) -> SourcePos
     {
         for (const NdlStatement& statement : script.statements)
-            if (statement.kind == NdlStatement::Kind::Assignment && EqualsIgnoreCase(statement.name, name))
+            if (statement.kind == NdlStatement::Kind::Assignment && EqualsIgnoreCase(statement.name, name.text) &&
+                (statement.where.text != name.where.text || statement.where.offset > name.where.offset))
                 return statement.where;
         return {};
     };

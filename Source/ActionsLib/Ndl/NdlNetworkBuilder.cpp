@@ -116,8 +116,12 @@ struct ScriptFile
             else if (isAssignment && EqualsIgnoreCase(statement.name, "run"))
             {
                 WarnOfTwo(statement, runWhere, context);
-                run = NamesOf(statement.value).front();
                 runWhere = statement.where;
+                if (statement.value.kind == NdlExpression::Kind::Call ||
+                    statement.value.kind == NdlExpression::Kind::Array)
+                    FailAt(statement.value.where, ErrorKind::Config, "run= names one section, found ",
+                           statement.value.InWords());
+                run = statement.value.text;
             }
             else
                 rest.statements.push_back(std::move(statement));
@@ -157,10 +161,21 @@ NdlScript RequireSection(const ConfigParameters& block, const ScriptFile* file, 
                          const SourcePos& where, const char* key, NdlContext& context)
 {
     if (file)
+    {
         if (const NdlStatement* section = file->FindSection(name))
             return *section->body;
+        for (const NdlStatement& statement : file->rest.statements)
+            if (EqualsIgnoreCase(statement.name, name))
+                FailAt(statement.where, ErrorKind::Config, "'", name, "', which ", key,
+                       "= names, is no section; expected ", name, "=[ ... ]");
+    }
     if (const std::optional<ConfigValue> section = block.Find(name))
+    {
+        if (!section->Text().starts_with('['))
+            FailAt(where, ErrorKind::Config, "'", name, "' (", section->Where().Location(), "), which ", key,
+                   "= names, is no section; expected ", name, "=[ ... ]");
         return ParseSection(*section, name, context);
+    }
     std::vector<std::string> names;
     for (const ConfigParameters* outer = &block; outer; outer = outer->Parent())
         for (std::string& blockName : outer->BlockNames())
@@ -197,12 +212,24 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
     if (!file.run)
     {
         if (!file.sections.empty())
-            FailAt(file.sections[0].where, ErrorKind::Config, "the file has sections, but no 'run=' that names one");
+        {
+            std::vector<std::string> names;
+            for (const NdlStatement& section : file.sections)
+                names.push_back(section.name);
+            FailAt(file.sections[0].where, ErrorKind::Config,
+                   "the file has sections, but no 'run=' that names one; its sections: '", Join(names, "', '"), "'");
+        }
         for (const std::string& name : file.load)
             builder.Run(RequireSection(block, &file, name, file.loadWhere, "load", context));
         builder.Run(std::move(file.rest));
         return;
     }
+    for (const NdlStatement& statement : file.rest.statements)
+        if (statement.kind != NdlStatement::Kind::Macro)
+            context.warnings.push_back(Concat(statement.where.Location(), ": '",
+                                              statement.name.empty() ? statement.value.AsWritten() : statement.name,
+                                              "' stands outside of the sections and is not read; run= names '",
+                                              *file.run, "'"));
     builder.DefineMacros(file.rest);
     for (const std::string& name : file.load)
         builder.Run(RequireSection(block, &file, name, file.loadWhere, "load", context));

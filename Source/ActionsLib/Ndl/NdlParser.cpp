@@ -6,6 +6,7 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace cntk
 {
@@ -88,7 +89,7 @@ private:
     {
         if (AtEnd())
             return "the end of the text";
-        return Char() == '\n' ? "the end of the line" : Concat("'", Char(), "'");
+        return Char() == '\n' ? "the end of the line" : CharacterInWords(m_chars.substr(m_at));
     }
 
     // A run of characters up to a delimiter. Dots, stars and slashes belong to words: paths, patterns, node names.
@@ -102,6 +103,10 @@ private:
         NdlExpression word;
         word.text = std::string(m_chars.substr(begin, m_at - begin));
         word.where = Pos(begin, m_at);
+        if (word.text == "\\")
+            FailAt(word.where, ErrorKind::Config,
+                   "'\\' continues no line; the arguments of a call may go over several lines by themselves, other "
+                   "statements stand on one");
         word.kind = ParseDouble(word.text) ? NdlExpression::Kind::Number : NdlExpression::Kind::Name;
         return word;
     }
@@ -206,7 +211,10 @@ private:
             for (long long i = 0; i < count; i++)
                 arguments.push_back(argument);
             if (!AtEnd() && Char() != close && std::string_view("\n,:").find(Char()) == std::string_view::npos)
-                FailAt(Here(), ErrorKind::Config, "',' or '", close, "' expected, found ", DescribeHere());
+                FailAt(Here(), ErrorKind::Config, "',' or '", close, "' expected, found ", DescribeHere(),
+                       IsClosing()
+                           ? Concat("; it is to close the '", m_chars[open], "' at ", Pos(open, open + 1).Location())
+                           : "");
         }
         m_at++;
         m_depth--;
@@ -227,6 +235,15 @@ private:
             }
             if (close != '\0' && Char() == close)
                 return;
+            if (IsClosing())
+                FailAt(Here(), ErrorKind::Config,
+                       close == '\0' ? Concat("found ", DescribeHere(), ", which closes nothing")
+                                     : Concat("'", close, "' expected to close the '", m_chars[open], "' at ",
+                                              Pos(open, open + 1).Location(), ", found ", DescribeHere()));
+            if (Char() == '(')
+                FailAt(Here(), ErrorKind::Config,
+                       "a name expected at the beginning of a statement, found '('; the "
+                       "'(' of a call stands on the line of its name");
             script.statements.push_back(ParseStatement());
             SkipBlanks();
             const bool isEnd = AtEnd() || Char() == '\n' || Char() == ',' || Char() == ';' || Char() == close;
@@ -242,10 +259,14 @@ private:
     {
         if (Char() == '#')
             return "; a comment begins behind a blank";
-        if (Char() == ')' || Char() == '}' || Char() == ']')
+        if (IsClosing())
             return ", which closes nothing";
+        if (m_chars[m_at - 1] == '\r')
+            return "; the lines end with a carriage return alone, expected newlines";
         if ((Char() == '[' || Char() == '{') && statement.value.kind == NdlExpression::Kind::Name)
             return Concat("; the arguments of a call stand in parentheses: ", statement.value.text, "(...)");
+        if (statement.value.kind == NdlExpression::Kind::Name)
+            return Concat("; '(' begins the arguments of a call, and a newline, ';' or ',' the next statement");
         return "; statements are separated by a newline, ';' or ','";
     }
 
@@ -262,7 +283,17 @@ private:
         return body;
     }
 
+    bool IsClosing() const { return !AtEnd() && std::string_view(")}]").find(Char()) != std::string_view::npos; }
     bool AtBody() const { return !AtEnd() && (Char() == '{' || Char() == '['); }
+
+    // Of a word that follows "OutputNodes=a," or "x=1,".
+    std::string HintAtComma(const SourcePos& word) const
+    {
+        const size_t before = m_chars.substr(0, word.offset).find_last_not_of(" \t");
+        if (before == std::string_view::npos || m_chars[before] != ',')
+            return {};
+        return "; ',' separates statements, too: a list stands in parentheses, name=(a, b), and a number has a point";
+    }
 
     NdlStatement ParseStatement()
     {
@@ -271,22 +302,24 @@ private:
         statement.name = left.text;
         statement.where = left.where;
         if (left.kind == NdlExpression::Kind::Number)
-            FailAt(left.where, ErrorKind::Config, "a name expected at the beginning of a statement, found '", left.text,
-                   "'");
+            FailAt(left.where, ErrorKind::Config, "a name expected at the beginning of a statement, found the number '",
+                   left.text, "'", HintAtComma(left.where));
         SkipBlanks();
         if (!AtEnd() && Char() == '(')
             return ParseMacroOrCall(std::move(statement), std::move(left));
         if (!AtEnd() && Char() == '[')
             return ParseSection(std::move(statement));
         if (AtEnd() || Char() != '=')
-            FailAt(left.where, ErrorKind::Config, "'=' or '(' expected after '", left.text, "', found ",
-                   DescribeHere());
+            FailAt(left.where, ErrorKind::Config, "'=' or '(' expected after '", left.text, "', found ", DescribeHere(),
+                   !AtEnd() && Char() == '{' ? Concat("; a macro has parentheses, empty ones too: ", left.text, "() {")
+                                             : HintAtComma(left.where));
         m_at++;
         SkipBlanks();
         if (!AtEnd() && Char() == '[')
             return ParseSection(std::move(statement));
         if (AtEnd() || Char() == '\n' || Char() == ';' || Char() == ',')
-            FailAt(left.where, ErrorKind::Config, "no value given for '", left.text, "'");
+            FailAt(left.where, ErrorKind::Config, "no value given for '", left.text,
+                   "'; it stands on the line of the '='");
         statement.value = ParseValue();
         SkipBlanks();
         if (!AtEnd() && Char() == ':')
@@ -308,6 +341,7 @@ private:
             list.arguments.push_back({"", {}, ParseValue()});
             SkipBlanks();
         }
+        list.end = list.arguments.back().value.where.offset + list.arguments.back().value.where.length;
         first = std::move(list);
     }
 
@@ -407,6 +441,33 @@ std::string NdlExpression::InWords() const
     default:
         return Concat("'", text, "'");
     }
+}
+
+std::string CharacterInWords(std::string_view text)
+{
+    const auto first = static_cast<unsigned char>(text.empty() ? ' ' : text[0]);
+    if (first < ' ' || first == 0x7f)
+        return Concat("the control character ", int(first));
+    if (first < 0x80)
+        return Concat("'", text[0], "'");
+    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    unsigned code = first & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++)
+    {
+        const unsigned next = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+        if (first < 0xc0 || next >> 6 != 2)
+            return Concat("the byte ", int(first), ", which is no UTF-8");
+        code = code << 6 | (next & 0x3f);
+    }
+    char number[16];
+    std::snprintf(number, sizeof number, "U+%04X", code);
+    return Concat("'", text.substr(0, length), "' (", number, ")");
+}
+
+std::string OddCharacterIn(std::string_view name)
+{
+    const auto odd = std::find_if(name.begin(), name.end(), [](char c) { return c <= ' ' || c > '~'; });
+    return odd == name.end() ? std::string() : CharacterInWords(name.substr(static_cast<size_t>(odd - name.begin())));
 }
 
 NdlScript ParseNdl(std::shared_ptr<const SourceText> text, size_t begin, size_t end)

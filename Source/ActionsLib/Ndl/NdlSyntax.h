@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cntk
@@ -69,5 +70,10 @@ struct NdlScript
         statements.insert(statements.end(), other.statements.begin(), other.statements.end());
     }
 };
+
+// The first character of a text, for errors: "'a'", "'–' (U+2013)", "the control character 1".
+std::string CharacterInWords(std::string_view text);
+// The first character of a name that is no printable ASCII; empty if there is none.
+std::string OddCharacterIn(std::string_view name);
 
 } // namespace cntk

@@ -74,15 +74,68 @@ TEST(NdlMessagesTests, HintsAtWhatAnUnknownNameMayMean)
                                                "there is no arithmetic: write the result");
     EXPECT_EQ(
         MessageOf("OutputNodes=(h)\nh=Tanh(x)"),
-        "net.ndl:2:14: error: OutputNodes names an unknown node 'h'; it is defined behind its use, at net.ndl:3:1; "
-        "a node of a list or with two names is defined before it is used");
+        "net.ndl:2:14: error: OutputNodes names an unknown node 'h'; it is defined behind its use, at net.ndl:3:1, "
+        "and only the inputs of functions may be");
     EXPECT_EQ(MessageOf("F(a) { W=Parameter(n, 2)\nn=3 }\ny=F(x)"),
               "net.ndl:2:20: error: a number expected, found the unknown name 'n'; it is defined behind its use, at "
-              "net.ndl:3:1; a number is defined before it is used");
+              "net.ndl:3:1, and only the inputs of functions may be");
     EXPECT_EQ(MessageOf("F(a) { W=Parameter(2, 2); n=3; P=Times(W, a) }\ny=F(x)\nz=Tanh(y.Prod)"),
               "net.ndl:4:8: error: unknown variable 'y.Prod'; 'y' (macro 'F') has 'a', 'P', 'W', 'n'");
     EXPECT_EQ(MessageOf("z=Tanh(x.P)"),
               "net.ndl:2:8: error: unknown variable 'x.P'; 'x' is a node, and dots refer into macros");
+}
+
+TEST(NdlMessagesTests, HintsAtCharactersThatOnlyLookRight)
+{
+    EXPECT_EQ(
+        MessageOf("c=Constant(\u20133)"),
+        "net.ndl:2:12: error: a number expected, found the unknown name '\u20133'; the name has '\u2013' (U+2013)");
+    EXPECT_EQ(MessageOf("h=Tanh(\u00e4)"),
+              "net.ndl:2:8: error: unknown variable '\u00e4'; the name has '\u00e4' (U+00E4)");
+    // A name that is only misspelt is so in any alphabet.
+    EXPECT_EQ(MessageOf("gr\u00f6\u00dfe=3\nW=Parameter(gr\u00f6\u00dfee, 2)"),
+              "net.ndl:3:13: error: a number expected, found the unknown name 'gr\u00f6\u00dfee'; did you mean "
+              "'gr\u00f6\u00dfe'?");
+}
+
+TEST(NdlMessagesTests, ListsThatAreNone)
+{
+    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nOutputNode=(x)\n"),
+              "    2 | OutputNode=(x)\n"
+              "      | ^~~~~~~~~~\n"
+              "net.ndl:2:1: error: unknown list 'OutputNode'; did you mean 'OutputNodes'?");
+    EXPECT_EQ(MessageOf("F={ y=Tanh(x) }"), "net.ndl:2:3: error: a value for 'F' expected, found the list '{ y=Tanh(x) "
+                                            "}'; a macro has parentheses, empty ones too: F() { ... }");
+    EXPECT_EQ(MessageOf("include=other.ndl"),
+              "net.ndl:2:1: error: include= belongs into config files; macros of other files come in with ndlMacros=");
+}
+
+TEST(NdlMessagesTests, MacrosThatMakeNoNode)
+{
+    EXPECT_EQ(MessageOf("F(a) { n=3 }\nh=Tanh(F(x))"),
+              "net.ndl:3:8: error: a node expected as input, but macro 'F' makes none: its body has no call");
+    EXPECT_EQ(MessageOf("F(a) { n=3 }\nh=F(x, tag=output)"),
+              "net.ndl:3:8: error: a tag is given to a macro that makes no node: its body has no call");
+    EXPECT_EQ(MessageOf("F(a, b)=Plus(a, b)\nh=F(x, b=x)"),
+              "net.ndl:3:3: error: macro F cannot take 1 argument; expected F(a, b), defined at net.ndl:2:1; the "
+              "parameters of macros are given in order, without their names");
+}
+
+TEST(NdlMessagesTests, OperandsOfTimesThatAreExchanged)
+{
+    EXPECT_EQ(
+        ErrorOf("x=Input(4, tag=feature)\nl=Input(3, tag=label)\nW=Parameter(4, 3)\nz=Times(x, W)\n"
+                "c=SquareError(l, z)\n"),
+        "note: while validating c = SquareError(l [3 x *], z [4 x 4 x 3 x *])\n"
+        "note: 'l' [3 x *] is Input(3, tag=label) at net.ndl:2:3\n"
+        "note: 'z' [4 x 4 x 3 x *] is Times(x, W) at net.ndl:4:3\n"
+        "note: 'x' [4 x *] is Input(4, tag=feature) at net.ndl:1:3\n"
+        "note: 'W' [4 x 3] is Parameter(4, 3) at net.ndl:3:3\n"
+        "    5 | c=SquareError(l, z)\n"
+        "      |   ^~~~~~~~~~~\n"
+        "net.ndl:5:3: error: SquareError compares 'l' [3] with 'z' [4 x 4 x 3]: expected as many elements in both, "
+        "but there are 3 and 48; Times('x', 'W') at net.ndl:4:3 has the data on the left and gives "
+        "[4 x 4 x 3 x *]; weights stand first, Times(W, x)");
 }
 
 // Names of one letter are far from all others.
@@ -96,7 +149,7 @@ TEST(NdlMessagesTests, HintsAtShortUnknownNames)
               "net.ndl:4:13: error: a number expected, found the unknown name 'K'; names of numbers: 'Dim', 'Hidden'");
     EXPECT_EQ(MessageOf("W=Parameter(D, 2)\nD=3"),
               "net.ndl:2:13: error: a number expected, found the unknown name 'D'; it is defined behind its use, at "
-              "net.ndl:3:1; a number is defined before it is used");
+              "net.ndl:3:1, and only the inputs of functions may be");
     EXPECT_EQ(MessageOf("h=Tanh(q)"), "net.ndl:2:8: error: unknown variable 'q'; names there: 'h', 'x'");
 }
 
@@ -146,6 +199,15 @@ TEST(NdlMessagesTests, ValuesOfParametersThatCannotBe)
               "net.ndl:2:33: error: parameter 'needGradient' is 'maybe'; expected true or false (also t, f, 1, 0)");
     EXPECT_EQ(MessageOf("h=PastValue(2, x, timeStep=1.5)"),
               "net.ndl:2:28: error: parameter 'timeStep' is '1.5'; expected a whole number");
+    try
+    {
+        Build("x=Input(2, tag=feature)\nW=Parameter(2, 2, init=fromFile, initFromFilePath=no/such.txt)\n");
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Where().Location(), "net.ndl:2:51");
+    }
     // Found by the node, which knows no places.
     EXPECT_EQ(MessageOf("W=Parameter(2, 2, init=gausian)"),
               "net.ndl:2:24: error: parameter 'init' is 'gausian'; expected uniform, gaussian, fixedValue, zero or "
@@ -200,6 +262,17 @@ TEST(NdlMessagesTests, WarnsOfParametersThatAreGivenTwice)
     // What is given by name is not given by position.
     const auto network = Build("x=Input(4, tag=feature)\ny=RowSlice(3, x, startRow=1)\n");
     EXPECT_EQ(network->Require("y")->SampleLayout(), (TensorShape{3}));
+}
+
+TEST(NdlMessagesTests, WarnsOfRolesThatHaveNoEffect)
+{
+    using ::testing::ElementsAre;
+    EXPECT_THAT(WarningsOf("h=Tanh(x, tag=label)"),
+                ElementsAre("net.ndl:2:3: label node 'h' is a Tanh and no input, so the reader does not fill it"));
+    EXPECT_THAT(WarningsOf("OutputNodes=()"), ElementsAre("net.ndl:2:1: OutputNodes names no node"));
+    EXPECT_THAT(WarningsOf("h=Tanh(x)\nOutputNode=h"),
+                ElementsAre("net.ndl:3:1: 'OutputNode' is another name for 'h'; did you mean 'OutputNodes'?"));
+    EXPECT_THAT(WarningsOf("h=Tanh(x)\nout=h"), ElementsAre());
 }
 
 TEST(NdlMessagesTests, WarnsOfStartValuesThatAreNotTaken)

@@ -566,6 +566,30 @@ TEST_F(NdlFilesTests, ErrorsInSectionsOfOneNamePointIntoTheConfig)
                                              "exp.cntk:8:9: error: unknown variable 'v'; names there: 'x', 'y', 'z'");
 }
 
+TEST_F(NdlFilesTests, SectionsThatAreNone)
+{
+    using ::testing::HasSubstr;
+    const std::string path = (m_folder / "net.ndl").string();
+    const auto errorOf = [&](const std::string& text)
+    {
+        Write("net.ndl", text);
+        return BuildError("Train=[ NDLNetworkBuilder=[ networkDescription=\"" + path + "\" ] ]\nwidth=3\n");
+    };
+    EXPECT_THAT(errorOf("run=net\nnet={ x=Input(2) }\n"),
+                HasSubstr("net.ndl:2:1: error: 'net', which run= names, is no section; expected net=[ ... ]"));
+    EXPECT_THAT(errorOf("run=a:b\na=[ ]\nb=[ ]\n"),
+                HasSubstr("net.ndl:1:5: error: run= names one section, found the list 'a:b'"));
+    EXPECT_THAT(errorOf("run=width\n"), HasSubstr("net.ndl:1:1: error: 'width' (exp.cntk:2:7), which run= names, is no "
+                                                  "section; expected width=[ ... ]"));
+    EXPECT_THAT(errorOf("a=[ ]\nb=[ ]\n"), HasSubstr("net.ndl:1:1: error: the file has sections, but no 'run=' that "
+                                                     "names one; its sections: 'a', 'b'"));
+    Write("net.ndl", "run=net\nHDim=3\nF(x)=Tanh(x)\nnet=[ x=Input(2, tag=feature); y=F(x) ]\nTanh(x)\n");
+    EXPECT_THAT(WarningsOfConfig("Train=[ NDLNetworkBuilder=[ networkDescription=\"" + path + "\" ] ]"),
+                ::testing::ElementsAre(
+                    path + ":2:1: 'HDim' stands outside of the sections and is not read; run= names 'net'",
+                    path + ":5:1: 'Tanh(x)' stands outside of the sections and is not read; run= names 'net'"));
+}
+
 // load= of the file, and of the block, which overrides it.
 TEST_F(NdlFilesTests, LoadOfASectionThatIsNotThere)
 {

@@ -130,7 +130,7 @@ TEST(NdlParserTests, ExplainsMistakes)
                                     "net.ndl:1:1: error: '=' or '(' expected after 'h', found 'P'");
     EXPECT_EQ(ErrorOf("h=\n"), "    1 | h=\n"
                                "      | ^\n"
-                               "net.ndl:1:1: error: no value given for 'h'");
+                               "net.ndl:1:1: error: no value given for 'h'; it stands on the line of the '='");
     EXPECT_EQ(ErrorOf("h=Plus(a, tag=)"), "    1 | h=Plus(a, tag=)\n"
                                           "      |           ^~~\n"
                                           "net.ndl:1:11: error: parameter 'tag' has no value; expected 'tag=value'");
@@ -146,11 +146,13 @@ TEST(NdlParserTests, ExplainsMistakes)
                                               "net.ndl:1:6: error: the '{' opened here is not closed");
     EXPECT_EQ(ErrorOf("]"), "    1 | ]\n"
                             "      | ^\n"
-                            "net.ndl:1:1: error: a name or a number expected, found ']'");
-    EXPECT_EQ(ErrorOf("a=b c"), "    1 | a=b c\n"
-                                "      |     ^\n"
-                                "net.ndl:1:5: error: the end of the statement expected, found 'c'; statements are "
-                                "separated by a newline, ';' or ','");
+                            "net.ndl:1:1: error: found ']', which closes nothing");
+    EXPECT_EQ(
+        ErrorOf("a=b c"),
+        "    1 | a=b c\n"
+        "      |     ^\n"
+        "net.ndl:1:5: error: the end of the statement expected, found 'c'; '(' begins the arguments of a call, and a "
+        "newline, ';' or ',' the next statement");
 }
 
 // The message line alone.
@@ -168,6 +170,57 @@ TEST(NdlParserTests, SaysWhatIsMeantByACharacterBehindAStatement)
               "net.ndl:1:10: error: the end of the statement expected, found '#'; a comment begins behind a blank");
     EXPECT_EQ(MessageOf("h=Tanh{a}"), "net.ndl:1:7: error: the end of the statement expected, found '{'; the arguments "
                                       "of a call stand in parentheses: Tanh(...)");
+}
+
+TEST(NdlParserTests, BracketsThatDoNotMatch)
+{
+    EXPECT_EQ(MessageOf("F(x) {\n y=Tanh(x)\n]\n"),
+              "net.ndl:3:1: error: '}' expected to close the '{' at net.ndl:1:6, found ']'");
+    EXPECT_EQ(MessageOf("W=Parameter(3,\n4]\n"),
+              "net.ndl:2:2: error: ',' or ')' expected, found ']'; it is to close the '(' at net.ndl:1:12");
+    EXPECT_EQ(MessageOf("F {\n y=Tanh(x)\n}\n"),
+              "net.ndl:1:1: error: '=' or '(' expected after 'F', found '{'; a macro "
+              "has parentheses, empty ones too: F() {");
+    EXPECT_EQ(MessageOf("h=Tanh\n(x)\n"), "net.ndl:2:1: error: a name expected at the beginning of a statement, found "
+                                          "'('; the '(' of a call stands on the line of its name");
+    EXPECT_EQ(MessageOf("W=Parameter 3,4)"), "net.ndl:1:13: error: the end of the statement expected, found '3'; '(' "
+                                             "begins the arguments of a call, and a newline, ';' or ',' the next "
+                                             "statement");
+}
+
+TEST(NdlParserTests, CommasBetweenStatements)
+{
+    const std::string hint =
+        "; ',' separates statements, too: a list stands in parentheses, name=(a, b), and a number has "
+        "a point";
+    EXPECT_EQ(MessageOf("OutputNodes=a,b\n"),
+              "net.ndl:1:15: error: '=' or '(' expected after 'b', found the end of the line" + hint);
+    EXPECT_EQ(MessageOf("x=1,5\n"),
+              "net.ndl:1:5: error: a name expected at the beginning of a statement, found the number '5'" + hint);
+}
+
+TEST(NdlParserTests, CharactersThatOnlyLookRight)
+{
+    EXPECT_EQ(MessageOf("h=Tanh(a)\u00a0\n"), "net.ndl:1:10: error: the end of the statement expected, found '\u00a0' "
+                                              "(U+00A0); statements are separated by a newline, ';' or ','");
+    EXPECT_EQ(MessageOf("h=Tanh(a)\xe9\n"),
+              "net.ndl:1:10: error: the end of the statement expected, found the byte 233, "
+              "which is no UTF-8; statements are separated by a newline, ';' or ','");
+    EXPECT_EQ(MessageOf("a=1\rb=2\r"),
+              "net.ndl:1:5: error: the end of the statement expected, found 'b'; the lines end "
+              "with a carriage return alone, expected newlines");
+    EXPECT_EQ(MessageOf("z=Times(W, \\\nx)"),
+              "net.ndl:1:12: error: '\\' continues no line; the arguments of a call may go over several lines by "
+              "themselves, other statements stand on one");
+}
+
+TEST(NdlParserTests, OddCharacters)
+{
+    EXPECT_EQ(OddCharacterIn("name_1.W"), "");
+    EXPECT_EQ(OddCharacterIn("a\x01"), "the control character 1");
+    EXPECT_EQ(OddCharacterIn("\u20133"), "'\u2013' (U+2013)");
+    EXPECT_EQ(OddCharacterIn("\U0001f600"), "'\U0001f600' (U+1F600)");
+    EXPECT_EQ(OddCharacterIn("\xc3"), "the byte 195, which is no UTF-8");
 }
 
 TEST(NdlParserTests, ParenthesesAroundWhatStandsAlone)

@@ -76,8 +76,13 @@ std::string ShapesOf(const NodeType& type, const GradientSample& sample, const s
             const std::string name = "input" + std::to_string(i);
             inputs.push_back(input.inLayout ? network.AddInput(name, input.shape, input.sparse)
                                             : network.AddParameter(name, input.shape));
-            if (!input.checkGradient && !input.inLayout)
-                dynamic_cast<LearnableParameterNode&>(*inputs.back()).SetLearningRateMultiplier(0);
+            if (input.inLayout)
+                continue;
+            auto& parameter = dynamic_cast<LearnableParameterNode&>(*inputs.back());
+            if (!input.checkGradient)
+                parameter.SetLearningRateMultiplier(0);
+            if (!input.values.empty()) // that the node may look at
+                parameter.Values().FromHost(input.values);
         }
         NodeParameters parameters;
         for (const auto& [name, value] : sample.parameters)

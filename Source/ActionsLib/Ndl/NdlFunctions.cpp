@@ -480,9 +480,6 @@ private:
     {
         if (positional.empty() || positional.size() > 3)
             FailCount(positional.size());
-        for (const char* name : {"init", "initValueScale", "initFromFilePath", "randomSeed", "learningRateMultiplier"})
-            WarnOfNamed(name, "a constant is not trained and has the one value");
-        WarnOfNamed("value", c_byPosition);
         NodeParameters& parameters = m_bound.parameters;
         parameters.Set("init", "fixedValue");
         parameters.Set("value", RealNumber(*positional[0]));

@@ -28,10 +28,12 @@ std::set<std::string> NamesInBraces(const std::string& signature)
     return names;
 }
 
-// A call with as many positional arguments as it must have, less those that a named one stands for.
+// A call with as many positional arguments as it must have, less those that a named one stands for; start values with
+// the kind of start that takes them.
 NdlExpression CallOf(const std::string& name, const NdlFunction& function, const std::string& parameter)
 {
-    size_t positional = 1;
+    const bool isShape = EqualsIgnoreCase(parameter, "rows") || EqualsIgnoreCase(parameter, "dims");
+    size_t positional = function.form == NdlFunction::Form::Dimensions && isShape ? 0 : 1;
     if (function.form == NdlFunction::Form::Image)
         positional = 3;
     else if (function.form == NdlFunction::Form::Inputs || function.form == NdlFunction::Form::NodeLast)
@@ -51,6 +53,9 @@ NdlExpression CallOf(const std::string& name, const NdlFunction& function, const
     call.arguments.assign(positional, {"", {}, one});
     NdlExpression word;
     word.kind = NdlExpression::Kind::Name;
+    word.text = EqualsIgnoreCase(parameter, "value") ? "fixedValue" : "fromFile";
+    if (EqualsIgnoreCase(parameter, "value") || EqualsIgnoreCase(parameter, "initFromFilePath"))
+        call.arguments.push_back({"init", {}, word});
     word.text = EqualsIgnoreCase(parameter, "imageLayout") ? "CHW" : "1";
     call.arguments.push_back({parameter, {}, word});
     return call;

@@ -252,9 +252,6 @@ TEST(NdlMessagesTests, WarnsOfParametersThatAreGivenTwice)
     EXPECT_THAT(WarningsOf("W=Parameter(3, cols=4)"), ElementsAre());
     EXPECT_THAT(WarningsOf("c=Constant(3, 2, 2, rows=5)"),
                 ElementsAre("net.ndl:2:21: rows=5 has no effect: the arguments without a name say it, too"));
-    EXPECT_THAT(
-        WarningsOf("c=Constant(3, init=uniform, needGradient=false)"),
-        ElementsAre("net.ndl:2:15: init=uniform has no effect: a constant is not trained and has the one value"));
     EXPECT_THAT(WarningsOf("y=RowSlice(0, 1, x, numRows=2)"),
                 ElementsAre("net.ndl:2:21: numRows=2 has no effect: the arguments without a name say it, too"));
     EXPECT_THAT(WarningsOf("W=Parameter(3, 4, init=uniform, init=gaussian)"),

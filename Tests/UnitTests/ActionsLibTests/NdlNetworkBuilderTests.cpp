@@ -127,7 +127,7 @@ TEST(NdlNetworkBuilderTests, ATrainingSeedMovesAllRandomValuesAndKeepsTheirCount
         NdlContext context;
         context.startValueSeeds = SeedStream(trainingSeed, "start values");
         const auto network = Build(script, &context);
-        EXPECT_EQ(context.nextRandomSeed, 3u);
+        EXPECT_EQ(context.counts.nextRandomSeed, 3u);
         return ValuesOf(*network, parameter);
     };
     for (const char* parameter : {"A", "F", "G"})

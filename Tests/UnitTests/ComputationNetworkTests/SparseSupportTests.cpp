@@ -56,6 +56,8 @@ protected:
             inputs.push_back(sample.inputs[i].inLayout
                                  ? network.AddInput(name, sample.inputs[i].shape, sample.inputs[i].sparse)
                                  : network.AddParameter(name, sample.inputs[i].shape));
+            if (!sample.inputs[i].inLayout && !sample.inputs[i].values.empty()) // that the node may look at
+                dynamic_cast<LearnableParameterNode&>(*inputs.back()).Values().FromHost(sample.inputs[i].values);
         }
         NodeParameters parameters;
         for (const auto& [name, value] : sample.parameters)

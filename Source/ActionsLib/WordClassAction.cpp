@@ -161,9 +161,15 @@ private:
 
     void RequireInput() const
     {
-        if (FileExists(m_options.inputFile))
+        const bool exists = FileExists(m_options.inputFile);
+        std::error_code error;
+        const bool isFolder = exists && std::filesystem::is_directory(m_options.inputFile, error);
+        if (exists && !isFolder)
             return;
         const auto value = m_command.block.Find("inputFile");
+        if (isFolder)
+            FailAt(value ? value->Where() : SourcePos{}, ErrorKind::Data, "'", m_options.inputFile,
+                   "' is a folder, expected a text file");
         FailAt(value ? value->Where() : SourcePos{}, ErrorKind::Data, "text file '", m_options.inputFile,
                "' does not exist", NearFilesHint(m_options.inputFile));
     }

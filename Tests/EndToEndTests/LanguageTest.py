@@ -96,6 +96,8 @@ class LanguageTest(EndToEndTest):
     def test_word_classes_messages(self):
         self.write("exp.cntk", CLASSES)
         self.assertIn("text file 'text.txt' does not exist", self.cntk("configFile=exp.cntk", status=4).stderr)
+        self.assertIn("'.' is a folder, expected a text file",
+                      self.cntk("configFile=exp.cntk", "wc=[inputFile=.]", status=4).stderr)
         self.write("text.txt", "a\n")
         self.assertIn("no word of 'text.txt' occurs more often than cutoff=9",
                       self.cntk("configFile=exp.cntk", "wc=[cutoff=9]", status=4).stderr)

@@ -44,10 +44,12 @@ LmReader<ElemType>::LmReader(const ReaderContext& context)
         labels.name = m_config.labelName;
         labels.rows = LabelRows();
         labels.isLabel = true;
+        const bool isClass = m_config.mode == LmMode::Class;
         labels.source = Concat("'", m_config.reader.file, "', mode=",
-                               m_config.mode == LmMode::Class     ? "class"
+                               isClass                            ? "class"
                                : m_config.mode == LmMode::Softmax ? "softmax"
-                                                                  : "nce");
+                                                                  : "nce",
+                               ", made for ", isClass ? "Class" : "NCE", "BasedCrossEntropyWithSoftmax");
         m_streams.push_back(std::move(labels));
     }
     if (m_config.classes.Size() > 0)

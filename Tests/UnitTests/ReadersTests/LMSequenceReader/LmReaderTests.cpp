@@ -61,6 +61,8 @@ TEST_F(LmReaderTests, WordsAndTheWordsBehindThem)
     EXPECT_EQ(reader->Streams()[0].rows, 5u);
     EXPECT_TRUE(reader->Streams()[0].sparse);
     EXPECT_EQ(reader->Streams()[1].name, "labels");
+    EXPECT_THAT(reader->Streams()[1].source,
+                testing::HasSubstr("mode=class, made for ClassBasedCrossEntropyWithSoftmax"));
     EXPECT_EQ(reader->Streams()[1].rows, 4u);
     EXPECT_EQ(reader->Streams()[2].name, "idx2cls");
     EXPECT_EQ(reader->TotalSamples(), 5u);

@@ -5,6 +5,7 @@
 #include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cntk
 {
@@ -204,6 +205,14 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
     return end;
 }
 
+// A number that would become infinite: its effect in training may show much later.
+template <class ElemType>
+void CtfParser<ElemType>::TellTooLarge(const char* at, const CtfStream& stream) const
+{
+    Tell(at, Concat("expected a number of stream '", stream.alias, "' within the range of precision=",
+                    sizeof(ElemType) == sizeof(float) ? "float" : "double", ", found ", TokenAt(at)));
+}
+
 template <class ElemType>
 const char* CtfParser<ElemType>::ParseDense(const char* at, const CtfStream& stream, Stream& data) const
 {
@@ -235,6 +244,11 @@ const char* CtfParser<ElemType>::ParseDense(const char* at, const CtfStream& str
         {
             Tell(at, Concat("stream '", stream.alias, "' has more than dim=", stream.dim,
                             " values, expected the end of the sample, found ", TokenAt(at)));
+            return nullptr;
+        }
+        if (!std::isfinite(ElemType(value)))
+        {
+            TellTooLarge(at, stream);
             return nullptr;
         }
         values[count++] = ElemType(value);
@@ -273,6 +287,11 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
         {
             Tell(at + 1,
                  Concat("expected a number of sparse stream '", stream.alias, "' behind ':', found ", TokenAt(at + 1)));
+            return nullptr;
+        }
+        if (!std::isfinite(ElemType(value)))
+        {
+            TellTooLarge(at + 1, stream);
             return nullptr;
         }
         data.rowIndices.push_back(int32_t(index));

@@ -42,6 +42,10 @@ protected:
 TEST_F(CtfMessagesTests, MalformedSamples)
 {
     EXPECT_EQ(ErrorOf("1 |x 1 2 |s 1:1\n1 |x 2,0 |s\n"), "2:6: expected a number of stream 'x', found '2,0'");
+    EXPECT_EQ(ErrorOf("1 |x 1 1e309 |s 1:1\n"),
+              "1:8: expected a number of stream 'x' within the range of precision=double, found '1e309'");
+    EXPECT_EQ(ErrorOf("1 |x 1 2 |s 1:-1e400\n"),
+              "1:15: expected a number of stream 's' within the range of precision=double, found '-1e400'");
     EXPECT_EQ(ErrorOf("1 |x 2.0f\n"), "1:6: expected a number of stream 'x', found '2.0f'");
     EXPECT_EQ(ErrorOf("1 |x 1 2 3|s 1:1\n"),
               "1:10: stream 'x' has more than dim=2 values, expected the end of the sample, found '3'");

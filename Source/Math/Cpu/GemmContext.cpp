@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Math/Cpu/Blocks.h"
+#include "Math/Cpu/VectorKernels.h"
 
 #include <algorithm>
 #include <limits>
@@ -49,11 +50,15 @@ auto LibraryFor(GemmEngine engine)
 
 const GemmIsa& BestGemmIsa()
 {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+    switch (BestInstructionSet())
+    {
+    case InstructionSet::Avx512:
         return GemmAvx512();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    case InstructionSet::Avx2:
         return GemmAvx2();
+    case InstructionSet::Baseline:
+        break;
+    }
     return GemmBaseline();
 }
 

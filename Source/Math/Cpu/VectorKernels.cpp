@@ -9,14 +9,14 @@ namespace cntk
 InstructionSet BestInstructionSet()
 {
     // These look at what the operating system saves, too.
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-    {
-        return InstructionSet::Avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return InstructionSet::Avx2;
-    return InstructionSet::Baseline;
+    const bool hasAvx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#if defined(CNTK_EMULATE_AVX512)
+    const bool hasAvx512 = hasAvx2;
+#else
+    const bool hasAvx512 = hasAvx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#endif
+    return hasAvx512 ? InstructionSet::Avx512 : hasAvx2 ? InstructionSet::Avx2 : InstructionSet::Baseline;
 }
 
 const char* NameOf(InstructionSet set)

@@ -241,7 +241,8 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
         return OptionProblem{"minibatchSize", "minibatchSize is an empty list; expected at least one size"};
     if (!options.learningRatesPerMB.empty() && !options.learningRatesPerSample.empty())
         return OptionProblem{"learningRatesPerSample",
-                             "learningRatesPerMB and learningRatesPerSample are both given; expected one of them"};
+                             "learningRatesPerMB and learningRatesPerSample are both given; expected one of them "
+                             "(the other one may be given as 'default', which means none)"};
     if (options.learningRatesPerMB.empty() && options.learningRatesPerSample.empty() &&
         options.autoAdjust.autoAdjustLR == LearningRateSearch::None)
         return OptionProblem{"learningRatesPerSample",

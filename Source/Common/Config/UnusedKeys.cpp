@@ -253,8 +253,23 @@ private:
                    Join({homes.begin(), homes.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(homes.size(), 3))},
                         " or ");
         }
+        const std::string path = DescribePath(block, entry);
         return (entry.isBlock ? "unused block '" : "unknown key '") + entry.name + "' " + InBlock(block) +
-               NearNames(block, entry);
+               (path.empty() ? NearNames(block, entry) : path);
+    }
+
+    // "Train:SGD:maxEpochs", as messages name a key, or with dots between: how it is written.
+    static std::string DescribePath(const ConfigParameters& block, const ConfigEntry& entry)
+    {
+        std::string names = entry.name;
+        std::replace(names.begin(), names.end(), ':', '.');
+        const std::vector<std::string_view> parts = Split(names, '.');
+        if (entry.isBlock || parts.size() < 2 || block.FindBlock(parts[0]) == nullptr)
+            return {};
+        std::string written;
+        for (const std::string_view part : parts)
+            written += (written.empty() ? "" : "=[") + std::string(part);
+        return "; a key of a block is written " + written + "=..." + std::string(parts.size() - 1, ']');
     }
 
     // "; did you mean ...?": of the names known in the block, else of those known anywhere. Empty where none is near.

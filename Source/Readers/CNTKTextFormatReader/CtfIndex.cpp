@@ -19,21 +19,10 @@ constexpr size_t c_pieceBytes = size_t(1) << 20;
 
 CtfIndex::CtfIndex(const std::string& path, bool skipIds, size_t chunkBytes) : m_file(path), m_chunkBytes(chunkBytes)
 {
-    Scan(CheckEncoding(), skipIds);
+    Scan(BeginOfText(m_file), skipIds);
     m_sequences.shrink_to_fit();
     if (m_sequences.empty())
         Fail(ErrorKind::Data, "data file '", path, "' has no rows");
-}
-
-// The size of a byte order mark; UTF-16 is refused.
-size_t CtfIndex::CheckEncoding() const
-{
-    char head[3] = {};
-    m_file.Read(0, head, std::min(sizeof head, m_file.Size()));
-    const std::string_view text(head, sizeof head);
-    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
-        Fail(ErrorKind::Data, "data file '", m_file.Path(), "' is UTF-16 text, expected UTF-8 or ASCII");
-    return text == c_byteOrderMark ? c_byteOrderMark.size() : 0;
 }
 
 void CtfIndex::BeginSequence(size_t offset)

@@ -50,7 +50,6 @@ private:
     void Scan(size_t begin, bool skipIds);
     void BeginSequence(size_t offset);
     void EndSequence(size_t end);
-    size_t CheckEncoding() const;
 
     DataFile m_file;
     size_t m_chunkBytes;

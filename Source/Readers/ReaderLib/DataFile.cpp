@@ -21,6 +21,22 @@ DataFile::DataFile(const std::string& path) : PiecewiseFile(RequireDataFile(path
         Fail(ErrorKind::Data, "data file '", path, "' is empty");
 }
 
+size_t BeginOfText(const PiecewiseFile& file)
+{
+    constexpr size_t c_looksAt = size_t(64) << 10;
+    std::string head(std::min(file.Size(), c_looksAt), '\0');
+    file.Read(0, head.data(), head.size());
+    if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF"))
+        Fail(ErrorKind::Data, "data file '", file.Path(), "' is UTF-16 text, expected UTF-8 or ASCII");
+    if (head.starts_with("\x1F\x8B"))
+        Fail(ErrorKind::Data, "data file '", file.Path(), "' is compressed by gzip, expected text");
+    const size_t carriageReturn = head.find('\r');
+    if (carriageReturn < head.find_last_not_of(" \t\r") && head.find('\n') == std::string::npos)
+        Fail(ErrorKind::Data, "data file '", file.Path(), "' has carriage returns without newlines, the first as byte ",
+             carriageReturn + 1, "; expected lines that end with LF or CR LF");
+    return head.starts_with(c_byteOrderMark) ? c_byteOrderMark.size() : 0;
+}
+
 size_t LineCounter::LineOf(const PiecewiseFile& file, size_t offset)
 {
     constexpr size_t c_pieceBytes = size_t(256) << 10;

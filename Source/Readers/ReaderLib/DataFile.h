@@ -22,6 +22,10 @@ public:
     explicit DataFile(const std::string& path);
 };
 
+// Where the lines of a text begin: behind a byte order mark. Fails (Data) where the file's first bytes are plainly not
+// lines of ASCII or UTF-8: UTF-16, a compressed file, carriage returns alone.
+size_t BeginOfText(const PiecewiseFile& file);
+
 // Finds the line of an offset by counting newlines: from the place asked for last, or from the start of the file. For
 // messages.
 class LineCounter

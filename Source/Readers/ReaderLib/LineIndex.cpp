@@ -29,8 +29,7 @@ size_t NextLine(std::string_view text, size_t offset)
 
 LineIndex::LineIndex(const std::string& path) : m_file(path)
 {
-    const bool marked = TextFrom(0).starts_with(c_byteOrderMark);
-    m_next = SkipBlank(marked ? c_byteOrderMark.size() : 0);
+    m_next = SkipBlank(BeginOfText(m_file));
     if (IsComplete())
         Fail(ErrorKind::Data, "data file '", path, "' has blank lines only");
 }

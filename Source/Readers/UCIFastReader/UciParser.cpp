@@ -197,10 +197,14 @@ double UciParser<ElemType>::SlowNumber(const char* begin, const char* end, size_
 {
     const std::string_view token(begin, size_t(end - begin));
     double value;
+    const bool isSeparated = token.find_first_of(",;|") != std::string_view::npos;
     if (!NumberParser::ParseWord(token, value))
         FailWithLine(Concat(Location(begin), ": expected a number in column ", column, " (",
-                            ColumnRange(m_format.streams[stream]), ", counted from 0), found '", Shortened(token),
-                            "'"));
+                            ColumnRange(m_format.streams[stream]), ", counted from 0), found '", Shortened(token), "'",
+                            isSeparated
+                                ? "; columns are separated by blanks, tabulators and the customDelimiter of the "
+                                  "reader, and numbers have the decimalPoint of the reader"
+                                : ""));
     return value;
 }
 

@@ -84,7 +84,8 @@ TEST(TrainingOptions, Contradictions)
               "(or an AutoAdjust block with autoAdjustLR)");
     EXPECT_EQ(
         MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;learningRatesPerSample=0.1]"),
-        "block 'exp.cntk:SGD': learningRatesPerMB and learningRatesPerSample are both given; expected one of them");
+        "block 'exp.cntk:SGD': learningRatesPerMB and learningRatesPerSample are both given; expected one of them "
+        "(the other one may be given as 'default', which means none)");
     EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;momentumPerMB=0.9;momentumPerSample=0.99]"),
               "block 'exp.cntk:SGD': momentum is given in more than one form; expected one of momentumPerMB, "
               "momentumPerSample and momentumAsTimeConstant");

@@ -32,7 +32,7 @@ const std::vector<KnownBlock>& Known()
          {"Train"},
          {Row("minibatchSize", "schedule of sizes"), Row("learningRatesPerMB", "schedule of numbers"), Row("maxEpochs"),
           Row("AutoAdjust", "block"), Row("dropoutRate", "schedule of numbers")}},
-        {"AutoAdjust", {"SGD"}, {Row("autoAdjustLR"), Row("numPrevLearnRates", "size", {"numPrevLearnRate"})}},
+        {"AutoAdjust", {"SGD"}, {Row("autoAdjustLR"), Row("numPrevLearnRates", "size", {"numPrevLearnRate"})}, true},
         {"reader", {}, {Row("readerType"), Row("file")}},
         {"*", {"reader"}, {Row("dim"), Row("start")}},
         {"NDLNetworkBuilder", {"Train"}, {Row("run")}},
@@ -112,6 +112,24 @@ TEST(UnusedKeysTests, RootValuesServeOtherCommands)
     EXPECT_THAT(Unused("comand=Train\nstderr=x\nSDG=[maxEpochs=1]", {"stderr"}),
                 ElementsAre("exp.cntk:1:1: unknown key 'comand' at the root of the config; did you mean 'command'?",
                             "exp.cntk:3:1: unused block 'SDG' at the root of the config; did you mean 'SGD'?"));
+}
+
+TEST(UnusedKeysTests, PathsAreNoNames)
+{
+    EXPECT_THAT(
+        Unused("Train.SGD.maxEpochs=2\nSDG.maxEpochs=2\nTrain=[SGD=[maxEpochs=1]]", {"Train:SGD:maxEpochs"}),
+        ElementsAre("exp.cntk:1:1: unknown key 'Train.SGD.maxEpochs' at the root of the config; a key of a block is "
+                    "written Train=[SGD=[maxEpochs=...]]",
+                    "exp.cntk:2:1: unknown key 'SDG.maxEpochs' at the root of the config"));
+    EXPECT_THAT(
+        Unused("Train:SGD:maxEpochs=2\nTrain=[SGD=[maxEpochs=1]]", {"Train:SGD:maxEpochs"}),
+        ElementsAre("exp.cntk:1:1: unknown key 'Train:SGD:maxEpochs' at the root of the config; a key of a block is "
+                    "written Train=[SGD=[maxEpochs=...]]"));
+    // The block of AutoAdjust is looked for in SGD alone.
+    EXPECT_THAT(
+        Unused("AutoAdjust=[autoAdjustLR=none]\nTrain=[SGD=[maxEpochs=1]]", {"Train:SGD:maxEpochs"}),
+        ElementsAre("exp.cntk:1:1: 'AutoAdjust' is not read at the root of the config; it belongs into the block "
+                    "SGD"));
 }
 
 TEST(UnusedKeysTests, ListsWithWrongSeparator)

@@ -85,6 +85,34 @@ TEST_F(UciMessagesTests, TextWhereANumberBelongs)
                                                   "counted from 0), found '1e'");
 }
 
+TEST_F(UciMessagesTests, ColumnsWithOtherSeparators)
+{
+    const std::string hint = "; columns are separated by blanks, tabulators and the customDelimiter of the reader, and "
+                             "numbers have the decimalPoint of the reader";
+    const std::string expected =
+        ": expected a number in column 0 ('features' is columns 0 to 1, counted from 0), found ";
+    EXPECT_EQ(ReadingSays("1,2,no\n"), "data: " + m_data + ":1:1" + expected + "'1,2,no'" + hint);
+    EXPECT_EQ(ReadingSays("1;2;no\n"), "data: " + m_data + ":1:1" + expected + "'1;2;no'" + hint);
+    EXPECT_EQ(ReadingSays("1,5 2,5 no\n"), "data: " + m_data + ":1:1" + expected + "'1,5'" + hint);
+}
+
+TEST_F(UciMessagesTests, FilesThatAreNoLinesOfText)
+{
+    const auto opening = [&](const std::string& text)
+    {
+        Write("data.txt", text);
+        return MakingSays("file=" + m_data + " features=[dim=2]");
+    };
+    const std::string place = "data: test.cntk:2:6: data file '" + m_data + "' ";
+    EXPECT_EQ(opening("1 2 no\r3 4 yes\r"),
+              place +
+                  "has carriage returns without newlines, the first as byte 7; expected lines that end with LF or CR "
+                  "LF");
+    EXPECT_EQ(opening("\x1F\x8B\x08..."), place + "is compressed by gzip, expected text");
+    EXPECT_EQ(opening("\xFF\xFE..."), place + "is UTF-16 text, expected UTF-8 or ASCII");
+    EXPECT_EQ(opening("1 2 no \r"), "no error");
+}
+
 TEST_F(UciMessagesTests, MissingColumn)
 {
     EXPECT_EQ(ReadingSays("1 2 no\n3 4\n"),

@@ -613,7 +613,7 @@ TEST_F(TrainerTest, ContradictingOptionsAreRefused)
     TrainingRequest request = ClassifierRequest(1);
     request.options.learningRatesPerMB = 0.1f;
     EXPECT_EQ(MessageOf(request), "block 'SGD': learningRatesPerMB and learningRatesPerSample are both given; expected "
-                                  "one of them");
+                                  "one of them (the other one may be given as 'default', which means none)");
 }
 
 } // namespace cntk

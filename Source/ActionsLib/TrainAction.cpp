@@ -193,7 +193,7 @@ void CheckSource(Log& log, ComputationNetwork& network, const std::vector<Comput
     // Statistics over one minibatch will do for a network that is thrown away.
     if (training)
         Precompute(network, source, minibatchSize, minibatchSize, log);
-    source.BindTo(roots);
+    source.BindTo(training ? NodesToRead(network, roots) : roots);
     EpochRequest request;
     request.minibatchSize = minibatchSize;
     source.StartEpoch(request);

@@ -4,9 +4,11 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace cntk
 {
@@ -138,6 +140,28 @@ std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& 
     for (const ComputationNodePtr& node : nodes)
         RequireNumber(*node, "node");
     return nodes;
+}
+
+std::vector<ComputationNodePtr> NodesToRead(const ComputationNetwork& network, std::vector<ComputationNodePtr> roots)
+{
+    std::unordered_set<const ComputationNode*> seen;
+    std::vector<const ComputationNode*> open;
+    for (const ComputationNodePtr& root : roots)
+        open.push_back(root.get());
+    while (!open.empty())
+    {
+        const ComputationNode* const node = open.back();
+        open.pop_back();
+        if (dynamic_cast<const InputValueNode*>(node) != nullptr)
+            return roots;
+        if (seen.insert(node).second)
+            for (const ComputationNodePtr& input : node->Inputs())
+                open.push_back(input.get());
+    }
+    for (const NodeGroup group : {NodeGroup::Feature, NodeGroup::Label})
+        for (const ComputationNodePtr& node : network.Group(group))
+            roots.push_back(node);
+    return roots;
 }
 
 CriterionSums::CriterionSums(std::vector<ComputationNodePtr> nodes, Device& device)

@@ -30,6 +30,10 @@ TrainingNodes SelectTrainingNodes(const ComputationNetwork& network, const std::
 std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& network,
                                                       const std::vector<std::string>& names);
 
+// What a reader is asked for: the inputs below the roots. Where there are none, of a criterion that only depends on
+// parameters, the network's features and labels, so that the data say how many samples there are.
+std::vector<ComputationNodePtr> NodesToRead(const ComputationNetwork& network, std::vector<ComputationNodePtr> roots);
+
 // Sums of 1x1 nodes over minibatches, in double. On a device with memory of its own they are added up there and fetched
 // now and then, so that no minibatch waits for the device.
 class CriterionSums

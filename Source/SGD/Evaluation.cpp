@@ -112,7 +112,7 @@ EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector
         settings.tracer->UseLabels(source.Streams());
     }
     Evaluator evaluator(network, roots);
-    source.BindTo(roots);
+    source.BindTo(NodesToRead(network, roots));
     return EvaluateCriteria(evaluator, nodes, source, settings, log);
 }
 

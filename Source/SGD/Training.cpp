@@ -72,9 +72,10 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
     }
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     m_images.LimitTemporaryMemory(m_options.maxTempMemSizeInSamplesForCNN, log);
-    source.BindTo(m_tracer.AddTo(nodes.Roots()));
+    const std::vector<ComputationNodePtr> toRead = NodesToRead(network, m_tracer.AddTo(nodes.Roots()));
+    source.BindTo(toRead);
     if (cvSource)
-        cvSource->BindTo(m_tracer.AddTo(nodes.Roots()));
+        cvSource->BindTo(toRead);
     if (!m_tracer.Nodes().empty())
     {
         m_tracer.UseLabels(source.Streams());

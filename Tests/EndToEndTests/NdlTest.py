@@ -349,6 +349,14 @@ OutputNodes=(CE.F)
             "ScatterPacked (cond), Times (B), TransposeTimes (B); or make it dense: InputValue in place of "
             "SparseInputValue\n")
 
+    def test_a_criterion_of_parameters_alone_counts_the_samples(self):
+        self.prepare()
+        self.write("net.ndl", "features=Input(3, tag=feature)\nlabels=Input(2, tag=label)\n"
+                              "W=Parameter(1, 1, init=fixedValue, value=3)\nc=SumElements(W, tag=criterion)\n")
+        log = self.cntk("configFile=exp.cntk", "Train=[SGD=[momentumPerMB=0]]").stderr
+        # Three minibatches, the parameter 0.01 smaller in each.
+        self.assertIn("TrainLossPerSample = 0.37375; TotalSamplesSeen = 24", log)
+
     def test_a_wrong_seed_has_a_place(self):
         self.prepare()
         self.assertTrue(self.error("M(x)\n{\n W=Parameter(3, 4, randomSeed=1.5)\n y=Times(W, x)\n}\n"

@@ -49,6 +49,23 @@ TEST_F(CriteriaTest, NamesReplaceThem)
     EXPECT_TRUE(nodes.evaluations.empty()); // a criterion is no evaluation
 }
 
+// The data say how many samples there are, even if nothing is computed from them.
+TEST_F(CriteriaTest, ACriterionOfParametersReadsFeaturesAndLabels)
+{
+    const auto network = Classifier();
+    const ComputationNodePtr criterion = network->Require("ce");
+    EXPECT_EQ(NodesToRead(*network, {criterion}), std::vector{criterion});
+    const ComputationNodePtr parameter = network->AddParameter("alone", {2, 2});
+    const ComputationNodePtr norm = network->Add("MatrixL2Reg", "norm", {parameter});
+    std::vector<ComputationNodePtr> expected{norm};
+    for (const NodeGroup group : {NodeGroup::Feature, NodeGroup::Label})
+        for (const ComputationNodePtr& node : network->Group(group))
+            expected.push_back(node);
+    EXPECT_GT(expected.size(), 1u);
+    EXPECT_EQ(NodesToRead(*network, {norm}), expected);
+    EXPECT_EQ(NodesToRead(*network, {norm, criterion}), (std::vector{norm, criterion}));
+}
+
 TEST_F(CriteriaTest, WithoutCriterionTheCandidatesAreNamed)
 {
     const auto network = Classifier();

@@ -48,6 +48,9 @@ extern "C" void OnStopSignal(int number)
     int none = 0;
     if (g_graceful.load() > 0 && g_signal.compare_exchange_strong(none, number))
         return;
+    // A terminal that is closed may say so twice, by its shell and by the system; that is no second wish.
+    if (g_graceful.load() > 0 && number == SIGHUP)
+        return;
     for (const TemporarySlot& slot : TemporaryFilesInUse().slots)
     {
         if (slot.state.load() == TemporarySlot::Used)
@@ -73,7 +76,7 @@ void UseTemporaryFiles(TemporaryFiles& files)
 
 void InstallSignalHandlers()
 {
-    for (const int number : {SIGINT, SIGTERM})
+    for (const int number : {SIGINT, SIGTERM, SIGHUP})
     {
         struct sigaction before = {};
         if (::sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN)

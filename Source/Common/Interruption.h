@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM: asked once, a training finishes its minibatch; everything else ends at once, without leaving
-// temporary files behind.
+// SIGINT, SIGTERM and SIGHUP: asked once, a training finishes its minibatch; everything else ends at once, without
+// leaving temporary files behind.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ void InstallSignalHandlers();
 // A signal came while a GracefulStop lived. True until the end of the program: what follows is not begun.
 bool StopRequested();
 
-// While one lives, the first signal only sets StopRequested; the second ends the program as usual.
+// While one lives, the first signal only sets StopRequested; the second ends the program as usual, unless it is SIGHUP.
 class GracefulStop
 {
 public:

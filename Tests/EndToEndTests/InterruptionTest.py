@@ -146,6 +146,17 @@ class InterruptionTest(EndToEndTest):
         self.cntk(*self.arguments("alone", 2, minutes=0), "makeMode=false")  # nobody holds it any more
         self.assertFalse((self.folder / "alone/m.dnn.lock").exists())
 
+    def test_a_closed_terminal_is_a_wish_to_stop(self):
+        process = self.start(self.arguments("closed", 100000, minutes=0))
+        while not (self.folder / "closed/m.dnn.1").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGHUP)
+        self.assertIn("stopped as asked in ", process.communicate(timeout=60)[1].decode().splitlines()[-1])
+        self.assertEqual(process.returncode, STOPPED)
+        self.assertFalse([name for name in self.files("closed") if name.endswith((".tmp", ".lock"))])
+
     def test_a_second_signal_ends_it_at_once(self):
         process = self.start(self.arguments("twice", 100000, minutes=0))
         while not (self.folder / "twice/m.dnn.1").exists():

@@ -39,7 +39,7 @@ TEST(Interruption, ASignalEndsTheProgramAndTakesTemporaryFilesAlong)
     const std::string folder =
         (std::filesystem::temp_directory_path() / ("cntk_interruption_" + std::to_string(::getpid()))).string();
     std::filesystem::create_directories(folder);
-    for (const int number : {SIGTERM, SIGINT})
+    for (const int number : {SIGTERM, SIGINT, SIGHUP})
     {
         const int status = StatusOf(
             [&]
@@ -77,6 +77,20 @@ TEST(Interruption, AGracefulStopTakesTheFirstSignalAndNotTheSecond)
         });
     EXPECT_TRUE(WIFSIGNALED(status)) << status;
     EXPECT_EQ(WTERMSIG(status), SIGINT);
+}
+
+TEST(Interruption, ATerminalThatIsClosedTwiceIsOneWish)
+{
+    const int status = StatusOf(
+        []
+        {
+            const GracefulStop graceful;
+            ::raise(SIGHUP);
+            ::raise(SIGHUP);
+            ::_exit(StopRequested() ? 7 : 2);
+        });
+    EXPECT_TRUE(WIFEXITED(status)) << status;
+    EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 TEST(Interruption, WhatWasIgnoredStaysIgnored)

@@ -75,13 +75,16 @@ protected:
 
     size_t Words() const { return Input(2)->ValueColumns(); }
 
-    // A whole number from 0 to limit in the label of a sample; what: "word".
-    int32_t NumberAt(const HostNumbers& labels, size_t row, size_t sample, size_t limit, const char* what) const
+    // A whole number from 0 to limit in the label of a sample; what: "word". limited: the input that sets the limit.
+    int32_t NumberAt(const HostNumbers& labels, size_t row, size_t sample, size_t limit, const char* what,
+                     size_t limited = 2) const
     {
         const double number = labels.At(row, sample);
         if (!(number >= 0 && number <= double(limit) && number == std::floor(number)))
             Fail(ErrorKind::Data, "the label of column ", sample, " has ", number, " as its ", what,
-                 "; expected a whole number from 0 to ", limit);
+                 "; expected a whole number from 0 to ", limit, ", since '", Input(limited)->Name(), "' has ",
+                 limited == 2 ? Concat(Words(), " columns, one a word")
+                              : Concat(Input(limited)->ValueRows(), " rows, one a class"));
         return int32_t(number);
     }
 };
@@ -185,7 +188,7 @@ private:
     void ReadLabel(size_t sample, size_t classes)
     {
         const int32_t word = NumberAt(m_labels, 0, sample, Words() - 1, "word");
-        const int32_t ofClass = NumberAt(m_labels, 1, sample, classes - 1, "class");
+        const int32_t ofClass = NumberAt(m_labels, 1, sample, classes - 1, "class", 3);
         const int32_t first = NumberAt(m_labels, 2, sample, Words(), "first word of the class");
         const int32_t end = NumberAt(m_labels, 3, sample, Words(), "first word of the next class");
         if (first == end && word == 0)
@@ -403,7 +406,8 @@ private:
             const double word = m_mode == NceMode::None ? std::abs(m_labels.At(0, sample)) : m_labels.At(0, sample);
             if (!(word >= 0 && word < double(Words()) && word == std::floor(word)))
                 Fail(ErrorKind::Data, "the label of column ", sample, " has ", m_labels.At(0, sample),
-                     " as its word; expected a whole number from 0 to ", Words() - 1);
+                     " as its word; expected a whole number from 0 to ", Words() - 1, ", since '", Input(2)->Name(),
+                     "' has ", Words(), " columns, one a word");
             return int32_t(word);
         };
         ComputeScores([&](size_t sample, std::vector<int32_t>& words) { words.push_back(wordOf(sample)); });

@@ -114,13 +114,14 @@ TEST(ClassBasedCrossEntropyTest, WrongLabelsAreNamed)
 {
     const auto messageOf = [](const std::vector<double>& labels)
     { return MessageOf([&] { ClassNetwork(labels).Value(); }); };
-    EXPECT_EQ(messageOf({1, 0, 0, 3, 5, 1, 3, 5}),
-              "the label of column 1 has 5 as its word; expected a whole number from 0 to 4");
-    EXPECT_EQ(messageOf({1, 2, 0, 3}), "the label of column 0 has 2 as its class; expected a whole number from 0 to 1");
-    EXPECT_EQ(messageOf({1, 0, -1, 3}),
-              "the label of column 0 has -1 as its first word of the class; expected a whole number from 0 to 5");
-    EXPECT_EQ(messageOf({1, 0, 0, 3.5}),
-              "the label of column 0 has 3.5 as its first word of the next class; expected a whole number from 0 to 5");
+    EXPECT_EQ(messageOf({1, 0, 0, 3, 5, 1, 3, 5}), "the label of column 1 has 5 as its word; expected a whole number "
+                                                   "from 0 to 4, since 'W' has 5 columns, one a word");
+    EXPECT_EQ(messageOf({1, 2, 0, 3}), "the label of column 0 has 2 as its class; expected a whole number from 0 to 1, "
+                                       "since 'q' has 2 rows, one a class");
+    EXPECT_EQ(messageOf({1, 0, -1, 3}), "the label of column 0 has -1 as its first word of the class; expected a whole "
+                                        "number from 0 to 5, since 'W' has 5 columns, one a word");
+    EXPECT_EQ(messageOf({1, 0, 0, 3.5}), "the label of column 0 has 3.5 as its first word of the next class; expected "
+                                         "a whole number from 0 to 5, since 'W' has 5 columns, one a word");
     EXPECT_EQ(messageOf({3, 0, 0, 3}),
               "the label of column 0 has word 3 in class 0, but the words of that class are 0 to 2");
     EXPECT_EQ(messageOf({1, 0, 2, 2}), "the label of column 0 has word 1 in class 0, but the words of that class are 2 "
@@ -212,12 +213,14 @@ TEST(NceTest, ErrorsAreNamed)
                   [] {
                       NceNetwork(4, {3, -1, 2, 1}).Value();
                   }),
-              "the label of column 0 has 3 as its word; expected a whole number from 0 to 2");
+              "the label of column 0 has 3 as its word; expected a whole number from 0 to 2, since 'W' has 3 columns, "
+              "one a word");
     EXPECT_EQ(MessageOf(
                   [] {
                       NceNetwork(1, {0, 1.5}).Value();
                   }),
-              "the label of column 1 has 1.5 as its word; expected a whole number from 0 to 2");
+              "the label of column 1 has 1.5 as its word; expected a whole number from 0 to 2, since 'W' has 3 "
+              "columns, one a word");
     EXPECT_EQ(MessageOf(
                   [] {
                       NceNetwork(2, {0, 1}).Value();

@@ -13,26 +13,37 @@ namespace
 {
 
 constexpr int32_t c_noClass = -1; // of a gap, until Finish
-// How many columns ahead a source is asked for, and how much of it; the processor itself goes on from there.
+// How many columns ahead a source is asked for.
 constexpr size_t c_columnsAhead = 3;
-constexpr size_t c_bytesAhead = 1024;
-constexpr size_t c_cacheLine = 64;
-
-void AskFor(const float* values, size_t elements)
-{
-    const char* const bytes = reinterpret_cast<const char*>(values);
-    const size_t count = std::min(elements * sizeof(float), c_bytesAhead);
-    for (size_t i = 0; i < count; i += c_cacheLine)
-        __builtin_prefetch(bytes + i);
-}
+constexpr size_t c_lineElements = 16; // of a cache line
 
 template <class ElemType>
-void CopyVector(const float* source, size_t elements, ElemType* target)
+void CopyElements(const float* source, size_t elements, ElemType* target)
 {
     if constexpr (std::is_same_v<ElemType, float>)
         std::memcpy(target, source, elements * sizeof(float));
     else
         std::copy(source, source + elements, target);
+}
+
+// Line by line, with a line of `next` asked for with each: so memory is never waited for, nor asked for more lines than
+// it has room for. Of lines of a known length the compiler makes vector instructions, for double as well.
+template <class ElemType>
+void CopyVector(const float* source, size_t elements, ElemType* target, const float* next)
+{
+    size_t i = 0;
+    for (; i + c_lineElements <= elements; i += c_lineElements)
+    {
+        __builtin_prefetch(next + i);
+        float line[c_lineElements];
+        std::memcpy(line, source + i, sizeof line);
+        CopyElements(line, c_lineElements, target + i);
+    }
+    if (i < elements)
+    {
+        __builtin_prefetch(next + i);
+        CopyElements(source + i, elements - i, target + i);
+    }
 }
 
 } // namespace
@@ -80,7 +91,7 @@ void HtkColumns<ElemType>::Copy(MinibatchSlot<ElemType>& slot, const HtkChunkDat
         const float* const source = i < features ? chunk.Window(i, frame)
                                                  : m_corpus.Labels()[i - features].targets.data() +
                                                        chunk.ClassId(i - features, frame) * batch.rows;
-        CopyVector(source, batch.rows, batch.values.data() + column * batch.rows);
+        CopyVector(source, batch.rows, batch.values.data() + column * batch.rows, source);
     }
 }
 
@@ -111,9 +122,8 @@ void HtkColumns<ElemType>::Copy(MinibatchSlot<ElemType>& slot, const std::vector
         }
         for (size_t column = 0; column < columns; ++column)
         {
-            if (column + c_columnsAhead < columns)
-                AskFor(m_sources[column + c_columnsAhead], batch.rows);
-            CopyVector(m_sources[column], batch.rows, batch.values.data() + column * batch.rows);
+            const float* const next = m_sources[std::min(column + c_columnsAhead, columns - 1)];
+            CopyVector(m_sources[column], batch.rows, batch.values.data() + column * batch.rows, next);
         }
     }
 }

@@ -3,6 +3,8 @@
 
 #include "Common/Error.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 
@@ -55,12 +57,42 @@ T Load(const char* bytes, bool isSwapped)
     return isSwapped ? Swap(value) : value;
 }
 
-// In bits, so that a loop over it is a few instructions for many values.
 bool IsFinite(float value)
 {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return (bits & c_exponentBits) != c_exponentBits;
+    return (std::bit_cast<uint32_t>(value) & c_exponentBits) != c_exponentBits;
+}
+
+// A few numbers at once: nothing else keeps the compiler from swapping bytes one by one.
+using Bits = uint32_t __attribute__((vector_size(16)));
+constexpr size_t c_bits = sizeof(Bits) / sizeof(uint32_t);
+
+// Values as the file has them become this machine's. False if one is not finite: it would spoil the mean of a whole
+// corpus, and who looks for it later finds a minibatch.
+template <bool isSwapped>
+bool TakeFloats(float* values, size_t count)
+{
+    Bits isBad = {};
+    size_t i = 0;
+    for (; i + c_bits <= count; i += c_bits)
+    {
+        Bits bits;
+        std::memcpy(&bits, values + i, sizeof bits);
+        if constexpr (isSwapped)
+        {
+            bits = (bits & 0x00FF00FFu) << 8 | (bits >> 8 & 0x00FF00FFu);
+            bits = bits << 16 | bits >> 16;
+            std::memcpy(values + i, &bits, sizeof bits);
+        }
+        isBad |= Bits((bits & c_exponentBits) == c_exponentBits);
+    }
+    for (; i < count; ++i)
+    {
+        const uint32_t bits = Load<uint32_t>(reinterpret_cast<const char*>(values + i), isSwapped);
+        std::memcpy(values + i, &bits, sizeof bits);
+        isBad[0] |= uint32_t((bits & c_exponentBits) == c_exponentBits);
+    }
+    const Bits none = {};
+    return std::memcmp(&isBad, &none, sizeof isBad) == 0;
 }
 
 bool EndsWithUbyte(const std::string& path)
@@ -210,16 +242,8 @@ void HtkFile::Read(size_t first, size_t count, float* values)
     if (m_storage == Storage::Floats)
     {
         m_file.Read(offset, reinterpret_cast<char*>(values), elements * sizeof(float));
-        if (m_isSwapped)
-        {
-            char* const bytes = reinterpret_cast<char*>(values);
-            for (size_t i = 0; i < elements; ++i)
-            {
-                const uint32_t bits = Load<uint32_t>(bytes + i * sizeof(float), true);
-                std::memcpy(bytes + i * sizeof(float), &bits, sizeof bits);
-            }
-        }
-        RequireFinite(first, values, elements);
+        if (!(m_isSwapped ? TakeFloats<true>(values, elements) : TakeFloats<false>(values, elements)))
+            FailNotFinite(first, values);
         return;
     }
     m_buffer.resize(count * m_frameBytes);
@@ -238,21 +262,9 @@ void HtkFile::Read(size_t first, size_t count, float* values)
     }
 }
 
-// One value that is not finite spoils the mean of a whole corpus, and who looks for it later finds a minibatch.
-void HtkFile::RequireFinite(size_t first, const float* values, size_t elements) const
+void HtkFile::FailNotFinite(size_t first, const float* values) const
 {
-    // Of blocks of a known size the compiler makes vector instructions.
-    constexpr size_t c_block = 64;
-    uint32_t isBad = 0;
     size_t i = 0;
-    for (; i + c_block <= elements; i += c_block)
-        for (size_t j = 0; j < c_block; ++j)
-            isBad |= uint32_t(!IsFinite(values[i + j]));
-    for (; i < elements; ++i)
-        isBad |= uint32_t(!IsFinite(values[i]));
-    if (isBad == 0)
-        return;
-    i = 0;
     while (IsFinite(values[i]))
         ++i;
     const size_t frame = first + i / m_kind.dimension;

@@ -55,7 +55,7 @@ private:
     void ReadHtkHeader();
     void ReadImageHeader();
     void ReadScales(bool isSwapped);
-    void RequireFinite(size_t first, const float* values, size_t elements) const;
+    [[noreturn]] void FailNotFinite(size_t first, const float* values) const;
 
     PiecewiseFile m_file;
     HtkKind m_kind;

@@ -26,6 +26,14 @@ protected:
         file.Read(0, file.Frames(), values.data());
         return values;
     }
+    static std::string InLittleEndian(std::string bytes)
+    {
+        for (const auto [at, size] : {std::array<size_t, 2>{0, 4}, {4, 4}, {8, 2}, {10, 2}})
+            std::reverse(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(at + size));
+        for (size_t at = 12; at < bytes.size(); at += 4)
+            std::reverse(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(at + 4));
+        return bytes;
+    }
 };
 
 TEST_F(HtkFileTests, BigAndLittleEndian)
@@ -35,12 +43,7 @@ TEST_F(HtkFileTests, BigAndLittleEndian)
     EXPECT_EQ(ReadAll(big), expected);
     EXPECT_EQ(big.Kind().Text(), "2-dimensional 'USER' with frame shift 10.0 ms");
 
-    std::string bytes = HtkFileBytes(3, 1);
-    for (const auto [at, size] : {std::array<size_t, 2>{0, 4}, {4, 4}, {8, 2}, {10, 2}})
-        std::reverse(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(at + size));
-    for (size_t at = 12; at < bytes.size(); at += 4)
-        std::reverse(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(at + 4));
-    HtkFile little(Write("little.htk", bytes));
+    HtkFile little(Write("little.htk", InLittleEndian(HtkFileBytes(3, 1))));
     EXPECT_EQ(ReadAll(little), expected);
     EXPECT_TRUE(little.Kind() == big.Kind());
 }
@@ -138,6 +141,31 @@ TEST_F(HtkFileTests, WhatIsNoFiniteNumberIsFound)
         AppendFloat(bytes, value);
     EXPECT_EQ(ErrorFor(bytes), "data: feature file 'x.htk', byte 16: the scale of element 1 is 0, expected a finite "
                                "number other than 0");
+}
+
+TEST_F(HtkFileTests, EachOfAnyNumberOfValuesIsSwappedAndLookedAt)
+{
+    for (size_t dimension = 1; dimension <= 9; ++dimension)
+        for (size_t bad = 0; bad <= dimension; ++bad) // the last one: none is
+        {
+            std::string bytes = HtkHeaderBytes(1, dimension * 4, 9);
+            std::vector<float> expected;
+            for (size_t i = 0; i < dimension; ++i)
+            {
+                expected.push_back(float(i) - 1.25f);
+                AppendFloat(bytes, i == bad ? std::numeric_limits<float>::quiet_NaN() : expected.back());
+            }
+            for (const bool isLittle : {false, true})
+            {
+                HtkFile file(Write("x.htk", isLittle ? InLittleEndian(bytes) : bytes));
+                if (bad == dimension)
+                    EXPECT_EQ(ReadAll(file), expected);
+                else
+                    EXPECT_EQ(MessageOf([&] { ReadAll(file); }),
+                              Concat("data: feature file '", Path("x.htk"), "', byte ", 12 + 4 * bad, ": element ", bad,
+                                     " of frame 0 is nan, expected a finite number"));
+            }
+        }
 }
 
 TEST_F(HtkFileTests, ImagesOfIdx3)

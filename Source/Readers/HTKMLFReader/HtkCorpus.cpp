@@ -190,7 +190,7 @@ void HtkCorpus::ReadLabels(const HtkConfig& config, Log& log)
         }
         for (const std::string& file : LabelFilesOf(block))
         {
-            const size_t entries = stream.table.ReadMlf(file, keys, stream.states, stream.classes);
+            const size_t entries = stream.table.ReadMlf(file, keys, stream.states, stream.classes, log);
             if (prints)
                 log.Print("htkmlfreader: reading MLF file %s ... total %zu entries\n", file.c_str(), entries);
             stream.source = file;

@@ -2,6 +2,7 @@
 #include "Readers/HTKMLFReader/MlfFile.h"
 
 #include "Common/Error.h"
+#include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkLines.h"
 #include "Readers/HTKMLFReader/ScpFile.h"
@@ -79,8 +80,8 @@ class LabelTable::Parser
 {
 public:
     Parser(LabelTable& table, const std::string& path, const UtteranceKeys& keys, const StateList& states,
-           size_t classes)
-        : m_table(table), m_keys(keys), m_states(states), m_classes(classes), m_lines(path, "label file")
+           size_t classes, Log& log)
+        : m_table(table), m_keys(keys), m_states(states), m_classes(classes), m_lines(path, "label file"), m_log(log)
     {
     }
 
@@ -97,17 +98,24 @@ public:
         {
             if (line == c_header)
                 continue; // files that were put one behind the other
-            if (line.size() < 2 || line.front() != '"' || line.back() != '"')
-                FailHere("'", line, "' is no name of an utterance, expected one in double quotes");
+            if (line.size() < 3 || line.front() != '"' || line.back() != '"')
+            {
+                SkipEntry(line);
+                continue;
+            }
             ParseUtterance(line);
             ++entries;
         }
+        if (m_skipped > c_mostWarnings)
+            m_log.Warn(Concat(m_lines.Path(), ": ", m_skipped - c_mostWarnings, " more entries without a name in ",
+                              "double quotes are skipped"));
         return entries;
     }
 
 private:
     static constexpr size_t c_mostColumns = 5; // those behind are for lattices
     static constexpr size_t c_mostTextShown = 60;
+    static constexpr size_t c_mostWarnings = 10;
 
     template <class... Parts>
     [[noreturn]] void FailHere(const Parts&... parts) const
@@ -126,6 +134,17 @@ private:
                 return true;
         }
         return false;
+    }
+
+    // As the original: one entry that is no good does not spoil the others.
+    void SkipEntry(std::string_view line)
+    {
+        if (m_skipped++ < c_mostWarnings)
+            m_log.Warn(Concat(m_lines.Location(), ": '", line.substr(0, c_mostTextShown),
+                              "' is no name of an utterance, expected one in double quotes; the entry is skipped"));
+        for (bool isEnd = line == "."; !isEnd; isEnd = line == ".")
+            if (!NextLine(line))
+                FailHere("the file ends within the entry that is skipped, expected a line with '.'");
     }
 
     void ParseUtterance(std::string_view line)
@@ -261,11 +280,14 @@ private:
     size_t m_classes;
     HtkLines m_lines;
     std::string m_key; // of the utterance at hand
+    Log& m_log;
+    size_t m_skipped = 0; // entries without a name
 };
 
-size_t LabelTable::ReadMlf(const std::string& path, const UtteranceKeys& keys, const StateList& states, size_t classes)
+size_t LabelTable::ReadMlf(const std::string& path, const UtteranceKeys& keys, const StateList& states, size_t classes,
+                           Log& log)
 {
-    return Parser(*this, path, keys, states, classes).Parse();
+    return Parser(*this, path, keys, states, classes, log).Parse();
 }
 
 uint32_t LabelTable::Frames(size_t utterance) const

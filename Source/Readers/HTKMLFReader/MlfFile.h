@@ -12,6 +12,8 @@
 namespace cntk
 {
 
+class Log;
+
 // The names of states, one a line; the line number from 0 is the class id.
 class StateList
 {
@@ -75,9 +77,10 @@ class LabelTable
 public:
     explicit LabelTable(size_t utterances) : m_ranges(utterances) {}
 
-    // Reads the segments of the utterances that `keys` knows. classes: labelDim. Returns the entries in the file. Fails
-    // (Data) with file, line and utterance.
-    size_t ReadMlf(const std::string& path, const UtteranceKeys& keys, const StateList& states, size_t classes);
+    // Reads the segments of the utterances that `keys` knows. classes: labelDim. Returns the entries in the file. Warns
+    // of those whose name is not quoted and skips them. Fails (Data) with file, line and utterance.
+    size_t ReadMlf(const std::string& path, const UtteranceKeys& keys, const StateList& states, size_t classes,
+                   Log& log);
 
     bool Has(size_t utterance) const { return m_ranges[utterance].count > 0; }
     uint32_t Frames(size_t utterance) const;

@@ -38,7 +38,8 @@ protected:
             firstFrame += frames;
         }
         LabelTable table(m_scp.entries.size());
-        table.ReadMlf(folder + "glob_0000.mlf", keys, StateList::FromFile(folder + "state.list"), 132);
+        Log log;
+        table.ReadMlf(folder + "glob_0000.mlf", keys, StateList::FromFile(folder + "state.list"), 132, log);
         for (const HtkChunk& chunk : m_chunks)
         {
             std::vector<uint32_t>& labels = m_labels.emplace_back(chunk.frames);

@@ -20,7 +20,7 @@ protected:
             [&]
             {
                 LabelTable table(1);
-                table.ReadMlf(Write("x.mlf", text), Keys(), hasStates ? States() : StateList(), 2);
+                table.ReadMlf(Write("x.mlf", text), Keys(), hasStates ? States() : StateList(), 2, m_log);
             }));
     }
     std::string Cut(std::string message) const
@@ -77,7 +77,7 @@ TEST_F(ScpMlfTests, Segments)
     const size_t entries =
         table.ReadMlf(Write("x.mlf", "#!MLF!#\r\n\n\"*/a/u1.lab\"\r\n0 200000 s0 -4.5 ph -3 word\r\n200000\t300000 "
                                      "s1\r\n.\n#!MLF!#\n\"u2.rec\"\n0 2 s1\n2 3 s0\n.\n\"other\"\nnonsense\n.\n"),
-                      keys, States(), 2);
+                      keys, States(), 2, m_log);
     EXPECT_EQ(entries, 3u);
     EXPECT_EQ(table.Frames(0), 3u);
     uint32_t ids[3];
@@ -87,10 +87,42 @@ TEST_F(ScpMlfTests, Segments)
     EXPECT_THAT(ids, testing::ElementsAre(1, 1, 0));
 }
 
+TEST_F(ScpMlfTests, EntriesWithoutAQuotedNameAreSkippedWithAWarning)
+{
+    LabelTable table(1);
+    const std::string good = "\"a/u1.lab\"\n0 2 s1\n.\n";
+    const std::string bad = "a/u1.lab\nnonsense\n.\n.\n\"\"\n.\n\"a/u1\n#!MLF!#\n.\n";
+    EXPECT_EQ(table.ReadMlf(Write("x.mlf", "#!MLF!#\n" + bad + good), Keys(), States(), 2, m_log), 1u);
+    EXPECT_EQ(table.Frames(0), 2u);
+    const auto warning = [](int line, const std::string& text)
+    {
+        return Concat("x.mlf:", line, ": '", text,
+                      "' is no name of an utterance, expected one in double quotes; the entry is skipped\n");
+    };
+    std::string expected;
+    for (const auto& [line, text] : std::vector<std::pair<int, std::string>>{
+             {2, "a/u1.lab"}, {5, "."}, {6, "\"\""}, {8, "\"a/u1"}})
+        expected += "WARNING: " + Path(warning(line, text));
+    EXPECT_EQ(LogText(), expected);
+}
+
+TEST_F(ScpMlfTests, ManyEntriesWithoutAQuotedNameAreCounted)
+{
+    LabelTable table(1);
+    std::string text = "#!MLF!#\n";
+    for (int i = 0; i < 13; ++i)
+        text += "u\n.\n";
+    EXPECT_EQ(table.ReadMlf(Write("x.mlf", text), Keys(), States(), 2, m_log), 0u);
+    EXPECT_FALSE(table.Has(0));
+    const std::string log = LogText();
+    EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 11);
+    EXPECT_THAT(log, testing::HasSubstr(Path("x.mlf: 3 more entries without a name in double quotes are skipped")));
+}
+
 TEST_F(ScpMlfTests, NumbersInsteadOfAStateList)
 {
     LabelTable table(1);
-    table.ReadMlf(Write("x.mlf", "#!MLF!#\n\"a/u1\"\n0 5 spk 1\n.\n"), Keys(), {}, 2);
+    table.ReadMlf(Write("x.mlf", "#!MLF!#\n\"a/u1\"\n0 5 spk 1\n.\n"), Keys(), {}, 2, m_log);
     EXPECT_EQ(table.Frames(0), 5u);
     EXPECT_EQ(MlfError("#!MLF!#\n\"a/u1\"\n0 5 spk\n.\n", false),
               "data: x.mlf:3: utterance 'a/u1': '0 5 spk': without labelMappingFile the fourth and last column must be "
@@ -104,8 +136,8 @@ TEST_F(ScpMlfTests, MlfErrors)
     const std::string head = "#!MLF!#\n\"a/u1.lab\"\n";
     EXPECT_EQ(MlfError("\n\"a\"\n"), "data: x.mlf:2: header missing: expected #!MLF!#, found '\"a\"'");
     EXPECT_EQ(MlfError("\n"), "data: label file 'x.mlf' is empty, expected #!MLF!# and labels of utterances");
-    EXPECT_EQ(MlfError("#!MLF!#\nu1\n"),
-              "data: x.mlf:2: 'u1' is no name of an utterance, expected one in double quotes");
+    EXPECT_EQ(MlfError("#!MLF!#\nu1\n0 2 s0\n"),
+              "data: x.mlf:3: the file ends within the entry that is skipped, expected a line with '.'");
     EXPECT_EQ(MlfError(head + "0 100000 s0\n"),
               "data: x.mlf:3: utterance 'a/u1': the file ends within the utterance, expected a line with '.'");
     EXPECT_EQ(MlfError(head + ".\n"), "data: x.mlf:3: utterance 'a/u1': the utterance has no labels");
@@ -152,9 +184,9 @@ TEST_F(ScpMlfTests, RealLabels)
     LabelTable table(list.entries.size());
     const StateList states = StateList::FromFile(mlf + "TIMIT.statelist");
     EXPECT_EQ(states.Size(), 183u);
-    EXPECT_EQ(table.ReadMlf(mlf + "TIMIT.dev.align_cistate.mlf.cntk", keys, states, 183), 400u);
+    EXPECT_EQ(table.ReadMlf(mlf + "TIMIT.dev.align_cistate.mlf.cntk", keys, states, 183, m_log), 400u);
     LabelTable regions(list.entries.size());
-    EXPECT_EQ(regions.ReadMlf(mlf + "TIMIT.dev.align_dr.mlf.cntk", keys, {}, 8), 400u);
+    EXPECT_EQ(regions.ReadMlf(mlf + "TIMIT.dev.align_dr.mlf.cntk", keys, {}, 8, m_log), 400u);
     for (size_t i = 0; i < list.entries.size(); ++i)
     {
         EXPECT_EQ(table.Frames(i), list.entries[i].last + 1) << list.entries[i].key;

@@ -4,6 +4,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Interruption.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Criteria.h"
@@ -46,6 +47,12 @@ public:
         m_request.options = ReadSgdOptions(command, RequireSgdBlock(command));
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = m_options.makeMode;
+        std::vector<NamedFile> read{{OriginalKey(), m_options.originalModelFileName}};
+        for (const ReaderSource* reader : {&m_reader, &m_cvReader})
+            if (*reader)
+                for (NamedFile& file : FilesNamedIn(*reader->block))
+                    read.push_back(std::move(file));
+        RequireNotRead({"modelPath", m_request.modelPath}, read, PlaceOf(command, "modelPath"));
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
         const SgdOptions& options = m_request.options;
@@ -83,7 +90,9 @@ public:
         {
             log.Print("Load reference Network From the original model file %s.\nChecking refNodeName %s.\n",
                       m_options.originalModelFileName.c_str(), m_options.refNodeName.c_str());
-            return LoadOriginal(device);
+            std::unique_ptr<ComputationNetwork> reference = LoadOriginal(device);
+            WarnOfScores(*reference);
+            return reference;
         };
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
@@ -110,11 +119,32 @@ public:
     }
 
 private:
+    // Labels mixed with numbers of any size are no targets of a cross entropy; the criterion falls without end.
+    void WarnOfScores(const ComputationNetwork& reference) const
+    {
+        const SgdOptions& options = m_request.options;
+        const ComputationNodePtr node = reference.Find(m_options.refNodeName);
+        if (node == nullptr || node->TypeName() == "Softmax" || node->TypeName() == "Exp")
+            return;
+        const TrainingNodes nodes =
+            SelectTrainingNodes(reference, options.trainCriterionNodeName, options.evalCriterionNodeName);
+        if (nodes.criterion->TypeName() == "CrossEntropyWithSoftmax")
+            m_command.program.log.Warn(
+                Concat(PlaceOf(m_command, "refNodeName").Location(), ": refNodeName '", node->Name(),
+                       "' is a node of type ", node->TypeName(),
+                       "; adaptationRegType=KL mixes the labels with posteriors, the values of a "
+                       "Softmax node"));
+    }
+
     std::unique_ptr<ComputationNetwork> LoadOriginal(std::shared_ptr<Device> device) const
     {
-        const bool isShort = !m_command.block.Exists("originalModelFileName");
-        return LoadModelOf(m_command, m_options.originalModelFileName, std::move(device),
-                           isShort ? "origModelFileName" : "originalModelFileName");
+        return LoadModelOf(m_command, m_options.originalModelFileName, std::move(device), OriginalKey());
+    }
+
+    // As the user spells it.
+    const char* OriginalKey() const
+    {
+        return m_command.block.Exists("originalModelFileName") ? "originalModelFileName" : "origModelFileName";
     }
 
     CommandContext m_command;

@@ -5,6 +5,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
@@ -177,6 +178,7 @@ public:
         if (!FileExists(m_dbnPath))
             FailAt(command.block.Require("dbnModelPath").Where(), ErrorKind::Config, "dbnModelPath: file '", m_dbnPath,
                    "' does not exist", NearFilesHint(m_dbnPath));
+        RequireNotRead({"modelPath", m_modelPath}, {{"dbnModelPath", m_dbnPath}}, PlaceOf(command, "modelPath"));
     }
 
     std::vector<std::string> Produces() const override { return {m_modelPath}; }

@@ -3,6 +3,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 
 namespace cntk
@@ -68,6 +69,7 @@ public:
         if (m_files.empty())
             FailAt(m_reader.block->Where(), ErrorKind::Config,
                    "CreateLabelMap: No labelMappingFile defined in the label block of the reader");
+        RequireNoData();
     }
 
     std::vector<std::string> Produces() const override { return m_files; }
@@ -98,6 +100,19 @@ public:
     void Check() override { m_reader.Open(); }
 
 private:
+    // A map that is the data file would be taken for one that is there already.
+    void RequireNoData() const
+    {
+        std::vector<NamedFile> data = FilesNamedIn(*m_reader.block);
+        std::erase_if(data, [](const NamedFile& file) { return EndsWithKey(file.key, "labelMappingFile"); });
+        for (const std::string& file : m_files)
+            RequireNotRead({"labelMappingFile", file}, data, m_reader.block->Where());
+    }
+    static bool EndsWithKey(std::string_view path, std::string_view key)
+    {
+        return EqualsIgnoreCase(path.substr(path.rfind(':') + 1), key);
+    }
+
     CommandContext m_command;
     ReaderSource m_reader;
     std::vector<std::string> m_files;

@@ -3,6 +3,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
 
@@ -46,9 +47,12 @@ public:
         if (!m_options.printValues && !m_options.printMetadata)
             FailAt(command.block.Where(), ErrorKind::Config,
                    "printValues and printMetadata are both false: there is nothing to dump");
+        RequireRegex(command, "nodeNameRegex", m_options.nodeNameRegex);
         if (m_options.outputFile.empty())
             m_options.outputFile = m_modelPath + "." + m_options.nodeName + ".txt";
         m_options.outputFile = ResolveOutputPath(m_options.outputFile);
+        RequireNotRead({"outputFile", m_options.outputFile}, {{"modelPath", m_modelPath}},
+                       PlaceOf(command, "outputFile"));
     }
 
     std::vector<std::string> Produces() const override { return {m_options.outputFile}; }

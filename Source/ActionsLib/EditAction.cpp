@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    std::vector<std::shared_ptr<const SourceText>> ReadFiles(const std::string& list, const char* key) const
+    std::vector<std::shared_ptr<const SourceText>> ReadFiles(const std::string& list, const char* key)
     {
         std::vector<std::shared_ptr<const SourceText>> texts;
         for (const std::string_view part : Split(list, '+'))
@@ -92,6 +92,7 @@ private:
             const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
             CheckIsText(raw);
             const std::string_view text = raw->Text();
+            m_files.push_back({key, resolved});
             texts.push_back(
                 std::make_shared<SourceText>(path, m_command.block.ResolveVariables(text, {raw, 0, text.size()})));
         }
@@ -104,6 +105,8 @@ private:
         ProgramContext& program = m_command.program;
         context.startValueSeeds = StartValueSeedsOf(m_command);
         MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log, mode);
+        for (const NamedFile& file : m_files)
+            editor.Protect(file);
         for (const NdlScript& macros : m_macros)
             editor.DefineMacros(macros);
         for (const MelScript& script : m_scripts)
@@ -112,6 +115,7 @@ private:
     }
 
     CommandContext m_command;
+    std::vector<NamedFile> m_files; // the scripts
     std::vector<NdlScript> m_macros;
     std::vector<MelScript> m_scripts;
 };

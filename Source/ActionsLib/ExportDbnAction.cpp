@@ -4,6 +4,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
@@ -173,6 +174,7 @@ public:
         : m_command(command), m_modelPath(RequireModelPath(command)),
           m_dbnPath(ResolveOutputPath(ReadOptions<ExportDbnOptions>(command.block).dbnModelPath))
     {
+        RequireNotRead({"dbnModelPath", m_dbnPath}, {{"modelPath", m_modelPath}}, PlaceOf(command, "dbnModelPath"));
     }
 
     std::vector<std::string> Produces() const override { return {m_dbnPath}; }

@@ -3,6 +3,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
 
@@ -120,6 +121,10 @@ public:
             m_options.outputDotFile = m_modelPath + ".dot";
         m_options.outputDotFile = ResolveOutputPath(m_options.outputDotFile);
         m_options.outputFile = ResolveOutputPath(m_options.outputFile);
+        const NamedFile model{"modelPath", m_modelPath};
+        const NamedFile graph{"outputDotFile", m_options.outputDotFile};
+        RequireNotRead(graph, {model}, PlaceOf(command, "outputDotFile"));
+        RequireNotRead({"outputFile", m_options.outputFile}, {model, graph}, PlaceOf(command, "outputFile"));
     }
 
     void Run() override

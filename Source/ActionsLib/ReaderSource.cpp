@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"
+#include "ComputationNetwork/NetworkReport.h"
 
 namespace cntk
 {
@@ -79,6 +80,18 @@ SourcePos PlaceOf(const CommandContext& command, std::string_view key)
         if (const auto value = block != nullptr ? block->Find(key) : std::nullopt)
             return value->Where();
     return command.block.Where();
+}
+
+void RequireRegex(const CommandContext& command, const char* key, const std::string& expression)
+{
+    try
+    {
+        RequireNodeRegex(expression);
+    }
+    catch (const Error& error)
+    {
+        FailAt(PlaceOf(command, key), error.Kind(), key, ": ", error.Message());
+    }
 }
 
 int TraceLevelOf(const CommandContext& command)

@@ -40,6 +40,8 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
 
 // Where the command says a key, in its block, around it, or in its SGD block; else the command's place.
 SourcePos PlaceOf(const CommandContext& command, std::string_view key);
+// Fails (Config) at the key's place if the expression for names of nodes is none.
+void RequireRegex(const CommandContext& command, const char* key, const std::string& expression);
 int TraceLevelOf(const CommandContext& command);
 // trainingSeed, from which everything of the command that is drawn at random gets its seeds; 0: as the original has it.
 uint64_t TrainingSeedOf(const CommandContext& command);

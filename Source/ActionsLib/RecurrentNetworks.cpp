@@ -1,8 +1,9 @@
-// SIMPLERNN, LSTM, CLASSLM, CLASSLSTM, CLSTM, NCELSTM, LBLM, NPLM and CRF, node for node in the original's order of
-// creation: scripts know the names, and the order gives each parameter its seed.
+// SIMPLERNN, LSTM, CLASSLM, CLASSLSTM, CLSTM, NCELSTM, LBLM, NPLM, CRF, TRANSDUCER, node for node in the original's
+// order of creation: scripts know the names, and the order gives each parameter its seed.
 #include "ActionsLib/NetworkParts.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,6 +35,7 @@ public:
     void BuildCrf();
     void BuildLstmEncoder();
     void BuildAlignmentDecoder(bool hasCriteria);
+    void BuildTransducer();
 
 private:
     ComputationNodePtr Add(std::string_view type, std::vector<ComputationNodePtr> inputs, std::string name = "")
@@ -71,6 +73,8 @@ private:
                                const ComputationNodePtr& pastHidden, const ComputationNodePtr& cell,
                                ComputationNodePtr peephole);
     ComputationNodePtr AddLstm(size_t block, const ComputationNodePtr& input, size_t inputSize, size_t size);
+    ComputationNodePtr AddLstmNode(size_t block, const ComputationNodePtr& input, size_t inputSize, size_t size);
+    ComputationNodePtr AddStreams(size_t& rows);
     ComputationNodePtr AddLstmLayers(ComputationNodePtr hidden, size_t offset, bool all,
                                      std::vector<ComputationNodePtr>* layers = nullptr);
     void AddClassOutput(const ComputationNodePtr& hidden, Output& output, ComputationNodePtr& evaluation);
@@ -577,6 +581,87 @@ void RecurrentBuilder::BuildAlignmentDecoder(bool hasCriteria)
     AddPosterior(outputs);
 }
 
+// One node instead of many; the biases are the first columns of its matrices.
+ComputationNodePtr RecurrentBuilder::AddLstmNode(size_t block, const ComputationNodePtr& input, size_t inputSize,
+                                                 size_t size)
+{
+    struct Gate
+    {
+        const char* name;
+        size_t columns; // beside those of the input and of the layer's own past
+        double bias;
+    };
+    const Gate gates[] = {{"WINPUTGATE", 2, m_options.inputGateInitVal},
+                          {"WFORGETGATE", 2, m_options.forgetGateInitVal},
+                          {"WOUTPUTGATE", 2, m_options.outputGateInitVal},
+                          {"WMEMORYCELLWEIGHT", 1, 0}};
+    std::vector<ComputationNodePtr> inputs{input};
+    for (const Gate& gate : gates)
+    {
+        const size_t columns = inputSize + size + gate.columns;
+        inputs.push_back(m_parts.AddRandom(Numbered(gate.name, block), size, columns));
+        Matrix& values = std::dynamic_pointer_cast<LearnableParameterNode>(inputs.back())->Values();
+        std::vector<double> elements = values.ToHost();
+        std::fill_n(elements.begin(), size, gate.bias);
+        values.FromHost(elements);
+    }
+    return m_parts.AddDropout(Add("LSTM", std::move(inputs), Numbered("LSTM", block)));
+}
+
+// The label before and the letters, each embedded, one above the other.
+ComputationNodePtr RecurrentBuilder::AddStreams(size_t& rows)
+{
+    constexpr const char* c_names[] = {"featurepastValueedTarget", "ltrForward"};
+    constexpr size_t c_streams = 2;
+    if (m_options.streamSizes.size() != c_streams || m_options.lookupTableOrderSizes.size() != c_streams)
+        Fail(ErrorKind::Config, "rnnType TRANSDUCER needs two entries each in streamSizes and lookupTableOrderSizes, ",
+             "for ", c_names[0], " and ", c_names[1], "; found ", m_options.streamSizes.size(), " and ",
+             m_options.lookupTableOrderSizes.size());
+    std::vector<ComputationNodePtr> features, embedded;
+    for (size_t stream = 0; stream < c_streams; stream++)
+    {
+        const size_t size = m_options.streamSizes[stream], order = m_options.lookupTableOrderSizes[stream];
+        if (size == 0 || order == 0 || size % order != 0)
+            Fail(ErrorKind::Config, "streamSizes says ", size, " for ", c_names[stream],
+                 ", expected a multiple of its lookupTableOrderSizes, ", order);
+        features.push_back(m_parts.AddFeatures(c_names[stream], size, m_options.sparseinput));
+    }
+    rows = 0;
+    for (size_t stream = 0; stream < c_streams; stream++)
+    {
+        const size_t order = m_options.lookupTableOrderSizes[stream];
+        const ComputationNodePtr embedding =
+            m_parts.AddRandom(Numbered("Embedding", stream), Size(1), m_options.streamSizes[stream] / order);
+        embedded.push_back(Add("LookupTable", {embedding, features[stream]}, Numbered("LOOKUP", stream)));
+        rows += Size(1) * order;
+    }
+    return Add("RowStack", std::move(embedded), "Parallel0");
+}
+
+void RecurrentBuilder::BuildTransducer()
+{
+    if (m_hiddenLayers < 2)
+        Fail(ErrorKind::Config, "rnnType TRANSDUCER needs an embedding and a hidden layer in layerSizes, as in "
+                                "100:50:200:40");
+    if (m_options.applyMeanVarNorm)
+        Fail(ErrorKind::Config, "applyMeanVarNorm=true: rnnType TRANSDUCER embeds words, which are not normalised");
+    size_t rows = 0;
+    ComputationNodePtr hidden = AddStreams(rows);
+    for (size_t layer = 1; layer < m_hiddenLayers; layer++)
+        hidden = AddLstmNode(layer, hidden, layer == 1 ? rows : Size(layer), Size(layer + 1));
+    const ComputationNodePtr weights =
+        m_parts.AddRandom("ConnectToLowerLayers", Size(m_hiddenLayers + 1), Size(m_hiddenLayers));
+    Output output;
+    output.hidden = Add("Times", {weights, hidden});
+    const ComputationNodePtr labels = m_parts.AddLabels(Size(m_hiddenLayers + 1));
+    m_parts.AddCriteria(labels, output);
+    const ComputationNodePtr outputs = Add("Softmax", {output.hidden}, "outputs");
+    if (!m_options.needPrior)
+        return SetOutput(outputs);
+    const ComputationNodePtr logOfPrior = Add("Log", {Add("Mean", {labels})}, "LogOfPrior");
+    SetOutput(Add("Minus", {outputs, logOfPrior}, "ScaledLogLikelihood"));
+}
+
 } // namespace
 
 void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
@@ -606,6 +691,8 @@ void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
         builder.BuildAlignmentDecoder(true);
     else if (kind == "ALIGNMENTSIMILARITYGFORWARDDECODER")
         builder.BuildAlignmentDecoder(false);
+    else if (kind == "TRANSDUCER")
+        builder.BuildTransducer();
     else
         Fail(ErrorKind::Internal, "no builder for rnnType ", kind);
 }

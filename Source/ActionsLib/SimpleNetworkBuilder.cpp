@@ -44,7 +44,9 @@ constexpr const char* c_kinds[] = {"SIMPLENET",
                                    "CRF",
                                    "LSTMENCODER",
                                    "ALIGNMENTSIMILARITYGENERATOR",
-                                   "ALIGNMENTSIMILARITYGFORWARDDECODER"};
+                                   "ALIGNMENTSIMILARITYGFORWARDDECODER",
+                                   "TRANSDUCER"};
+constexpr const char* c_transducerAlias = "UNIDIRECTIONALLSTMWITHPASTPREDICTION";
 
 // The original's version of 2015 took the word and built the feed-forward network.
 constexpr const char* c_deepRnn = "DEEPRNN";
@@ -55,6 +57,9 @@ std::string KindOf(const SimpleNetworkOptions& options)
         for (const std::string& word : options.rnnType)
             if (EqualsIgnoreCase(word, kind))
                 return kind;
+    for (const std::string& word : options.rnnType)
+        if (EqualsIgnoreCase(word, c_transducerAlias))
+            return "TRANSDUCER";
     return c_kinds[0];
 }
 
@@ -181,7 +186,8 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
             "word classes), CLSTM (the same with a second input), NCELSTM (noise contrastive estimation), LBLM "
             "(log-bilinear), NPLM (feed-forward language model), CRF (sequences of labels); for trainEncoderDecoder "
             "LSTMENCODER, ALIGNMENTSIMILARITYGENERATOR (a decoder that attends to the encoder's outputs) or "
-            "ALIGNMENTSIMILARITYGFORWARDDECODER (the same without a criterion)"),
+            "ALIGNMENTSIMILARITYGFORWARDDECODER (the same without a criterion); TRANSDUCER, also called "
+            "UNIDIRECTIONALLSTMWITHPASTPREDICTION (LSTM over the last label and the letters of two streams)"),
         Opt("layerSizes", &S::layerSizes, "sizes of the input, the hidden layers and the output: 784:256:10"),
         Opt("layerTypes", &S::layerTypes,
             "non-linearity of each hidden layer: Sigmoid, RectifiedLinear, Tanh or None; the last one repeats"),
@@ -216,6 +222,10 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("outputGateInitVal", &S::outputGateInitVal, "LSTM: start value of the output gate's bias"),
         Opt("sparseinput", &S::sparseinput, "LSTM: the features are sparse (words)"),
         Opt("auxfeatdim", &S::auxfeatdim, "CLSTM: size of the second input, binaryFeature"),
+        Opt("streamSizes", &S::streamSizes, "TRANSDUCER: sizes of its inputs, featurepastValueedTarget and ltrForward"),
+        Opt("lookupTableOrderSizes", &S::lookupTableOrderSizes,
+            "TRANSDUCER: how many words stand stacked in each of its inputs"),
+        Opt("labelEmbeddingSize", &S::labelEmbeddingSize, "accepted, without effect"),
         Opt("deviceId", &S::deviceId, "accepted, without effect here: the command's counts"),
         Opt("word2cls", &S::word2cls, "accepted, without effect: the reader reads the words' classes"),
         Opt("cls2index", &S::cls2index, "accepted, without effect: the reader reads the classes' words"),
@@ -229,7 +239,7 @@ SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
     SimpleNetworkOptions options = ReadOptions<SimpleNetworkOptions>(block);
     const std::vector<std::string> kinds(std::begin(c_kinds), std::end(c_kinds));
     for (const std::string& kind : options.rnnType)
-        if (!EqualsIgnoreCase(kind, c_deepRnn) &&
+        if (!EqualsIgnoreCase(kind, c_deepRnn) && !EqualsIgnoreCase(kind, c_transducerAlias) &&
             std::none_of(kinds.begin(), kinds.end(), [&](const auto& known) { return EqualsIgnoreCase(known, kind); }))
             FailAt(PositionOf(block, "rnnType"), ErrorKind::Config, "unknown rnnType '", kind, "'",
                    "; accepted: ", Join(kinds, ", "), DidYouMean(kind, kinds));

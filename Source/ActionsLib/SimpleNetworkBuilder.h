@@ -44,11 +44,14 @@ struct SimpleNetworkOptions
     double outputGateInitVal = -1;
     bool sparseinput = false;
     size_t auxfeatdim = 20;
+    std::vector<size_t> streamSizes; // of a network with several streams
+    std::vector<size_t> lookupTableOrderSizes;
     int outputLayerSize = -1; // of a converted network whose file has no output layer
     // accepted, without effect here: class files are the reader's business
     std::string deviceId = "auto"; // without effect here
     std::string word2cls;
     std::string cls2index;
+    int labelEmbeddingSize = 10;
 
     static const OptionTable<SimpleNetworkOptions>& Options();
 };

@@ -3,6 +3,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
@@ -68,7 +69,16 @@ SvdGroups ReadGroups(const std::string& path)
             Fail(ErrorKind::Config, path, ":", number, ": '", line,
                  "', expected a regular expression, a blank and the share of the singular values to keep, as in "
                  "'L[12].*W 0.4'");
-        groups[std::string(line.substr(0, blank))] = *ratio;
+        const std::string expression(line.substr(0, blank));
+        try
+        {
+            RequireNodeRegex(expression);
+        }
+        catch (const Error& error)
+        {
+            Fail(error.Kind(), path, ":", number, ": ", error.Message());
+        }
+        groups[expression] = *ratio;
     }
     if (groups.empty())
         Fail(ErrorKind::Config, "svdConfig: file '", path, "' names no parameters");
@@ -99,8 +109,14 @@ public:
         if (m_options.nodeNameRegex.empty() && m_options.svdConfig.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' says neither nodeNameRegex=<regular expression> nor svdConfig=<file>");
+        if (!m_options.nodeNameRegex.empty())
+            RequireRegex(command, "nodeNameRegex", m_options.nodeNameRegex);
         m_groups = m_options.nodeNameRegex.empty() ? ReadGroups(m_options.svdConfig)
                                                    : SvdGroups{{m_options.nodeNameRegex, m_options.keepRatio}};
+        WarnOfRatios();
+        // Onto modelPath is fine: the model is read whole before.
+        RequireNotRead({"outputModelPath", m_options.outputModelPath}, {{"svdConfig", m_options.svdConfig}},
+                       PlaceOf(command, "outputModelPath"));
         m_outputPath = m_options.outputModelPath.empty() ? "" : ResolveOutputPath(m_options.outputModelPath);
     }
 
@@ -136,6 +152,16 @@ public:
     }
 
 private:
+    // 40 for 40 %, say: the original keeps all values, and the products take more room than the matrices.
+    void WarnOfRatios() const
+    {
+        for (const auto& [expression, ratio] : m_groups)
+            if (ratio > 1)
+                m_command.program.log.Warn(Concat("SVD: the share to keep of '", expression, "' is ", ratio,
+                                                  ", so all singular values are kept and the model gets larger; "
+                                                  "0.4 keeps 40 % of their sum"));
+    }
+
     // On the CPU whatever deviceId says.
     std::unique_ptr<ComputationNetwork> Load() const
     {

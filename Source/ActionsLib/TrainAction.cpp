@@ -4,6 +4,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Interruption.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluator.h"
@@ -46,6 +47,10 @@ public:
         m_sgd = &RequireSgdBlock(command);
         m_request.options = ReadSgdOptions(command, *m_sgd);
         m_request.modelPath = RequireModelPath(command);
+        for (const ConfigParameters* block :
+             {m_reader.block, m_cvReader.block, command.block.FindBlock(m_builder->BlockName())})
+            if (block != nullptr)
+                RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*block), PlaceOf(command, "modelPath"));
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);

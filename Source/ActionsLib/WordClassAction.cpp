@@ -3,6 +3,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -98,13 +99,21 @@ public:
                 FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name, "' needs ", key,
                        "=<file to write>, since nbrClass=", m_options.nbrClass);
         }
-        for (std::string* path : {&m_options.outputVocabFile, &m_options.outputWord2Cls, &m_options.outputCls2Index,
-                                  &m_options.outputMappingFile})
+        std::vector<NamedFile> others{{"inputFile", m_options.inputFile}};
+        for (const auto& [key, path] : std::initializer_list<std::pair<const char*, std::string*>>{
+                 {"outputVocabFile", &m_options.outputVocabFile},
+                 {"outputWord2Cls", &m_options.outputWord2Cls},
+                 {"outputCls2Index", &m_options.outputCls2Index},
+                 {"outputMappingFile", &m_options.outputMappingFile}})
         {
             *path = ResolveOutputPath(*path);
             const bool isClassFile = path == &m_options.outputWord2Cls || path == &m_options.outputCls2Index;
-            if (!path->empty() && (hasClasses || !isClassFile))
-                m_files.push_back(*path);
+            if (path->empty() || (isClassFile && !hasClasses))
+                continue;
+            const auto value = command.block.Find(key);
+            RequireNotRead({key, *path}, others, value ? value->Where() : command.block.Where());
+            others.push_back({key, *path});
+            m_files.push_back(*path);
         }
         if (m_options.beginSequence.empty() || m_options.endSequence.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,

@@ -4,6 +4,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/TextOutput.h"
 #include "Common/Error.h"
+#include "Common/FileClashes.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 #include "Common/WriterInterface.h"
@@ -257,6 +258,13 @@ private:
         Device& device = *DeviceOf(m_command);
         if (m_writer == nullptr)
         {
+            std::vector<NamedFile> read = FilesNamedIn(*m_reader.block);
+            read.push_back({"modelPath", m_modelPath});
+            read.push_back({"format:labelMappingFile", m_format.labelMappingFile});
+            for (const ComputationNodePtr& node : nodes)
+                if (m_options.outputPath != "-")
+                    RequireNotRead({"outputPath", m_options.outputPath + "." + node->Name()}, read,
+                                   PlaceOf(m_command, "outputPath"));
             auto files = std::make_unique<TextFiles>(nodes, m_options.outputPath, m_format, program.log);
             files->Prepare(program.dataType, device);
             return files;

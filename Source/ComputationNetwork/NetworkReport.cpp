@@ -232,19 +232,28 @@ private:
     std::string m_text;
 };
 
-} // namespace
-
-std::vector<ComputationNodePtr> FindNodesByRegex(const ComputationNetwork& network, const std::string& expression)
+std::regex NodeRegex(const std::string& expression)
 {
-    std::regex regex;
     try
     {
-        regex.assign(expression, std::regex::ECMAScript);
+        return std::regex(expression, std::regex::ECMAScript);
     }
     catch (const std::regex_error& error)
     {
         Fail(ErrorKind::Config, "'", expression, "' is no valid regular expression: ", error.what());
     }
+}
+
+} // namespace
+
+void RequireNodeRegex(const std::string& expression)
+{
+    NodeRegex(expression);
+}
+
+std::vector<ComputationNodePtr> FindNodesByRegex(const ComputationNetwork& network, const std::string& expression)
+{
+    const std::regex regex = NodeRegex(expression);
     std::vector<ComputationNodePtr> found;
     for (const ComputationNodePtr& node : network.Nodes())
         if (std::regex_match(node->Name(), regex))

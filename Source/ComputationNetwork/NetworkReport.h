@@ -19,6 +19,7 @@ struct DumpOptions
 
 // The nodes whose whole name the ECMAScript regular expression matches (case counts), in name order. Fails (Config) for
 // an invalid expression.
+void RequireNodeRegex(const std::string& expression);
 std::vector<ComputationNodePtr> FindNodesByRegex(const ComputationNetwork& network, const std::string& expression);
 
 // "-" is standard output.

@@ -285,6 +285,16 @@ class EditTest(EndToEndTest):
         run = self.run_command("Svd", "Svd=[nodeNameRegex=\"\"; svdConfig=groups.txt]", status=3)
         self.assertIn("groups.txt:2: 'L2.*W half', expected a regular expression, a blank and the share", run.stderr)
 
+        self.write("groups.txt", "# shares\nL2[.*W 0.4\n")
+        run = self.run_command("Svd", "Svd=[nodeNameRegex=\"\"; svdConfig=groups.txt]", status=3)
+        self.assertIn("groups.txt:2: 'L2[.*W' is no valid regular expression", run.stderr)
+        run = self.run_command("Svd", "Svd=[nodeNameRegex=\"L2[\"]", status=3)
+        self.assertIn("error: nodeNameRegex: 'L2[' is no valid regular expression", run.stderr)
+        # Percents.
+        run = self.run_command("Train:Svd", "Svd=[keepRatio=40]")
+        self.assertIn("WARNING: SVD: the share to keep of 'L[23].*W' is 40, so all singular values are kept and the "
+                      "model gets larger; 0.4 keeps 40 % of their sum", run.stderr)
+
     def test_adapt(self):
         run = self.run_command("Train:Adapt:Test", "Test=[modelPath=adapted.dnn]")
         self.assertIn("Load Network From the original model file m.dnn.", run.stderr)
@@ -292,6 +302,22 @@ class EditTest(EndToEndTest):
         adapted = RESULT.search(run.stderr).group(1)
         run = self.run_command("Train:Test", "Train=[modelPath=four.dnn; SGD=[maxEpochs=4]]", "Test=[modelPath=four.dnn]")
         self.assertEqual(adapted, RESULT.search(run.stderr).group(1))
+
+    def test_scores_are_no_posteriors(self):
+        self.run_command("Train")
+        kl = "Adapt=[refNodeName=%s; SGD=[adaptationRegType=KL; adaptationRegWeight=0.5]]"
+        run = self.run_command("Adapt", kl % "CE.BFF.FF.P")
+        self.assertRegex(run.stderr, r"WARNING: command line:1:\d+: refNodeName 'CE.BFF.FF.P' is a node of type Plus; "
+                         "adaptationRegType=KL mixes the labels with posteriors, the values of a Softmax node")
+        self.edit("m=LoadModel(m.dnn)\nP=Softmax(CE.BFF.FF.P)\nSaveModel(m.dnn)\n")
+        run = self.run_command("Adapt", kl % "P", "Adapt=[makeMode=false]")
+        self.assertNotIn("refNodeName 'P'", run.stderr)
+
+    def test_a_model_saved_under_its_name_in_the_script(self):
+        self.run_command("Train")
+        run = self.edit("m=LoadModel(m.dnn)\nSaveModel(m)\n")
+        self.assertIn("WARNING: edit.mel:2:1: the default model is saved to the file 'm', which is also the name of a "
+                      "model; SaveModel(name, file) names both", run.stderr)
 
     def test_convertdbn(self):
         content = b"DBN\nby hand\0BDBN" + struct.pack("<ii", 0, 1)

@@ -544,11 +544,12 @@ class MessagesTest(EndToEndTest):
 
     def test_model_that_is_not_there(self):
         for command in ("Test", "Dump", "Plot", "Adapt"):
-            blocks = "Dump=[action=dumpnode]; Plot=[action=plot]; Adapt=[action=adapt; origModelFileName=none.dnn]"
+            blocks = "Dump=[action=dumpnode]; Plot=[action=plot]; Adapt=[action=adapt; origModelFileName=nope.dnn]"
             self.write("more.cntk", blocks + "\nAdapt=[ SGD=[ maxEpochs=1; learningRatesPerSample=1 ]\n reader=[ ] ]\n")
             place = "more.cntk:1:84" if command == "Adapt" else "command line:1:%d" % (50 + len(command))
             message = self.last_line("configFile=exp.cntk+more.cntk", "command=" + command, "modelPath=none.dnn", status=5)
-            self.assertEqual(message, place + ": error: model file 'none.dnn' does not exist")
+            name = "nope.dnn" if command == "Adapt" else "none.dnn"
+            self.assertEqual(message, place + ": error: model file '%s' does not exist" % name)
 
     def test_newer_model(self):
         self.train()

@@ -233,6 +233,11 @@ bool MelEditor::ExecuteCommand(const MelStatement& statement)
         SaveTo(m_models.Default(statement.where), *arguments[0], statement);
         break;
     case MelCommand::SaveModel:
+        if (arguments.size() == 1 && m_models.Find(arguments[0]->text) != nullptr)
+            m_log.Warn(Concat(statement.where.Location(), ": the default model is saved to the file '",
+                              arguments[0]->text,
+                              "', which is also the name of a model; SaveModel(name, file) names "
+                              "both"));
         SaveTo(arguments.size() == 1 ? m_models.Default(statement.where) : m_models.Require(*arguments[0]),
                *arguments.back(), statement);
         break;
@@ -286,6 +291,7 @@ bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const
                     file.text.c_str());
         return false;
     }
+    m_loaded.push_back({"the model of " + file.where.Location(), ResolveInputPath(file.text)});
     try
     {
         m_models.Add(name, m_models.LoadNetwork(file.text));
@@ -312,6 +318,7 @@ void MelEditor::LoadSnippet(const MelStatement& statement)
     const std::string path = ResolveInputPath(file.text);
     if (!FileExists(path))
         FailAt(file.where, ErrorKind::Config, "NDL file '", file.text, "' does not exist", NearFilesHint(path));
+    Protect({"the NDL file of " + file.where.Location(), path});
     const auto text = std::make_shared<SourceText>(path, ReadTextFile(path));
     RunSnippet(arguments[0]->text, SnippetOf(ParseNdl(text), section, file));
 }
@@ -334,6 +341,7 @@ void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const Mel
                "', network is malformed: not connected: ", JoinSome(missing), "; connect with SetInput or delete");
     WithNote([&] { model.network->Validate(); },
              [&] { return Concat("model '", model.name, "' cannot be saved to '", file.text, "'"); });
+    RequireNotRead({"the model", ResolveOutputPath(file.text)}, m_texts, file.where);
     if (m_mode == Mode::Run)
         cntk::SaveModel(*model.network, ResolveOutputPath(file.text));
 }
@@ -345,9 +353,12 @@ void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStat
     if (!printValues)
         FailAt(includeData->where, ErrorKind::Config, "includeData is '", includeData->text,
                "', expected true or false");
+    const MelArgument& file = *Positional(statement)[1];
+    const std::string path = ResolveOutputPath(file.text);
+    for (const std::vector<NamedFile>* read : {&m_texts, &m_loaded})
+        RequireNotRead({"the dump", path}, *read, file.where);
     if (m_mode == Mode::Run)
-        DumpNodes(nodes, {.printValues = *printValues, .printMetadata = true},
-                  ResolveOutputPath(Positional(statement)[1]->text));
+        DumpNodes(nodes, {.printValues = *printValues, .printMetadata = true}, path);
 }
 
 } // namespace cntk

@@ -4,6 +4,7 @@
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Mel/MelModels.h"
 #include "ActionsLib/Mel/NodeCopy.h"
+#include "Common/FileClashes.h"
 
 #include <memory>
 #include <string>
@@ -31,6 +32,8 @@ public:
 
     // For in-line NDL and snippets of all models.
     void DefineMacros(const NdlScript& macros) { m_models.DefineMacros(macros); }
+    // A file of the command that no statement may overwrite.
+    void Protect(NamedFile file) { m_texts.push_back(std::move(file)); }
     // False when only checking, and a model is not there yet.
     bool Run(const MelScript& script);
 
@@ -62,6 +65,8 @@ private:
     Log& m_log;
     Mode m_mode;
     MelModels m_models;
+    std::vector<NamedFile> m_texts;  // that are read
+    std::vector<NamedFile> m_loaded; // models; a model may be saved onto them
 };
 
 } // namespace cntk

@@ -281,6 +281,27 @@ std::vector<std::string> ConfigParameters::BlockNames() const
     return names;
 }
 
+std::vector<ConfigValue> ConfigParameters::Values() const
+{
+    std::vector<ConfigValue> values;
+    for (const auto& entry : ConfigTree::Entries(*this).entries)
+    {
+        try
+        {
+            if (const ConfigParameters* const block = ConfigTree::BlockOf(*this, *entry))
+                for (ConfigValue& inner : block->Values())
+                    values.push_back(std::move(inner));
+            else
+                values.push_back(ConfigTree::ValueOf(*this, *entry));
+        }
+        catch (const Error&)
+        {
+            // Who needs the value will say what is wrong with it.
+        }
+    }
+    return values;
+}
+
 void ConfigParameters::Set(std::string_view name, std::string value) const
 {
     ConfigTree::Entries(*this);

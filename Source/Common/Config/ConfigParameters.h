@@ -104,6 +104,8 @@ public:
     // Names of the entries of this very block in the order of the text; BlockNames: only those whose value is a block.
     std::vector<std::string> Names() const;
     std::vector<std::string> BlockNames() const;
+    // Values of this block and of the blocks inside, without those whose variables have no value. None counts as read.
+    std::vector<ConfigValue> Values() const;
 
     // Adds or replaces a value, as if the user had written it (the write action's randomize=none).
     void Set(std::string_view name, std::string value) const;

@@ -2,6 +2,7 @@
 #include "Readers/BinaryReader/BinaryWriter.h"
 
 #include "Common/Error.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/LabelMap.h"
 #include "Readers/ReaderLib/OutputColumns.h"
@@ -89,6 +90,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
     m_path = ResolveOutputPath(ReadOptions<BinaryWriterOptions>(config).wfile);
+    RequireNotReadBesides(config, {"wfile", m_path}, PositionOfKey(config, "wfile"));
     for (const std::string& name : config.BlockNames())
     {
         const ConfigParameters& block = config.RequireBlock(name);

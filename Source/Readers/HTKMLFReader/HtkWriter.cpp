@@ -7,11 +7,16 @@
 #include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkFile.h"
 #include "Readers/HTKMLFReader/HtkLines.h"
+#include "Readers/HTKMLFReader/ScpFile.h"
 #include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <sys/stat.h>
 #include <unordered_map>
 
 namespace cntk
@@ -34,6 +39,16 @@ std::vector<std::string> ReadOutputList(const std::string& path)
         if (files[i].empty())
             Fail(ErrorKind::Data, path, ":", i + 1, ": the line is blank, expected the name of an output file");
     return files;
+}
+
+// What the system knows a file by, whatever its spelling; none for what is no ordinary file.
+using FileIdentity = std::pair<uint64_t, uint64_t>;
+std::optional<FileIdentity> IdentityOf(const std::string& path)
+{
+    struct stat status = {};
+    if (::stat(ResolveInputPath(path).c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+        return std::nullopt;
+    return FileIdentity(status.st_dev, status.st_ino);
 }
 
 } // namespace
@@ -87,6 +102,34 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
                         last.files.size());
     }
     RequireDistinctFiles();
+    if (config.Parent() != nullptr)
+        if (const ConfigParameters* const reader = config.Parent()->FindBlock("reader"))
+            RequireNoFeatureFiles(*reader);
+}
+
+// Where the script file of the features was copied and its paths were not changed, the features would be gone.
+template <class ElemType>
+void HtkWriter<ElemType>::RequireNoFeatureFiles(const ConfigParameters& reader) const
+{
+    std::map<FileIdentity, std::string> features; // where they are read
+    for (const std::string& name : reader.BlockNames())
+    {
+        const ConfigParameters& block = reader.RequireBlock(name);
+        const auto script = block.FindHere("scpFile");
+        if (!script || !FileExists(ResolveInputPath(script->Text())))
+            continue;
+        const auto prefix = block.Find("prefixPathInSCP");
+        const ScpFile scp = ReadScpFile(script->Text(), prefix ? prefix->Text() : "");
+        for (size_t i = 0; i < scp.entries.size(); ++i)
+            if (const auto identity = IdentityOf(scp.paths[scp.entries[i].path]))
+                features.try_emplace(*identity, scp.Location(i));
+    }
+    for (const Output& output : m_outputs)
+        for (size_t i = 0; i < output.files.size(); ++i)
+            if (const auto identity = IdentityOf(output.files[i]))
+                if (const auto found = features.find(*identity); found != features.end())
+                    Fail(ErrorKind::Config, output.scpPath, ":", i + 1, ": the output would overwrite '",
+                         output.files[i], "', which is read as features (", found->second, "); expected another file");
 }
 
 // A file that two utterances are written to keeps the last one only.

@@ -2,6 +2,7 @@
 #include "Readers/ReaderLib/WordWriter.h"
 
 #include "Common/Error.h"
+#include "Common/FileClashes.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/OutputColumns.h"
@@ -65,6 +66,7 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
         output.words =
             WithPosition(PositionOfKey(block, "token"), [&] { return load(ResolveInputPath(options.token)); });
         output.best = std::min(options.nbest, output.words.Size());
+        RequireNotReadBesides(config, {"file", options.file}, PositionOfKey(block, "file"));
         output.file = std::make_unique<AtomicFile>(ResolveOutputPath(options.file));
         m_outputs.push_back(std::move(output));
     }

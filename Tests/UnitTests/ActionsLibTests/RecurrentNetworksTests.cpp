@@ -65,6 +65,70 @@ TEST(RecurrentNetworks, AnLstmBlockHasSevenDelaysAndThreePeepholes)
     EXPECT_EQ(network->Group(NodeGroup::Output).front()->Name(), "outputs");
 }
 
+TEST(RecurrentNetworks, ATransducerSeesTheLabelBeforeAndTheLetters)
+{
+    SimpleNetworkOptions options = OptionsFor("unidirectionalLSTMWithPastPrediction", {1, 3, 4, 2, 5});
+    options.streamSizes = {5, 12};
+    options.lookupTableOrderSizes = {1, 2};
+    options.forgetGateInitVal = 0.5;
+    options.needPrior = true;
+    const auto network = Build(options);
+    const auto sizes = [&](const char* name)
+    {
+        const auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(network->Require(name));
+        return std::pair(parameter->Values().Rows(), parameter->Values().Columns());
+    };
+    const auto inputs = [&](const char* name)
+    {
+        std::vector<std::string> names;
+        const ComputationNodePtr node = network->Require(name);
+        for (size_t i = 0; i < node->InputCount(); ++i)
+            names.push_back(node->Input(i)->Name());
+        return names;
+    };
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(sizes("Embedding0"), std::pair(size_t(3), size_t(5)));
+    EXPECT_EQ(sizes("Embedding1"), std::pair(size_t(3), size_t(6)));
+    EXPECT_EQ(inputs("LOOKUP1"), (Names{"Embedding1", "ltrForward"}));
+    EXPECT_EQ(inputs("LOOKUP0"), (Names{"Embedding0", "featurepastValueedTarget"}));
+    EXPECT_EQ(inputs("Parallel0"), (Names{"LOOKUP0", "LOOKUP1"}));
+    EXPECT_EQ(inputs("LSTM1"),
+              (Names{"Parallel0", "WINPUTGATE1", "WFORGETGATE1", "WOUTPUTGATE1", "WMEMORYCELLWEIGHT1"}));
+    EXPECT_EQ(inputs("LSTM2").front(), "LSTM1");
+    EXPECT_EQ(sizes("WINPUTGATE1"), std::pair(size_t(4), size_t(9 + 4 + 2)));
+    EXPECT_EQ(sizes("WMEMORYCELLWEIGHT2"), std::pair(size_t(2), size_t(4 + 2 + 1)));
+    EXPECT_EQ(sizes("ConnectToLowerLayers"), std::pair(size_t(5), size_t(2)));
+    const auto start = [&](const char* name)
+    { return std::dynamic_pointer_cast<LearnableParameterNode>(network->Require(name))->Values().ToHost(); };
+    EXPECT_EQ(start("WFORGETGATE2")[0], 0.5);
+    EXPECT_EQ(start("WFORGETGATE2")[1], 0.5);
+    EXPECT_NE(start("WFORGETGATE2")[2], 0.5);
+    EXPECT_EQ(start("WOUTPUTGATE1")[3], -1);
+    EXPECT_EQ(start("WMEMORYCELLWEIGHT1")[3], 0);
+    EXPECT_NE(start("WMEMORYCELLWEIGHT1")[4], 0);
+    EXPECT_EQ(inputs("CrossEntropyWithSoftmax")[1], network->Require("outputs")->Input(0)->Name());
+    EXPECT_EQ(inputs("ScaledLogLikelihood"), (Names{"outputs", "LogOfPrior"}));
+    EXPECT_EQ(network->Group(NodeGroup::Output).front()->Name(), "ScaledLogLikelihood");
+    EXPECT_EQ(network->Group(NodeGroup::Feature).size(), 2u);
+}
+
+TEST(RecurrentNetworks, WhatATransducerNeeds)
+{
+    SimpleNetworkOptions options = OptionsFor("TRANSDUCER", {1, 3, 5});
+    EXPECT_EQ(MessageOf(options),
+              "rnnType TRANSDUCER needs an embedding and a hidden layer in layerSizes, as in 100:50:200:40");
+    options.layerSizes = {1, 3, 4, 5};
+    options.streamSizes = {5};
+    EXPECT_EQ(MessageOf(options), "rnnType TRANSDUCER needs two entries each in streamSizes and lookupTableOrderSizes, "
+                                  "for featurepastValueedTarget and ltrForward; found 1 and 0");
+    options.streamSizes = {5, 11};
+    options.lookupTableOrderSizes = {1, 2};
+    EXPECT_EQ(MessageOf(options),
+              "streamSizes says 11 for ltrForward, expected a multiple of its lookupTableOrderSizes, 2");
+    options.applyMeanVarNorm = true;
+    EXPECT_EQ(MessageOf(options), "applyMeanVarNorm=true: rnnType TRANSDUCER embeds words, which are not normalised");
+}
+
 // Nothing in training is as large as the vocabulary times the minibatch: the words of a class are all that a sample
 // has values for.
 TEST(RecurrentNetworks, TrainingAClassLanguageModelTakesNoMatrixOfVocabularyTimesMinibatch)

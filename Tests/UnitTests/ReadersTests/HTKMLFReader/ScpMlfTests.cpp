@@ -100,8 +100,8 @@ TEST_F(ScpMlfTests, EntriesWithoutAQuotedNameAreSkippedWithAWarning)
                       "' is no name of an utterance, expected one in double quotes; the entry is skipped\n");
     };
     std::string expected;
-    for (const auto& [line, text] : std::vector<std::pair<int, std::string>>{
-             {2, "a/u1.lab"}, {5, "."}, {6, "\"\""}, {8, "\"a/u1"}})
+    for (const auto& [line, text] :
+         std::vector<std::pair<int, std::string>>{{2, "a/u1.lab"}, {5, "."}, {6, "\"\""}, {8, "\"a/u1"}})
         expected += "WARNING: " + Path(warning(line, text));
     EXPECT_EQ(LogText(), expected);
 }

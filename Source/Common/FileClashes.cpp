@@ -1,0 +1,70 @@
+// Paths are compared as the system resolves them.
+#include "Common/FileClashes.h"
+
+#include "Common/Config/ConfigParameters.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace cntk
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+constexpr const char* c_readers[] = {"reader", "encoderReader", "decoderReader"};
+
+std::string Canonical(const std::string& path)
+{
+    std::error_code error;
+    const fs::path canonical = fs::weakly_canonical(path, error);
+    return error ? path : canonical.string();
+}
+
+bool IsOrdinaryFile(const std::string& path)
+{
+    std::error_code error;
+    return fs::is_regular_file(path, error) && !error;
+}
+
+} // namespace
+
+bool IsSameFile(const std::string& path, const std::string& other)
+{
+    const std::string resolved = ResolveOutputPath(path);
+    std::error_code error;
+    if (path.empty() || path == "-" || (fs::exists(resolved, error) && !IsOrdinaryFile(resolved)))
+        return false; // standard output, a device: nothing is lost
+    return Canonical(resolved) == Canonical(ResolveOutputPath(other));
+}
+
+std::vector<NamedFile> FilesNamedIn(const ConfigParameters& block)
+{
+    std::vector<NamedFile> files;
+    for (const ConfigValue& value : block.Values())
+        if (std::string path = ResolveInputPath(value.Text()); IsOrdinaryFile(path))
+            files.push_back({value.KeyPath(), std::move(path)});
+    return files;
+}
+
+void RequireNotRead(const NamedFile& written, const std::vector<NamedFile>& read, const SourcePos& where)
+{
+    for (const NamedFile& file : read)
+        if (IsSameFile(written.path, file.path))
+            FailAt(where, ErrorKind::Config, written.key, " would overwrite '", written.path, "', which is ", file.key,
+                   " as well; expected another file");
+}
+
+void RequireNotReadBesides(const ConfigParameters& writer, const NamedFile& written, const SourcePos& where)
+{
+    if (writer.Parent() == nullptr)
+        return;
+    for (const char* name : c_readers)
+        if (const ConfigParameters* const reader = writer.Parent()->FindBlock(name))
+            RequireNotRead(written, FilesNamedIn(*reader), where);
+}
+
+} // namespace cntk

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Slips in a path that would destroy what a command reads: each is refused before anything is written. What may be
+changed in place is."""
+import struct
+
+from EndToEnd import EndToEndTest, main
+
+CONFIG = """
+precision=float
+deviceId=-1
+modelPath=m.dnn
+streams="readerType=UCIFastReader; file=train.txt; randomize=none; features=[ dim=2 ]; \
+labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]"
+SGD=[ maxEpochs=1; minibatchSize=4; learningRatesPerSample=0.1 ]
+reader=[ $streams$ ]
+Train=[ action=train; SimpleNetworkBuilder=[ layerSizes=2:3:2 ] ]
+Adapt=[ action=adapt; originalModelFileName=m.dnn; modelPath=adapted.dnn ]
+Edit=[ action=edit; editPath=edit.mel ]
+Svd=[ action=SVD; outputModelPath=m.dnn; nodeNameRegex="W.*"; alignedSize=1 ]
+Dump=[ action=dumpnode; outputFile=dump.txt ]
+Plot=[ action=plot; outputDotFile=m.dot ]
+Export=[ action=exportdbn; dbnModelPath=m.dbn ]
+Convert=[ action=convertdbn; dbnModelPath=m.dbn; modelPath=converted.dnn ]
+Maps=[ action=createLabelMap; section=Train ]
+Write=[ action=write; outputPath=out; outputNodeNames=HLast ]
+Words=[ action=writeWordAndClass; inputFile=train.txt; outputVocabFile=vocab.txt; outputMappingFile=words.txt; vocabSize=9; nbrClass=0 ]
+"""
+DATA = "0.5 1 yes\n-1 0.25 no\n0 0 yes\n1 1 no\n0.5 -1 yes\n"
+
+
+class FileClashTest(EndToEndTest):
+    def setUp(self):
+        super().setUp()
+        self.write("exp.cntk", CONFIG)
+        self.write("train.txt", DATA)
+        self.write("map.txt", "yes\nno\n")
+        self.run_command("Train")
+        self.model = (self.folder / "m.dnn").read_bytes()
+
+    def run_command(self, command, *arguments, **keywords):
+        return self.cntk("configFile=exp.cntk", "command=" + command, *arguments, **keywords)
+
+    def refuses(self, command, message, *arguments, status=3):
+        before = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
+        run = self.run_command(command, *arguments, status=status)
+        self.assertIn(message + "; expected another file", run.stderr[-1000:])
+        after = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
+        self.assertEqual(before, after)
+
+    def test_models_are_not_written_onto_what_they_are_made_of(self):
+        self.run_command("Export")
+        self.refuses("Convert", "modelPath would overwrite 'm.dbn', which is dbnModelPath as well",
+                     "Convert=[modelPath=m.dbn]")
+        self.refuses("Export", "dbnModelPath would overwrite './m.dnn', which is modelPath as well",
+                     "Export=[dbnModelPath=./m.dnn]")
+        self.refuses("Adapt", "modelPath would overwrite 'm.dnn', which is originalModelFileName as well",
+                     "Adapt=[modelPath=m.dnn]")
+        self.refuses("Adapt", "modelPath would overwrite 'map.txt', which is reader:labels:labelMappingFile "
+                     "as well", "Adapt=[modelPath=map.txt]")
+        self.refuses("Train", "modelPath would overwrite 'train.txt', which is reader:file as well",
+                     "modelPath=train.txt")
+        self.write("svd.txt", "W.* 0.4\n")
+        self.refuses("Svd", "outputModelPath would overwrite 'svd.txt', which is svdConfig as well",
+                     "Svd=[outputModelPath=svd.txt; nodeNameRegex=\"\"; svdConfig=svd.txt]")
+
+    def test_reports_are_not_written_onto_models(self):
+        self.refuses("Dump", "outputFile would overwrite 'm.dnn', which is modelPath as well",
+                     "Dump=[outputFile=m.dnn]")
+        self.refuses("Plot", "outputDotFile would overwrite 'm.dnn', which is modelPath as well",
+                     "Plot=[outputDotFile=m.dnn]")
+        self.refuses("Plot", "outputFile would overwrite 'm.dot', which is outputDotFile as well",
+                     "Plot=[outputFile=m.dot; renderCmd=\"cp <IN> <OUT>\"]")
+        (self.folder / "link.dnn").symlink_to("m.dnn")
+        self.refuses("Dump", "outputFile would overwrite 'link.dnn', which is modelPath as well",
+                     "Dump=[outputFile=link.dnn]")
+
+    def test_data_are_not_overwritten(self):
+        self.write("in.HLast", DATA)
+        self.refuses("Write", "outputPath would overwrite 'in.HLast', which is reader:file as well",
+                     "Write=[outputPath=in]", "reader=[file=in.HLast]")
+        self.refuses("Maps", "labelMappingFile would overwrite 'train.txt', which is reader:file as well",
+                     "reader=[labels=[labelMappingFile=train.txt]]")
+        self.refuses("Words", "outputVocabFile would overwrite 'train.txt', which is inputFile as well",
+                     "Words=[outputVocabFile=train.txt]")
+        self.refuses("Words", "outputMappingFile would overwrite 'vocab.txt', which is outputVocabFile as well",
+                     "Words=[outputMappingFile=vocab.txt]")
+        self.write("data.bin", "x")
+        self.refuses("Write", "wfile would overwrite 'data.bin', which is reader:file as well",
+                     "Write=[writer=[writerType=BinaryWriter; wfile=data.bin; HLast=[sectionType=data]]]",
+                     "reader=[file=data.bin]")
+
+    def test_features_are_not_overwritten_by_what_is_computed_of_them(self):
+        features = struct.pack(">iihh4f", 2, 100000, 8, 9, 1, 2, 3, 4)
+        (self.folder / "u1.htk").write_bytes(features)
+        self.write("in.scp", "x=u1.htk\n")
+        self.write("out.scp", "./u1.htk\n")
+        reader = "reader=[readerType=HTKMLFReader; features=[dim=2; scpFile=in.scp]]"
+        writer = "writer=[writerType=HTKMLFWriter; outputNodeNames=HLast; HLast=[dim=2; scpFile=%s]]"
+        self.write("write.cntk", CONFIG.replace("Write=[", "Write=[ " + reader + "; " + writer % "out.scp" + "; "))
+        run = self.cntk("configFile=write.cntk", "command=Write", status=3)
+        self.assertIn("out.scp:1: the output would overwrite './u1.htk', which is read as features (in.scp:1); "
+                      "expected another file", run.stderr)
+        self.assertEqual((self.folder / "u1.htk").read_bytes(), features)
+        self.write("out.scp", "u2.htk\n")
+        self.cntk("configFile=write.cntk", "command=Write")
+        self.assertEqual((self.folder / "u2.htk").stat().st_size, 28)
+
+    def test_scripts_are_not_overwritten(self):
+        self.write("snippet.ndl", "load=[ X=Constant(1) ]\n")
+        for script, message in [
+                ("m=LoadModel(m.dnn)\nSaveModel(edit.mel)\n", "the model would overwrite 'edit.mel', which is editPath"),
+                ("m=LoadModel(m.dnn)\nDumpModel(m, m.dnn)\n",
+                 "the dump would overwrite 'm.dnn', which is the model of edit.mel:1:13"),
+                ("m=LoadModel(m.dnn)\nDumpModel(m, edit.mel)\n", "the dump would overwrite 'edit.mel', which is editPath"),
+                ("m=CreateModel()\nLoadNDLSnippet(m, snippet.ndl)\nSaveModel(m, snippet.ndl)\n",
+                 "the model would overwrite 'snippet.ndl', which is the NDL file of edit.mel:2:19")]:
+            self.write("edit.mel", script)
+            self.refuses("Edit", message + " as well")
+
+    def test_in_place(self):
+        """A model may be edited and decomposed where it is, several times."""
+        self.write("edit.mel", "m=LoadModel(m.dnn)\nRename(W1, V1)\nSaveModel(m.dnn)\n")
+        self.run_command("Edit")
+        edited = (self.folder / "m.dnn").read_bytes()
+        self.assertNotEqual(edited, self.model)
+        self.run_command("Svd")
+        self.run_command("Dump")
+        self.assertIn("W0-U", self.read("dump.txt"))
+        self.assertIn("V1", self.read("dump.txt"))
+
+
+if __name__ == "__main__":
+    main()

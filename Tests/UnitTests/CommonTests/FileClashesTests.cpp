@@ -1,0 +1,90 @@
+#include "Common/Config/ConfigParameters.h"
+#include "Common/Error.h"
+#include "Common/FileClashes.h"
+#include "CommonTests/TemporaryFolder.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+class FileClashesTests : public testing::Test
+{
+protected:
+    std::string Path(const std::string& name) const { return m_folder / name; }
+    std::string Make(const std::string& name) const
+    {
+        std::ofstream(Path(name)) << "x";
+        return Path(name);
+    }
+    static std::string MessageOf(const NamedFile& written, const std::vector<NamedFile>& read)
+    {
+        try
+        {
+            RequireNotRead(written, read, {});
+        }
+        catch (const Error& error)
+        {
+            return error.Message();
+        }
+        return {};
+    }
+
+    TemporaryFolder m_folder;
+};
+
+TEST_F(FileClashesTests, SpellingsAndLinksAreOneFile)
+{
+    const std::string file = Make("a");
+    std::filesystem::create_directory(Path("sub"));
+    std::filesystem::create_symlink(file, Path("link"));
+    EXPECT_TRUE(IsSameFile(file, file));
+    EXPECT_TRUE(IsSameFile(Path("sub/../a"), file));
+    EXPECT_TRUE(IsSameFile(Path("link"), file));
+    EXPECT_TRUE(IsSameFile(Path("not/there"), Path("not/./there")));
+    EXPECT_FALSE(IsSameFile(Make("b"), file));
+    EXPECT_FALSE(IsSameFile("", ""));
+    EXPECT_FALSE(IsSameFile("-", "-"));
+    EXPECT_FALSE(IsSameFile("/dev/null", "/dev/null"));
+}
+
+TEST_F(FileClashesTests, FilesOfABlock)
+{
+    const std::string a = Make("a"), b = Make("b");
+    const auto config = ConfigParameters::Parse("R=[\nfile=" + a + "\nother=" + Path("none") +
+                                                "\nlost=$nobody$\nx=[\nmap=" + b + "\n]\n]\noutside=" + a);
+    const ConfigParameters& block = config->RequireBlock("R");
+    const std::vector<NamedFile> files = FilesNamedIn(block);
+    ASSERT_EQ(files.size(), 2u);
+    EXPECT_EQ(files[0].key, "R:file");
+    EXPECT_EQ(files[1].key, "R:x:map");
+    EXPECT_EQ(files[1].path, b);
+    EXPECT_EQ(block.UnreadEntries().size(), 4u) << "to be found is not to be read";
+}
+
+TEST_F(FileClashesTests, Refusal)
+{
+    const std::string a = Make("a");
+    EXPECT_EQ(MessageOf({"out", a}, {{"x", Path("b")}, {"in", a}}),
+              "out would overwrite '" + a + "', which is in as well; expected another file");
+    EXPECT_EQ(MessageOf({"out", Path("c")}, {{"in", a}}), "");
+}
+
+TEST_F(FileClashesTests, WritersKnowTheirReaders)
+{
+    const std::string a = Make("a");
+    const auto config =
+        ConfigParameters::Parse("C=[\nencoderReader=[\nfile=" + a + "\n]\nwriter=[\nfile=" + a + "\n]\n]");
+    const ConfigParameters& writer = config->RequireBlock("C").RequireBlock("writer");
+    EXPECT_THROW(RequireNotReadBesides(writer, {"file", a}, {}), Error);
+    EXPECT_NO_THROW(RequireNotReadBesides(writer, {"file", Path("b")}, {}));
+    EXPECT_NO_THROW(RequireNotReadBesides(*config, {"file", a}, {}));
+}
+
+} // namespace
+} // namespace cntk

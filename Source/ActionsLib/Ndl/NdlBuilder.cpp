@@ -207,6 +207,9 @@ void NdlBuilder::Execute(Scope& scope, const NdlStatement& statement)
                 ApplyTag(scope, NodeOf(found->second.value), argument);
         return;
     }
+    if (std::string_view("+-*/").find(statement.name.back()) != std::string_view::npos)
+        Warn(statement.where,
+             Concat("this defines the name '", statement.name, "'; there is no '", statement.name.back(), "='"));
     if (const auto given = scope.overrides.find(ToLower(statement.name));
         given != scope.overrides.end() && statement.value.kind != NdlExpression::Kind::Call)
     {

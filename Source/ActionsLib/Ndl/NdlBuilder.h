@@ -185,6 +185,7 @@ private:
     void NotePlaces();
     void WarnOfDelaySizes() const;
     void WarnOfRoles() const;
+    void WarnOfTopK() const;
     void CheckLoops() const;
     [[noreturn]] void FailLoop(std::vector<const ComputationNode*> loop) const;
     void ExplainInvalid(const Error& error, const ComputationNode& node,

@@ -26,6 +26,7 @@ void NdlBuilder::Validate()
     NotePlaces();
     WarnOfDelaySizes();
     WarnOfRoles();
+    WarnOfTopK();
 }
 
 void NdlBuilder::RequireFeatures(const SourcePos& elsewhere) const
@@ -82,6 +83,23 @@ void NdlBuilder::WarnOfDelaySizes() const
              Concat(node->TypeName(), " '", node->Name(), "' is declared with ", delay->DeclaredElements(),
                     " rows, but its input '", node->Input(0)->Name(), "' has ", delay->SampleElements(),
                     "; it has as many as its input"));
+    }
+}
+
+// Among the five largest of three scores is every label.
+void NdlBuilder::WarnOfTopK() const
+{
+    for (const ComputationNodePtr& node : m_made)
+    {
+        const auto origin = m_origins.find(node.get());
+        if (node->TypeName() != "ErrorPrediction" || node->InputCount() != 3 || origin == m_origins.end())
+            continue;
+        const auto* const topK = dynamic_cast<const LearnableParameterNode*>(node->Input(2).get());
+        if (topK && topK->Values().ToHost()[0] >= double(node->Input(1)->SampleElements()))
+            Warn(origin->second.expression->where,
+                 Concat("topK is ", topK->Values().ToHost()[0], ", but '", node->Input(1)->Name(), "' has ",
+                        node->Input(1)->SampleElements(), " rows only, so that ErrorPrediction '", node->Name(),
+                        "' is always 0"));
     }
 }
 

@@ -311,8 +311,36 @@ public:
 private:
     [[noreturn]] void FailCount(size_t given) const
     {
+        std::string hint;
+        for (const NdlArgument& argument : m_call.arguments)
+            if (argument.name.empty() && IsNameOfParameter(argument.value))
+                hint = Concat("; '", argument.value.text, "' is given with its value, ", argument.value.text, "=...");
         FailAt(m_call.where, ErrorKind::Config, m_call.text, " cannot take ", given,
-               given == 1 ? " argument" : " arguments", "; expected ", Signature(m_function, m_call.text));
+               given == 1 ? " argument" : " arguments", "; expected ", Signature(m_function, m_call.text), hint);
+    }
+
+    bool IsNameOfParameter(const NdlExpression& value) const
+    {
+        if (value.kind != NdlExpression::Kind::Name)
+            return false;
+        const NodeParameterInfo* const parameter = FindParameter(m_type, value.text);
+        return EqualsIgnoreCase(value.text, "tag") || (parameter && TakesByName(m_function, *parameter));
+    }
+
+    // "init" for "init=uniform" is taken for a number.
+    std::string Number(const NdlExpression& value) const
+    {
+        try
+        {
+            return m_binding.number(value);
+        }
+        catch (const Error& error)
+        {
+            if (!IsNameOfParameter(value))
+                throw;
+            throw Error(error.Kind(), Concat("'", value.text, "' is given with its value, ", value.text, "=..."),
+                        value.where);
+        }
     }
 
     void BindNamed(const NdlArgument& argument)
@@ -377,7 +405,7 @@ private:
         switch (parameter.kind)
         {
         case ParameterKind::Integer:
-            text = WholeNumber(m_binding.number(value));
+            text = WholeNumber(Number(value));
             if (!ParseInteger(text))
                 FailAt(value.where, ErrorKind::Config, "parameter '", parameter.name, "' is '", text,
                        "'; expected a whole number");
@@ -404,7 +432,7 @@ private:
     // Beyond the range of numbers, as the original reads it; whoever means infinity writes 1#INF.
     std::string RealNumber(const NdlExpression& value) const
     {
-        std::string text = m_binding.number(value);
+        std::string text = Number(value);
         if (std::isinf(*ParseDouble(text)) && ToLower(text).find("inf") == std::string::npos)
             m_binding.warn(value.where, Concat("'", text, "' is beyond the range of numbers and counts as infinity"));
         return text;
@@ -429,7 +457,7 @@ private:
 
     std::string Dimension(const NdlExpression& expression) const
     {
-        const std::string text = WholeNumber(m_binding.number(expression));
+        const std::string text = WholeNumber(Number(expression));
         const std::optional<long long> dimension = ParseInteger(text);
         if (!dimension || *dimension < 0)
             FailAt(expression.where, ErrorKind::Config, "a dimension is ", text,

@@ -104,8 +104,12 @@ std::string NdlBuilder::NumberOf(const Scope& scope, const NdlExpression& expres
             return value.text;
         if (value.kind == Value::Kind::None)
             FailUnknown(scope, expression, "a number expected, found the unknown name", Wanted::Number);
-        FailAt(expression.where, ErrorKind::Config, "a number expected, but '", expression.text, "' is a ",
-               value.kind == Value::Kind::Text ? "text" : "node");
+        // A macro's parameter stands for what its caller wrote.
+        if (const auto symbol = scope.symbols.find(ToLower(expression.text));
+            symbol != scope.symbols.end() && symbol->second.actual)
+            return NumberOf(*symbol->second.actualScope, *symbol->second.actual);
+        FailAt(expression.where, ErrorKind::Config, "a number expected, but '", expression.text, "' is ",
+               value.kind == Value::Kind::Text ? "the text '" + value.text + "'" : "a node");
     }
     FailAt(expression.where, ErrorKind::Config, "a number expected, found ", expression.InWords());
 }
@@ -155,6 +159,9 @@ void NdlBuilder::FailUnknown(const Scope& scope, const NdlExpression& name, std:
     if (const auto symbol = scope.symbols.find(ToLower(name.text));
         symbol != scope.symbols.end() && symbol->second.actual)
         FailUnknown(*symbol->second.actualScope, *symbol->second.actual, what, wanted);
+    if (name.kind != NdlExpression::Kind::Name)
+        FailAt(name.where, ErrorKind::Config, wanted == Wanted::Number ? "a number" : "a node", " expected, found ",
+               name.InWords());
     const Scope& script = m_scopes.front();
     if (&scope != &script && script.symbols.contains(ToLower(name.text)))
         FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'; macro '", scope.macroName,
@@ -175,6 +182,8 @@ std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& express
         return Concat("; that is a function: write ", NdlSignature(m_network.Registry(), name, false));
     if (name.size() > 1 && name.front() == '\'')
         return "; texts stand in double quotes";
+    if (name.find('$') != std::string::npos)
+        return "; a variable of the config is written $name$";
 
     if (const size_t dot = name.rfind('.'); dot != std::string::npos)
         if (std::string hint = HintForPath(scope, name.substr(0, dot)); !hint.empty())

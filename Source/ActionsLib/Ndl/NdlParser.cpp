@@ -295,8 +295,18 @@ private:
         return "; ',' separates statements, too: a list stands in parentheses, name=(a, b), and a number has a point";
     }
 
+    // Of a line that other languages take for a comment.
+    static bool IsForeignComment(std::string_view word)
+    {
+        return word.starts_with("//") || word.starts_with("/*") || word.starts_with("--") || word.starts_with('%');
+    }
+
     NdlStatement ParseStatement()
     {
+        if (Char() == '"')
+            FailAt(Here(), ErrorKind::Config,
+                   "a name expected at the beginning of a statement, found '\"'; names stand "
+                   "without quotes");
         NdlStatement statement;
         NdlExpression left = ParseWord();
         statement.name = left.text;
@@ -311,8 +321,10 @@ private:
             return ParseSection(std::move(statement));
         if (AtEnd() || Char() != '=')
             FailAt(left.where, ErrorKind::Config, "'=' or '(' expected after '", left.text, "', found ", DescribeHere(),
-                   !AtEnd() && Char() == '{' ? Concat("; a macro has parentheses, empty ones too: ", left.text, "() {")
-                                             : HintAtComma(left.where));
+                   IsForeignComment(left.text) ? "; a comment begins with '#'"
+                   : !AtEnd() && Char() == '{'
+                       ? Concat("; a macro has parentheses, empty ones too: ", left.text, "() {")
+                       : HintAtComma(left.where));
         m_at++;
         SkipBlanks();
         if (!AtEnd() && Char() == '[')

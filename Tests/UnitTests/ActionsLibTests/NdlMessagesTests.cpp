@@ -110,6 +110,42 @@ TEST(NdlMessagesTests, ListsThatAreNone)
               "net.ndl:2:1: error: include= belongs into config files; macros of other files come in with ndlMacros=");
 }
 
+TEST(NdlMessagesTests, ArgumentsOfMacrosThatDoNotFit)
+{
+    EXPECT_EQ(ErrorOf("F(a) { T=Tanh(a) }\nx=Input(2, tag=feature)\ny=F((x, x))\n"),
+              "note: in macro 'F', called at net.ndl:3:3\n"
+              "    3 | y=F((x, x))\n"
+              "      |     ^~~~~~\n"
+              "net.ndl:3:5: error: a node expected, found the list '(x, x)'");
+    EXPECT_EQ(MessageOf("F(a) { T=Tanh(a) }\ny=F((x))"),
+              "net.ndl:3:5: error: a node expected, found '(x)'; parentheses belong to calls and lists only: write x");
+    EXPECT_EQ(MessageOf("G(m) { W=Parameter(m, 2) }\nF(n) { g=G(n) }\ny=F(x)"),
+              "net.ndl:4:5: error: a number expected, but 'x' is a node");
+    EXPECT_EQ(MessageOf("F(a) { n=2; W=Parameter(n, 2); T=Times(W, a) }\ny=F(x, n=x)"),
+              "net.ndl:2:25: error: a number expected, but 'n' is the text 'x'");
+}
+
+TEST(NdlMessagesTests, NamesOfParametersWithoutTheirValues)
+{
+    EXPECT_EQ(MessageOf("W=Parameter(2, 2, init)"), "net.ndl:2:19: error: 'init' is given with its value, init=...");
+    EXPECT_EQ(MessageOf("h=Tanh(x, tag)"),
+              "net.ndl:2:3: error: Tanh cannot take 2 arguments; expected Tanh(x); 'tag' is "
+              "given with its value, tag=...");
+    // A number of that name is one.
+    EXPECT_EQ(Build("x=Input(2, tag=feature)\nvalue=3\nW=Parameter(value, 2)\n")->Require("W")->SampleLayout(),
+              (TensorShape{3, 2}));
+}
+
+TEST(NdlMessagesTests, WordsOfOtherLanguages)
+{
+    EXPECT_EQ(MessageOf("// a comment"),
+              "net.ndl:2:1: error: '=' or '(' expected after '//', found 'a'; a comment begins with '#'");
+    EXPECT_EQ(MessageOf("\"h\"=Tanh(x)"), "net.ndl:2:1: error: a name expected at the beginning of a statement, found "
+                                          "'\"'; names stand without quotes");
+    EXPECT_EQ(MessageOf("h=Tanh($x)"),
+              "net.ndl:2:8: error: unknown variable '$x'; a variable of the config is written $name$");
+}
+
 TEST(NdlMessagesTests, MacrosThatMakeNoNode)
 {
     EXPECT_EQ(MessageOf("F(a) { n=3 }\nh=Tanh(F(x))"),
@@ -266,6 +302,12 @@ TEST(NdlMessagesTests, WarnsOfRolesThatHaveNoEffect)
     using ::testing::ElementsAre;
     EXPECT_THAT(WarningsOf("h=Tanh(x, tag=label)"),
                 ElementsAre("net.ndl:2:3: label node 'h' is a Tanh and no input, so the reader does not fill it"));
+    EXPECT_THAT(
+        WarningsOf("e=ErrorPrediction(x, x, 2)"),
+        ElementsAre("net.ndl:2:3: topK is 2, but 'x' has 2 rows only, so that ErrorPrediction 'e' is always 0"));
+    EXPECT_THAT(WarningsOf("e=ErrorPrediction(x, x, 1)"), ElementsAre());
+    EXPECT_THAT(WarningsOf("h=Tanh(x)\nx+=h"),
+                ElementsAre("net.ndl:3:1: this defines the name 'x+'; there is no '+='"));
     EXPECT_THAT(WarningsOf("OutputNodes=()"), ElementsAre("net.ndl:2:1: OutputNodes names no node"));
     EXPECT_THAT(WarningsOf("h=Tanh(x)\nOutputNode=h"),
                 ElementsAre("net.ndl:3:1: 'OutputNode' is another name for 'h'; did you mean 'OutputNodes'?"));

@@ -5,6 +5,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -63,14 +64,21 @@ public:
             done += some;
         }
     }
-    // The same for values of 4 or 8 bytes.
+    // The same for values of 4 or 8 bytes, which must be finite: what others do to a model shows much later.
     template <class Number>
     void AppendValues(std::vector<Number>& values, size_t count, size_t valueBytes, const char* what)
     {
+        const size_t first = values.size(), position = m_position;
         if (valueBytes == sizeof(float))
             Append<float>(values, count, what);
         else
             Append<double>(values, count, what);
+        for (size_t i = 0; i < count; ++i)
+        {
+            if (!std::isfinite(values[first + i]))
+                FailAtByte(position + i * valueBytes,
+                           Concat("expected ", what, ", finite numbers, found ", values[first + i]));
+        }
     }
     void Skip(size_t count, size_t bytesEach, const char* what);
     std::string TakeText(size_t bytes, const char* what);

@@ -126,7 +126,7 @@ void SparsePcSource<ElemType>::Append(size_t record, const std::vector<bool>& wa
     }
     const size_t label = m_features.size();
     if (label < batches.size() && wanted[label])
-        batches[label].values.push_back(m_cursor.Take<ElemType>(c_labelName));
+        m_cursor.AppendValues(batches[label].values, 1, sizeof(ElemType), c_labelName);
 }
 
 template <class ElemType>

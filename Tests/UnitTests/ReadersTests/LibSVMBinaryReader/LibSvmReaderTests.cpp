@@ -4,6 +4,8 @@
 #include "ReadersTests/BinaryTestTools.h"
 #include "ReadersTests/SequenceTestTools.h"
 
+#include <limits>
+
 namespace cntk
 {
 namespace
@@ -207,6 +209,8 @@ TEST_F(LibSvmReaderTests, MalformedFiles)
         "byte 150");
     EXPECT_EQ(Failure(good.substr(0, 118)), "data: 'data.bin', batch 1, byte 58: expected its offset, a number of 0 to "
                                             "51, found 52");
+    EXPECT_EQ(Failure(Changed(good, 78, Bytes(std::numeric_limits<float>::quiet_NaN()))),
+              "data: 'data.bin', batch 0, byte 78: expected values, finite numbers, found nan");
     for (size_t size = 1; size < good.size(); ++size)
         EXPECT_THAT(Failure(good.substr(0, size)), HasSubstr("'data.bin', ")) << size;
 }

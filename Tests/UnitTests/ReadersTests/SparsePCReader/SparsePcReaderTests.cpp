@@ -3,6 +3,8 @@
 #include "ReadersTests/BinaryTestTools.h"
 #include "ReadersTests/SequenceTestTools.h"
 
+#include <limits>
+
 namespace cntk
 {
 namespace
@@ -158,6 +160,11 @@ TEST_F(SparsePcReaderTests, MalformedFiles)
         "data: 'data.bin', record 0, byte 12: expected the verification code (4 bytes), found the end of the file "
         "at byte 12" +
             hint);
+    const std::string infinite = Bytes(std::numeric_limits<float>::infinity());
+    EXPECT_EQ(Failure(Changed(good, 4, infinite)),
+              "data: 'data.bin', record 0, byte 4: expected values of 'b', finite numbers, found inf" + hint);
+    EXPECT_EQ(Failure(Changed(good, 32, infinite)),
+              "data: 'data.bin', record 0, byte 32: expected the label value, finite numbers, found inf" + hint);
     // Values of 8 bytes taken for 4.
     EXPECT_THAT(Failure(Example<double>()), testing::EndsWith(hint));
 }

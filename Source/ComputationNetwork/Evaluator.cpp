@@ -427,6 +427,13 @@ void Evaluator::BackwardAccumulate(const ComputationNodePtr& root)
     m_impl->Backward(root, true);
 }
 
+void Evaluator::SetTraining(bool isTraining)
+{
+    m_impl->m_options.training = isTraining;
+    for (const ComputationNodePtr& node : m_impl->m_nodes)
+        NodeBinder::SetTraining(*node, isTraining);
+}
+
 const std::vector<std::shared_ptr<LearnableParameterNode>>& Evaluator::Parameters() const
 {
     return m_impl->m_parameters;

@@ -42,6 +42,10 @@ public:
     // The same, but adds to the parameter gradients of the Backward before (parts of one minibatch).
     void BackwardAccumulate(const ComputationNodePtr& root);
 
+    // Of an evaluator made for training: whether Forward computes as in training, which is how it begins, or as in a
+    // test: statistics are used and not collected. Dropout goes on, as its rate says.
+    void SetTraining(bool isTraining);
+
     // Trainable parameters below the backward root, in case-sensitive order of names (the update and checkpoint order).
     const std::vector<std::shared_ptr<class LearnableParameterNode>>& Parameters() const;
 

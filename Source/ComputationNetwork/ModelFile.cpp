@@ -6,6 +6,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/ForeignFiles.h"
 #include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <array>
@@ -349,6 +350,7 @@ void ReloadParameters(ComputationNetwork& network, const std::string& path)
     // Read aside first: a damaged file must not leave half of the parameters replaced, and the evaluator's views of the
     // memory must stay valid.
     std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, ComputationNodePtr>> parameters;
+    std::vector<std::pair<std::shared_ptr<BatchNormalizationNode>, ComputationNodePtr>> normalizations;
     file.ReadNodes(network.GetDataType(), network.GetDevice(),
                    [&](const std::string& typeName, const std::string& name)
                    {
@@ -363,6 +365,9 @@ void ReloadParameters(ComputationNetwork& network, const std::string& path)
                                     "', but it is a ", node->TypeName(), " in the network");
                            parameters.emplace_back(std::move(target), read);
                        }
+                       else if (auto normalization = std::dynamic_pointer_cast<BatchNormalizationNode>(node);
+                                normalization && &node->Type() == &type)
+                           normalizations.emplace_back(std::move(normalization), read);
                        else if (node && node->IsPrecomputed() && &node->Type() == &type)
                            return node; // a statistic: read in place
                        return read;
@@ -377,6 +382,8 @@ void ReloadParameters(ComputationNetwork& network, const std::string& path)
     }
     for (const auto& [target, source] : parameters)
         target->Values().CopyFrom(std::static_pointer_cast<LearnableParameterNode>(source)->Values());
+    for (const auto& [target, source] : normalizations)
+        target->SetMinibatches(std::static_pointer_cast<BatchNormalizationNode>(source)->Minibatches());
 }
 
 } // namespace cntk

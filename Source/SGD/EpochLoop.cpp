@@ -151,14 +151,25 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
 {
     const auto began = Progress::Clock::now();
     EpochResult result;
+    const double secondsBefore = settings.goesOnFromTrial ? m_seconds : 0;
+    if (settings.goesOnFromTrial)
+        result.secondsWaited = m_secondsWaited;
+    else
+        m_isAtEnd = false;
     const auto note = [&]
     { return Concat("while training epoch ", settings.epoch + 1, ", minibatch ", m_minibatches + 1); };
     WithNote(
         [&]
         {
-            Begin(settings);
-            while (m_sums.Samples() < settings.maxSamples && m_source.Next())
+            if (!settings.goesOnFromTrial)
+                Begin(settings);
+            while (m_sums.Samples() < settings.maxSamples && !m_isAtEnd)
             {
+                if (!m_source.Next())
+                {
+                    m_isAtEnd = true;
+                    break;
+                }
                 result.secondsWaited += m_source.SecondsWaited();
                 if (!RunMinibatch(settings, m_minibatches + 1))
                 {
@@ -184,7 +195,9 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
     result.averages.criterion = m_sums.Average(0);
     for (size_t i = 0; i < m_nodes.evaluations.size(); ++i)
         result.averages.evaluations.push_back(m_sums.Average(i + 1));
-    result.seconds = std::chrono::duration<double>(Progress::Clock::now() - began).count();
+    result.seconds = secondsBefore + std::chrono::duration<double>(Progress::Clock::now() - began).count();
+    m_seconds = result.seconds;
+    m_secondsWaited = result.secondsWaited;
     return result;
 }
 

@@ -36,6 +36,7 @@ struct EpochSettings
     double momentumPerSample = 0;
     size_t maxSamples = SIZE_MAX;      // shorter trial runs
     int gradientCheckDigits = 0;       // gradientcheck=true: every minibatch's gradients must agree to so many digits
+    bool goesOnFromTrial = false;      // the epoch begins with what the run before, a trial, has done
     EpochPosition from;                // an epoch that is taken up again: what was read before is skipped
     std::function<void()> beforeFirst; // called once the reader stands there; may be empty
     // Called after each minibatch: false ends the epoch there. May be empty.
@@ -89,6 +90,10 @@ private:
     std::vector<double> m_running; // what progress lines are made of
     size_t m_minibatches = 0;
     std::optional<GradientComparison> m_worstGradient;
+    // Of the last run, for an epoch that goes on from it.
+    bool m_isAtEnd = false; // the reader has no more
+    double m_seconds = 0;
+    double m_secondsWaited = 0;
 };
 
 // "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for

@@ -91,6 +91,15 @@ void Progress::Restart(const EpochStart& start, const std::string& prefix)
 void Progress::BeginTrial(const EpochStart& start, const std::string& prefix)
 {
     Restart(start, prefix);
+    m_isTrial = true;
+    m_trialLines.clear();
+}
+
+void Progress::RepeatTrial()
+{
+    for (const TrialLine& line : m_trialLines)
+        Show(line.minibatch, {line.sums, line.samples}, line.seconds);
+    m_shownAt = Clock::now();
 }
 
 void Progress::EndTrial(const CriterionAverages& averages, double learningRatePerSample)
@@ -117,6 +126,7 @@ void Progress::GoOn(size_t minibatch, const RunningSums& running)
 void Progress::BeginEpoch(const EpochStart& start)
 {
     Restart(start, "");
+    m_isTrial = false;
     m_log.Print(
         "\nStarting Epoch %d: learning rate per sample = %f  effective momentum = %f  momentum as time constant = "
         "%.1f samples\n",
@@ -157,6 +167,14 @@ void Progress::ShowMinibatches(size_t minibatch, const RunningSums& running)
 {
     const auto now = Clock::now();
     const double seconds = Seconds(now - m_shownAt);
+    if (m_isTrial)
+        m_trialLines.push_back({minibatch, {running.sums.begin(), running.sums.end()}, running.samples, seconds});
+    Show(minibatch, running, seconds);
+    m_shownAt = now;
+}
+
+void Progress::Show(size_t minibatch, const RunningSums& running, double seconds)
+{
     const size_t samples = running.samples - m_shownSamples;
     m_shownSums.resize(running.sums.size());
     if (m_settings.traceLevel > 0 && m_settings.ofDecoder)
@@ -182,7 +200,6 @@ void Progress::ShowMinibatches(size_t minibatch, const RunningSums& running)
         m_log.Write(line);
     }
     std::copy(running.sums.begin(), running.sums.end(), m_shownSums.begin());
-    m_shownAt = now;
     m_shownMinibatch = minibatch;
     m_shownSamples = running.samples;
 }

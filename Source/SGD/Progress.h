@@ -63,6 +63,8 @@ public:
     void GoOn(size_t minibatch, const RunningSums& running);
     // A short run before the epoch, to choose a rate or a minibatch size: its lines have the prefix, until BeginEpoch.
     void BeginTrial(const EpochStart& start, const std::string& prefix);
+    // The epoch that has begun starts with what the last trial did: shows its minibatches again, as the epoch's.
+    void RepeatTrial();
     // "Finished Mini-Epoch For LearnRate Selection: ..."
     void EndTrial(const CriterionAverages& averages, double learningRatePerSample);
 
@@ -95,6 +97,7 @@ public:
 
 private:
     void Restart(const EpochStart& start, const std::string& prefix);
+    void Show(size_t minibatch, const RunningSums& running, double seconds);
     std::string DecoderLine(size_t minibatch, const RunningSums& running) const;
     std::string DecoderEpochEnd(const EpochEnd& end) const;
 
@@ -108,6 +111,15 @@ private:
     size_t m_shownMinibatch = 0;
     size_t m_shownSamples = 0;
     std::vector<double> m_shownSums;
+    struct TrialLine
+    {
+        size_t minibatch;
+        std::vector<double> sums;
+        size_t samples;
+        double seconds;
+    };
+    std::vector<TrialLine> m_trialLines;
+    bool m_isTrial = false;
     // Of the line on the terminal.
     bool m_hasTerminal;
     Clock::time_point m_drawnAt;

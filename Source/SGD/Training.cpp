@@ -12,6 +12,7 @@
 
 #include <limits>
 #include <ratio>
+#include <utility>
 
 namespace cntk
 {
@@ -40,6 +41,19 @@ ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool ofDecoder)
     settings.ofDecoder = ofDecoder;
     return settings;
 }
+
+// As long as it lives the evaluator computes as in a test.
+class InferenceMode
+{
+public:
+    explicit InferenceMode(Evaluator& evaluator) : m_evaluator(evaluator) { m_evaluator.SetTraining(false); }
+    ~InferenceMode() { m_evaluator.SetTraining(true); }
+    InferenceMode(const InferenceMode&) = delete;
+    InferenceMode& operator=(const InferenceMode&) = delete;
+
+private:
+    Evaluator& m_evaluator;
+};
 
 } // namespace
 
@@ -194,6 +208,9 @@ EpochResult Training::TrainEpoch(size_t epoch)
     }
     m_savedAt = std::chrono::steady_clock::now();
     m_progress.BeginEpoch(StartOf(settings));
+    settings.goesOnFromTrial = std::exchange(m_goesOnFromTrial, false);
+    if (settings.goesOnFromTrial)
+        m_progress.RepeatTrial();
     if (m_goOnFrom)
         m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_goOnFrom->minibatches);
     EpochResult result = m_loop.Run(settings);
@@ -272,6 +289,7 @@ CriterionAverages Training::Validate(size_t epoch)
     settings.stopRequested = m_request.stopRequested;
     settings.tracer = m_tracer.Nodes().empty() ? nullptr : &m_tracer;
     settings.tracedAs = "validation minibatch";
+    const InferenceMode inference(m_evaluator);
     const auto validation = EvaluateCriteria(m_evaluator, nodes, *m_cvSource, settings, m_log);
     CriterionAverages averages;
     averages.criterion = validation.nodes[0].average;

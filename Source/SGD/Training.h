@@ -70,6 +70,7 @@ private:
     struct TrialStart;
     TrialStart KeepStart();
     void GoBackTo(const TrialStart& start, size_t epoch);
+    bool BeginsWithTrial(size_t epoch) const;
     double RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
 
     const TrainingRequest& m_request;
@@ -98,6 +99,7 @@ private:
     size_t m_minibatchSize = 0;
     std::vector<double> m_searchedRates; // the last of them
     double m_firstRate = 0;              // of the first epoch
+    bool m_goesOnFromTrial = false;      // the state is that behind the last trial, which was the epoch's beginning
     // Within an epoch: where the first one goes on, and what was saved last.
     std::optional<WithinEpochPoint> m_goOnFrom;
     EpochPosition m_goOnPosition;

@@ -1,6 +1,7 @@
 // The trial runs before an epoch that find its learning rate or minibatch size.
 #include "Common/Error.h"
 #include "Common/Log.h"
+#include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/Schedules.h"
 #include "SGD/Training.h"
@@ -25,6 +26,7 @@ size_t Training::TrialSamples(size_t epoch) const
 struct Training::TrialStart
 {
     std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, Matrix>> parameters;
+    std::vector<std::pair<std::shared_ptr<BatchNormalizationNode>, uint64_t>> normalizations;
     std::vector<Matrix> states;
     std::map<std::string, std::string> extra;
 };
@@ -36,12 +38,19 @@ Training::TrialStart Training::KeepStart()
     networks.push_back(&m_network);
     for (const ComputationNetwork* network : networks)
         for (const ComputationNodePtr& node : network->Nodes())
+        {
+            if (auto normalization = std::dynamic_pointer_cast<BatchNormalizationNode>(node))
+            {
+                const uint64_t seen = normalization->Minibatches();
+                start.normalizations.emplace_back(std::move(normalization), seen);
+            }
             // Those that are not trained too: statistics change as the network is evaluated.
             if (auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node))
             {
                 Matrix values = parameter->Values().Clone();
                 start.parameters.emplace_back(std::move(parameter), std::move(values));
             }
+        }
     for (const Matrix* state : m_learner.States())
         start.states.push_back(state->Clone());
     m_learner.SaveExtra(start.extra);
@@ -53,6 +62,8 @@ void Training::GoBackTo(const TrialStart& start, size_t epoch)
 {
     for (const auto& [parameter, values] : start.parameters)
         parameter->Values().CopyFrom(values);
+    for (const auto& [normalization, seen] : start.normalizations)
+        normalization->SetMinibatches(seen);
     std::vector<Matrix> states;
     for (const Matrix& state : start.states)
         states.push_back(state.Clone());
@@ -61,8 +72,17 @@ void Training::GoBackTo(const TrialStart& start, size_t epoch)
     m_dropout.RestoreExtra(start.extra);
 }
 
+// A trial with the rate that is taken does what the epoch would do first: the same minibatches from the same state.
+// Only where nothing else is to happen in front of the epoch, or in its minibatches.
+bool Training::BeginsWithTrial(size_t epoch) const
+{
+    const bool searchesSize = m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size();
+    return !searchesSize && !m_options.gradientCheck && m_tracer.Nodes().empty();
+}
+
 double Training::RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize)
 {
+    GoBackTo(start, epoch);
     EpochSettings settings = SettingsOf(epoch);
     settings.learningRatePerSample = rate;
     settings.minibatchSize = minibatchSize;
@@ -75,7 +95,6 @@ double Training::RunTrial(const TrialStart& start, size_t epoch, const char* pre
     if (result.notFiniteAt)
         result.averages.criterion = std::numeric_limits<double>::quiet_NaN();
     m_progress.EndTrial(result.averages, rate);
-    GoBackTo(start, epoch);
     return result.averages.criterion;
 }
 
@@ -98,17 +117,28 @@ void Training::SearchRate(size_t epoch)
     const auto began = Progress::Clock::now();
     const TrialStart start = KeepStart();
     size_t trials = 0;
+    double lastRate = 0, lastCriterion = 0;
+    auto lastBegan = began;
     const RateSearchResult found =
         SearchLearningRate(settings,
                            [&](const char* prefix, double rate)
                            {
                                ++trials;
-                               return RunTrial(start, epoch, prefix, rate, settings.minibatchSize);
+                               lastBegan = Progress::Clock::now();
+                               lastRate = rate;
+                               lastCriterion = RunTrial(start, epoch, prefix, rate, settings.minibatchSize);
+                               return lastCriterion;
                            });
+    m_goesOnFromTrial = BeginsWithTrial(epoch) && lastRate == found.rate && found.rate >= c_minLearningRate &&
+                        !std::isnan(lastCriterion);
+    const auto ended = m_goesOnFromTrial ? lastBegan : Progress::Clock::now();
+    if (!m_goesOnFromTrial)
+        GoBackTo(start, epoch);
     m_log.Print("Best Learn Rate Per Sample for Epoch[%zu] = %.10g  baseCriterion=%.10g\n", epoch + 1, found.rate,
                 found.baseCriterion);
-    m_log.Print("The search before epoch %zu: %zu trials in %.3f s\n", epoch + 1, trials,
-                std::chrono::duration<double>(Progress::Clock::now() - began).count());
+    m_log.Print("The search before epoch %zu: %zu trials in %.3f s%s\n", epoch + 1, trials,
+                std::chrono::duration<double>(ended - began).count(),
+                m_goesOnFromTrial ? " without the last one, which is the beginning of the epoch" : "");
     m_rate.learningRatePerSample = found.rate;
     m_searchedRates.push_back(found.rate);
     if (m_searchedRates.size() > std::max<size_t>(options.numPrevLearnRates, 1))
@@ -137,6 +167,7 @@ void Training::SearchSize(size_t epoch)
                                             size, range->lower, range->upper);
                                 return RunTrial(start, epoch, prefix, m_rate.learningRatePerSample, size);
                             });
+    GoBackTo(start, epoch);
     m_minibatchSize = found.size;
     m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
                 "BaseCriterion = %.10g\n",

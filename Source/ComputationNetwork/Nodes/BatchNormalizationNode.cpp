@@ -177,7 +177,8 @@ void BatchNormalizationNode::ForwardProp(const FrameRange& range)
     const MatrixView x = Input(c_data)->Value(range);
     const MatrixView output = Value(range);
     const size_t values = ValuesPerStatistic(range);
-    m_minibatches++;
+    if (m_isTraining)
+        m_minibatches++;
     if (output.Elements() == 0 || values == 0)
         return;
     MatrixView normalized = output;

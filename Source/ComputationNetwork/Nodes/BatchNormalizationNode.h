@@ -24,6 +24,9 @@ public:
     // Samples after which running statistics have forgotten 1 - 1/e of what was; 0: only the minibatch counts.
     void SetNormalizationTimeConstant(double samples) { m_normalizationTimeConstant = samples; }
     void SetBlendTimeConstant(double samples) { m_blendTimeConstant = samples; }
+    // That the running statistics have seen.
+    uint64_t Minibatches() const { return m_minibatches; }
+    void SetMinibatches(uint64_t count) { m_minibatches = count; }
 
 private:
     // A statistic has one value for each of Statistics() groups of elements of a sample.

@@ -2,10 +2,13 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/CheckpointFile.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "SGD/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
+#include <sstream>
 
 namespace cntk
 {
@@ -51,6 +54,25 @@ protected:
         }
         return "no error";
     }
+    // The classifier with another criterion behind a batch normalization.
+    std::unique_ptr<ComputationNetwork> NormalizedClassifier() const
+    {
+        auto network = Classifier();
+        const auto parameter = [&](const char* name)
+        {
+            const ComputationNodePtr node = network->AddParameter(name, TensorShape{2, 1});
+            dynamic_cast<LearnableParameterNode&>(*node).SetLearningRateMultiplier(0);
+            return node;
+        };
+        const auto normalized = network->Add("BatchNormalization", "normalized",
+                                             {network->Require("HLast"), parameter("scale"), parameter("bias"),
+                                              parameter("mean"), parameter("deviation")});
+        std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("scale"))->InitUniform(9, 20);
+        network->AddToGroup(NodeGroup::Criterion,
+                            network->Add("CrossEntropyWithSoftmax", "other", {network->Require("labels"), normalized}));
+        network->Validate();
+        return network;
+    }
 };
 
 } // namespace
@@ -69,6 +91,92 @@ TEST_F(TrainingSearchTest, EveryTrialAndEveryChoiceIsInTheLog)
     const size_t trials = Count("AdaptiveLearnRateSearch: Epoch[");
     EXPECT_EQ(Count("Finished Mini-Epoch For LearnRate Selection: TrainLossPerSample = "), trials);
     EXPECT_GE(trials, 8u);
+}
+
+// gradientcheck computes the same, but an epoch whose minibatches are to be checked cannot begin with a trial's.
+TEST_F(TrainingSearchTest, AnEpochGoesOnFromTheTrialThatChoseItsRate)
+{
+    for (const size_t trialMinibatches : {15, 500}) // a part of the epoch, or all of it
+        for (const bool dropout : {false, true})
+        {
+            SCOPED_TRACE(std::to_string(trialMinibatches) + (dropout ? " with dropout" : ""));
+            TrainingRequest request = SearchRequest(6);
+            request.makeMode = false;
+            request.options.keepCheckPointFiles = true;
+            request.options.dropoutRate = dropout ? 0.2 : 0;
+            request.options.gaussianNoiseInjectStd = dropout ? 0.001 : 0;
+            request.options.gradUpdateType = GradientUpdateType::FSAdaGrad;
+            request.options.autoAdjust.numMiniBatch4LRSearch = trialMinibatches;
+            request.options.traceLevel = 1;
+            request.options.numMBsToShowResult = 4;
+            request.options.firstMBsToShowResult = 2;
+            const auto run = [&](const std::string& name)
+            {
+                request.modelPath = Path(name);
+                const size_t before = LogText().size();
+                Run(request);
+                std::string text;
+                std::istringstream lines(LogText().substr(before));
+                for (std::string line; std::getline(lines, line);)
+                    if (line.starts_with(" Epoch[") || line.starts_with("Finished Epoch["))
+                        text += line.substr(0, std::min(line.find("TotalTime"), line.find("EpochTime"))) + "\n";
+                return text;
+            };
+            const std::string continued = run("continued.dnn");
+            EXPECT_NE(LogText().find(" without the last one, which is the beginning of the epoch\n"),
+                      std::string::npos);
+            const size_t count = Count(" without the last one");
+            request.options.gradientCheck = !dropout;
+            request.options.sigFigs = 1;
+            request.options.autoAdjust.autoAdjustMinibatch = dropout; // the size search looks from the same state
+            request.options.autoAdjust.minibatchSizeTuningMax = 5;
+            const std::string anew = run("anew.dnn");
+            // The size is not looked for before the first epoch, whose size is listed.
+            EXPECT_EQ(Count(" without the last one"), count + (dropout ? 1 : 0));
+            EXPECT_EQ(continued, anew);
+            for (const char* file : {"", ".1", ".2", ".5", ".3.ckp", ".5.ckp", ".ckp"})
+                EXPECT_EQ(BytesOf(Path("continued.dnn") + file), BytesOf(Path("anew.dnn") + file)) << file;
+        }
+}
+
+TEST_F(TrainingSearchTest, TrialsLeaveNoCountBehind)
+{
+    TrainingRequest request = SearchRequest(2);
+    request.options.dropoutRate = 0;
+    request.buildNetwork = [this] { return NormalizedClassifier(); };
+    request.options.trainCriterionNodeName = "other";
+    Run(request);
+    const auto network = LoadModel(Path("m.dnn"), DataType::Float64, m_device);
+    EXPECT_NE(network->Require("normalized")->DescribeFields().find("minibatches=92"), std::string::npos)
+        << network->Require("normalized")->DescribeFields(); // two epochs of 46
+}
+
+TEST_F(TrainingSearchTest, AValidationUsesStatisticsAndLeavesThemAlone)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    request.makeMode = false;
+    request.buildNetwork = [this] { return NormalizedClassifier(); };
+    request.options.trainCriterionNodeName = "other";
+    request.options.evalCriterionNodeName = "err";
+    Run(request);
+    const std::string alone = BytesOf(Path("m.dnn"));
+    request.openCvReader = []
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(40, 8))); };
+    Run(request);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), alone);
+    EXPECT_EQ(Count("[Validation Set]"), 3u);
+
+    // As a test of the model computes it, in minibatches of another size.
+    const auto network = LoadModel(Path("m.dnn"), DataType::Float64, m_device);
+    const auto source = request.openCvReader();
+    const ComputationNodePtr criterion = network->Require("other");
+    source->BindTo({criterion});
+    EvaluationSettings settings;
+    settings.minibatchSize = 40;
+    const double tested = EvaluateCriteria(*network, {criterion}, *source, settings, *m_log).nodes[0].average;
+    char text[80];
+    std::snprintf(text, sizeof text, "Finished Epoch[ 3 of 3]: [Validation Set] TrainLossPerSample = %.8g;", tested);
+    EXPECT_EQ(Count(text), 1u) << text << "\n" << LogText();
 }
 
 TEST_F(TrainingSearchTest, TheGoalSaysWhatLaterEpochsLookFor)

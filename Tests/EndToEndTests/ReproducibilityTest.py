@@ -196,9 +196,9 @@ out=Plus(z, B1, tag=output)
                 for place in ("trainingSeed=" + value, "Train=[trainingSeed=%s]" % value):
                     run = self.cntk("configFile=config.cntk", "folder=x", place, status=None)
                     self.assertEqual(run.returncode, 3, run.stderr)
-                    self.assertRegex(run.stderr, r"error: '(Train.)?trainingSeed' is '%s', expected a whole number (that is "
-                                     r"not negative|of at most \d+)" % re.escape(value) if value else
-                                     "no value given for 'trainingSeed'")
+                    problem = (r"error: '(Train.)?trainingSeed' is '%s', expected a whole number (that is not negative|"
+                               r"of at most \d+)" % re.escape(value) if value else "no value given for 'trainingSeed'")
+                    self.assertRegex(run.stderr, problem)
 
 
 if __name__ == "__main__":

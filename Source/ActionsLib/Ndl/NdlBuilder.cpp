@@ -2,6 +2,7 @@
 // finished network: NdlExplain.cpp.
 #include "ActionsLib/Ndl/NdlBuilder.h"
 
+#include "ActionsLib/Ndl/NdlCallBinder.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 

@@ -119,6 +119,19 @@ NdlBuilder::~NdlBuilder() = default;
 
 void NdlBuilder::DefineMacros(NdlScript script)
 {
+    std::vector<NdlStatement> macros;
+    for (NdlStatement& statement : script.statements)
+        (statement.kind == NdlStatement::Kind::Macro ? macros : m_unread).push_back(std::move(statement));
+    AddScript({std::move(macros)});
+}
+
+void NdlBuilder::NoteSections(const std::vector<NdlStatement>& sections)
+{
+    m_sections.insert(m_sections.end(), sections.begin(), sections.end());
+}
+
+void NdlBuilder::AddScript(NdlScript script)
+{
     m_scripts.push_back(std::move(script));
     for (const NdlStatement& statement : m_scripts.back().statements)
         if (statement.kind == NdlStatement::Kind::Macro)
@@ -128,7 +141,7 @@ void NdlBuilder::DefineMacros(NdlScript script)
 // Macros first: a script may call them before it defines them.
 void NdlBuilder::Run(NdlScript script)
 {
-    DefineMacros(std::move(script));
+    AddScript(std::move(script));
     for (const NdlStatement& statement : m_scripts.back().statements)
         if (statement.kind != NdlStatement::Kind::Macro)
             Execute(m_scopes.front(), statement);
@@ -362,7 +375,10 @@ NdlBuilder::Value NdlBuilder::Call(Scope& scope, const NdlExpression& call, cons
     std::vector<std::string> names = NdlFunctionNames(m_network.Registry());
     for (const auto& [key, macro] : m_macros)
         names.push_back(macro->name);
-    FailAt(call.where, ErrorKind::Config, "unknown function or macro '", call.text, "'", DidYouMean(call.text, names));
+    std::string hint = HintForMacro(call.text);
+    if (hint.empty())
+        hint = DidYouMean(call.text, names);
+    FailAt(call.where, ErrorKind::Config, "unknown function or macro '", call.text, "'", hint);
 }
 
 NdlBuilder::Value NdlBuilder::ExpandMacro(Scope& scope, const NdlStatement& macro, const NdlExpression& call,

@@ -58,6 +58,8 @@ public:
 
     // Takes the macro definitions of a script and nothing else.
     void DefineMacros(NdlScript script);
+    // Sections of a file, which may or may not be run: errors name those that would have what is missing.
+    void NoteSections(const std::vector<NdlStatement>& sections);
     // Executes statements in order: nodes are made, but not yet connected.
     void Run(NdlScript script);
     // Connects the nodes: by now every name must be known.
@@ -144,6 +146,7 @@ private:
     }
     [[noreturn]] static void FailList(const NdlStatement& statement);
     void Execute(Scope& scope, const NdlStatement& statement);
+    void AddScript(NdlScript script);
     void DefineMacro(const NdlStatement& statement);
     void Define(Scope& scope, const NdlStatement& statement, Value value);
     void AddToGroups(Scope& scope, const NdlStatement& statement);
@@ -177,6 +180,7 @@ private:
     [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what,
                                   Wanted wanted = Wanted::Node) const;
     std::string HintFor(const Scope& scope, const NdlExpression& expression, Wanted wanted) const;
+    std::string HintForMacro(const std::string& name) const;
     std::string HintForPath(const Scope& scope, const std::string& path) const;
     std::vector<std::string> NamesIn(const Scope& scope, Wanted wanted) const;
     SourcePos DefinedBehind(const Scope& scope, const NdlExpression& name) const;
@@ -200,7 +204,9 @@ private:
     ComputationNetwork& m_network;
     NdlContext& m_context;
     uint64_t m_randomSeedOffset;
-    std::deque<NdlScript> m_scripts; // symbols and pending inputs point into them
+    std::deque<NdlScript> m_scripts;      // symbols and pending inputs point into them
+    std::vector<NdlStatement> m_unread;   // beside macros, where only macros count
+    std::vector<NdlStatement> m_sections; // of the file
     std::map<std::string, const NdlStatement*> m_macros;
     std::deque<Scope> m_scopes; // the first is the script's own
     std::vector<PendingNode> m_pending;

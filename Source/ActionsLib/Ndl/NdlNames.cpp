@@ -176,6 +176,10 @@ std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& express
     if (const SourcePos later = DefinedBehind(scope, expression))
         return Concat("; it is defined behind its use, at ", later.Location(),
                       ", and only the inputs of functions may be");
+    for (const NdlStatement& statement : m_unread)
+        if (statement.kind == NdlStatement::Kind::Assignment && EqualsIgnoreCase(statement.name, name))
+            return Concat("; that at ", statement.where.Location(),
+                          " is not read: of files of macros, and beside the sections of a file, only macros are");
     if (const auto macro = m_macros.find(ToLower(name)); macro != m_macros.end())
         return Concat("; that is a macro: write ", macro->second->name, "(...)");
     if (FindNdlFunction(m_network.Registry(), name).type)
@@ -235,6 +239,26 @@ std::string NdlBuilder::HintForPath(const Scope& scope, const std::string& path)
     return Concat("; '", path, "' (macro '", value.instance->macroName, "') has '", Join(names, "', '"), "'");
 }
 
+// Of a macro that is not known: the section that has it, which nothing reads.
+std::string NdlBuilder::HintForMacro(const std::string& name) const
+{
+    const auto find = [&](const std::vector<NdlStatement>& statements, std::string_view why) -> std::string
+    {
+        for (const NdlStatement& section : statements)
+        {
+            if (section.kind != NdlStatement::Kind::Section)
+                continue;
+            for (const NdlStatement& statement : section.body->statements)
+                if (statement.kind == NdlStatement::Kind::Macro && EqualsIgnoreCase(statement.name, name))
+                    return Concat("; the macro at ", statement.where.Location(), " stands in section '", section.name,
+                                  "', ", why);
+        }
+        return {};
+    };
+    std::string hint = find(m_sections, "which no load= names");
+    return hint.empty() ? find(m_unread, "and sections of files of macros are not read") : hint;
+}
+
 // As they are written, in alphabetical order.
 std::vector<std::string> NdlBuilder::NamesIn(const Scope& scope, Wanted wanted) const
 {
@@ -243,8 +267,6 @@ std::vector<std::string> NdlBuilder::NamesIn(const Scope& scope, Wanted wanted) 
     {
         const Value value = ValueOf(symbol, 0);
         const bool isNumber = value.kind == Value::Kind::Number;
-        if (value.kind == Value::Kind::None && !symbol.isFormal) // FeatureNodes=(...)
-            continue;
         if (value.kind == Value::Kind::None && !symbol.isFormal) // FeatureNodes=(...)
             continue;
         if (wanted == Wanted::Number ? isNumber : !isNumber && value.kind != Value::Kind::Text)

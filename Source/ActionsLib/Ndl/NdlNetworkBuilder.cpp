@@ -209,6 +209,7 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
         file.run = options.run;
         file.runWhere = PlaceOf(block, "run");
     }
+    builder.NoteSections(file.sections);
     if (!file.run)
     {
         if (!file.sections.empty())
@@ -263,9 +264,18 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
     NdlBuilder builder(*network, used, options.randomSeedOffset);
 
     for (const std::string_view path : Split(options.ndlMacros, '+'))
-        if (!Trim(path).empty())
-            builder.DefineMacros(
-                ParseNdl(ReadScriptFile(std::string(Trim(path)), builderBlock, PlaceOf(builderBlock, "ndlMacros"))));
+    {
+        if (Trim(path).empty())
+            continue;
+        NdlScript script =
+            ParseNdl(ReadScriptFile(std::string(Trim(path)), builderBlock, PlaceOf(builderBlock, "ndlMacros")));
+        for (const NdlStatement& statement : script.statements)
+            if (statement.kind != NdlStatement::Kind::Macro)
+                used.warnings.push_back(Concat(statement.where.Location(), ": '",
+                                               statement.name.empty() ? statement.value.AsWritten() : statement.name,
+                                               "' is not read: of the files of ndlMacros only macros are"));
+        builder.DefineMacros(std::move(script));
+    }
     if (!options.networkDescription.empty())
         RunFile(builder, builderBlock, options, used);
     else

@@ -604,6 +604,44 @@ TEST_F(NdlFilesTests, LoadOfASectionThatIsNotThere)
 }
 
 // Every script of the golden cases builds, as far as its node types exist.
+TEST_F(NdlFilesTests, MacrosAndNumbersThatStandWhereNothingIsRead)
+{
+    const std::string macros = Write("macros.ndl", "k=2\nunits=[ Unit(x)=Tanh(x) ]\nLin(w, x)=Times(w, x)\n");
+    const std::string path = Write("net.ndl", "run=a\nlayers=[ Layer(x)=Sigmoid(x) ]\nj=3\n"
+                                              "a=[ x=Input(3, tag=feature)\n W=Parameter(k, 3) ]\n"
+                                              "b=[ x=Input(3, tag=feature)\n y=Unit(x) ]\n"
+                                              "c=[ x=Input(3, tag=feature)\n y=Layer(x) ]\n"
+                                              "d=[ x=Input(3, tag=feature)\n W=Parameter(j, 3) ]\n"
+                                              "e=[ x=Input(3, tag=feature)\n y=Lin(Parameter(2, 3), x) ]\n");
+    const auto config = [&](const std::string& run)
+    {
+        return "Train=[ NDLNetworkBuilder=[ networkDescription=\"" + path + "\" ; ndlMacros=\"" + macros +
+               "\" ; run=" + run + " ] ]";
+    };
+    const auto errorOf = [&](const std::string& run)
+    {
+        const std::string error = BuildError(config(run));
+        return error.substr(error.find(": error: ") + 9);
+    };
+    EXPECT_EQ(errorOf("a"), "a number expected, found the unknown name 'k'; that at " + macros +
+                                ":1:1 is not read: of files of macros, and beside the sections of a file, only macros "
+                                "are");
+    EXPECT_EQ(errorOf("b"), "unknown function or macro 'Unit'; the macro at " + macros +
+                                ":2:8 stands in section 'units', and sections of files of macros are not read");
+    EXPECT_EQ(errorOf("c"), "unknown function or macro 'Layer'; the macro at " + path +
+                                ":2:10 stands in section 'layers', which no load= names");
+    EXPECT_EQ(errorOf("d"), "a number expected, found the unknown name 'j'; that at " + path +
+                                ":3:1 is not read: of files of macros, and beside the sections of a file, only macros "
+                                "are");
+    std::string nodes;
+    EXPECT_EQ(WarningsOfConfig(config("e"), &nodes),
+              (std::vector<std::string>{macros + ":1:1: 'k' is not read: of the files of ndlMacros only macros are",
+                                        macros + ":2:1: 'units' is not read: of the files of ndlMacros only macros are",
+                                        path + ":3:1: 'j' stands outside of the sections and is not read; run= names "
+                                               "'e'"}));
+    EXPECT_NE(nodes.find("Times("), std::string::npos);
+}
+
 TEST_F(NdlFilesTests, GoldenScripts)
 {
     const char* shared = std::getenv("CNTK_TEST_SHARED");

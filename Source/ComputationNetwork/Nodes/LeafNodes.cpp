@@ -36,7 +36,7 @@ TensorShape ParseDims(const std::string& text)
     {
         const std::optional<long long> dimension = ParseInteger(Trim(part));
         if (!dimension || *dimension < 0)
-            Fail(ErrorKind::Config, "parameter 'dims' is '", text, "'; expected dimensions like 3:4:5");
+            Fail(ErrorKind::Config, "parameter 'dims' is '", text, "'; expected dimensions like {3, 4, 5}");
         if (shape.Rank() == TensorShape::c_maxRank)
             Fail(ErrorKind::Config, "parameter 'dims' is '", text, "'; at most ", TensorShape::c_maxRank,
                  " dimensions are possible");
@@ -488,7 +488,7 @@ void RegisterLeafNodes(NodeRegistry& registry)
     const std::vector<NodeParameterInfo> inputParameters = {
         dimension("rows", "", "numbers in one sample"),
         dimension("cols", "1", "the book's initial number of columns; without effect, the data decide"),
-        Option("dims", ParameterKind::Shape, "", "dimensions of a tensor sample, 3:4:5; instead of rows"),
+        Option("dims", ParameterKind::Shape, "", "dimensions of a tensor sample, {3, 4, 5}; instead of rows"),
         Option("dynamicAxis", ParameterKind::Text, "", "name of the axis whose minibatch layout the input shares")};
 
     registry.Add<LearnableParameterNode>(
@@ -501,7 +501,8 @@ void RegisterLeafNodes(NodeRegistry& registry)
          .parameters =
              {dimension("rows", "", "first dimension; 0 = to be inferred from the node that uses it"),
               dimension("cols", "1", "second dimension; 0 = to be inferred"),
-              Option("dims", ParameterKind::Shape, "", "all dimensions of a tensor, 3:4:5; instead of rows and cols"),
+              Option("dims", ParameterKind::Shape, "",
+                     "all dimensions of a tensor, {3, 4, 5}; instead of rows and cols"),
               Option("needGradient", ParameterKind::Boolean, "true", "false: not trained (multiplier 0)",
                      {"needsGradient", "computeGradient"}),
               Option("learningRateMultiplier", ParameterKind::Real, "1",

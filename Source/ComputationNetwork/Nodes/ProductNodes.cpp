@@ -78,6 +78,15 @@ private:
 
 // ---- shapes ----
 
+TensorShape WithoutOnes(const TensorShape& shape)
+{
+    TensorShape result;
+    for (size_t axis = 0; axis < shape.Rank(); axis++)
+        if (shape[axis] != 1)
+            result.SetDim(result.Rank(), shape[axis]);
+    return result;
+}
+
 void TimesNode::FailInner(size_t left, size_t right) const
 {
     Fail(ErrorKind::Model, "the inner dimensions of ", TypeName(), "(", DescribeShape(*Input(0)), ", ",
@@ -141,8 +150,20 @@ TensorShape TimesNode::InferOutputs(ShapeInference& inference)
     if (matches)
         for (size_t axis = a.Rank() - rank; axis < b.Rank(); axis++)
             rest.SetDim(rest.Rank(), b[axis]);
-    else if (m_inner != b.Elements() && inference.IsFinalPass())
-        FailInner(m_inner, a.Rank() == rank + 1 ? b[0] : b.Elements());
+    else if (inference.IsFinalPass())
+    {
+        if (a.Rank() == rank + 1 && m_inner != b.Elements())
+            FailInner(m_inner, b[0]);
+        // A tensor meets the elements of a vector in their order, but no other tensor of as many elements.
+        TensorShape inner;
+        for (size_t axis = rank; axis < a.Rank(); axis++)
+            inner.SetDim(axis - rank, a[axis]);
+        const TensorShape left = WithoutOnes(inner), right = WithoutOnes(b);
+        if (m_inner != b.Elements() || (left.Rank() > 1 && right.Rank() > 1 && !(left == right)))
+            Fail(ErrorKind::Model, "the inner dimensions of ", TypeName(), "(", DescribeShape(*Input(0)), ", ",
+                 DescribeShape(*Input(1)), ") disagree: those of the left operand are [", inner.ToString(),
+                 "], the dimensions of the right one [", b.ToString(), "]");
+    }
     return rest;
 }
 

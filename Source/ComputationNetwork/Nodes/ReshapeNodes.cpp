@@ -294,7 +294,7 @@ void RegisterReshapeNodes(NodeRegistry& registry)
          .inputNames = {"x"},
          .traits = traits,
          .parameters = {Option("dims", ParameterKind::Shape, "",
-                               "the new dimensions, 3:4:5; one may be 0 and follows from the others"),
+                               "the new dimensions, {3, 4, 5}; one may be 0 and follows from the others"),
                         Option("beginAxis", ParameterKind::Integer, "0",
                                "the first dimension replaced, counted from 1; 0: the first"),
                         Option("endAxis", ParameterKind::Integer, "0",

@@ -627,7 +627,7 @@ TEST_F(NdlFilesTests, MacrosAndNumbersThatStandWhereNothingIsRead)
                                 ":1:1 is not read: of files of macros, and beside the sections of a file, only macros "
                                 "are");
     EXPECT_EQ(errorOf("b"), "unknown function or macro 'Unit'; the macro at " + macros +
-                                ":2:8 stands in section 'units', and sections of files of macros are not read");
+                                ":2:9 stands in section 'units', and sections of files of macros are not read");
     EXPECT_EQ(errorOf("c"), "unknown function or macro 'Layer'; the macro at " + path +
                                 ":2:10 stands in section 'layers', which no load= names");
     EXPECT_EQ(errorOf("d"), "a number expected, found the unknown name 'j'; that at " + path +

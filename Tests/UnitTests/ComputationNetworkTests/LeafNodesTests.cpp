@@ -125,7 +125,7 @@ TEST(LearnableParameterTest, RefusesWrongParameters)
               "parameter 'init' is 'gausian'; expected uniform, gaussian, fixedValue, zero or fromFile; did you mean "
               "'gaussian'?");
     EXPECT_EQ(message({{"rows", "-2"}}), "parameter 'rows' is -2; expected 0 (to be inferred) or more");
-    EXPECT_EQ(message({{"dims", "2:x"}}), "parameter 'dims' is '2:x'; expected dimensions like 3:4:5");
+    EXPECT_EQ(message({{"dims", "2:x"}}), "parameter 'dims' is '2:x'; expected dimensions like {3, 4, 5}");
     EXPECT_EQ(message({{"dims", "1:1:1:1:1:1:1:1:1:1:1:1:1"}}),
               "parameter 'dims' is '1:1:1:1:1:1:1:1:1:1:1:1:1'; at most 12 dimensions are possible");
     EXPECT_EQ(message({{"rows", "2"}, {"learningRateMultiplier", "-1"}}),

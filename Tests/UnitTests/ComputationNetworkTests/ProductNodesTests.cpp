@@ -34,6 +34,25 @@ TEST(ProductNodesTest, InnerDimensionsMustAgree)
                                            "left, as many as the right operand has rows");
 }
 
+TEST(ProductNodesTest, TensorsOfAsManyElementsAreNotTheSame)
+{
+    TestNetwork turned;
+    turned.Add("Times", "y", {turned.Parameter("W", {4, 3, 2}), turned.Input("x", {2, 3})});
+    EXPECT_EQ(ValidationMessage(turned), "the inner dimensions of Times('W' [4 x 3 x 2], 'x' [2 x 3]) disagree: those "
+                                         "of the left operand are [3 x 2], the dimensions of the right one [2 x 3]");
+    TestNetwork other;
+    other.Add("Times", "y", {other.Input("x", {2, 3, 1}), other.Parameter("W", {3, 2})});
+    EXPECT_EQ(ValidationMessage(other), "the inner dimensions of Times('x' [2 x 3 x 1], 'W' [3 x 2]) disagree: those "
+                                        "of the left operand are [3 x 1], the dimensions of the right one [3 x 2]");
+    // Dimensions of 1 do not count, and a vector has no dimensions that could be others.
+    TestNetwork same;
+    const auto ones = same.Add("Times", "y", {same.Parameter("W", {4, 3, 1, 2}), same.Input("x", {1, 3, 2})});
+    const auto vector = same.Add("Times", "z", {same.Parameter("V", {4, 3, 2}), same.Input("u", {6})});
+    same.network.Validate();
+    EXPECT_EQ(ones->SampleLayout(), (TensorShape{4}));
+    EXPECT_EQ(vector->SampleLayout(), (TensorShape{4}));
+}
+
 TEST(ProductNodesTest, RefusesWhatItCannotMultiply)
 {
     TestNetwork transposed;

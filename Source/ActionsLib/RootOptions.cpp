@@ -26,8 +26,7 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("makeMode", &S::makeMode, "true: train commands continue from existing models"),
         Opt("trainingSeed", &S::trainingSeed,
             "one seed for all that is drawn at random: start values, dropout, gradient noise, the order of the data "
-            "and "
-            "what readers draw, each with a stream of its own; 0: the original's streams"),
+            "and what readers draw, each with a stream of its own; 0: the original's streams"),
         Opt("progressTracing", &S::progressTracing,
             "after each epoch, lines PROGRESS: and EVALERR: in percent on standard output"),
         Opt("lockGPU", &S::lockGPU, "accepted for old configs; has no effect"),

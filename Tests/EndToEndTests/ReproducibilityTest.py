@@ -4,7 +4,6 @@ import random
 import re
 import signal
 import subprocess
-import time
 
 from EndToEnd import CNTK, EndToEndTest, main
 
@@ -149,17 +148,21 @@ out=Plus(z, B1, tag=output)
     def test_stopped_and_killed_trainings_end_with_the_same_bits(self):
         arguments = ["trainingSeed=7", "dropoutRate=0.5", "noise=0.001", "order=auto",
                      "Train=[SGD=[maxEpochs=40; saveEveryMinutes=0.00005; keepCheckPointFiles=false]]"]
-        began = time.monotonic()
         self.train("whole", *arguments)
-        seconds = time.monotonic() - began
         draw, ends = random.Random(5), []
         for number in [signal.SIGTERM, signal.SIGKILL] * 100:
             process = subprocess.Popen([str(CNTK), "configFile=config.cntk", "folder=parts", *arguments],
                                        cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.PIPE)
-            time.sleep(draw.uniform(0.2, 0.5) * seconds)
-            process.send_signal(number)
-            error = process.communicate(timeout=60)[1].decode()
+                                       stderr=subprocess.PIPE, text=True)
+            error, left = "", draw.randint(10, 30)  # lines of progress, of more than 200
+            for line in process.stderr:
+                error += line
+                left -= "Epoch[" in line
+                if left == 0:
+                    process.send_signal(number)
+                    left = -1
+            process.stderr.close()
+            process.wait(timeout=60)
             self.assertIn(process.returncode, (0, STOPPED, -number), error)
             self.assertNotIn("goes on with trainingSeed", error)
             ends.append(process.returncode)

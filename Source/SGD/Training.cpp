@@ -7,7 +7,6 @@
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Evaluation.h"
-#include "SGD/ResumePoint.h"
 #include "SGD/Schedules.h"
 
 #include <limits>
@@ -57,16 +56,6 @@ private:
 
 } // namespace
 
-void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver)
-{
-    if (options.keepCheckPointFiles)
-        return;
-    const LearningRateControl control(options.autoAdjust, LearningRateCount(options));
-    const size_t interval = control.MayRollBack() ? options.autoAdjust.learnRateAdjustInterval : 1;
-    for (const std::string& obsolete : files.ObsoleteCheckpoints(epochsDone, interval, isOver))
-        RemoveFile(obsolete);
-}
-
 Training::Training(const TrainingRequest& request, const TrainingFiles& files, ComputationNetwork& network,
                    const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log)
     : m_request(request), m_options(request.options), m_files(files), m_log(log), m_network(network), m_nodes(nodes),
@@ -98,29 +87,6 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
     if (m_evaluator.Parameters().empty())
         log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
                         "' is trained; the network will not change"));
-}
-
-void Training::Restore(Checkpoint checkpoint, const std::string& path)
-{
-    m_learner.Restore(std::move(checkpoint.smoothedGradients), path);
-    const CheckpointInfo& info = checkpoint.info;
-    m_learner.RestoreExtra(info.extra);
-    m_samplesSeen = info.samplesSeen;
-    m_minibatchSize = info.minibatchSize;
-    m_rate.learningRatePerSample = info.learningRatePerSample;
-    m_rate.previousCriterion = info.previousCriterion;
-    m_rate.averageCriterion = NumberOf(info.extra, "averageCriterion", info.previousCriterion);
-    m_rate.reducing = NumberOf(info.extra, "learnRateReduced", 0) != 0;
-    m_epochSamples = size_t(NumberOf(info.extra, "epochSamples", double(m_epochSamples)));
-    m_dropout.RestoreExtra(info.extra);
-    m_earlyStopping.RestoreExtra(info.extra);
-    m_firstRate = NumberOf(info.extra, "firstRate", m_firstRate);
-    m_searchedRates = NumbersOf(info.extra, "searchedRates");
-    m_goOnPosition.minibatches = size_t(NumberOf(info.extra, "withinMinibatches", 0));
-    m_goOnPosition.samples = size_t(NumberOf(info.extra, "withinSamples", 0));
-    m_goOnPosition.sums = NumbersOf(info.extra, "withinSums");
-    const auto delays = info.extra.find("withinDelays");
-    m_delayStates = delays == info.extra.end() ? "" : delays->second;
 }
 
 // False when the rate is too small to go on.
@@ -383,101 +349,6 @@ bool Training::AdjustRate(size_t epoch, double controlValue)
         m_log.Print("learnRate per sample is reduced to %.8g which is below 1e-12. stop training.\n",
                     m_rate.learningRatePerSample);
     return true;
-}
-
-CheckpointInfo Training::InfoForCheckpoint()
-{
-    CheckpointInfo info;
-    info.samplesSeen = m_samplesSeen;
-    info.learningRatePerSample = m_rate.learningRatePerSample;
-    info.previousCriterion = m_rate.previousCriterion;
-    info.minibatchSize = m_minibatchSize;
-    info.extra["averageCriterion"] = ExactText(m_rate.averageCriterion);
-    info.extra["learnRateReduced"] = m_rate.reducing ? "1" : "0";
-    info.extra["epochSamples"] = std::to_string(m_epochSamples);
-    info.extra["firstRate"] = ExactText(m_firstRate);
-    info.extra["searchedRates"] = ExactTexts(m_searchedRates);
-    if (m_request.trainingSeed != 0)
-        info.extra[c_trainingSeedKey] = std::to_string(m_request.trainingSeed);
-    m_learner.SaveExtra(info.extra);
-    m_dropout.SaveExtra(info.extra);
-    m_earlyStopping.SaveExtra(info.extra);
-    return info;
-}
-
-// Checkpoint, then model, then the checkpoint before the last goes: even with the newest files damaged a pair is whole.
-void Training::Save(size_t epochsDone)
-{
-    const std::string path = m_files.Model(epochsDone);
-    m_log.Print("SGD: Saving checkpoint model '%s'\n", path.c_str());
-    SaveCheckpoint(m_files.Checkpoint(epochsDone), InfoForCheckpoint(), m_learner.States());
-    // Never another model under the final name, not even for a moment: the training may be killed in it.
-    if (epochsDone == m_options.maxEpochs)
-        TakeBestModel(epochsDone);
-    SaveModels(path);
-    RemoveWithin();
-    RemoveObsolete(m_files, m_options, epochsDone, epochsDone == m_options.maxEpochs);
-}
-
-// The trained network's model is the last: where it is, the others are.
-void Training::SaveModels(const std::string& path) const
-{
-    for (size_t i = 0; i < m_encoders.size(); ++i)
-        SaveModel(*m_encoders[i], m_files.OfNetwork(i, path));
-    SaveModel(m_network, path);
-}
-
-void Training::ReloadModels(const std::string& path)
-{
-    for (size_t i = 0; i < m_encoders.size(); ++i)
-        ReloadParameters(*m_encoders[i], m_files.OfNetwork(i, path));
-    ReloadParameters(m_network, path);
-}
-
-// The state between two minibatches of an epoch.
-CheckpointInfo Training::InfoWithin()
-{
-    CheckpointInfo info = InfoForCheckpoint();
-    const EpochPosition position = m_loop.Position();
-    info.extra["withinMinibatches"] = std::to_string(position.minibatches);
-    info.extra["withinSamples"] = std::to_string(position.samples);
-    info.extra["withinSums"] = ExactTexts(position.sums);
-    std::string& states = info.extra["withinDelays"];
-    for (const auto& state : m_states)
-        state->SaveState(states);
-    return info;
-}
-
-// Model, then checkpoint, which makes the pair usable; then the pair before goes.
-void Training::SaveWithin(size_t epoch, const CheckpointInfo& info)
-{
-    const WithinEpochPoint point{epoch, size_t(NumberOf(info.extra, "withinMinibatches", 0))};
-    if (m_savedWithin != point)
-    {
-        const std::string path = m_files.Model(point);
-        m_log.Print("SGD: Saving checkpoint model '%s' within epoch %zu\n", path.c_str(), epoch + 1);
-        SaveModels(path);
-        SaveCheckpoint(m_files.Checkpoint(point), info, m_learner.States());
-        RemoveWithin();
-        m_savedWithin = point;
-    }
-    m_savedAt = std::chrono::steady_clock::now();
-}
-
-void Training::RemoveWithin()
-{
-    if (m_savedWithin)
-    {
-        RemoveFile(m_files.Checkpoint(*m_savedWithin));
-        for (size_t network = 0; network < m_files.Networks(); ++network)
-            RemoveFile(m_files.OfNetwork(network, m_files.Model(*m_savedWithin)));
-    }
-    m_savedWithin.reset();
-}
-
-void Training::GoOnWithin(const WithinEpochPoint& point)
-{
-    m_goOnFrom = m_savedWithin = point;
 }
 
 // Keeps the model if it is the best so far. True when nothing became better for too long.

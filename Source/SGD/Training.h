@@ -52,6 +52,11 @@ private:
     CriterionAverages Validate(size_t epoch);
     bool RollBack(size_t epoch);
     bool AdjustRate(size_t epoch, double controlValue);
+    bool StopsEarly(size_t epochsDone, double controlValue);
+    void TakeBestModel(size_t epochsDone);
+    void EndHere(size_t epochsDone, size_t savedEpochs);
+
+    // What is kept on disk (TrainingCheckpoints.cpp).
     CheckpointInfo InfoForCheckpoint();
     void Save(size_t epochsDone);
     CheckpointInfo InfoWithin();
@@ -59,9 +64,6 @@ private:
     void ReloadModels(const std::string& path);
     void SaveWithin(size_t epoch, const CheckpointInfo& info);
     void RemoveWithin();
-    bool StopsEarly(size_t epochsDone, double controlValue);
-    void TakeBestModel(size_t epochsDone);
-    void EndHere(size_t epochsDone, size_t savedEpochs);
 
     // Trials before an epoch (TrainingSearch.cpp).
     void SearchRate(size_t epoch);

@@ -375,7 +375,7 @@ NdlBuilder::Value NdlBuilder::Call(Scope& scope, const NdlExpression& call, cons
     std::vector<std::string> names = NdlFunctionNames(m_network.Registry());
     for (const auto& [key, macro] : m_macros)
         names.push_back(macro->name);
-    std::string hint = HintForMacro(call.text);
+    std::string hint = HintForCall(scope, call.text);
     if (hint.empty())
         hint = DidYouMean(call.text, names);
     FailAt(call.where, ErrorKind::Config, "unknown function or macro '", call.text, "'", hint);

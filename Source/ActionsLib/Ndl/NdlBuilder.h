@@ -180,7 +180,8 @@ private:
     [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what,
                                   Wanted wanted = Wanted::Node) const;
     std::string HintFor(const Scope& scope, const NdlExpression& expression, Wanted wanted) const;
-    std::string HintForMacro(const std::string& name) const;
+    bool IsGroup(const Symbol& symbol) const;
+    std::string HintForCall(const Scope& scope, const std::string& name) const;
     std::string HintForPath(const Scope& scope, const std::string& path) const;
     std::vector<std::string> NamesIn(const Scope& scope, Wanted wanted) const;
     SourcePos DefinedBehind(const Scope& scope, const NdlExpression& name) const;

@@ -176,6 +176,10 @@ std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& express
     if (const SourcePos later = DefinedBehind(scope, expression))
         return Concat("; it is defined behind its use, at ", later.Location(),
                       ", and only the inputs of functions may be");
+    if (const Value value = Resolve(scope, name); value.kind == Value::Kind::Number)
+        return Concat("; that is the number ", value.text);
+    if (const auto symbol = scope.symbols.find(ToLower(name)); symbol != scope.symbols.end() && IsGroup(symbol->second))
+        return "; that is a list of nodes";
     for (const NdlStatement& statement : m_unread)
         if (statement.kind == NdlStatement::Kind::Assignment && EqualsIgnoreCase(statement.name, name))
             return Concat("; that at ", statement.where.Location(),
@@ -228,6 +232,8 @@ std::string NdlBuilder::HintForPath(const Scope& scope, const std::string& path)
     const Value value = Resolve(scope, path);
     if (value.kind == Value::Kind::Node)
         return Concat("; '", path, "' is a node, and dots refer into macros");
+    if (value.kind == Value::Kind::Number)
+        return Concat("; '", path, "' is a number, and dots refer into macros");
     if (value.kind != Value::Kind::Instance)
         return {};
     constexpr size_t most = 12;
@@ -239,9 +245,20 @@ std::string NdlBuilder::HintForPath(const Scope& scope, const std::string& path)
     return Concat("; '", path, "' (macro '", value.instance->macroName, "') has '", Join(names, "', '"), "'");
 }
 
-// Of a macro that is not known: the section that has it, which nothing reads.
-std::string NdlBuilder::HintForMacro(const std::string& name) const
+// FeatureNodes=(...)
+bool NdlBuilder::IsGroup(const Symbol& symbol) const
 {
+    return !symbol.isFormal && ValueOf(symbol, 0).kind == Value::Kind::None;
+}
+
+// Of a function or macro that is not known: what else has that name, or the section that has it, which nothing reads.
+std::string NdlBuilder::HintForCall(const Scope& scope, const std::string& name) const
+{
+    const Value value = Resolve(scope, name);
+    if (value.kind == Value::Kind::Number)
+        return Concat("; that is the number ", value.text);
+    if (value.kind == Value::Kind::Node || value.kind == Value::Kind::Instance)
+        return "; that is a node, and only functions and macros take arguments";
     const auto find = [&](const std::vector<NdlStatement>& statements, std::string_view why) -> std::string
     {
         for (const NdlStatement& section : statements)
@@ -267,7 +284,7 @@ std::vector<std::string> NdlBuilder::NamesIn(const Scope& scope, Wanted wanted) 
     {
         const Value value = ValueOf(symbol, 0);
         const bool isNumber = value.kind == Value::Kind::Number;
-        if (value.kind == Value::Kind::None && !symbol.isFormal) // FeatureNodes=(...)
+        if (IsGroup(symbol))
             continue;
         if (wanted == Wanted::Number ? isNumber : !isNumber && value.kind != Value::Kind::Text)
             names.emplace_back(symbol.where ? symbol.where.text->Text().substr(symbol.where.offset, symbol.where.length)

@@ -268,6 +268,24 @@ TEST(NdlMessagesTests, ValuesOfParametersThatCannotBe)
         "image would not be read; expected 2 or less");
 }
 
+TEST(NdlMessagesTests, NamesOfAnotherKind)
+{
+    EXPECT_EQ(MessageOf("k=2\nOutputNodes=(k)"),
+              "net.ndl:3:14: error: OutputNodes names an unknown node 'k'; that is the number 2");
+    EXPECT_EQ(MessageOf("OutputNodes=(x)\nEvalNodes=(OutputNodes)"),
+              "net.ndl:3:12: error: EvalNodes names an unknown node 'OutputNodes'; that is a list of nodes");
+    EXPECT_EQ(MessageOf("OutputNodes=(x)\nz=Tanh(OutputNodes)"),
+              "net.ndl:3:8: error: unknown variable 'OutputNodes'; that is a list of nodes");
+    EXPECT_EQ(MessageOf("k=2\nz=Tanh(k.a)"),
+              "net.ndl:3:8: error: unknown variable 'k.a'; 'k' is a number, and dots refer into macros");
+    EXPECT_EQ(MessageOf("h=Tanh(x)\nz=h(x)"), "net.ndl:3:3: error: unknown function or macro 'h'; that is a node, and "
+                                              "only functions and macros take arguments");
+    EXPECT_EQ(MessageOf("M(a)=Tanh(a)\nh=M(x)\nz=h(x)"),
+              "net.ndl:4:3: error: unknown function or macro 'h'; that is a node, and only functions and macros take "
+              "arguments");
+    EXPECT_EQ(MessageOf("h=3\nz=h(x)"), "net.ndl:3:3: error: unknown function or macro 'h'; that is the number 3");
+}
+
 std::vector<std::string> WarningsOf(const std::string& script)
 {
     NdlContext context;

@@ -147,26 +147,43 @@ TEST(NegativeSamplesTest, NumbersComeFromConstants)
 }
 
 // The inverse of a norm of 0 is 1e30.
+namespace
+{
+
+struct Similarity
+{
+    std::vector<double> value;
+    std::vector<double> gradients[2];
+};
+
+// Of two columns, by one of the two types; with one pair both compute the same.
+Similarity SimilarityOf(const std::string& type, DataType dataType, const std::vector<double>& x,
+                        const std::vector<double>& y)
+{
+    TestNetwork net(dataType);
+    std::vector<ComputationNodePtr> inputs{Matrix(net, "x", {2, 1}, x), Matrix(net, "y", {2, 1}, y)};
+    if (type != "CosDistance")
+        inputs.insert(inputs.end(), {Number(net, "shift", 0), Number(net, "n", 0)});
+    const ComputationNodePtr v = net.Add(type, "v", inputs);
+    net.network.Validate();
+    EvaluatorOptions options;
+    options.training = true;
+    Evaluator evaluator(net.network, {v}, options);
+    evaluator.Forward();
+    evaluator.Backward(v);
+    return {ValueOf(v), {GradientOf(inputs[0]), GradientOf(inputs[1])}};
+}
+
+} // namespace
+
 TEST(CosDistanceTest, ZerosHaveNoDirection)
 {
     for (const char* type : {"CosDistance", "CosDistanceWithNegativeSamples"})
     {
-        TestNetwork net;
-        const ComputationNodePtr x = Matrix(net, "x", {2, 1}, {0, 0});
-        const ComputationNodePtr y = Matrix(net, "y", {2, 1}, {3, 4});
-        std::vector<ComputationNodePtr> inputs{x, y};
-        if (type != std::string("CosDistance"))
-            inputs.insert(inputs.end(), {Number(net, "shift", 0), Number(net, "n", 0)});
-        const ComputationNodePtr v = net.Add(type, "v", inputs);
-        net.network.Validate();
-        EvaluatorOptions options;
-        options.training = true;
-        Evaluator evaluator(net.network, {v}, options);
-        evaluator.Forward();
-        evaluator.Backward(v);
-        EXPECT_THAT(ValueOf(v), ElementsAre(0));
-        EXPECT_THAT(GradientOf(x), ElementsAre(testing::DoubleEq(0.6e30), testing::DoubleEq(0.8e30)));
-        EXPECT_THAT(GradientOf(y), ElementsAre(0, 0));
+        const Similarity result = SimilarityOf(type, DataType::Float64, {0, 0}, {3, 4});
+        EXPECT_THAT(result.value, ElementsAre(0)) << type;
+        EXPECT_THAT(result.gradients[0], ElementsAre(testing::DoubleEq(0.6e30), testing::DoubleEq(0.8e30))) << type;
+        EXPECT_THAT(result.gradients[1], ElementsAre(0, 0)) << type;
     }
 }
 
@@ -178,22 +195,9 @@ TEST(CosDistanceTest, SmallColumnsHaveFiniteGradients)
         for (const char* type : {"CosDistance", "CosDistanceWithNegativeSamples"})
             for (const double size : {0.0, 1e-25})
             {
-                TestNetwork net(dataType);
-                const ComputationNodePtr x = Matrix(net, "x", {2, 1}, {size, 0});
-                const ComputationNodePtr y = Matrix(net, "y", {2, 1}, {size, 0});
-                std::vector<ComputationNodePtr> inputs{x, y};
-                if (type != std::string("CosDistance"))
-                    inputs.insert(inputs.end(), {Number(net, "shift", 0), Number(net, "n", 0)});
-                const ComputationNodePtr v = net.Add(type, "v", inputs);
-                net.network.Validate();
-                EvaluatorOptions options;
-                options.training = true;
-                Evaluator evaluator(net.network, {v}, options);
-                evaluator.Forward();
-                evaluator.Backward(v);
-                for (const ComputationNodePtr& input : {x, y})
+                const Similarity result = SimilarityOf(type, dataType, {size, 0}, {size, 0});
+                for (const std::vector<double>& gradient : result.gradients)
                 {
-                    const std::vector<double> gradient = GradientOf(input);
                     EXPECT_TRUE(std::isfinite(gradient[0])) << type << ", " << size;
                     EXPECT_EQ(gradient[1], 0) << type << ", " << size;
                     if (size == 0)

@@ -19,6 +19,7 @@ struct Functions
     decltype(&cublasDestroy_v2) destroy = nullptr;
     decltype(&cublasGetVersion_v2) getVersion = nullptr;
     decltype(&cublasSetStream_v2) setStream = nullptr;
+    decltype(&cublasSetPointerMode_v2) setPointerMode = nullptr;
     decltype(&cublasGemmEx_64) gemm = nullptr;
 };
 
@@ -62,6 +63,7 @@ Functions OpenCuBlas()
     find(functions.destroy, "cublasDestroy_v2");
     find(functions.getVersion, "cublasGetVersion_v2");
     find(functions.setStream, "cublasSetStream_v2");
+    find(functions.setPointerMode, "cublasSetPointerMode_v2");
     find(functions.gemm, "cublasGemmEx_64");
     return functions;
 }
@@ -78,6 +80,7 @@ public:
     explicit CuBlas(GpuMatrixMath math) : m_functions(OpenCuBlas()), m_math(math)
     {
         Check(m_functions.create(&m_handle), "start");
+        Check(m_functions.setPointerMode(m_handle, CUBLAS_POINTER_MODE_DEVICE), "take factors from the device");
     }
     ~CuBlas() override { m_functions.destroy(m_handle); }
 
@@ -91,20 +94,15 @@ public:
         return Concat("cuBLAS ", version / 10000, ".", version / 100 % 100, kind);
     }
 
-    // Factors on the host are copied by the call; nothing waits.
     void Multiply(const GpuGemm& p, GpuStream stream) override
     {
         Check(m_functions.setStream(m_handle, static_cast<cudaStream_t>(stream)), "take a stream");
         const bool isFloat = p.type == DataType::Float32;
-        const float floats[] = {float(p.alpha), float(p.beta)};
-        const double doubles[] = {p.alpha, p.beta};
-        const void* alpha = isFloat ? static_cast<const void*>(&floats[0]) : &doubles[0];
-        const void* beta = isFloat ? static_cast<const void*>(&floats[1]) : &doubles[1];
         const cudaDataType_t type = isFloat ? CUDA_R_32F : CUDA_R_64F;
         const cublasStatus_t status = m_functions.gemm(
             m_handle, p.transposeA ? CUBLAS_OP_T : CUBLAS_OP_N, p.transposeB ? CUBLAS_OP_T : CUBLAS_OP_N, int64_t(p.m),
-            int64_t(p.n), int64_t(p.k), alpha, p.a, type, int64_t(p.strideA), p.b, type, int64_t(p.strideB), beta, p.c,
-            type, int64_t(p.strideC), ComputeType(isFloat), CUBLAS_GEMM_DEFAULT);
+            int64_t(p.n), int64_t(p.k), p.alpha, p.a, type, int64_t(p.strideA), p.b, type, int64_t(p.strideB), p.beta,
+            p.c, type, int64_t(p.strideC), ComputeType(isFloat), CUBLAS_GEMM_DEFAULT);
         Check(status, "multiply matrices");
     }
 

@@ -4,6 +4,7 @@
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuImageKernels.h"
+#include "Math/Gpu/GpuScalars.h"
 #include "Math/Kernels.h"
 
 namespace cntk
@@ -12,7 +13,10 @@ namespace cntk
 class GpuKernels final : public Kernels
 {
 public:
-    GpuKernels(GpuContext& context, GpuBlas& blas) : m_context(context), m_blas(blas), m_images(context) {}
+    GpuKernels(GpuContext& context, GpuBlas& blas)
+        : m_context(context), m_blas(blas), m_scalars(context), m_images(context)
+    {
+    }
 
     void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
 
@@ -93,6 +97,7 @@ private:
 
     GpuContext& m_context;
     GpuBlas& m_blas;
+    GpuScalars m_scalars;
     GpuImageKernels m_images;
 };
 

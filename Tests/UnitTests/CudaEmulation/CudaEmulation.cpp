@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -183,6 +184,7 @@ struct Region
     size_t bytes;
 };
 thread_local std::vector<Region> t_regions;
+thread_local std::map<const char*, size_t> t_deviceMemory; // bytes by address
 thread_local int t_accesses = 0;
 
 void Protect(int protection)
@@ -338,6 +340,27 @@ void AddRegion(void* region, size_t bytes)
 void RemoveRegion(void* region)
 {
     std::erase_if(t_regions, [&](const Region& other) { return other.begin == region; });
+}
+
+void AddDeviceMemory(void* memory, size_t bytes)
+{
+    t_deviceMemory.emplace(static_cast<const char*>(memory), bytes);
+}
+
+void RemoveDeviceMemory(void* memory)
+{
+    t_deviceMemory.erase(static_cast<const char*>(memory));
+}
+
+size_t DeviceBytes(const void* memory)
+{
+    const char* const at = static_cast<const char*>(memory);
+    auto behind = t_deviceMemory.upper_bound(at);
+    if (behind == t_deviceMemory.begin())
+        return 0;
+    --behind;
+    const size_t offset = size_t(at - behind->first);
+    return offset < behind->second ? behind->second - offset : 0;
 }
 
 DeviceAccess::DeviceAccess()

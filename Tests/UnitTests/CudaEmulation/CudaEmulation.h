@@ -47,6 +47,12 @@ void Run(const char* name, dim3 blocks, dim3 threads, const std::function<void()
 // Regions of device memory, which are locked but while a DeviceAccess lives: kernels and copies have one.
 void AddRegion(void* region, size_t bytes);
 void RemoveRegion(void* region);
+// Blocks of device memory, so that emulated libraries can tell what they are given.
+void AddDeviceMemory(void* memory, size_t bytes);
+void RemoveDeviceMemory(void* memory);
+// From here to the end of its block; 0 where it is no device memory.
+size_t DeviceBytes(const void* memory);
+
 class DeviceAccess
 {
 public:

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <sys/mman.h>
 
 namespace cntk
@@ -28,6 +29,8 @@ void MultiplyOf(const GpuGemm& p)
     const size_t aInner = p.transposeA ? 1 : p.strideA;
     const size_t bInner = p.transposeB ? p.strideB : 1;
     const size_t bColumn = p.transposeB ? 1 : p.strideB;
+    const double alpha = double(*static_cast<const T*>(p.alpha));
+    const double beta = double(*static_cast<const T*>(p.beta));
     for (size_t column = 0; column < p.n; ++column)
         for (size_t row = 0; row < p.m; ++row)
         {
@@ -35,8 +38,24 @@ void MultiplyOf(const GpuGemm& p)
             for (size_t inner = 0; inner < p.k; ++inner)
                 sum += double(a[row * aRow + inner * aInner]) * double(b[inner * bInner + column * bColumn]);
             T& target = c[column * p.strideC + row];
-            target = T(p.beta == 0 ? p.alpha * sum : p.beta * double(target) + p.alpha * sum);
+            target = T(beta == 0 ? alpha * sum : beta * double(target) + alpha * sum);
         }
+}
+
+// A card would read what is not its memory, or fail.
+void RequireDeviceMemory(const GpuGemm& p)
+{
+    const auto require = [&](const char* name, const void* memory, size_t elements)
+    {
+        if (CudaEmulation::DeviceBytes(memory) < elements * SizeOf(p.type))
+            throw std::logic_error(Concat("a product's ", name, " is no device memory of ", elements, " elements"));
+    };
+    const auto lastElement = [](size_t stride, size_t rows, size_t columns) { return (columns - 1) * stride + rows; };
+    require("alpha", p.alpha, 1);
+    require("beta", p.beta, 1);
+    require("a", p.a, lastElement(p.strideA, p.transposeA ? p.k : p.m, p.transposeA ? p.m : p.k));
+    require("b", p.b, lastElement(p.strideB, p.transposeB ? p.n : p.k, p.transposeB ? p.k : p.n));
+    require("c", p.c, lastElement(p.strideC, p.m, p.n));
 }
 
 class EmulatedBlas final : public GpuBlas
@@ -45,6 +64,7 @@ public:
     std::string Describe() const override { return "emulated"; }
     void Multiply(const GpuGemm& product, GpuStream) override
     {
+        RequireDeviceMemory(product);
         const CudaEmulation::DeviceAccess access;
         if (product.type == DataType::Float32)
             MultiplyOf<float>(product);
@@ -71,6 +91,8 @@ EmulatedRuntime::EmulatedRuntime(EmulatedMemory memory, size_t memoryBytes) : m_
 EmulatedRuntime::~EmulatedRuntime()
 {
     CudaEmulation::RemoveRegion(m_region);
+    for (const Block& block : m_used)
+        CudaEmulation::RemoveDeviceMemory(m_region + block.first);
     munmap(m_region, m_bytes);
 }
 
@@ -101,12 +123,14 @@ void* EmulatedRuntime::Allocate(size_t bytes)
     if (rounded < bytes || rounded > m_bytes - first)
         return nullptr;
     m_used.insert({first, rounded});
+    CudaEmulation::AddDeviceMemory(m_region + first, rounded);
     return m_region + first;
 }
 
 void EmulatedRuntime::Free(void* memory) noexcept
 {
     m_used.erase({size_t(static_cast<std::byte*>(memory) - m_region), 0});
+    CudaEmulation::RemoveDeviceMemory(memory);
 }
 
 void* EmulatedRuntime::AllocatePinned(size_t bytes)

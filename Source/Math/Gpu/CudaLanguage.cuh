@@ -33,10 +33,11 @@ void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void 
 }
 #else
 template <class... Parameters, class... Arguments>
-void Launch(const char* name, GpuStream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
+void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
             Arguments... arguments)
 {
-    CudaEmulation::Run(name, blocks, threads, [&] { kernel(static_cast<Parameters>(arguments)...); });
+    CudaEmulation::Launch(name, stream, blocks, threads,
+                          [kernel, arguments...] { kernel(static_cast<Parameters>(arguments)...); });
 }
 #endif
 

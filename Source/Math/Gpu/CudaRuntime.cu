@@ -103,16 +103,15 @@ public:
               "copy from the host");
     }
 
-    void CopyFromHost(void* destination, const void* host, size_t bytes, GpuStream stream) override
-    {
-        CopyFromPinned(destination, host, bytes, stream);
-        Synchronize(stream);
-    }
-
     void CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream) override
     {
         Check(cudaMemcpyAsync(host, source, bytes, cudaMemcpyDeviceToHost, StreamOf(stream)), "copy to the host");
         Synchronize(stream);
+    }
+
+    void CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream) override
+    {
+        Check(cudaMemcpyAsync(pinned, source, bytes, cudaMemcpyDeviceToHost, StreamOf(stream)), "copy to the host");
     }
 
     void Copy(void* destination, const void* source, size_t bytes, GpuStream stream) override
@@ -140,6 +139,39 @@ public:
     }
 
     void Wait(GpuEvent event) override { Check(cudaEventSynchronize(EventOf(event)), "finish its work"); }
+
+    void WaitFor(GpuStream stream, GpuEvent event) override
+    {
+        Check(cudaStreamWaitEvent(StreamOf(stream), EventOf(event), cudaEventWaitDefault), "wait for an event");
+    }
+
+    // Relaxed: memory may be allocated meanwhile.
+    void BeginCapture(GpuStream stream) override
+    {
+        Check(cudaStreamBeginCapture(StreamOf(stream), cudaStreamCaptureModeRelaxed), "record its work");
+    }
+
+    GpuGraph EndCapture(GpuStream stream) noexcept override
+    {
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t executable = nullptr;
+        if (cudaStreamEndCapture(StreamOf(stream), &graph) == cudaSuccess && graph != nullptr)
+        {
+            if (cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess)
+                executable = nullptr;
+            cudaGraphDestroy(graph);
+        }
+        if (executable == nullptr)
+            cudaGetLastError(); // so that no later call reports it
+        return executable;
+    }
+
+    void Launch(GpuGraph graph, GpuStream stream) override
+    {
+        Check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), StreamOf(stream)), "run recorded work");
+    }
+
+    void FreeGraph(GpuGraph graph) noexcept override { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
 };
 
 } // namespace

@@ -10,6 +10,7 @@ namespace cntk
 
 using GpuStream = void*; // a cudaStream_t
 using GpuEvent = void*;  // a cudaEvent_t
+using GpuGraph = void*;  // a cudaGraphExec_t
 
 struct GpuProperties
 {
@@ -52,15 +53,25 @@ public:
     // From pinned memory, which must stay as it is until the copy has run.
     virtual void CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream) = 0;
     // Any host memory; has run when the function returns.
-    virtual void CopyFromHost(void* destination, const void* host, size_t bytes, GpuStream stream) = 0;
     virtual void CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream) = 0;
+    // There when the stream has come so far.
+    virtual void CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream) = 0;
     virtual void Copy(void* destination, const void* source, size_t bytes, GpuStream stream) = 0;
     virtual void Zero(void* destination, size_t bytes, GpuStream stream) = 0;
 
     virtual GpuEvent MakeEvent() = 0;
     virtual void FreeEvent(GpuEvent event) noexcept = 0;
     virtual void Record(GpuEvent event, GpuStream stream) = 0;
-    virtual void Wait(GpuEvent event) = 0; // the host waits
+    virtual void Wait(GpuEvent event) = 0;                      // the host waits
+    virtual void WaitFor(GpuStream stream, GpuEvent event) = 0; // the stream's later work waits
+
+    // What is asked of the stream until EndCapture is kept, not run; a host that waits for the stream, or frees memory,
+    // breaks it. Memory may be allocated.
+    virtual void BeginCapture(GpuStream stream) = 0;
+    // Ends it in any case; null where it was broken, or nothing can be made of it.
+    virtual GpuGraph EndCapture(GpuStream stream) noexcept = 0;
+    virtual void Launch(GpuGraph graph, GpuStream stream) = 0;
+    virtual void FreeGraph(GpuGraph graph) noexcept = 0; // work that was launched goes on
 };
 
 } // namespace cntk

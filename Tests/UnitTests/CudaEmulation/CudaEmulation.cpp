@@ -2,6 +2,8 @@
 // without barriers cost nothing; a thread that waits keeps its fiber, and another one goes on with the threads left.
 #include "CudaEmulation/CudaEmulation.h"
 
+#include "CudaEmulation/EmulatedStreams.h"
+
 #include <algorithm>
 #include <exception>
 #include <iterator>
@@ -399,12 +401,25 @@ void Exchange(unsigned sourceLane, void* value, size_t bytes)
     std::memcpy(value, t_block.SlotOf(source, parity), bytes);
 }
 
-void Run(const char* name, dim3 blocks, dim3 threads, const std::function<void()>& kernel)
+static uint64_t CheckedBlocks(const char* name, dim3 blocks, dim3 threads)
 {
     const unsigned perBlock = threads.x * threads.y * threads.z;
     const uint64_t count = uint64_t(blocks.x) * blocks.y * blocks.z;
     if (count == 0 || perBlock == 0 || perBlock > 1024 || blocks.y > 65535 || blocks.z > 65535)
         throw std::logic_error(std::string(name) + ": a card refuses a launch of this size");
+    return count;
+}
+
+void Launch(const char* name, void* stream, dim3 blocks, dim3 threads, std::function<void()> kernel)
+{
+    CheckedBlocks(name, blocks, threads);
+    Enqueue(stream, WorkKind::Kernel,
+            [name, blocks, threads, kernel = std::move(kernel)] { Run(name, blocks, threads, kernel); });
+}
+
+void Run(const char* name, dim3 blocks, dim3 threads, const std::function<void()>& kernel)
+{
+    const uint64_t count = CheckedBlocks(name, blocks, threads);
     const DeviceAccess access;
     const bool backwards = t_launches++ % 2 == 1;
     for (uint64_t i = 0; i < count; ++i)

@@ -43,6 +43,8 @@ inline thread_local Place g_place;
 // Runs one launch to its end. Blocks and threads run first to last or, every other launch, last to first: results that
 // depend on an order nobody promised differ. Fails where threads of a block wait for such as have left the kernel.
 void Run(const char* name, dim3 blocks, dim3 threads, const std::function<void()>& kernel);
+// The same in the order of a stream (EmulatedStreams.h). The kernel must hold its arguments.
+void Launch(const char* name, void* stream, dim3 blocks, dim3 threads, std::function<void()> kernel);
 
 // Regions of device memory, which are locked but while a DeviceAccess lives: kernels and copies have one.
 void AddRegion(void* region, size_t bytes);

@@ -62,14 +62,17 @@ class EmulatedBlas final : public GpuBlas
 {
 public:
     std::string Describe() const override { return "emulated"; }
-    void Multiply(const GpuGemm& product, GpuStream) override
+    void Multiply(const GpuGemm& product, GpuStream stream) override
     {
         RequireDeviceMemory(product);
-        const CudaEmulation::DeviceAccess access;
-        if (product.type == DataType::Float32)
-            MultiplyOf<float>(product);
-        else
-            MultiplyOf<double>(product);
+        CudaEmulation::Enqueue(stream, CudaEmulation::WorkKind::Kernel,
+                               [product]
+                               {
+                                   if (product.type == DataType::Float32)
+                                       MultiplyOf<float>(product);
+                                   else
+                                       MultiplyOf<double>(product);
+                               });
     }
 };
 
@@ -77,7 +80,8 @@ public:
 
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
-EmulatedRuntime::EmulatedRuntime(EmulatedMemory memory, size_t memoryBytes) : m_memory(memory), m_bytes(memoryBytes)
+EmulatedRuntime::EmulatedRuntime(EmulatedMemory memory, size_t memoryBytes, WorkOrder order)
+    : m_memory(memory), m_streams(order), m_bytes(memoryBytes)
 {
     const int protection = memory == EmulatedMemory::Locked ? PROT_NONE : PROT_READ | PROT_WRITE;
     void* const region = mmap(nullptr, m_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -90,6 +94,8 @@ EmulatedRuntime::EmulatedRuntime(EmulatedMemory memory, size_t memoryBytes) : m_
 
 EmulatedRuntime::~EmulatedRuntime()
 {
+    for (void* const memory : m_pinnedBefore)
+        ::operator delete(memory);
     CudaEmulation::RemoveRegion(m_region);
     for (const Block& block : m_used)
         CudaEmulation::RemoveDeviceMemory(m_region + block.first);
@@ -127,49 +133,142 @@ void* EmulatedRuntime::Allocate(size_t bytes)
     return m_region + first;
 }
 
+// Waits for all work, as cudaFree does.
 void EmulatedRuntime::Free(void* memory) noexcept
 {
+    try
+    {
+        m_streams.SynchronizeAll();
+    }
+    catch (const std::exception&)
+    {
+        // Errors of cudaFree are not looked at: what failed before shows in the next call that may.
+    }
     m_used.erase({size_t(static_cast<std::byte*>(memory) - m_region), 0});
     CudaEmulation::RemoveDeviceMemory(memory);
 }
 
 void* EmulatedRuntime::AllocatePinned(size_t bytes)
 {
-    return ::operator new(bytes);
+    void* const memory = ::operator new(bytes);
+    m_pinned.emplace(static_cast<const std::byte*>(memory), bytes);
+    return memory;
 }
 
 void EmulatedRuntime::FreePinned(void* memory) noexcept
 {
-    ::operator delete(memory);
+    const auto found = m_pinned.find(static_cast<const std::byte*>(memory));
+    std::memset(memory, 0xee, found->second);
+    m_pinned.erase(found);
+    m_pinnedBefore.push_back(memory);
+}
+
+void EmulatedRuntime::CheckPinned(const void* memory, size_t bytes) const
+{
+    const auto* const first = static_cast<const std::byte*>(memory);
+    auto found = m_pinned.upper_bound(first);
+    if (found == m_pinned.begin() || (--found, first + bytes > found->first + found->second))
+        throw std::logic_error("memory that is not pinned is copied from or to beside the host");
+}
+
+// ---- order ----------------------------------------------------------------------------------------------------------
+
+namespace
+{
+
+using CudaEmulation::WorkKind;
+
+CudaEmulation::Stream& StreamOf(GpuStream stream)
+{
+    return *static_cast<CudaEmulation::Stream*>(stream);
+}
+
+CudaEmulation::Event& EventOf(GpuEvent event)
+{
+    return *static_cast<CudaEmulation::Event*>(event);
+}
+
+} // namespace
+
+void EmulatedRuntime::FreeStream(GpuStream stream) noexcept
+{
+    m_streams.FreeStream(&StreamOf(stream));
+}
+
+void EmulatedRuntime::Synchronize(GpuStream stream)
+{
+    m_streams.Synchronize(StreamOf(stream));
+}
+
+void EmulatedRuntime::FreeEvent(GpuEvent event) noexcept
+{
+    m_streams.FreeEvent(&EventOf(event));
+}
+
+void EmulatedRuntime::Record(GpuEvent event, GpuStream stream)
+{
+    m_streams.Record(EventOf(event), StreamOf(stream));
+}
+
+void EmulatedRuntime::Wait(GpuEvent event)
+{
+    m_streams.Synchronize(EventOf(event));
+}
+
+void EmulatedRuntime::WaitFor(GpuStream stream, GpuEvent event)
+{
+    m_streams.WaitFor(StreamOf(stream), EventOf(event));
+}
+
+void EmulatedRuntime::BeginCapture(GpuStream stream)
+{
+    m_streams.BeginCapture(StreamOf(stream));
+}
+
+GpuGraph EmulatedRuntime::EndCapture(GpuStream stream) noexcept
+{
+    return m_streams.EndCapture(StreamOf(stream));
+}
+
+void EmulatedRuntime::Launch(GpuGraph graph, GpuStream stream)
+{
+    m_streams.Launch(*static_cast<CudaEmulation::Graph*>(graph), StreamOf(stream));
+}
+
+void EmulatedRuntime::FreeGraph(GpuGraph graph) noexcept
+{
+    m_streams.FreeGraph(static_cast<CudaEmulation::Graph*>(graph));
 }
 
 // ---- copies ---------------------------------------------------------------------------------------------------------
 
+// Read when the copy runs.
 void EmulatedRuntime::CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream)
 {
+    CheckPinned(pinned, bytes);
     Copy(destination, pinned, bytes, stream);
-}
-
-void EmulatedRuntime::CopyFromHost(void* destination, const void* host, size_t bytes, GpuStream stream)
-{
-    Copy(destination, host, bytes, stream);
 }
 
 void EmulatedRuntime::CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream)
 {
     Copy(host, source, bytes, stream);
+    Synchronize(stream);
 }
 
-void EmulatedRuntime::Copy(void* destination, const void* source, size_t bytes, GpuStream)
+void EmulatedRuntime::CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream)
 {
-    const CudaEmulation::DeviceAccess access;
-    std::memmove(destination, source, bytes);
+    CheckPinned(pinned, bytes);
+    Copy(pinned, source, bytes, stream);
 }
 
-void EmulatedRuntime::Zero(void* destination, size_t bytes, GpuStream)
+void EmulatedRuntime::Copy(void* destination, const void* source, size_t bytes, GpuStream stream)
 {
-    const CudaEmulation::DeviceAccess access;
-    std::memset(destination, 0, bytes);
+    CudaEmulation::Enqueue(stream, WorkKind::Copy, [=] { std::memmove(destination, source, bytes); });
+}
+
+void EmulatedRuntime::Zero(void* destination, size_t bytes, GpuStream stream)
+{
+    CudaEmulation::Enqueue(stream, WorkKind::Copy, [=] { std::memset(destination, 0, bytes); });
 }
 
 // ---- the device -----------------------------------------------------------------------------------------------------
@@ -179,9 +278,10 @@ std::unique_ptr<GpuBlas> MakeEmulatedBlas()
     return std::make_unique<EmulatedBlas>();
 }
 
-std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory, size_t memoryBytes)
+std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory, size_t memoryBytes, WorkOrder order)
 {
-    return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(memory, memoryBytes), MakeEmulatedBlas);
+    return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(memory, memoryBytes, order),
+                   MakeEmulatedBlas);
 }
 
 } // namespace cntk

@@ -2,11 +2,13 @@
 // kernels' logic; nothing that passes here has run on a card.
 #pragma once
 
+#include "CudaEmulation/EmulatedStreams.h"
 #include "Math/Device.h"
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuRuntime.h"
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -23,12 +25,14 @@ enum class EmulatedMemory
 
 constexpr size_t c_emulatedMemoryBytes = size_t(1) << 30;
 
-// Device memory lies in a region of its own. Work runs at once, so every order of streams holds.
+using WorkOrder = CudaEmulation::WorkOrder;
+
+// Device memory lies in a region of its own; work has the order of its stream and no other.
 class EmulatedRuntime : public GpuRuntime
 {
 public:
-    explicit EmulatedRuntime(EmulatedMemory memory = EmulatedMemory::Locked,
-                             size_t memoryBytes = c_emulatedMemoryBytes);
+    explicit EmulatedRuntime(EmulatedMemory memory = EmulatedMemory::Locked, size_t memoryBytes = c_emulatedMemoryBytes,
+                             WorkOrder order = WorkOrder::Late);
     ~EmulatedRuntime() override;
 
     GpuDriver Driver() override { return {13000, 13000, 1, ""}; }
@@ -41,20 +45,28 @@ public:
     void* AllocatePinned(size_t bytes) override;
     void FreePinned(void* memory) noexcept override;
 
-    GpuStream MakeStream() override { return this; }
-    void FreeStream(GpuStream) noexcept override {}
-    void Synchronize(GpuStream) override {}
+    GpuStream MakeStream() override { return m_streams.MakeStream(); }
+    void FreeStream(GpuStream stream) noexcept override;
+    void Synchronize(GpuStream stream) override;
 
     void CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream) override;
-    void CopyFromHost(void* destination, const void* host, size_t bytes, GpuStream stream) override;
     void CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream) override;
+    void CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream) override;
     void Copy(void* destination, const void* source, size_t bytes, GpuStream stream) override;
     void Zero(void* destination, size_t bytes, GpuStream stream) override;
 
-    GpuEvent MakeEvent() override { return this; }
-    void FreeEvent(GpuEvent) noexcept override {}
-    void Record(GpuEvent, GpuStream) override {}
-    void Wait(GpuEvent) override {}
+    GpuEvent MakeEvent() override { return m_streams.MakeEvent(); }
+    void FreeEvent(GpuEvent event) noexcept override;
+    void Record(GpuEvent event, GpuStream stream) override;
+    void Wait(GpuEvent event) override;
+    void WaitFor(GpuStream stream, GpuEvent event) override;
+
+    void BeginCapture(GpuStream stream) override;
+    GpuGraph EndCapture(GpuStream stream) noexcept override;
+    void Launch(GpuGraph graph, GpuStream stream) override;
+    void FreeGraph(GpuGraph graph) noexcept override;
+
+    const CudaEmulation::WorkCounts& Counts() const { return m_streams.Counts(); }
 
 private:
     struct Block
@@ -64,16 +76,21 @@ private:
         bool operator<(const Block& other) const { return first < other.first; }
     };
 
+    void CheckPinned(const void* memory, size_t bytes) const;
+
     EmulatedMemory m_memory;
+    CudaEmulation::Scheduler m_streams;
     std::byte* m_region = nullptr;
     size_t m_bytes;
     std::set<Block> m_used;
+    std::map<const std::byte*, size_t> m_pinned;
+    std::vector<void*> m_pinnedBefore; // freed: kept, so that copies that still read it do not crash but copy rubbish
 };
 
 // Products as their definition has them, with sums in double.
 std::unique_ptr<GpuBlas> MakeEmulatedBlas();
 
 std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory = EmulatedMemory::Locked,
-                                        size_t memoryBytes = c_emulatedMemoryBytes);
+                                        size_t memoryBytes = c_emulatedMemoryBytes, WorkOrder order = WorkOrder::Late);
 
 } // namespace cntk

@@ -16,6 +16,9 @@ namespace
 class CountingRuntime final : public EmulatedRuntime
 {
 public:
+    // At once, so that results can be looked at without waiting.
+    CountingRuntime() : EmulatedRuntime(EmulatedMemory::Locked, c_emulatedMemoryBytes, WorkOrder::Eager) {}
+
     void Synchronize(GpuStream) override { ++waits; }
     void Wait(GpuEvent) override { ++waits; }
     void CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream) override

@@ -142,7 +142,7 @@ private:
                       worst.backpropagated, worst.numeric);
             first = last;
         }
-        RequireAgreement(*std::max_element(comparisons.begin(), comparisons.end(), isBetter), *criterion, digits);
+        RequireAgreement(evaluator, criterion, comparisons, digits);
     }
 
     CommandContext m_command;

@@ -64,13 +64,58 @@ std::vector<size_t> ChooseElements(size_t count, size_t most, std::mt19937_64& r
     return elements;
 }
 
+// The criterion with one element moved by so much in both directions.
+struct Moved
+{
+    double above = 0, below = 0;
+    double by = 0;
+
+    double Difference() const { return (above - below) / (2 * by); }
+};
+
+Moved Move(Evaluator& evaluator, const ComputationNodePtr& criterion, const GradientComparison& comparison, double by)
+{
+    const Element element(comparison.parameter->Values(), comparison.row, comparison.column);
+    const double value = element.Get();
+    const auto criterionAt = [&](double moved)
+    {
+        element.Set(moved);
+        evaluator.Forward();
+        return Ops::ScalarOf(criterion->Value());
+    };
+    Moved moved;
+    moved.by = by;
+    moved.above = criterionAt(value + by);
+    moved.below = criterionAt(value - by);
+    element.Set(value);
+    return moved;
+}
+
+// How far the central difference itself may be off: what it has of the third derivative, which a larger step shows, and
+// the criterion's rounding.
+double DoubtOf(Evaluator& evaluator, const ComputationNodePtr& criterion, const GradientComparison& comparison,
+               double step)
+{
+    constexpr double roundings = 8; // of the criterion, a sum
+    const Moved far = Move(evaluator, criterion, comparison, 2 * step);
+    const double rounding =
+        roundings * std::numeric_limits<double>::epsilon() * std::max(std::abs(far.above), std::abs(far.below)) / step;
+    const double doubt = std::abs(far.Difference() - comparison.numeric) + rounding;
+    return std::isfinite(doubt) ? doubt : std::numeric_limits<double>::infinity();
+}
+
+// The decimal point's place in the original's measure.
+double MagnitudeOf(const GradientComparison& comparison)
+{
+    const double smaller = std::min(std::abs(comparison.backpropagated), std::abs(comparison.numeric));
+    return smaller > 0 ? std::max(0.0, std::ceil(std::log10(smaller))) : 0.0;
+}
+
 } // namespace
 
 double GradientComparison::Disagreement(int digits) const
 {
-    const double smaller = std::min(std::abs(backpropagated), std::abs(numeric));
-    const double magnitude = smaller > 0 ? std::max(0.0, std::ceil(std::log10(smaller))) : 0.0;
-    const double difference = std::abs(backpropagated - numeric) / std::pow(10.0, magnitude - digits);
+    const double difference = std::abs(backpropagated - numeric) / std::pow(10.0, MagnitudeOf(*this) - digits);
     return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
 }
 
@@ -102,43 +147,57 @@ std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const Com
         }
     }
     for (GradientComparison& comparison : comparisons)
-    {
-        const Element element(comparison.parameter->Values(), comparison.row, comparison.column);
-        const double value = element.Get();
-        const auto criterionAt = [&](double moved)
-        {
-            element.Set(moved);
-            evaluator.Forward();
-            return Ops::ScalarOf(criterion->Value());
-        };
-        const double above = criterionAt(value + options.step);
-        const double below = criterionAt(value - options.step);
-        element.Set(value);
-        comparison.numeric = (above - below) / (2 * options.step);
-    }
+        comparison.numeric = Move(evaluator, criterion, comparison, options.step).Difference();
     evaluator.Forward();
     evaluator.Backward(criterion);
     return comparisons;
 }
 
-void RequireAgreement(const GradientComparison& worst, const ComputationNode& criterion, int digits)
+GradientComparison RequireAgreement(Evaluator& evaluator, const ComputationNodePtr& criterion,
+                                    const std::vector<GradientComparison>& comparisons, int digits,
+                                    const GradientCheckOptions& options)
 {
-    if (!worst.AgreesTo(digits))
-        Fail(ErrorKind::Internal, "gradient check: ", worst.Describe(criterion), "; expected agreement to ", digits,
-             " digits");
+    std::vector<GradientComparison> sorted = comparisons;
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [digits](const GradientComparison& a, const GradientComparison& b)
+                     { return a.Disagreement(digits) > b.Disagreement(digits); });
+    if (sorted.empty() || sorted.front().AgreesTo(digits))
+        return sorted.empty() ? GradientComparison() : sorted.front();
+
+    const auto describe = [&](const GradientComparison& comparison)
+    {
+        return Concat("gradient check: ", comparison.Describe(*criterion), "; expected agreement to ", digits, " digit",
+                      digits == 1 ? "" : "s");
+    };
+    int leastDigits = digits - 1;
+    const GradientComparison* leastExact = &sorted.front();
+    for (const GradientComparison& comparison : sorted)
+    {
+        if (comparison.AgreesTo(digits))
+            break;
+        const double doubt = DoubtOf(evaluator, criterion, comparison, options.step);
+        if (std::isfinite(comparison.numeric) && !(std::abs(comparison.backpropagated - comparison.numeric) <= doubt))
+            Fail(ErrorKind::Internal, describe(comparison));
+        const double exact = std::floor(MagnitudeOf(comparison) - std::log10(doubt));
+        if (exact < leastDigits)
+        {
+            leastDigits = int(std::max(exact, 0.0));
+            leastExact = &comparison;
+        }
+    }
+    if (leastDigits < 1)
+        Fail(ErrorKind::Model, describe(*leastExact),
+             ", but here differences say nothing: the criterion has a kink or "
+             "a jump within steps of ",
+             2 * options.step, ", or is too large");
+    Fail(ErrorKind::Config, describe(*leastExact), ", but here differences are exact to some ", leastDigits,
+         leastDigits == 1 ? " digit" : " digits", " only; ask for no more (sigFigs)");
 }
 
 GradientComparison CheckGradients(Evaluator& evaluator, const ComputationNodePtr& criterion, int digits,
                                   const GradientCheckOptions& options)
 {
-    const std::vector<GradientComparison> comparisons = CompareGradients(evaluator, criterion, options);
-    const auto worst = std::max_element(comparisons.begin(), comparisons.end(),
-                                        [&](const GradientComparison& a, const GradientComparison& b)
-                                        { return a.Disagreement(digits) < b.Disagreement(digits); });
-    if (worst == comparisons.end())
-        return {};
-    RequireAgreement(*worst, *criterion, digits);
-    return *worst;
+    return RequireAgreement(evaluator, criterion, CompareGradients(evaluator, criterion, options), digits, options);
 }
 
 } // namespace cntk

@@ -40,10 +40,13 @@ struct GradientComparison
 // On the minibatch that the inputs hold. Afterwards values and gradients are those of an ordinary Forward and Backward.
 std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const ComputationNodePtr& criterion,
                                                  const GradientCheckOptions& options = {});
-// Fails (Internal) when the comparison, the worst of all, does not agree, naming parameter, place and both numbers.
-void RequireAgreement(const GradientComparison& worst, const ComputationNode& criterion, int digits);
-// Fails (Internal) when an element does not agree, naming the worst one's parameter, place and both numbers. Returns
-// the comparison that disagrees most.
+// Returns the comparison that disagrees most (an empty one where there is none); fails when it does not agree, naming
+// parameter, place and both numbers: Internal where a gradient is wrong, Config where more digits are asked for than
+// central differences have, Model where they have none (a kink or a jump of the criterion).
+GradientComparison RequireAgreement(Evaluator& evaluator, const ComputationNodePtr& criterion,
+                                    const std::vector<GradientComparison>& comparisons, int digits,
+                                    const GradientCheckOptions& options = {});
+// Both.
 GradientComparison CheckGradients(Evaluator& evaluator, const ComputationNodePtr& criterion, int digits,
                                   const GradientCheckOptions& options = {});
 

@@ -45,8 +45,11 @@ void CleanUp(const TrainingFiles& files, const SgdOptions& options, std::optiona
             for (size_t network = 0; network < files.Networks(); ++network)
                 RemoveFile(files.OfNetwork(network, files.Model(point)));
         }
+        const bool isOver = newest == options.maxEpochs;
+        if (isOver)
+            newest = files.NewestCheckpoint(); // of a training that may have ended early
         if (newest)
-            RemoveObsolete(files, options, *newest, *newest == options.maxEpochs);
+            RemoveObsolete(files, options, *newest, isOver);
     }
     catch (const Error& error)
     {

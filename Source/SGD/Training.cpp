@@ -372,10 +372,13 @@ void Training::TakeBestModel(size_t epochsDone)
     const size_t best = m_earlyStopping.BestEpoch();
     if (!m_earlyStopping.IsOn() || best == 0)
         return;
+    if (best != epochsDone)
+    {
+        RequireBestModel();
+        ReloadModels(m_files.BestModel());
+    }
     m_log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone, best,
                 m_earlyStopping.Best(), m_files.FinalModel().c_str());
-    if (best != epochsDone)
-        ReloadModels(m_files.BestModel());
 }
 
 // Before the last epoch. savedEpochs: of which there is a model.
@@ -389,6 +392,8 @@ void Training::EndHere(size_t epochsDone, size_t savedEpochs)
 
 void Training::Run(size_t firstEpoch)
 {
+    if (m_earlyStopping.IsOn() && m_earlyStopping.BestEpoch() > 0)
+        RequireBestModel();
     // It was killed between its last epoch and the final model.
     if (!m_goOnFrom && m_earlyStopping.BestEpoch() > 0 && m_earlyStopping.ShouldStop(firstEpoch))
         return EndHere(firstEpoch, firstEpoch);

@@ -54,6 +54,7 @@ private:
     bool AdjustRate(size_t epoch, double controlValue);
     bool StopsEarly(size_t epochsDone, double controlValue);
     void TakeBestModel(size_t epochsDone);
+    void RequireBestModel();
     void EndHere(size_t epochsDone, size_t savedEpochs);
 
     // What is kept on disk (TrainingCheckpoints.cpp).

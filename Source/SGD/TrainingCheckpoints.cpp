@@ -1,4 +1,5 @@
 // What a training keeps on disk and goes on from: after epochs and within them.
+#include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
@@ -92,6 +93,30 @@ void Training::ReloadModels(const std::string& path)
     for (size_t i = 0; i < m_encoders.size(); ++i)
         ReloadParameters(*m_encoders[i], m_files.OfNetwork(i, path));
     ReloadParameters(m_network, path);
+}
+
+// Early stopping's best model, which somebody may have removed: the model of its epoch is the same, and becomes it.
+void Training::RequireBestModel()
+{
+    const size_t epoch = m_earlyStopping.BestEpoch();
+    const std::string path = m_files.BestModel(), same = m_files.Model(epoch);
+    if (m_files.HasAll(path))
+        return;
+    // With AdjustAfterEpoch's longer intervals the model of an epoch may be one that was rolled back to.
+    const bool isSame = !m_control.MayRollBack() || m_options.autoAdjust.learnRateAdjustInterval == 1;
+    if (!isSame || !m_files.HasAll(same))
+        Fail(ErrorKind::Model, "the best model so far, '", path, "' of epoch ", epoch, ", is gone",
+             isSame ? Concat(", and so is '", same, "', which could take its place") : "",
+             "; put it back, or go on without it (earlyStopPatience=0), or start afresh (makeMode=false)");
+    for (size_t i = 0; i < m_files.Networks(); ++i)
+    {
+        const MappedFile model(m_files.OfNetwork(i, same));
+        AtomicFile copy(m_files.OfNetwork(i, path));
+        copy.Write(model.Text());
+        copy.Commit();
+    }
+    m_log.Warn(Concat("the best model so far, '", path, "' of epoch ", epoch, ", is gone; '", same,
+                      "' is the same model, and takes its place"));
 }
 
 // The state between two minibatches of an epoch.

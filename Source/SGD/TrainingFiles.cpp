@@ -94,6 +94,24 @@ void VisitFiles(const std::string& modelPath, Visit&& visit)
     }
 }
 
+// The largest number of epochs with a file of that name and this suffix.
+std::optional<size_t> LastNumbered(const std::string& modelPath, std::string_view suffix)
+{
+    std::optional<size_t> last;
+    VisitFiles(modelPath,
+               [&](const std::filesystem::path& path, const std::string& model)
+               {
+                   const std::string name = path.filename().string();
+                   std::string_view rest = name;
+                   if (!TakePrefix(rest, model + ".") || !TakeSuffix(rest, suffix))
+                       return;
+                   const auto epochs = TakeNumber(rest);
+                   if (epochs && rest.empty())
+                       last = std::max(last.value_or(0), *epochs);
+               });
+    return last;
+}
+
 } // namespace
 
 TrainingFiles TrainingFiles::OfNetworks(const std::string& modelPath, size_t maxEpochs, size_t networks)
@@ -126,6 +144,11 @@ std::string TrainingFiles::Model(size_t epochsDone) const
     return epochsDone >= m_maxEpochs ? m_modelPath : m_modelPath + "." + std::to_string(epochsDone);
 }
 
+std::optional<size_t> TrainingFiles::NewestCheckpoint() const
+{
+    return FileExists(Checkpoint(m_maxEpochs)) ? m_maxEpochs : LastNumbered(m_checkpointPath, ".ckp");
+}
+
 std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
 {
     const auto isUsable = [&](size_t epochs)
@@ -139,18 +162,7 @@ std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
     if (isUsable(atMost))
         return atMost;
     // Nobody looks for the files of epochs behind the last one that has any: maxEpochs may be a billion.
-    size_t last = 0;
-    VisitFiles(m_modelPath,
-               [&](const std::filesystem::path& path, const std::string& model)
-               {
-                   const std::string name = path.filename().string();
-                   std::string_view rest = name;
-                   if (!TakePrefix(rest, model + "."))
-                       return;
-                   const auto epochs = TakeNumber(rest);
-                   if (epochs && rest.empty())
-                       last = std::max(last, *epochs);
-               });
+    const size_t last = LastNumbered(m_modelPath, "").value_or(0);
     for (size_t epochs = std::min(atMost, last + 1); epochs-- > 0;)
         if (isUsable(epochs))
             return epochs;

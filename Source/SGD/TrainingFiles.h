@@ -36,6 +36,8 @@ public:
 
     const std::string& FinalModel() const { return m_modelPath; }
     std::string BestModel() const { return m_modelPath + ".best"; } // with early stopping
+    // All networks of the model are there.
+    bool HasAll(const std::string& model) const;
     std::string Model(size_t epochsDone) const;
     std::string Checkpoint(size_t epochsDone) const { return CheckpointOf(Model(epochsDone)); }
 
@@ -57,6 +59,9 @@ public:
     // AdjustAfterEpoch with loadBestModel, which may go back to the last look; 1 without. Goes back far enough to find
     // what a killed training left.
     std::vector<std::string> ObsoleteCheckpoints(size_t epochsDone, size_t interval, bool isOver) const;
+    // Of an ended training: after how many epochs the newest checkpoint that is there was made. It may have ended
+    // before its last epoch.
+    std::optional<size_t> NewestCheckpoint() const;
     // Temporary files of models and checkpoints that a killed training left.
     std::vector<std::string> StaleTemporaries() const;
 
@@ -65,7 +70,6 @@ private:
     {
         return m_checkpointPath + model.substr(m_modelPath.size()) + ".ckp";
     }
-    bool HasAll(const std::string& model) const;
 
     std::string m_modelPath;
     std::string m_checkpointPath;

@@ -132,6 +132,29 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertGreaterEqual(int(re.search(r"; (\d+) of them", wide).group(1)), 97)
         self.assertIn("EvalErrorPrediction: ErrorPrediction/Sample", wide)
 
+    def test_the_decoders_order_follows_the_seed_and_the_encoders_follows_the_decoders(self):
+        def model(name, *arguments):
+            self.train("folder=" + name, "epochs=1", *arguments)
+            return b"".join((self.folder / name / ("m.dnn.%d" % i)).read_bytes() for i in range(2))
+
+        encoder_none = "Train=[encoderReader=[randomize=none]]"
+        seeds = []
+        for seed in (0, 1, 2):
+            one = "trainingSeed=%d" % seed
+            seeds.append(model("auto%d" % seed, one))
+            self.assertEqual(model("follows%d" % seed, one, encoder_none), seeds[-1])
+            seeds.append(model("none%d" % seed, one, "Train=[decoderReader=[randomize=none]]"))
+        self.assertEqual(len(set(seeds)), 6)
+        # The readers of the validation move nothing in the training.
+        self.write("cv.cntk", CONFIG + CV)
+        for order in ("none", "auto"):
+            self.cntk("configFile=cv.cntk", "folder=cv" + order, "epochs=1", "trainingSeed=1",
+                      "Train=[encoderCVReader=[randomize=%s]; decoderCVReader=[randomize=%s]]" % (order, order))
+            for i in range(2):
+                name = "m.dnn.%d" % i
+                self.assertEqual((self.folder / ("cv" + order) / name).read_bytes(),
+                                 (self.folder / "auto1" / name).read_bytes())
+
     def test_without_the_encoder_the_decoder_cannot(self):
         """Sentences of the encoder that are not those of the decoder: only the end can be learned."""
         self.make("other", 1500, 3)

@@ -163,6 +163,10 @@ class MessagesTest(EndToEndTest):
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:7:18: 'AutoAdjust=adjustAfterEpoch' has no effect in block "
                                            "'Train:SGD'; expected a block, AutoAdjust=[ name=value ... ]"])
 
+    def test_an_empty_value_where_a_block_belongs_says_that_there_is_none(self):
+        self.edit("maxEpochs=1", 'maxEpochs=1; AutoAdjust=""')
+        self.assertEqual(self.warnings(), [])
+
     def test_nodes_to_trace(self):
         self.edit("maxEpochs=1", "maxEpochs=1; traceNodeNamesReal=HLst")
         message = ("exp.cntk:7:37: error: traceNodeNamesReal lists 'HLst', but there is no such node in the network; did "

@@ -33,7 +33,7 @@ Train=[
     features=[ start=0; dim=2 ]
     labels=[ start=2; dim=1; labelDim=2; labelMappingFile=map.txt ]
   ]
-  cvReader=[ readerType=UCIFastReader; file=train.txt; randomize=$order$
+  cvReader=[ readerType=UCIFastReader; file=valid.txt; randomize=$order$
     features=[ start=0; dim=2 ]
     labels=[ start=2; dim=1; labelDim=2; labelMappingFile=map.txt ]
   ]
@@ -47,8 +47,9 @@ class ReproducibilityTest(EndToEndTest):
     def setUp(self):
         super().setUp()
         draw = random.Random(1)
-        points = [(draw.uniform(-1, 1), draw.uniform(-1, 1)) for _ in range(700)]
-        self.write("train.txt", "".join("%g %g %d\n" % (x, y, y > x * x - 0.3) for x, y in points))
+        for name, count in (("train.txt", 700), ("valid.txt", 300)):
+            points = [(draw.uniform(-1, 1), draw.uniform(-1, 1)) for _ in range(count)]
+            self.write(name, "".join("%g %g %d\n" % (x, y, y > x * x - 0.3) for x, y in points))
         self.write("map.txt", "0\n1\n")
         self.write("config.cntk", CONFIG)
         self.network("uniform")
@@ -118,6 +119,34 @@ out=Plus(z, B1, tag=output)
                 self.assertEqual(self.model(name + "again", argument, "trainingSeed=2"), models[2])
                 # 0 is the same as none.
                 self.assertEqual(self.model(name + "zero", argument, "trainingSeed=0"), models[0])
+
+    def orders(self, folder, *arguments):
+        """The samples of two epochs as the training reader and as the cross-validation reader deliver them."""
+        log = self.train(folder, "Train=[SGD=[maxEpochs=2; epochSize=0; traceNodeNamesReal=features]]", *arguments)
+        read = {"training": [], "validation": []}
+        for of_validation, values in re.findall(r"^Trace of (validation )?[^\n]*: features = .*\n((?:  sample .*\n)+)", log,
+                                                re.MULTILINE):
+            read["validation" if of_validation else "training"] += re.findall(r"sample \d+: (.*)", values)
+        return read["training"], read["validation"]
+
+    def test_the_order_of_validation_data_follows_the_seed_and_no_other_reader(self):
+        cv_auto, cv_none = "Train=[cvReader=[randomize=auto]]", "Train=[cvReader=[randomize=none]]"
+        plain_training, plain = self.orders("plain", "trainingSeed=3", cv_none)
+        self.assertEqual((len(plain_training), len(plain)), (2 * 700, 2 * 300))
+        trainings, validations = {tuple(plain_training)}, {tuple(plain)}
+        for seed in (0, 3, 4):
+            training, validation = self.orders("seed%d" % seed, "trainingSeed=%d" % seed, "order=auto", cv_auto)
+            self.assertTrue(sorted(training) == sorted(plain_training))
+            self.assertTrue(sorted(validation) == sorted(plain))
+            self.assertTrue(validation[:300] == validation[300:], "after each epoch the same")
+            trainings.add(tuple(training))
+            validations.add(tuple(validation))
+            # Neither reader moves the other's order.
+            self.assertTrue(self.orders("own%d" % seed, "trainingSeed=%d" % seed, "order=none", cv_auto) ==
+                            (plain_training, validation))
+            self.assertTrue(self.orders("train%d" % seed, "trainingSeed=%d" % seed, "order=auto", cv_none) ==
+                            (training, plain))
+        self.assertEqual((len(trainings), len(validations)), (4, 4))
 
     def test_in_the_block_of_the_command_it_goes_before_the_root(self):
         wanted = self.model("wanted", "trainingSeed=3")

@@ -158,10 +158,13 @@ private:
     }
 
     // "AutoAdjust=adjustAfterEpoch" inside of SGD, where a block of that name is meant. At the root a value may have
-    // the name of a block.
+    // the name of a block. AutoAdjust="" is the book's way to say that there is none.
     bool IsValueForBlock(const ConfigParameters& block, const ConfigEntry& entry) const
     {
-        if (!block.Parent() || entry.isBlock)
+        const bool isEmpty =
+            entry.hasEquals && std::all_of(entry.values.begin(), entry.values.end(),
+                                           [](const ConfigPiece& value) { return value.View().empty(); });
+        if (!block.Parent() || entry.isBlock || isEmpty)
             return false;
         const std::vector<const OptionInfo*> options = OptionsOf(block);
         return std::none_of(options.begin(), options.end(),

@@ -1,4 +1,5 @@
 // The gradient check accepts what is right, names what is wrong, and leaves the network as it was.
+#include "Common/Error.h"
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
@@ -94,6 +95,42 @@ TEST(GradientCheck, TellsTheWorst)
         }
     EXPECT_EQ(MessageOf([&] { CheckGradients(*wrong.evaluator, wrong.criterion, 6); }),
               "gradient check: " + expected + "; expected agreement to 6 digits");
+}
+
+// Who asked for too much, or what is wrong: the kind of the error and what it says behind the two numbers.
+ErrorKind KindOfDisagreement(CheckedNetwork& net, int digits, const std::string& end, double step = 1e-5)
+{
+    try
+    {
+        CheckGradients(*net.evaluator, net.criterion, digits, {.step = step});
+    }
+    catch (const Error& error)
+    {
+        EXPECT_THAT(error.Message(), ::testing::MatchesRegex("gradient check: the derivative of 'ce' by element .* "
+                                                             "digits?" +
+                                                             end));
+        return error.Kind();
+    }
+    ADD_FAILURE() << "no error";
+    return ErrorKind::Usage;
+}
+
+TEST(GradientCheck, SaysWhetherTheGradientIsWrongOrTooMuchIsAskedFor)
+{
+    CheckedNetwork right(false), wrong(true);
+    EXPECT_EQ(KindOfDisagreement(wrong, 1, ""), ErrorKind::Internal);
+    EXPECT_EQ(KindOfDisagreement(wrong, 15, ""), ErrorKind::Internal);
+    EXPECT_EQ(KindOfDisagreement(right, 15,
+                                 ", but here differences are exact to some [6-9] digits only; ask for no more "
+                                 ".sigFigs.",
+                                 1e-6),
+              ErrorKind::Config);
+    // Steps so small that nothing but rounding is left.
+    EXPECT_EQ(KindOfDisagreement(right, 6,
+                                 ", but here differences say nothing: the criterion has a kink or a jump "
+                                 "within steps of 2e-16, or is too large",
+                                 1e-16),
+              ErrorKind::Model);
 }
 
 TEST(GradientCheck, ChoosesSomeElementsOfLargeParameters)

@@ -23,7 +23,8 @@ protected:
     using Reader = std::unique_ptr<IDataReader<float>>;
     using Open = std::function<Reader(const ReaderContext&)>;
 
-    static std::vector<std::string> ReadColumns(IDataReader<float>& reader, EpochRequest request, uint64_t seed)
+    static std::vector<std::string> ReadColumns(IDataReader<float>& reader, EpochRequest request, uint64_t seed,
+                                                const std::function<void()>& afterEach = nullptr)
     {
         request.trainingSeed = seed;
         std::vector<std::string> columns;
@@ -42,6 +43,8 @@ protected:
                     together[i] += some[i] + "|";
             }
             columns.insert(columns.end(), together.begin(), together.end());
+            if (afterEach)
+                afterEach();
         }
         EXPECT_GT(columns.size(), 10u);
         return columns;
@@ -50,6 +53,32 @@ protected:
     {
         std::sort(columns.begin(), columns.end());
         return columns;
+    }
+
+    // A training's reader with its validation's, which is read in the midst of the former's epoch, from its own start.
+    static void CheckBesideAnother(const std::function<Reader()>& make, EpochRequest request,
+                                   const std::vector<std::string>& alone)
+    {
+        const Reader training = make(), validation = make();
+        EpochRequest first = request;
+        first.epoch = 0;
+        const std::vector<std::string> validationAlone = ReadColumns(*make(), first, 7);
+        std::vector<std::string> between;
+        const auto readBoth = [&]
+        {
+            size_t minibatches = 0;
+            return ReadColumns(*training, request, 7,
+                               [&]
+                               {
+                                   if (++minibatches == 2)
+                                       between = ReadColumns(*validation, first, 7);
+                               });
+        };
+        EXPECT_EQ(readBoth(), alone);
+        EXPECT_EQ(between, validationAlone);
+        EXPECT_NE(ReadColumns(*validation, first, 8), validationAlone);
+        EXPECT_EQ(readBoth(), alone);
+        EXPECT_EQ(between, validationAlone);
     }
 
     // hasSameData: whatever the order, an epoch holds the same columns.
@@ -80,6 +109,7 @@ protected:
             EXPECT_EQ(ReadColumns(*reader, request, 0), original);
             EXPECT_EQ(ReadColumns(*reader, request, 7), seven);
             originals.push_back(seven);
+            CheckBesideAnother(make, request, seven);
         }
         EXPECT_NE(originals[1], originals[2]) << "every sweep has an order of its own";
     }

@@ -389,6 +389,28 @@ TEST_F(TrainerTest, AnEarlyEndLeavesOneCheckpoint)
               (std::vector<std::string>{"line.dnn.0", "line.dnn.1", "line.dnn.2", "line.dnn.3", "line.dnn.3.ckp"}));
 }
 
+// It was killed when the final model was there, but the checkpoints before the last one were not yet gone.
+TEST_F(TrainerTest, WhatATrainingLeftThatWasKilledAtItsEarlyEndGoes)
+{
+    TrainingRequest request = LineRequest();
+    request.options.maxEpochs = 50;
+    request.options.learningRatesPerSample = 0.01f;
+    request.options.earlyStopPatience = 1;
+    request.options.earlyStopMinImprovement = 1e9; // no epoch but the first is progress
+    Run(request);
+    const std::vector<std::string> ended{"line.dnn",   "line.dnn.0",     "line.dnn.1",
+                                         "line.dnn.2", "line.dnn.2.ckp", "line.dnn.best"};
+    EXPECT_EQ(FilesLike("line.dnn"), ended);
+    std::filesystem::copy_file(Path("line.dnn.2.ckp"), Path("line.dnn.1.ckp"));
+    Run(request);
+    EXPECT_EQ(FilesLike("line.dnn"), ended);
+    // Unless they are to stay.
+    std::filesystem::copy_file(Path("line.dnn.2.ckp"), Path("line.dnn.1.ckp"));
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    EXPECT_TRUE(FileExists(Path("line.dnn.1.ckp")));
+}
+
 TEST_F(TrainerTest, AModelPathThatCannotBeWrittenIsRefusedBeforeAnythingElse)
 {
     TrainingRequest request = ClassifierRequest(2);

@@ -113,6 +113,19 @@ TEST_F(TrainingFilesTest, TheCheckpointOfTheLastLookStaysUntilTheNext)
     EXPECT_FALSE(stays(6, 9, true));
 }
 
+TEST_F(TrainingFilesTest, TheNewestCheckpointIsTheFinalModelsOrThatOfTheMostEpochs)
+{
+    EXPECT_EQ(m_files.NewestCheckpoint(), std::nullopt);
+    for (const char* other : {"m.dnn.3", "m.dnn.3.ckp.tmp", "m.dnn.2.at7.ckp", "m.dnn.03.ckp", "n.dnn.3.ckp", "m.dnn"})
+        Touch(other, 1);
+    EXPECT_EQ(m_files.NewestCheckpoint(), std::nullopt);
+    Touch("m.dnn.1.ckp", 2);
+    Touch("m.dnn.2.ckp", 3);
+    EXPECT_EQ(m_files.NewestCheckpoint(), 2u);
+    Touch("m.dnn.ckp", 4);
+    EXPECT_EQ(m_files.NewestCheckpoint(), 4u);
+}
+
 TEST_F(TrainingFilesTest, TemporariesOfThisTrainingAndNoOthersAreStale)
 {
     for (const char* name : {"m.dnn.tmp", "m.dnn.ckp.tmp", "m.dnn.0.tmp", "m.dnn.34.ckp.tmp"})

@@ -17,9 +17,11 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterProductNodes(types);
         RegisterNormalizationNodes(types);
         RegisterCriterionNodes(types);
-        RegisterVocabularyCriteria(types);
+        RegisterClassBasedCrossEntropyNodes(types);
+        RegisterNceNodes(types);
         RegisterLikelihoodNodes(types);
         RegisterShapeNodes(types);
+        RegisterStackNodes(types);
         RegisterAlgebraNodes(types);
         RegisterReshapeNodes(types);
         RegisterNegativeSamplesNodes(types);

@@ -54,9 +54,11 @@ void RegisterElementwiseNodes(NodeRegistry& registry);
 void RegisterProductNodes(NodeRegistry& registry);
 void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization
 void RegisterCriterionNodes(NodeRegistry& registry);
-void RegisterVocabularyCriteria(NodeRegistry& registry);   // word classes, noise contrastive estimation
+void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry);
+void RegisterNceNodes(NodeRegistry& registry);             // noise contrastive estimation
 void RegisterLikelihoodNodes(NodeRegistry& registry);      // GMMLogLikelihood, DummyCriterion
-void RegisterShapeNodes(NodeRegistry& registry);           // Slice, RowStack, RowRepeat, TransposeDimensions
+void RegisterShapeNodes(NodeRegistry& registry);           // Slice, TransposeDimensions, Diagonal
+void RegisterStackNodes(NodeRegistry& registry);           // RowStack, RowRepeat
 void RegisterAlgebraNodes(NodeRegistry& registry);         // KhatriRaoProduct, CosDistance, sums along dimensions
 void RegisterReshapeNodes(NodeRegistry& registry);         // Reshape, LegacyReshape, ReconcileDynamicAxis
 void RegisterNegativeSamplesNodes(NodeRegistry& registry); // CosDistanceWithNegativeSamples

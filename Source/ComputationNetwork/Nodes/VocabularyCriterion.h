@@ -1,0 +1,107 @@
+// What the criteria of large vocabularies have in common: labels of numbers, and looking at the few columns of the
+// output matrix that each sample needs; no matrix of vocabulary x minibatch is made.
+#pragma once
+
+#include "Common/Error.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cntk
+{
+
+// A copy of device numbers on the host; keeps its memory from minibatch to minibatch.
+class HostNumbers
+{
+public:
+    void Read(const MatrixView& view)
+    {
+        m_rows = view.rows;
+        m_isFloat = view.type == DataType::Float32;
+        const auto read = [&](auto& values)
+        {
+            values.resize(view.Elements());
+            if (!values.empty())
+                view.device->CopyToHost(values.data(), view.data, values.size() * sizeof(values[0]));
+        };
+        m_isFloat ? read(m_floats) : read(m_doubles);
+    }
+    double At(size_t row, size_t column) const
+    {
+        const size_t at = column * m_rows + row;
+        return m_isFloat ? double(m_floats[at]) : m_doubles[at];
+    }
+
+private:
+    size_t m_rows = 0;
+    bool m_isFloat = false;
+    std::vector<float> m_floats;
+    std::vector<double> m_doubles;
+};
+
+// What both criteria have in common: labels of numbers, inputs x [H], output matrix W [H x V].
+class VocabularyCriterion : public ComputationNode
+{
+protected:
+    // x is data; W is a parameter of as many rows.
+    void CheckInputs(ShapeInference& inference)
+    {
+        RequireDenseInputs(*this, inference);
+        CommonLayoutOfInputs(inference);
+        const ComputationNode& x = *Input(1);
+        const TensorShape& weights = Input(2)->SampleLayout();
+        if (weights.HasUnknown() && weights.Rank() == 2 && x.SampleElements() > 0)
+            InferInputShape(2, TensorShape{x.SampleElements(), weights[1]});
+        if (!inference.IsFinalPass())
+            return;
+        if (!Input(0)->HasMBLayout() || !x.HasMBLayout())
+            Fail(ErrorKind::Model, "the first two inputs of ", TypeName(), ", ", DescribeShape(*Input(0)), " and ",
+                 DescribeShape(x), ", must change with the samples");
+        if (Input(2)->HasMBLayout() || Input(2)->ValueRows() != x.SampleElements())
+            Fail(ErrorKind::Model, TypeName(), " multiplies ", DescribeShape(x), " with the columns of ",
+                 DescribeShape(*Input(2)), ": expected a parameter of ", x.SampleElements(),
+                 " rows, a column for each word");
+    }
+
+    size_t Words() const { return Input(2)->ValueColumns(); }
+
+    // A whole number from 0 to limit in the label of a sample; what: "word". limited: the input that sets the limit.
+    int32_t NumberAt(const HostNumbers& labels, size_t row, size_t sample, size_t limit, const char* what,
+                     size_t limited = 2) const
+    {
+        const double number = labels.At(row, sample);
+        if (!(number >= 0 && number <= double(limit) && number == std::floor(number)))
+            Fail(ErrorKind::Data, "the label of column ", sample, " has ", number, " as its ", what,
+                 "; expected a whole number from 0 to ", limit, ", since '", Input(limited)->Name(), "' has ",
+                 limited == 2 ? Concat(Words(), " columns, one a word")
+                              : Concat(Input(limited)->ValueRows(), " rows, one a class"));
+        return int32_t(number);
+    }
+};
+
+// Labels of twelve samples, one after another.
+inline GradientSample::Input WordLabels(size_t rows, std::vector<double> values)
+{
+    GradientSample::Input input = Samples::NotChecked(Samples::Values(TensorShape{rows}, true, 0, 0));
+    input.values = std::move(values);
+    return input;
+}
+
+// The record of a criterion of labels, x, W and one more input.
+inline NodeType VocabularyCriterionType(const char* name, std::vector<std::string> aliases)
+{
+    NodeType type;
+    type.name = name;
+    type.aliases = std::move(aliases);
+    type.inputs = {4, 4};
+    type.traits = {.backpropReadsOutput = false, .needsWholeMinibatch = true, .isCriterion = true};
+    type.traits.recordsTouchedColumns = true;
+    return type;
+}
+
+} // namespace cntk

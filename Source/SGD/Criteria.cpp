@@ -117,6 +117,21 @@ TrainingNodes SelectTrainingNodes(const ComputationNetwork& network, const std::
     return nodes;
 }
 
+std::string DescribeUntrainedCriteria(const ComputationNetwork& network, const std::string& criterionName)
+{
+    const std::vector<ComputationNodePtr>& criteria = network.Group(NodeGroup::Criterion);
+    std::vector<std::string> others;
+    for (const ComputationNodePtr& node : criteria)
+        if (node != criteria.front())
+            others.push_back('\'' + node->Name() + '\'');
+    if (!criterionName.empty() || others.empty())
+        return {};
+    return Concat("of the network's criterion nodes only '", criteria.front()->Name(), "' is trained, not ",
+                  Join(others, ", "),
+                  "; trainCriterionNodeName names another one, and a sum of several (Plus, with "
+                  "Scale for their weights) is one criterion");
+}
+
 std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& network,
                                                       const std::vector<std::string>& names)
 {

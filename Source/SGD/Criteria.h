@@ -26,6 +26,10 @@ struct TrainingNodes
 TrainingNodes SelectTrainingNodes(const ComputationNetwork& network, const std::string& criterionName,
                                   const std::string& evaluationName);
 
+// What to tell a user who named no criterion while the network has several, of which the first is trained alone; empty
+// where it has one.
+std::string DescribeUntrainedCriteria(const ComputationNetwork& network, const std::string& criterionName);
+
 // What test and cv report: the named nodes, or all evaluation nodes and then all criteria of the network.
 std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& network,
                                                       const std::vector<std::string>& names);

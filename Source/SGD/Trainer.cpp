@@ -149,6 +149,9 @@ void Train(const TrainingRequest& request, Log& log)
         SelectTrainingNodes(network, options.trainCriterionNodeName, options.evalCriterionNodeName);
     NodeTracer(network, options, log); // an unknown name is told before data are read
     PrintNodes(log, "Training", {nodes.criterion});
+    if (const std::string untrained = DescribeUntrainedCriteria(network, options.trainCriterionNodeName);
+        !untrained.empty())
+        log.Warn(untrained);
     PrintNodes(log, "Evaluation", nodes.evaluations);
 
     const auto source = request.openReader();

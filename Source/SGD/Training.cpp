@@ -107,8 +107,6 @@ bool Training::SetLearningRate(size_t epoch)
         return true;
     m_log.Print("Learn Rate Per Sample for Epoch[%zu] = %.8g is less than minLearnRate %.8g. Training complete.\n",
                 epoch + 1, m_rate.learningRatePerSample, c_minLearningRate);
-    if (m_options.autoAdjust.autoAdjustLR != LearningRateSearch::None)
-        SaveModels(m_files.FinalModel());
     return false;
 }
 
@@ -265,8 +263,8 @@ CriterionAverages Training::Validate(size_t epoch)
     return averages;
 }
 
-// Evaluates the cross-validation set; what AdjustAfterEpoch looks at.
-double Training::ControlValue(const EpochResult& result, size_t epoch)
+// Evaluates the cross-validation set. The learning rate's control may look away from it, the best model's choice not.
+Training::Decisive Training::FindDecisive(const EpochResult& result, size_t epoch)
 {
     CriterionAverages averages = result.averages;
     if (m_cvSource)
@@ -277,9 +275,7 @@ double Training::ControlValue(const EpochResult& result, size_t epoch)
         m_samplesSeen += result.averages.samples;
         try
         {
-            const CriterionAverages cv = Validate(epoch);
-            if (m_options.autoAdjust.useCVSetControlLRIfCVExists)
-                averages = cv;
+            averages = Validate(epoch);
         }
         catch (const Interrupted&)
         {
@@ -290,10 +286,13 @@ double Training::ControlValue(const EpochResult& result, size_t epoch)
         }
     }
     if (result.notFiniteAt)
-        return c_notANumber;
-    return m_options.autoAdjust.useEvalCriterionControlLR && !averages.evaluations.empty()
-               ? averages.evaluations.front()
-               : averages.criterion;
+        return {c_notANumber, c_notANumber};
+    const auto valueOf = [this](const CriterionAverages& of)
+    {
+        return m_options.autoAdjust.useEvalCriterionControlLR && !of.evaluations.empty() ? of.evaluations.front()
+                                                                                         : of.criterion;
+    };
+    return {valueOf(m_options.autoAdjust.useCVSetControlLRIfCVExists ? averages : result.averages), valueOf(averages)};
 }
 
 // Loads the model of the last look and, where there is one, its checkpoint.
@@ -352,16 +351,16 @@ bool Training::AdjustRate(size_t epoch, double controlValue)
 }
 
 // Keeps the model if it is the best so far. True when nothing became better for too long.
-bool Training::StopsEarly(size_t epochsDone, double controlValue)
+bool Training::StopsEarly(size_t epochsDone, double value)
 {
     if (!m_earlyStopping.IsOn())
         return false;
     const std::string path = m_files.BestModel();
-    if (m_earlyStopping.Observe(epochsDone, controlValue))
+    if (m_earlyStopping.Observe(epochsDone, value))
     {
         SaveModels(path);
-        m_log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
-                    controlValue, path.c_str());
+        m_log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone, value,
+                    path.c_str());
     }
     return m_earlyStopping.ShouldStop(epochsDone);
 }
@@ -405,14 +404,19 @@ void Training::Run(size_t firstEpoch)
         if (StopRequested())
             Stop(Concat("front of epoch ", epoch + 1), m_files.Model(epoch));
         if (!SetLearningRate(epoch))
-            return RemoveObsolete(m_files, m_options, epoch, true);
+        {
+            // A list that ends so is taken for a training that is not over yet.
+            if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::None)
+                return RemoveObsolete(m_files, m_options, epoch, true);
+            return EndHere(epoch, epoch);
+        }
         SetMinibatchSize(epoch);
         EpochReport report;
         report.learningRatePerSample = m_rate.learningRatePerSample;
         const EpochResult result = TrainEpoch(epoch);
-        const double controlValue = ControlValue(result, epoch);
-        const bool stops = StopsEarly(epoch + 1, controlValue);
-        if (!AdjustRate(epoch, controlValue))
+        const Decisive decisive = FindDecisive(result, epoch);
+        const bool stops = StopsEarly(epoch + 1, decisive.forBest);
+        if (!AdjustRate(epoch, decisive.forRate))
             return EndHere(epoch + 1, epoch);
         Save(epoch + 1);
         if (m_request.epochDone)

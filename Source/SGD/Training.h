@@ -48,11 +48,17 @@ private:
     EpochResult TrainEpoch(size_t epoch);
     void EndEpoch(size_t epoch, EpochResult& result);
     [[noreturn]] void FailNotFinite(size_t epoch, size_t minibatch);
-    double ControlValue(const EpochResult& result, size_t epoch);
+    // What decides after an epoch: for the learning rate, and for the best model.
+    struct Decisive
+    {
+        double forRate = 0;
+        double forBest = 0;
+    };
+    Decisive FindDecisive(const EpochResult& result, size_t epoch);
     CriterionAverages Validate(size_t epoch);
     bool RollBack(size_t epoch);
     bool AdjustRate(size_t epoch, double controlValue);
-    bool StopsEarly(size_t epochsDone, double controlValue);
+    bool StopsEarly(size_t epochsDone, double value);
     void TakeBestModel(size_t epochsDone);
     void RequireBestModel();
     void EndHere(size_t epochsDone, size_t savedEpochs);

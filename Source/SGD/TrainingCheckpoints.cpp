@@ -102,8 +102,8 @@ void Training::RequireBestModel()
     const std::string path = m_files.BestModel(), same = m_files.Model(epoch);
     if (m_files.HasAll(path))
         return;
-    // With AdjustAfterEpoch's longer intervals the model of an epoch may be one that was rolled back to.
-    const bool isSame = !m_control.MayRollBack() || m_options.autoAdjust.learnRateAdjustInterval == 1;
+    // With AdjustAfterEpoch the model of an epoch may be an older one, which was gone back to.
+    const bool isSame = !m_control.MayRollBack();
     if (!isSame || !m_files.HasAll(same))
         Fail(ErrorKind::Model, "the best model so far, '", path, "' of epoch ", epoch, ", is gone",
              isSame ? Concat(", and so is '", same, "', which could take its place") : "",

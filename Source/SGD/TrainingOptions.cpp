@@ -46,9 +46,11 @@ OptionTable<AutoAdjustOptions> AutoAdjustOptions::Options()
         Opt("loadBestModel", &S::loadBestModel,
             "adjustAfterEpoch: go back to the earlier model when the criterion became worse"),
         Opt("UseCVSetControlLRIfCVExists", &S::useCVSetControlLRIfCVExists,
-            "adjustAfterEpoch: let the cross-validation set decide if there is a cvReader"),
+            "adjustAfterEpoch: let the cross-validation set decide if there is a cvReader; searchBeforeEpoch: let its "
+            "criterion stand for the last epoch's"),
         Opt("UseEvalCriterionControlLR", &S::useEvalCriterionControlLR,
-            "adjustAfterEpoch: let the first evaluation node decide instead of the training criterion"),
+            "adjustAfterEpoch: let the first evaluation node decide instead of the training criterion; "
+            "earlyStopPatience: let it say which epoch is the best"),
         Opt("numMiniBatch4LRSearch", &S::numMiniBatch4LRSearch,
             "searchBeforeEpoch: minibatches of a trial run, per epoch", c_atLeastOne),
         Opt("numPrevLearnRates", &S::numPrevLearnRates,

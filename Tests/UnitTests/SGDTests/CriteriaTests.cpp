@@ -49,6 +49,29 @@ TEST_F(CriteriaTest, NamesReplaceThem)
     EXPECT_TRUE(nodes.evaluations.empty()); // a criterion is no evaluation
 }
 
+TEST_F(CriteriaTest, SeveralCriteriaOfWhichOneIsTrainedAreTold)
+{
+    const auto network = Classifier();
+    EXPECT_EQ(DescribeUntrainedCriteria(*network, ""), "");
+    const auto inputs = network->Require("ce")->Inputs();
+    network->AddToGroup(NodeGroup::Criterion, network->Add("SquareError", "sq", {inputs[0], inputs[1]}));
+    network->AddToGroup(NodeGroup::Criterion, network->Require("err"));
+    EXPECT_EQ(DescribeUntrainedCriteria(*network, ""),
+              "of the network's criterion nodes only 'ce' is trained, not 'sq', 'err'; trainCriterionNodeName names "
+              "another one, and a sum of several (Plus, with Scale for their weights) is one criterion");
+    EXPECT_EQ(DescribeUntrainedCriteria(*network, "sq"), "") << "that was asked for";
+
+    TrainingRequest request = ClassifierRequest(1);
+    request.buildNetwork = [this]
+    {
+        auto several = Classifier();
+        several->AddToGroup(NodeGroup::Criterion, several->Require("err"));
+        return several;
+    };
+    Run(request);
+    EXPECT_NE(LogText().find("only 'ce' is trained, not 'err'; "), std::string::npos);
+}
+
 // The data say how many samples there are, even if nothing is computed from them.
 TEST_F(CriteriaTest, ACriterionOfParametersReadsFeaturesAndLabels)
 {

@@ -90,6 +90,21 @@ TEST_F(EarlyStoppingTraining, EndsWithTheBestModel)
     EXPECT_EQ(EpochsOf(Request(20)), 0u); // it is over
 }
 
+// The learning rate may follow the training data; which model is best does not.
+TEST_F(EarlyStoppingTraining, TheValidationSetDecidesWhateverControlsTheLearningRate)
+{
+    for (const LearningRateSearch control : {LearningRateSearch::None, LearningRateSearch::AdjustAfterEpoch})
+    {
+        TrainingRequest request = Request(20);
+        request.makeMode = false;
+        request.options.autoAdjust.autoAdjustLR = control;
+        request.options.autoAdjust.useCVSetControlLRIfCVExists = false;
+        EXPECT_EQ(EpochsOf(request), 4u);
+        EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
+        EXPECT_THAT(LogText(), ::testing::Not(::testing::HasSubstr("learnRatePerSample reduced")));
+    }
+}
+
 TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereEpochsRunOut)
 {
     EXPECT_EQ(EpochsOf(Request(3)), 3u);
@@ -129,6 +144,21 @@ TEST_F(EarlyStoppingTraining, NoOtherModelHasTheFinalName)
         EXPECT_EQ(EpochsOf(request), maxEpochs == 3 ? 1u : 0u);
         EXPECT_EQ(BytesOf(request.modelPath), BytesOf(request.modelPath + ".1"));
     }
+}
+
+TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereTheRateBecomesTooSmall)
+{
+    TrainingRequest request = Request(20);
+    request.options.earlyStopPatience = 10;
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.autoAdjust.loadBestModel = false;
+    request.options.autoAdjust.learnRateDecreaseFactor = 1e-12;
+    EXPECT_EQ(EpochsOf(request), 2u);
+    EXPECT_THAT(LogText(), ::testing::HasSubstr("Training complete.\n"));
+    EXPECT_NE(BytesOf(Path("m.dnn.2")), BytesOf(Path("m.dnn.1")));
+    EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.1.ckp")));
+    EXPECT_TRUE(FileExists(Path("m.dnn.2.ckp")));
 }
 
 // Somebody removed the best model while the training stood still.

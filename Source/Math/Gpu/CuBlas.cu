@@ -1,11 +1,9 @@
 // cuBLAS, opened at run time, so that the library's own messages come before those of the loader.
 #include "Common/Error.h"
+#include "Math/Gpu/CudaLibrary.h"
 #include "Math/Gpu/CudaRuntime.h"
 
-#include <cstdlib>
 #include <cublas_v2.h>
-#include <dlfcn.h>
-#include <vector>
 
 namespace cntk
 {
@@ -23,29 +21,10 @@ struct Functions
     decltype(&cublasGemmEx_64) gemm = nullptr;
 };
 
-std::vector<std::string> Candidates()
-{
-    const std::string name = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
-    std::vector<std::string> candidates{name};
-    for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
-        if (const char* folder = std::getenv(variable))
-            candidates.push_back(std::string(folder) + "/lib64/" + name);
-    candidates.push_back("/usr/local/cuda/lib64/" + name);
-    return candidates;
-}
-
 Functions OpenCuBlas()
 {
-    void* library = nullptr;
     std::string reason;
-    for (const std::string& candidate : Candidates())
-    {
-        library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (library != nullptr)
-            break;
-        if (reason.empty())
-            reason = dlerror();
-    }
+    void* const library = OpenCudaLibrary("libcublas.so." + std::to_string(CUBLAS_VER_MAJOR), reason);
     if (library == nullptr)
     {
         Fail(ErrorKind::Device, "cuBLAS was not found (", reason, "); install the libraries of CUDA ", CUBLAS_VER_MAJOR,

@@ -1,8 +1,9 @@
-// The runtime and the products of real GPUs.
+// The runtime, the products and the convolutions of real GPUs.
 #pragma once
 
 #include "Math/Device.h"
 #include "Math/Gpu/GpuBlas.h"
+#include "Math/Gpu/GpuDnn.h"
 #include "Math/Gpu/GpuRuntime.h"
 
 #include <memory>
@@ -13,5 +14,7 @@ namespace cntk
 std::unique_ptr<GpuRuntime> MakeCudaRuntime();
 // Opens cuBLAS at run time, for the current device. Fails (kind Device) where it is missing.
 std::unique_ptr<GpuBlas> MakeCuBlas(GpuMatrixMath math);
+// cuDNN, where it is found at run time (and was when this was built).
+std::unique_ptr<GpuDnn> MakeCuDnn(GpuContext& context, GpuMatrixMath math);
 
 } // namespace cntk

@@ -19,9 +19,11 @@ class GpuDevice final : public Device
 {
 public:
     GpuDevice(DeviceId id, std::unique_ptr<GpuRuntime> runtime, const GpuProperties& properties,
-              std::unique_ptr<GpuBlas> blas)
+              std::unique_ptr<GpuBlas> blas, const DnnMaker& makeDnn)
         : m_id(id), m_runtime(std::move(runtime)), m_properties(properties), m_blas(std::move(blas)),
-          m_context(*m_runtime, Concat("GPU ", id), properties.multiprocessors), m_kernels(m_context, *m_blas)
+          m_context(*m_runtime, Concat("GPU ", id), properties.multiprocessors),
+          m_dnn(makeDnn ? makeDnn(m_context) : std::make_unique<GpuDnn>("own kernels")),
+          m_kernels(m_context, *m_blas, *m_dnn)
     {
         size_t freeBytes = 0;
         m_runtime->MemoryInfo(freeBytes, m_totalBytes);
@@ -31,7 +33,8 @@ public:
     std::string Describe() const override
     {
         return Concat("GPU ", m_id, " (", m_properties.name, ", ", m_totalBytes >> 20, " MiB, compute capability ",
-                      m_properties.major, ".", m_properties.minor, "; products: ", m_blas->Describe(), ")");
+                      m_properties.major, ".", m_properties.minor, "; products: ", m_blas->Describe(),
+                      "; convolutions: ", m_dnn->Describe(), ")");
     }
     Kernels& GetKernels() override { return m_kernels; }
 
@@ -65,6 +68,7 @@ private:
     GpuProperties m_properties;
     std::unique_ptr<GpuBlas> m_blas;
     GpuContext m_context;
+    std::unique_ptr<GpuDnn> m_dnn;
     GpuKernels m_kernels;
     size_t m_totalBytes = 0;
 };
@@ -150,7 +154,7 @@ int BestOf(const GpuRequest& request, GpuRuntime& runtime, int devices)
 } // namespace
 
 std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRuntime> runtime,
-                                const BlasMaker& makeBlas)
+                                const BlasMaker& makeBlas, const DnnMaker& makeDnn)
 {
     const GpuDriver driver = runtime->Driver();
     CheckDriver(request, driver);
@@ -178,7 +182,7 @@ std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRu
     {
         FailFor(request, error.Message());
     }
-    return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas));
+    return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas), makeDnn);
 }
 
 } // namespace cntk

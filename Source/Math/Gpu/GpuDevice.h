@@ -3,6 +3,7 @@
 
 #include "Math/Device.h"
 #include "Math/Gpu/GpuBlas.h"
+#include "Math/Gpu/GpuDnn.h"
 #include "Math/Gpu/GpuLibrary.h"
 #include "Math/Gpu/GpuRuntime.h"
 
@@ -15,8 +16,8 @@ namespace cntk
 using BlasMaker = std::function<std::unique_ptr<GpuBlas>()>;
 
 // The GPU that a request asks for. Fails (kind Device) with what was found and what to do. makeBlas is called with the
-// device chosen.
+// device chosen, and makeDnn, which never fails; without it there are our own convolutions alone.
 std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRuntime> runtime,
-                                const BlasMaker& makeBlas);
+                                const BlasMaker& makeBlas, const DnnMaker& makeDnn = {});
 
 } // namespace cntk

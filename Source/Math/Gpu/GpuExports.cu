@@ -15,6 +15,8 @@ const char* CntkGpuStamp()
 
 cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request)
 {
-    return cntk::FindGpu(request, cntk::MakeCudaRuntime(), [&] { return cntk::MakeCuBlas(request.matrixMath); })
+    return cntk::FindGpu(
+               request, cntk::MakeCudaRuntime(), [&] { return cntk::MakeCuBlas(request.matrixMath); },
+               [&](cntk::GpuContext& context) { return cntk::MakeCuDnn(context, request.matrixMath); })
         .release();
 }

@@ -330,6 +330,19 @@ __global__ void PoolOutputs(const DeviceGeometry g, PoolKind kind, const DeviceM
     }
 }
 
+// What is left to do of a convolution.
+template <class T>
+__global__ void EndConvolution(const DeviceGeometry g, const DeviceMatrix<T> output, const T* bias,
+                               ElementwiseOp activation)
+{
+    for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
+    {
+        T& value = output.At(index);
+        const T sum = bias != nullptr ? value + bias[OutputPlace(g, index % output.rows).map] : value;
+        value = EvaluateElementwise(activation, sum, T(0), T(0));
+    }
+}
+
 // How many elements of an output's window lie inside the input.
 __device__ inline int32_t CountOf(const DeviceGeometry& g, size_t output)
 {
@@ -374,6 +387,8 @@ __global__ void PoolInputs(const DeviceGeometry g, PoolKind kind, const DeviceMa
 void GpuImageKernels::Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
                                const MatrixView& output, const ConvolutionEnding& ending)
 {
+    if (m_dnn.Convolve(geometry, weights, input, output))
+        return End(geometry, output, ending);
     VisitType(output.type,
               [&](auto tag)
               {
@@ -384,9 +399,26 @@ void GpuImageKernels::Convolve(const ConvolutionGeometry& geometry, const Matrix
               });
 }
 
+void GpuImageKernels::End(const ConvolutionGeometry& geometry, const MatrixView& output,
+                          const ConvolutionEnding& ending)
+{
+    if (ending.bias.data == nullptr && ending.activation == ElementwiseOp::Copy)
+        return;
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("EndConvolution", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
+                         EndConvolution<T>, DeviceGeometry(geometry), DeviceMatrix<T>(output),
+                         ending.bias.As<const T>(), ending.activation);
+              });
+}
+
 void GpuImageKernels::ConvolveInputGradient(const ConvolutionGeometry& geometry, const MatrixView& weights,
                                             const MatrixView& gradient, const MatrixView& inputGradient, double beta)
 {
+    if (m_dnn.ConvolveInputGradient(geometry, weights, gradient, inputGradient, beta))
+        return;
     VisitType(gradient.type,
               [&](auto tag)
               {
@@ -400,6 +432,8 @@ void GpuImageKernels::ConvolveInputGradient(const ConvolutionGeometry& geometry,
 void GpuImageKernels::ConvolveWeightGradient(const ConvolutionGeometry& geometry, const MatrixView& gradient,
                                              const MatrixView& input, const MatrixView& weightGradient, double beta)
 {
+    if (gradient.columns > 0 && m_dnn.ConvolveWeightGradient(geometry, gradient, input, weightGradient, beta))
+        return;
     VisitType(gradient.type,
               [&](auto tag)
               {
@@ -415,6 +449,8 @@ void GpuImageKernels::ConvolveWeightGradient(const ConvolutionGeometry& geometry
 void GpuImageKernels::Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input,
                            const MatrixView& output)
 {
+    if (m_dnn.Pool(kind, geometry, input, output))
+        return;
     VisitType(output.type,
               [&](auto tag)
               {
@@ -428,6 +464,8 @@ void GpuImageKernels::PoolGradient(PoolKind kind, const WindowGeometry& geometry
                                    const MatrixView& output, const MatrixView& gradient,
                                    const MatrixView& inputGradient, double beta)
 {
+    if (m_dnn.PoolGradient(kind, geometry, gradient, inputGradient, beta))
+        return;
     VisitType(gradient.type,
               [&](auto tag)
               {

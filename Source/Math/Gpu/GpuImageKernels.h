@@ -1,7 +1,9 @@
-// Convolution and pooling on a GPU: each thread gathers one number, so that no two write to the same.
+// Convolution and pooling on a GPU: by a library what it takes; the rest by kernels of our own, each of whose threads
+// gathers one number, so that no two write to the same.
 #pragma once
 
 #include "Math/Gpu/GpuContext.h"
+#include "Math/Gpu/GpuDnn.h"
 #include "Math/ImageKernels.h"
 
 namespace cntk
@@ -10,7 +12,7 @@ namespace cntk
 class GpuImageKernels final : public ImageKernels
 {
 public:
-    explicit GpuImageKernels(GpuContext& context) : m_context(context) {}
+    GpuImageKernels(GpuContext& context, GpuDnn& dnn) : m_context(context), m_dnn(dnn) {}
 
     void Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
                   const MatrixView& output, const ConvolutionEnding& ending) override;
@@ -25,7 +27,10 @@ public:
                       const MatrixView& gradient, const MatrixView& inputGradient, double beta) override;
 
 private:
+    void End(const ConvolutionGeometry& geometry, const MatrixView& output, const ConvolutionEnding& ending);
+
     GpuContext& m_context;
+    GpuDnn& m_dnn;
 };
 
 } // namespace cntk

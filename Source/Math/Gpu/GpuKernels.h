@@ -13,8 +13,8 @@ namespace cntk
 class GpuKernels final : public Kernels
 {
 public:
-    GpuKernels(GpuContext& context, GpuBlas& blas)
-        : m_context(context), m_blas(blas), m_scalars(context), m_images(context)
+    GpuKernels(GpuContext& context, GpuBlas& blas, GpuDnn& dnn)
+        : m_context(context), m_blas(blas), m_scalars(context), m_images(context, dnn)
     {
     }
 

@@ -4,6 +4,7 @@
 #include "Common/File.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "CudaEmulation/CuDnnEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "RegistryTest.h"
 #include "TestNetwork.h"
@@ -143,7 +144,16 @@ TEST_P(RegistryTest, DevicesAgree)
 
 TEST_P(RegistryTest, EmulatedGpuAgrees)
 {
+    const int before = CuDnnEmulation::CallsOfThread().Work();
     ExpectAgreement([] { return MakeEmulatedGpu(); });
+    if (CuDnnEmulation::CallsOfThread().Work() == before)
+        return;
+    SCOPED_TRACE("without cuDNN");
+    ExpectAgreement(
+        [] {
+            return MakeEmulatedGpu(EmulatedMemory::Locked, c_emulatedMemoryBytes, WorkOrder::Late,
+                                   EmulatedDnn::Missing);
+        });
 }
 
 TEST_P(RegistryTest, GpuAgrees)

@@ -15,5 +15,7 @@ const char* CntkGpuStamp()
 
 cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request)
 {
-    return cntk::FindGpu(request, std::make_unique<cntk::EmulatedRuntime>(), cntk::MakeEmulatedBlas).release();
+    return cntk::FindGpu(request, std::make_unique<cntk::EmulatedRuntime>(), cntk::MakeEmulatedBlas,
+                         [&](cntk::GpuContext& context) { return cntk::MakeEmulatedDnn(context, request.matrixMath); })
+        .release();
 }

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "CudaEmulation/CudaEmulation.h"
+#include "Math/Gpu/CuDnn.h"
 #include "Math/Gpu/GpuDevice.h"
 
 #include <cstdlib>
@@ -278,10 +279,25 @@ std::unique_ptr<GpuBlas> MakeEmulatedBlas()
     return std::make_unique<EmulatedBlas>();
 }
 
-std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory, size_t memoryBytes, WorkOrder order)
+CuDnnFunctions EmulatedCuDnn()
 {
+    CuDnnFunctions functions;
+#define CNTK_TAKE(name) functions.name = &CuDnnEmulation::name;
+    CNTK_CUDNN_FUNCTIONS(CNTK_TAKE)
+#undef CNTK_TAKE
+    return functions;
+}
+
+std::unique_ptr<GpuDnn> MakeEmulatedDnn(GpuContext& context, GpuMatrixMath math)
+{
+    return MakeDnn(EmulatedCuDnn(), context, math);
+}
+
+std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory, size_t memoryBytes, WorkOrder order, EmulatedDnn dnn)
+{
+    const DnnMaker makeDnn = [](GpuContext& context) { return MakeEmulatedDnn(context); };
     return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(memory, memoryBytes, order),
-                   MakeEmulatedBlas);
+                   MakeEmulatedBlas, dnn == EmulatedDnn::There ? makeDnn : DnnMaker());
 }
 
 } // namespace cntk

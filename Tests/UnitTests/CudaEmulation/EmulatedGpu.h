@@ -4,7 +4,9 @@
 
 #include "CudaEmulation/EmulatedStreams.h"
 #include "Math/Device.h"
+#include "Math/Gpu/CuDnnFunctions.h"
 #include "Math/Gpu/GpuBlas.h"
+#include "Math/Gpu/GpuDnn.h"
 #include "Math/Gpu/GpuRuntime.h"
 
 #include <cstddef>
@@ -90,7 +92,18 @@ private:
 // Products as their definition has them, with sums in double.
 std::unique_ptr<GpuBlas> MakeEmulatedBlas();
 
+CuDnnFunctions EmulatedCuDnn();
+// The emulation of cuDNN, used as the GPU library uses cuDNN.
+std::unique_ptr<GpuDnn> MakeEmulatedDnn(GpuContext& context, GpuMatrixMath math = GpuMatrixMath::Float);
+
+enum class EmulatedDnn
+{
+    There,
+    Missing
+};
+
 std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory = EmulatedMemory::Locked,
-                                        size_t memoryBytes = c_emulatedMemoryBytes, WorkOrder order = WorkOrder::Late);
+                                        size_t memoryBytes = c_emulatedMemoryBytes, WorkOrder order = WorkOrder::Late,
+                                        EmulatedDnn dnn = EmulatedDnn::There);
 
 } // namespace cntk

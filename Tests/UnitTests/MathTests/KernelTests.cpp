@@ -1,6 +1,7 @@
 // Runs each kernel case on the CPU backend, for every instruction set that the processor has, on the GPU backend, where
 // there is a GPU and emulated, and on the reference backend, and compares.
 #include "Common/Error.h"
+#include "CudaEmulation/CuDnnEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Cpu/CpuDevice.h"
 #include "MathTests/KernelCases.h"
@@ -118,7 +119,13 @@ void ExpectEqualToReference(const KernelCase& kernelCase, Device& device)
 
 TEST_P(KernelTests, EmulatedGpuEqualsReference)
 {
+    const int before = CuDnnEmulation::CallsOfThread().Work();
     ExpectEqualToReference(GetParam(), *MakeEmulatedGpu(EmulatedMemory::Open));
+    if (CuDnnEmulation::CallsOfThread().Work() == before)
+        return;
+    SCOPED_TRACE("without cuDNN");
+    ExpectEqualToReference(GetParam(), *MakeEmulatedGpu(EmulatedMemory::Open, c_emulatedMemoryBytes, WorkOrder::Late,
+                                                        EmulatedDnn::Missing));
 }
 
 TEST_P(KernelTests, GpuEqualsReference)

@@ -128,7 +128,8 @@ TEST(GpuDeviceTests, AutoTakesTheOneWithMostMemoryFree)
         FindGpu({c_bestGpu, GpuMatrixMath::Float},
                 std::make_unique<TestRuntime>(driver, std::vector{c_old, c_busy, c_idle}), MakeEmulatedBlas);
     EXPECT_EQ(device->Id(), 2);
-    EXPECT_EQ(device->Describe(), "GPU 2 (Idle, 16384 MiB, compute capability 8.0; products: emulated)");
+    EXPECT_EQ(device->Describe(), "GPU 2 (Idle, 16384 MiB, compute capability 8.0; products: emulated; "
+                                  "convolutions: own kernels)");
     EXPECT_FALSE(device->IsHostMemory());
 }
 

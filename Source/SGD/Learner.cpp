@@ -11,6 +11,13 @@
 namespace cntk
 {
 
+namespace
+{
+
+constexpr const char* c_ruleKey = "updateRule";
+
+} // namespace
+
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
                  DataType type, Device& device, uint64_t trainingSeed)
     : m_rule(MakeUpdateRule(options)), m_transforms(options, type, device, trainingSeed),
@@ -134,8 +141,15 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
     }
 }
 
+std::string Learner::OtherRuleIn(const std::map<std::string, std::string>& extra) const
+{
+    const auto found = extra.find(c_ruleKey);
+    return found == extra.end() || found->second == m_rule->Name() ? "" : found->second;
+}
+
 void Learner::SaveExtra(std::map<std::string, std::string>& extra) const
 {
+    extra[c_ruleKey] = m_rule->Name();
     extra["updateCounter"] = ExactText(m_rule->Counter());
     extra["updateCounter2"] = ExactText(m_rule->SecondCounter());
     extra["noiseSeed"] = std::to_string(m_transforms.NoiseSeed());
@@ -143,8 +157,11 @@ void Learner::SaveExtra(std::map<std::string, std::string>& extra) const
 
 void Learner::RestoreExtra(const std::map<std::string, std::string>& extra)
 {
-    m_rule->SetCounter(NumberOf(extra, "updateCounter", 0));
-    m_rule->SetSecondCounter(NumberOf(extra, "updateCounter2", 0));
+    if (OtherRuleIn(extra).empty())
+    {
+        m_rule->SetCounter(NumberOf(extra, "updateCounter", 0));
+        m_rule->SetSecondCounter(NumberOf(extra, "updateCounter2", 0));
+    }
     m_transforms.SetNoiseSeed(uint64_t(NumberOf(extra, "noiseSeed", 1)));
 }
 

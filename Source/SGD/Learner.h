@@ -29,7 +29,10 @@ public:
     std::vector<const Matrix*> States();
     // Takes a checkpoint's states. Fails (Model) when their number or sizes do not fit, naming the parameter.
     void Restore(std::vector<Matrix> states, const std::string& path);
-    // What belongs to the learner besides the states: counters and seeds.
+    // The gradUpdateType whose states a checkpoint holds, if it says so and it is another one: they are no use here.
+    std::string OtherRuleIn(const std::map<std::string, std::string>& extra) const;
+    const char* RuleName() const { return m_rule->Name(); }
+    // What belongs to the learner besides the states: counters (not those of another rule) and seeds.
     void SaveExtra(std::map<std::string, std::string>& extra) const;
     void RestoreExtra(const std::map<std::string, std::string>& extra);
 

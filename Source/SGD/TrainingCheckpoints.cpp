@@ -25,8 +25,16 @@ void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_
 
 void Training::Restore(Checkpoint checkpoint, const std::string& path)
 {
-    m_learner.Restore(std::move(checkpoint.smoothedGradients), path);
     const CheckpointInfo& info = checkpoint.info;
+    if (const std::string other = m_learner.OtherRuleIn(info.extra); other.empty())
+        m_learner.Restore(std::move(checkpoint.smoothedGradients), path);
+    else
+    {
+        m_log.Warn(Concat("'", path, "' is of a training with gradUpdateType=", other,
+                          ", which goes on with gradUpdateType=", m_learner.RuleName(),
+                          ": what it remembers of gradients is no use to that, and begins anew"));
+        m_learner.Reset();
+    }
     m_learner.RestoreExtra(info.extra);
     m_samplesSeen = info.samplesSeen;
     m_minibatchSize = info.minibatchSize;

@@ -4,6 +4,9 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace cntk
 {
 
@@ -235,6 +238,28 @@ OptionTable<SgdOptions> SgdOptions::Options()
 namespace
 {
 
+// A momentum that single precision makes 1: no gradient would ever count.
+std::optional<OptionProblem> FindEndlessMomentum(const SgdOptions& options)
+{
+    const auto problemOf = [](const char* name, const std::string& what, const char* expected)
+    {
+        return OptionProblem{
+            name, Concat(name, what, " 1 in single precision, with which nothing is learned; expected ", expected)};
+    };
+    const auto isEndless = [](float momentum) { return momentum >= 1; };
+    const auto& perMB = options.momentumPerMB.values;
+    const auto& perSample = options.momentumPerSample.values;
+    if (std::any_of(perMB.begin(), perMB.end(), isEndless))
+        return problemOf("momentumPerMB", " is", "a number below 0.9999999");
+    if (std::any_of(perSample.begin(), perSample.end(), isEndless))
+        return problemOf("momentumPerSample", " is", "a number below 0.9999999");
+    for (const double samples : options.momentumAsTimeConstant.values)
+        if (samples > 0 && isEndless(float(std::exp(-1 / samples))))
+            return problemOf("momentumAsTimeConstant", " " + PrintNumber(samples) + " makes a momentum of",
+                             "at most 3e7 samples");
+    return std::nullopt;
+}
+
 std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataType precision)
 {
     if (options.maxEpochs == 0)
@@ -256,6 +281,8 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
         return OptionProblem{options.momentumPerSample.empty() ? "momentumAsTimeConstant" : "momentumPerSample",
                              "momentum is given in more than one form; expected one of momentumPerMB, "
                              "momentumPerSample and momentumAsTimeConstant"};
+    if (auto problem = FindEndlessMomentum(options))
+        return problem;
     if (options.epochSize != 0)
     {
         for (size_t i = 0; i < options.minibatchSize.size() && i < options.maxEpochs; ++i)

@@ -56,6 +56,7 @@ void Update(const UpdateCall& call, const MatrixView& parameter, const Matrix& s
 class MomentumRule final : public UpdateRule
 {
 public:
+    const char* Name() const override { return "none"; }
     void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns* touched,
               const UpdateStep& step) override
     {
@@ -78,6 +79,7 @@ public:
 class NesterovRule final : public UpdateRule
 {
 public:
+    const char* Name() const override { return "none"; }
     void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns*,
               const UpdateStep& step) override
     {
@@ -96,6 +98,7 @@ class AdaGradRule final : public UpdateRule
 public:
     explicit AdaGradRule(bool normalizes) : m_normalizes(normalizes) {}
 
+    const char* Name() const override { return "adagrad"; }
     void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns* touched,
               const UpdateStep& step) override
     {
@@ -125,6 +128,7 @@ public:
         m_constants.shrink = options.rmsWgtDec;
     }
 
+    const char* Name() const override { return "rmsProp"; }
     size_t StateColumns(size_t parameterColumns) const override { return 3 * parameterColumns; }
 
     void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns*,
@@ -153,6 +157,7 @@ private:
 class FSAdaGradRule final : public UpdateRule
 {
 public:
+    const char* Name() const override { return "fsAdagrad"; }
     size_t StateColumns(size_t parameterColumns) const override { return 2 * parameterColumns; }
     double Counter() const override { return m_meanColumns; }
     void SetCounter(double value) override { m_meanColumns = value; }
@@ -186,6 +191,7 @@ class AdamRule final : public UpdateRule
 public:
     explicit AdamRule(const SgdOptions& options) : m_keep(options.adamBeta2), m_epsilon(options.adamEpsilon) {}
 
+    const char* Name() const override { return "adam"; }
     size_t StateColumns(size_t parameterColumns) const override { return 2 * parameterColumns; }
     double Counter() const override { return m_meanWeight; }
     void SetCounter(double value) override { m_meanWeight = value; }

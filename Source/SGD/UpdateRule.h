@@ -34,6 +34,9 @@ public:
     virtual void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient,
                       const TouchedColumns* touched, const UpdateStep& step) = 0;
 
+    // The value of gradUpdateType: checkpoints say whose states they hold.
+    virtual const char* Name() const = 0;
+
     // Columns of the state for a parameter of so many columns, once updates have begun.
     virtual size_t StateColumns(size_t parameterColumns) const { return parameterColumns; }
 

@@ -260,7 +260,8 @@ TEST_F(TrainerTest, ResumedTrainingIsBitIdentical)
 
 TEST_F(TrainerTest, EveryUpdateRuleResumesBitIdentically)
 {
-    for (const auto rule : {GradientUpdateType::AdaGrad, GradientUpdateType::RmsProp, GradientUpdateType::FSAdaGrad})
+    for (const auto rule : {GradientUpdateType::None, GradientUpdateType::AdaGrad, GradientUpdateType::RmsProp,
+                            GradientUpdateType::FSAdaGrad, GradientUpdateType::Adam})
     {
         TrainingRequest request = ClassifierRequest(4);
         request.makeMode = true;
@@ -279,6 +280,46 @@ TEST_F(TrainerTest, EveryUpdateRuleResumesBitIdentically)
         EXPECT_EQ(BytesOf(request.modelPath), final);
         EXPECT_EQ(BytesOf(Path(name + "/whole.dnn")), final);
     }
+}
+
+// The state of one rule is nothing that another could begin with.
+TEST_F(TrainerTest, ATrainingThatGoesOnWithAnotherUpdateRuleBeginsItAnew)
+{
+    const std::pair<GradientUpdateType, const char*> rules[] = {{GradientUpdateType::None, "none"},
+                                                                {GradientUpdateType::AdaGrad, "adagrad"},
+                                                                {GradientUpdateType::RmsProp, "rmsProp"},
+                                                                {GradientUpdateType::FSAdaGrad, "fsAdagrad"},
+                                                                {GradientUpdateType::Adam, "adam"}};
+    for (const auto& [before, nameBefore] : rules)
+        for (const auto& [now, nameNow] : rules)
+        {
+            const std::string folder = std::string(nameBefore) + "-" + nameNow;
+            TrainingRequest request = ClassifierRequest(4);
+            request.modelPath = Path(folder + "/m.dnn");
+            request.options.learningRatesPerSample = 0.01f;
+            request.options.gradUpdateType = before;
+            request.epochDone = [](const EpochReport& report)
+            {
+                if (report.epoch == 1)
+                    Fail(ErrorKind::Device, "the power is gone");
+            };
+            EXPECT_THROW(Run(request), Error);
+            request.epochDone = nullptr;
+            request.options.gradUpdateType = now;
+            const size_t logged = LogText().size();
+            // A model without its checkpoint begins with no state.
+            TrainingRequest anew = request;
+            anew.modelPath = Path(folder + "/anew.dnn");
+            std::filesystem::copy_file(Path(folder + "/m.dnn.2"), Path(folder + "/anew.dnn.2"));
+            Run(request);
+            const std::string warning = "'" + Path(folder + "/m.dnn.2.ckp") +
+                                        "' is of a training with gradUpdateType=" + nameBefore +
+                                        ", which goes on with gradUpdateType=" + nameNow +
+                                        ": what it remembers of gradients is no use to that, and begins anew";
+            EXPECT_EQ(LogText().find(warning, logged) != std::string::npos, before != now) << folder;
+            Run(anew);
+            EXPECT_EQ(BytesOf(request.modelPath) == BytesOf(anew.modelPath), before != now) << folder;
+        }
 }
 
 TEST_F(TrainerTest, AMissingCheckpointIsAWarning)
@@ -491,7 +532,15 @@ TEST_F(TrainerTest, ACheckpointOfAnotherNetworkIsRefused)
     request.options.gradUpdateType = GradientUpdateType::RmsProp;
     Run(request); // plain states are what rmsprop begins with
     RemoveFile(Path("m.dnn"));
-    std::filesystem::rename(Path("m.dnn.ckp"), Path("m.dnn.2.ckp"));
+    // As the original writes it: without a word of the rule.
+    Checkpoint checkpoint = LoadCheckpoint(Path("m.dnn.ckp"), DataType::Float64, *m_device);
+    EXPECT_EQ(checkpoint.info.extra.at("updateRule"), "rmsProp");
+    checkpoint.info.extra.clear();
+    std::vector<const Matrix*> states;
+    for (const Matrix& state : checkpoint.smoothedGradients)
+        states.push_back(&state);
+    SaveCheckpoint(Path("m.dnn.2.ckp"), checkpoint.info, states);
+    RemoveFile(Path("m.dnn.ckp"));
     request.options.gradUpdateType = GradientUpdateType::None;
     EXPECT_EQ(MessageOf(request), "checkpoint '" + Path("m.dnn.2.ckp") +
                                       "' holds a 5 x 3 state for parameter 'B0'; expected 5 x 1 for this network and "

@@ -98,6 +98,21 @@ TEST(TrainingOptions, Contradictions)
               "block 'exp.cntk:SGD': unknown executionEngine 'lazy'; expected synchronous");
 }
 
+TEST(TrainingOptions, AMomentumThatSinglePrecisionMakesOneIsRefused)
+{
+    const std::string start = "SGD=[maxEpochs=2;learningRatesPerMB=0.1;";
+    const std::string isOne = " 1 in single precision, with which nothing is learned; expected ";
+    for (const std::string name : {"momentumPerMB", "momentumPerSample"})
+        EXPECT_EQ(MessageOf(start + name + "=0.9:0.99999999]"),
+                  "block 'exp.cntk:SGD': " + name + " is" + isOne + "a number below 0.9999999");
+    for (const std::string samples : {"1e+09", "inf", "3.4e+07"})
+        EXPECT_EQ(MessageOf(start + "momentumAsTimeConstant=0:" + samples + "]"),
+                  "block 'exp.cntk:SGD': momentumAsTimeConstant " + samples + " makes a momentum of" + isOne +
+                      "at most 3e7 samples");
+    EXPECT_EQ(Read(start + "momentumAsTimeConstant=0:3e7]").momentumAsTimeConstant[1], 3e7);
+    EXPECT_LT(Read(start + "momentumPerSample=0.9999999]").momentumPerSample[0], 1);
+}
+
 TEST(TrainingOptions, EverySpellingOfAChoice)
 {
     const auto rule = [](const std::string& word)

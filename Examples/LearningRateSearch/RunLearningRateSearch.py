@@ -6,7 +6,7 @@ worse, and fixed.
                              [--jobs 2] [--picture FILE.svg] [--table FILE.md]
 
 --corpus: the corpus synthspeech; without it a small synthetic one is made. Trains one network for each way and seed,
-prints a table, and draws the training cross-entropy and the learning rate over the epochs. A training that is
+prints two tables, and draws the training cross-entropy and the learning rate over the epochs. A training that is
 finished is not run again. Standard library only.
 """
 import argparse
@@ -134,6 +134,18 @@ def table_of(results, seeds, fixed):
     return "\n".join(lines) + "\n"
 
 
+def seeds_table_of(results, seeds, best):
+    """The last epoch of each seed; the best fixed rate beside the searches."""
+    lines = ["| seed | %s | fixed: %s, the best | the rate of '%s' fell before epoch |" % (
+        " | ".join(TITLES[goal] for goal in GOALS), best, GOALS[0]), "|" + "---|" * (len(GOALS) + 3)]
+    for seed in seeds:
+        rates = results[GOALS[0], seed].rates
+        falls = [str(i + 1) for i in range(1, len(rates)) if rates[i] < rates[i - 1]]
+        losses = ["%.4f" % results[way, seed].losses[-1] for way in GOALS + (best,)]
+        lines.append("| %d | %s | %s |" % (seed, " | ".join(losses), ", ".join(falls) or "-"))
+    return "\n".join(lines) + "\n"
+
+
 def picture_of(results, seed, fixed, best):
     losses, rates = [], []
     for way in fixed:
@@ -178,7 +190,7 @@ def main():
         results = {key: future.result() for key, future in futures.items()}
 
     best = min(fixed, key=lambda way: statistics.mean(results[way, seed].losses[-1] for seed in seeds))
-    table = table_of(results, seeds, fixed)
+    table = table_of(results, seeds, fixed) + "\n" + seeds_table_of(results, seeds, best)
     print(table + "\nbest fixed rate per sample: " + best)
     if args.table:
         args.table.write_text(table, encoding="utf-8")

@@ -18,7 +18,10 @@ public:
     bool IsOn() const { return m_patience > 0; }
     // The value of an epoch's criterion; true if it is the best so far. NaN never is.
     bool Observe(size_t epochsDone, double value);
-    bool ShouldStop(size_t epochsDone) const { return IsOn() && epochsDone >= m_lastImprovement + m_patience; }
+    bool ShouldStop(size_t epochsDone) const
+    {
+        return IsOn() && epochsDone >= m_lastImprovement && epochsDone - m_lastImprovement >= m_patience;
+    }
 
     size_t BestEpoch() const { return m_bestEpoch; } // epochs done; 0: none yet
     double Best() const { return m_best; }

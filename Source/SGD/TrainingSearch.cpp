@@ -17,8 +17,10 @@ namespace cntk
 
 size_t Training::TrialSamples(size_t epoch) const
 {
-    const size_t samples = m_options.autoAdjust.numMiniBatch4LRSearch[epoch] * m_options.minibatchSize[epoch];
-    return std::min(samples, m_options.EpochSamples());
+    const size_t minibatches = m_options.autoAdjust.numMiniBatch4LRSearch[epoch];
+    const size_t size = m_options.minibatchSize[epoch];
+    const size_t most = m_options.EpochSamples();
+    return minibatches > most / size ? most : minibatches * size;
 }
 
 // Parameters, smoothed gradients and random streams as the epoch begins with them. They are kept in memory: to read the

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <limits>
 
 namespace cntk
 {
@@ -36,6 +37,15 @@ TEST(EarlyStoppingTest, WithoutPatienceNeverStops)
         stopping.Observe(epoch, double(epoch));
         EXPECT_FALSE(stopping.ShouldStop(epoch));
     }
+}
+
+TEST(EarlyStoppingTest, PatienceMayBeEndless)
+{
+    EarlyStopping stopping(std::numeric_limits<size_t>::max(), 0);
+    EXPECT_FALSE(stopping.ShouldStop(0));
+    stopping.Observe(1, 5);
+    for (size_t epoch = 1; epoch < 10; epoch++)
+        EXPECT_FALSE(stopping.ShouldStop(epoch));
 }
 
 TEST(EarlyStoppingTest, CheckpointsKeepEverything)

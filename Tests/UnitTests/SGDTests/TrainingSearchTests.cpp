@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 
 namespace cntk
@@ -137,6 +138,26 @@ TEST_F(TrainingSearchTest, AnEpochGoesOnFromTheTrialThatChoseItsRate)
             for (const char* file : {"", ".1", ".2", ".5", ".3.ckp", ".5.ckp", ".ckp"})
                 EXPECT_EQ(BytesOf(Path("continued.dnn") + file), BytesOf(Path("anew.dnn") + file)) << file;
         }
+}
+
+TEST_F(TrainingSearchTest, ATrialIsNoLongerThanItsEpochHoweverManyMinibatchesItMayHave)
+{
+    for (const size_t epochSize : {size_t(0), size_t(100)})
+    {
+        TrainingRequest request = SearchRequest(2);
+        request.makeMode = false;
+        request.options.epochSize = epochSize;
+        request.options.minibatchSize = size_t(4);
+        std::vector<std::string> models;
+        for (const size_t most : {size_t(1000), size_t(1) << 62, std::numeric_limits<size_t>::max()})
+        {
+            request.options.autoAdjust.numMiniBatch4LRSearch = most;
+            Run(request);
+            models.push_back(BytesOf(Path("m.dnn")));
+        }
+        EXPECT_EQ(models[1], models[0]);
+        EXPECT_EQ(models[2], models[0]);
+    }
 }
 
 TEST_F(TrainingSearchTest, TrialsLeaveNoCountBehind)

@@ -1,9 +1,9 @@
-// Convolution and pooling on a GPU: by a library what it takes; the rest by kernels of our own, each of whose threads
-// gathers one number, so that no two write to the same.
+// Convolution and pooling on a GPU.
 #pragma once
 
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuDnn.h"
+#include "Math/Gpu/GpuWindowProducts.h"
 #include "Math/ImageKernels.h"
 
 namespace cntk
@@ -12,7 +12,10 @@ namespace cntk
 class GpuImageKernels final : public ImageKernels
 {
 public:
-    GpuImageKernels(GpuContext& context, GpuDnn& dnn) : m_context(context), m_dnn(dnn) {}
+    GpuImageKernels(GpuContext& context, GpuDnn& dnn, GpuBlas& blas, GpuScalars& scalars)
+        : m_context(context), m_dnn(dnn), m_products(context, blas, scalars)
+    {
+    }
 
     void Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
                   const MatrixView& output, const ConvolutionEnding& ending) override;
@@ -31,6 +34,7 @@ private:
 
     GpuContext& m_context;
     GpuDnn& m_dnn;
+    GpuWindowProducts m_products;
 };
 
 } // namespace cntk

@@ -14,7 +14,7 @@ class GpuKernels final : public Kernels
 {
 public:
     GpuKernels(GpuContext& context, GpuBlas& blas, GpuDnn& dnn)
-        : m_context(context), m_blas(blas), m_scalars(context), m_images(context, dnn)
+        : m_context(context), m_blas(blas), m_scalars(context), m_images(context, dnn, blas, m_scalars)
     {
     }
 

@@ -9,6 +9,7 @@
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/ImageOperations.h"
 #include "Math/Operations.h"
+#include "MathTests/Gpu/AllocationsOfGpu.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -168,24 +169,6 @@ TEST(CuDnnFormTests, Pooling)
 
 // ---- what is called -------------------------------------------------------------------------------------------------
 
-// Counts what is taken from the card.
-class CountingRuntime final : public EmulatedRuntime
-{
-public:
-    CountingRuntime(size_t bytes, int& allocations)
-        : EmulatedRuntime(EmulatedMemory::Open, bytes), m_allocations(allocations)
-    {
-    }
-    void* Allocate(size_t bytes) override
-    {
-        ++m_allocations;
-        return EmulatedRuntime::Allocate(bytes);
-    }
-
-private:
-    int& m_allocations;
-};
-
 class CuDnnTests : public testing::Test
 {
 protected:
@@ -197,8 +180,9 @@ protected:
 
     void MakeDevice(GpuMatrixMath math = GpuMatrixMath::Float, size_t bytes = c_emulatedMemoryBytes)
     {
-        m_device = FindGpu({0, math}, std::make_unique<CountingRuntime>(bytes, m_allocations), MakeEmulatedBlas,
-                           [this, math](GpuContext& context) { return MakeDnn(m_functions, context, math); });
+        m_device =
+            FindGpu({0, math}, std::make_unique<AllocationCountingRuntime>(bytes, m_allocations), MakeEmulatedBlas,
+                    [this, math](GpuContext& context) { return MakeDnn(m_functions, context, math); });
         m_before = CallsOfThread();
     }
 

@@ -406,9 +406,12 @@ void Training::Run(size_t firstEpoch)
         if (!SetLearningRate(epoch))
         {
             // A list that ends so is taken for a training that is not over yet.
-            if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::None)
-                return RemoveObsolete(m_files, m_options, epoch, true);
-            return EndHere(epoch, epoch);
+            if (m_options.autoAdjust.autoAdjustLR != LearningRateSearch::None)
+                return EndHere(epoch, epoch);
+            m_log.Warn(Concat("a rate of the list ends the training before epoch ", epoch + 1, " of ",
+                              m_options.maxEpochs, ": '", m_files.Model(epoch), "' is the last model; a final one, '",
+                              m_files.FinalModel(), "', is not written"));
+            return RemoveObsolete(m_files, m_options, epoch, true);
         }
         SetMinibatchSize(epoch);
         EpochReport report;

@@ -297,7 +297,7 @@ class Scalar:
         rate = previous = average = INFINITY
         first_rate = chosen = 0
         searched, reducing = [], False
-        self.saved[0] = (self.snapshot(), None, INFINITY)
+        self.saved[0] = (self.snapshot(), None, INFINITY, 0)
         for i in range(int(self.o["maxEpochs"])):
             if control == "none" or i < len(self.rates()):
                 rate = self.listed_rate(i)
@@ -328,7 +328,7 @@ class Scalar:
             rolled_back = False
             if control == "adjustafterepoch" and (i + 1) % interval == 0 and i >= len(self.rates()):
                 if previous - average < 0 and previous < INFINITY and self.number("loadBestModel", "true") == "true":
-                    snapshot, saved_rate, previous = self.saved[i + 1 - interval]
+                    snapshot, saved_rate, previous, chosen = self.saved[i + 1 - interval]
                     self.restore(snapshot)
                     rate = saved_rate
                     rolled_back = True
@@ -347,7 +347,7 @@ class Scalar:
                     self.events.append(("increased", rate))
             if not rolled_back and (i + 1) % interval == 0:
                 previous = average
-            self.saved[i + 1] = (self.snapshot(), rate, previous)
+            self.saved[i + 1] = (self.snapshot(), rate, previous, chosen)
 
 
 NUMBER = r"([-+.\deE]+|nan|inf)"
@@ -546,6 +546,10 @@ class LearnerTest(EndToEndTest):
         self.check(minibatchSize="64:96", learningRatesPerSample=0.004, maxEpochs=5, adjust={
             "autoAdjustLR": "AdjustAfterEpoch", "reduceLearnRateIfImproveLessThan": 0.3, "autoAdjustMinibatch": "true",
             "numMiniBatch4LRSearch": 5, "minibatchSearchCriterionErrorMargin": 4})
+        # Going back to the model before takes its minibatch size, too.
+        self.check(minibatchSize="64", gradUpdateType="FSAdaGrad", learningRatesPerSample="0.25:5", epochSize=1000,
+                   maxEpochs=6, adjust={"autoAdjustLR": "AdjustAfterEpoch", "learnRateDecreaseFactor": 0.5,
+                                        "autoAdjustMinibatch": "true", "numMiniBatch4LRSearch": 4})
 
     # ---- what is drawn at random
 

@@ -580,6 +580,10 @@ TEST_F(TrainerTest, ARateBelowTheMinimumEndsTheTraining)
     request.options.learningRatesPerSample.values = {0.01f, 0};
     Run(request);
     EXPECT_NE(LogText().find("Learn Rate Per Sample for Epoch[2] = 0 is less than minLearnRate "), std::string::npos);
+    EXPECT_NE(LogText().find("a rate of the list ends the training before epoch 2 of 2: '" + Path("line.dnn.1") +
+                             "' is the last model; a final one, '" + Path("line.dnn") + "', is not written"),
+              std::string::npos)
+        << LogText();
     EXPECT_EQ(FilesLike("line.dnn"), (std::vector<std::string>{"line.dnn.0", "line.dnn.1", "line.dnn.1.ckp"}));
 }
 

@@ -6,6 +6,7 @@
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 #include "Common/WriterInterface.h"
@@ -156,6 +157,7 @@ public:
         m_options.encoderModelPath = ResolveOutputPath(m_options.encoderModelPath);
         m_options.decoderModelPath = ResolveOutputPath(m_options.decoderModelPath);
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
+        RequireOutputNotRead();
         if (m_writer != nullptr)
             if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
                 m_writerType = type->Text();
@@ -226,6 +228,16 @@ public:
     }
 
 private:
+    void RequireOutputNotRead() const
+    {
+        std::vector<NamedFile> read{{"encoderModelPath", m_options.encoderModelPath},
+                                    {"decoderModelPath", m_options.decoderModelPath}};
+        for (const ReaderSource* reader : {&m_encoderReader, &m_decoderReader})
+            for (NamedFile& file : FilesNamedIn(*reader->block))
+                read.push_back(std::move(file));
+        RequireNotRead({"outputPath", m_options.outputPath}, read, PlaceOf(m_command, "outputPath"));
+    }
+
     struct Models
     {
         std::unique_ptr<ComputationNetwork> encoder;

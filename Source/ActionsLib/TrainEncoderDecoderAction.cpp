@@ -5,6 +5,7 @@
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
+#include "Common/FileClashes.h"
 #include "Common/Interruption.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Criteria.h"
@@ -76,6 +77,7 @@ public:
         m_pairs = ReadPairOptions(sgd);
         CheckOptions(sgd);
         m_request.modelPath = RequireModelPath(command);
+        RequireNotReadByAny();
         m_request.makeMode = ReadOptions<TrainEncoderDecoderOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
@@ -167,6 +169,17 @@ private:
         ReaderSource reader;
         ReaderSource cvReader;
     };
+
+    // Any network's model would overwrite the data or the description of any other's.
+    void RequireNotReadByAny() const
+    {
+        for (const std::string& model : Produces())
+            for (const Stage& stage : m_stages)
+                for (const ConfigParameters* block :
+                     {stage.reader.block, stage.cvReader.block, m_command.block.FindBlock(stage.builder->BlockName())})
+                    if (block != nullptr)
+                        RequireNotRead({"modelPath", model}, FilesNamedIn(*block), PlaceOf(m_command, "modelPath"));
+    }
 
     // What would make the sequences of two readers part company.
     void CheckOptions(const ConfigParameters& sgd) const

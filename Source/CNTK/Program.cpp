@@ -14,10 +14,12 @@
 #include "Common/Config/UnusedKeys.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -190,6 +192,32 @@ std::string LogFileName(const RootOptions& options)
     return ResolveOutputPath(name + ".log" + (options.parallelTrain ? "rank0" : ""));
 }
 
+bool IsOptionOfSomeBlock(const std::string& name)
+{
+    const auto has = [&](const auto& record)
+    {
+        return std::any_of(record.options.begin(), record.options.end(),
+                           [&](const OptionInfo& option) { return EqualsIgnoreCase(option.name, name); });
+    };
+    return std::any_of(Actions().begin(), Actions().end(), has) || std::any_of(Blocks().begin(), Blocks().end(), has);
+}
+
+// The log and the done file are written whatever the commands are: neither may be a file that the config names. A value
+// at the root that is no parameter is a variable, perhaps the one that names the file.
+void RequireNotNamed(const NamedFile& written, const ConfigParameters& root, const LoadedConfig& config)
+{
+    std::vector<NamedFile> named = FilesNamedIn(root);
+    std::erase_if(named,
+                  [&](const NamedFile& file)
+                  {
+                      return EqualsIgnoreCase(file.key, written.key) ||
+                             (file.key.find(':') == std::string::npos && !IsOptionOfSomeBlock(file.key));
+                  });
+    for (const std::string& file : config.files)
+        named.push_back({"configFile", file});
+    RequireNotRead(written, named, root.Require(written.key).Where());
+}
+
 void WriteDoneFile(const std::string& path)
 {
     AtomicFile file(path);
@@ -217,6 +245,7 @@ void RunConfig(const CommandLine& line, Log& log)
     if (!options.stderrPrefix.empty() && !line.check)
     {
         const std::string file = LogFileName(options);
+        RequireNotNamed({"stderr", file}, root, config);
         log.Print("Redirecting stderr to file %s\n", file.c_str());
         log.RedirectTo(file);
     }
@@ -265,7 +294,18 @@ void RunConfig(const CommandLine& line, Log& log)
     if (epochs > 0)
         log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
     if (!options.doneFile.empty())
+    {
+        const NamedFile done{"doneFile", options.doneFile};
+        RequireNotNamed(done, root, config);
+        std::vector<NamedFile> models;
+        for (const PlannedJob& planned : jobs)
+            for (const std::string& model : planned.job->Produces())
+                models.push_back({"the model of command '" + planned.command + "'", model});
+        if (!options.stderrPrefix.empty())
+            models.push_back({"the log", LogFileName(options)});
+        RequireNotRead(done, models, root.Require("doneFile").Where());
         RequireWritable(ResolveOutputPath(options.doneFile)); // told now rather than behind a week of training
+    }
     RunJobs(jobs, program.ndl, log);
     if (!options.doneFile.empty())
         WriteDoneFile(ResolveOutputPath(options.doneFile));

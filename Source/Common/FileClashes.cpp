@@ -4,8 +4,11 @@
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Text.h"
 
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 namespace cntk
@@ -15,7 +18,8 @@ namespace
 
 namespace fs = std::filesystem;
 
-constexpr const char* c_readers[] = {"reader", "encoderReader", "decoderReader"};
+constexpr const char* c_readers[] = {"reader", "encoderReader", "decoderReader", "backwardDecoderReader"};
+constexpr const char* c_models[] = {"modelPath", "encoderModelPath", "decoderModelPath"};
 
 std::string Canonical(const std::string& path)
 {
@@ -44,9 +48,18 @@ bool IsSameFile(const std::string& path, const std::string& other)
 std::vector<NamedFile> FilesNamedIn(const ConfigParameters& block)
 {
     std::vector<NamedFile> files;
+    const auto add = [&files](const ConfigValue& value, std::string_view text)
+    {
+        std::string path = ResolveInputPath(std::string(text));
+        if (!IsOrdinaryFile(path))
+            return false;
+        files.push_back({value.KeyPath(), std::move(path)});
+        return true;
+    };
     for (const ConfigValue& value : block.Values())
-        if (std::string path = ResolveInputPath(value.Text()); IsOrdinaryFile(path))
-            files.push_back({value.KeyPath(), std::move(path)});
+        if (!add(value, value.Text()) && value.Text().find('+') != std::string::npos)
+            for (const std::string_view part : Split(value.Text(), '+')) // editPath=a.mel+b.mel
+                add(value, Trim(part));
     return files;
 }
 
@@ -65,6 +78,9 @@ void RequireNotReadBesides(const ConfigParameters& writer, const NamedFile& writ
     for (const char* name : c_readers)
         if (const ConfigParameters* const reader = writer.Parent()->FindBlock(name))
             RequireNotRead(written, FilesNamedIn(*reader), where);
+    for (const char* name : c_models)
+        if (const auto model = writer.Parent()->Exists(name) ? writer.Parent()->Find(name) : std::nullopt)
+            RequireNotRead(written, {{name, model->Text()}}, where);
 }
 
 } // namespace cntk

@@ -21,14 +21,14 @@ struct NamedFile
 // Whether both paths lead to one ordinary file, by whatever spelling and symbolic links. It need not be there.
 bool IsSameFile(const std::string& path, const std::string& other);
 
-// The files that are there and that values of the block, and of the blocks inside, name. The values do not count as
-// read.
+// The files that are there and that values of the block, and of the blocks inside, name, alone or as one of a list
+// a+b. The values do not count as read.
 std::vector<NamedFile> FilesNamedIn(const ConfigParameters& block);
 
 // Fails (Config) at `where` if the file that is written is one of those that are read.
 void RequireNotRead(const NamedFile& written, const std::vector<NamedFile>& read, const SourcePos& where);
 
-// The same for a writer, whose block has the command's readers around it.
+// The same for a writer, whose block has the command's readers and models around it.
 void RequireNotReadBesides(const ConfigParameters& writer, const NamedFile& written, const SourcePos& where);
 
 } // namespace cntk

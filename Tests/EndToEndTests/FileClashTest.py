@@ -117,6 +117,53 @@ class FileClashTest(EndToEndTest):
             self.write("edit.mel", script)
             self.refuses("Edit", message + " as well")
 
+    def test_the_runs_own_files_are_not_what_the_config_names(self):
+        """Whatever the commands are: the log, which is opened first, and the file that says that all went well."""
+        self.write("a_Svd.log", DATA)
+        self.refuses("Svd", "stderr would overwrite 'a_Svd.log', which is reader:file as well",
+                     "stderr=a", "reader=[file=a_Svd.log]")
+        self.refuses("Svd", "doneFile would overwrite './train.txt', which is reader:file as well",
+                     "doneFile=./train.txt")
+        self.refuses("Svd", "doneFile would overwrite 'm.dnn', which is modelPath as well", "doneFile=m.dnn")
+        self.refuses("Svd", "doneFile would overwrite 'exp.cntk', which is configFile as well", "doneFile=exp.cntk")
+        self.write("edit.mel", "m=LoadModel(m.dnn)\n")
+        self.write("extra.mel", "m=LoadModel(m.dnn)\nSaveModel(x.dnn)\n")
+        self.refuses("Edit", "doneFile would overwrite 'extra.mel', which is Edit:editPath as well",
+                     "doneFile=extra.mel", "Edit=[editPath=edit.mel+extra.mel]")
+        self.refuses("Train", "doneFile would overwrite 'new.dnn', which is the model of command 'Train' as well",
+                     "modelPath=new.dnn", "doneFile=new.dnn")
+        run = self.run_command("Svd", "stderr=b", "doneFile=b_Svd.log", status=3)
+        self.assertIn("doneFile would overwrite 'b_Svd.log', which is the log as well", run.stderr)
+        self.assertIn("Svd", self.read("b_Svd.log"))
+        # A variable may name them, and a second run writes them again.
+        for _ in range(2):
+            self.run_command("Svd", "finished=c.done", "doneFile=$finished$", "logs=c", "stderr=$logs$")
+        self.assertIn("successfully finished", self.read("c.done"))
+
+    def test_models_that_are_trained_as_one_are_not_written_onto_their_data(self):
+        text = "input=[ features=[ dim=2; format=dense ] ]"
+        reader = "=[ readerType=CNTKTextFormatReader; file=%s; " + text + " ]\n"
+        builder = "NetworkBuilder=[ rnnType=LSTMENCODER; layerSizes=2:3 ]\n"
+        self.write("pair.cntk", CONFIG + "Pair=[ action=trainEncoderDecoder\nEncoder" + builder + "Decoder" + builder +
+                   "encoderReader" + reader % "data.0" + "decoderReader" + reader % "data.1" + "]\n"
+                   "Say=[ action=testEncoderDecoder; encoderModelPath=data.0; decoderModelPath=data.1; outputPath=said\n"
+                   "encoderReader" + reader % "train.txt" + "decoderReader" + reader % "train.txt" + "]\n")
+        for name in "data.0", "data.1":
+            self.write(name, DATA)
+        for config, message in [
+                ("Pair=[modelPath=data]", "modelPath would overwrite 'data.0', which is Pair:encoderReader:file"),
+                ("Pair=[modelPath=data; encoderReader=[file=train.txt]]",
+                 "modelPath would overwrite 'data.1', which is Pair:decoderReader:file"),
+                ("Say=[outputPath=data.1]", "outputPath would overwrite 'data.1', which is decoderModelPath"),
+                ("Say=[outputPath=train.txt]", "outputPath would overwrite 'train.txt', which is Say:encoderReader:file")]:
+            run = self.cntk("configFile=pair.cntk", "command=" + config[:config.index("=")], config, status=3)
+            self.assertIn(message + " as well; expected another file", run.stderr)
+            self.assertEqual((self.read("data.0"), self.read("data.1"), self.read("train.txt")), (DATA,) * 3)
+
+    def test_a_writer_does_not_replace_the_model_whose_outputs_it_writes(self):
+        self.refuses("Write", "wfile would overwrite 'm.dnn', which is modelPath as well",
+                     "Write=[writer=[writerType=BinaryWriter; wfile=m.dnn; HLast=[sectionType=data]]]")
+
     def test_in_place(self):
         """A model may be edited and decomposed where it is, several times."""
         self.write("edit.mel", "m=LoadModel(m.dnn)\nRename(W1, V1)\nSaveModel(m.dnn)\n")

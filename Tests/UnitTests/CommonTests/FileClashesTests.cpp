@@ -67,6 +67,17 @@ TEST_F(FileClashesTests, FilesOfABlock)
     EXPECT_EQ(block.UnreadEntries().size(), 4u) << "to be found is not to be read";
 }
 
+TEST_F(FileClashesTests, ScriptsInAList)
+{
+    const std::string a = Make("a"), b = Make("b"), odd = Make("x+y");
+    const auto config = ConfigParameters::Parse("editPath=" + a + " + " + b + "+" + Path("none") + "\nfile=" + odd);
+    const std::vector<NamedFile> files = FilesNamedIn(*config);
+    ASSERT_EQ(files.size(), 3u);
+    EXPECT_EQ(files[0].path, a);
+    EXPECT_EQ(files[1].path, b);
+    EXPECT_EQ(files[2].path, odd);
+}
+
 TEST_F(FileClashesTests, Refusal)
 {
     const std::string a = Make("a");
@@ -84,6 +95,8 @@ TEST_F(FileClashesTests, WritersKnowTheirReaders)
     EXPECT_THROW(RequireNotReadBesides(writer, {"file", a}, {}), Error);
     EXPECT_NO_THROW(RequireNotReadBesides(writer, {"file", Path("b")}, {}));
     EXPECT_NO_THROW(RequireNotReadBesides(*config, {"file", a}, {}));
+    const auto other = ConfigParameters::Parse("modelPath=" + a + "\nC=[\nwriter=[\nfile=" + a + "\n]\n]");
+    EXPECT_THROW(RequireNotReadBesides(other->RequireBlock("C").RequireBlock("writer"), {"file", a}, {}), Error);
 }
 
 } // namespace

@@ -71,6 +71,8 @@ struct Action
 
 std::span<const Action> Actions();
 const Action* FindAction(std::string_view name); // any case; null if there is none
+// Of an action that the original has and this program does not: why, and what to use; else empty.
+std::string WhyMissingAction(std::string_view name);
 
 // The options of every block (SGD, AutoAdjust, SimpleNetworkBuilder, format, ...), for help, documentation, and for
 // saying where a misplaced key belongs.

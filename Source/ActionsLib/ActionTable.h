@@ -14,6 +14,7 @@ namespace cntk
 {
 
 Action MakeTrainAction();
+Action MakeTrainSequenceAction();
 Action MakeTestAction();
 Action MakeCvAction();
 Action MakeWriteAction();

@@ -38,6 +38,7 @@ std::span<const Action> Actions()
                                                 MakeAdaptAction(),
                                                 MakeConvertDbnAction(),
                                                 MakeExportDbnAction(),
+                                                MakeTrainSequenceAction(),
                                                 MakeTrainEncoderDecoderAction(),
                                                 MakeTrainBidirectionEncoderDecoderAction(),
                                                 MakeTestEncoderDecoderAction(),
@@ -56,6 +57,28 @@ const Action* FindAction(std::string_view name)
                 return &action;
     }
     return nullptr;
+}
+
+std::string WhyMissingAction(std::string_view name)
+{
+    struct Absent
+    {
+        const char* name;
+        const char* why;
+    };
+    constexpr Absent c_absent[] = {
+        {"beamSearch",
+         "which of a network's inputs takes its predictions, and where a sentence begins and ends, is not "
+         "known; testEncoderDecoder searches with an encoder and a decoder"},
+        {"testunroll",
+         "it evaluates a recurrent network step by step, as a debugging aid; action=test evaluates networks"},
+        {"devtest", "it runs the tests of the original's developers; action=gradientCheck checks the gradients of a "
+                    "network, and this program's own tests are run by 'make test'"},
+    };
+    for (const Absent& absent : c_absent)
+        if (EqualsIgnoreCase(absent.name, name))
+            return absent.why;
+    return {};
 }
 
 std::span<const BlockRecord> Blocks()

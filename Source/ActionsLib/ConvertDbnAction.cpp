@@ -3,6 +3,7 @@
 #include "ActionsLib/DbnFile.h"
 #include "ActionsLib/NetworkParts.h"
 #include "ActionsLib/ReaderSource.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -77,8 +78,9 @@ private:
             return features;
         }
         if (m_model.mean.empty() || m_model.InputSize() % m_model.mean.size() != 0)
-            Fail(ErrorKind::Model, "the network has ", m_model.InputSize(), " inputs, but the mean of the file has ",
-                 m_model.mean.size(), " values; expected the size of one of its frames");
+            Fail(ErrorKind::Model, "the network has ", Counted(m_model.InputSize(), "input"),
+                 ", but the mean of the file has ", m_model.mean.size(),
+                 " values; expected the size of one of its frames");
         m_mean = m_parts.Add("Mean", "MeanOfFeatures", {features});
         m_deviation = m_parts.Add("InvStdDev", "InvStdOfFeatures", {features});
         return m_parts.Add("PerDimMeanVarNormalization", "MVNormalizedFeatures", {features, m_mean, m_deviation});

@@ -2,6 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/DbnFile.h"
 #include "ActionsLib/ReaderSource.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -116,7 +117,7 @@ private:
             {
                 const auto* bias = dynamic_cast<const LearnableParameterNode*>(sum->Input(1 - side).get());
                 if (bias == nullptr || bias->Values().Elements() != layer.bias.size())
-                    Fail(ErrorKind::Model, "'", sum->Name(), "' adds no bias of ", layer.bias.size(), " values");
+                    Fail(ErrorKind::Model, "'", sum->Name(), "' adds no bias of ", Counted(layer.bias.size(), "value"));
                 layer.bias = bias->Values().ToHost();
                 current = sum;
             }

@@ -62,9 +62,15 @@ std::string BlockHelp(const BlockRecord& block)
            Wrapped(block.doc, 0, 0) + "\n\nParameters:\n" + TerminalOptions(block.options);
 }
 
+std::string DocWithAliases(const PluginOption& option)
+{
+    return option.aliases.empty() ? option.doc : option.doc + "; also " + Join(option.aliases, ", ");
+}
+
 std::string PluginOptionDoc(const PluginOption& option)
 {
-    return option.doc + (option.defaultText.empty() ? std::string() : " (default " + option.defaultText + ")");
+    return DocWithAliases(option) +
+           (option.defaultText.empty() ? std::string() : " (default " + option.defaultText + ")");
 }
 
 std::string PluginHelp(const PluginRecord& plugin)
@@ -171,7 +177,9 @@ std::string OptionHelp(std::string_view name)
                 text += TerminalRow("action " + action.name, OptionDoc(option));
     for (const PluginRecord& plugin : ListPlugins())
         for (const PluginOption& option : plugin.description.options)
-            if (EqualsIgnoreCase(option.name, name))
+            if (EqualsIgnoreCase(option.name, name) ||
+                std::any_of(option.aliases.begin(), option.aliases.end(),
+                            [&](const std::string& alias) { return EqualsIgnoreCase(alias, name); }))
                 text += TerminalRow(option.block.empty() ? plugin.name : plugin.name + ", " + option.block,
                                     PluginOptionDoc(option));
     text += ParameterHelp(name);
@@ -271,7 +279,7 @@ std::string ReadersPage()
         text += "| block | parameter | default | meaning |\n|---|---|---|---|\n";
         for (const PluginOption& option : plugin.description.options)
             text += "| " + (option.block.empty() ? "reader" : option.block) + " | " + Code(option.name) + " | " +
-                    Code(option.defaultText) + " | " + Cell(option.doc) + " |\n";
+                    Code(option.defaultText) + " | " + Cell(DocWithAliases(option)) + " |\n";
         text += "\n";
     }
     return text;
@@ -334,6 +342,8 @@ std::string HelpText(std::string_view topic)
         candidates.push_back(action.name);
     for (std::string& function : NdlFunctionNames(NodeRegistry::Standard()))
         candidates.push_back(std::move(function));
+    if (const std::string why = WhyMissingAction(topic); !why.empty())
+        Fail(ErrorKind::Usage, "no help: action '", topic, "' is not there: ", why);
     if (const std::string why = NodeRegistry::WhyMissing(topic); !why.empty())
         Fail(ErrorKind::Usage, "no help: the function ", why);
     Fail(ErrorKind::Usage, "no help on '", topic,

@@ -22,6 +22,7 @@ OptionInfo InfoOf(const PluginOption& option)
     info.name = option.name;
     info.defaultText = option.defaultText;
     info.doc = option.doc;
+    info.aliases = option.aliases;
     return info;
 }
 

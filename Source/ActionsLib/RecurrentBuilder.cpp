@@ -61,7 +61,7 @@ ComputationNodePtr RecurrentBuilder::AddRnnLayers(ComputationNodePtr hidden, siz
         {
             // The original adds a bias that it never made; a bias of its own is what is meant.
             const ComputationNodePtr bias = m_parts.AddFixed("B" + number, Size(layer + 1), 1, 0);
-            hidden = m_parts.AddNonlinearity(0, Add("Plus", {Add("Times", {weights, hidden}), bias}));
+            hidden = m_parts.AddNonlinearity(layer, Add("Plus", {Add("Times", {weights, hidden}), bias}));
         }
         hidden = m_parts.AddDropout(hidden);
     }

@@ -4,6 +4,7 @@
 #include "ActionsLib/EncoderDecoder.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -318,7 +319,7 @@ private:
         decoding.hasReference = decoding.labels && decoding.labels->SampleElements() == output->SampleElements();
         if (m_options.endWord >= 0 && size_t(m_options.endWord) >= output->SampleElements())
             FailAt(m_command.block.Require("endWord").Where(), ErrorKind::Config, "endWord is ", m_options.endWord,
-                   ", but there are only ", output->SampleElements(), " words, counted from 0");
+                   ", but there are only ", Counted(output->SampleElements(), "word"), ", counted from 0");
         for (const StreamInfo& stream : source.Streams())
             if (stream.isLabel && stream.labelNames.size() == output->SampleElements())
                 decoding.names = stream.labelNames;

@@ -1,5 +1,6 @@
 // action=train (book 3.5.1): builds or continues a network and trains it.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CriterionTransfer.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
@@ -36,12 +37,29 @@ struct TrainOptions
     }
 };
 
+// Of trainSequence: a trained model goes on with another criterion.
+struct TrainSequenceOptions
+{
+    std::string origModelFileName;
+
+    static OptionTable<TrainSequenceOptions> Options()
+    {
+        using S = TrainSequenceOptions;
+        return {Opt("origModelFileName", &S::origModelFileName,
+                    "the trained model, whose first criterion is replaced by that of the network described here; the "
+                    "criterion's inputs are its nodes of the same names",
+                    {"originalModelFileName"})
+                    .Required()};
+    }
+};
+
 class TrainJob final : public Job
 {
 public:
-    explicit TrainJob(const CommandContext& command)
+    explicit TrainJob(const CommandContext& command, std::string original = {})
         : m_command(command), m_traceLevel(TraceLevelOf(command)), m_builder(NetworkBuilder::Require(command)),
-          m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader"))
+          m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader")),
+          m_original(std::move(original))
     {
         DeviceOf(command); // a device that is not there is told before anything runs
         m_sgd = &RequireSgdBlock(command);
@@ -51,6 +69,9 @@ public:
              {m_reader.block, m_cvReader.block, command.block.FindBlock(m_builder->BlockName())})
             if (block != nullptr)
                 RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*block), PlaceOf(command, "modelPath"));
+        if (!m_original.empty())
+            RequireNotRead({"modelPath", m_request.modelPath}, {{OriginalKey(), m_original}},
+                           PlaceOf(command, "modelPath"));
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
@@ -70,11 +91,12 @@ public:
             log.Print("%s Using %s\n\nCreating virgin network.\n", m_builder->BlockName().c_str(),
                       DeviceWords(*device).c_str());
             isBuilt = true;
-            std::unique_ptr<ComputationNetwork> network = m_builder->Build(device);
+            std::unique_ptr<ComputationNetwork> network = Build(device);
             ChooseNodes(*network);
             return network;
         };
-        m_request.buildForComparison = [&] { return BuildAside(m_command, *m_builder, device); };
+        if (m_original.empty())
+            m_request.buildForComparison = [&] { return BuildAside(m_command, *m_builder, device); };
         m_request.openReader = [this] { return m_reader.Open(); };
         if (m_cvReader)
             m_request.openCvReader = [this] { return m_cvReader.Open(); };
@@ -96,7 +118,13 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<ComputationNetwork> network = m_builder->Build(DeviceOf(m_command));
+        if (!m_original.empty() && !FileExists(ResolveInputPath(m_original)))
+        {
+            log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
+                      m_original.c_str());
+            return;
+        }
+        const std::unique_ptr<ComputationNetwork> network = Build(DeviceOf(m_command));
         const TrainingNodes nodes = ChooseNodes(*network);
         LogNetwork(log, *network, 1);
         const NodeTracer tracer(*network, m_request.options, log);
@@ -112,6 +140,27 @@ public:
     }
 
 private:
+    std::unique_ptr<ComputationNetwork> Build(const std::shared_ptr<Device>& device) const
+    {
+        std::unique_ptr<ComputationNetwork> described = m_builder->Build(device);
+        if (m_original.empty())
+            return described;
+        Log& log = m_command.program.log;
+        log.Print("Load Network From the original model file %s.\n", m_original.c_str());
+        std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_original, device, OriginalKey());
+        for (const std::string& name : TakeCriterion(*network, *described))
+            log.Print("%s does not have node '%s'; it is the described one, with its start values.\n",
+                      m_original.c_str(), name.c_str());
+        network->Validate();
+        return network;
+    }
+
+    // As the user spells it.
+    const char* OriginalKey() const
+    {
+        return m_command.block.Exists("originalModelFileName") ? "originalModelFileName" : "origModelFileName";
+    }
+
     // Random parameters of later commands, such as an edit that adds a layer, go on with the seeds behind this
     // network's. A run that continues an earlier one must end with that one's models, so the seeds are used up here if
     // the network was built by the earlier run: then the model of epoch 0 has the values that building it again gives.
@@ -124,7 +173,8 @@ private:
             const std::shared_ptr<Device> device = MakeCpuDevice({.threads = 1});
             const std::unique_ptr<ComputationNetwork> built = m_builder->Build(device);
             const std::string first = m_request.modelPath + ".0";
-            if (!FileExists(first) || StartsAs(*LoadModel(first, m_request.dataType, device), *built))
+            if (!m_original.empty() || !FileExists(first) ||
+                StartsAs(*LoadModel(first, m_request.dataType, device), *built))
                 return;
         }
         catch (const Error&)
@@ -186,6 +236,7 @@ private:
     std::unique_ptr<NetworkBuilder> m_builder;
     ReaderSource m_reader;
     ReaderSource m_cvReader;
+    std::string m_original; // of trainSequence; else empty
     const ConfigParameters* m_sgd = nullptr;
     TrainingRequest m_request;
 };
@@ -199,6 +250,8 @@ void CheckSource(Log& log, ComputationNetwork& network, const std::vector<Comput
     if (training)
         Precompute(network, source, minibatchSize, minibatchSize, log);
     source.BindTo(training ? NodesToRead(network, roots) : roots);
+    for (const std::string& warning : source.Warnings())
+        log.Warn(warning);
     EpochRequest request;
     request.minibatchSize = minibatchSize;
     source.StartEpoch(request);
@@ -223,6 +276,24 @@ Action MakeTrainAction()
                           DescribeOptions<TrainOptions>()),
             {"SGD", "reader", "cvReader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TrainJob>(command); }};
+}
+
+Action MakeTrainSequenceAction()
+{
+    std::vector<OptionInfo> options = DescribeOptions<TrainSequenceOptions>();
+    for (OptionInfo& option : DescribeOptions<TrainOptions>())
+        options.push_back(std::move(option));
+    return {"trainSequence",
+            {"trainSequenceRNN"},
+            "Trains a model further with the criterion of another network, such as one for whole sequences (CRF): the "
+            "network that the builder describes has the new criterion, the parameters are those of the model.",
+            "",
+            WithModelPath("the model to train; modelPath.N after epoch N; may stand in SGD, too", std::move(options)),
+            {"SGD", "reader", "cvReader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
+            [](const CommandContext& command) -> std::unique_ptr<Job> {
+                return std::make_unique<TrainJob>(command,
+                                                  ReadOptions<TrainSequenceOptions>(command.block).origModelFileName);
+            }};
 }
 
 } // namespace cntk

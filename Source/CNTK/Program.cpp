@@ -121,6 +121,9 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
                 for (const Action& candidate : Actions())
                     names.push_back(candidate.name);
                 const auto value = block->Find("action");
+                if (const std::string why = WhyMissingAction(word); !why.empty())
+                    FailAt(value ? value->Where() : block->Where(), ErrorKind::Config, "action '", word,
+                           "' of command '", name, "' is not there: ", why);
                 FailAt(value ? value->Where() : block->Where(), ErrorKind::Config, "unknown action '", word,
                        "' in command '", name, "'; actions: ", Join(names, ", "), DidYouMean(word, names));
             }

@@ -1,6 +1,7 @@
 // Readers side by side: their minibatches are put together without copying, and must fit.
 #include "Common/CompositeReader.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -122,9 +123,9 @@ void CompositeReader<ElemType>::CheckSamples(size_t part, size_t first, const MB
 {
     if (layout == expected)
         return;
-    Fail(ErrorKind::Data, "readers: in one minibatch '", m_parts[first].name, "' has ", expected.ActualSamples(),
-         " samples of ", expected.ParallelSequences(), " parallel sequences, '", m_parts[part].name, "' has ",
-         layout.ActualSamples(), " of ", layout.ParallelSequences(), "; they must agree");
+    Fail(ErrorKind::Data, "readers: in one minibatch '", m_parts[first].name, "' has ",
+         Counted(expected.ActualSamples(), "sample"), " of ", expected.ParallelSequences(), " parallel sequences, '",
+         m_parts[part].name, "' has ", layout.ActualSamples(), " of ", layout.ParallelSequences(), "; they must agree");
 }
 
 template <class ElemType>

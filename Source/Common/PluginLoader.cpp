@@ -318,6 +318,7 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
     if (const std::optional<ConfigValue> readers = context.config.FindHere("readers"))
     {
         constexpr const char* parallelKey = "nbruttsineachrecurrentiter";
+        constexpr const char* parallelAlias = "nbruttineachrecurrentiter"; // as the book's examples have it
         std::string parallel; // what the first part says holds for those that say nothing
         std::vector<typename CompositeReader<ElemType>::Part> parts;
         for (const ConfigValue& name : readers->AsArray())
@@ -331,9 +332,9 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
                 FailAt(inner->Where(), ErrorKind::Config, "readers: '", name.Text(),
                        "' is one of several readers and has readers of its own, '", inner->Text(),
                        "'; expected a single reader with its blocks");
-            if (parts.empty() && block->ExistsHere(parallelKey))
-                parallel = block->Require(parallelKey).Text();
-            else if (!parallel.empty() && !block->Exists(parallelKey))
+            if (parts.empty() && (block->ExistsHere(parallelKey) || block->ExistsHere(parallelAlias)))
+                parallel = block->Require(block->ExistsHere(parallelKey) ? parallelKey : parallelAlias).Text();
+            else if (!parallel.empty() && !block->Exists(parallelKey) && !block->Exists(parallelAlias))
                 block->Set(parallelKey, parallel);
             const ReaderContext own{*block, context.log, context.traceLevel, context.forWriting,
                                     context.createLabelMaps};

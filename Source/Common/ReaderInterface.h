@@ -18,7 +18,7 @@ namespace cntk
 class ConfigParameters;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 2;
+constexpr uint32_t c_pluginAbi = 3;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 
@@ -34,6 +34,8 @@ struct StreamInfo
     bool isLabel = false;
     std::vector<std::string> labelNames; // category labels: class id -> text; empty otherwise
     std::string source;                  // file(s) it is read from, for messages
+    size_t wordClasses = 0;              // labels of ClassBasedCrossEntropyWithSoftmax: how many classes words have
+    std::string wordClassSource;         // the file that says so
 };
 
 // The values of one stream for one minibatch, column-major, one sample a column.
@@ -118,6 +120,7 @@ struct PluginOption
     std::string name;
     std::string defaultText;
     std::string doc;
+    std::vector<std::string> aliases{}; // other names that are accepted
 };
 struct PluginDescription
 {

@@ -1,6 +1,7 @@
 // The graph and its editing. Every change of structure passes through here and counts up the structure version.
 #include "ComputationNetwork/ComputationNetwork.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -248,6 +249,15 @@ void ComputationNetwork::Rename(const ComputationNodePtr& node, std::string newN
         Fail(ErrorKind::Model, "node '", node->Name(), "' cannot be renamed to an empty name");
     if (!EqualsIgnoreCase(node->Name(), newName))
         CheckNewName(newName);
+    if (dynamic_cast<DynamicAxisNode*>(node.get()) != nullptr) // inputs know it by name
+        for (const auto& [key, other] : m_nodes)
+            if (auto* input = dynamic_cast<InputValueNode*>(other.get());
+                input != nullptr && EqualsIgnoreCase(input->DynamicAxis(), node->Name()))
+            {
+                NodeParameters parameters;
+                parameters.Set("dynamicAxis", newName);
+                input->SetParameters(parameters);
+            }
     m_nodes.erase(ToLower(node->Name()));
     node->m_name = std::move(newName);
     m_nodes.emplace(ToLower(node->Name()), node);
@@ -318,9 +328,10 @@ void ComputationNetwork::Pair(const ComputationNodePtr& node, ComputationNetwork
              source->Name(), "'");
     const ComputationNodePtr alone = node->m_inputWhenAlone ? node->m_inputWhenAlone : node->Input(0);
     if (source->SampleElements() != alone->SampleElements())
-        Fail(ErrorKind::Model, "PairNetwork node '", node->Name(), "' expects ", alone->SampleElements(),
-             " rows of another network (those of its input '", alone->Name(), "'), but '", source->Name(), "' (",
-             source->TypeName(), ") of that network has ", source->SampleElements());
+        Fail(ErrorKind::Model, "PairNetwork node '", node->Name(), "' expects ",
+             Counted(alone->SampleElements(), "row"), " of another network (those of its input '", alone->Name(),
+             "'), but '", source->Name(), "' (", source->TypeName(), ") of that network has ",
+             source->SampleElements());
     if (source->IsSparse())
         Fail(ErrorKind::Model, "PairNetwork node '", node->Name(), "' cannot take the sparse input '", source->Name(),
              "' of another network; expected a node that is computed");

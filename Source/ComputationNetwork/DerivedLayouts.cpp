@@ -1,6 +1,7 @@
 // Minibatch layouts with several frames of others in one, or the reverse.
 #include "ComputationNetwork/DerivedLayouts.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/ComputationNode.h"
 
@@ -19,13 +20,13 @@ void Fill(const MBLayout& source, size_t multiply, size_t divide, MBLayout& layo
     if (source.IsFrameMode())
     {
         if (source.Columns() * multiply % divide != 0)
-            Fail(ErrorKind::Data, "Reshape makes ", multiply, " samples of each ", divide, ", but the minibatch has ",
-                 source.Columns(), ", which is no multiple of ", divide,
+            Fail(ErrorKind::Data, "Reshape makes ", Counted(multiply, "sample"), " of each ", divide,
+                 ", but the minibatch has ", source.Columns(), ", which is no multiple of ", divide,
                  "; choose a minibatchSize and a number of samples that are");
         return layout.InitAsFrameMode(source.Columns() * multiply / divide);
     }
     if (multiply > 1 && divide > 1)
-        Fail(ErrorKind::Data, "Reshape makes ", multiply, " frames of each ", divide,
+        Fail(ErrorKind::Data, "Reshape makes ", Counted(multiply, "frame"), " of each ", divide,
              ", which is not possible with sequences; expected several frames put together, or one taken apart");
     const ptrdiff_t factor = ptrdiff_t(multiply), group = ptrdiff_t(divide);
     const ptrdiff_t steps = ptrdiff_t(source.TimeSteps());
@@ -36,8 +37,8 @@ void Fill(const MBLayout& source, size_t multiply, size_t divide, MBLayout& layo
         // Of a sequence that goes beyond the minibatch only the part inside must fit.
         const ptrdiff_t first = std::max<ptrdiff_t>(sequence.begin, 0), last = std::min(sequence.end, steps);
         if (!isGap && (first % group != 0 || last % group != 0))
-            Fail(ErrorKind::Data, "Reshape puts ", divide, " frames together, but a sequence has ", last - first,
-                 " frames, from step ", first, " of the minibatch; expected multiples of ", divide);
+            Fail(ErrorKind::Data, "Reshape puts ", Counted(divide, "frame"), " together, but a sequence has ",
+                 last - first, " frames, from step ", first, " of the minibatch; expected multiples of ", divide);
         const ptrdiff_t begin = sequence.begin < 0 ? -((-sequence.begin * factor + group - 1) / group)
                                                    : (sequence.begin * factor + group - 1) / group;
         const ptrdiff_t end = (sequence.end * factor + (isGap ? 0 : group - 1)) / group;

@@ -11,12 +11,37 @@
 namespace cntk
 {
 
+namespace
+{
+
+// An input's dynamicAxis= is the name of a DynamicAxis node. Where a network has no such node, names alone keep the
+// layouts apart.
+void CheckDynamicAxis(const ComputationNetwork& network, const InputValueNode& input)
+{
+    const std::string& name = input.DynamicAxis();
+    const ComputationNodePtr node = name.empty() ? nullptr : network.Find(name);
+    if (name.empty() || dynamic_cast<DynamicAxisNode*>(node.get()) != nullptr)
+        return;
+    std::vector<std::string> axes;
+    for (const ComputationNodePtr& other : network.Nodes())
+        if (dynamic_cast<DynamicAxisNode*>(other.get()) != nullptr)
+            axes.push_back(other->Name());
+    if (node == nullptr && axes.empty())
+        return;
+    Fail(ErrorKind::Model, "input '", input.Name(), "' has dynamicAxis '", name, "', ",
+         node != nullptr ? Concat("which is a node of type ", node->TypeName()) : "but there is no such node",
+         "; expected the name of a DynamicAxis node", axes.empty() ? "" : ", here " + Join(axes, " or "),
+         DidYouMean(name, axes));
+}
+
+} // namespace
+
 const MBLayoutPtr& ComputationNetwork::Layout(const std::string& dynamicAxis) const
 {
-    MBLayoutPtr& layout = m_layouts[dynamicAxis];
-    if (!layout)
-        layout = std::make_shared<MBLayout>();
-    return layout;
+    for (const auto& [axis, layout] : m_layouts)
+        if (EqualsIgnoreCase(axis, dynamicAxis))
+            return layout;
+    return m_layouts[dynamicAxis] = std::make_shared<MBLayout>();
 }
 
 std::string ComputationNetwork::DescribeShape(const ComputationNode& node) const
@@ -85,6 +110,20 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
                 node->SetShape(TensorShape{0}, nullptr); // unknown
         }
     };
+    for (const ComputationNodePtr& node : order)
+        if (const auto* input = dynamic_cast<InputValueNode*>(node.get()))
+        {
+            try
+            {
+                CheckDynamicAxis(*this, *input);
+            }
+            catch (Error& error)
+            {
+                if (explain)
+                    explain(error, *node, {});
+                throw;
+            }
+        }
     forgetShapes();
 
     using ShapeAndLayout = std::pair<TensorShape, const MBLayout*>;

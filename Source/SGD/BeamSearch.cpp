@@ -2,6 +2,7 @@
 // beginning.
 #include "SGD/BeamSearch.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 
 #include <algorithm>
@@ -42,9 +43,9 @@ BeamSearch::BeamSearch(ComputationNetwork& decoder, const ComputationNodePtr& ou
       m_isProbability(output->TypeName() == "Softmax"), m_evaluator(decoder, {output})
 {
     if (m_words->SampleElements() != output->SampleElements())
-        Fail(ErrorKind::Model, "a word of '", output->Name(), "' (", output->SampleElements(),
-             " rows) cannot be the next input of '", m_words->Name(), "' (", m_words->SampleElements(),
-             " rows); expected the same words in both");
+        Fail(ErrorKind::Model, "a word of '", output->Name(), "' (", Counted(output->SampleElements(), "row"),
+             ") cannot be the next input of '", m_words->Name(), "' (", Counted(m_words->SampleElements(), "row"),
+             "); expected the same words in both");
     if (!output->HasMBLayout() || output == m_words)
         Fail(ErrorKind::Model, "node '", output->Name(), "' (", output->TypeName(),
              ") has no value for each word; expected the scores of words");

@@ -1,6 +1,7 @@
 // The minibatch loop.
 #include "SGD/EpochLoop.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Math/Operations.h"
 #include "SGD/Schedules.h"
@@ -126,8 +127,8 @@ void EpochLoop::Begin(const EpochSettings& settings)
     for (; m_minibatches < settings.from.minibatches; ++m_minibatches)
     {
         if (!m_source.Skip())
-            Fail(ErrorKind::Data, "the reader delivered ", m_minibatches, " minibatches for epoch ", settings.epoch + 1,
-                 ", but the training was stopped after ", settings.from.minibatches,
+            Fail(ErrorKind::Data, "the reader delivered ", Counted(m_minibatches, "minibatch"), " for epoch ",
+                 settings.epoch + 1, ", but the training was stopped after ", settings.from.minibatches,
                  " of them; were the data or the reader's options changed?");
     }
     if (m_minibatches > 0)

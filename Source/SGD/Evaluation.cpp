@@ -113,6 +113,8 @@ EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector
     }
     Evaluator evaluator(network, roots);
     source.BindTo(NodesToRead(network, roots));
+    for (const std::string& warning : source.Warnings())
+        log.Warn(warning);
     return EvaluateCriteria(evaluator, nodes, source, settings, log);
 }
 

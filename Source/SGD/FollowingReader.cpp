@@ -1,6 +1,7 @@
 // Sequences are copied once, from the minibatch that they were read in.
 #include "SGD/FollowingReader.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 
 #include <algorithm>
@@ -141,7 +142,7 @@ auto FollowingReader<ElemType>::Take(const std::string* key) -> Sequence
         ;
     if (m_inOrder.empty())
         Fail(ErrorKind::Data, "sequence ", m_given + 1, " of ", m_leaderName, " is missing in ", m_name,
-             ", which has only ", m_read, " sequences");
+             ", which has only ", Counted(m_read, "sequence"));
     const Sequence sequence = m_inOrder.front();
     m_inOrder.pop_front();
     return sequence;

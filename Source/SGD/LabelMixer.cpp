@@ -1,6 +1,7 @@
 // Labels mixed on the host, before they are bound: readers fill host memory.
 #include "SGD/LabelMixer.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Operations.h"
@@ -95,7 +96,7 @@ void LabelMixer::Mix(HostMinibatch<ElemType>& minibatch)
     StreamBatch<ElemType>& labels = minibatch.streams[m_labelStream];
     const MatrixView outputs = m_node->Value();
     if (outputs.columns != labels.columns)
-        Fail(ErrorKind::Data, "refNodeName '", m_node->Name(), "' gave ", outputs.columns, " columns for ",
+        Fail(ErrorKind::Data, "refNodeName '", m_node->Name(), "' gave ", Counted(outputs.columns, "column"), " for ",
              labels.columns, " labels; expected one for each");
     m_outputs.Resize(outputs.rows, outputs.columns);
     Ops::Copy(outputs, m_outputs);

@@ -1,6 +1,7 @@
 // Binding is worked out once; a minibatch then costs one copy per input and no look-up.
 #include "SGD/NetworkBinder.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/NodeError.h"
@@ -28,7 +29,7 @@ std::string SourceOf(const StreamInfo& stream)
     if (!stream.source.empty())
         parts.push_back("from " + stream.source);
     if (!stream.labelNames.empty())
-        parts.push_back(Concat("with ", stream.labelNames.size(), " labels in its map"));
+        parts.push_back(Concat("with ", Counted(stream.labelNames.size(), "label"), " in its map"));
     return parts.empty() ? "" : " (" + Join(parts, ", ") + ")";
 }
 
@@ -107,8 +108,13 @@ std::vector<ComputationNodePtr> NodesToFeed(const std::vector<ComputationNodePtr
 NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams)
 {
     for (const StreamInfo& stream : streams)
-        m_streams.push_back({stream.name, stream.rows, stream.sparse, stream.isLabel, {}, stream.source});
-    for (const ComputationNodePtr& below : NodesToFeed(roots))
+    {
+        StreamInfo known = stream;
+        known.labelNames.clear();
+        m_streams.push_back(std::move(known));
+    }
+    const std::vector<ComputationNodePtr> fed = NodesToFeed(roots);
+    for (const ComputationNodePtr& below : fed)
     {
         auto node = std::dynamic_pointer_cast<InputValueNode>(below);
         if (!node)
@@ -124,6 +130,29 @@ NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const
             axis = m_axes.insert(m_axes.end(), Axis{layout, stream});
         m_bindings.push_back({std::move(node), stream, size_t(axis - m_axes.begin())});
     }
+    for (const ComputationNodePtr& node : fed)
+        if (node->TypeName() == "ClassBasedCrossEntropyWithSoftmax")
+            CheckWordClasses(*node);
+}
+
+// The network has a score for each class of words, the data say how many classes there are.
+void NetworkBinder::CheckWordClasses(const ComputationNode& criterion)
+{
+    const auto binding = std::find_if(m_bindings.begin(), m_bindings.end(),
+                                      [&](const Binding& b) { return b.node == criterion.Input(0); });
+    if (binding == m_bindings.end() || m_streams[binding->stream].wordClasses == 0)
+        return;
+    const StreamInfo& stream = m_streams[binding->stream];
+    const ComputationNode& scores = *criterion.Input(3);
+    if (scores.SampleElements() == stream.wordClasses)
+        return;
+    const std::string expected =
+        Concat("node '", scores.Name(), "' has ", Counted(scores.SampleElements(), "row"), ", one a class, but '",
+               stream.wordClassSource, "' puts the words of stream '", stream.name, "' into ",
+               Counted(stream.wordClasses, "class"), "; expected nbrClass=", stream.wordClasses);
+    if (scores.SampleElements() < stream.wordClasses)
+        FailOf(scores, ErrorKind::Config, expected);
+    m_warnings.push_back(expected);
 }
 
 std::vector<std::string> NetworkBinder::Wanted() const
@@ -181,8 +210,8 @@ template <class ElemType>
                  " of stream '", firstStream.name, "'", SourceOf(firstStream), ", but ", theirs, " of '", stream.name,
                  "'; expected as many of each, since their inputs share an axis");
     }
-    Fail(ErrorKind::Data, "streams '", firstStream.name, "' (", first.columns, " columns) and '", stream.name, "' (",
-         batch.columns,
+    Fail(ErrorKind::Data, "streams '", firstStream.name, "' (", Counted(first.columns, "column"), ") and '",
+         stream.name, "' (", batch.columns,
          " columns) of the reader differ in their sequences; expected the same, since their inputs share an axis");
 }
 

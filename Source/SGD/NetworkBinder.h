@@ -21,6 +21,8 @@ public:
     // has no stream, naming both sides, and when their dimensions differ, with both numbers and where they come from.
     NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams);
 
+    // What of the network and the streams does not fit, though it can be computed.
+    const std::vector<std::string>& Warnings() const { return m_warnings; }
     // The bound input nodes, as the network spells them: EpochRequest::wanted.
     std::vector<std::string> Wanted() const;
 
@@ -51,10 +53,12 @@ private:
 
     template <class ElemType>
     void BindLayout(const Axis& axis, const HostMinibatch<ElemType>& minibatch);
+    void CheckWordClasses(const ComputationNode& criterion);
 
     std::vector<Binding> m_bindings;
     std::vector<Axis> m_axes;
     std::vector<StreamInfo> m_streams; // without the labels' names
+    std::vector<std::string> m_warnings;
     size_t m_columns = 0;
     size_t m_samples = 0;
 };

@@ -79,6 +79,10 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
     source.BindTo(toRead);
     if (cvSource)
         cvSource->BindTo(toRead);
+    for (const MinibatchSource* bound : {&source, cvSource})
+        if (bound != nullptr)
+            for (const std::string& warning : bound->Warnings())
+                log.Warn(warning);
     if (!m_tracer.Nodes().empty())
     {
         m_tracer.UseLabels(source.Streams());

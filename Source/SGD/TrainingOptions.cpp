@@ -128,8 +128,10 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("evalCriterionNodeName", &S::evalCriterionNodeName, "the node to report, instead of the network's"),
         // ---- schedules
         Opt("learningRatesPerMB", &S::learningRatesPerMB,
-            "learning rate per minibatch of minibatchSize samples, per epoch; divided by minibatchSize", c_notNegative),
-        Opt("learningRatesPerSample", &S::learningRatesPerSample, "learning rate per sample, per epoch", c_notNegative),
+            "learning rate per minibatch of minibatchSize samples, per epoch; divided by minibatchSize", c_notNegative,
+            {"learningRatePerMB"}),
+        Opt("learningRatesPerSample", &S::learningRatesPerSample, "learning rate per sample, per epoch", c_notNegative,
+            {"learningRatePerSample"}),
         Opt("executionEngine", &S::executionEngine, "synchronous is the only one"),
         Opt("minibatchSize", &S::minibatchSize, "samples of a minibatch, per epoch (truncated: time steps)",
             c_atLeastOne),

@@ -353,7 +353,8 @@ class MessagesTest(EndToEndTest):
         self.edit("  outputPath=out/values", "  outputPath=out/values\n  SimpleNetworkBuilder=[ layerSizes=2:2 ]")
         self.assertEqual(self.warnings("command=Write"),
                          ["WARNING: exp.cntk:36:3: 'SimpleNetworkBuilder' is not read in block 'Write'; it belongs "
-                          "into the block of a train command or the block of a gradientCheck command"])
+                          "into the block of a train command or the block of a trainSequence command or the block of a "
+                          "gradientCheck command"])
 
     def test_list_with_the_wrong_separator(self):
         self.edit("learningRatesPerSample=0.1", "learningRatesPerSample=0.5;0.2;0.1")
@@ -404,6 +405,22 @@ class MessagesTest(EndToEndTest):
         self.assertRegex(self.error(),
                          "^exp.cntk:4:10: error: unknown action 'tarin' in command 'Train'; actions: train, test, .*; "
                          "did you mean 'train'\\?$")
+
+    def test_actions_that_are_not_there(self):
+        for name, words in (("beamsearch", "testEncoderDecoder searches"), ("testUnroll", "action=test evaluates"),
+                            ("devtest", "action=gradientCheck")):
+            self.write("exp.cntk", CONFIG.replace("action=train", "action=" + name, 1))
+            self.assertRegex(self.error(), "^exp.cntk:4:10: error: action '%s' of command 'Train' is not there: .*%s"
+                             % (name, words))
+            self.assertIn("no help: action '%s' is not there: " % name, self.cntk("--help", name, status=2).stderr)
+
+    def test_what_needs_lattices(self):
+        for key in "trainingCriterion", "evalCriterion":
+            message = self.error("Train=[SimpleNetworkBuilder=[%s=SequenceWithSoftmax]]" % key)
+            self.assertIn("error: %s 'SequenceWithSoftmax' is not there yet: it is the criterion of sequence training over "
+                          "HTK lattices, which no reader of this program reads" % key, message)
+        self.assertIn("error: this program does not have rnnType 'JOINTCONDITIONALBILSTMSTREAMS'; accepted: SIMPLENET, ",
+                      self.error("Train=[SimpleNetworkBuilder=[rnnType=JOINTCONDITIONALBILSTMSTREAMS]]"))
 
     def test_no_network(self):
         self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]", "")

@@ -1,6 +1,7 @@
 // What is wrong with a finished network, in the words of its script: the place, the macros around it, and where the
 // shapes come from.
 #include "ActionsLib/Ndl/NdlBuilder.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -80,9 +81,9 @@ void NdlBuilder::WarnOfDelaySizes() const
             delay->DeclaredElements() == delay->SampleElements())
             continue;
         Warn(origin->second.expression->where,
-             Concat(node->TypeName(), " '", node->Name(), "' is declared with ", delay->DeclaredElements(),
-                    " rows, but its input '", node->Input(0)->Name(), "' has ", delay->SampleElements(),
-                    "; it has as many as its input"));
+             Concat(node->TypeName(), " '", node->Name(), "' is declared with ",
+                    Counted(delay->DeclaredElements(), "row"), ", but its input '", node->Input(0)->Name(), "' has ",
+                    delay->SampleElements(), "; it has as many as its input"));
     }
 }
 

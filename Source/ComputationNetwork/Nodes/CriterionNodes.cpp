@@ -1,4 +1,5 @@
 // Training and evaluation criteria: 1x1 values, sums over the samples, gaps excluded.
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
@@ -324,7 +325,8 @@ public:
         if (inference.IsFinalPass() && InputCount() == 3 && Input(2)->SampleElements() != 1 &&
             Input(2)->SampleElements() != Input(1)->SampleElements())
             Fail(ErrorKind::Model, "the weights of Logistic, ", DescribeShape(*Input(2)),
-                 ", must be one number a sample, or one for each of its ", Input(1)->SampleElements(), " elements");
+                 ", must be one number a sample, or one for each of its ",
+                 Counted(Input(1)->SampleElements(), "element"));
         SetScalarShape();
     }
 

@@ -1,6 +1,7 @@
 // Windows over images: sizes, padding, memory order.
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
@@ -39,8 +40,8 @@ auto ValueOf(const Values& values, size_t count, size_t axis)
 void CheckCount(const char* what, size_t count, size_t rank)
 {
     if (count != 1 && count != rank)
-        Fail(ErrorKind::Model, what, " has ", count, " values; expected one for all dimensions or one for each of the ",
-             rank, " dimensions of the input");
+        Fail(ErrorKind::Model, what, " has ", Counted(count, "value"),
+             "; expected one for all dimensions or one for each of the ", rank, " dimensions of the input");
 }
 
 WindowAxis AxisOf(size_t axis, size_t input, const WindowSpec& spec)
@@ -58,7 +59,7 @@ WindowAxis AxisOf(size_t axis, size_t input, const WindowSpec& spec)
     if (isPadded)
         result.windows = (input - 1) / result.stride + 1;
     else if (input + lower + upper < result.kernel)
-        Fail(ErrorKind::Model, "the kernel has ", result.kernel, " elements in dimension ", axis + 1,
+        Fail(ErrorKind::Model, "the kernel has ", Counted(result.kernel, "element"), " in dimension ", axis + 1,
              ", but the input only ", input, lower + upper > 0 ? Concat(" and ", lower + upper, " of padding") : "");
     else
         result.windows = (input + lower + upper - result.kernel) / result.stride + 1;
@@ -160,8 +161,8 @@ WindowGeometry GeometryOf(const TensorShape& input, const WindowSpec& spec)
 {
     const size_t rank = input.Rank();
     if (spec.kernel.Rank() != rank)
-        Fail(ErrorKind::Model, "the kernel [", spec.kernel.ToString(), "] has ", spec.kernel.Rank(),
-             " dimensions, but the input [", input.ToString(), "] has ", rank,
+        Fail(ErrorKind::Model, "the kernel [", spec.kernel.ToString(), "] has ",
+             Counted(spec.kernel.Rank(), "dimension"), ", but the input [", input.ToString(), "] has ", rank,
              "; a kernel has as many dimensions as its input, the channels included");
     CheckCount("stride", spec.stride.Rank(), rank);
     CheckCount("sharing", spec.sharing.size(), rank);

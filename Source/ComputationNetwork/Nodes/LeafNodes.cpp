@@ -2,6 +2,7 @@
 // fields in all versions.
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"
@@ -146,9 +147,9 @@ void LearnableParameterNode::InitFromFile(const std::string& path)
     if (SampleLayout().HasUnknown())
         InferFromFileSize(text.rows, text.columns);
     if (text.rows != m_values.Rows() || text.columns != m_values.Columns())
-        Fail(ErrorKind::Data, "file '", path, "' holds ", text.rows, " rows of ", text.columns,
-             " numbers, but parameter '", Name(), "' is [", SampleLayout().ToString(), "]; expected ", m_values.Rows(),
-             " lines of ", m_values.Columns(), " numbers");
+        Fail(ErrorKind::Data, "file '", path, "' holds ", Counted(text.rows, "row"), " of ",
+             Counted(text.columns, "number"), ", but parameter '", Name(), "' is [", SampleLayout().ToString(),
+             "]; expected ", Counted(m_values.Rows(), "line"), " of ", Counted(m_values.Columns(), "number"));
     m_values.FromHost(text.values);
     m_pending.reset();
 }
@@ -340,8 +341,8 @@ void InputValueNode::SerializeFields(ModelArchive& archive)
 void InputValueNode::CheckRows(size_t rows) const
 {
     if (rows != SampleElements())
-        Fail(ErrorKind::Data, "input '", Name(), "' is [", SampleLayout().ToString(), "], ", SampleElements(),
-             " numbers a sample, but the data have ", rows);
+        Fail(ErrorKind::Data, "input '", Name(), "' is [", SampleLayout().ToString(), "], ",
+             Counted(SampleElements(), "number"), " a sample, but the data have ", rows);
 }
 
 void InputValueNode::TakeDense(const void* values, size_t columns)
@@ -411,8 +412,8 @@ void InputValueNode::SetSparse(const ElemType* values, const int32_t* rowIndices
     const size_t count = size_t(columnStarts[columns]);
     for (size_t k = first; k < count; k++)
         if (rowIndices[k] < 0 || size_t(rowIndices[k]) >= rows)
-            Fail(ErrorKind::Data, "input '", Name(), "' has ", rows, " rows, but the data name row ", rowIndices[k],
-                 " (rows are counted from 0)");
+            Fail(ErrorKind::Data, "input '", Name(), "' has ", Counted(rows, "row"), ", but the data name row ",
+                 rowIndices[k], " (rows are counted from 0)");
     if (m_isSparseInput)
     {
         if (SparseMatrix& sparse = m_sparseValues; sparse.Type() != GetDataType() || sparse.Rows() == 0)

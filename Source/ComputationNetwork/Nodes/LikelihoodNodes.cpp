@@ -1,5 +1,6 @@
 // The likelihood of mixtures of Gaussians, and the criterion whose value and derivative
 // the network computes itself.
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
@@ -40,13 +41,13 @@ public:
             const size_t components = Input(Priors)->SampleElements();
             const size_t dimensions = Input(Features)->SampleElements();
             if (Input(LogDeviations)->SampleElements() != components)
-                Fail(ErrorKind::Model, "GMMLogLikelihood has ", components, " components in its priors, ",
+                Fail(ErrorKind::Model, "GMMLogLikelihood has ", Counted(components, "component"), " in its priors, ",
                      DescribeShape(*Input(Priors)), ", but ", Input(LogDeviations)->SampleElements(),
                      " in its deviations, ", DescribeShape(*Input(LogDeviations)));
             if (Input(Means)->SampleElements() != components * dimensions)
                 Fail(ErrorKind::Model, "the means of GMMLogLikelihood, ", DescribeShape(*Input(Means)), ", must have ",
-                     components * dimensions, " elements: ", components, " components of ",
-                     DescribeShape(*Input(Priors)), " times ", dimensions, " dimensions of ",
+                     components * dimensions, " elements: ", Counted(components, "component"), " of ",
+                     DescribeShape(*Input(Priors)), " times ", Counted(dimensions, "dimension"), " of ",
                      DescribeShape(*Input(Features)));
             if (!Input(Features)->HasMBLayout())
                 Fail(ErrorKind::Model, "the features of GMMLogLikelihood, ", DescribeShape(*Input(Features)),

@@ -1,4 +1,5 @@
 // LookupTable: the columns of a table that one-hot words name.
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
@@ -38,7 +39,7 @@ public:
                  ", changes with the samples; expected a parameter, with a column for each word");
         if (m_words == 0 || rows % m_vocabulary != 0)
             Fail(ErrorKind::Model, "LookupTable(", DescribeShape(*Input(0)), ", ", DescribeShape(x),
-                 "): the words have ", rows, " rows; expected ", m_vocabulary,
+                 "): the words have ", Counted(rows, "row"), "; expected ", m_vocabulary,
                  ", as many as the table has columns, or a multiple of that");
     }
 

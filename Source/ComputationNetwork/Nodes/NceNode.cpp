@@ -1,4 +1,5 @@
 // NCEBasedCrossEntropyWithSoftmax: noise contrastive estimation, and its two ways to evaluate.
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"
@@ -211,7 +212,7 @@ private:
             if (!(word >= 0 && word < double(Words()) && word == std::floor(word)))
                 Fail(ErrorKind::Data, "the label of column ", sample, " has ", m_labels.At(0, sample),
                      " as its word; expected a whole number from 0 to ", Words() - 1, ", since '", Input(2)->Name(),
-                     "' has ", Words(), " columns, one a word");
+                     "' has ", Counted(Words(), "column"), ", one a word");
             return int32_t(word);
         };
         ComputeScores([&](size_t sample, std::vector<int32_t>& words) { words.push_back(wordOf(sample)); });

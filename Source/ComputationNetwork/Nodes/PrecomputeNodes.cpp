@@ -1,6 +1,7 @@
 // Mean and InvStdDev: each minibatch is reduced on the device; minibatches are combined on the host, in double.
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -55,8 +56,8 @@ void PrecomputeNode::Resize()
     const size_t rows = SampleLayout().MatrixRows();
     const size_t columns = SampleLayout().MatrixColumns();
     if (m_hasComputed && m_statistics.Elements() != rows * columns)
-        Fail(ErrorKind::Model, "the stored ", TypeName(), " has ", m_statistics.Elements(), " elements, but its input ",
-             DescribeShape(*Input(0)), " has ", rows * columns);
+        Fail(ErrorKind::Model, "the stored ", TypeName(), " has ", Counted(m_statistics.Elements(), "element"),
+             ", but its input ", DescribeShape(*Input(0)), " has ", rows * columns);
     if (!m_statistics.IsAllocated() || m_statistics.Rows() != rows || m_statistics.Columns() != columns)
     {
         Matrix resized(rows, columns, GetDataType(), GetDevice());
@@ -160,8 +161,8 @@ void PrecomputeNode::MarkComputed()
 void PrecomputeNode::SetComputed(std::span<const double> values)
 {
     if (values.size() != SampleElements())
-        Fail(ErrorKind::Model, "node '", Name(), "' (", TypeName(), ") has ", SampleElements(), " elements, but ",
-             values.size(), " values are given");
+        Fail(ErrorKind::Model, "node '", Name(), "' (", TypeName(), ") has ", Counted(SampleElements(), "element"),
+             ", but ", values.size(), " values are given");
     m_isComputing = false;
     Resize();
     m_statistics.FromHost(values);

@@ -1,4 +1,5 @@
 // Matrix products: Times, TransposeTimes, DiagTimes.
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -90,8 +91,8 @@ TensorShape WithoutOnes(const TensorShape& shape)
 void TimesNode::FailInner(size_t left, size_t right) const
 {
     Fail(ErrorKind::Model, "the inner dimensions of ", TypeName(), "(", DescribeShape(*Input(0)), ", ",
-         DescribeShape(*Input(1)), ") disagree: the left operand has ", left, IsTransposed() ? " rows" : " columns",
-         ", the right one ", right, " rows");
+         DescribeShape(*Input(1)), ") disagree: the left operand has ",
+         Counted(left, IsTransposed() ? "row" : "column"), ", the right one ", Counted(right, "row"));
 }
 
 // A plain matrix without columns takes all of a sample's elements: [M x 0] times [1 x 1 x N] becomes [M x 1 x 1 x N].
@@ -373,7 +374,8 @@ public:
             return;
         if (Input(0)->SampleElements() != rows)
             Fail(ErrorKind::Model, "DiagTimes(", DescribeShape(*Input(0)), ", ", DescribeShape(right),
-                 "): expected a column of ", rows, " elements on the left, as many as the right operand has rows");
+                 "): expected a column of ", Counted(rows, "element"),
+                 " on the left, as many as the right operand has rows");
         if (Input(0)->HasMBLayout() && !right.HasMBLayout())
             Fail(ErrorKind::Model, "DiagTimes(", DescribeShape(*Input(0)), ", ", DescribeShape(right),
                  "): a diagonal that changes with the samples needs a right operand that does, too");

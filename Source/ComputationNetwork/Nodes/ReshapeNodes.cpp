@@ -1,5 +1,6 @@
 // The same numbers in other dimensions: Reshape, LegacyReshape (the Reshape of the network description language),
 // ReconcileDynamicAxis.
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"
@@ -49,7 +50,7 @@ public:
         {
             if (inference.IsFinalPass())
                 Fail(ErrorKind::Model, "Reshape cannot make [", m_shape.ToString(), "] of dimensions ", begin + 1,
-                     " to ", end, " of ", DescribeShape(*Input(0)), ": they have ", replaced, " elements");
+                     " to ", end, " of ", DescribeShape(*Input(0)), ": they have ", Counted(replaced, "element"));
             return;
         }
         TensorShape shape;
@@ -187,8 +188,8 @@ void LegacyReshapeNode::InferShape(ShapeInference& inference)
     {
         const size_t elements = x.SampleElements();
         if (inference.IsFinalPass() && elements % m_rows != 0)
-            Fail(ErrorKind::Model, "Reshape to ", m_rows, " rows: ", DescribeShape(x), " has ", elements,
-                 " elements, which is no multiple of that");
+            Fail(ErrorKind::Model, "Reshape to ", Counted(m_rows, "row"), ": ", DescribeShape(x), " has ",
+                 Counted(elements, "element"), ", which is no multiple of that");
         if (elements != m_rows)
             shape = TensorShape{size_t(m_rows), elements / m_rows};
         return SetShape(shape, nullptr);
@@ -237,8 +238,8 @@ void LegacyReshapeNode::SetParameters(const NodeParameters& parameters)
         *std::find(dims, dims + 3, size_t(0)) = m_rows / product;
     else if (known != 3 || product != m_rows)
         Fail(ErrorKind::Config, "an image of imageWidth=", dims[1], ", imageHeight=", dims[2],
-             " and imageChannels=", dims[0], " does not have ", m_rows,
-             " elements; give two or three numbers whose product is numRows, or "
+             " and imageChannels=", dims[0], " does not have ", Counted(m_rows, "element"),
+             "; give two or three numbers whose product is numRows, or "
              "goes into it");
     const std::string layout = parameters.Text("imageLayout", "HWC");
     if (EqualsIgnoreCase(layout, "HWC") || EqualsIgnoreCase(layout, "legacy"))

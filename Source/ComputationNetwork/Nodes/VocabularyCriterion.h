@@ -2,6 +2,7 @@
 // output matrix that each sample needs; no matrix of vocabulary x minibatch is made.
 #pragma once
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
@@ -64,8 +65,8 @@ protected:
                  DescribeShape(x), ", must change with the samples");
         if (Input(2)->HasMBLayout() || Input(2)->ValueRows() != x.SampleElements())
             Fail(ErrorKind::Model, TypeName(), " multiplies ", DescribeShape(x), " with the columns of ",
-                 DescribeShape(*Input(2)), ": expected a parameter of ", x.SampleElements(),
-                 " rows, a column for each word");
+                 DescribeShape(*Input(2)), ": expected a parameter of ", Counted(x.SampleElements(), "row"),
+                 ", a column for each word");
     }
 
     size_t Words() const { return Input(2)->ValueColumns(); }
@@ -78,8 +79,8 @@ protected:
         if (!(number >= 0 && number <= double(limit) && number == std::floor(number)))
             Fail(ErrorKind::Data, "the label of column ", sample, " has ", number, " as its ", what,
                  "; expected a whole number from 0 to ", limit, ", since '", Input(limited)->Name(), "' has ",
-                 limited == 2 ? Concat(Words(), " columns, one a word")
-                              : Concat(Input(limited)->ValueRows(), " rows, one a class"));
+                 limited == 2 ? Counted(Words(), "column") + ", one a word"
+                              : Counted(Input(limited)->ValueRows(), "row") + ", one a class");
         return int32_t(number);
     }
 };

@@ -1,6 +1,7 @@
 // Sections of binary files as streams.
 #include "Readers/BinaryReader/BinaryReader.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/DataFile.h"
@@ -85,17 +86,19 @@ void BinarySource<ElemType>::AddSection(const PiecewiseFile& file, size_t positi
     const bool isClass = isCategory && header.elementBytes == 4 && header.elementsPerRecord == 1;
     if (!isNumber && !isClass)
         Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has elements of kind ",
-             unsigned(header.element), " and ", header.elementBytes,
-             " bytes; expected numbers of 4 or 8 bytes, or one class of 4 bytes a record");
+             unsigned(header.element), " and ", Counted(header.elementBytes, "byte"),
+             "; expected numbers of 4 or 8 bytes, or one class of 4 bytes a record");
     const size_t room = file.Size() - section.data;
     if (header.RecordBytes() == 0 || header.records > room / header.RecordBytes())
-        Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has ", header.records,
-             " records of ", header.RecordBytes(), " bytes, but the file has ", room, " bytes behind its header");
+        Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has ",
+             Counted(header.records, "record"), " of ", Counted(header.RecordBytes(), "byte"), ", but the file has ",
+             Counted(room, "byte"), " behind its header");
     if (m_sections.empty())
         m_records = header.records;
     if (header.records != m_records)
-        Fail(ErrorKind::Data, "section '", header.description, "' of '", file.Path(), "' has ", header.records,
-             " records, section '", m_sections[0].header.description, "' has ", m_records, "; they must agree");
+        Fail(ErrorKind::Data, "section '", header.description, "' of '", file.Path(), "' has ",
+             Counted(header.records, "record"), ", section '", m_sections[0].header.description, "' has ", m_records,
+             "; they must agree");
     StreamInfo stream;
     stream.name = header.Name();
     stream.isLabel = isLabel;

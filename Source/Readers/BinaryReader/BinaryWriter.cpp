@@ -1,6 +1,7 @@
 // Sections are collected in temporary files, since their sizes stand in front of them.
 #include "Readers/BinaryReader/BinaryWriter.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
 #include "Common/Text.h"
@@ -211,12 +212,12 @@ void BinaryWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBat
                  "', but the command does not write a node of that name; expected it in outputNodeNames");
         const StreamBatch<ElemType>& batch = *output;
         if (batch.rows > UINT16_MAX)
-            Fail(ErrorKind::Model, "node '", section.name, "' has ", batch.rows,
-                 " rows; a binary file can hold at most ", UINT16_MAX);
+            Fail(ErrorKind::Model, "node '", section.name, "' has ", Counted(batch.rows, "row"),
+                 "; a binary file can hold at most ", UINT16_MAX);
         if (section.labelNames.size() > batch.rows)
             Fail(ErrorKind::Config, "label map '", section.labelMapSource, "' of section '", section.name, "' has ",
-                 section.labelNames.size(), " labels, but the node has ", batch.rows,
-                 " rows; expected at most one a row");
+                 section.labelNames.size(), " labels, but the node has ", Counted(batch.rows, "row"),
+                 "; expected at most one a row");
         section.rows = batch.rows;
         const auto append = [&](size_t column) { Append(section, batch.values.data() + column * batch.rows); };
         ForEachColumnOfSequences(batch, append, [] {});

@@ -1,6 +1,7 @@
 // Minibatches of whole sequences, and of pieces of them (truncated).
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 
@@ -153,9 +154,9 @@ bool CtfReader<ElemType>::Refill(Row& row)
     for (size_t stream = first + 1; stream < m_streams.size(); ++stream)
     {
         if (m_wanted[stream] && lengthOf(stream) != row.length)
-            Fail(ErrorKind::Data, m_config.reader.file, ": sequence ", row.data->ids[row.sequence], " has ", row.length,
-                 " samples of stream '", m_config.streams[first].alias, "' and ", lengthOf(stream), " of stream '",
-                 m_config.streams[stream].alias,
+            Fail(ErrorKind::Data, m_config.reader.file, ": sequence ", row.data->ids[row.sequence], " has ",
+                 Counted(row.length, "sample"), " of stream '", m_config.streams[first].alias, "' and ",
+                 lengthOf(stream), " of stream '", m_config.streams[stream].alias,
                  "'; expected the same number, since truncated=true cuts them together");
     }
     return true;
@@ -280,7 +281,7 @@ void CtfReader<ElemType>::FillSparse(StreamBatch<ElemType>& batch, size_t stream
             total += count;
         });
     if (total > INT32_MAX)
-        Fail(ErrorKind::Config, "minibatchSize: a minibatch with ", total, " values of stream '",
+        Fail(ErrorKind::Config, "minibatchSize: a minibatch with ", Counted(total, "value"), " of stream '",
              m_config.streams[stream].alias, "' is too large; at most ", INT32_MAX, " values can be in one");
     for (size_t column = 0; column < batch.columns; ++column)
         batch.columnStarts[column + 1] += batch.columnStarts[column];

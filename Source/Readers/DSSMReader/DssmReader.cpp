@@ -1,6 +1,7 @@
 // Files of sparse rows, and pairs of them.
 #include "Readers/DSSMReader/DssmReader.h"
 
+#include "Common/Counted.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
@@ -85,7 +86,7 @@ DssmFile<ElemType>::DssmFile(const std::string& path, const std::string& stream,
     const size_t columnsAt = m_cursor.Position();
     const size_t columns = m_cursor.TakeCount<int32_t>("the number of columns", 1, INT32_MAX);
     if (columns > dim)
-        m_cursor.FailAtByte(columnsAt, Concat("expected at most dim=", dim, " columns, found ", columns));
+        m_cursor.FailAtByte(columnsAt, Concat("expected at most dim=", Counted(dim, "column"), ", found ", columns));
     const size_t values = m_cursor.TakeCount<int64_t>("the number of values", 0, m_file.Size() / sizeof(int64_t));
     m_dataBegin = m_cursor.Position() + m_rows * sizeof(int64_t);
     m_cursor.Append<int64_t>(m_offsets, m_rows, "the offsets of the rows");
@@ -137,8 +138,9 @@ DssmSource<ElemType>::DssmSource(std::vector<std::unique_ptr<DssmFile<ElemType>>
     : m_files(std::move(files)), m_streams(std::move(streams))
 {
     if (m_files[0]->Rows() != m_files[1]->Rows())
-        Fail(ErrorKind::Data, "'", m_files[0]->Path(), "' has ", m_files[0]->Rows(), " rows, '", m_files[1]->Path(),
-             "' has ", m_files[1]->Rows(), "; expected the same number, since row i of both is pair i");
+        Fail(ErrorKind::Data, "'", m_files[0]->Path(), "' has ", Counted(m_files[0]->Rows(), "row"), ", '",
+             m_files[1]->Path(), "' has ", m_files[1]->Rows(),
+             "; expected the same number, since row i of both is pair i");
 }
 
 template <class ElemType>

@@ -1,6 +1,7 @@
 // Brings the streams together: the same utterances everywhere, with labels of the right length.
 #include "Readers/HTKMLFReader/HtkCorpus.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
@@ -98,8 +99,9 @@ HtkCorpus::HtkCorpus(const HtkConfig& config, Log& log)
     else
         for (const auto& stream : m_features)
             if (stream->Utterances() != m_features[0]->Utterances())
-                Fail(ErrorKind::Data, "script file '", stream->Scp().path, "' has ", stream->Utterances(),
-                     " entries, but '", m_features[0]->Scp().path, "' has ", m_features[0]->Utterances());
+                Fail(ErrorKind::Data, "script file '", stream->Scp().path, "' has ",
+                     Counted(stream->Utterances(), "entry"), ", but '", m_features[0]->Scp().path, "' has ",
+                     m_features[0]->Utterances());
     CountFrames(config.forWriting);
     ReadLabels(config, log);
     DropUnlabelled(log, config.reader.verbosity);
@@ -117,9 +119,9 @@ void HtkCorpus::CheckLists(Log& log) const
         const ScpFile& other = m_features[stream]->Scp();
         if (first.entries.size() != other.entries.size())
             Fail(ErrorKind::Data, "the features '", m_features[0]->Name(), "' and '", m_features[stream]->Name(),
-                 "' differ in their utterances: script file '", first.path, "' has ", first.entries.size(),
-                 " entries, '", other.path, "' has ", other.entries.size(), FirstMissing(first, other),
-                 FirstMissing(other, first));
+                 "' differ in their utterances: script file '", first.path, "' has ",
+                 Counted(first.entries.size(), "entry"), ", '", other.path, "' has ", other.entries.size(),
+                 FirstMissing(first, other), FirstMissing(other, first));
         if (m_features[stream]->IsExpanded())
             continue; // vectors of speakers have names of their own
         for (size_t i = 0; i < first.entries.size(); ++i)
@@ -142,7 +144,8 @@ void HtkCorpus::CountFrames(bool forWriting)
     {
         const size_t frames = m_features[0]->Frames(i);
         if (frames > UINT32_MAX)
-            Fail(ErrorKind::Data, m_features[0]->Describe(i), " has ", frames, " frames, more than ", UINT32_MAX);
+            Fail(ErrorKind::Data, m_features[0]->Describe(i), " has ", Counted(frames, "frame"), ", more than ",
+                 UINT32_MAX);
         m_frames[i] = uint32_t(frames);
     }
     for (size_t stream = 1; stream < m_features.size(); ++stream)
@@ -153,8 +156,8 @@ void HtkCorpus::CountFrames(bool forWriting)
             const size_t frames = other.Frames(i);
             const bool repeats = other.IsExpanded() || (forWriting && frames == 1);
             if (frames != (repeats ? 1 : m_frames[i]))
-                Fail(ErrorKind::Data, other.Describe(i), " has ", frames, " frames, but ", m_features[0]->Describe(i),
-                     " of '", m_features[0]->Name(), "' has ", m_frames[i],
+                Fail(ErrorKind::Data, other.Describe(i), " has ", Counted(frames, "frame"), ", but ",
+                     m_features[0]->Describe(i), " of '", m_features[0]->Name(), "' has ", m_frames[i],
                      other.IsExpanded() ? "; expandToUtterance expects a single one" : "");
         }
     }
@@ -217,8 +220,8 @@ void HtkCorpus::DropUnlabelled(Log& log, int verbosity)
             if (!labels.table.Has(i))
                 problem = Concat("has no labels in '", labels.source, "'");
             else if (labels.table.Frames(i) != m_frames[i])
-                problem = Concat("has ", m_frames[i], " frames, but its labels in '", labels.source, "' have ",
-                                 labels.table.Frames(i), " (duration mismatch)");
+                problem = Concat("has ", Counted(m_frames[i], "frame"), ", but its labels in '", labels.source,
+                                 "' have ", labels.table.Frames(i), " (duration mismatch)");
             else
                 continue;
             isGood = false;
@@ -234,8 +237,8 @@ void HtkCorpus::DropUnlabelled(Log& log, int verbosity)
             ++notFound;
     }
     if (notFound * 2 > all)
-        Fail(ErrorKind::Data, "too many files not found in label set: ", notFound, " of ", all,
-             " utterances; the first: ", example);
+        Fail(ErrorKind::Data, "too many files not found in label set: ", notFound, " of ", Counted(all, "utterance"),
+             "; the first: ", example);
     if (notices > c_mostNotices && verbosity > 0)
         log.Print("htkmlfreader: skipping %zu more\n", notices - c_mostNotices);
     if (notFound > 0)

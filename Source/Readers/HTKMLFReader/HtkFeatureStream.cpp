@@ -1,4 +1,5 @@
 // One stream of features: its script file, the kind of its files, its context window.
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Readers/HTKMLFReader/HtkCorpus.h"
@@ -33,7 +34,7 @@ void HtkFeatureStream::FindWindow()
     {
         if (m_block.options.dim != dimension)
             FailAt(where, ErrorKind::Config, "'", Name(), "': dim=", m_block.options.dim, ", but the vectors of '",
-                   m_kindSource, "' have ", dimension, " elements");
+                   m_kindSource, "' have ", Counted(dimension, "element"));
         m_left = window.size() == 2 ? window[0] : 0;
         m_right = window.size() == 2 ? window[1] : 0;
         return;

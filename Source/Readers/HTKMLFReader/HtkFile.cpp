@@ -1,6 +1,7 @@
 // Headers and vectors of HTK files.
 #include "Readers/HTKMLFReader/HtkFile.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 
 #include <algorithm>
@@ -141,8 +142,8 @@ HtkFile::HtkFile(const std::string& path) : m_file(ExistingPath(path))
 void HtkFile::ReadHtkHeader()
 {
     if (m_file.Size() < c_htkHeaderBytes)
-        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", m_file.Size(), " bytes, expected an HTK header of ",
-             c_htkHeaderBytes);
+        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", Counted(m_file.Size(), "byte"),
+             ", expected an HTK header of ", c_htkHeaderBytes);
     char header[c_htkHeaderBytes];
     m_file.Read(0, header, sizeof header);
     // A frame shift is a small number of 100 ns: the smaller reading is the right one.
@@ -168,8 +169,8 @@ void HtkFile::ReadHtkHeader()
     const bool isCompressed = (m_kind.code & c_compressed) != 0;
     const size_t elementBytes = isCompressed ? sizeof(int16_t) : sizeof(float);
     if (m_frameBytes == 0 || m_frameBytes % elementBytes != 0)
-        Fail(ErrorKind::Data, "feature file '", Path(), "', byte 8: a vector has ", m_frameBytes,
-             " bytes, expected a multiple of ", elementBytes);
+        Fail(ErrorKind::Data, "feature file '", Path(), "', byte 8: a vector has ", Counted(m_frameBytes, "byte"),
+             ", expected a multiple of ", elementBytes);
     m_kind.dimension = m_frameBytes / elementBytes;
     if (isCompressed)
     {
@@ -183,7 +184,7 @@ void HtkFile::ReadHtkHeader()
     const size_t needed = m_dataOffset + m_frames * m_frameBytes;
     if (m_file.Size() < needed)
         Fail(ErrorKind::Data, "feature file '", Path(), "' ends at byte ", m_file.Size(), ", but its header says ",
-             m_frames, " vectors of ", m_frameBytes, " bytes, which end at byte ", needed);
+             m_frames, " vectors of ", Counted(m_frameBytes, "byte"), ", which end at byte ", needed);
 }
 
 void HtkFile::ReadScales(bool isSwapped)
@@ -192,7 +193,7 @@ void HtkFile::ReadScales(bool isSwapped)
     const size_t bytes = 2 * dimension * sizeof(float);
     if (m_file.Size() < m_dataOffset + bytes)
         Fail(ErrorKind::Data, "feature file '", Path(), "' ends at byte ", m_file.Size(),
-             ", expected scales and offsets of ", dimension, " elements up to byte ", m_dataOffset + bytes);
+             ", expected scales and offsets of ", Counted(dimension, "element"), " up to byte ", m_dataOffset + bytes);
     m_buffer.resize(bytes);
     m_file.Read(m_dataOffset, m_buffer.data(), bytes);
     for (size_t i = 0; i < 2 * dimension; ++i)
@@ -213,8 +214,8 @@ void HtkFile::ReadImageHeader()
 {
     char header[c_imageHeaderBytes];
     if (m_file.Size() < sizeof header)
-        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", m_file.Size(), " bytes, expected an idx3 header of ",
-             sizeof header);
+        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", Counted(m_file.Size(), "byte"),
+             ", expected an idx3 header of ", sizeof header);
     m_file.Read(0, header, sizeof header);
     const uint32_t magic = Load<uint32_t>(header, true);
     if (magic != c_imageMagic)
@@ -228,15 +229,15 @@ void HtkFile::ReadImageHeader()
     m_frameBytes = m_kind.dimension;
     m_dataOffset = c_imageHeaderBytes;
     if (m_frameBytes == 0 || m_frames > (m_file.Size() - m_dataOffset) / m_frameBytes)
-        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", m_file.Size(), " bytes, but its header says ",
-             m_frames, " images of ", m_frameBytes, " bytes");
+        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", Counted(m_file.Size(), "byte"),
+             ", but its header says ", m_frames, " images of ", Counted(m_frameBytes, "byte"));
 }
 
 void HtkFile::Read(size_t first, size_t count, float* values)
 {
     if (first + count > m_frames)
-        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", m_frames, " frames, expected frames ", first, " to ",
-             first + count - 1, ", which end at byte ", m_dataOffset + (first + count) * m_frameBytes);
+        Fail(ErrorKind::Data, "feature file '", Path(), "' has ", Counted(m_frames, "frame"), ", expected frames ",
+             first, " to ", first + count - 1, ", which end at byte ", m_dataOffset + (first + count) * m_frameBytes);
     const size_t elements = count * m_kind.dimension;
     const size_t offset = m_dataOffset + first * m_frameBytes;
     if (m_storage == Storage::Floats)

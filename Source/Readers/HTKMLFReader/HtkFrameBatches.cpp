@@ -1,4 +1,5 @@
 // Minibatches of single frames: sweeps over the data, each in an order of its own.
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/SeedStream.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
@@ -38,8 +39,8 @@ public:
         if (m_isFull)
         {
             if (minibatchSize > m_total)
-                Fail(ErrorKind::Config, "minibatchMode=full: a minibatch of ", minibatchSize,
-                     " frames is larger than the data, which have ", m_total, " frames");
+                Fail(ErrorKind::Config, "minibatchMode=full: a minibatch of ", Counted(minibatchSize, "frame"),
+                     " is larger than the data, which have ", Counted(m_total, "frame"));
             // Frames that do not fill a minibatch are skipped at the end of each sweep: the epoch has so many more.
             const size_t skipped = m_total % minibatchSize;
             epochSize = isWhole ? m_total - skipped : epochSize + skipped * ((epochSize - 1) / (m_total - skipped));

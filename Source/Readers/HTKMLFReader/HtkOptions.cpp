@@ -59,6 +59,16 @@ HtkLabelBlock ReadLabelBlock(const ConfigParameters& config, const std::string& 
     return block;
 }
 
+// What only sequence training asks for would be passed over, and the training be another one.
+void RequireNoLattices(const ConfigParameters& block)
+{
+    for (const char* key : {"phoneFile", "transPFile", "denLatTocFile", "numLatTocFile"})
+        if (block.ExistsHere(key))
+            FailAt(PositionOfKey(block, key), ErrorKind::Config, "'", block.Name(), "' has ", key,
+                   ": sequence training with lattices is not there; HTKMLFReader reads features (scpFile) and labels "
+                   "(mlfFile)");
+}
+
 void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options, Log& log)
 {
     if (config.ExistsHere("legacyMode"))
@@ -163,7 +173,7 @@ OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
             "Frames of a piece; minibatchSize/truncationLength utterances stand side by side. 0: minibatchSize is the "
             "length, nbruttsineachrecurrentiter the number of utterances"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Utterances side by side in a minibatch; by epoch",
-            Range{1, 1 << 20}),
+            Range{1, 1 << 20}, {"nbruttineachrecurrentiter"}),
         Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
                "full: only minibatches of full size; frames left over at the end of the data are skipped"),
         Opt("verbosity", &S::verbosity, "Amount of printing; 0 prints nothing"),
@@ -183,15 +193,13 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
     htk.reader = ReadOptions<HtkReaderOptions>(config);
     if (!context.forWriting)
         CheckModes(config, htk.reader, context.log);
+    RequireNoLattices(config);
     std::vector<std::string> names = config.BlockNames();
     std::sort(names.begin(), names.end(), LessIgnoreCase);
     for (const std::string& name : names)
     {
         const ConfigParameters& inner = config.RequireBlock(name);
-        if (inner.ExistsHere("phoneFile") || inner.ExistsHere("denLatTocFile"))
-            FailAt(inner.Where(), ErrorKind::Config, "'", name,
-                   "': sequence training with lattices is not supported; HTKMLFReader reads features (scpFile) and "
-                   "labels (mlfFile)");
+        RequireNoLattices(inner);
         if (inner.ExistsHere("scpFile"))
             htk.features.push_back(ReadFeatureBlock(inner, name));
         else if (inner.ExistsHere("mlfFile") || inner.ExistsHere("mlfFileList"))

@@ -1,6 +1,7 @@
 // Files of kind USER, big-endian, 10 ms a vector.
 #include "Readers/HTKMLFReader/HtkWriter.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -95,8 +96,9 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
         const Output& first = m_outputs.front();
         const Output& last = m_outputs.back();
         if (first.files.size() != last.files.size())
-            Fail(ErrorKind::Data, "output script file '", last.scpPath, "' of '", name, "' has ", last.files.size(),
-                 " entries, but '", first.scpPath, "' of '", first.name, "' has ", first.files.size());
+            Fail(ErrorKind::Data, "output script file '", last.scpPath, "' of '", name, "' has ",
+                 Counted(last.files.size(), "entry"), ", but '", first.scpPath, "' of '", first.name, "' has ",
+                 first.files.size());
         if (m_verbosity > 0)
             m_log.Print("HTKMLFWriter::Init: reading output script file %s ... %zu entries\n", list.c_str(),
                         last.files.size());
@@ -167,14 +169,14 @@ void HtkWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<
             Fail(ErrorKind::Config, "the writer has a block for '", output.name,
                  "', but that node is not written; list it in the outputNodeNames of the command");
         if (values->rows != output.rows)
-            Fail(ErrorKind::Config, "node '", output.name, "' has ", values->rows,
-                 " elements, but its block in the writer says dim=", output.rows);
+            Fail(ErrorKind::Config, "node '", output.name, "' has ", Counted(values->rows, "element"),
+                 ", but its block in the writer says dim=", output.rows);
         if (values->layout && values->layout->ParallelSequences() > 1)
             Fail(ErrorKind::Config, "HTKMLFWriter writes one utterance a minibatch, but this one has ",
                  values->layout->ParallelSequences(), "; the reader must be an HTKMLFReader");
         if (m_written >= output.files.size())
-            Fail(ErrorKind::Data, "output script file '", output.scpPath, "' has ", output.files.size(),
-                 " entries, but there are more utterances",
+            Fail(ErrorKind::Data, "output script file '", output.scpPath, "' has ",
+                 Counted(output.files.size(), "entry"), ", but there are more utterances",
                  sequenceKeys.empty() ? "" : "; the first without a name is '" + sequenceKeys[0] + "'");
         try
         {
@@ -218,8 +220,9 @@ void HtkWriter<ElemType>::Finish()
 {
     for (const Output& output : m_outputs)
         if (m_written < output.files.size())
-            m_log.Warn(Concat("HTKMLFWriter: output script file '", output.scpPath, "' has ", output.files.size(),
-                              " entries, but only ", m_written, " utterances were written"));
+            m_log.Warn(Concat("HTKMLFWriter: output script file '", output.scpPath, "' has ",
+                              Counted(output.files.size(), "entry"), ", but only ", Counted(m_written, "utterance"),
+                              m_written == 1 ? " was written" : " were written"));
 }
 
 template <class ElemType>

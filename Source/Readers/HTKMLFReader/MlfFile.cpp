@@ -1,6 +1,7 @@
 // Parsing of label files.
 #include "Readers/HTKMLFReader/MlfFile.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
@@ -203,7 +204,7 @@ private:
         std::array<std::string_view, c_mostColumns> columns;
         const size_t count = SplitColumns(line, columns);
         if (count < 3)
-            FailHere("'", line, "' has ", count, " columns, expected start, end and state");
+            FailHere("'", line, "' has ", Counted(count, "column"), ", expected start, end and state");
         const uint32_t start = ParseTime(line, columns[0], columns[1], 0);
         const uint32_t end = ParseTime(line, columns[0], columns[1], 1);
         if (start != begin)

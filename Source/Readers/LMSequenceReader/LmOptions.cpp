@@ -1,6 +1,7 @@
 // Blocks and vocabularies, and what must hold between them.
 #include "Readers/LMSequenceReader/LmOptions.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -58,14 +59,15 @@ void CheckDimensions(const ConfigParameters& labels, size_t labelDim, LmConfig& 
     {
         if (labelDim > 0 && vocabulary.Size() != labelDim)
             FailAt(PositionOfKey(labels, "labelDim"), ErrorKind::Config, "labelDim=", labelDim, " of '", labels.Name(),
-                   "', but '", vocabulary.Source(), "' has ", vocabulary.Size(), " words; expected the same number");
+                   "', but '", vocabulary.Source(), "' has ", Counted(vocabulary.Size(), "word"),
+                   "; expected the same number");
     };
     check(lm.words);
     if (lm.classes.Size() > 0)
         check(lm.classes);
     if (lm.classes.Size() > 0 && lm.classes.Size() != lm.words.Size())
-        FailAt(labels.Where(), ErrorKind::Config, "'", lm.words.Source(), "' has ", lm.words.Size(), " words, '",
-               lm.classes.Source(), "' has ", lm.classes.Size(), "; expected the same number");
+        FailAt(labels.Where(), ErrorKind::Config, "'", lm.words.Source(), "' has ", Counted(lm.words.Size(), "word"),
+               ", '", lm.classes.Source(), "' has ", lm.classes.Size(), "; expected the same number");
     lm.dimSource =
         labelDim > 0 ? SettingText(labels, "labelDim", labelDim) : Concat("words of '", lm.words.Source(), "'");
 }

@@ -50,6 +50,11 @@ LmReader<ElemType>::LmReader(const ReaderContext& context)
                                : m_config.mode == LmMode::Softmax ? "softmax"
                                                                   : "nce",
                                ", made for ", isClass ? "Class" : "NCE", "BasedCrossEntropyWithSoftmax");
+        if (isClass)
+        {
+            labels.wordClasses = m_config.classes.Classes().size();
+            labels.wordClassSource = m_config.classes.Source();
+        }
         m_streams.push_back(std::move(labels));
     }
     if (m_config.classes.Size() > 0)

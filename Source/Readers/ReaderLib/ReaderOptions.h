@@ -68,7 +68,8 @@ template <class S>
 void AddOptions(PluginDescription& description, const char* block)
 {
     for (const OptionInfo& option : DescribeOptions<S>())
-        description.options.push_back({block, option.name, option.isRequired ? "" : option.defaultText, option.doc});
+        description.options.push_back(
+            {block, option.name, option.isRequired ? "" : option.defaultText, option.doc, option.aliases});
 }
 
 } // namespace cntk

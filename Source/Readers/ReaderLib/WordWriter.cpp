@@ -1,6 +1,7 @@
 // Words of the largest values.
 #include "Readers/ReaderLib/WordWriter.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
 #include "Common/Log.h"
@@ -111,8 +112,9 @@ void WordWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch
         const StreamBatch<ElemType>& batch = *found;
         Output& output = m_outputs[i];
         if (batch.rows != output.words.Size())
-            Fail(ErrorKind::Config, "node '", m_names[i], "' has ", batch.rows, " rows, but its token file '",
-                 output.words.Source(), "' has ", output.words.Size(), " words; expected one a row");
+            Fail(ErrorKind::Config, "node '", m_names[i], "' has ", Counted(batch.rows, "row"),
+                 ", but its token file '", output.words.Source(), "' has ", Counted(output.words.Size(), "word"),
+                 "; expected one a row");
         m_line.clear();
         const auto append = [&](size_t column)
         { Append(output, batch.values.data() + column * batch.rows, batch.rows); };

@@ -1,6 +1,7 @@
 // Label maps and streams of a UCI file.
 #include "Readers/UCIFastReader/UciReader.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -99,12 +100,12 @@ size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap&
         const bool mapOverrides = mapWhere && mapWhere.text != where.text && mapWhere.text->Name() == c_commandLine;
         FailAt(mapOverrides ? mapWhere : where, ErrorKind::Config,
                SettingText(*block.config, "labelDim", block.labelDim), " of '", block.name,
-               "' and its label map disagree: '", labels.Source(), "' (", mapWhere.Location(), ") has ", count,
-               " labels");
+               "' and its label map disagree: '", labels.Source(), "' (", mapWhere.Location(), ") has ",
+               Counted(count, "label"));
     }
     if (block.labelDim > count)
         m_log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
-                          "', but '", labels.Source(), "' has only ", count, " labels"));
+                          "', but '", labels.Source(), "' has only ", Counted(count, "label")));
     return block.labelDim;
 }
 

@@ -36,6 +36,17 @@ std::string MessageOf(const std::string& script)
     return report.substr(report.rfind('\n') + 1);
 }
 
+TEST(NdlMessagesTests, AnAxisThatIsNoneIsToldWithItsPlace)
+{
+    EXPECT_EQ(ErrorOf("words=DynamicAxis()\n"
+                      "x=Input(2, dynamicAxis=wrods, tag=feature)\n"
+                      "h=Tanh(x, tag=output)\n"),
+              "    2 | x=Input(2, dynamicAxis=wrods, tag=feature)\n"
+              "      |   ^~~~~\n"
+              "net.ndl:2:3: error: input 'x' has dynamicAxis 'wrods', but there is no such node; expected the name of "
+              "a DynamicAxis node, here words; did you mean 'words'?");
+}
+
 TEST(NdlMessagesTests, ParenthesesAroundValues)
 {
     EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nh=Plus((x),x)\n"),

@@ -65,6 +65,24 @@ TEST(RecurrentNetworks, AnLstmBlockHasSevenDelaysAndThreePeepholes)
     EXPECT_EQ(network->Group(NodeGroup::Output).front()->Name(), "outputs");
 }
 
+TEST(RecurrentNetworks, LayersThatAreNotRecurrentHaveTheirOwnNonlinearity)
+{
+    for (const char* kind : {"SIMPLERNN", "CLASSLM"})
+    {
+        SimpleNetworkOptions options = OptionsFor(kind, {5, 3, 4, 2, 5});
+        options.layerTypes = {"Sigmoid", "Tanh", "RectifiedLinear"};
+        options.recurrentLayer = {1, 3};
+        options.vocabSize = 5;
+        options.nbrClass = 2;
+        if (kind == std::string("CLASSLM"))
+            options.trainingCriterion = options.evalCriterion = "ClassCrossEntropyWithSoftmax";
+        const auto network = Build(options);
+        EXPECT_EQ(CountOf(*network, "Sigmoid"), 2u) << kind << ": recurrent layers have the first one";
+        EXPECT_EQ(CountOf(*network, "Tanh"), 1u) << kind;
+        EXPECT_EQ(CountOf(*network, "RectifiedLinear"), 0u) << kind;
+    }
+}
+
 TEST(RecurrentNetworks, ATransducerSeesTheLabelBeforeAndTheLetters)
 {
     SimpleNetworkOptions options = OptionsFor("unidirectionalLSTMWithPastPrediction", {1, 3, 4, 2, 5});

@@ -228,6 +228,51 @@ TEST(ComputationNetwork, InputsOfDifferentAxesCannotMeet)
               "combined");
 }
 
+ComputationNodePtr AddInputOfAxis(TestNetwork& net, const std::string& name, const std::string& axis)
+{
+    NodeParameters parameters;
+    parameters.Set("rows", "3");
+    parameters.Set("dynamicAxis", axis);
+    return net.network.Add("InputValue", name, {}, parameters);
+}
+
+TEST(ComputationNetwork, InputsOfOneAxisShareItsLayout)
+{
+    TestNetwork net;
+    const auto axis = net.network.Add("DynamicAxis", "words", {});
+    auto a = AddInputOfAxis(net, "a", "words");
+    auto b = AddInputOfAxis(net, "b", "Words"); // names are compared without case
+    auto c = net.Input("c", {3});
+    net.Add("Plus", "sum", {a, b});
+    net.network.Validate();
+    EXPECT_EQ(a->GetMBLayout(), b->GetMBLayout());
+    EXPECT_EQ(a->GetMBLayout(), axis->GetMBLayout());
+    EXPECT_NE(a->GetMBLayout(), c->GetMBLayout());
+    net.network.Rename(axis, "text");
+    net.network.Validate();
+    EXPECT_EQ(a->GetMBLayout(), axis->GetMBLayout());
+    EXPECT_EQ(net.network.Describe(*b), "b = InputValue()");
+    EXPECT_EQ(net.network.DescribeShape(*b), "[3 x *text]");
+}
+
+TEST(ComputationNetwork, AnAxisThatIsNoneIsAnError)
+{
+    TestNetwork net;
+    AddInputOfAxis(net, "a", "wrods");
+    net.network.Validate(); // no axis is declared: names alone keep the layouts apart
+    net.network.Add("DynamicAxis", "words", {});
+    net.network.Add("DynamicAxis", "letters", {});
+    EXPECT_EQ(MessageOf([&] { net.network.Validate(); }),
+              "input 'a' has dynamicAxis 'wrods', but there is no such node; expected the name of a DynamicAxis node, "
+              "here letters or words; did you mean 'words'?");
+    TestNetwork other;
+    AddInputOfAxis(other, "a", "b");
+    other.Input("b", {3});
+    EXPECT_EQ(MessageOf([&] { other.network.Validate(); }),
+              "input 'a' has dynamicAxis 'b', which is a node of type InputValue; expected the name of a DynamicAxis "
+              "node");
+}
+
 TEST(ComputationNetwork, DeepNetworksNeedNoStack)
 {
     TestNetwork net;

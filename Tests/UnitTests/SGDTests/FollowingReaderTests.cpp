@@ -21,7 +21,7 @@ public:
     };
     TestReader(std::vector<Sequence> sequences, bool sparse) : m_sequences(std::move(sequences))
     {
-        m_streams.push_back({"x", 1, sparse, false, {}, ""});
+        m_streams.push_back({"x", 1, sparse, false, {}, "", 0, ""});
     }
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     void StartEpoch(const EpochRequest&) override { m_next = 0; }

@@ -77,6 +77,41 @@ TEST_F(NetworkBinderTest, DifferentDimensionsAreBothNamedWithTheirSources)
               "4; expected dim of the reader and the input dimension of the network to agree");
 }
 
+TEST_F(NetworkBinderTest, ClassesOfWordsAndOfTheNetworkAreComparedWhereBothAreKnown)
+{
+    ComputationNetwork network(DataType::Float64, MakeCpuDevice());
+    const auto labels = network.AddInput("labels", {4});
+    const auto h = network.AddInput("h", {2});
+    const auto words = network.AddParameter("W", {2, 9});
+    const auto classes = network.AddParameter("C", {3, 2});
+    const auto scores = network.Add("Times", "ClassPostProb", {classes, h});
+    const auto criterion = network.Add("ClassBasedCrossEntropyWithSoftmax", "ce", {labels, h, words, scores});
+    network.Validate();
+    const auto bind = [&](size_t wordClasses)
+    {
+        StreamInfo stream = Stream("Labels", 4);
+        stream.wordClasses = wordClasses;
+        stream.wordClassSource = "vocab.txt";
+        return NetworkBinder({criterion}, {Stream("h", 2), stream}).Warnings();
+    };
+    EXPECT_TRUE(bind(0).empty()) << "the reader does not know";
+    EXPECT_TRUE(bind(3).empty());
+    const std::string begin = "node 'ClassPostProb' has 3 rows, one a class, but 'vocab.txt' puts the words of stream "
+                              "'Labels' into ";
+    EXPECT_EQ(bind(2), std::vector<std::string>{begin + "2 classes; expected nbrClass=2"});
+    EXPECT_EQ(bind(1), std::vector<std::string>{begin + "1 class; expected nbrClass=1"});
+    try
+    {
+        bind(4);
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Kind(), ErrorKind::Config);
+        EXPECT_EQ(error.Message(), begin + "4 classes; expected nbrClass=4");
+    }
+}
+
 TEST_F(NetworkBinderTest, ValuesAndLayoutArriveInTheNetwork)
 {
     const auto network = Classifier();

@@ -34,6 +34,12 @@ std::string MessageOf(const std::string& text, DataType precision = DataType::Fl
 
 } // namespace
 
+TEST(TrainingOptions, ARateInTheSingularIsOneAsTheBookHasIt)
+{
+    EXPECT_EQ(Read("SGD=[maxEpochs=1;learningRatePerSample=0.1]").learningRatesPerSample[0], 0.1f);
+    EXPECT_EQ(Read("SGD=[maxEpochs=1;learningRatePerMB=0.2:0.3]").learningRatesPerMB[1], 0.3f);
+}
+
 TEST(TrainingOptions, DefaultsAreTheOriginals)
 {
     const SgdOptions options = Read("SGD=[maxEpochs=3;learningRatesPerMB=0.5]");

@@ -168,7 +168,7 @@ TEST_F(DssmReaderTests, MalformedFiles)
     for (size_t size = 1; size < good.size(); ++size)
         EXPECT_THAT(Failure(good.substr(0, size)), testing::HasSubstr("'d.bin', ")) << size;
     EXPECT_EQ(Failure(File<float>({{{0, 1}}}, 4)),
-              "data: 'd.bin' has 1 rows, 'q.bin' has 3; expected the same number, since row i of both is pair i");
+              "data: 'd.bin' has 1 row, 'q.bin' has 3; expected the same number, since row i of both is pair i");
 }
 
 TEST_F(DssmReaderTests, Blocks)

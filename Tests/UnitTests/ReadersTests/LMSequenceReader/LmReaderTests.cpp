@@ -64,8 +64,8 @@ TEST_F(LmReaderTests, WordsAndTheWordsBehindThem)
     EXPECT_THAT(reader->Streams()[1].source,
                 testing::HasSubstr("mode=class, made for ClassBasedCrossEntropyWithSoftmax"));
     EXPECT_EQ(reader->Streams()[1].rows, 4u);
-    EXPECT_EQ(reader->Streams()[1].wordClasses, 3u);
-    EXPECT_THAT(reader->Streams()[1].wordClassSource, testing::HasSubstr("class.txt"));
+    EXPECT_EQ(reader->Streams()[1].wordClasses, 2u);
+    EXPECT_THAT(reader->Streams()[1].wordClassSource, testing::HasSubstr("vocab.txt"));
     EXPECT_EQ(reader->Streams()[2].name, "idx2cls");
     EXPECT_EQ(reader->TotalSamples(), 5u);
     HostMinibatch<double> minibatch;

@@ -10,6 +10,7 @@
 #include "Math/ImageOperations.h"
 #include "Math/Operations.h"
 #include "MathTests/Gpu/AllocationsOfGpu.h"
+#include "MathTests/KernelCases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -322,6 +323,33 @@ TEST_F(CuDnnTests, TheWorkspaceIsBounded)
     geometry.mostSamplesAtOnce = 1000;
     Run(geometry, 2);
     EXPECT_EQ(Work(), 6);
+}
+
+// So that the comparisons of the kernel tests are of what cuDNN computed.
+TEST_F(CuDnnTests, KernelCasesReachIt)
+{
+    for (const KernelCase& kernelCase : ImageCases())
+    {
+        if (kernelCase.name != "ConvolutionSame" && kernelCase.name != "PoolingSame")
+            continue;
+        SCOPED_TRACE(kernelCase.name);
+        const bool isConvolution = kernelCase.name == "ConvolutionSame";
+        for (const DataType type : {DataType::Float32, DataType::Float64})
+        {
+            SCOPED_TRACE(NameOf(type));
+            MakeDevice();
+            KernelCaseRun run(*m_device, type);
+            kernelCase.run(run);
+            run.Results();
+            // Two layouts, one and several samples; what is replaced, what is added to, and three endings.
+            const int layouts = type == DataType::Float32 ? 2 : 1;
+            EXPECT_EQ(CallsOfThread().forward - m_before.forward, isConvolution ? layouts * 2 * 4 : 0);
+            EXPECT_EQ(CallsOfThread().inputGradients - m_before.inputGradients, isConvolution ? layouts * 2 * 2 : 0);
+            EXPECT_EQ(CallsOfThread().weightGradients - m_before.weightGradients, isConvolution ? layouts * 2 * 2 : 0);
+            EXPECT_EQ(CallsOfThread().poolings - m_before.poolings, isConvolution ? 0 : 2 * 2 * 2);
+            EXPECT_EQ(CallsOfThread().poolingGradients - m_before.poolingGradients, isConvolution ? 0 : 2 * 2 * 2);
+        }
+    }
 }
 
 // ---- refusals and failures ------------------------------------------------------------------------------------------

@@ -3,9 +3,12 @@
 
 #include "ActionsLib/Mel/NodeCopy.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <string_view>
 
 namespace cntk
 {
@@ -43,18 +46,32 @@ bool IsConsumed(const ComputationNetwork& network, const ComputationNodePtr& nod
                        });
 }
 
-// Nodes that have to be copied, by name: the criterion itself, and what below it the model does not have.
+// "unnamed3" of an NDL network, also "L1.unnamed3", "AutoName7" of others: the same name need not mean the same node.
+bool IsGeneratedName(std::string_view name)
+{
+    name.remove_prefix(name.rfind('.') + 1);
+    for (const std::string_view begin : {"unnamed", "AutoName"})
+        if (name.starts_with(begin) && name.size() > begin.size() &&
+            std::all_of(name.begin() + ptrdiff_t(begin.size()), name.end(),
+                        [](char c) { return c >= '0' && c <= '9'; }))
+            return true;
+    return false;
+}
+
+// Nodes that have to be copied, in the order of their names: the criterion itself, and what below it the model does not
+// have.
 class Missing
 {
 public:
-    Missing(const ComputationNetwork& model, const ComputationNodePtr& criterion) : m_model(model)
+    Missing(const ComputationNetwork& model, const ComputationNodePtr& criterion)
+        : m_model(model), m_criterion(criterion)
     {
         std::vector<ComputationNodePtr> open{criterion};
         while (!open.empty())
         {
             const ComputationNodePtr node = open.back();
             open.pop_back();
-            if (!m_nodes.emplace(node->Name(), node).second)
+            if (!Take(node))
                 continue;
             for (const ComputationNodePtr& input : node->Inputs())
                 if (!IsThere(*input))
@@ -65,24 +82,71 @@ public:
     void Add(const ComputationNodePtr& node)
     {
         if (!IsThere(*node))
-            m_nodes.emplace(node->Name(), node);
+            Take(node);
     }
 
     const std::map<std::string, ComputationNodePtr>& Nodes() const { return m_nodes; }
 
+    // The name that the described node has in the model.
+    const std::string& NameOf(const ComputationNodePtr& node) const
+    {
+        const auto found = m_names.find(node.get());
+        return found == m_names.end() ? node->Name() : found->second;
+    }
+
 private:
-    bool IsThere(const ComputationNode& node) const
+    bool Take(const ComputationNodePtr& node)
+    {
+        if (!m_nodes.emplace(node->Name(), node).second)
+            return false;
+        std::string name = node->Name();
+        if (node != m_criterion && IsGeneratedName(name))
+            for (size_t number = 1; m_model.Find(name) != nullptr; ++number)
+                name = Concat(m_criterion->Name(), ".", node->Name(), number == 1 ? "" : Concat("_", number));
+        m_names.emplace(node.get(), std::move(name));
+        return true;
+    }
+
+    // A node of a loop counts as there while the others are looked at.
+    bool IsThere(const ComputationNode& node)
+    {
+        const auto [known, isNew] = m_there.emplace(&node, true);
+        if (!isNew)
+            return known->second;
+        if (Compare(node))
+            return true;
+        std::erase_if(m_there, [](const auto& entry) { return entry.second; }); // some took this one to be there
+        m_there[&node] = false;
+        return false;
+    }
+
+    bool Compare(const ComputationNode& node)
     {
         const ComputationNodePtr found = m_model.Find(node.Name());
-        if (found != nullptr && &found->Type() != &node.Type())
+        if (found == nullptr)
+            return false;
+        const bool isGenerated = IsGeneratedName(node.Name());
+        if (&found->Type() != &node.Type())
+        {
+            if (isGenerated)
+                return false;
             Fail(ErrorKind::Model, "node '", node.Name(), "' is of type ", node.TypeName(),
                  " in the described network and ", found->TypeName(),
                  " in the original model; the criterion's inputs are found by their names: expected the same type");
-        return found != nullptr;
+        }
+        if (!isGenerated)
+            return true;
+        const auto& inputs = node.Inputs();
+        return std::equal(inputs.begin(), inputs.end(), found->Inputs().begin(), found->Inputs().end(),
+                          [&](const ComputationNodePtr& a, const ComputationNodePtr& b)
+                          { return a && b && EqualsIgnoreCase(a->Name(), b->Name()) && IsThere(*a); });
     }
 
     const ComputationNetwork& m_model;
+    ComputationNodePtr m_criterion;
     std::map<std::string, ComputationNodePtr> m_nodes;
+    std::map<const ComputationNode*, std::string> m_names;
+    std::map<const ComputationNode*, bool> m_there;
 };
 
 } // namespace
@@ -106,16 +170,16 @@ std::vector<std::string> TakeCriterion(ComputationNetwork& model, const Computat
     std::vector<std::string> copied;
     for (const auto& [name, node] : missing.Nodes())
     {
-        pairs.push_back({node, name});
+        pairs.push_back({node, missing.NameOf(node)});
         if (node != criterion)
-            copied.push_back(name);
+            copied.push_back(pairs.back().to);
     }
     CopyNodes(pairs, model);
     for (const NodeCopyPair& pair : pairs)
     {
         const ComputationNodePtr copy = model.Require(pair.to);
         for (size_t i = 0; i < pair.from->InputCount(); ++i)
-            model.SetInput(copy, i, model.Require(pair.from->Input(i)->Name()));
+            model.SetInput(copy, i, model.Require(missing.NameOf(pair.from->Input(i))));
         for (const NodeGroup group : {NodeGroup::Feature, NodeGroup::Label})
         {
             const auto& nodes = described.Group(group);

@@ -16,6 +16,7 @@
 #include "SGD/Precompute.h"
 #include "SGD/Trainer.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace cntk
@@ -135,8 +136,8 @@ public:
             const std::unique_ptr<MinibatchSource> source = reader->Open();
             CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0], true);
         }
-        log.Print("Command '%s' (action train): %d epochs into %s\n", m_command.name.c_str(), int(Epochs()),
-                  m_request.modelPath.c_str());
+        log.Print("Command '%s' (action %s): %d epochs into %s\n", m_command.name.c_str(),
+                  m_original.empty() ? "train" : "trainSequence", int(Epochs()), m_request.modelPath.c_str());
     }
 
 private:
@@ -148,9 +149,20 @@ private:
         Log& log = m_command.program.log;
         log.Print("Load Network From the original model file %s.\n", m_original.c_str());
         std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_original, device, OriginalKey());
-        for (const std::string& name : TakeCriterion(*network, *described))
+        const std::vector<std::string> copied = TakeCriterion(*network, *described);
+        for (const std::string& name : copied)
             log.Print("%s does not have node '%s'; it is the described one, with its start values.\n",
                       m_original.c_str(), name.c_str());
+        const std::vector<ComputationNodePtr> below =
+            ComputationNetwork::Below({network->Group(NodeGroup::Criterion).front()});
+        if (std::none_of(below.begin(), below.end(),
+                         [&](const ComputationNodePtr& node)
+                         {
+                             return dynamic_cast<LearnableParameterNode*>(node.get()) != nullptr &&
+                                    std::find(copied.begin(), copied.end(), node->Name()) == copied.end();
+                         }))
+            log.Warn(Concat("trainSequence: the new criterion has no parameter of ", m_original,
+                            "; what it is computed from has other names there"));
         network->Validate();
         return network;
     }

@@ -135,6 +135,24 @@ class TrainSequenceTest(EndToEndTest):
                                "features=[alias=features]]]]", status=None)
         self.assertIn("does not have node 'more'", log)
 
+    def test_a_network_with_other_names(self):
+        self.run_command("Frames")
+        self.write("other.ndl", re.sub(r"\b([WBz])\b", r"\1x", SEQUENCES))
+        log = self.run_command("Sequences", "description=other")
+        self.assertIn("frames.dnn does not have node 'Wx'", log)
+        # The products have no names of their own; they are not the same node for that.
+        self.assertRegex(log, r"frames.dnn does not have node 'crf.unnamed\d+'")
+        self.assertIn("WARNING: trainSequence: the new criterion has no parameter of frames.dnn; what it is computed from "
+                      "has other names there\n", log)
+        self.assertNotIn("has no parameter of", self.run_command("Sequences", "makeMode=false"))
+
+    def test_check_trains_nothing(self):
+        self.assertIn("model frames.dnn is not there yet", self.run_command("Frames:Sequences", "--check"))
+        self.run_command("Frames")
+        self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",
+                      self.run_command("Sequences", "--check"))
+        self.assertEqual(list(self.folder.glob("sequences.dnn*")), [])
+
     def test_messages(self):
         self.assertIn("origModelFileName", self.run_command("Sequences", 'original=""', status=3))
         self.assertIn("error: model file 'frames.dnn' does not exist", self.run_command("Sequences", status=None))

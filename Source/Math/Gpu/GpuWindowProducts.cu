@@ -12,8 +12,6 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_mostBytes = size_t(64) << 20; // of windows written out at a time, but for one sample
-
 // columns(element, window of a sample) = the input there, 0 outside of it. The geometry has no maps.
 template <class T>
 __global__ void WriteWindowColumns(const DeviceGeometry g, const DeviceMatrix<T> input, T* columns)
@@ -117,16 +115,22 @@ struct GpuWindowProducts::Sizes
     size_t windows; // of a sample
     size_t samples; // at a time
     bool kernelsFastest;
+    bool needsMaps; // in memory of their own
 
-    Sizes(const ConvolutionGeometry& geometry, const MatrixView& output)
+    Sizes(const ConvolutionGeometry& geometry, const MatrixView& output, size_t mostBytes)
         : type(output.type), elements(geometry.KernelElements()), kernels(geometry.KernelCount()),
           windows(geometry.OutputElements() / geometry.KernelCount()), samples(output.columns),
-          kernelsFastest(geometry.weights == ConvolutionGeometry::Weights::OutputsFastest)
+          kernelsFastest(geometry.weights == ConvolutionGeometry::Weights::OutputsFastest),
+          needsMaps(!HasMapsFastest(geometry, output))
     {
         if (geometry.mostSamplesAtOnce > 0)
             samples = std::min(samples, geometry.mostSamplesAtOnce);
-        samples = std::clamp<size_t>(c_mostBytes / std::max<size_t>(1, windows * elements * SizeOf(type)), 1, samples);
+        samples = std::clamp<size_t>(mostBytes / ((elements + (needsMaps ? kernels : 0)) * windows * SizeOf(type)), 1,
+                                     samples);
     }
+    // Maps begin where memory of their own would.
+    size_t ColumnBytes() const { return (elements * windows * samples * SizeOf(type) + 511) / 512 * 512; }
+    size_t Bytes() const { return ColumnBytes() + (needsMaps ? kernels * windows * samples * SizeOf(type) : 0); }
     // Of the weights, and of their gradient.
     size_t WeightStride() const { return kernelsFastest ? kernels : elements; }
     // The weights as the left factor: [kernels x elements], or transposed.
@@ -158,21 +162,24 @@ bool GpuWindowProducts::ForSomeSamples(const ConvolutionGeometry& geometry, cons
 {
     if (!IsShared(geometry))
         return false;
-    const Sizes sizes(geometry, output);
-    const size_t windowBytes = sizes.windows * sizes.samples * SizeOf(sizes.type);
-    const bool needsMaps = !HasMapsFastest(geometry, output);
-    try
+    for (;;)
     {
-        const GpuArray<std::byte> columns(m_context, windowBytes * sizes.elements);
-        const GpuArray<std::byte> maps(m_context, needsMaps ? windowBytes * sizes.kernels : 1);
-        for (size_t first = 0; first < output.columns; first += sizes.samples)
-            body(Share{sizes, first, std::min(sizes.samples, output.columns - first), columns.Data(),
-                       needsMaps ? maps.Data() : nullptr});
-        return true;
-    }
-    catch (const OutOfMemory&)
-    {
-        return false; // nothing but these two arrays is allocated
+        const Sizes sizes(geometry, output, m_mostBytes);
+        if (sizes.Bytes() >= m_tooManyBytes)
+            return false;
+        try
+        {
+            const GpuArray<std::byte> memory(m_context, sizes.Bytes());
+            void* const maps = sizes.needsMaps ? memory.Data() + sizes.ColumnBytes() : nullptr;
+            for (size_t first = 0; first < output.columns; first += sizes.samples)
+                body(Share{sizes, first, std::min(sizes.samples, output.columns - first), memory.Data(), maps});
+            return true;
+        }
+        catch (const OutOfMemory&) // what runs with the memory takes no other
+        {
+            m_tooManyBytes = sizes.Bytes();
+            m_mostBytes = sizes.Bytes() / 2;
+        }
     }
 }
 

@@ -30,7 +30,7 @@ private:
     struct Sizes;
     struct Share; // some of the samples
 
-    // body(share) for some samples at a time.
+    // body(share) for some samples at a time: fewer where memory is short.
     template <class Body>
     bool ForSomeSamples(const ConvolutionGeometry& geometry, const MatrixView& output, const Body& body);
     void WriteWindows(const ConvolutionGeometry& geometry, const MatrixView& input, void* columns);
@@ -41,6 +41,10 @@ private:
                     double beta);
     void Multiply(GpuGemm product, double beta);
 
+    static constexpr size_t c_mostBytes = size_t(64) << 20;
+
+    size_t m_mostBytes = c_mostBytes;      // for some samples at a time, but for one
+    size_t m_tooManyBytes = size_t(0) - 1; // so many were not there: they are not asked for again
     GpuContext& m_context;
     GpuBlas& m_blas;
     GpuScalars& m_scalars;

@@ -76,7 +76,7 @@ std::vector<double> ConvolveAll(Device& device, const ConvolutionGeometry& geome
 }
 
 // Kernels and products that each operation takes with enough memory: with the maps fastest nothing is rearranged.
-TEST(GpuWindowProductsTests, WithoutMemoryEachNumberIsComputedByItself)
+TEST(GpuWindowProductsTests, WhereMemoryIsShortFewerSamplesAndThenNumberByNumber)
 {
     for (const bool channelsFirst : {true, false})
     {
@@ -85,15 +85,24 @@ TEST(GpuWindowProductsTests, WithoutMemoryEachNumberIsComputedByItself)
         Gpu large(c_emulatedMemoryBytes);
         const std::vector<double> expected = ConvolveAll(*large.device, geometry, 4);
         EXPECT_EQ(large.Kernels(), channelsFirst ? 6u : 9u);
-        Gpu small(768 << 10); // the windows of four samples take 1054 KiB
+        ConvolutionGeometry one = geometry;
+        one.mostSamplesAtOnce = 1;
+        Gpu limited(c_emulatedMemoryBytes);
+        EXPECT_EQ(ConvolveAll(*limited.device, one, 4), expected);
+        EXPECT_EQ(limited.Kernels(), 4 * (channelsFirst ? 6u : 9u));
+        // The windows of a sample take 264 KiB, the images and gradients 240 KiB: there is room for one.
+        Gpu medium(768 << 10);
+        EXPECT_EQ(ConvolveAll(*medium.device, geometry, 4), expected);
+        EXPECT_EQ(medium.Kernels(), limited.Kernels());
+        const int allocations = medium.allocations;
+        EXPECT_EQ(ConvolveAll(*medium.device, geometry, 4), expected);
+        EXPECT_EQ(medium.allocations, allocations) << "what is not there is not asked for again";
+        Gpu small(384 << 10);
         EXPECT_EQ(ConvolveAll(*small.device, geometry, 4), expected);
         EXPECT_EQ(small.Kernels(), 3u);
-        // Fewer at a time have room.
-        ConvolutionGeometry fewer = geometry;
-        fewer.mostSamplesAtOnce = 1;
-        Gpu medium(768 << 10);
-        EXPECT_EQ(ConvolveAll(*medium.device, fewer, 4), expected);
-        EXPECT_EQ(medium.Kernels(), 4 * (channelsFirst ? 6u : 9u));
+        const int before = small.allocations;
+        EXPECT_EQ(ConvolveAll(*small.device, geometry, 4), expected);
+        EXPECT_EQ(small.allocations, before);
     }
 }
 

@@ -15,6 +15,8 @@ OptionTable<RootOptions> RootOptions::Options()
         Choice("gpuMatrixMath", &S::gpuMatrixMath,
                {{"float", GpuMatrixMath::Float}, {"tf32", GpuMatrixMath::Tf32}, {"bfloat16", GpuMatrixMath::Bfloat16}},
                "products of float matrices on a GPU; tf32 and bfloat16 round the factors"),
+        Opt("gpuGraphs", &S::gpuGraphs,
+            "true: a GPU records the work of minibatches that repeat as CUDA graphs, which changes no number"),
         Opt("numCPUThreads", &S::numCPUThreads,
             "threads; 0: as many as the process may use; below 0: the hardware's less so many"),
         Opt("traceLevel", &S::traceLevel, "how much is printed: 0 little, 1 progress, 2 details"),

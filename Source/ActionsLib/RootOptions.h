@@ -17,6 +17,7 @@ struct RootOptions
     DataType precision = DataType::Float32;
     std::string deviceId = "auto";
     GpuMatrixMath gpuMatrixMath = GpuMatrixMath::Float;
+    bool gpuGraphs = true;
     int numCPUThreads = 0;
     int traceLevel = 0;
     std::string stderrPrefix;

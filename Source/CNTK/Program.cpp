@@ -258,6 +258,9 @@ void RunConfig(const CommandLine& line, Log& log)
     if (options.numCPUThreads != 0)
         program.cpu.threads = ThreadsFrom(options.numCPUThreads);
     program.gpu.matrixMath = options.gpuMatrixMath;
+    program.gpu.graphs = options.gpuGraphs;
+    if (options.traceLevel >= 1)
+        program.gpu.trace = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
     program.timestamping = options.timestamping;
     program.gpu.report = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
 

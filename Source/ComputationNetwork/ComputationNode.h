@@ -9,6 +9,7 @@
 #include "Math/Operations.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -104,6 +105,15 @@ public:
     virtual void BeginForwardProp() {}
     // Once per minibatch, after the last ForwardProp of it, while the inputs' values are still there (state to carry).
     virtual void EndForwardProp() {}
+
+    // ---- work that a device records and repeats (RepeatedWork.h) ----
+    // Appends what the device's work depends on besides shapes, layouts and memory: settings, what it goes on from.
+    // After BeginForwardProp.
+    virtual void AppendStepKey(std::vector<uint64_t>& /*key*/) const {}
+    // A number that each ForwardProp moves on (a seed, a count): the node is then asked of repeated work, too. Numbers
+    // that follow from it must be such as the device takes anew, or stand in the key.
+    virtual uint64_t* StepCounter() { return nullptr; }
+
     // Temporaries, numbered as listed; called after InferShape.
     virtual std::vector<TemporarySpec> Temporaries() const { return {}; }
 

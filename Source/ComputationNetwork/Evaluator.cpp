@@ -10,7 +10,9 @@
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
+#include "ComputationNetwork/StepKey.h"
 #include "Math/Operations.h"
+#include "Math/RepeatedWork.h"
 
 #include <algorithm>
 #include <optional>
@@ -60,6 +62,14 @@ struct Evaluator::Impl
     void Forward();
     void Backward(const ComputationNodePtr& root, bool accumulate);
 
+    // The work of Forward and of Backward, which a device may record and repeat.
+    class ForwardWork;
+    class BackwardWork;
+    void FindCounters();
+    void RunForwardSteps();
+    void RepeatForwardSteps();
+    void RunBackwardSteps();
+
     ComputationNetwork& m_network;
     EvaluatorOptions m_options;
     EvaluationPlan m_plan;
@@ -76,6 +86,55 @@ struct Evaluator::Impl
     std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
     bool m_isBound = false;
     bool m_accumulates = false;
+
+    std::optional<StepKey> m_key;
+    std::vector<uint64_t>* m_lastKey = nullptr; // of the last Forward
+    std::vector<uint64_t> m_backwardKey;
+    std::optional<RepeatedWork> m_forwardWork;
+    std::optional<RepeatedWork> m_backwardWork;
+    std::vector<uint64_t*> m_counters; // what nodes count with each ForwardProp
+    std::vector<uint64_t> m_savedCounters;
+    std::vector<bool> m_stepCounts; // whether a node of the step does
+};
+
+class Evaluator::Impl::ForwardWork final : public RepeatedWork::Steps
+{
+public:
+    explicit ForwardWork(Impl& evaluator) : m_evaluator(evaluator) {}
+
+    void Run() override { m_evaluator.RunForwardSteps(); }
+    void Repeat() override { m_evaluator.RepeatForwardSteps(); }
+    void Save() override
+    {
+        for (size_t i = 0; i < m_evaluator.m_counters.size(); i++)
+            m_evaluator.m_savedCounters[i] = *m_evaluator.m_counters[i];
+    }
+    void Restore() override
+    {
+        for (size_t i = 0; i < m_evaluator.m_counters.size(); i++)
+            *m_evaluator.m_counters[i] = m_evaluator.m_savedCounters[i];
+    }
+
+private:
+    Impl& m_evaluator;
+};
+
+class Evaluator::Impl::BackwardWork final : public RepeatedWork::Steps
+{
+public:
+    explicit BackwardWork(Impl& evaluator) : m_evaluator(evaluator) {}
+
+    void Run() override { m_evaluator.RunBackwardSteps(); }
+    void Repeat() override {}
+    // What gradients hold is not known after an attempt that ended midway.
+    void Restore() override
+    {
+        for (const auto& parameter : m_evaluator.m_parameters)
+            parameter->GradientColumns().all = true;
+    }
+
+private:
+    Impl& m_evaluator;
 };
 
 // ---- planning ----
@@ -112,6 +171,34 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     std::stable_sort(m_parameters.begin(), m_parameters.end(),
                      [](const auto& a, const auto& b) { return a->Name() < b->Name(); });
     m_bound.emplace(m_nodes, m_memory, network.GetDevice());
+    m_key.emplace(m_nodes);
+    m_forwardWork.emplace(network.GetDevice(), "the forward pass");
+    m_backwardWork.emplace(network.GetDevice(), "the backward pass");
+    if (m_forwardWork->IsOn())
+        FindCounters();
+}
+
+void Evaluator::Impl::FindCounters()
+{
+    for (const ForwardStep& step : m_program->forwardSteps)
+    {
+        m_stepCounts.push_back(false);
+        for (size_t k = step.nodes.begin; k < step.nodes.end; k++)
+        {
+            ComputationNode& node = *m_program->forwardNodes[k];
+            if (uint64_t* const counter = node.StepCounter())
+            {
+                m_counters.push_back(counter);
+                m_stepCounts.back() = true;
+            }
+            if (node.Type().traits.makesLayout)
+            {
+                m_forwardWork->TurnOff("the layout of a minibatch follows from values");
+                m_backwardWork->TurnOff("the layout of a minibatch follows from values");
+            }
+        }
+    }
+    m_savedCounters.resize(m_counters.size());
 }
 
 void Evaluator::Impl::PlanLoops()
@@ -262,8 +349,37 @@ void Evaluator::Impl::Forward()
     m_bound->UpdateLayouts(m_network);
     Bind();
     CheckInputs();
+    for (const MBLayout* layout : m_key->Layouts())
+        if (layout->HasGaps())
+            m_network.GetDevice().ExpectMask(layout->ColumnMask());
     for (ComputationNode* node : m_program->forwardNodes)
         node->BeginForwardProp();
+    m_lastKey = nullptr;
+    if (!m_forwardWork->IsOn() && !m_backwardWork->IsOn())
+        return RunForwardSteps();
+    m_lastKey = &m_key->Make(m_options.training);
+    ForwardWork work(*this);
+    m_forwardWork->Run(*m_lastKey, work);
+}
+
+// Of a pass that the device repeats: what nodes count, and what they keep of the minibatch for the next one.
+void Evaluator::Impl::RepeatForwardSteps()
+{
+    for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
+    {
+        if (m_stepCounts[i])
+        {
+            RunForward(i);
+            continue;
+        }
+        const ForwardStep& step = m_program->forwardSteps[i];
+        for (size_t k = step.nodes.begin; k < step.nodes.end; k++)
+            m_program->forwardNodes[k]->EndForwardProp();
+    }
+}
+
+void Evaluator::Impl::RunForwardSteps()
+{
     for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
     {
         if (m_options.poisonMemory)
@@ -392,7 +508,19 @@ void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
     if (!m_plan.NeedsGradient(root.get()))
         return;
     m_accumulates = accumulate;
-    Ops::Fill(root->Gradient(), 1);
+    if (m_lastKey == nullptr || !m_backwardWork->IsOn())
+        return RunBackwardSteps();
+    m_backwardKey.assign(m_lastKey->begin(), m_lastKey->end());
+    m_backwardKey.push_back(accumulate);
+    for (const auto& parameter : m_parameters)
+        m_backwardKey.push_back(parameter->GradientColumns().all);
+    BackwardWork work(*this);
+    m_backwardWork->Run(m_backwardKey, work);
+}
+
+void Evaluator::Impl::RunBackwardSteps()
+{
+    Ops::Fill(m_plan.BackwardRoot()->Gradient(), 1);
     const size_t stepCount = m_program->backwardSteps.size();
     for (size_t i = 0; i < stepCount; i++)
     {

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace cntk
 {
 
-class Kernels; // Math/Kernels.h: the backend interface
+class Kernels;      // Math/Kernels.h: the backend interface
+class WorkRecorder; // Math/WorkRecorder.h
 
 // deviceId of the config: -1 = CPU, n >= 0 = GPU n.
 using DeviceId = int;
@@ -39,6 +41,10 @@ public:
     virtual void Synchronize() = 0;
     // True where the device's memory can be read by the host as it is.
     virtual bool IsHostMemory() const = 0;
+    // Masks of columns that operations will be given, whole or in parts: a device that copies them does so once.
+    virtual void ExpectMask(std::span<const uint8_t> /*mask*/) {}
+    // Null: work is not recorded.
+    virtual WorkRecorder* Recorder() { return nullptr; }
 };
 
 struct CpuOptions
@@ -59,6 +65,9 @@ enum class GpuMatrixMath : uint8_t
 struct GpuOptions
 {
     GpuMatrixMath matrixMath = GpuMatrixMath::Float;
+    bool graphs = true; // gpuGraphs: steps that repeat are recorded and launched as CUDA graphs
+    // Is told in one line what cannot be recorded (traceLevel=1); empty: nobody asks.
+    std::function<void(const std::string& text)> trace = {};
     // Is told in one line why deviceId=auto takes the CPU; empty: nobody asks.
     std::function<void(const std::string& text)> report = {};
 };

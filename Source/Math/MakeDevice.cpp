@@ -16,7 +16,7 @@ std::string WhyNotTheGpu(const GpuOptions& options)
 {
     try
     {
-        const auto gpu = OpenGpu({c_bestGpu, options.matrixMath}, GpuSearch::Default());
+        const auto gpu = OpenGpu({c_bestGpu, options.matrixMath, options.graphs, options.trace}, GpuSearch::Default());
         return Concat("the GPU backend has not been proved on cards yet; deviceId=", gpu->Id(), " asks for ",
                       gpu->Describe());
     }
@@ -30,7 +30,7 @@ std::string WhyNotTheGpu(const GpuOptions& options)
 
 std::shared_ptr<Device> MakeGpuDevice(DeviceId id, const GpuOptions& options)
 {
-    return OpenGpu({id, options.matrixMath}, GpuSearch::Default());
+    return OpenGpu({id, options.matrixMath, options.graphs, options.trace}, GpuSearch::Default());
 }
 
 std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions& options, const GpuOptions& gpuOptions)

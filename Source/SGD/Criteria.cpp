@@ -179,6 +179,22 @@ std::vector<ComputationNodePtr> NodesToRead(const ComputationNetwork& network, s
     return roots;
 }
 
+class CriterionSums::Addition final : public RepeatedWork::Steps
+{
+public:
+    explicit Addition(CriterionSums& sums) : m_sums(sums) {}
+
+    void Run() override
+    {
+        for (size_t i = 0; i < m_sums.m_nodes.size(); ++i)
+            Ops::SumAll(m_sums.m_nodes[i]->Value(), m_sums.m_deviceSums[i], 1, 1);
+    }
+    void Repeat() override {}
+
+private:
+    CriterionSums& m_sums;
+};
+
 CriterionSums::CriterionSums(std::vector<ComputationNodePtr> nodes, Device& device)
     : m_nodes(std::move(nodes)), m_onHost(device.IsHostMemory()), m_sums(m_nodes.size()), m_lastValues(m_nodes.size())
 {
@@ -186,6 +202,7 @@ CriterionSums::CriterionSums(std::vector<ComputationNodePtr> nodes, Device& devi
         return;
     for (const ComputationNodePtr& node : m_nodes)
         m_deviceSums.emplace_back(1, 1, node->GetDataType(), device);
+    m_work.emplace(device, "the sum of criteria");
 }
 
 void CriterionSums::Add(size_t samples)
@@ -200,8 +217,11 @@ void CriterionSums::Add(size_t samples)
         }
         return;
     }
-    for (size_t i = 0; i < m_nodes.size(); ++i)
-        Ops::SumAll(m_nodes[i]->Value(), m_deviceSums[i], 1, 1);
+    m_key.clear();
+    for (const ComputationNodePtr& node : m_nodes)
+        m_key.push_back(reinterpret_cast<uintptr_t>(node->Value().data));
+    Addition addition(*this);
+    m_work->Run(m_key, addition);
     if (++m_notFetched == c_fetchInterval)
         Fetch();
 }

@@ -3,8 +3,11 @@
 
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "Math/Matrix.h"
+#include "Math/RepeatedWork.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +64,7 @@ public:
     bool SeesEveryValue() const { return m_onHost; }
 
 private:
+    class Addition;
     void Fetch();
 
     std::vector<ComputationNodePtr> m_nodes;
@@ -68,6 +72,8 @@ private:
     std::vector<double> m_sums;
     std::vector<double> m_lastValues;
     std::vector<Matrix> m_deviceSums; // 1x1 each
+    std::vector<uint64_t> m_key;
+    std::optional<RepeatedWork> m_work; // where sums are on the device
     size_t m_notFetched = 0;
     size_t m_samples = 0;
 };

@@ -18,11 +18,45 @@ constexpr const char* c_ruleKey = "updateRule";
 
 } // namespace
 
+class Learner::UpdateWork final : public RepeatedWork::Steps
+{
+public:
+    UpdateWork(Learner& learner, double ratePerSample, size_t columns)
+        : m_learner(learner), m_ratePerSample(ratePerSample), m_columns(columns)
+    {
+    }
+
+    void Run() override { m_learner.UpdateParameters(m_ratePerSample, m_columns); }
+    // The numbers of all rules are such as the device takes anew.
+    void Repeat() override { Run(); }
+    void Save() override
+    {
+        m_counter = m_learner.m_rule->Counter();
+        m_secondCounter = m_learner.m_rule->SecondCounter();
+        m_noiseSeed = m_learner.m_transforms.NoiseSeed();
+    }
+    void Restore() override
+    {
+        m_learner.m_rule->SetCounter(m_counter);
+        m_learner.m_rule->SetSecondCounter(m_secondCounter);
+        m_learner.m_transforms.SetNoiseSeed(m_noiseSeed);
+    }
+
+private:
+    Learner& m_learner;
+    double m_ratePerSample;
+    size_t m_columns;
+    double m_counter = 0;
+    double m_secondCounter = 0;
+    uint64_t m_noiseSeed = 0;
+};
+
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
                  DataType type, Device& device, uint64_t trainingSeed)
     : m_rule(MakeUpdateRule(options)), m_transforms(options, type, device, trainingSeed),
       m_isPlainDescent(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG &&
-                       options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0)
+                       options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0),
+      m_work(device, "the update")
 {
     for (auto& node : parameters)
     {
@@ -40,6 +74,31 @@ void Learner::Update(double ratePerSample, double momentumPerSample, size_t colu
         m_momentumColumns = columns;
         m_momentumPerSample = momentumPerSample;
     }
+    UpdateWork work(*this, ratePerSample, columns);
+    if (!m_work.IsOn())
+        return work.Run();
+    MakeKey(columns);
+    m_work.Run(m_key, work);
+}
+
+// Memory, and whatever else decides what is done rather than with which numbers.
+void Learner::MakeKey(size_t columns)
+{
+    m_key.assign({columns == 0});
+    for (const Parameter& parameter : m_parameters)
+    {
+        LearnableParameterNode& node = *parameter.node;
+        const TouchedColumns& touched = node.GradientColumns();
+        m_key.insert(m_key.end(), {reinterpret_cast<uintptr_t>(node.Values().View().data),
+                                   reinterpret_cast<uintptr_t>(node.Gradient().data),
+                                   reinterpret_cast<uintptr_t>(parameter.state.View().data), parameter.state.Columns(),
+                                   touched.all, touched.standsForDense, parameter.isPartial,
+                                   node.LearningRateMultiplier() == 0, m_momentum == 0});
+    }
+}
+
+void Learner::UpdateParameters(double ratePerSample, size_t columns)
+{
     m_rule->BeginUpdate(m_momentum);
     UpdateStep step;
     step.momentum = m_momentum;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "Math/RepeatedWork.h"
 #include "SGD/GradientTransforms.h"
 #include "SGD/UpdateRule.h"
 
@@ -46,6 +47,9 @@ private:
         double lastRate = 0;
         bool isPartial = false;
     };
+    class UpdateWork;
+    void UpdateParameters(double ratePerSample, size_t columns);
+    void MakeKey(size_t columns);
     const TouchedColumns* ColumnsOf(Parameter& parameter, const UpdateStep& step) const;
     static void Complete(Parameter& parameter);
 
@@ -57,6 +61,9 @@ private:
     double m_momentumPerSample = -1;
     size_t m_momentumColumns = 0;
     double m_momentum = 0;
+    // Updates that a device records and repeats.
+    RepeatedWork m_work;
+    std::vector<uint64_t> m_key;
 };
 
 // Exact texts of numbers for the extra part of checkpoints; a missing or unreadable one gives the default.

@@ -10,6 +10,7 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace cntk
@@ -170,6 +171,14 @@ void BatchNormalizationNode::ComputeStatistics(const FrameRange& range, size_t v
     };
     bringForward(mean, c_runMean);
     bringForward(invStdDev, c_runInvStdDev);
+}
+
+// Where each minibatch counts as much as all before, its share is another each time.
+void BatchNormalizationNode::AppendStepKey(std::vector<uint64_t>& key) const
+{
+    key.insert(key.end(),
+               {std::bit_cast<uint64_t>(m_normalizationTimeConstant), std::bit_cast<uint64_t>(m_blendTimeConstant),
+                m_normalizationTimeConstant < 0 ? m_minibatches : 0});
 }
 
 void BatchNormalizationNode::ForwardProp(const FrameRange& range)

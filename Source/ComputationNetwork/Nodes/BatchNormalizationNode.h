@@ -17,6 +17,8 @@ public:
     void ForwardProp(const FrameRange& range) override;
     void BackpropTo(size_t input, const FrameRange& range) override;
     std::vector<TemporarySpec> Temporaries() const override;
+    void AppendStepKey(std::vector<uint64_t>& key) const override;
+    uint64_t* StepCounter() override { return &m_minibatches; }
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;
     std::string DescribeFields() const override;

@@ -4,6 +4,7 @@
 #include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNode.h"
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,9 @@ public:
     void ForwardProp(const FrameRange& range) override;
     void BackpropTo(size_t input, const FrameRange& range) override;
     std::vector<TemporarySpec> Temporaries() const override;
+
+    void AppendStepKey(std::vector<uint64_t>& key) const override { key.push_back(std::bit_cast<uint64_t>(m_rate)); }
+    uint64_t* StepCounter() override { return &m_seed; }
 
     // 0 <= rate < 1. At 0, the value after loading a model, the node passes everything through.
     void SetRate(double rate);

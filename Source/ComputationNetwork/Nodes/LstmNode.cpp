@@ -53,6 +53,7 @@ public:
     void BeginForwardProp() override;
     void ForwardProp(const FrameRange& range) override;
     void EndForwardProp() override;
+    void AppendStepKey(std::vector<uint64_t>& key) const override;
     void BackpropTo(size_t input, const FrameRange& range) override;
     void SerializeFields(ModelArchive& archive) override;
     void SaveState(std::string& bytes) const override;
@@ -192,6 +193,14 @@ void LstmNode::BeginForwardProp()
                                            : goesOn   ? Source::MinibatchBefore
                                                       : Source::Start;
         }
+}
+
+void LstmNode::AppendStepKey(std::vector<uint64_t>& key) const
+{
+    AppendWindow(key);
+    key.push_back(m_current);
+    for (const History& history : m_history)
+        key.insert(key.end(), {history.isValid, history.values.IsAllocated() ? history.values.Columns() : 0});
 }
 
 void LstmNode::TakeStateBefore(size_t time)

@@ -70,6 +70,15 @@ void DelayNode::BeginForwardProp()
         m_history[m_current].validSteps = 0;
 }
 
+void DelayNode::AppendStepKey(std::vector<uint64_t>& key) const
+{
+    AppendWindow(key);
+    key.push_back(m_current);
+    for (const History& history : m_history)
+        key.insert(key.end(), {history.validSteps, history.parallelSequences,
+                               history.values.IsAllocated() ? history.values.Columns() : 0});
+}
+
 void DelayNode::FillMixedStep(size_t time)
 {
     const MBLayout& layout = *GetMBLayout();

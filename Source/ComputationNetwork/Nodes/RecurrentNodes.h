@@ -45,6 +45,7 @@ protected:
     // Of each group of as many columns as there are sources, column s becomes what sources[s] was.
     static void SelectColumns(Matrix& values, std::span<const size_t> sources);
     size_t FirstSequence() const { return m_window.first; }
+    void AppendWindow(std::vector<uint64_t>& key) const { key.insert(key.end(), {m_window.first, m_window.all}); }
     size_t AllSequences(const MBLayout& layout) const { return IsPart() ? m_window.all : layout.ParallelSequences(); }
 
 private:
@@ -66,6 +67,7 @@ public:
     void ForwardProp(const FrameRange& range) override;
     void BackpropTo(size_t input, const FrameRange& range) override;
     void EndForwardProp() override;
+    void AppendStepKey(std::vector<uint64_t>& key) const override;
     std::vector<TemporarySpec> Temporaries() const override;
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;

@@ -65,6 +65,8 @@ public:
         if (m_logs)
             Print(Value(), "");
     }
+    // What it prints is another thing each time: nothing of it is repeated without asking it.
+    void AppendStepKey(std::vector<uint64_t>& key) const override { key.push_back(m_minibatches); }
     void BackpropTo(size_t input, const FrameRange& range) override
     {
         Ops::Elementwise(Op::Copy, Gradient(range), InputGradient(input, range), 1, GradientBeta(input));

@@ -2,6 +2,8 @@
 // same kernels on the processor. Launch() stands for <<<>>>, which only nvcc reads.
 #pragma once
 
+#include "Math/Gpu/GpuRuntime.h"
+
 #ifdef __CUDACC__
 #include "Common/Error.h"
 
@@ -16,9 +18,6 @@
 namespace cntk
 {
 
-// A cudaStream_t; opaque, so that host code needs no CUDA header.
-using GpuStream = void*;
-
 constexpr unsigned c_warp = 32;
 
 #ifdef __CUDACC__
@@ -26,6 +25,8 @@ template <class... Parameters, class... Arguments>
 void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
             Arguments... arguments)
 {
+    if (stream == NoStream())
+        return;
     kernel<<<blocks, threads, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<Parameters>(arguments)...);
     const cudaError_t status = cudaGetLastError();
     if (status != cudaSuccess)
@@ -36,6 +37,8 @@ template <class... Parameters, class... Arguments>
 void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
             Arguments... arguments)
 {
+    if (stream == NoStream())
+        return;
     CudaEmulation::Launch(name, stream, blocks, threads,
                           [kernel, arguments...] { kernel(static_cast<Parameters>(arguments)...); });
 }

@@ -1,72 +1,21 @@
-// What the kernels of one GPU share: its stream, memory that is kept and given out again, and the way from host memory.
+// What the kernels of one GPU share: its stream, memory, the way from host memory, and what is recorded.
 #pragma once
 
+#include "Math/Gpu/CudaLanguage.cuh"
+#include "Math/Gpu/GpuAllocator.h"
+#include "Math/Gpu/GpuMasks.h"
 #include "Math/Gpu/GpuRuntime.h"
+#include "Math/Gpu/GpuUploads.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
 namespace cntk
 {
 
-// Memory of a device in sizes rounded up to steps of at most an eighth. What is freed is kept and given out again, also
-// to work that is queued behind that of its last owner: all work has the order of one stream. Not for several threads.
-class GpuAllocator
-{
-public:
-    GpuAllocator(GpuRuntime& runtime, std::string device) : m_runtime(runtime), m_device(std::move(device)) {}
-    ~GpuAllocator();
-    GpuAllocator(const GpuAllocator&) = delete;
-    GpuAllocator& operator=(const GpuAllocator&) = delete;
-
-    // Fails (kind Device) with what was asked for and what there is.
-    void* Allocate(size_t bytes);
-    void Free(void* memory) noexcept;
-    // Gives what is not in use back to the device.
-    void Trim();
-
-    size_t UsedBytes() const { return m_usedBytes; }
-    size_t KeptBytes() const { return m_keptBytes; } // not in use
-
-    static size_t Rounded(size_t bytes);
-
-private:
-    GpuRuntime& m_runtime;
-    std::string m_device;
-    std::unordered_map<void*, size_t> m_sizes;   // of all blocks, in use or not
-    std::map<size_t, std::vector<void*>> m_kept; // by size
-    size_t m_usedBytes = 0;
-    size_t m_keptBytes = 0;
-};
-
-// Small pieces of host memory on their way to the device: they are copied into pinned memory, so that neither the
-// caller's memory need stay nor the host wait. Two halves, so that one is filled while the other is still read.
-class GpuStaging
-{
-public:
-    GpuStaging(GpuRuntime& runtime, GpuStream stream);
-    ~GpuStaging();
-    GpuStaging(const GpuStaging&) = delete;
-    GpuStaging& operator=(const GpuStaging&) = delete;
-
-    void Upload(void* destination, const void* host, size_t bytes);
-
-    static constexpr size_t c_halfBytes = size_t(1) << 20;
-
-private:
-    GpuRuntime& m_runtime;
-    GpuStream m_stream;
-    std::byte* m_pinned = nullptr;
-    GpuEvent m_events[2] = {};
-    bool m_isRecorded[2] = {};
-    size_t m_half = 0;
-    size_t m_used = 0;
-};
+class GpuRecording;
 
 class GpuContext
 {
@@ -77,28 +26,65 @@ public:
     GpuContext& operator=(const GpuContext&) = delete;
 
     GpuRuntime& Runtime() { return m_runtime; }
-    GpuStream Stream() const { return m_stream; }
+    // Of kernels. NoStream() while recorded work is repeated: launches then do nothing, and so do the functions below.
+    // Whoever hands it to a library asks Repeats() first.
+    GpuStream Stream() const { return m_repeats ? NoStream() : m_stream; }
+    bool Repeats() const { return m_repeats; }
     GpuAllocator& Memory() { return m_memory; }
     size_t Multiprocessors() const { return m_multiprocessors; }
-    // The host memory may change as soon as this has returned.
-    void Upload(void* destination, const void* host, size_t bytes) { m_staging.Upload(destination, host, bytes); }
-    // Waits for all work before.
+
+    // The host memory may change as soon as this has returned. Cannot be recorded.
+    void Upload(void* destination, const void* host, size_t bytes);
+    // Waits for all work before. Cannot be recorded.
     void Download(void* host, const void* source, size_t bytes);
+    void Synchronize();
+    void Copy(void* destination, const void* source, size_t bytes);
+    void Zero(void* destination, size_t bytes);
+
+    // ---- masks ----
+    void ExpectMask(std::span<const uint8_t> mask);
+    // A mask of columns on the device, until the next one is asked for; null for none. It may be recorded: the layouts
+    // belong to what tells recorded work apart.
+    const uint8_t* MaskThere(std::span<const uint8_t> mask);
+
+    // ---- recorded work (GpuRecorder.h) ----
+    // Says that what is being done cannot be recorded. An Error of kind Device where it would be.
+    void NoteObstacle(const char* why);
+    uint64_t Obstacles() const { return m_obstacles; }
+    const char* LastObstacle() const { return m_lastObstacle; }
+    // Of numbers that change each time recorded work runs: where its kernels find them. Null where nothing is recorded:
+    // kernels then take them as arguments.
+    template <class T>
+    const T* Changing(const T& numbers)
+    {
+        return static_cast<const T*>(ChangingBytes(&numbers, sizeof(T)));
+    }
+    // Memory that recorded work may know, which is not that of its operations.
+    void NoteAllocation();
+    void NoteFree() noexcept { ++m_memoryChanges; }
+    uint64_t MemoryChanges() const { return m_memoryChanges; }
+    void BeginRecording(GpuRecording& recording);
+    void EndRecording() noexcept;
+    void BeginRepeat(GpuRecording& recording);
+    void EndRepeat() noexcept;
 
 private:
-    struct OwnedStream
-    {
-        GpuRuntime& runtime;
-        GpuStream stream;
-        ~OwnedStream() { runtime.FreeStream(stream); }
-    };
+    const void* ChangingBytes(const void* numbers, size_t bytes);
+    bool IsRecording() const { return m_recording != nullptr && !m_repeats; }
 
     GpuRuntime& m_runtime;
-    OwnedStream m_owned;
+    GpuOwnedStream m_owned;
     GpuStream m_stream;
     size_t m_multiprocessors;
     GpuAllocator m_memory;
     GpuStaging m_staging;
+    GpuTransfers m_transfers;
+    GpuMasks m_masks;
+    GpuRecording* m_recording = nullptr; // being recorded, or repeated
+    bool m_repeats = false;
+    uint64_t m_obstacles = 0;
+    const char* m_lastObstacle = "";
+    uint64_t m_memoryChanges = 0;
 };
 
 // Memory for the length of one operation.
@@ -110,7 +96,7 @@ public:
         : m_context(context), m_data(static_cast<T*>(context.Memory().Allocate(count * sizeof(T))))
     {
     }
-    // With a copy of host memory.
+    // With a copy of host memory. Cannot be recorded.
     GpuArray(GpuContext& context, std::span<const T> host) : GpuArray(context, host.size())
     {
         context.Upload(m_data, host.data(), host.size_bytes());

@@ -3,8 +3,6 @@
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
 
-#include <optional>
-
 namespace cntk
 {
 
@@ -123,21 +121,6 @@ __global__ void AddCrossEntropyError(const DeviceSparse<T> labels, const DeviceM
     }
 }
 
-// A mask on the device; null where there is none.
-class DeviceMask
-{
-public:
-    DeviceMask(GpuContext& context, std::span<const uint8_t> mask)
-    {
-        if (!mask.empty())
-            m_bytes.emplace(context, mask);
-    }
-    const uint8_t* Data() const { return m_bytes ? m_bytes->Data() : nullptr; }
-
-private:
-    std::optional<GpuArray<uint8_t>> m_bytes;
-};
-
 } // namespace
 
 void GpuKernels::CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction,
@@ -150,7 +133,7 @@ void GpuKernels::CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixV
         return;
     }
     LogSoftmax(prediction, logSoftmax);
-    const DeviceMask maskThere(m_context, mask);
+    const uint8_t* const maskThere = m_context.MaskThere(mask);
     VisitType(output.type,
               [&](auto tag)
               {
@@ -159,7 +142,7 @@ void GpuKernels::CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixV
                   LaunchTeams("CrossEntropyWithSoftmax", m_context.Stream(),
                               TeamShape(prediction.rows, prediction.columns), CrossEntropyColumns<T, true>,
                               CrossEntropyColumns<T, false>, DeviceMatrix<T>(labels), DeviceMatrix<T>(logSoftmax),
-                              DeviceMatrix<T>(softmax), maskThere.Data(), columnSums.Data());
+                              DeviceMatrix<T>(softmax), maskThere, columnSums.Data());
                   SumOf(columnSums.Data(), prediction.columns, output);
               });
 }
@@ -174,7 +157,7 @@ void GpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixV
         return;
     }
     LogSoftmax(prediction, logSoftmax);
-    const DeviceMask maskThere(m_context, mask);
+    const uint8_t* const maskThere = m_context.MaskThere(mask);
     VisitType(output.type,
               [&](auto tag)
               {
@@ -184,7 +167,7 @@ void GpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixV
                   const GpuArray<T> columnSums(m_context, prediction.columns);
                   Launch("CrossEntropyWithSoftmax", m_context.Stream(), BlocksFor(labels.columns, c_threads), c_threads,
                          SparseCrossEntropyColumns<T>, DeviceSparse<T>(labels), DeviceMatrix<T>(logSoftmax), true,
-                         maskThere.Data(), columnSums.Data());
+                         maskThere, columnSums.Data());
                   SumOf(columnSums.Data(), prediction.columns, output);
               });
 }
@@ -195,14 +178,14 @@ void GpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const
 {
     if (softmax.Elements() == 0)
         return;
-    const DeviceMask maskThere(m_context, mask);
+    const uint8_t* const maskThere = m_context.MaskThere(mask);
     VisitType(softmax.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("CrossEntropyWithSoftmaxGradient", m_context.Stream(),
                          BlocksFor(softmax.Elements(), c_threads), c_threads, AddSoftmaxError<T>,
-                         DeviceMatrix<T>(labels), DeviceMatrix<T>(softmax), maskThere.Data(), scale.As<const T>(),
+                         DeviceMatrix<T>(labels), DeviceMatrix<T>(softmax), maskThere, scale.As<const T>(),
                          DeviceMatrix<T>(predictionGradient));
               });
 }
@@ -213,14 +196,14 @@ void GpuKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels, const
 {
     if (softmax.Elements() == 0)
         return;
-    const DeviceMask maskThere(m_context, mask);
+    const uint8_t* const maskThere = m_context.MaskThere(mask);
     VisitType(softmax.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("CrossEntropyWithSoftmaxGradient", m_context.Stream(),
                          BlocksFor(softmax.Elements(), c_threads), c_threads, AddSparseSoftmaxError<T>,
-                         DeviceSparse<T>(labels), DeviceMatrix<T>(softmax), maskThere.Data(), scale.As<const T>(),
+                         DeviceSparse<T>(labels), DeviceMatrix<T>(softmax), maskThere, scale.As<const T>(),
                          DeviceMatrix<T>(predictionGradient));
               });
 }
@@ -233,7 +216,7 @@ void GpuKernels::CrossEntropy(const SparseView& labels, const MatrixView& probab
         Fill(output, 0);
         return;
     }
-    const DeviceMask maskThere(m_context, mask);
+    const uint8_t* const maskThere = m_context.MaskThere(mask);
     VisitType(output.type,
               [&](auto tag)
               {
@@ -241,7 +224,7 @@ void GpuKernels::CrossEntropy(const SparseView& labels, const MatrixView& probab
                   const GpuArray<T> columnSums(m_context, labels.columns);
                   Launch("CrossEntropy", m_context.Stream(), BlocksFor(labels.columns, c_threads), c_threads,
                          SparseCrossEntropyColumns<T>, DeviceSparse<T>(labels), DeviceMatrix<T>(probabilities), false,
-                         maskThere.Data(), columnSums.Data());
+                         maskThere, columnSums.Data());
                   SumOf(columnSums.Data(), labels.columns, output);
               });
 }
@@ -252,14 +235,14 @@ void GpuKernels::CrossEntropyGradient(const SparseView& labels, const MatrixView
 {
     if (labels.columns == 0)
         return;
-    const DeviceMask maskThere(m_context, mask);
+    const uint8_t* const maskThere = m_context.MaskThere(mask);
     VisitType(labels.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("CrossEntropyGradient", m_context.Stream(), BlocksFor(labels.columns, c_threads), c_threads,
-                         AddCrossEntropyError<T>, DeviceSparse<T>(labels), DeviceMatrix<T>(probabilities),
-                         maskThere.Data(), scale.As<const T>(), DeviceMatrix<T>(probabilityGradient));
+                         AddCrossEntropyError<T>, DeviceSparse<T>(labels), DeviceMatrix<T>(probabilities), maskThere,
+                         scale.As<const T>(), DeviceMatrix<T>(probabilityGradient));
               });
 }
 

@@ -3,6 +3,7 @@
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Gpu/GpuKernels.h"
+#include "Math/Gpu/GpuRecorder.h"
 
 #include <cstdlib>
 
@@ -19,11 +20,11 @@ class GpuDevice final : public Device
 {
 public:
     GpuDevice(DeviceId id, std::unique_ptr<GpuRuntime> runtime, const GpuProperties& properties,
-              std::unique_ptr<GpuBlas> blas, const DnnMaker& makeDnn)
+              std::unique_ptr<GpuBlas> blas, const DnnMaker& makeDnn, const GpuRequest& request)
         : m_id(id), m_runtime(std::move(runtime)), m_properties(properties), m_blas(std::move(blas)),
           m_context(*m_runtime, Concat("GPU ", id), properties.multiprocessors),
           m_dnn(makeDnn ? makeDnn(m_context) : std::make_unique<GpuDnn>("own kernels")),
-          m_kernels(m_context, *m_blas, *m_dnn)
+          m_kernels(m_context, *m_blas, *m_dnn), m_recorder(m_context, request.trace), m_records(request.graphs)
     {
         size_t freeBytes = 0;
         m_runtime->MemoryInfo(freeBytes, m_totalBytes);
@@ -38,8 +39,16 @@ public:
     }
     Kernels& GetKernels() override { return m_kernels; }
 
-    void* Allocate(size_t bytes) override { return m_context.Memory().Allocate(bytes); }
-    void Free(void* memory) noexcept override { m_context.Memory().Free(memory); }
+    void* Allocate(size_t bytes) override
+    {
+        m_context.NoteAllocation();
+        return m_context.Memory().AllocateBesideScratch(bytes);
+    }
+    void Free(void* memory) noexcept override
+    {
+        m_context.NoteFree();
+        m_context.Memory().Free(memory);
+    }
     void CopyFromHost(void* destination, const void* host, size_t bytes) override
     {
         m_context.Upload(destination, host, bytes);
@@ -52,15 +61,17 @@ public:
     void Copy(void* destination, const void* source, size_t bytes) override
     {
         if (bytes > 0)
-            m_runtime->Copy(destination, source, bytes, m_context.Stream());
+            m_context.Copy(destination, source, bytes);
     }
     void Zero(void* destination, size_t bytes) override
     {
         if (bytes > 0)
-            m_runtime->Zero(destination, bytes, m_context.Stream());
+            m_context.Zero(destination, bytes);
     }
-    void Synchronize() override { m_runtime->Synchronize(m_context.Stream()); }
+    void Synchronize() override { m_context.Synchronize(); }
     bool IsHostMemory() const override { return false; }
+    void ExpectMask(std::span<const uint8_t> mask) override { m_context.ExpectMask(mask); }
+    WorkRecorder* Recorder() override { return m_records ? &m_recorder : nullptr; }
 
 private:
     DeviceId m_id;
@@ -70,6 +81,8 @@ private:
     GpuContext m_context;
     std::unique_ptr<GpuDnn> m_dnn;
     GpuKernels m_kernels;
+    GpuRecorder m_recorder;
+    bool m_records;
     size_t m_totalBytes = 0;
 };
 
@@ -182,7 +195,7 @@ std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRu
     {
         FailFor(request, error.Message());
     }
-    return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas), makeDnn);
+    return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas), makeDnn, request);
 }
 
 } // namespace cntk

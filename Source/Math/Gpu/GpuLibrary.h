@@ -18,6 +18,8 @@ struct GpuRequest
 {
     DeviceId id = c_bestGpu;
     GpuMatrixMath matrixMath = GpuMatrixMath::Float;
+    bool graphs = true;
+    std::function<void(const std::string& text)> trace = {}; // of GpuOptions
 };
 
 // What the library exports, by these names. The first says from which sources it was built, the second fails (kind

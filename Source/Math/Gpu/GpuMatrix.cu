@@ -85,7 +85,7 @@ void GpuKernels::Copy(const MatrixView& source, const MatrixView& output)
 {
     if (source.IsContiguous() && output.IsContiguous())
     {
-        m_context.Runtime().Copy(output.data, source.data, output.Elements() * SizeOf(output.type), m_context.Stream());
+        m_context.Copy(output.data, source.data, output.Elements() * SizeOf(output.type));
         return;
     }
     VisitType(output.type,
@@ -110,13 +110,13 @@ void GpuKernels::Scale(const MatrixView& output, double factor)
 
 void GpuKernels::MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value)
 {
-    const GpuArray<uint8_t> onDevice(m_context, mask);
+    const uint8_t* const onDevice = m_context.MaskThere(mask);
     VisitType(output.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("MaskColumns", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
-                         FillMaskedColumns<T>, DeviceMatrix<T>(output), onDevice.Data(), T(value));
+                         FillMaskedColumns<T>, DeviceMatrix<T>(output), onDevice, T(value));
               });
 }
 
@@ -142,7 +142,7 @@ double GpuKernels::SumOfSquares(const MatrixView& value)
 bool GpuKernels::HasNotFinite(const MatrixView& value)
 {
     const GpuArray<int> isFound(m_context, 1);
-    m_context.Runtime().Zero(isFound.Data(), sizeof(int), m_context.Stream());
+    m_context.Zero(isFound.Data(), sizeof(int));
     VisitType(value.type,
               [&](auto tag)
               {

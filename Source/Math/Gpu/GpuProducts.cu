@@ -64,7 +64,8 @@ void GpuKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& 
     const GpuScalars::Factors factors = m_scalars.Of(c.type, alpha, beta);
     product.alpha = factors.alpha;
     product.beta = factors.beta;
-    m_blas.Multiply(product, m_context.Stream());
+    if (!m_context.Repeats())
+        m_blas.Multiply(product, m_context.Stream());
 }
 
 void GpuKernels::MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,

@@ -84,9 +84,10 @@ struct ToMask
     __device__ T operator()(T value) const { return value <= rate ? T(0) : scale; }
 };
 
-// In the stream's order; each thread has a stretch of it.
+// In the stream's order; each thread has a stretch of it. stateThere: where the state is; null: it is the one given.
 template <class T, class Convert>
-__global__ void FillFromStream(const DeviceMatrix<T> output, uint32_t state, Convert convert)
+__global__ void FillFromStream(const DeviceMatrix<T> output, uint32_t state, const uint32_t* stateThere,
+                               Convert convert)
 {
     constexpr uint64_t drawsOfNumber = sizeof(T) / sizeof(uint32_t);
     const size_t first = FirstElement() * c_stretch;
@@ -94,7 +95,7 @@ __global__ void FillFromStream(const DeviceMatrix<T> output, uint32_t state, Con
     const size_t end = last < output.Elements() ? last : output.Elements();
     if (first >= end)
         return;
-    DeviceStream stream(state, first * drawsOfNumber);
+    DeviceStream stream(stateThere != nullptr ? *stateThere : state, first * drawsOfNumber);
     for (size_t index = first; index < end; ++index)
     {
         T value;
@@ -103,24 +104,32 @@ __global__ void FillFromStream(const DeviceMatrix<T> output, uint32_t state, Con
     }
 }
 
-template <class T, class Convert>
-void LaunchFill(const char* name, GpuContext& context, const MatrixView& output, uint64_t seed, Convert convert)
+uint32_t StateOf(uint64_t seed)
 {
     const uint32_t state = uint32_t(seed % c_modulus);
+    return state == 0 ? 1u : state;
+}
+
+template <class T, class Convert>
+void LaunchFill(const char* name, GpuContext& context, const MatrixView& output, uint32_t state,
+                const uint32_t* stateThere, Convert convert)
+{
     const size_t perBlock = c_threads * c_stretch;
     Launch(name, context.Stream(), unsigned((output.Elements() + perBlock - 1) / perBlock), c_threads,
-           FillFromStream<T, Convert>, DeviceMatrix<T>(output), state == 0 ? 1u : state, convert);
+           FillFromStream<T, Convert>, DeviceMatrix<T>(output), state, stateThere, convert);
 }
 
 } // namespace
 
 void GpuKernels::FillUniform(const MatrixView& output, double low, double high, uint64_t seed)
 {
+    m_context.NoteObstacle("it draws numbers");
     VisitType(output.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
-                  LaunchFill<T>("FillUniform", m_context, output, seed, ToRange<T>{T(high) - T(low), T(low)});
+                  LaunchFill<T>("FillUniform", m_context, output, StateOf(seed), nullptr,
+                                ToRange<T>{T(high) - T(low), T(low)});
               });
 }
 
@@ -147,11 +156,13 @@ void GpuKernels::FillGaussian(const MatrixView& output, double mean, double stan
 
 void GpuKernels::FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed)
 {
+    const uint32_t state = StateOf(seed);
+    const uint32_t* const stateThere = m_context.Changing(state);
     VisitType(output.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
-                  LaunchFill<T>("FillDropoutMask", m_context, output, seed, ToMask<T>{T(rate), T(scale)});
+                  LaunchFill<T>("FillDropoutMask", m_context, output, state, stateThere, ToMask<T>{T(rate), T(scale)});
               });
 }
 

@@ -12,6 +12,13 @@ using GpuStream = void*; // a cudaStream_t
 using GpuEvent = void*;  // a cudaEvent_t
 using GpuGraph = void*;  // a cudaGraphExec_t
 
+// Of work that is not to run.
+inline GpuStream NoStream()
+{
+    static constexpr char c_noStream = 0;
+    return const_cast<char*>(&c_noStream);
+}
+
 struct GpuProperties
 {
     std::string name;

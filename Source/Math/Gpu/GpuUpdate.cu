@@ -11,20 +11,30 @@ namespace cntk
 namespace
 {
 
-// s = momentum * s + factor * gradient; parameter -= step * s
+template <class T>
+struct MomentumNumbers
+{
+    T momentum;
+    T factor;
+};
+
+// s = momentum * s + factor * gradient; parameter -= s. numbersThere: where the numbers are; null: those given.
 template <class T>
 __global__ void UpdateWithMomentum(const DeviceMatrix<T> parameter, const DeviceMatrix<T> smoothed,
-                                   const DeviceMatrix<T> gradient, T momentum, T factor, T step)
+                                   const DeviceMatrix<T> gradient, MomentumNumbers<T> numbers,
+                                   const MomentumNumbers<T>* numbersThere)
 {
+    if (numbersThere != nullptr)
+        numbers = *numbersThere;
     for (size_t index = FirstElement(); index < parameter.Elements(); index += ElementStep())
     {
-        const T s = momentum * smoothed.At(index) + factor * gradient.At(index);
+        const T s = numbers.momentum * smoothed.At(index) + numbers.factor * gradient.At(index);
         smoothed.At(index) = s;
-        parameter.At(index) -= step * s;
+        parameter.At(index) -= s;
     }
 }
 
-// The same for columns alone that a list names.
+// s = momentum * s + factor * gradient; parameter -= step * s, for columns alone that a list names.
 template <class T>
 __global__ void UpdateColumnsWithMomentum(const DeviceMatrix<T> parameter, const DeviceMatrix<T> smoothed,
                                           const DeviceMatrix<T> gradient, T momentum, T factor, T step,
@@ -53,6 +63,15 @@ struct DeviceFunctions
 
 constexpr unsigned c_sumBlocks = c_threads; // so that a block can add up a sum of each
 
+// What changes from one update to the next.
+template <class T>
+struct UpdateNumbers
+{
+    UpdateConstants<T> constants;
+    UpdateExtras<T> extras;
+    T rate;
+};
+
 template <class T>
 struct UpdateTask
 {
@@ -62,23 +81,23 @@ struct UpdateTask
     size_t stateStrides[c_mostUpdateStates];
     const int32_t* columns; // null: all
     size_t elements;
-    UpdateConstants<T> constants;
-    UpdateExtras<T> extras;
-    T rate;
-    double* multiplierSums; // null: the rate is not divided by the multipliers' mean
+    UpdateNumbers<T> numbers;
+    const UpdateNumbers<T>* numbersThere; // null: the numbers are those above
+    double* multiplierSums;               // null: the rate is not divided by the multipliers' mean
 
     __device__ size_t Column(size_t index) const
     {
         const size_t column = index / parameter.rows;
         return columns != nullptr ? size_t(columns[column]) : column;
     }
-    __device__ void Step(T& value, T change) const { value = UpdateExtrasOf::Parameter<T>(extras, value - change); }
+    __device__ UpdateNumbers<T> Numbers() const { return numbersThere != nullptr ? *numbersThere : numbers; }
 };
 
 // With multiplierSums the gradients become directions, and each block leaves the sum of its multipliers.
 template <class T, class Rule>
 __global__ void UpdateElements(const UpdateTask<T> task)
 {
+    const UpdateNumbers<T> numbers = task.Numbers();
     double sum = 0;
     for (size_t index = FirstElement(); index < task.elements; index += ElementStep())
     {
@@ -92,13 +111,13 @@ __global__ void UpdateElements(const UpdateTask<T> task)
         T& gradient = task.gradient.Column(column)[row];
         T multiplier = 0;
         const T direction = Rule::template Direction<DeviceFunctions, T>(
-            task.constants, UpdateExtrasOf::Gradient<T>(task.extras, gradient, value), state[0], state[1], state[2],
-            multiplier);
+            numbers.constants, UpdateExtrasOf::Gradient<T>(numbers.extras, gradient, value), state[0], state[1],
+            state[2], multiplier);
         for (size_t i = 0; i < c_mostUpdateStates; ++i)
             if (task.states[i] != nullptr)
                 task.states[i][column * task.stateStrides[i] + row] = state[i];
         if (task.multiplierSums == nullptr)
-            task.Step(value, task.rate * direction);
+            value = UpdateExtrasOf::Parameter<T>(numbers.extras, value - numbers.rate * direction);
         else
         {
             gradient = direction;
@@ -117,12 +136,14 @@ template <class T>
 __global__ void StepByMeanMultiplier(const UpdateTask<T> task, unsigned sums)
 {
     const double sum = ReduceBlock(threadIdx.x < sums ? task.multiplierSums[threadIdx.x] : 0.0, 0.0, Adding());
-    const T rate = T(double(task.rate) * double(task.elements) / sum);
+    const UpdateNumbers<T> numbers = task.Numbers();
+    const T rate = T(double(numbers.rate) * double(task.elements) / sum);
     for (size_t index = FirstElement(); index < task.elements; index += ElementStep())
     {
         const size_t column = task.Column(index);
         const size_t row = index % task.parameter.rows;
-        task.Step(task.parameter.Column(column)[row], rate * task.gradient.Column(column)[row]);
+        T& value = task.parameter.Column(column)[row];
+        value = UpdateExtrasOf::Parameter<T>(numbers.extras, value - rate * task.gradient.Column(column)[row]);
     }
 }
 
@@ -154,8 +175,9 @@ void GpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
                   const DeviceMatrix<T> g(gradient);
                   if (touched == nullptr)
                   {
+                      const MomentumNumbers<T> numbers{T(momentum), T((1 - momentum) * rate)};
                       Launch("MomentumUpdate", m_context.Stream(), BlocksFor(p.Elements(), c_threads), c_threads,
-                             UpdateWithMomentum<T>, p, s, g, T(momentum), T((1 - momentum) * rate), T(1));
+                             UpdateWithMomentum<T>, p, s, g, numbers, m_context.Changing(numbers));
                       return;
                   }
                   const size_t count = touched->columns.size();
@@ -188,15 +210,15 @@ void GpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& param
                                      {},
                                      columns ? columns->Data() : nullptr,
                                      (columns ? call.touched->columns.size() : parameter.columns) * parameter.rows,
-                                     call.constants.As<T>(),
-                                     call.extras.As<T>(),
-                                     T(call.rate),
+                                     {call.constants.As<T>(), call.extras.As<T>(), T(call.rate)},
+                                     nullptr,
                                      sums ? sums->Data() : nullptr};
                   for (size_t i = 0; i < states.size(); ++i)
                   {
                       task.states[i] = states[i].As<T>();
                       task.stateStrides[i] = states[i].stride;
                   }
+                  task.numbersThere = m_context.Changing(task.numbers);
                   const unsigned blocks = BlocksFor(task.elements, c_threads, sums ? c_sumBlocks : 65535);
                   LaunchUpdate(call.formula, task, m_context.Stream(), blocks);
                   if (sums)

@@ -156,6 +156,68 @@ TEST_P(RegistryTest, EmulatedGpuAgrees)
         });
 }
 
+// With other numbers in the same places, seeds and counts included, as many minibatches in a row.
+TEST_P(RegistryTest, RepeatedStepsEqualStepsOneByOne)
+{
+    size_t launches = 0;
+    bool hasCases = false;
+    ForEachCase({Layout::Frames, Layout::Ragged, Layout::Dirty},
+                [&](const GradientSample& sample, Layout layout)
+                {
+                    const auto run = [&](bool graphs)
+                    {
+                        auto owned = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open, size_t(64) << 20);
+                        const EmulatedRuntime& runtime = *owned;
+                        GpuRequest request{0};
+                        request.graphs = graphs;
+                        NodeCase node(Type(), sample, layout, DataType::Float32,
+                                      MakeEmulatedGpu(std::move(owned), request), Registry());
+                        Evaluator evaluator(node.Network(), {node.Criterion()}, node.Options());
+                        std::vector<std::vector<double>> results;
+                        for (size_t step = 0; step < 5; step++)
+                        {
+                            for (const auto& source : node.Sources())
+                            {
+                                std::vector<double> values = source->Values().ToHost();
+                                for (double& value : values)
+                                    value *= step % 2 == 0 ? 1.0625 : 0.9375;
+                                source->Values().FromHost(values);
+                            }
+                            if (step > 0)
+                                node.Network().Layout()->BeginMinibatch();
+                            evaluator.Forward();
+                            if (auto* precompute = dynamic_cast<PrecomputeNode*>(node.Node().get()))
+                                precompute->MarkComputed();
+                            results.push_back({node.CriterionValue()});
+                            results.push_back(node.NodeValue());
+                            if (!node.Options().training)
+                                continue;
+                            evaluator.Backward(node.Criterion());
+                            for (size_t source = 0; source < node.Sources().size(); source++)
+                                results.push_back(node.Gradient(source));
+                        }
+                        launches += runtime.Counts().graphLaunches;
+                        return results;
+                    };
+                    hasCases = true;
+                    const auto repeated = run(true);
+                    const auto oneByOne = run(false);
+                    ASSERT_EQ(repeated.size(), oneByOne.size());
+                    for (size_t i = 0; i < repeated.size(); i++)
+                    {
+                        ASSERT_EQ(repeated[i].size(), oneByOne[i].size());
+                        for (size_t element = 0; element < repeated[i].size(); element++)
+                            ASSERT_TRUE(repeated[i][element] == oneByOne[i][element] ||
+                                        (std::isnan(repeated[i][element]) && std::isnan(oneByOne[i][element])))
+                                << "result " << i << ", element " << element << ": " << repeated[i][element] << " and "
+                                << oneByOne[i][element];
+                    }
+                });
+    if (hasCases && Type().traits.isElementwise)
+        EXPECT_GT(launches, 0u) << "nothing of it was recorded";
+    RecordProperty("graphLaunches", int(launches));
+}
+
 TEST_P(RegistryTest, GpuAgrees)
 {
     std::shared_ptr<Device> gpu;

@@ -293,11 +293,16 @@ std::unique_ptr<GpuDnn> MakeEmulatedDnn(GpuContext& context, GpuMatrixMath math)
     return MakeDnn(EmulatedCuDnn(), context, math);
 }
 
-std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory, size_t memoryBytes, WorkOrder order, EmulatedDnn dnn)
+std::shared_ptr<Device> MakeEmulatedGpu(std::unique_ptr<EmulatedRuntime> runtime, const GpuRequest& request,
+                                        EmulatedDnn dnn)
 {
     const DnnMaker makeDnn = [](GpuContext& context) { return MakeEmulatedDnn(context); };
-    return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(memory, memoryBytes, order),
-                   MakeEmulatedBlas, dnn == EmulatedDnn::There ? makeDnn : DnnMaker());
+    return FindGpu(request, std::move(runtime), MakeEmulatedBlas, dnn == EmulatedDnn::There ? makeDnn : DnnMaker());
+}
+
+std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory, size_t memoryBytes, WorkOrder order, EmulatedDnn dnn)
+{
+    return MakeEmulatedGpu(std::make_unique<EmulatedRuntime>(memory, memoryBytes, order), {0}, dnn);
 }
 
 } // namespace cntk

@@ -7,6 +7,7 @@
 #include "Math/Gpu/CuDnnFunctions.h"
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuDnn.h"
+#include "Math/Gpu/GpuLibrary.h"
 #include "Math/Gpu/GpuRuntime.h"
 
 #include <cstddef>
@@ -102,6 +103,9 @@ enum class EmulatedDnn
     Missing
 };
 
+// With a runtime that a test looks into; it lives as long as the device.
+std::shared_ptr<Device> MakeEmulatedGpu(std::unique_ptr<EmulatedRuntime> runtime, const GpuRequest& request = {0},
+                                        EmulatedDnn dnn = EmulatedDnn::There);
 std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory = EmulatedMemory::Locked,
                                         size_t memoryBytes = c_emulatedMemoryBytes, WorkOrder order = WorkOrder::Late,
                                         EmulatedDnn dnn = EmulatedDnn::There);

@@ -216,7 +216,7 @@ void Scheduler::Synchronize(Event& event)
         return;
     if (event.last->capture != nullptr)
         Refuse("operation not permitted on an event last recorded in a capturing stream");
-    ++m_counts.hostWaits;
+    ++m_counts.eventWaits;
     if (event.last->isDone)
         return;
     RunUntil(*event.last->stream, event.last->position);

@@ -24,9 +24,10 @@ enum class WorkOrder : uint8_t
 // What was asked of a device so far. Kernels in graphs that are launched count as one launch of a graph.
 struct WorkCounts
 {
-    size_t kernels = 0;   // and products
-    size_t copies = 0;    // and memory cleared
-    size_t hostWaits = 0; // the host waited for a stream or an event
+    size_t kernels = 0;    // and products
+    size_t copies = 0;     // and memory cleared
+    size_t hostWaits = 0;  // the host waited for a stream
+    size_t eventWaits = 0; // or for an event
     size_t captures = 0;
     size_t graphLaunches = 0;
     size_t streamWaits = 0;

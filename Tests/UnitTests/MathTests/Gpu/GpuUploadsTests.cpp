@@ -1,0 +1,98 @@
+// From the host to an emulated GPU: every byte arrives in the order of the work, whatever the host does with its memory
+// afterwards and whichever stream is ahead, and nobody waits for what may still run.
+#include "CudaEmulation/EmulatedGpu.h"
+#include "Math/Gpu/GpuContext.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace cntk
+{
+namespace
+{
+
+constexpr WorkOrder c_orders[] = {WorkOrder::Eager, WorkOrder::Late, WorkOrder::FirstLate, WorkOrder::FirstEager};
+
+struct Bench
+{
+    explicit Bench(WorkOrder order)
+        : runtime(EmulatedMemory::Open, size_t(512) << 20, order), context(runtime, "GPU 0", 4)
+    {
+    }
+
+    EmulatedRuntime runtime;
+    GpuContext context;
+};
+
+// The work reads each piece before the next one takes its place.
+TEST(GpuUploadsTests, PiecesOfAllSizesArriveInOrder)
+{
+    for (const WorkOrder order : c_orders)
+    {
+        Bench bench(order);
+        std::minstd_rand random(7);
+        const size_t sizes[] = {4, 1000, 70000, 300000, 64 << 10, 2 << 20, 5 << 20, 100, 90000, 17 << 20, 70001};
+        const GpuArray<std::byte> place(bench.context, size_t(20) << 20);
+        std::vector<std::vector<std::byte>> sent;
+        std::vector<std::unique_ptr<GpuArray<std::byte>>> received;
+        std::vector<std::byte> host;
+        for (int round = 0; round < 2; ++round)
+            for (const size_t size : sizes)
+            {
+                host.resize(size);
+                for (size_t i = 0; i < size; i += 61)
+                    host[i] = std::byte(random());
+                bench.context.Upload(place.Data(), host.data(), size);
+                sent.push_back(host);
+                received.push_back(std::make_unique<GpuArray<std::byte>>(bench.context, size));
+                bench.context.Copy(received.back()->Data(), place.Data(), size);
+                std::fill(host.begin(), host.end(), std::byte(0xaa));
+            }
+        for (size_t i = 0; i < sent.size(); ++i)
+        {
+            host.resize(sent[i].size());
+            bench.context.Download(host.data(), received[i]->Data(), host.size());
+            ASSERT_TRUE(host == sent[i]) << "order " << int(order) << ", piece " << i << " of " << host.size();
+        }
+    }
+}
+
+// A minibatch can be on its way while the work of the one before has not even begun: the host brings it without
+// waiting, and its stream does not wait for the work.
+TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
+{
+    Bench bench(WorkOrder::FirstLate); // the stream of the work runs nothing until somebody waits for it
+    const size_t bytes = size_t(1) << 20;
+    const GpuArray<std::byte> place(bench.context, bytes);
+    std::vector<std::byte> host(bytes, std::byte(1));
+    bench.context.Upload(place.Data(), host.data(), bytes);
+    const size_t copies = bench.runtime.Counts().copies;
+    for (int next = 0; next < 2; ++next)
+        bench.context.Upload(place.Data(), host.data(), bytes);
+    EXPECT_EQ(bench.runtime.Counts().copies, copies + 4);
+    EXPECT_EQ(bench.runtime.Counts().hostWaits, 0u);
+    EXPECT_EQ(bench.runtime.Counts().eventWaits, 0u);
+    // Further ahead than the ring holds the host waits for the oldest.
+    for (int next = 0; next < 2; ++next)
+        bench.context.Upload(place.Data(), host.data(), bytes);
+    EXPECT_EQ(bench.runtime.Counts().eventWaits, 1u);
+}
+
+TEST(GpuUploadsTests, TheRingGrowsAndIsUsedAgain)
+{
+    Bench bench(WorkOrder::Late);
+    std::vector<std::byte> host(size_t(1) << 20);
+    const GpuArray<std::byte> place(bench.context, host.size());
+    for (int i = 0; i < 40; ++i)
+        bench.context.Upload(place.Data(), host.data(), host.size());
+    const size_t used = bench.context.Memory().UsedBytes();
+    for (int i = 0; i < 40; ++i)
+        bench.context.Upload(place.Data(), host.data(), host.size());
+    EXPECT_EQ(bench.context.Memory().UsedBytes(), used);
+    EXPECT_LE(used, size_t(6) << 20);
+}
+
+} // namespace
+} // namespace cntk

@@ -53,8 +53,8 @@ void RepeatedWork::Refuse(Entry& entry, const char* why)
 {
     entry.isRefused = true;
     entry.work.reset();
-    if (++m_refusals == c_mostRefusals && !m_hasRecorded)
-        TurnOff(why);
+    m_recorder->Report(m_name.c_str(), why);
+    m_isOff = ++m_refusals == c_mostRefusals && !m_hasRecorded;
 }
 
 bool RepeatedWork::Repeat(Entry& entry, Steps& steps)

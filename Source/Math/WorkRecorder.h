@@ -39,7 +39,7 @@ public:
     virtual bool EndRepeat() = 0;
     virtual void AbandonRepeat() noexcept = 0;
 
-    // One line for the log, where somebody reads it.
+    // One line for the log, where somebody reads it; the same one once.
     virtual void Report(const char* what, const char* why) = 0;
 };
 

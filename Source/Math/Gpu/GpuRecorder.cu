@@ -195,7 +195,7 @@ void GpuRecorder::AbandonRepeat() noexcept
 
 void GpuRecorder::Report(const char* what, const char* why)
 {
-    if (m_trace)
+    if (m_trace && m_reported.emplace(what, why).second)
         m_trace(Concat(what, " runs step by step, not as a CUDA graph: ", why));
 }
 

@@ -7,8 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cntk
@@ -71,7 +74,8 @@ public:
 private:
     GpuContext& m_context;
     std::function<void(const std::string& text)> m_trace;
-    std::unique_ptr<GpuRecording> m_recording; // what is being recorded
+    std::set<std::pair<std::string, std::string>> m_reported; // what and why
+    std::unique_ptr<GpuRecording> m_recording;                // what is being recorded
     GpuRecording* m_repeated = nullptr;
     const char* m_problem = nullptr; // of CUDA, with the last recording
 };

@@ -39,6 +39,7 @@ protected:
         {
             const EmulatedRuntime& runtime = TakeGpu(graphs);
             TrainingRequest request = makeRequest();
+            request.makeMode = false;
             request.modelPath = Path(graphs ? "graphs.dnn" : "steps.dnn");
             Run(request);
             launches = std::max(launches, runtime.Counts().graphLaunches);
@@ -64,7 +65,9 @@ protected:
         Learner learner(evaluator.Parameters(), options, DataType::Float32, *m_device);
         DropoutSchedule schedule(evaluator.Plan(), nodes.criterion);
         schedule.SetRate(dropout ? 0.3 : 0, *m_log);
-        Progress progress(*m_log, {});
+        ProgressSettings display;
+        display.numMBsToShowResult = 100;
+        Progress progress(*m_log, display);
         EpochLoop loop(nodes, evaluator, source, learner, progress);
         EpochSettings settings;
         settings.minibatchSize = 25;

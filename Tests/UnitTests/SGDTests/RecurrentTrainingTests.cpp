@@ -241,6 +241,7 @@ TEST_F(RecurrentTraining, AGpuThatRecordsItsStepsGetsTheSameBits)
             request.options.maxEpochs = 9;
             request.options.minibatchSize = steps;
             request.options.dropoutRate = 0.3;
+            request.makeMode = false;
             request.modelPath = Path(graphs ? "graphs.dnn" : "steps.dnn");
             Run(request);
             launches = asked.Counts().graphLaunches;

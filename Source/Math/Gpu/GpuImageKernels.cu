@@ -193,6 +193,8 @@ __global__ void PoolInputs(const DeviceGeometry g, PoolKind kind, const DeviceMa
 void GpuImageKernels::Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
                                const MatrixView& output, const ConvolutionEnding& ending)
 {
+    if (m_context.Repeats())
+        return;
     if (m_dnn.Convolve(geometry, weights, input, output) || m_products.Convolve(geometry, weights, input, output))
         return End(geometry, output, ending);
     VisitType(output.type,
@@ -208,6 +210,8 @@ void GpuImageKernels::Convolve(const ConvolutionGeometry& geometry, const Matrix
 void GpuImageKernels::End(const ConvolutionGeometry& geometry, const MatrixView& output,
                           const ConvolutionEnding& ending)
 {
+    if (m_context.Repeats())
+        return;
     if (ending.bias.data == nullptr && ending.activation == ElementwiseOp::Copy)
         return;
     VisitType(output.type,
@@ -223,6 +227,8 @@ void GpuImageKernels::End(const ConvolutionGeometry& geometry, const MatrixView&
 void GpuImageKernels::ConvolveInputGradient(const ConvolutionGeometry& geometry, const MatrixView& weights,
                                             const MatrixView& gradient, const MatrixView& inputGradient, double beta)
 {
+    if (m_context.Repeats())
+        return;
     if (m_dnn.ConvolveInputGradient(geometry, weights, gradient, inputGradient, beta) ||
         m_products.ConvolveInputGradient(geometry, weights, gradient, inputGradient, beta))
         return;
@@ -239,6 +245,8 @@ void GpuImageKernels::ConvolveInputGradient(const ConvolutionGeometry& geometry,
 void GpuImageKernels::ConvolveWeightGradient(const ConvolutionGeometry& geometry, const MatrixView& gradient,
                                              const MatrixView& input, const MatrixView& weightGradient, double beta)
 {
+    if (m_context.Repeats())
+        return;
     if (gradient.columns > 0 && (m_dnn.ConvolveWeightGradient(geometry, gradient, input, weightGradient, beta) ||
                                  m_products.ConvolveWeightGradient(geometry, gradient, input, weightGradient, beta)))
         return;
@@ -257,6 +265,8 @@ void GpuImageKernels::ConvolveWeightGradient(const ConvolutionGeometry& geometry
 void GpuImageKernels::Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input,
                            const MatrixView& output)
 {
+    if (m_context.Repeats())
+        return;
     if (m_dnn.Pool(kind, geometry, input, output))
         return;
     VisitType(output.type,
@@ -272,6 +282,8 @@ void GpuImageKernels::PoolGradient(PoolKind kind, const WindowGeometry& geometry
                                    const MatrixView& output, const MatrixView& gradient,
                                    const MatrixView& inputGradient, double beta)
 {
+    if (m_context.Repeats())
+        return;
     if (m_dnn.PoolGradient(kind, geometry, gradient, inputGradient, beta))
         return;
     VisitType(gradient.type,

@@ -15,6 +15,8 @@ namespace
 constexpr size_t c_mostEntries = 16;
 // So many forms that cannot be recorded mean that none can.
 constexpr size_t c_mostRefusals = 3;
+// To record takes longer than to run: not again and again for nothing.
+constexpr size_t c_mostInVain = 2;
 
 } // namespace
 
@@ -45,6 +47,8 @@ RepeatedWork::Entry& RepeatedWork::Find(std::span<const uint64_t> key)
     oldest.key.assign(key.begin(), key.end());
     oldest.wasRun = false;
     oldest.isRefused = false;
+    oldest.wasRepeated = false;
+    oldest.recordedInVain = 0;
     oldest.work.reset();
     return oldest;
 }
@@ -55,6 +59,15 @@ void RepeatedWork::Refuse(Entry& entry, const char* why)
     entry.work.reset();
     m_recorder->Report(m_name.c_str(), why);
     m_isOff = ++m_refusals == c_mostRefusals && !m_hasRecorded;
+}
+
+// The device's memory is no longer what it was.
+void RepeatedWork::Forget(Entry& entry)
+{
+    entry.work.reset();
+    entry.recordedInVain = entry.wasRepeated ? 0 : entry.recordedInVain + 1;
+    if (entry.recordedInVain == c_mostInVain)
+        Refuse(entry, "memory is given back each time");
 }
 
 bool RepeatedWork::Repeat(Entry& entry, Steps& steps)
@@ -71,7 +84,10 @@ bool RepeatedWork::Repeat(Entry& entry, Steps& steps)
         throw;
     }
     if (m_recorder->EndRepeat())
+    {
+        entry.wasRepeated = true;
         return true;
+    }
     steps.Restore();
     entry.work.reset();
     return false;
@@ -107,6 +123,7 @@ bool RepeatedWork::Record(Entry& entry, Steps& steps)
     if (entry.work != nullptr)
     {
         m_hasRecorded = true;
+        entry.wasRepeated = false;
         return true;
     }
     steps.Restore();
@@ -121,7 +138,7 @@ void RepeatedWork::Run(std::span<const uint64_t> key, Steps& steps)
     Entry& entry = Find(key);
     entry.lastUse = ++m_uses;
     if (entry.work != nullptr && !m_recorder->IsValid(*entry.work))
-        entry.work.reset();
+        Forget(entry);
     if (entry.work != nullptr && Repeat(entry, steps))
         return;
     if (entry.wasRun && !entry.isRefused && Record(entry, steps))

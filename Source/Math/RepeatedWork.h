@@ -49,6 +49,8 @@ private:
         uint64_t lastUse = 0;
         bool wasRun = false; // and can be recorded
         bool isRefused = false;
+        bool wasRepeated = false; // since it was recorded
+        size_t recordedInVain = 0;
         std::unique_ptr<RecordedWork> work; // null: none
     };
 
@@ -56,6 +58,7 @@ private:
     bool Repeat(Entry& entry, Steps& steps);
     bool Record(Entry& entry, Steps& steps);
     void Refuse(Entry& entry, const char* why);
+    void Forget(Entry& entry);
 
     WorkRecorder* m_recorder;
     std::string m_name;

@@ -1,7 +1,6 @@
 // What the kernels of one GPU share: its stream, memory, the way from host memory, and what is recorded.
 #pragma once
 
-#include "Math/Gpu/CudaLanguage.cuh"
 #include "Math/Gpu/GpuAllocator.h"
 #include "Math/Gpu/GpuMasks.h"
 #include "Math/Gpu/GpuRuntime.h"

@@ -388,6 +388,23 @@ TEST(RepeatedWorkTests, WorkIsRecordedAnewWhenMemoryWasGivenBack)
     EXPECT_EQ(other.ToHost(), std::vector<double>(600, 0));
 }
 
+TEST(RepeatedWorkTests, WorkWhoseMemoryNeverLastsIsNotRecordedForEver)
+{
+    Gpu gpu;
+    Matrix a(1, 600, DataType::Float32, *gpu.device);
+    RepeatedWork work(*gpu.device, "the work");
+    TestSteps steps([&] { Ops::Fill(a, 5); });
+    for (int i = 0; i < 10; ++i)
+    {
+        Matrix passing(1, 600, DataType::Float32, *gpu.device);
+        work.Run(c_key, steps);
+    }
+    EXPECT_EQ(steps.runs, 10);
+    EXPECT_EQ(gpu.runtime->Counts().captures, 2u);
+    EXPECT_THAT(gpu.lines, testing::ElementsAre(
+                               "the work runs step by step, not as a CUDA graph: memory is given back each time"));
+}
+
 // What a repetition uses between its operations is nobody else's.
 TEST(RepeatedWorkTests, RecordedWorkKeepsItsMemory)
 {

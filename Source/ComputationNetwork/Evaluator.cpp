@@ -191,6 +191,9 @@ void Evaluator::Impl::FindCounters()
                 m_counters.push_back(counter);
                 m_stepCounts.back() = true;
             }
+            // One pass over the data that looks at every minibatch.
+            if (node.IsPrecomputed() && node.ReadsInputs())
+                m_forwardWork->TurnOff(nullptr);
             if (node.Type().traits.makesLayout)
             {
                 m_forwardWork->TurnOff("the layout of a minibatch follows from values");

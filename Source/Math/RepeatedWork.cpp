@@ -27,7 +27,8 @@ void RepeatedWork::TurnOff(const char* why)
     if (!IsOn())
         return;
     m_isOff = true;
-    m_recorder->Report(m_name.c_str(), why);
+    if (why != nullptr)
+        m_recorder->Report(m_name.c_str(), why);
 }
 
 RepeatedWork::Entry& RepeatedWork::Find(std::span<const uint64_t> key)

@@ -37,7 +37,7 @@ public:
 
     // False: the device has nothing to gain, or this work cannot be recorded; no key is needed.
     bool IsOn() const { return m_recorder != nullptr && !m_isOff; }
-    // For work that cannot be recorded.
+    // For work that cannot be recorded; the log tells why. Null: nobody would expect it to be.
     void TurnOff(const char* why);
     // Two runs with one key ask the device for the same work, but for numbers that it takes anew.
     void Run(std::span<const uint64_t> key, Steps& steps);

@@ -116,6 +116,26 @@ class GpuTest(EndToEndTest):
         rest = self.criteria(self.cntk("configFile=config.cntk"))
         self.assert_near(rest, whole[1:])
 
+    def test_graphs_change_no_number(self):
+        environment = self.emulate()
+        models = []
+        for graphs in ("true", "false"):
+            run = self.cntk("configFile=config.cntk", "command=Train", "modelPath=%s.dnn" % graphs, "deviceId=0",
+                            "gpuGraphs=" + graphs, environment=environment)
+            self.assertNotIn("step by step", run.stderr)
+            models.append((self.folder / (graphs + ".dnn")).read_bytes())
+        self.assertEqual(models[0], models[1])
+
+    def test_what_runs_step_by_step_is_told(self):
+        environment = self.emulate()
+        arguments = ("configFile=config.cntk", "command=Train", "deviceId=0",
+                     "Train=[SGD=[clippingThresholdPerSample=0.01;gradientClippingWithTruncation=false;"
+                     "gaussianNoiseInjectStd=0.001]]")
+        run = self.cntk(*arguments, environment=environment)
+        self.assertEqual(run.stderr.count("the update runs step by step, not as a CUDA graph: the host "), 1, run.stderr)
+        run = self.cntk(*arguments, "gpuGraphs=false", "makeMode=false", environment=environment)
+        self.assertNotIn("step by step", run.stderr)
+
     def test_golden_cases(self):
         self.shared("golden/run_case.py")
         environment = self.emulate()

@@ -48,8 +48,7 @@ void* GpuAllocator::Allocate(size_t bytes)
         return memory;
     }
     memory = rounded >= bytes ? m_runtime.Allocate(rounded) : nullptr;
-    // Memory cannot be given back while work is recorded.
-    if (memory == nullptr && m_keptBytes > 0 && m_scratch == nullptr)
+    if (memory == nullptr && m_keptBytes > 0 && !m_isRecording)
     {
         Trim();
         memory = m_runtime.Allocate(rounded);
@@ -100,6 +99,7 @@ void GpuAllocator::SetScratch(GpuScratch* scratch) noexcept
         m_scratch->kept.clear();
     }
     m_scratch = scratch;
+    m_isRecording = scratch != nullptr;
 }
 
 void GpuAllocator::Free(void* memory) noexcept

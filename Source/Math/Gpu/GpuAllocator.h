@@ -55,6 +55,7 @@ private:
     size_t m_usedBytes = 0;
     size_t m_keptBytes = 0;
     GpuScratch* m_scratch = nullptr;
+    bool m_isRecording = false; // memory cannot be given back
 };
 
 } // namespace cntk

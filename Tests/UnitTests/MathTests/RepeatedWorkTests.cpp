@@ -7,6 +7,7 @@
 #include "Math/RepeatedWork.h"
 #include "Math/UpdateRules.h"
 
+#include <bit>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -347,6 +348,41 @@ TEST(RepeatedWorkTests, WhereCudaFailsItIsDoneStepByStep)
         EXPECT_FALSE(work.IsOn());
         EXPECT_EQ(gpu.lines.size(), 1u);
     }
+}
+
+// A recording may not give memory back, which would break it; step by step there is enough.
+TEST(RepeatedWorkTests, WhereMemoryIsShortItIsDoneStepByStep)
+{
+    auto runtime = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open, size_t(12) << 20);
+    EmulatedRuntime& asked = *runtime;
+    const auto device = MakeEmulatedGpu(std::move(runtime));
+    constexpr size_t words = size_t(1) << 20;
+    RepeatedWork work(*device, "the work");
+    std::vector<uint8_t> mask(words);
+    mask[1] = 1;
+    Matrix a(1, words, DataType::Float32, *device);
+    TestSteps steps([&] { Ops::MaskColumns(a, mask); });
+    for (int i = 0; i < 4; ++i)
+    {
+        Ops::Fill(a, 3);
+        work.Run(c_key, steps);
+        const std::vector<double> values = a.ToHost();
+        EXPECT_EQ(values[0], 0);
+        EXPECT_EQ(values[1], 3);
+        EXPECT_EQ(values[words - 1], 0);
+        // From here on nearly all memory is kept, in sizes that nobody asks for.
+        std::vector<void*> blocks;
+        size_t left = 0;
+        size_t total = 0;
+        for (asked.MemoryInfo(left, total); left > size_t(512) << 10; asked.MemoryInfo(left, total))
+            blocks.push_back(device->Allocate(std::bit_floor(left) / 8 * 7));
+        for (void* const block : blocks)
+            device->Free(block);
+    }
+    EXPECT_EQ(steps.runs, 5);
+    EXPECT_EQ(asked.Counts().captures, 1u);
+    EXPECT_EQ(asked.Counts().graphLaunches, 0u);
+    device->Free(device->Allocate(size_t(4) << 20)); // is given back where that is possible
 }
 
 TEST(RepeatedWorkTests, OtherErrorsStayErrors)

@@ -28,11 +28,12 @@ struct RootOptions
     size_t trainingSeed = 0;
     bool progressTracing = false;
     bool lockGPU = true;
+    bool gpuSelfCheck = true;
+    std::vector<int> excludedDevices;
     bool parallelTrain = false;
     bool shareNodeValueMatrices = false;
     std::string currentDirectory;
     // accepted, without effect: the original did not read them either, or for GPU memory only
-    std::string excludedDevices;
     std::string traceGPUMemoryAllocations;
     std::string hyperCompressMemory;
     std::string perfTraceLevel;

@@ -261,6 +261,9 @@ void RunConfig(const CommandLine& line, Log& log)
     program.gpu.graphs = options.gpuGraphs;
     if (options.traceLevel >= 1)
         program.gpu.trace = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
+    program.gpu.isChecked = options.gpuSelfCheck;
+    program.gpu.isLocked = options.lockGPU;
+    program.gpu.excluded = options.excludedDevices;
     program.timestamping = options.timestamping;
     program.gpu.report = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace cntk
 {
@@ -68,16 +69,22 @@ struct GpuOptions
     bool graphs = true; // gpuGraphs: steps that repeat are recorded and launched as CUDA graphs
     // Is told in one line what cannot be recorded (traceLevel=1); empty: nobody asks.
     std::function<void(const std::string& text)> trace = {};
-    // Is told in one line why deviceId=auto takes the CPU; empty: nobody asks.
+    bool isChecked = true; // gpuSelfCheck: a GPU must compute what the CPU computes before it is used
+    // For auto alone: taken for this run alone among those that ask so, and GPUs that are not taken at all.
+    bool isLocked = true;
+    std::vector<DeviceId> excluded = {};
+    // Is told in one line which device deviceId=auto takes, and why; empty: nobody asks.
     std::function<void(const std::string& text)> report = {};
 };
 
 std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options = {});
 // Naive loops; for tests, where it proves that nothing above the backend interface cares which backend runs.
 std::shared_ptr<Device> MakeReferenceDevice();
-// Opens the GPU library at run time. Fails (kind Device) with the reason when it, a driver or the device is missing.
+// Opens the GPU library at run time. Fails (kind Device) with the reason when it, a driver or the device is missing, or
+// when what it computes is wrong (GpuSelfCheck.h).
 std::shared_ptr<Device> MakeGpuDevice(DeviceId id, const GpuOptions& options = {});
-// "auto", "cpu", "-1", "0".. as in the config. Fails for anything else. auto: the CPU until the GPU is proved.
+// "auto", "cpu", "-1", "0".. as in the config. Fails for anything else. auto: the least busy GPU that computes
+// what the CPU does, else the CPU.
 std::shared_ptr<Device> MakeDevice(const std::string& deviceId, const CpuOptions& options = {},
                                    const GpuOptions& gpuOptions = {});
 

@@ -59,6 +59,10 @@ public:
                         double beta) = 0; // may be empty
     virtual double SumOfSquares(const MatrixView& value) = 0;
     virtual bool HasNotFinite(const MatrixView& value) = 0;
+    // What is not finite in columns whose mask byte is 0 becomes 0. Backends of host memory have this one.
+    virtual void ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask);
+    // As Operations.h has it. Backends of host memory have this one.
+    virtual void AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixView& totals);
 
     // The inner dimension of products may be 0.
     virtual void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) = 0;

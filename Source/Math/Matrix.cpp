@@ -217,6 +217,11 @@ void SparseMatrix::FromHost(size_t rows, size_t columns, const void* values, std
     m_columnStarts.Reserve(columnStarts.size_bytes());
     Device& device = *m_columnStarts.GetDevice();
     device.CopyFromHost(m_columnStarts.Data(), columnStarts.data(), columnStarts.size_bytes());
+    if (!device.IsHostMemory())
+    {
+        m_hostColumnStarts.assign(columnStarts.begin(), columnStarts.end());
+        m_hostRowIndices.assign(rowIndices.begin(), rowIndices.end());
+    }
     if (m_nonZeros == 0)
         return;
     m_values.Reserve(m_nonZeros * SizeOf(m_type));
@@ -236,6 +241,11 @@ SparseView SparseMatrix::View() const
     view.nonZeros = m_nonZeros;
     view.type = m_type;
     view.device = m_columnStarts.GetDevice();
+    if (!m_hostColumnStarts.empty())
+    {
+        view.hostRowIndices = m_hostRowIndices.data();
+        view.hostColumnStarts = m_hostColumnStarts.data();
+    }
     return view;
 }
 

@@ -93,6 +93,9 @@ private:
     Buffer m_values;
     Buffer m_rowIndices;
     Buffer m_columnStarts;
+    // Who needs them on the host need not wait for a device of other memory.
+    std::vector<int32_t> m_hostRowIndices;
+    std::vector<int32_t> m_hostColumnStarts;
     size_t m_rows = 0;
     size_t m_columns = 0;
     size_t m_nonZeros = 0;

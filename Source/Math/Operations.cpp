@@ -259,6 +259,30 @@ bool HasNotFinite(const MatrixView& value)
     return !IsEmpty(value) && kernels.HasNotFinite(value);
 }
 
+void ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask)
+{
+    Kernels& kernels = CheckOperands("ClearNotFinite", output);
+    CheckMask("ClearNotFinite", mask, output.columns);
+    if (!mask.empty() && !IsEmpty(output))
+        kernels.ClearNotFinite(output, mask);
+}
+
+void AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixView& totals)
+{
+    Kernels& kernels = CheckOperands("AddNumbers", totals);
+    for (const MatrixView& number : numbers)
+    {
+        if (number.device != totals.device)
+            FailDevices("AddNumbers", number.device, totals.device);
+        CheckScalar("AddNumbers", "a number", number);
+    }
+    if (totals.type != DataType::Float64)
+        FailTypes("AddNumbers", totals.type, DataType::Float64);
+    if (totals.rows != numbers.size() + c_rowsBehindTotals || totals.columns != 1 || numbers.empty())
+        Fail(ErrorKind::Internal, "AddNumbers: totals of ", numbers.size(), " numbers are [", ShapeOf(totals), "]");
+    kernels.AddNumbers(numbers, isNew, totals);
+}
+
 // ---- products -------------------------------------------------------------------------------------------------------
 
 void Multiply(const MatrixView& a, Transpose transposeA, const MatrixView& b, Transpose transposeB, const MatrixView& c,

@@ -35,6 +35,13 @@ void SumAll(const MatrixView& input, const MatrixView& output, double alpha = 1,
 double ScalarOf(const MatrixView& value);
 double FrobeniusNorm(const MatrixView& value);
 bool HasNotFinite(const MatrixView& value);
+// In columns whose mask byte is 0 (as MaskColumns has it) 0 takes the place of what is not finite: gaps that are
+// multiplied by zeros then add nothing. Other values stay, and nobody waits to know whether there were such.
+void ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask);
+// Running totals that stay on the device. totals is a column of double: total i += numbers[i] (1x1, of any type),
+// behind them the count of calls that were new, and which of these numbers[0] was first not finite in (0: none so far).
+void AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixView& totals);
+constexpr size_t c_rowsBehindTotals = 2;
 
 // ---- products -------------------------------------------------------------------------------------------------------
 enum class Transpose : bool

@@ -83,11 +83,15 @@ struct SparseView
     size_t nonZeros = 0; // an upper bound where the view is a range of columns
     DataType type = DataType::Float32;
     Device* device = nullptr;
+    // The same in host memory, where the device's memory is another and the host has them; else null.
+    const int32_t* hostRowIndices = nullptr;
+    const int32_t* hostColumnStarts = nullptr;
 
     SparseView Columns(size_t first, size_t count) const
     {
         SparseView view = *this;
         view.columnStarts = columnStarts + first;
+        view.hostColumnStarts = hostColumnStarts != nullptr ? hostColumnStarts + first : nullptr;
         view.columns = count;
         return view;
     }

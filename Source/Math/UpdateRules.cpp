@@ -4,6 +4,8 @@
 #include "Common/Error.h"
 #include "Math/Kernels.h"
 
+#include <cmath>
+
 namespace cntk
 {
 
@@ -51,6 +53,20 @@ const char* NameOf(UpdateFormula formula)
     return c_formulas[size_t(formula)].name;
 }
 
+bool ResolveOnHost(UpdateCall& call, Kernels& kernels, const MatrixView& gradient)
+{
+    if (call.stop.data != nullptr && *call.stop.As<double>() != 0)
+        return false;
+    call.stop = {};
+    if (!std::isfinite(call.normLimit))
+        return true;
+    const double norm = std::sqrt(kernels.SumOfSquares(gradient));
+    if (norm > call.normLimit)
+        call.extras.gradientScale *= call.normLimit / norm;
+    call.normLimit = std::numeric_limits<double>::infinity();
+    return true;
+}
+
 void Kernels::UpdateParameter(const UpdateCall& call, const MatrixView&, std::span<const MatrixView>, const MatrixView&)
 {
     Fail(ErrorKind::Device, "this device has no kernel for update rule ", NameOf(call.formula));
@@ -72,6 +88,9 @@ void UpdateParameter(const UpdateCall& call, const MatrixView& parameter, std::s
     CheckMatrix("gradient", gradient, parameter);
     for (const MatrixView& state : states)
         CheckMatrix("state", state, parameter);
+    if (call.stop.data != nullptr &&
+        (call.stop.device != parameter.device || call.stop.type != DataType::Float64 || call.stop.Elements() != 1))
+        Fail(ErrorKind::Internal, "UpdateParameter: stop must be a number of double on the parameter's device");
     UpdateCall checked = call;
     if (call.touched && call.touched->all)
         checked.touched = nullptr;

@@ -5,6 +5,7 @@
 #include "Math/Matrix.h"
 #include "Math/UpdateFormulas.h"
 
+#include <limits>
 #include <span>
 
 namespace cntk
@@ -17,12 +18,21 @@ struct UpdateCall
     double rate = 1;
     bool normalizes = false; // divides the rate by the mean of the multipliers
     UpdateExtras<double> extras;
+    // Clipping by norm: a gradient of a larger one is scaled down to it. Every gradient has its own norm, which only
+    // the device need know.
+    double normLimit = std::numeric_limits<double>::infinity();
+    // A number (1x1, double) of the device, or nothing: where it is not 0, nothing changes.
+    MatrixView stop{};
     const TouchedColumns* touched = nullptr; // null: all columns take part
 };
 
 size_t StatesOf(UpdateFormula formula);
 bool HasMultipliers(UpdateFormula formula);
 const char* NameOf(UpdateFormula formula);
+
+class Kernels;
+// For backends of host memory: reads normLimit and stop, which are none afterwards. False: nothing is to change.
+bool ResolveOnHost(UpdateCall& call, Kernels& kernels, const MatrixView& gradient);
 
 namespace Ops
 {

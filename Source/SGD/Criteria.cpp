@@ -16,9 +16,6 @@ namespace cntk
 namespace
 {
 
-// Single precision sums on a device stay exact enough for so many minibatches.
-constexpr size_t c_fetchInterval = 64;
-
 bool IsNumber(const ComputationNode& node)
 {
     return !node.HasMBLayout() && node.SampleElements() == 1;
@@ -182,30 +179,28 @@ std::vector<ComputationNodePtr> NodesToRead(const ComputationNetwork& network, s
 class CriterionSums::Addition final : public RepeatedWork::Steps
 {
 public:
-    explicit Addition(CriterionSums& sums) : m_sums(sums) {}
+    Addition(CriterionSums& sums, bool isNewMinibatch) : m_sums(sums), m_isNewMinibatch(isNewMinibatch) {}
 
-    void Run() override
-    {
-        for (size_t i = 0; i < m_sums.m_nodes.size(); ++i)
-            Ops::SumAll(m_sums.m_nodes[i]->Value(), m_sums.m_deviceSums[i], 1, 1);
-    }
+    void Run() override { Ops::AddNumbers(m_sums.m_numbers, m_isNewMinibatch, m_sums.m_totals); }
     void Repeat() override {}
 
 private:
     CriterionSums& m_sums;
+    bool m_isNewMinibatch;
 };
 
 CriterionSums::CriterionSums(std::vector<ComputationNodePtr> nodes, Device& device)
     : m_nodes(std::move(nodes)), m_onHost(device.IsHostMemory()), m_sums(m_nodes.size()), m_lastValues(m_nodes.size())
 {
-    if (m_onHost)
+    if (m_onHost || m_nodes.empty())
         return;
-    for (const ComputationNodePtr& node : m_nodes)
-        m_deviceSums.emplace_back(1, 1, node->GetDataType(), device);
+    m_totals = Matrix(m_nodes.size() + Ops::c_rowsBehindTotals, 1, DataType::Float64, device);
+    m_fetched.assign(m_totals.Rows(), 0.0);
+    m_numbers.resize(m_nodes.size());
     m_work.emplace(device, "the sum of criteria");
 }
 
-void CriterionSums::Add(size_t samples)
+void CriterionSums::Add(size_t samples, bool isNewMinibatch)
 {
     m_samples += samples;
     if (m_onHost)
@@ -217,36 +212,49 @@ void CriterionSums::Add(size_t samples)
         }
         return;
     }
-    m_key.clear();
-    for (const ComputationNodePtr& node : m_nodes)
-        m_key.push_back(reinterpret_cast<uintptr_t>(node->Value().data));
-    Addition addition(*this);
+    if (m_nodes.empty())
+        return;
+    m_key.assign({isNewMinibatch});
+    for (size_t i = 0; i < m_nodes.size(); ++i)
+    {
+        m_numbers[i] = m_nodes[i]->Value();
+        m_key.push_back(reinterpret_cast<uintptr_t>(m_numbers[i].data));
+    }
+    Addition addition(*this, isNewMinibatch);
     m_work->Run(m_key, addition);
-    if (++m_notFetched == c_fetchInterval)
-        Fetch();
+    m_isFetched = false;
 }
 
 void CriterionSums::Fetch()
 {
-    if (m_notFetched == 0)
-        return;
-    for (size_t i = 0; i < m_nodes.size(); ++i)
-    {
-        m_sums[i] += Ops::ScalarOf(m_deviceSums[i]);
-        m_deviceSums[i].SetZero();
-    }
-    m_notFetched = 0;
+    if (!m_isFetched)
+        m_totals.CopyToHost(m_fetched.data());
+    m_isFetched = true;
 }
 
 double CriterionSums::Sum(size_t i)
 {
     Fetch();
-    return m_sums[i];
+    return m_onHost ? m_sums[i] : m_sums[i] + m_fetched[i];
+}
+
+size_t CriterionSums::FirstNotFinite()
+{
+    Fetch();
+    return m_fetched.empty() ? 0 : size_t(m_fetched.back());
+}
+
+MatrixView CriterionSums::NotFiniteFlag() const
+{
+    return m_totals.IsAllocated() ? m_totals.View().Rows(m_totals.Rows() - 1, 1) : MatrixView{};
 }
 
 void CriterionSums::Reset()
 {
-    Fetch();
+    if (m_totals.IsAllocated())
+        m_totals.SetZero();
+    std::fill(m_fetched.begin(), m_fetched.end(), 0.0);
+    m_isFetched = true;
     std::fill(m_sums.begin(), m_sums.end(), 0.0);
     m_samples = 0;
 }

@@ -42,15 +42,16 @@ std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& 
 std::vector<ComputationNodePtr> NodesToRead(const ComputationNetwork& network, std::vector<ComputationNodePtr> roots);
 
 // Sums of 1x1 nodes over minibatches, in double. On a device with memory of its own they are added up there and fetched
-// now and then, so that no minibatch waits for the device.
+// when they are asked for, so that no minibatch waits for the device.
 class CriterionSums
 {
 public:
     CriterionSums(std::vector<ComputationNodePtr> nodes, Device& device);
 
     const std::vector<ComputationNodePtr>& Nodes() const { return m_nodes; }
-    // After Forward: adds the nodes' values and the minibatch's samples. Allocates nothing.
-    void Add(size_t samples);
+    // After Forward: adds the nodes' values and the samples of a minibatch, or of another part of the last one.
+    // Allocates nothing.
+    void Add(size_t samples, bool isNewMinibatch = true);
     void Reset();
     // Goes on from sums of before.
     void Restore(const std::vector<double>& sums, size_t samples);
@@ -62,6 +63,11 @@ public:
     // The value of node i in the minibatch added last; only where the device's memory is the host's, else 0.
     double LastValue(size_t i) const { return m_lastValues[i]; }
     bool SeesEveryValue() const { return m_onHost; }
+    // The minibatch since Reset, from 1, in which node 0 was first not finite; 0: none. Only where not every value is
+    // seen; may wait for the device.
+    size_t FirstNotFinite();
+    // On the device: not 0 as soon as there is such a minibatch. Nothing where every value is seen.
+    MatrixView NotFiniteFlag() const;
 
 private:
     class Addition;
@@ -69,12 +75,14 @@ private:
 
     std::vector<ComputationNodePtr> m_nodes;
     bool m_onHost;
-    std::vector<double> m_sums;
+    std::vector<double> m_sums; // on a device with memory of its own: what is not in its totals
     std::vector<double> m_lastValues;
-    std::vector<Matrix> m_deviceSums; // 1x1 each
+    Matrix m_totals; // as Ops::AddNumbers has them
+    std::vector<double> m_fetched;
+    std::vector<MatrixView> m_numbers;
+    bool m_isFetched = true;
     std::vector<uint64_t> m_key;
     std::optional<RepeatedWork> m_work; // where sums are on the device
-    size_t m_notFetched = 0;
     size_t m_samples = 0;
 };
 

@@ -21,6 +21,9 @@ std::vector<ComputationNodePtr> CriterionFirst(const TrainingNodes& nodes)
     return ordered;
 }
 
+// A device that is not asked for criteria is asked so often whether they are finite.
+constexpr size_t c_mostUnseenMinibatches = 1000;
+
 } // namespace
 
 EpochLoop::EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, MinibatchSource& source, Learner& learner,
@@ -41,10 +44,11 @@ void EpochLoop::SetWindow(const SequenceWindow& window)
         state->SetWindow(window);
 }
 
-// For devices whose values are not looked at minibatch by minibatch.
-bool EpochLoop::IsFinite()
+// For devices whose values are not looked at minibatch by minibatch: the first one that was not finite; 0: none.
+size_t EpochLoop::FirstNotFinite()
 {
-    return std::isfinite(m_sums.Sum(0));
+    const size_t first = m_sums.FirstNotFinite();
+    return first == 0 ? 0 : m_skipped + first;
 }
 
 // Other elements each minibatch.
@@ -64,7 +68,7 @@ bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t 
     m_evaluator.Forward();
     if (m_tracer != nullptr)
         Trace(minibatch, part);
-    m_sums.Add(m_source.Samples());
+    m_sums.Add(m_source.Samples(), part == 0);
     if (m_sums.SeesEveryValue() && !std::isfinite(m_sums.LastValue(0)))
         return false;
     if (settings.gradientCheckDigits > 0 && part == 0)
@@ -84,7 +88,7 @@ void EpochLoop::Trace(size_t minibatch, size_t part)
     m_tracer->Print(of);
 }
 
-// False when the criterion is not finite; then nothing was updated.
+// False when the criterion was seen not to be finite; then nothing was updated.
 bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
     const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
@@ -99,15 +103,18 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
     if (!isFinite)
         return false;
     if (updates)
-        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns());
+        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns(),
+                         m_sums.NotFiniteFlag());
     if (m_progress.IsDue(minibatch))
     {
         for (size_t i = 0; i < m_running.size(); ++i)
             m_running[i] = m_sums.Sum(i);
-        if (!std::isfinite(m_running[0]))
+        if (FirstNotFinite() != 0)
             return false;
         m_progress.ShowMinibatches(minibatch, {m_running, m_sums.Samples()});
     }
+    else if (minibatch % c_mostUnseenMinibatches == 0 && FirstNotFinite() != 0)
+        return false;
     m_progress.Tick(minibatch, m_sums.Samples());
     return true;
 }
@@ -118,12 +125,14 @@ void EpochLoop::Begin(const EpochSettings& settings)
     m_sums.Reset();
     m_worstGradient.reset();
     m_minibatches = 0;
-    m_source.StartEpoch({.epoch = settings.epoch,
-                         .minibatchSize = settings.minibatchSize,
-                         .epochSize = settings.epochSize,
-                         .rank = 0,
-                         .workers = 1,
-                         .wanted = {}});
+    m_skipped = settings.from.minibatches;
+    m_epoch = {.epoch = settings.epoch,
+               .minibatchSize = settings.minibatchSize,
+               .epochSize = settings.epochSize,
+               .rank = 0,
+               .workers = 1,
+               .wanted = {}};
+    m_source.StartEpoch(m_epoch);
     for (; m_minibatches < settings.from.minibatches; ++m_minibatches)
     {
         if (!m_source.Skip())
@@ -138,6 +147,17 @@ void EpochLoop::Begin(const EpochSettings& settings)
     }
     if (settings.beforeFirst)
         settings.beforeFirst();
+}
+
+bool EpochLoop::ReadAgain(size_t minibatch)
+{
+    m_source.StartEpoch(m_epoch);
+    for (size_t before = 1; before < minibatch; ++before)
+    {
+        if (!m_source.Skip())
+            return false;
+    }
+    return m_source.Next();
 }
 
 EpochPosition EpochLoop::Position()
@@ -174,7 +194,8 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
                 result.secondsWaited += m_source.SecondsWaited();
                 if (!RunMinibatch(settings, m_minibatches + 1))
                 {
-                    result.notFiniteAt = m_minibatches + 1;
+                    const size_t first = FirstNotFinite();
+                    result.notFiniteAt = first != 0 ? first : m_minibatches + 1;
                     break;
                 }
                 ++m_minibatches;
@@ -188,8 +209,9 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
         note);
     if (m_minibatches == 0 && !result.notFiniteAt)
         Fail(ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1);
-    if (!result.notFiniteAt && !IsFinite())
-        result.notFiniteAt = m_minibatches;
+    if (const size_t first = FirstNotFinite(); first != 0)
+        result.notFiniteAt = first;
+    result.wentOn = result.notFiniteAt && *result.notFiniteAt <= m_minibatches;
     result.worstGradient = m_worstGradient;
     result.averages.minibatches = m_minibatches;
     result.averages.samples = m_sums.Samples();

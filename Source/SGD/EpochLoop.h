@@ -48,10 +48,11 @@ struct EpochResult
     CriterionAverages averages; // criterion and evaluations per sample
     double seconds = 0;
     double secondsWaited = 0;
-    // The minibatch (from 1) at which the criterion was seen not to be finite; the epoch ends there, before the update
-    // where the device's memory is the host's.
+    // The minibatch (from 1) at which the criterion was not finite: neither it nor what came after has updated
+    // anything. Where the device's memory is the host's the epoch ends there, else where it was next asked for.
     std::optional<size_t> notFiniteAt;
-    bool stopped = false;                            // goesOn said no
+    bool wentOn = false;  // behind that minibatch, whose data the network then no longer holds
+    bool stopped = false; // goesOn said no
     std::optional<GradientComparison> worstGradient; // where gradients were checked
 };
 
@@ -69,6 +70,9 @@ public:
     EpochResult Run(const EpochSettings& settings);
     // Of the epoch that runs, or ran last.
     EpochPosition Position();
+    // Has the reader deliver a minibatch (from 1) of the epoch that ran last again, into the network. False where it
+    // has none of this number.
+    bool ReadAgain(size_t minibatch);
 
 private:
     void Begin(const EpochSettings& settings);
@@ -76,7 +80,7 @@ private:
     void Trace(size_t minibatch, size_t part);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
     void SetWindow(const SequenceWindow& window);
-    bool IsFinite();
+    size_t FirstNotFinite();
     void CheckMinibatchGradients(int digits, size_t minibatch);
 
     const TrainingNodes& m_nodes;
@@ -89,6 +93,8 @@ private:
     CriterionSums m_sums;
     std::vector<double> m_running; // what progress lines are made of
     size_t m_minibatches = 0;
+    size_t m_skipped = 0; // minibatches that an epoch taken up again does not count in m_sums
+    EpochRequest m_epoch;
     std::optional<GradientComparison> m_worstGradient;
     // Of the last run, for an epoch that goes on from it.
     bool m_isAtEnd = false; // the reader has no more

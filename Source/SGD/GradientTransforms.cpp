@@ -19,18 +19,15 @@ GradientTransforms::GradientTransforms(const SgdOptions& options, DataType type,
         m_noise = Matrix(0, 0, type, device);
 }
 
-void GradientTransforms::Prepare(UpdateStep& step, const MatrixView& gradient, bool sparse) const
+void GradientTransforms::Prepare(UpdateStep& step, bool sparse) const
 {
     step.extras = {};
+    step.normLimit = c_noLimit;
     const double limit = m_clippingThreshold * double(step.columns);
     if (m_clips && m_clipsElements)
         step.extras.gradientLimit = limit;
     else if (m_clips)
-    {
-        const double norm = Ops::FrobeniusNorm(gradient);
-        if (norm > limit)
-            step.extras.gradientScale = limit / norm;
-    }
+        step.normLimit = limit;
     if (!sparse)
         step.extras.decay = m_l2Weight * double(step.columns);
     // Noise comes before L1, and L1 is about all columns.

@@ -17,9 +17,9 @@ class GradientTransforms
 public:
     GradientTransforms(const SgdOptions& options, DataType type, Device& device, uint64_t trainingSeed = 0);
 
-    // Tells the step what it has to do on its way; clipping by norm reads the gradient. sparse: only some columns of
-    // the gradient are touched; L2 leaves it alone.
-    void Prepare(UpdateStep& step, const MatrixView& gradient, bool sparse) const;
+    // Tells the step what it has to do on its way. sparse: only some columns of the gradient are touched; L2 leaves it
+    // alone.
+    void Prepare(UpdateStep& step, bool sparse) const;
     // After the step: noise, and L1 where it could not be a part of the step.
     void Finish(const MatrixView& parameter, const UpdateStep& step);
 

@@ -66,7 +66,7 @@ Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters
     }
 }
 
-void Learner::Update(double ratePerSample, double momentumPerSample, size_t columns)
+void Learner::Update(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop)
 {
     if (columns != m_momentumColumns || momentumPerSample != m_momentumPerSample)
     {
@@ -74,6 +74,7 @@ void Learner::Update(double ratePerSample, double momentumPerSample, size_t colu
         m_momentumColumns = columns;
         m_momentumPerSample = momentumPerSample;
     }
+    m_stop = stop;
     UpdateWork work(*this, ratePerSample, columns);
     if (!m_work.IsOn())
         return work.Run();
@@ -84,7 +85,7 @@ void Learner::Update(double ratePerSample, double momentumPerSample, size_t colu
 // Memory, and whatever else decides what is done rather than with which numbers.
 void Learner::MakeKey(size_t columns)
 {
-    m_key.assign({columns == 0});
+    m_key.assign({columns == 0, reinterpret_cast<uintptr_t>(m_stop.data)});
     for (const Parameter& parameter : m_parameters)
     {
         LearnableParameterNode& node = *parameter.node;
@@ -92,7 +93,7 @@ void Learner::MakeKey(size_t columns)
         m_key.insert(m_key.end(), {reinterpret_cast<uintptr_t>(node.Values().View().data),
                                    reinterpret_cast<uintptr_t>(node.Gradient().data),
                                    reinterpret_cast<uintptr_t>(parameter.state.View().data), parameter.state.Columns(),
-                                   touched.all, touched.standsForDense, parameter.isPartial,
+                                   touched.all, touched.standsForDense, touched.columns.empty(), parameter.isPartial,
                                    node.LearningRateMultiplier() == 0, m_momentum == 0});
     }
 }
@@ -103,15 +104,15 @@ void Learner::UpdateParameters(double ratePerSample, size_t columns)
     UpdateStep step;
     step.momentum = m_momentum;
     step.columns = columns;
+    step.stop = m_stop;
     for (Parameter& parameter : m_parameters)
     {
         LearnableParameterNode& node = *parameter.node;
         step.rate = ratePerSample * double(node.LearningRateMultiplier());
         const MatrixView values = node.Values();
-        const MatrixView gradient = node.Gradient();
         const TouchedColumns* touched = ColumnsOf(parameter, step);
-        m_transforms.Prepare(step, gradient, touched != nullptr);
-        m_rule->Step(values, parameter.state, gradient, touched, step);
+        m_transforms.Prepare(step, touched != nullptr);
+        m_rule->Step(values, parameter.state, node.Gradient(), touched, step);
         m_transforms.Finish(values, step);
     }
 }

@@ -21,8 +21,9 @@ public:
     Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options, DataType type,
             Device& device, uint64_t trainingSeed = 0);
 
-    // From the gradients that Backward left in the parameter nodes. Allocates nothing after the first call.
-    void Update(double ratePerSample, double momentumPerSample, size_t columns);
+    // From the gradients that Backward left in the parameter nodes. Allocates nothing after the first call. stop: as
+    // UpdateCall has it.
+    void Update(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop = {});
 
     // As before the first update.
     void Reset();
@@ -61,6 +62,7 @@ private:
     double m_momentumPerSample = -1;
     size_t m_momentumColumns = 0;
     double m_momentum = 0;
+    MatrixView m_stop{}; // of the update at hand
     // Updates that a device records and repeats.
     RepeatedWork m_work;
     std::vector<uint64_t> m_key;

@@ -209,7 +209,7 @@ void Training::EndEpoch(size_t epoch, EpochResult& result)
         // Going back to an older model is the only way on from here.
         const size_t interval = m_options.autoAdjust.learnRateAdjustInterval;
         if (!m_control.Adjusts(epoch) || !m_control.MayRollBack() || epoch + 1 < interval)
-            FailNotFinite(epoch, *result.notFiniteAt);
+            FailNotFinite(epoch, result);
         m_log.Warn(Concat("the training criterion is not finite in epoch ", epoch + 1, ", minibatch ",
                           *result.notFiniteAt, "; going back to an earlier model"));
         result.averages.criterion = c_notANumber;
@@ -238,9 +238,13 @@ void Training::Stop(const std::string& where, const std::string& model) const
                              "; run the same command again to go on from '", model, "'"));
 }
 
-void Training::FailNotFinite(size_t epoch, size_t minibatch)
+void Training::FailNotFinite(size_t epoch, const EpochResult& result)
 {
-    const std::string first = FindNotFinite(m_network, m_nodes);
+    const size_t minibatch = *result.notFiniteAt;
+    // Parameters are as they were then: nothing was updated since.
+    std::string first;
+    if (!result.wentOn || m_loop.ReadAgain(minibatch))
+        first = FindNotFinite(m_network, m_nodes);
     Fail(ErrorKind::Model, "the training criterion '", m_nodes.criterion->Name(), "' is not a finite number in epoch ",
          epoch + 1, ", minibatch ", minibatch, " (learning rate per sample ", m_rate.learningRatePerSample, ")",
          first.empty() ? "" : "; the first node that is not finite: " + first);

@@ -20,6 +20,8 @@ UpdateCall CallOf(UpdateFormula formula, const UpdateStep& step)
     call.formula = formula;
     call.rate = step.rate;
     call.extras = step.extras;
+    call.normLimit = step.normLimit;
+    call.stop = step.stop;
     return call;
 }
 
@@ -231,8 +233,8 @@ private:
 
 bool UpdateStep::HasExtras() const
 {
-    return extras.gradientScale != 1 || std::isfinite(extras.gradientLimit) || extras.decay != 0 ||
-           extras.shrinkage != 0;
+    return stop.data != nullptr || std::isfinite(normLimit) || extras.gradientScale != 1 ||
+           std::isfinite(extras.gradientLimit) || extras.decay != 0 || extras.shrinkage != 0;
 }
 
 std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options)

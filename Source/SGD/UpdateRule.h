@@ -6,10 +6,13 @@
 #include "Math/UpdateFormulas.h"
 #include "SGD/TrainingOptions.h"
 
+#include <limits>
 #include <memory>
 
 namespace cntk
 {
+
+constexpr double c_noLimit = std::numeric_limits<double>::infinity();
 
 // One update of one parameter.
 struct UpdateStep
@@ -19,6 +22,8 @@ struct UpdateStep
     size_t columns = 0;  // of the minibatch, gaps included
     // What happens to the gradient before and to the parameter after, in the same pass.
     UpdateExtras<double> extras = {};
+    double normLimit = c_noLimit; // of the gradient
+    MatrixView stop = {};         // as UpdateCall has it
 
     bool HasExtras() const;
 };

@@ -63,19 +63,9 @@ public:
         const MatrixView target = Table(InputGradient(0, range));
         const MatrixView gradient = Columns(Gradient(range));
         const MatrixView words = Words(Input(1)->Value(range));
-        // Zeros in the gradient do for gaps, unless the words hold infinities or no numbers there.
-        const std::span<const uint8_t> mask = ColumnMask(range);
-        if (mask.empty() || !Ops::HasNotFinite(words))
-            return Ops::Multiply(gradient, Transpose::No, words, Transpose::Yes, target, 1, beta);
-        if (beta == 0)
-            Ops::Fill(target, 0);
-        ForEachDataStretch(mask, mask.size(),
-                           [&](size_t first, size_t count)
-                           {
-                               Ops::Multiply(gradient.Columns(first * m_words, count * m_words), Transpose::No,
-                                             words.Columns(first * m_words, count * m_words), Transpose::Yes, target, 1,
-                                             1);
-                           });
+        // Zeros in the gradient do for gaps, but not for infinities there.
+        Ops::ClearNotFinite(Input(1)->Value(range), ColumnMask(range));
+        Ops::Multiply(gradient, Transpose::No, words, Transpose::Yes, target, 1, beta);
     }
 
 private:

@@ -342,15 +342,9 @@ void LstmNode::BackpropTo(size_t input, const FrameRange& range)
     if (HasPeephole(gate))
         Ops::Elementwise(Op::Product, deltas, gate == c_output ? Part(c_cells, 0) : Part(c_before, 1),
                          Peephole(gradient), 1, 1);
-    // Deltas of gaps are zeros, which do unless the data hold infinities or no numbers there.
-    const std::span<const uint8_t> mask = ColumnMask(range);
-    const bool isClean = mask.empty() || !Ops::HasNotFinite(x);
-    ForEachDataStretch(isClean ? std::span<const uint8_t>() : mask, x.columns,
-                       [&](size_t column, size_t count)
-                       {
-                           Ops::Multiply(deltas.Columns(column, count), Transpose::No, x.Columns(column, count),
-                                         Transpose::Yes, OfInput(gradient), 1, 1);
-                       });
+    // Deltas of gaps are zeros, which do for numbers, but not for infinities there.
+    Ops::ClearNotFinite(x, ColumnMask(range));
+    Ops::Multiply(deltas, Transpose::No, x, Transpose::Yes, OfInput(gradient), 1, 1);
 }
 
 // ---- from minibatch to minibatch ----

@@ -253,19 +253,9 @@ void TimesNode::AddSharedLeftGradient(const FrameRange& range)
     const MatrixView left = Left(InputGradient(0, range));
     const MatrixView gradient = Output(Gradient(range));
     const MatrixView right = Right(Input(1)->Value(range));
-    double beta = GradientBeta(0);
-    // Zeros in the gradient do for gaps, unless the other operand holds infinities or no numbers there.
-    const std::span<const uint8_t> mask = ColumnMask(range);
-    if (mask.empty() || !Ops::HasNotFinite(right))
-        return AddLeftGradient(gradient, right, left, beta);
-    if (beta == 0)
-        Ops::Fill(left, 0);
-    ForEachDataStretch(mask, mask.size(),
-                       [&](size_t first, size_t count)
-                       {
-                           AddLeftGradient(gradient.Columns(first * m_rest, count * m_rest),
-                                           right.Columns(first * m_rest, count * m_rest), left, 1);
-                       });
+    // Zeros in the gradient do for gaps, but not for infinities there.
+    Ops::ClearNotFinite(Input(1)->Value(range), ColumnMask(range));
+    AddLeftGradient(gradient, right, left, GradientBeta(0));
 }
 
 void TimesNode::AddSparseLeftGradient(const FrameRange& range)

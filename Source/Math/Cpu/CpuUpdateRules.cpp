@@ -128,10 +128,13 @@ void Update(const UpdateIsa<T>& isa, const UpdateCall& call, UpdateStretches<T> 
 void CpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& parameter,
                                  std::span<const MatrixView> states, const MatrixView& gradient)
 {
+    UpdateCall resolved = call;
+    if (!ResolveOnHost(resolved, *this, gradient))
+        return;
     if (parameter.type == DataType::Float32)
-        Update(*m_updates.floats, call, UpdateStretches<float>(call, parameter, states, gradient), m_pool);
+        Update(*m_updates.floats, resolved, UpdateStretches<float>(resolved, parameter, states, gradient), m_pool);
     else
-        Update(*m_updates.doubles, call, UpdateStretches<double>(call, parameter, states, gradient), m_pool);
+        Update(*m_updates.doubles, resolved, UpdateStretches<double>(resolved, parameter, states, gradient), m_pool);
 }
 
 } // namespace cntk

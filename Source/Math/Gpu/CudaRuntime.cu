@@ -51,7 +51,20 @@ public:
     {
         cudaDeviceProp found{};
         Check(cudaGetDeviceProperties(&found, device), "say what it is");
-        return {found.name, found.major, found.minor, found.multiProcessorCount};
+        char busId[32] = "";
+        if (cudaDeviceGetPCIBusId(busId, int(sizeof busId), device) != cudaSuccess)
+        {
+            cudaGetLastError();
+            busId[0] = '\0';
+        }
+        std::string uuid;
+        for (const char byte : found.uuid.bytes)
+        {
+            constexpr const char* digits = "0123456789abcdef";
+            uuid += digits[static_cast<unsigned char>(byte) / 16];
+            uuid += digits[static_cast<unsigned char>(byte) % 16];
+        }
+        return {found.name, found.major, found.minor, found.multiProcessorCount, busId, uuid};
     }
 
     void Use(int device) override { Check(cudaSetDevice(device), "be chosen"); }

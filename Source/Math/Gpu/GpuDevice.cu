@@ -20,9 +20,9 @@ class GpuDevice final : public Device
 {
 public:
     GpuDevice(DeviceId id, std::unique_ptr<GpuRuntime> runtime, const GpuProperties& properties,
-              std::unique_ptr<GpuBlas> blas, const DnnMaker& makeDnn, const GpuRequest& request)
-        : m_id(id), m_runtime(std::move(runtime)), m_properties(properties), m_blas(std::move(blas)),
-          m_context(*m_runtime, Concat("GPU ", id), properties.multiprocessors),
+              std::unique_ptr<GpuBlas> blas, std::string driver, const DnnMaker& makeDnn, const GpuRequest& request)
+        : m_id(id), m_runtime(std::move(runtime)), m_properties(properties), m_driver(std::move(driver)),
+          m_blas(std::move(blas)), m_context(*m_runtime, Concat("GPU ", id), properties.multiprocessors),
           m_dnn(makeDnn ? makeDnn(m_context) : std::make_unique<GpuDnn>("own kernels")),
           m_kernels(m_context, *m_blas, *m_dnn), m_recorder(m_context, request.trace), m_records(request.graphs)
     {
@@ -34,8 +34,8 @@ public:
     std::string Describe() const override
     {
         return Concat("GPU ", m_id, " (", m_properties.name, ", ", m_totalBytes >> 20, " MiB, compute capability ",
-                      m_properties.major, ".", m_properties.minor, "; products: ", m_blas->Describe(),
-                      "; convolutions: ", m_dnn->Describe(), ")");
+                      m_properties.major, ".", m_properties.minor, "; driver for CUDA ", m_driver,
+                      "; products: ", m_blas->Describe(), "; convolutions: ", m_dnn->Describe(), ")");
     }
     Kernels& GetKernels() override { return m_kernels; }
 
@@ -77,6 +77,7 @@ private:
     DeviceId m_id;
     std::unique_ptr<GpuRuntime> m_runtime;
     GpuProperties m_properties;
+    std::string m_driver; // the newest CUDA that it runs
     std::unique_ptr<GpuBlas> m_blas;
     GpuContext m_context;
     std::unique_ptr<GpuDnn> m_dnn;
@@ -106,22 +107,20 @@ std::string ListOf(GpuRuntime& runtime, int devices)
 }
 
 template <class... Parts>
-[[noreturn]] void FailFor(const GpuRequest& request, const Parts&... parts)
+[[noreturn]] void FailFor(DeviceId id, const Parts&... parts)
 {
-    Fail(ErrorKind::Device, GpuProblem(request.id), parts...,
-         request.id == c_bestGpu ? "" : "; deviceId=cpu runs on the CPU");
+    Fail(ErrorKind::Device, GpuProblem(id), parts..., id == c_bestGpu ? "" : c_useTheCpu);
 }
 
-void CheckDriver(const GpuRequest& request, const GpuDriver& driver)
+void CheckDriver(DeviceId id, const GpuDriver& driver)
 {
     if (driver.version == 0)
     {
-        FailFor(request, "there is no NVIDIA driver; a driver of version ", c_driversFirstRelease,
-                " or later is needed");
+        FailFor(id, "there is no NVIDIA driver; a driver of version ", c_driversFirstRelease, " or later is needed");
     }
     if (driver.version < driver.needed)
     {
-        FailFor(request, "the NVIDIA driver is too old: it runs CUDA ", VersionText(driver.version),
+        FailFor(id, "the NVIDIA driver is too old: it runs CUDA ", VersionText(driver.version),
                 ", this program needs CUDA ", VersionText(driver.needed), ", a driver of version ",
                 c_driversFirstRelease, " or later");
     }
@@ -129,62 +128,49 @@ void CheckDriver(const GpuRequest& request, const GpuDriver& driver)
     {
         const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
         const std::string note = visible != nullptr ? Concat("; CUDA_VISIBLE_DEVICES is '", visible, "'") : "";
-        FailFor(request, "the NVIDIA driver finds no GPU (", driver.problem.empty() ? "no error" : driver.problem, ")",
+        FailFor(id, "the NVIDIA driver finds no GPU (", driver.problem.empty() ? "no error" : driver.problem, ")",
                 note);
     }
 }
 
-// Of those that are new enough the one with most memory free.
-int BestOf(const GpuRequest& request, GpuRuntime& runtime, int devices)
+// "" where it is new enough.
+std::string WhyTooOld(const GpuProperties& properties)
 {
-    int best = -1;
-    size_t mostFree = 0;
-    for (int device = 0; device < devices; ++device)
-    {
-        if (CapabilityOf(runtime.Properties(device)) < c_leastCapability)
-            continue;
-        size_t freeBytes = 0;
-        size_t totalBytes = 0;
-        if (devices > 1) // asking starts a device, which takes a while
-        {
-            runtime.Use(device);
-            runtime.MemoryInfo(freeBytes, totalBytes);
-        }
-        if (best < 0 || freeBytes > mostFree)
-        {
-            best = device;
-            mostFree = freeBytes;
-        }
-    }
-    if (best < 0)
-    {
-        FailFor(request, "none of ", ListOf(runtime, devices), " has compute capability ", c_leastCapability / 10, ".",
-                c_leastCapability % 10, " or later");
-    }
-    return best;
+    if (CapabilityOf(properties) >= c_leastCapability)
+        return {};
+    return Concat(properties.name, " has compute capability ", properties.major, ".", properties.minor, "; ",
+                  c_leastCapability / 10, ".", c_leastCapability % 10, " or later is needed");
 }
 
 } // namespace
+
+std::vector<GpuFound> ListGpus(GpuRuntime& runtime)
+{
+    const GpuDriver driver = runtime.Driver();
+    CheckDriver(c_bestGpu, driver);
+    std::vector<GpuFound> found;
+    for (int device = 0; device < driver.devices; ++device)
+    {
+        const GpuProperties properties = runtime.Properties(device);
+        found.push_back({device, properties.name, WhyTooOld(properties), properties.busId, properties.uuid});
+    }
+    return found;
+}
 
 std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRuntime> runtime,
                                 const BlasMaker& makeBlas, const DnnMaker& makeDnn)
 {
     const GpuDriver driver = runtime->Driver();
-    CheckDriver(request, driver);
-    int device = request.id;
-    if (device == c_bestGpu)
-        device = BestOf(request, *runtime, driver.devices);
+    CheckDriver(request.id, driver);
+    const int device = request.id;
     if (device >= driver.devices)
     {
-        FailFor(request, driver.devices == 1 ? "there is one: " : Concat("there are ", driver.devices, ": "),
+        FailFor(request.id, driver.devices == 1 ? "there is one: " : Concat("there are ", driver.devices, ": "),
                 ListOf(*runtime, driver.devices));
     }
     const GpuProperties properties = runtime->Properties(device);
-    if (CapabilityOf(properties) < c_leastCapability)
-    {
-        FailFor(request, properties.name, " has compute capability ", properties.major, ".", properties.minor, "; ",
-                c_leastCapability / 10, ".", c_leastCapability % 10, " or later is needed");
-    }
+    if (const std::string problem = WhyTooOld(properties); !problem.empty())
+        FailFor(request.id, problem);
     runtime->Use(device);
     std::unique_ptr<GpuBlas> blas;
     try
@@ -193,9 +179,10 @@ std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRu
     }
     catch (const Error& error)
     {
-        FailFor(request, error.Message());
+        FailFor(request.id, error.Message());
     }
-    return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas), makeDnn, request);
+    return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas),
+                                       VersionText(driver.version), makeDnn, request);
 }
 
 } // namespace cntk

@@ -9,11 +9,15 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace cntk
 {
 
 using BlasMaker = std::function<std::unique_ptr<GpuBlas>()>;
+
+// All GPUs of the driver. Fails (kind Device) where it finds none, or cannot be used.
+std::vector<GpuFound> ListGpus(GpuRuntime& runtime);
 
 // The GPU that a request asks for. Fails (kind Device) with what was found and what to do. makeBlas is called with the
 // device chosen, and makeDnn, which never fails; without it there are our own convolutions alone.

@@ -7,6 +7,8 @@
 
 CNTK_GPU_EXPORT const char* CntkGpuStamp();
 CNTK_GPU_EXPORT cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request);
+CNTK_GPU_EXPORT void CntkListGpus(std::vector<cntk::GpuFound>& found);
+CNTK_GPU_EXPORT void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes);
 
 const char* CntkGpuStamp()
 {
@@ -19,4 +21,16 @@ cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request)
                request, cntk::MakeCudaRuntime(), [&] { return cntk::MakeCuBlas(request.matrixMath); },
                [&](cntk::GpuContext& context) { return cntk::MakeCuDnn(context, request.matrixMath); })
         .release();
+}
+
+void CntkListGpus(std::vector<cntk::GpuFound>& found)
+{
+    found = cntk::ListGpus(*cntk::MakeCudaRuntime());
+}
+
+void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes)
+{
+    const auto runtime = cntk::MakeCudaRuntime();
+    runtime->Use(id);
+    runtime->MemoryInfo(freeBytes, totalBytes);
 }

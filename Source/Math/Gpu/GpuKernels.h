@@ -5,6 +5,7 @@
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuImageKernels.h"
 #include "Math/Gpu/GpuScalars.h"
+#include "Math/Gpu/SparseColumns.h"
 #include "Math/Kernels.h"
 
 namespace cntk
@@ -27,6 +28,8 @@ public:
     void SumAll(const MatrixView& input, const MatrixView& output, double alpha, double beta) override;
     double SumOfSquares(const MatrixView& value) override;
     bool HasNotFinite(const MatrixView& value) override;
+    void ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask) override;
+    void AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixView& totals) override;
 
     void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) override;
     void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias, ElementwiseOp activation,
@@ -90,6 +93,9 @@ public:
 private:
     // output (1x1) = the sum of so many numbers of the output's type.
     void SumOf(const void* values, size_t count, const MatrixView& output);
+    // Leaves sums of squares of the value's elements, at most c_mostSumBlocks of them, in sums; says how many.
+    static constexpr unsigned c_mostSumBlocks = 256;
+    unsigned PutSumsOfSquares(const MatrixView& value, double* sums);
     // target(:, column) += the scaled source columns of one-hot or sparse samples, in the samples' order; adds the
     // columns to touched.
     void AddToColumns(const MatrixView& source, const SparseView& s, size_t words, const MatrixView& target,
@@ -99,6 +105,7 @@ private:
     GpuBlas& m_blas;
     GpuScalars m_scalars;
     GpuImageKernels m_images;
+    SparseColumns m_sparse;
 };
 
 } // namespace cntk

@@ -15,12 +15,10 @@ namespace cntk
 namespace
 {
 
-constexpr const char* c_useTheCpu = "; deviceId=cpu runs on the CPU";
-
 template <class... Parts>
-[[noreturn]] void FailFor(const GpuRequest& request, const Parts&... parts)
+[[noreturn]] void FailFor(DeviceId id, const Parts&... parts)
 {
-    Fail(ErrorKind::Device, GpuProblem(request.id), parts..., request.id == c_bestGpu ? "" : c_useTheCpu);
+    Fail(ErrorKind::Device, GpuProblem(id), parts..., id == c_bestGpu ? "" : c_useTheCpu);
 }
 
 std::string Reason()
@@ -30,7 +28,7 @@ std::string Reason()
 }
 
 // Stays open until the program ends: its kernels are called until then.
-void* OpenLibrary(const GpuRequest& request, const GpuSearch& search, std::string& path)
+void* OpenLibrary(DeviceId id, const GpuSearch& search, std::string& path)
 {
     for (const std::string& folder : search.folders)
     {
@@ -39,12 +37,12 @@ void* OpenLibrary(const GpuRequest& request, const GpuSearch& search, std::strin
             continue;
         if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
             return library;
-        FailFor(request, "the GPU library '", path, "' cannot be opened: ", Reason());
+        FailFor(id, "the GPU library '", path, "' cannot be opened: ", Reason());
     }
     path = search.library;
     if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
         return library;
-    FailFor(request, "the GPU library ", search.library, " is in none of ", Join(search.folders, ", "),
+    FailFor(id, "the GPU library ", search.library, " is in none of ", Join(search.folders, ", "),
             ", the system's library folders; builds have it where CMake finds nvcc");
 }
 
@@ -69,31 +67,41 @@ GpuSearch GpuSearch::Default()
     return search;
 }
 
-std::shared_ptr<Device> OpenGpu(const GpuRequest& request, const GpuSearch& search)
+GpuLibrary GpuLibrary::Open(DeviceId id, const GpuSearch& search)
 {
     void* const driver = dlopen(search.driver.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (driver == nullptr)
     {
-        FailFor(request, "there is no NVIDIA driver (", search.driver,
+        FailFor(id, "there is no NVIDIA driver (", search.driver,
                 " was not found); a driver of version 580 or later is needed");
     }
     dlclose(driver); // the library opens it on its own
 
     std::string path;
-    void* const library = OpenLibrary(request, search, path);
-    const auto stamp = reinterpret_cast<GpuStampFunction>(dlsym(library, c_gpuStampFunction));
-    const auto make = reinterpret_cast<GpuMakeFunction>(dlsym(library, c_gpuMakeFunction));
-    if (stamp == nullptr || make == nullptr)
+    void* const library = OpenLibrary(id, search, path);
+    const auto find = [&]<class Function>(Function& function, const char* name)
     {
-        FailFor(request, "'", path, "' is no GPU library of this program: it does not export '",
-                stamp == nullptr ? c_gpuStampFunction : c_gpuMakeFunction, "'");
-    }
+        function = reinterpret_cast<Function>(dlsym(library, name));
+        if (function == nullptr)
+            FailFor(id, "'", path, "' is no GPU library of this program: it does not export '", name, "'");
+    };
+    GpuStampFunction stamp = nullptr;
+    find(stamp, c_gpuStampFunction);
     if (std::string(stamp()) != GpuInterfaceStamp())
     {
-        FailFor(request, "the GPU library '", path, "' was built from other sources (", stamp(),
-                ") than this program (", GpuInterfaceStamp(), "); build both together");
+        FailFor(id, "the GPU library '", path, "' was built from other sources (", stamp(), ") than this program (",
+                GpuInterfaceStamp(), "); build both together");
     }
-    return std::shared_ptr<Device>(make(request));
+    GpuLibrary functions;
+    find(functions.make, c_gpuMakeFunction);
+    find(functions.list, c_gpuListFunction);
+    find(functions.memory, c_gpuMemoryFunction);
+    return functions;
+}
+
+std::shared_ptr<Device> OpenGpu(const GpuRequest& request, const GpuSearch& search)
+{
+    return std::shared_ptr<Device>(GpuLibrary::Open(request.id, search).make(request));
 }
 
 } // namespace cntk

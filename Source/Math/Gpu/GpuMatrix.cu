@@ -2,6 +2,7 @@
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
 
+#include <algorithm>
 #include <array>
 
 namespace cntk
@@ -39,8 +40,6 @@ __global__ void FillMaskedColumns(const DeviceMatrix<T> output, const uint8_t* m
             output.At(index) = value;
 }
 
-constexpr unsigned c_sumBlocks = 256;
-
 // A sum for each block.
 template <class T>
 __global__ void SumSquares(const DeviceMatrix<T> input, double* sums)
@@ -54,6 +53,47 @@ __global__ void SumSquares(const DeviceMatrix<T> input, double* sums)
     sum = ReduceBlock(sum, 0.0, Adding());
     if (threadIdx.x == 0)
         sums[blockIdx.x] = sum;
+}
+
+template <class T>
+__global__ void ClearGaps(const DeviceMatrix<T> output, const uint8_t* mask)
+{
+    for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
+    {
+        if (mask[index / output.rows] != 0)
+            continue;
+        const T value = output.At(index);
+        if (!(value - value == T(0)))
+            output.At(index) = 0;
+    }
+}
+
+constexpr size_t c_mostNumbers = 16; // of a launch
+
+struct DeviceNumbers
+{
+    const void* data[c_mostNumbers];
+    bool isFloat[c_mostNumbers];
+    size_t count;
+
+    __device__ double At(size_t i) const
+    {
+        return isFloat[i] ? double(*static_cast<const float*>(data[i])) : *static_cast<const double*>(data[i]);
+    }
+};
+
+// counters: the count of calls that were new, and which of them had a first number that was not finite; null where the
+// numbers are not the first ones.
+__global__ void AddToTotals(const DeviceNumbers numbers, bool isNew, double* totals, double* counters)
+{
+    if (threadIdx.x < numbers.count)
+        totals[threadIdx.x] += numbers.At(threadIdx.x);
+    if (threadIdx.x > 0 || counters == nullptr)
+        return;
+    counters[0] += isNew ? 1 : 0;
+    const double first = numbers.At(0);
+    if (counters[1] == 0 && !(first - first == 0))
+        counters[1] = counters[0];
 }
 
 // All who write write the same.
@@ -120,18 +160,24 @@ void GpuKernels::MaskColumns(const MatrixView& output, std::span<const uint8_t> 
               });
 }
 
-double GpuKernels::SumOfSquares(const MatrixView& value)
+unsigned GpuKernels::PutSumsOfSquares(const MatrixView& value, double* sums)
 {
-    const unsigned blocks = BlocksFor(value.Elements(), c_threads, c_sumBlocks);
-    const GpuArray<double> sums(m_context, blocks);
+    const unsigned blocks = BlocksFor(value.Elements(), c_threads, c_mostSumBlocks);
     VisitType(value.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("SumOfSquares", m_context.Stream(), blocks, c_threads, SumSquares<T>, DeviceMatrix<T>(value),
-                         sums.Data());
+                         sums);
               });
-    std::array<double, c_sumBlocks> parts{};
+    return blocks;
+}
+
+double GpuKernels::SumOfSquares(const MatrixView& value)
+{
+    const GpuArray<double> sums(m_context, c_mostSumBlocks);
+    const unsigned blocks = PutSumsOfSquares(value, sums.Data());
+    std::array<double, c_mostSumBlocks> parts{};
     m_context.Download(parts.data(), sums.Data(), blocks * sizeof(double));
     double sum = 0;
     for (const double part : parts)
@@ -153,6 +199,35 @@ bool GpuKernels::HasNotFinite(const MatrixView& value)
     int found = 0;
     m_context.Download(&found, isFound.Data(), sizeof(found));
     return found != 0;
+}
+
+void GpuKernels::ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask)
+{
+    const uint8_t* const onDevice = m_context.MaskThere(mask);
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("ClearNotFinite", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
+                         ClearGaps<T>, DeviceMatrix<T>(output), onDevice);
+              });
+}
+
+void GpuKernels::AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixView& totals)
+{
+    double* const all = totals.As<double>();
+    for (size_t first = 0; first < numbers.size(); first += c_mostNumbers)
+    {
+        DeviceNumbers some{};
+        some.count = std::min(c_mostNumbers, numbers.size() - first);
+        for (size_t i = 0; i < some.count; ++i)
+        {
+            some.data[i] = numbers[first + i].data;
+            some.isFloat[i] = numbers[first + i].type == DataType::Float32;
+        }
+        Launch("AddNumbers", m_context.Stream(), 1, c_warp, AddToTotals, some, isNew, all + first,
+               first == 0 ? all + numbers.size() : nullptr);
+    }
 }
 
 } // namespace cntk

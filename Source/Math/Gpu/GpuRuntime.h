@@ -25,6 +25,8 @@ struct GpuProperties
     int major = 0; // compute capability
     int minor = 0;
     int multiprocessors = 1;
+    std::string busId = {}; // "00000000:3B:00.0"; empty: unknown
+    std::string uuid = {};  // of the card, or of the part of it that this device is
 };
 
 // What a driver can do, before any device is used. Versions as CUDA has them: 1000 * major + 10 * minor.

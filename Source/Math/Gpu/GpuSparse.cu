@@ -4,7 +4,7 @@
 #include "Math/Gpu/GpuKernels.h"
 
 #include <algorithm>
-#include <numeric>
+#include <tuple>
 #include <vector>
 
 namespace cntk
@@ -59,15 +59,6 @@ __global__ void PickColumns(const DeviceMatrix<T> table, const DeviceSparse<T> s
         output.At(index) = sum;
     }
 }
-
-// What is added to one column of a target.
-struct Addend
-{
-    int32_t column; // of the target
-    int32_t sample; // column of the source
-    int32_t block;  // of the sample's rows
-    int32_t at;     // of the values
-};
 
 // Addends of one column are a run of the list: runs[r] to runs[r + 1].
 template <class T>
@@ -127,36 +118,50 @@ void GpuKernels::LookUpColumns(const MatrixView& table, const SparseView& s, con
               });
 }
 
-// The host has to know the columns anyway (TouchedColumns), so it sorts the addends too.
-void GpuKernels::AddToColumns(const MatrixView& source, const SparseView& s, size_t words, const MatrixView& target,
-                              TouchedColumns& touched, double alpha)
+// The host knows the indices of what it has brought to the device; others it has to fetch.
+void SparseColumns::Find(GpuContext& context, const SparseView& s, size_t words)
 {
-    std::vector<int32_t> starts(s.columns + 1);
-    m_context.Download(starts.data(), s.columnStarts, starts.size() * sizeof(int32_t));
-    const size_t count = size_t(starts.back() - starts.front());
-    if (count == 0)
-        return;
-    std::vector<int32_t> rows(count);
-    m_context.Download(rows.data(), s.rowIndices + starts.front(), count * sizeof(int32_t));
-
-    std::vector<Addend> addends;
-    addends.reserve(count);
+    context.NoteObstacle("the host gives numbers for it"); // even where there are none this time
+    m_addends.clear();
+    m_runs.clear();
+    const int32_t* starts = s.hostColumnStarts;
+    const int32_t* rows = s.hostRowIndices;
+    if (starts == nullptr || rows == nullptr)
+    {
+        m_starts.resize(s.columns + 1);
+        context.Download(m_starts.data(), s.columnStarts, m_starts.size() * sizeof(int32_t));
+        m_rows.resize(size_t(m_starts.back()));
+        const auto first = size_t(m_starts.front());
+        if (m_rows.size() > first)
+            context.Download(m_rows.data() + first, s.rowIndices + first, (m_rows.size() - first) * sizeof(int32_t));
+        starts = m_starts.data();
+        rows = m_rows.data();
+    }
     const size_t columns = s.rows / words; // of the target
     for (size_t sample = 0; sample < s.columns; ++sample)
         for (int32_t at = starts[sample]; at < starts[sample + 1]; ++at)
         {
-            const size_t row = size_t(rows[size_t(at - starts.front())]);
-            addends.push_back({int32_t(row % columns), int32_t(sample), int32_t(row / columns), at});
+            const auto row = size_t(rows[at]);
+            m_addends.push_back({int32_t(row % columns), int32_t(sample), int32_t(row / columns), at});
         }
-    std::stable_sort(addends.begin(), addends.end(),
-                     [](const Addend& a, const Addend& b) { return a.column < b.column; });
-    std::vector<int32_t> runs;
-    for (size_t i = 0; i < count; ++i)
-        if (i == 0 || addends[i].column != addends[i - 1].column)
-            runs.push_back(int32_t(i));
-    const size_t distinct = runs.size();
-    runs.push_back(int32_t(count));
+    std::sort(m_addends.begin(), m_addends.end(),
+              [](const Addend& a, const Addend& b) { return std::tie(a.column, a.at) < std::tie(b.column, b.at); });
+    for (size_t i = 0; i < m_addends.size(); ++i)
+        if (i == 0 || m_addends[i].column != m_addends[i - 1].column)
+            m_runs.push_back(int32_t(i));
+    m_runs.push_back(int32_t(m_addends.size()));
+}
 
+// The host has to know the columns anyway (TouchedColumns), so it sorts the addends too.
+void GpuKernels::AddToColumns(const MatrixView& source, const SparseView& s, size_t words, const MatrixView& target,
+                              TouchedColumns& touched, double alpha)
+{
+    m_sparse.Find(m_context, s, words);
+    const std::vector<Addend>& addends = m_sparse.Addends();
+    const std::vector<int32_t>& runs = m_sparse.Runs();
+    if (addends.empty())
+        return;
+    const size_t distinct = runs.size() - 1;
     const GpuArray<Addend> addendsThere(m_context, std::span<const Addend>(addends));
     const GpuArray<int32_t> runsThere(m_context, std::span<const int32_t>(runs));
     VisitType(target.type,

@@ -3,6 +3,7 @@
 #include "Math/Gpu/GpuKernels.h"
 #include "Math/UpdateRules.h"
 
+#include <cmath>
 #include <optional>
 
 namespace cntk
@@ -70,6 +71,23 @@ struct UpdateNumbers
     UpdateConstants<T> constants;
     UpdateExtras<T> extras;
     T rate;
+    double normLimit; // of the gradient
+};
+
+// The gradient's squares, summed up in parts; without them there is no limit to its norm.
+struct SquareSums
+{
+    const double* sums = nullptr;
+    unsigned count = 0;
+
+    // Of all threads of a block.
+    __device__ double FactorFor(double most) const
+    {
+        if (sums == nullptr)
+            return 1;
+        const double norm = std::sqrt(ReduceBlock(threadIdx.x < count ? sums[threadIdx.x] : 0.0, 0.0, Adding()));
+        return norm > most ? most / norm : 1.0;
+    }
 };
 
 template <class T>
@@ -84,7 +102,10 @@ struct UpdateTask
     UpdateNumbers<T> numbers;
     const UpdateNumbers<T>* numbersThere; // null: the numbers are those above
     double* multiplierSums;               // null: the rate is not divided by the multipliers' mean
+    SquareSums squares;
+    const double* stop; // null, or what must be 0
 
+    __device__ bool IsStopped() const { return stop != nullptr && *stop != 0; }
     __device__ size_t Column(size_t index) const
     {
         const size_t column = index / parameter.rows;
@@ -97,7 +118,10 @@ struct UpdateTask
 template <class T, class Rule>
 __global__ void UpdateElements(const UpdateTask<T> task)
 {
-    const UpdateNumbers<T> numbers = task.Numbers();
+    if (task.IsStopped())
+        return;
+    UpdateNumbers<T> numbers = task.Numbers();
+    numbers.extras.gradientScale *= T(task.squares.FactorFor(numbers.normLimit));
     double sum = 0;
     for (size_t index = FirstElement(); index < task.elements; index += ElementStep())
     {
@@ -135,6 +159,8 @@ __global__ void UpdateElements(const UpdateTask<T> task)
 template <class T>
 __global__ void StepByMeanMultiplier(const UpdateTask<T> task, unsigned sums)
 {
+    if (task.IsStopped())
+        return;
     const double sum = ReduceBlock(threadIdx.x < sums ? task.multiplierSums[threadIdx.x] : 0.0, 0.0, Adding());
     const UpdateNumbers<T> numbers = task.Numbers();
     const T rate = T(double(numbers.rate) * double(task.elements) / sum);
@@ -200,6 +226,13 @@ void GpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& param
     std::optional<GpuArray<double>> sums;
     if (call.normalizes)
         sums.emplace(m_context, c_sumBlocks);
+    SquareSums squareSums;
+    std::optional<GpuArray<double>> squares;
+    if (std::isfinite(call.normLimit))
+    {
+        squares.emplace(m_context, c_mostSumBlocks);
+        squareSums = {squares->Data(), PutSumsOfSquares(gradient, squares->Data())};
+    }
     VisitType(parameter.type,
               [&](auto tag)
               {
@@ -210,9 +243,11 @@ void GpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& param
                                      {},
                                      columns ? columns->Data() : nullptr,
                                      (columns ? call.touched->columns.size() : parameter.columns) * parameter.rows,
-                                     {call.constants.As<T>(), call.extras.As<T>(), T(call.rate)},
+                                     {call.constants.As<T>(), call.extras.As<T>(), T(call.rate), call.normLimit},
                                      nullptr,
-                                     sums ? sums->Data() : nullptr};
+                                     sums ? sums->Data() : nullptr,
+                                     squareSums,
+                                     call.stop.As<const double>()};
                   for (size_t i = 0; i < states.size(); ++i)
                   {
                       task.states[i] = states[i].As<T>();

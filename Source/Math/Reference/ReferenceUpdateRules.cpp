@@ -85,7 +85,9 @@ void Update(const UpdateCall& call, const MatrixView& parameter, std::span<const
 void ReferenceKernels::UpdateParameter(const UpdateCall& call, const MatrixView& parameter,
                                        std::span<const MatrixView> states, const MatrixView& gradient)
 {
-    VisitType(parameter.type, [&](auto tag) { Update<decltype(tag)>(call, parameter, states, gradient); });
+    UpdateCall resolved = call;
+    if (ResolveOnHost(resolved, *this, gradient))
+        VisitType(parameter.type, [&](auto tag) { Update<decltype(tag)>(resolved, parameter, states, gradient); });
 }
 
 } // namespace cntk

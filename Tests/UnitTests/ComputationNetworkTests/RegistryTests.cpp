@@ -225,7 +225,7 @@ TEST_P(RegistryTest, GpuAgrees)
     std::shared_ptr<Device> gpu;
     try
     {
-        gpu = MakeGpuDevice(0);
+        gpu = MakeGpuDevice(0, {.isChecked = false});
     }
     catch (const Error& error)
     {

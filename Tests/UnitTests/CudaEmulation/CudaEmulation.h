@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <set>
+#include <string>
 
 #define __global__
 #define __device__
@@ -45,6 +47,12 @@ inline thread_local Place g_place;
 void Run(const char* name, dim3 blocks, dim3 threads, const std::function<void()>& kernel);
 // The same in the order of a stream (EmulatedStreams.h). The kernel must hold its arguments.
 void Launch(const char* name, void* stream, dim3 blocks, dim3 threads, std::function<void()> kernel);
+
+// For tests of what notices wrong numbers: launches of this name, which may be none, leave out their last block.
+void BreakKernel(const std::string& name);
+bool IsBroken(const std::string& name);
+// The names of all launches of this thread so far.
+const std::set<std::string>& LaunchedKernels();
 
 // Regions of device memory, which are locked but while a DeviceAccess lives: kernels and copies have one.
 void AddRegion(void* region, size_t bytes);

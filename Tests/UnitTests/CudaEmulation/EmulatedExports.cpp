@@ -1,5 +1,5 @@
-// The emulated GPU as a GPU library, for end-to-end tests.
-#include "CudaEmulation/EmulatedGpu.h"
+// The emulated machine as a GPU library, for end-to-end tests.
+#include "CudaEmulation/EmulatedMachine.h"
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Gpu/GpuLibrary.h"
 
@@ -7,6 +7,8 @@
 
 CNTK_GPU_EXPORT const char* CntkGpuStamp();
 CNTK_GPU_EXPORT cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request);
+CNTK_GPU_EXPORT void CntkListGpus(std::vector<cntk::GpuFound>& found);
+CNTK_GPU_EXPORT void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes);
 
 const char* CntkGpuStamp()
 {
@@ -15,7 +17,20 @@ const char* CntkGpuStamp()
 
 cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request)
 {
-    return cntk::FindGpu(request, std::make_unique<cntk::EmulatedRuntime>(), cntk::MakeEmulatedBlas,
+    return cntk::FindGpu(request, std::make_unique<cntk::EmulatedMachine>(), cntk::MakeBreakableBlas,
                          [&](cntk::GpuContext& context) { return cntk::MakeEmulatedDnn(context, request.matrixMath); })
         .release();
+}
+
+void CntkListGpus(std::vector<cntk::GpuFound>& found)
+{
+    cntk::EmulatedMachine machine;
+    found = cntk::ListGpus(machine);
+}
+
+void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes)
+{
+    cntk::EmulatedMachine machine;
+    machine.Use(id);
+    machine.MemoryInfo(freeBytes, totalBytes);
 }

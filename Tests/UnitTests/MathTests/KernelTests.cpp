@@ -133,7 +133,7 @@ TEST_P(KernelTests, GpuEqualsReference)
     std::shared_ptr<Device> gpu;
     try
     {
-        gpu = MakeGpuDevice(0);
+        gpu = MakeGpuDevice(0, {.isChecked = false});
     }
     catch (const Error& error)
     {

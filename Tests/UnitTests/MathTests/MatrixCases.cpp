@@ -2,6 +2,8 @@
 #include "Math/TableLookup.h"
 #include "MathTests/KernelCases.h"
 
+#include <limits>
+
 namespace cntk
 {
 
@@ -65,6 +67,51 @@ void AddFillCases(std::vector<KernelCase>& cases)
                          const MatrixView values = run.Output(50, 60);
                          Ops::Fill(values.Rows(7, 1).Columns(59, 1), -1e308 * 10);
                          run.Record(Ops::HasNotFinite(values));
+                     }});
+    cases.push_back({"ClearNotFinite", [](KernelCaseRun& run)
+                     {
+                         for (const size_t pad : {0, 3})
+                         {
+                             const MatrixView values = run.Output(300, 7, pad);
+                             Ops::Fill(values.Columns(2, 3).Rows(9, 2), 1e308 * 10);
+                             Ops::Fill(values.Columns(4, 3).Rows(1, 2), std::numeric_limits<double>::quiet_NaN());
+                             const std::vector<uint8_t> mask{1, 1, 0, 1, 0, 0, 1};
+                             Ops::ClearNotFinite(values, mask);
+                             Ops::ClearNotFinite(values, {});
+                         }
+                     }});
+    cases.push_back({"AddNumbers", [](KernelCaseRun& run)
+                     {
+                         const Matrix totals(3 + Ops::c_rowsBehindTotals, 1, DataType::Float64, run.GetDevice());
+                         const Matrix other(1, 1, DataType::Float64, run.GetDevice());
+                         const MatrixView all = run.Output(1, 4);
+                         const auto add = [&](size_t first, bool isNew)
+                         {
+                             const MatrixView numbers[] = {all.Columns(first, 1), other, all.Columns(1, 1)};
+                             Ops::AddNumbers(numbers, isNew, totals);
+                             for (const double total : totals.ToHost())
+                                 run.Record(total);
+                         };
+                         Ops::Fill(other, 1e-12);
+                         add(0, true);
+                         add(3, false);
+                         add(2, true);
+                         Ops::Fill(all.Columns(2, 1), 1e308 * 10);
+                         add(0, true);
+                         add(2, true); // the fourth that is new
+                         add(2, true);
+                     }});
+    cases.push_back({"AddManyNumbers", [](KernelCaseRun& run)
+                     {
+                         const Matrix totals(40 + Ops::c_rowsBehindTotals, 1, DataType::Float64, run.GetDevice());
+                         const MatrixView all = run.Output(1, 40);
+                         std::vector<MatrixView> numbers;
+                         for (size_t i = 0; i < 40; ++i)
+                             numbers.push_back(all.Columns(i, 1));
+                         Ops::AddNumbers(numbers, true, totals);
+                         Ops::AddNumbers(numbers, true, totals);
+                         for (const double total : totals.ToHost())
+                             run.Record(total);
                      }});
 }
 

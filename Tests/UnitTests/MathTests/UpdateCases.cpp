@@ -75,6 +75,32 @@ std::vector<KernelCase> UpdateCases()
                              touched.all = true;
                              Update(run, call, 9, 20);
                          }});
+        cases.push_back({"Update" + name + "OfLimitedNorm", [formula](KernelCaseRun& run)
+                         {
+                             UpdateCall call = CallOf(formula);
+                             for (const double limit : {0.5, 5.0, 1e5})
+                             {
+                                 call.normLimit = limit;
+                                 Update(run, call, 7, 5);
+                                 Update(run, call, 50, 25, 3);
+                                 call.normalizes = HasMultipliers(formula);
+                                 Update(run, call, 301, 503);
+                             }
+                         }});
+        cases.push_back({"Update" + name + "Stopped", [formula](KernelCaseRun& run)
+                         {
+                             UpdateCall call = CallOf(formula);
+                             call.normLimit = 1;
+                             for (const double stop : {0, 3})
+                             {
+                                 const Matrix flag(1, 1, DataType::Float64, run.GetDevice());
+                                 Ops::Fill(flag, stop);
+                                 call.stop = flag;
+                                 Update(run, call, 50, 25);
+                                 call.normalizes = HasMultipliers(formula);
+                                 Update(run, call, 50, 25, 1);
+                             }
+                         }});
         if (!HasMultipliers(formula))
             continue;
         cases.push_back({"Update" + name + "Normalized", [formula](KernelCaseRun& run)

@@ -67,6 +67,39 @@ TEST_F(UpdateRulesTest, OperandsMustFit)
     EXPECT_EQ(w.ToHost()[0], 1);
 }
 
+TEST_F(UpdateRulesTest, AStopIsANumberOfDoubleOnTheDevice)
+{
+    const Matrix w = Make(3, 4);
+    UpdateCall call;
+    const Matrix ofFloat = Make(1, 1), flags = Make(1, 2, DataType::Float64);
+    for (const MatrixView& stop : {ofFloat.View(), flags.View()})
+    {
+        call.stop = stop;
+        EXPECT_EQ(MessageOf(call, w, {w}, w),
+                  "UpdateParameter: stop must be a number of double on the parameter's device");
+    }
+    call.stop = flags.View().Columns(0, 1);
+    EXPECT_EQ(MessageOf(call, w, {Make(3, 4)}, w), "");
+    EXPECT_EQ(w.ToHost()[0], 1);
+}
+
+TEST_F(UpdateRulesTest, AGradientOfALargerNormIsScaledDown)
+{
+    const Matrix w = Make(1, 2, DataType::Float64), g = Make(1, 2, DataType::Float64),
+                 s = Make(1, 2, DataType::Float64);
+    Ops::Fill(g.View().Columns(0, 1), 3);
+    Ops::Fill(g.View().Columns(1, 1), 4);
+    UpdateCall call;
+    for (const double limit : {5.0, 2.5})
+    {
+        call.normLimit = limit;
+        Ops::Fill(w, 0);
+        Ops::UpdateParameter(call, w, std::array<MatrixView, 1>{s}, g);
+        EXPECT_NEAR(w.ToHost()[0], -3 * limit / 5, 1e-15);
+        EXPECT_NEAR(w.ToHost()[1], -4 * limit / 5, 1e-15);
+    }
+}
+
 TEST_F(UpdateRulesTest, EmptyParametersAreLeftAlone)
 {
     const Matrix empty = Make(0, 4);

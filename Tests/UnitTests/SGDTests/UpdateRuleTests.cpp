@@ -32,7 +32,7 @@ protected:
         Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(gradient);
         TouchedColumns touched;
         touched.columns = {1};
-        transforms.Prepare(step, g, sparse);
+        transforms.Prepare(step, sparse);
         Rule()->Step(w, s, g, sparse ? &touched : nullptr, step);
         transforms.Finish(w, step);
         return w;
@@ -294,8 +294,8 @@ TEST_F(UpdateRuleTest, NoiseMovesParametersAndGoesOnWithANewSeed)
     m_options.l1RegWeight = 0.5;
     GradientTransforms transforms(m_options, DataType::Float64, *m_device);
     UpdateStep step{.rate = 0.1, .momentum = 0, .columns = 1};
-    Matrix w = Make(m_w), g = Make({0, 0, 0, 0});
-    transforms.Prepare(step, g, false);
+    Matrix w = Make(m_w);
+    transforms.Prepare(step, false);
     EXPECT_FALSE(step.HasExtras()); // L1 comes behind the noise
     transforms.Finish(w, step);
     const auto once = w.ToHost();
@@ -345,7 +345,7 @@ TEST_F(UpdateRuleTest, EveryRuleTakesClippingAndRegularizationAlong)
         UpdateStep step{.rate = rate, .momentum = momentum, .columns = size_t(n)};
         const std::vector<double> gradient{0.5, -3, 0.25, 2};
         Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(gradient);
-        transforms.Prepare(step, g, false);
+        transforms.Prepare(step, false);
         const auto update = Rule();
         update->BeginUpdate(momentum);
         update->Step(w, s, g, nullptr, step);

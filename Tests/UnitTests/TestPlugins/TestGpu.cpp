@@ -6,6 +6,8 @@
 
 CNTK_GPU_EXPORT const char* CntkGpuStamp();
 CNTK_GPU_EXPORT cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request);
+CNTK_GPU_EXPORT void CntkListGpus(std::vector<cntk::GpuFound>& found);
+CNTK_GPU_EXPORT void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes);
 
 const char* CntkGpuStamp()
 {
@@ -15,4 +17,14 @@ const char* CntkGpuStamp()
 cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request)
 {
     cntk::Fail(cntk::ErrorKind::Device, "GPU ", request.id, " is not there");
+}
+
+void CntkListGpus(std::vector<cntk::GpuFound>&)
+{
+    cntk::Fail(cntk::ErrorKind::Device, "there is no GPU");
+}
+
+void CntkGpuMemory(cntk::DeviceId id, size_t&, size_t&)
+{
+    cntk::Fail(cntk::ErrorKind::Device, "GPU ", id, " is not there");
 }

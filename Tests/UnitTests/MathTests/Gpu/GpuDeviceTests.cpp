@@ -47,9 +47,9 @@ private:
     int m_used = 0;
 };
 
-const TestGpu c_old{{"Old", 6, 1, 10}, 9000};
-const TestGpu c_busy{{"Busy", 8, 0, 10}, 1000};
-const TestGpu c_idle{{"Idle", 8, 0, 10}, 5000};
+const TestGpu c_old{{"Old", 6, 1, 10, {}, {}}, 9000};
+const TestGpu c_busy{{"Busy", 8, 0, 10, {}, {}}, 1000};
+const TestGpu c_idle{{"Idle", 8, 0, 10, {}, {}}, 5000};
 constexpr int c_needed = 13000;
 
 std::string MessageOf(DeviceId id, const GpuDriver& driver, const std::vector<TestGpu>& gpus,
@@ -85,8 +85,17 @@ TEST(GpuDeviceTests, ADriverThatIsTooOld)
 TEST(GpuDeviceTests, NoGpu)
 {
     unsetenv("CUDA_VISIBLE_DEVICES");
-    EXPECT_EQ(MessageOf(c_bestGpu, {c_needed, c_needed, 0, "no CUDA-capable device is detected"}, {}),
-              "no GPU can be used: the NVIDIA driver finds no GPU (no CUDA-capable device is detected)");
+    TestRuntime none({c_needed, c_needed, 0, "no CUDA-capable device is detected"}, {});
+    try
+    {
+        ListGpus(none);
+        FAIL() << "no error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(),
+                  "no GPU can be used: the NVIDIA driver finds no GPU (no CUDA-capable device is detected)");
+    }
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     EXPECT_EQ(MessageOf(0, {c_needed, c_needed, 0, "no CUDA-capable device is detected"}, {}),
               "GPU 0 cannot be used: the NVIDIA driver finds no GPU (no CUDA-capable device is detected); "
@@ -109,8 +118,13 @@ TEST(GpuDeviceTests, AGpuThatIsTooOld)
     EXPECT_EQ(MessageOf(0, driver, {c_old, c_idle}),
               "GPU 0 cannot be used: Old has compute capability 6.1; 7.5 or later is needed; deviceId=cpu runs on the "
               "CPU");
-    EXPECT_EQ(MessageOf(c_bestGpu, driver, {c_old}),
-              "no GPU can be used: none of 0 (Old) has compute capability 7.5 or later");
+    TestRuntime runtime(driver, {c_old, c_idle});
+    const std::vector<GpuFound> found = ListGpus(runtime);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].name, "Old");
+    EXPECT_EQ(found[0].problem, "Old has compute capability 6.1; 7.5 or later is needed");
+    EXPECT_EQ(found[1].id, 1);
+    EXPECT_EQ(found[1].problem, "");
 }
 
 TEST(GpuDeviceTests, NoCuBlas)
@@ -121,15 +135,15 @@ TEST(GpuDeviceTests, NoCuBlas)
               "GPU 0 cannot be used: cuBLAS was not found (libcublas.so.13); deviceId=cpu runs on the CPU");
 }
 
-TEST(GpuDeviceTests, AutoTakesTheOneWithMostMemoryFree)
+TEST(GpuDeviceTests, AGpuDescribesItself)
 {
-    const GpuDriver driver{c_needed, c_needed, 0, ""};
+    const GpuDriver driver{13010, c_needed, 0, ""};
     const auto device =
-        FindGpu({c_bestGpu, GpuMatrixMath::Float},
-                std::make_unique<TestRuntime>(driver, std::vector{c_old, c_busy, c_idle}), MakeEmulatedBlas);
+        FindGpu({2, GpuMatrixMath::Float}, std::make_unique<TestRuntime>(driver, std::vector{c_old, c_busy, c_idle}),
+                MakeEmulatedBlas);
     EXPECT_EQ(device->Id(), 2);
-    EXPECT_EQ(device->Describe(), "GPU 2 (Idle, 16384 MiB, compute capability 8.0; products: emulated; "
-                                  "convolutions: own kernels)");
+    EXPECT_EQ(device->Describe(), "GPU 2 (Idle, 16384 MiB, compute capability 8.0; driver for CUDA 13.1; products: "
+                                  "emulated; convolutions: own kernels)");
     EXPECT_FALSE(device->IsHostMemory());
 }
 

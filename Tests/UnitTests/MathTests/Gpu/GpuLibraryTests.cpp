@@ -34,7 +34,7 @@ protected:
     {
         try
         {
-            OpenGpu({id, GpuMatrixMath::Float}, {{m_folder}, driver, library});
+            OpenGpu({id, GpuMatrixMath::Float}, {.folders = {m_folder}, .driver = driver, .library = library});
         }
         catch (const Error& error)
         {

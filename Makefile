@@ -38,7 +38,7 @@ debug: packages
 	cmake --build $(BUILD)-debug -j $(JOBS)
 
 asan: packages
-	$(configure) -B $(BUILD)-asan -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+	$(configure) -B $(BUILD)-asan -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1" \
 	    -DCNTK_SANITIZE=$(SANITIZERS) -DCNTK_CUDA=OFF $(CMAKE_FLAGS)
 	cmake --build $(BUILD)-asan -j $(JOBS)
 	$(ctest) --test-dir $(BUILD)-asan -L unit

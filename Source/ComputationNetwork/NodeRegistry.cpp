@@ -12,7 +12,8 @@ const NodeRegistry& NodeRegistry::Standard()
     static const NodeRegistry registry = []
     {
         NodeRegistry types;
-        RegisterLeafNodes(types);
+        RegisterParameterNodes(types);
+        RegisterInputNodes(types);
         RegisterElementwiseNodes(types);
         RegisterProductNodes(types);
         RegisterNormalizationNodes(types);

@@ -18,7 +18,7 @@ namespace cntk
 class NodeRegistry
 {
 public:
-    // Every type of the product. Families: Nodes/LeafNodes.cpp, Nodes/ElementwiseNodes.cpp, ... one line each in
+    // Every type of the product. Families: Nodes/InputNodes.cpp, Nodes/ElementwiseNodes.cpp, ... one line each in
     // NodeRegistry.cpp.
     static const NodeRegistry& Standard();
     NodeRegistry() = default;
@@ -49,7 +49,8 @@ private:
     std::map<std::string, const NodeType*, std::less<>> m_byName; // lower case
 };
 
-void RegisterLeafNodes(NodeRegistry& registry);
+void RegisterParameterNodes(NodeRegistry& registry);
+void RegisterInputNodes(NodeRegistry& registry);
 void RegisterElementwiseNodes(NodeRegistry& registry);
 void RegisterProductNodes(NodeRegistry& registry);
 void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization

@@ -1,0 +1,280 @@
+// LearnableParameter: shape, initial values, and the model file's fields in all versions.
+#include "Common/Counted.h"
+#include "Common/Error.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/ParameterFile.h"
+#include "ComputationNetwork/Nodes/ShapeParameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace cntk
+{
+
+namespace
+{
+
+// The first of some spellings that is given; the first one if none is.
+std::string_view SpellingOf(const NodeParameters& parameters, std::initializer_list<std::string_view> spellings)
+{
+    for (const std::string_view spelling : spellings)
+        if (parameters.Has(spelling))
+            return spelling;
+    return *spellings.begin();
+}
+
+TensorShape AppendDim(TensorShape shape, uint64_t dimension)
+{
+    if (shape.Rank() == TensorShape::c_maxRank)
+        Fail(ErrorKind::Model, "a shape has more than ", TensorShape::c_maxRank, " dimensions");
+    shape.SetDim(shape.Rank(), dimension);
+    return shape;
+}
+
+} // namespace
+
+void LearnableParameterNode::InferShape(ShapeInference& inference)
+{
+    if (inference.IsFinalPass() && SampleLayout().HasUnknown())
+        Fail(ErrorKind::Model, "the dimensions [", SampleLayout().ToString(), "] of parameter '", Name(),
+             "' are not known: no node that uses it determines them; give them");
+    m_value = m_values.View();
+}
+
+void LearnableParameterNode::SetParameterShape(const TensorShape& shape)
+{
+    SetShape(shape, nullptr);
+    if (shape.HasUnknown())
+    {
+        m_values = Matrix();
+        m_value = MatrixView();
+        return;
+    }
+    if (!m_values.IsAllocated() || m_values.Rows() != shape.MatrixRows() || m_values.Columns() != shape.MatrixColumns())
+        WithNote([&] { m_values = Matrix(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice()); },
+                 [&] { return Concat("for parameter '", Name(), "' of ", shape.ToString()); });
+    m_value = m_values.View();
+    if (m_pending)
+        Initialize(*std::exchange(m_pending, std::nullopt));
+}
+
+void LearnableParameterNode::Initialize(const Initialization& initialization)
+{
+    if (SampleLayout().HasUnknown() || !m_values.IsAllocated())
+    {
+        m_pending = initialization;
+        return;
+    }
+    // The original's factors are single-precision constants, computed with in the element type.
+    VisitType(GetDataType(),
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  const T number = T(initialization.number);
+                  switch (initialization.kind)
+                  {
+                  case Initialization::Kind::Uniform:
+                  {
+                      const T range = T(0.05f) * number;
+                      Ops::FillUniform(m_values, -range, range, initialization.seed);
+                      break;
+                  }
+                  case Initialization::Kind::Gaussian:
+                  {
+                      const T deviation = T(0.2f) * number / std::sqrt(T(m_values.Columns()));
+                      Ops::FillGaussian(m_values, 0, deviation, initialization.seed);
+                      break;
+                  }
+                  case Initialization::Kind::Fixed:
+                      Ops::Fill(m_values, number);
+                      break;
+                  }
+              });
+}
+
+void LearnableParameterNode::InitUniform(uint64_t seed, double initValueScale)
+{
+    Initialize({Initialization::Kind::Uniform, seed, initValueScale});
+}
+
+void LearnableParameterNode::InitGaussian(uint64_t seed, double initValueScale)
+{
+    Initialize({Initialization::Kind::Gaussian, seed, initValueScale});
+}
+
+void LearnableParameterNode::InitFixed(double value)
+{
+    Initialize({Initialization::Kind::Fixed, 0, value});
+}
+
+void LearnableParameterNode::InitFromFile(const std::string& path)
+{
+    const TextMatrix text = ReadTextMatrix(path);
+    if (SampleLayout().HasUnknown())
+        InferFromFileSize(text.rows, text.columns);
+    if (text.rows != m_values.Rows() || text.columns != m_values.Columns())
+        Fail(ErrorKind::Data, "file '", path, "' holds ", Counted(text.rows, "row"), " of ",
+             Counted(text.columns, "number"), ", but parameter '", Name(), "' is [", SampleLayout().ToString(),
+             "]; expected ", Counted(m_values.Rows(), "line"), " of ", Counted(m_values.Columns(), "number"));
+    m_values.FromHost(text.values);
+    m_pending.reset();
+}
+
+void LearnableParameterNode::InferFromFileSize(size_t rows, size_t columns)
+{
+    TensorShape shape = SampleLayout();
+    if (shape.Rank() <= 2)
+        shape = TensorShape{shape[0] != 0 ? shape[0] : rows, shape[1] != 0 && shape.Rank() > 1 ? shape[1] : columns};
+    else if (shape[0] == 0)
+        shape.SetDim(0, rows);
+    SetParameterShape(shape);
+}
+
+void LearnableParameterNode::SetParameters(const NodeParameters& parameters)
+{
+    if (parameters.Has("dims"))
+        SetParameterShape(ParseDims(parameters.Text("dims")));
+    else if (parameters.Has("rows") && !parameters.Has("cols"))
+        SetParameterShape(TensorShape{DimensionOf(parameters, "rows", 0)});
+    else if (parameters.Has("rows") || parameters.Has("cols"))
+        SetParameterShape(TensorShape{DimensionOf(parameters, "rows", 0), DimensionOf(parameters, "cols", 1)});
+    m_learningRateMultiplier = float(parameters.Real("learningRateMultiplier", m_learningRateMultiplier));
+    if (!(m_learningRateMultiplier >= 0))
+        Fail(ErrorKind::Config, "parameter 'learningRateMultiplier' is '", parameters.Text("learningRateMultiplier"),
+             "'; expected 0 or more");
+    if (!parameters.Boolean(SpellingOf(parameters, {"needGradient", "needsGradient", "computeGradient"}), true))
+        m_learningRateMultiplier = 0;
+    for (const char* name :
+         {"rows", "cols", "dims", "init", "initValueScale", "value", "initFromFilePath", "randomSeed"})
+        if (parameters.Has(name))
+            return SetInitialization(parameters);
+}
+
+void LearnableParameterNode::SetInitialization(const NodeParameters& parameters)
+{
+    std::string init = parameters.Text("init");
+    if (init.empty())
+        init = parameters.Has("initFromFilePath") ? "fromFile" : parameters.Has("value") ? "fixedValue" : "uniform";
+    const double scale = parameters.Real("initValueScale", 1);
+    // -1 stands for the builder's own counter, which sets the seed afterwards.
+    const long long seed = std::max(1LL, parameters.Integer("randomSeed", 1));
+    if (EqualsIgnoreCase(init, "uniform"))
+        InitUniform(uint64_t(seed), scale);
+    else if (EqualsIgnoreCase(init, "gaussian"))
+        InitGaussian(uint64_t(seed), scale);
+    else if (EqualsIgnoreCase(init, "fixedValue"))
+        InitFixed(parameters.Real("value", 0));
+    else if (EqualsIgnoreCase(init, "zero"))
+        InitFixed(0);
+    else if (EqualsIgnoreCase(init, "fromFile"))
+    {
+        const std::string path = parameters.Text("initFromFilePath");
+        if (path.empty())
+            Fail(ErrorKind::Config, "init=fromFile needs the parameter 'initFromFilePath'");
+        InitFromFile(path);
+    }
+    else
+        Fail(ErrorKind::Config, "parameter 'init' is '", init,
+             "'; expected uniform, gaussian, fixedValue, zero or fromFile",
+             DidYouMean(init, {"uniform", "gaussian", "fixedValue", "zero", "fromFile"}));
+}
+
+std::string LearnableParameterNode::DescribeFields() const
+{
+    char text[128];
+    std::snprintf(text, sizeof(text), "[%zu,%zu]   learningRateMultiplier=%f  NeedsGradient=%s",
+                  SampleLayout().MatrixRows(), SampleLayout().MatrixColumns(), double(m_learningRateMultiplier),
+                  IsTrainableLeaf() ? "true" : "false");
+    return text;
+}
+
+void LearnableParameterNode::SerializeFields(ModelArchive& archive)
+{
+    TensorShape shape = SampleLayout();
+    if (archive.Version() >= 3)
+    {
+        archive.Field(m_learningRateMultiplier);
+        archive.Shape(shape);
+    }
+    else
+        LoadOldShape(archive, shape);
+    if (!m_values.IsAllocated())
+        m_values = Matrix(0, 0, GetDataType(), GetDevice());
+    archive.MatrixField(m_values);
+    if (!archive.IsLoading())
+        return;
+    if (m_values.Elements() != shape.Elements())
+        Fail(ErrorKind::Model, "parameter '", Name(), "' has the dimensions [", shape.ToString(),
+             "], but its matrix is ", m_values.Rows(), " x ", m_values.Columns());
+    if (m_values.Rows() != shape.MatrixRows())
+    {
+        Matrix reshaped(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice());
+        reshaped.FromHost(m_values.ToHost());
+        m_values = std::move(reshaped);
+    }
+    m_pending.reset();
+    SetShape(shape, nullptr);
+    m_value = m_values.View();
+}
+
+// Versions 1 and 2: rows = 0 announces a shape (autumn 2015), otherwise rows and columns are all (August 2015).
+void LearnableParameterNode::LoadOldShape(ModelArchive& archive, TensorShape& shape)
+{
+    bool needGradient = IsTrainableLeaf();
+    uint64_t rows = 0;
+    uint64_t columns = 0;
+    archive.Field(needGradient);
+    archive.Field(rows);
+    archive.Field(columns);
+    if (rows != 0)
+        shape = TensorShape{rows, columns};
+    else
+    {
+        archive.Shape(shape, true);
+        if (columns > 1)
+            shape = AppendDim(shape, columns);
+    }
+    m_learningRateMultiplier = needGradient ? 1.0f : 0.0f;
+}
+
+void RegisterParameterNodes(NodeRegistry& registry)
+{
+    using Samples::Option;
+    registry.Add<LearnableParameterNode>(
+        {.name = "LearnableParameter",
+         .aliases = {"Parameter", "SparseLearnableParameter", "SparseParameter"},
+         .doc = "A matrix or tensor that training adapts; with learningRateMultiplier=0 a constant.",
+         .inputs = {0, 0},
+         .inputNames = {},
+         .traits = c_leafTraits,
+         .parameters =
+             {Dimension("rows", "", "first dimension; 0 = to be inferred from the node that uses it"),
+              Dimension("cols", "1", "second dimension; 0 = to be inferred"),
+              Option("dims", ParameterKind::Shape, "",
+                     "all dimensions of a tensor, {3, 4, 5}; instead of rows and cols"),
+              Option("needGradient", ParameterKind::Boolean, "true", "false: not trained (multiplier 0)",
+                     {"needsGradient", "computeGradient"}),
+              Option("learningRateMultiplier", ParameterKind::Real, "1",
+                     "factor of the learning rate for this parameter"),
+              Option(
+                  "init", ParameterKind::Text, "uniform",
+                  "uniform (+-0.05*initValueScale), gaussian (deviation 0.2*initValueScale/sqrt(columns)), fixedValue, "
+                  "zero or fromFile"),
+              Option("initValueScale", ParameterKind::Real, "1", "factor of the random initial values"),
+              Option("value", ParameterKind::Real, "0", "the value for init=fixedValue"),
+              Option("initFromFilePath", ParameterKind::Text, "", "text file for init=fromFile, one matrix row a line"),
+              Option("initOnCPUOnly", ParameterKind::Boolean, "false", "accepted; random values are always the CPU's"),
+              Option("randomSeed", ParameterKind::Integer, "-1",
+                     "seed of the random initial values; -1 takes the network's counter")},
+         .samples = {},
+         .bookSection = "4.1.4.3",
+         .create = {}});
+}
+
+} // namespace cntk

@@ -49,8 +49,7 @@ __global__ void MapsFastest(const T* kernels, T* weights, size_t maps, size_t pi
     }
 }
 
-// ---- calls
-// -----------------------------------------------------------------------------------------------------------
+// ---- calls ---------------------------------------------------------------------------------------------------------
 
 // The factors 0 and 1 in the element type, as cuDNN reads them, from host memory.
 const void* FactorOf(DataType type, double value)

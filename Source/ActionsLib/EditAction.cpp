@@ -1,6 +1,7 @@
 // action=edit (book 3.5.6): executes scripts of the model editing language.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Mel/MelEditor.h"
+#include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/Ndl/NdlParser.h"
 #include "ActionsLib/NetworkSource.h"
 #include "Common/Config/ConfigText.h"
@@ -91,10 +92,8 @@ private:
                        "' is a folder, expected a file");
             const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
             CheckIsText(raw);
-            const std::string_view text = raw->Text();
             m_files.push_back({key, resolved});
-            texts.push_back(
-                std::make_shared<SourceText>(path, m_command.block.ResolveVariables(text, {raw, 0, text.size()})));
+            texts.push_back(ResolveScript(raw, m_command.block));
         }
         return texts;
     }

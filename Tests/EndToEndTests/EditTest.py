@@ -217,6 +217,24 @@ class EditTest(EndToEndTest):
         run = self.run_command("Test")
         self.assertIn("CrossEntropyWithSoftmax", run.stderr)
 
+    def test_comments_hold_no_variables(self):
+        self.write("net.ndl", "# load=$OldMacros$\n" + NETWORK + "# HDim=$HiddenDim$\n")
+        self.write("macros.ndl", MACROS + "# $Unused$\n")
+        self.run_command("Train")
+        self.edit("# edit.mel; $names$ are looked up in the block\nm=LoadModel($In$) # not $Other$\nSaveModel($Out$)\n")
+        self.assertRegex(self.run_command("Test").stderr, RESULT)
+        (self.folder / "new.dnn").unlink()
+        self.fails("# $names$\nm=LoadModel($In$) # $names$\n  Rename(nosuch, x) # $names$", "edit.mel:3:10", "nosuch")
+        self.fails("# $names$\nm=LoadModel($nosuch$)", "'nosuch'", line=2)
+
+    def test_what_cannot_be_loaded_is_not_saved(self):
+        self.run_command("Train")
+        before = (self.folder / "m.dnn").read_bytes()
+        script = "m=LoadModel($In$)\nd=Plus(L1.BFF.W, L1.BFF.B)\nCopyInputs(d, L2.RL)\nSaveModel(m, $In$)"
+        self.fails(script, "node 'L2.RL' (RectifiedLinear) cannot take the inputs of 'd' (Plus)", line=3)
+        self.assertIn("edit.mel:3", self.run_command("Edit", "--check", status=None).stderr)
+        self.assertEqual((self.folder / "m.dnn").read_bytes(), before)
+
     def test_misspelt_scripts_stop_before_anything_runs(self):
         self.write("edit.mel", "m=LoadModel($In$)\nSetImput(L1.RL, 0, L2.RL)\n")
         run = self.run_command("Train:Edit", status=3)

@@ -329,6 +329,11 @@ void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const Mel
     std::vector<std::string> missing;
     for (const ComputationNodePtr& node : model.network->Nodes())
     {
+        // What LoadModel would refuse: the model that was there would be lost.
+        if (node->InputCount() > node->Type().inputs.max)
+            FailAt(statement.where, ErrorKind::Model, "model '", model.name, "' cannot be saved to '", file.text,
+                   "', network is malformed: '", node->Name(), "' (", node->TypeName(), ") has ", node->InputCount(),
+                   " inputs, expected ", node->Type().inputs.max, " at most; set them with SetInputs");
         if (node->InputCount() < node->Type().inputs.min)
             missing.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ") has ", node->InputCount(),
                                      " inputs, expected ", node->Type().inputs.min));

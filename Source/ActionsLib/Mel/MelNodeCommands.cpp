@@ -148,6 +148,11 @@ void MelEditor::CopyInputs(const MelStatement& statement)
     for (const NodeCopyPair& pair : Pair(from, to))
     {
         const ComputationNodePtr target = to.model->network->Require(pair.to);
+        const size_t count = pair.from->InputCount();
+        if (count > target->Type().inputs.max)
+            FailAt(to.where, ErrorKind::Config, "node '", target->Name(), "' (", target->TypeName(),
+                   ") cannot take the inputs of '", pair.from->Name(), "' (", pair.from->TypeName(), "): those are ",
+                   count, ", expected ", target->Type().inputs.max, " at most");
         to.model->network->SetPartialInputs(target, pair.from->Inputs());
     }
 }

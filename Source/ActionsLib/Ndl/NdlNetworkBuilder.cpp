@@ -4,6 +4,7 @@
 #include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Config/ConfigText.h"
 #include "Common/Config/ConfigTree.h"
+#include "Common/Config/Tokenizer.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -28,10 +29,9 @@ std::shared_ptr<const SourceText> ReadScriptFile(const std::string& path, const 
         FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' does not exist", NearFilesHint(path));
     if (std::error_code error; std::filesystem::is_directory(resolved, error))
         FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' is a folder");
-    auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
+    const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
     CheckIsText(raw);
-    std::string text = block.ResolveVariables(raw->Text(), {raw, 0, raw->Text().size()});
-    return text == raw->Text() ? raw : std::make_shared<SourceText>(path, std::move(text));
+    return ResolveScript(raw, block);
 }
 
 // A piece of a config as it stands in the file, so that errors point there; where variables were inserted, a copy whose
@@ -312,6 +312,14 @@ void LookUpVariablesOfScripts(const ConfigParameters& builderBlock)
             // An earlier command may make the file, too.
         }
     }
+}
+
+std::shared_ptr<const SourceText> ResolveScript(const std::shared_ptr<const SourceText>& raw,
+                                                const ConfigParameters& block)
+{
+    const auto clean = std::make_shared<SourceText>(raw->Name(), RemoveComments(raw->Text()));
+    std::string text = block.ResolveVariables(clean->Text(), {clean, 0, clean->Text().size()});
+    return text == clean->Text() ? raw : std::make_shared<SourceText>(raw->Name(), std::move(text));
 }
 
 std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, std::string sourceName,

@@ -229,6 +229,23 @@ TEST_F(MelTests, Inputs)
                 HasSubstr("'m2.features' is in model 'm2', expected a node of model 'm1'"));
 }
 
+// What would be saved could not be loaded again, and the model in the file would be lost.
+TEST_F(MelTests, InputsThatAreTooMany)
+{
+    EXPECT_EQ(ErrorOf("CopyInputs(L1.BFF.FF.P, L2.RL)"),
+              "edit.mel:2:25: node 'L2.RL' (RectifiedLinear) cannot take the inputs of 'L1.BFF.FF.P' (Plus): those are "
+              "2, expected 1 at most");
+    EXPECT_THAT(ErrorOf("CopyInputs(L1.RL, L1.BFF.B)"),
+                HasSubstr("node 'L1.BFF.B' (LearnableParameter) cannot take the inputs of 'L1.RL' (RectifiedLinear): "
+                          "those are 1, expected 0 at most"));
+    EXPECT_EQ(ErrorOf("CopyInputs(L1.RL, L1.BFF.FF.P)\nSaveModel(m1, out.dnn)"),
+              "edit.mel:3:1: model 'm1' cannot be saved to 'out.dnn', network is malformed: not connected: "
+              "'L1.BFF.FF.P' (Plus) has 1 inputs, expected 2; connect with SetInput or delete");
+    EXPECT_FALSE(FileExists("out.dnn"));
+    Edit("CopyInputs(L2.BFF.FF.T, L3.BFF.FF.T)\nSaveModel(m1, out.dnn)\nm2=LoadModel(out.dnn)");
+    EXPECT_THAT(Inputs("L3.BFF.FF.T", "m2"), ElementsAre("L2.BFF.W", "L1.RL"));
+}
+
 TEST_F(MelTests, DeleteAndSave)
 {
     EXPECT_EQ(ErrorOf("Delete(L3.*, nothing.*)"),

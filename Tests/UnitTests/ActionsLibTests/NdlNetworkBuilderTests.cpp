@@ -465,6 +465,23 @@ TEST_F(NdlFilesTests, AFileWithVariables)
     EXPECT_EQ(network->Require("x")->SampleLayout(), (TensorShape{7}));
 }
 
+TEST_F(NdlFilesTests, VariablesInCommentsAreNone)
+{
+    const std::string config = "dim=7\nTrain=[ NDLNetworkBuilder=[ networkDescription=\"";
+    const std::string text = "# load=$OldMacros$\nx=Input($dim$, tag=feature) # was $HiddenDim$\n";
+    const std::string path = Write("net.ndl", text);
+    EXPECT_EQ(BuildFrom(config + path + "\" ] ]")->Require("x")->SampleLayout(), (TensorShape{7}));
+    // Comments keep their room: what follows is where it was.
+    EXPECT_THAT(BuildError(config + Write("bad.ndl", text + "y=Nosuch(x) # $no$\n") + "\" ] ]"),
+                testing::HasSubstr("bad.ndl:3:3: "));
+    EXPECT_THAT(BuildError(config + Write("undefined.ndl", text + "  y=Input($no$)\n") + "\" ] ]"),
+                testing::HasSubstr("undefined.ndl:3:11: "));
+    // A comment sign inside quotes, or inside a word, is none.
+    EXPECT_THAT(BuildError(config + Write("quoted.ndl", "x=Input(\"1 # $no$\")\n") + "\" ] ]"),
+                testing::HasSubstr("'no'"));
+    EXPECT_THAT(BuildError(config + Write("word.ndl", "x=Input(1#$no$)\n") + "\" ] ]"), testing::HasSubstr("'no'"));
+}
+
 TEST_F(NdlFilesTests, SectionsInTheConfig)
 {
     const std::string config =

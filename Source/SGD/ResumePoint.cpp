@@ -162,6 +162,31 @@ void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint
                         ": from here on other random numbers are drawn; the models are those of neither seed"));
 }
 
+void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest, Log& log)
+{
+    constexpr size_t c_mostNamed = 4;
+    const std::vector<size_t> models = files.ModelsBehind(newest);
+    if (models.empty())
+        return;
+    std::string named;
+    for (size_t i = 0; i < std::min(models.size(), c_mostNamed); ++i)
+    {
+        const std::string why = makeMode ? " " + files.WhyUnusable(models[i]) : "";
+        named += Concat(i == 0 ? "" : ", ", "'", files.Model(models[i]), "'", why);
+    }
+    if (models.size() > c_mostNamed)
+        named += Concat(" and ", models.size() - c_mostNamed, " more");
+    if (makeMode)
+        log.Warn(Concat("models of more epochs are passed over: ", named, "; the training ",
+                        newest ? Concat("goes on from '", files.Model(*newest), "'") : "begins anew",
+                        " and writes over them (where a copy changed the files' times, stop it, and touch the models "
+                        "in the order of their epochs)"));
+    else
+        log.Print("makeMode=false: the training begins anew; models of an earlier one are written over as its epochs "
+                  "end: %s\n",
+                  named.c_str());
+}
+
 ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
                             const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
 {

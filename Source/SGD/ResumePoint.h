@@ -38,6 +38,10 @@ void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& pat
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
                         uint64_t trainingSeed = 0);
 
+// Tells which models are not gone on from though they are of more epochs than newest, and why: they are older than
+// those before them, or makeMode=false begins anew.
+void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest, Log& log);
+
 // The name of the training's seed in the extra part of checkpoints; absent where it is 0.
 constexpr const char* c_trainingSeedKey = "trainingSeed";
 

@@ -28,23 +28,44 @@ void PrintNodes(Log& log, const char* title, const std::vector<ComputationNodePt
         log.Print("\t(none)\n");
 }
 
-// What a training that was killed left behind, but the point within an epoch from which this one goes on. A folder that
-// cannot be written is no matter here.
-void CleanUp(const TrainingFiles& files, const SgdOptions& options, std::optional<size_t> newest,
+// Points within epochs but the one from which this training goes on: those that it is past go, others may be somebody's
+// work.
+void ClearPoints(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest,
+                 const std::optional<WithinEpochPoint>& within, Log& log)
+{
+    for (const WithinEpochPoint& point : files.WithinEpochPoints())
+    {
+        if (point == within)
+            continue;
+        if (files.IsOutlived(point, newest, within))
+        {
+            RemoveFile(files.Checkpoint(point));
+            for (size_t network = 0; network < files.Networks(); ++network)
+                RemoveFile(files.OfNetwork(network, files.Model(point)));
+            continue;
+        }
+        std::string why = makeMode ? files.WhyUnusable(point) : "makeMode=false begins anew";
+        if (!why.empty() && makeMode)
+            why = "it " + why;
+        if (why.empty())
+            why = newest
+                      ? Concat("the training goes on from '", within ? files.Model(*within) : files.Model(*newest), "'")
+                      : "the training begins anew";
+        const std::string path = files.Model(point);
+        log.Warn(Concat("the training does not go on from '", path, "': ", why, "; the model is kept as '",
+                        files.MoveAside(point), "', and so is its checkpoint"));
+    }
+}
+
+// What a training that was killed left behind. A folder that cannot be written is no matter here.
+void CleanUp(const TrainingFiles& files, const SgdOptions& options, bool makeMode, std::optional<size_t> newest,
              const std::optional<WithinEpochPoint>& within, Log& log)
 {
     try
     {
         for (const std::string& stale : files.StaleTemporaries())
             RemoveFile(stale);
-        for (const WithinEpochPoint& point : files.WithinEpochPoints())
-        {
-            if (point == within)
-                continue;
-            RemoveFile(files.Checkpoint(point));
-            for (size_t network = 0; network < files.Networks(); ++network)
-                RemoveFile(files.OfNetwork(network, files.Model(point)));
-        }
+        ClearPoints(files, makeMode, newest, within, log);
         const bool isOver = newest == options.maxEpochs;
         if (isOver)
             newest = files.NewestCheckpoint(); // of a training that may have ended early
@@ -114,7 +135,7 @@ void Train(const TrainingRequest& request, Log& log)
     {
         if (FileExists(lockPath))
             lock.Take(lockPath); // left by a training that was killed; goes with the lock
-        CleanUp(files, options, newest, std::nullopt, log);
+        CleanUp(files, options, request.makeMode, newest, std::nullopt, log);
         log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
         return;
     }
@@ -122,12 +143,14 @@ void Train(const TrainingRequest& request, Log& log)
     if (!lock.Take(lockPath))
         Fail(ErrorKind::Device, FileLock::HolderOf(lockPath), " trains the model '", files.FinalModel(),
              "' (it holds '", lockPath, "'); wait until it ends, or give another modelPath");
+    WarnOfPassedOver(files, request.makeMode, newest, log);
     ResumePoint start;
     if (newest)
         start = LoadResumePoint(files, *newest, request.dataType, request.device,
                                 request.registry ? *request.registry : NodeRegistry::Standard(), log);
     const bool isLoaded = start.network != nullptr;
-    CleanUp(files, options, isLoaded ? std::optional<size_t>(start.epochsDone) : std::nullopt, start.within, log);
+    CleanUp(files, options, request.makeMode, isLoaded ? std::optional<size_t>(start.epochsDone) : std::nullopt,
+            start.within, log);
     if (!isLoaded)
     {
         start.encoders.clear();

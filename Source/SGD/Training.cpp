@@ -234,8 +234,26 @@ void Training::EndEpoch(size_t epoch, EpochResult& result)
 
 void Training::Stop(const std::string& where, const std::string& model) const
 {
-    throw Interrupted(Concat("the training was stopped as asked in ", where,
-                             "; run the same command again to go on from '", model, "'"));
+    throw Interrupted(Concat("the training was stopped as asked in ", where, "; ", HowToGoOn(model)));
+}
+
+std::string Training::HowToGoOn(const std::string& model) const
+{
+    if (m_request.makeMode)
+        return Concat("run the same command again to go on from '", model, "'");
+    // Models that an earlier training left would be taken before this one's.
+    const bool isWithin = m_savedWithin && model == m_files.Model(*m_savedWithin);
+    const std::string begin = isWithin ? m_files.Model(m_savedWithin->epochsDone) : model;
+    std::string inTheWay;
+    for (const size_t epochs : m_files.ModelsBehind(std::nullopt))
+    {
+        if (m_files.Model(epochs) == begin)
+            break;
+        inTheWay += Concat(inTheWay.empty() ? "'" : ", '", m_files.Model(epochs), "'");
+    }
+    return Concat("to go on from '", model, "', ",
+                  inTheWay.empty() ? "" : Concat("move away ", inTheWay, " of an earlier training and "),
+                  "run it again with makeMode=true (with makeMode=false it begins anew)");
 }
 
 void Training::FailNotFinite(size_t epoch, const EpochResult& result)

@@ -41,6 +41,7 @@ public:
 private:
     bool StopRequested() const { return m_request.stopRequested && m_request.stopRequested(); }
     [[noreturn]] void Stop(const std::string& where, const std::string& model) const;
+    std::string HowToGoOn(const std::string& model) const;
     bool SetLearningRate(size_t epoch);
     void SetMinibatchSize(size_t epoch);
     EpochSettings SettingsOf(size_t epoch) const;

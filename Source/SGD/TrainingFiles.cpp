@@ -1,6 +1,7 @@
 // Names and ages of files; nothing is opened or removed here.
 #include "SGD/TrainingFiles.h"
 
+#include "Common/Error.h"
 #include "Common/File.h"
 
 #include <algorithm>
@@ -94,10 +95,10 @@ void VisitFiles(const std::string& modelPath, Visit&& visit)
     }
 }
 
-// The largest number of epochs with a file of that name and this suffix.
-std::optional<size_t> LastNumbered(const std::string& modelPath, std::string_view suffix)
+// The numbers of epochs with a file of that name and this suffix, the largest first.
+std::vector<size_t> NumbersOfFiles(const std::string& modelPath, std::string_view suffix)
 {
-    std::optional<size_t> last;
+    std::vector<size_t> numbers;
     VisitFiles(modelPath,
                [&](const std::filesystem::path& path, const std::string& model)
                {
@@ -107,9 +108,18 @@ std::optional<size_t> LastNumbered(const std::string& modelPath, std::string_vie
                        return;
                    const auto epochs = TakeNumber(rest);
                    if (epochs && rest.empty())
-                       last = std::max(last.value_or(0), *epochs);
+                       numbers.push_back(*epochs);
                });
-    return last;
+    std::sort(numbers.rbegin(), numbers.rend());
+    return numbers;
+}
+
+void Rename(const std::string& from, const std::string& to)
+{
+    std::error_code error;
+    std::filesystem::rename(from, to, error);
+    if (error)
+        Fail(ErrorKind::Device, "cannot rename file '", from, "' to '", to, "': ", error.message());
 }
 
 } // namespace
@@ -146,27 +156,39 @@ std::string TrainingFiles::Model(size_t epochsDone) const
 
 std::optional<size_t> TrainingFiles::NewestCheckpoint() const
 {
-    return FileExists(Checkpoint(m_maxEpochs)) ? m_maxEpochs : LastNumbered(m_checkpointPath, ".ckp");
+    if (FileExists(Checkpoint(m_maxEpochs)))
+        return m_maxEpochs;
+    const std::vector<size_t> numbers = NumbersOfFiles(m_checkpointPath, ".ckp");
+    return numbers.empty() ? std::nullopt : std::optional<size_t>(numbers[0]);
 }
 
 std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
 {
-    const auto isUsable = [&](size_t epochs)
-    {
-        const auto time = TimeOf(Model(epochs));
-        if (!time || !HasAll(Model(epochs)))
-            return false;
-        const auto before = epochs == 0 ? std::nullopt : TimeOf(Model(epochs - 1));
-        return !before || *time >= *before;
-    };
-    if (isUsable(atMost))
-        return atMost;
-    // Nobody looks for the files of epochs behind the last one that has any: maxEpochs may be a billion.
-    const size_t last = LastNumbered(m_modelPath, "").value_or(0);
-    for (size_t epochs = std::min(atMost, last + 1); epochs-- > 0;)
-        if (isUsable(epochs))
+    // Only epochs that have files are looked at: maxEpochs may be a billion.
+    for (const size_t epochs : ModelsBehind(std::nullopt))
+        if (epochs <= atMost && WhyUnusable(epochs).empty())
             return epochs;
     return std::nullopt;
+}
+
+std::string TrainingFiles::WhyUnusable(size_t epochsDone) const
+{
+    const auto time = TimeOf(Model(epochsDone));
+    if (!time)
+        return "is missing";
+    if (!HasAll(Model(epochsDone)))
+        return "lacks the model of another network of that epoch";
+    const auto before = epochsDone == 0 ? std::nullopt : TimeOf(Model(epochsDone - 1));
+    return !before || *time >= *before ? "" : Concat("is older than '", Model(epochsDone - 1), "'");
+}
+
+std::vector<size_t> TrainingFiles::ModelsBehind(std::optional<size_t> behind) const
+{
+    std::vector<size_t> numbers = NumbersOfFiles(m_modelPath, "");
+    std::erase_if(numbers, [&](size_t epochs) { return epochs >= m_maxEpochs || (behind && epochs <= *behind); });
+    if (FileExists(FinalModel()) && (!behind || *behind < m_maxEpochs))
+        numbers.insert(numbers.begin(), m_maxEpochs);
+    return numbers;
 }
 
 std::vector<std::string> TrainingFiles::ObsoleteCheckpoints(size_t epochsDone, size_t interval, bool isOver) const
@@ -229,12 +251,49 @@ std::vector<WithinEpochPoint> TrainingFiles::WithinEpochPoints() const
     return points;
 }
 
-bool TrainingFiles::IsUsable(const WithinEpochPoint& point) const
+std::string TrainingFiles::WhyUnusable(const WithinEpochPoint& point) const
 {
     const auto model = TimeOf(Model(point));
     const auto checkpoint = TimeOf(Checkpoint(point));
     const auto begin = TimeOf(Model(point.epochsDone));
-    return model && checkpoint && begin && *model >= *begin && *checkpoint >= *model && HasAll(Model(point));
+    if (!model)
+        return "is missing";
+    if (!HasAll(Model(point)))
+        return "lacks the model of another network";
+    if (!checkpoint)
+        return Concat("lacks its checkpoint '", Checkpoint(point), "'");
+    if (!begin)
+        return Concat("lacks '", Model(point.epochsDone), "', which its epoch began with");
+    if (*model < *begin)
+        return Concat("is older than '", Model(point.epochsDone), "', which its epoch began with");
+    return *checkpoint >= *model ? "" : "is newer than its checkpoint, which is written after it";
+}
+
+bool TrainingFiles::IsOutlived(const WithinEpochPoint& point, std::optional<size_t> epochsDone,
+                               const std::optional<WithinEpochPoint>& within) const
+{
+    const auto time = TimeOf(Checkpoint(point));
+    if (!time || !TimeOf(Model(point)))
+        return true;
+    if (!epochsDone)
+        return false;
+    const WithinEpochPoint start = within.value_or(WithinEpochPoint{*epochsDone, 0});
+    // A point of fewer epochs that is newer is of a training that was begun anew.
+    const auto startTime = TimeOf(within ? Checkpoint(*within) : Model(*epochsDone));
+    return std::pair(point.epochsDone, point.minibatches) <= std::pair(start.epochsDone, start.minibatches) &&
+           startTime && *time <= *startTime;
+}
+
+std::string TrainingFiles::MoveAside(const WithinEpochPoint& point) const
+{
+    std::string suffix = ".old";
+    for (size_t number = 2; FileExists(Model(point) + suffix) || FileExists(Checkpoint(point) + suffix); ++number)
+        suffix = ".old" + std::to_string(number);
+    Rename(Checkpoint(point), Checkpoint(point) + suffix);
+    for (size_t network = 0; network < m_networks; ++network)
+        if (const std::string model = OfNetwork(network, Model(point)); FileExists(model))
+            Rename(model, model + suffix);
+    return Model(point) + suffix;
 }
 
 } // namespace cntk

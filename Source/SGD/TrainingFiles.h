@@ -47,12 +47,24 @@ public:
     // All points within epochs of which there is a file, the most advanced first.
     std::vector<WithinEpochPoint> WithinEpochPoints() const;
     // The files of the point are whole and no older than the model that its epoch began with.
-    bool IsUsable(const WithinEpochPoint& point) const;
+    bool IsUsable(const WithinEpochPoint& point) const { return WhyUnusable(point).empty(); }
+    // Said of the model; "" where it is usable.
+    std::string WhyUnusable(const WithinEpochPoint& point) const;
+    // A training that goes on from start (after epochsDone, or from the point within) is past this point, or the
+    // point's files are not a whole pair. Nothing is lost with it.
+    bool IsOutlived(const WithinEpochPoint& point, std::optional<size_t> epochsDone,
+                    const std::optional<WithinEpochPoint>& within) const;
+    // Renames model and checkpoint; returns the model's new name.
+    std::string MoveAside(const WithinEpochPoint& point) const;
 
     // The most epochs e for which M(e) exists and is at least as new as M(e-1) (which may be missing), not above
     // atMost; nothing when there is no such model.
     std::optional<size_t> FindResumePoint(size_t atMost) const;
     std::optional<size_t> FindResumePoint() const { return FindResumePoint(m_maxEpochs); }
+    // Why M(e) is not where to resume, said of the model; "" where it is usable.
+    std::string WhyUnusable(size_t epochsDone) const;
+    // The numbers of epochs above `behind` (all without one) of which there is a model, the most first.
+    std::vector<size_t> ModelsBehind(std::optional<size_t> behind) const;
 
     // The checkpoints that are of no more use once model and checkpoint of epochsDone are written. The one before stays
     // until the training is over: should the newest files be damaged, it is where to resume. interval: of

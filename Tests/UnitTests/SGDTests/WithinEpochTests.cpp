@@ -140,13 +140,107 @@ TEST_F(WithinEpochTest, FewerDataThanBeforeAreRefused)
     }
 }
 
-TEST_F(WithinEpochTest, WithoutMakeModeOldPointsGo)
+TEST_F(WithinEpochTest, WithoutMakeModeAnOldPointIsKeptAside)
 {
     TrainingRequest request = ClassifierRequest(2);
     StopAt(request, 4);
+    const std::string model = BytesOf(Path("m.dnn.0.at3")), checkpoint = BytesOf(Path("m.dnn.0.at3.ckp"));
     request.makeMode = false;
     EXPECT_NE(StopAt(request, 1), "");
     EXPECT_FALSE(FileExists(Path("m.dnn.0.at3")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.at3.ckp")));
+    EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.old")), model);
+    EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.ckp.old")), checkpoint);
+    EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") +
+                             "': makeMode=false begins anew; the model is kept as '" + Path("m.dnn.0.at3.old") +
+                             "', and so is its checkpoint"),
+              std::string::npos)
+        << LogText();
+    EXPECT_NE(LogText().find("makeMode=false: the training begins anew; models of an earlier one are written over as "
+                             "its epochs end: '" +
+                             Path("m.dnn.0") + "'\n"),
+              std::string::npos)
+        << LogText();
+    StopAt(request, 4); // another one of that name
+    StopAt(request, 1);
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.at3.old2")));
+    EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.old")), model);
+}
+
+TEST_F(WithinEpochTest, StoppedWithoutMakeModeItSaysThatMakeModeGoesOn)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.makeMode = false;
+    EXPECT_EQ(StopAt(request, 4), "the training was stopped as asked in epoch 1, after minibatch 3; to go on from '" +
+                                      Path("m.dnn.0.at3") +
+                                      "', run it again with makeMode=true (with makeMode=false it begins anew)");
+    request.makeMode = true;
+    Run(request);
+    EXPECT_NE(LogText().find("Going on behind minibatch 3 of the epoch.\n"), std::string::npos);
+}
+
+TEST_F(WithinEpochTest, StoppedWithoutMakeModeItNamesTheModelsThatAreInTheWay)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    Run(request);
+    request.makeMode = false;
+    EXPECT_EQ(StopAt(request, 1), "the training was stopped as asked in front of epoch 1; to go on from '" +
+                                      Path("m.dnn.0") + "', move away '" + Path("m.dnn") + "', '" + Path("m.dnn.2") +
+                                      "', '" + Path("m.dnn.1") +
+                                      "' of an earlier training and run it again with makeMode=true (with "
+                                      "makeMode=false it begins anew)");
+    // In front of epoch 1, 5 minibatches, in front of epoch 2, 2 minibatches.
+    EXPECT_EQ(StopAt(request, 9), "the training was stopped as asked in epoch 2, after minibatch 2; to go on from '" +
+                                      Path("m.dnn.1.at2") + "', move away '" + Path("m.dnn") + "', '" +
+                                      Path("m.dnn.2") +
+                                      "' of an earlier training and run it again with makeMode=true (with "
+                                      "makeMode=false it begins anew)");
+    std::filesystem::remove(Path("m.dnn"));
+    std::filesystem::remove(Path("m.dnn.2"));
+    request.makeMode = true;
+    Run(request);
+    EXPECT_NE(LogText().find("Going on behind minibatch 2 of the epoch.\n"), std::string::npos);
+}
+
+TEST_F(WithinEpochTest, APointWhoseTimesCameInAnotherOrderIsKeptAside)
+{
+    const TrainingRequest request = ClassifierRequest(2);
+    StopAt(request, 4);
+    const std::string model = BytesOf(Path("m.dnn.0.at3"));
+    std::filesystem::last_write_time(Path("m.dnn.0.at3"), std::filesystem::last_write_time(Path("m.dnn.0.at3.ckp")) +
+                                                              std::chrono::seconds(1));
+    Run(request);
+    EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") +
+                             "': it is newer than its checkpoint, which is written after it; the model is kept as '" +
+                             Path("m.dnn.0.at3.old") + "', and so is its checkpoint"),
+              std::string::npos)
+        << LogText();
+    EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.old")), model);
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.at3.ckp.old")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.at3")));
+}
+
+TEST_F(WithinEpochTest, ModelsCopiedInAnotherOrderArePassedOverWithAWarning)
+{
+    const TrainingRequest request = ClassifierRequest(4);
+    EXPECT_NE(StopAt(request, 16).find("in epoch 3, after minibatch 3"), std::string::npos);
+    const auto now = std::filesystem::file_time_type::clock::now();
+    int age = 10;
+    for (const char* name : {"m.dnn.2.at3", "m.dnn.2.at3.ckp", "m.dnn.2", "m.dnn.1", "m.dnn.0"})
+        std::filesystem::last_write_time(Path(name), now - std::chrono::seconds(age--));
+    EXPECT_NE(StopAt(request, 1), "");
+    EXPECT_NE(LogText().find("models of more epochs are passed over: '" + Path("m.dnn.2") + "' is older than '" +
+                             Path("m.dnn.1") + "', '" + Path("m.dnn.1") + "' is older than '" + Path("m.dnn.0") +
+                             "'; the training goes on from '" + Path("m.dnn.0") + "' and writes over them"),
+              std::string::npos)
+        << LogText();
+    EXPECT_NE(LogText().find("does not go on from '" + Path("m.dnn.2.at3") + "': it is older than '" + Path("m.dnn.2") +
+                             "', which its epoch began with; "),
+              std::string::npos)
+        << LogText();
+    EXPECT_TRUE(FileExists(Path("m.dnn.2.at3.old")));
+    EXPECT_TRUE(FileExists(Path("m.dnn.2.at3.ckp.old")));
+    EXPECT_TRUE(FileExists(Path("m.dnn.2")));
 }
 
 TEST_F(WithinEpochTest, ASearchThatIsStoppedBeginsAnew)

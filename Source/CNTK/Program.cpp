@@ -158,12 +158,24 @@ std::vector<std::pair<std::string, const Action*>> ActionsOf(const std::vector<P
     return actions;
 }
 
+// command= without the commands that are done.
+std::string CommandsFrom(const std::vector<PlannedJob>& jobs, size_t first)
+{
+    std::string commands = "command=" + jobs[first].command;
+    for (size_t i = first + 1; i < jobs.size(); ++i)
+        if (jobs[i].command != jobs[i - 1].command) // not another action of the same
+            commands += ":" + jobs[i].command;
+    return commands;
+}
+
 void RunJobs(const std::vector<PlannedJob>& jobs, const NdlContext& ndl, Log& log)
 {
-    for (const PlannedJob& planned : jobs)
+    for (size_t i = 0; i < jobs.size(); ++i)
     {
+        const PlannedJob& planned = jobs[i];
         if (StopRequested())
-            throw Interrupted(Concat("stopped as asked in front of command '", planned.command, "'"));
+            throw Interrupted(Concat("stopped as asked in front of command '", planned.command,
+                                     "'; to go on, run it again with ", CommandsFrom(jobs, i)));
         const std::string banner = "# Action \"" + planned.action->name + "\"";
         log.Print("\n%s\n#%*s#\n%-77s#\n#%*s#\n%s\n\n", std::string(78, '#').c_str(), 76, "", banner.c_str(), 76, "",
                   std::string(78, '#').c_str());

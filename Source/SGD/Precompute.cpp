@@ -52,7 +52,8 @@ bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t min
                 evaluator.Forward();
                 ++minibatches;
                 if (stopRequested && stopRequested())
-                    throw Interrupted("precomputing stopped");
+                    throw Interrupted("precomputing was stopped as asked; nothing of it is kept, and the same command "
+                                      "begins it again");
             }
             for (const auto& node : nodes)
                 node->MarkComputed();

@@ -93,10 +93,39 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
                         "' is trained; the network will not change"));
 }
 
+// An epoch that goes on with a size of minibatches that the list no longer has. A searched size is not meant.
+bool Training::HasOtherSizeThanList(size_t epoch) const
+{
+    return m_goOnFrom && m_minibatchSize != 0 && m_minibatchSize != m_options.minibatchSize[epoch] &&
+           !(m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size());
+}
+
+// What rates and momenta per minibatch are meant for: the list's size, of parallel sequences together.
+size_t Training::NominalSize(size_t epoch) const
+{
+    const size_t parallelSequences = m_source.ParallelSequences(epoch);
+    if (!HasOtherSizeThanList(epoch))
+        return NominalMinibatchSize(m_options, epoch, parallelSequences);
+    return m_options.truncated && m_minibatchSize > 1 ? m_minibatchSize * parallelSequences : m_minibatchSize;
+}
+
+// The options of an epoch that goes on may be others than those it began with.
+void Training::WarnOfOtherOptionsWithin(size_t epoch) const
+{
+    if (HasOtherSizeThanList(epoch))
+        m_log.Warn(Concat("epoch ", epoch + 1, " was begun with minibatchSize=", m_minibatchSize,
+                          " and goes on with it; minibatchSize=", m_options.minibatchSize[epoch],
+                          " holds for the epochs after it"));
+    if (m_epochSizeBefore && *m_epochSizeBefore != m_options.epochSize)
+        m_log.Warn(Concat("epoch ", epoch + 1, " was begun with epochSize=", *m_epochSizeBefore,
+                          " and goes on with epochSize=", m_options.epochSize,
+                          ": where it ends, and which samples it consists of, is no longer what it was"));
+}
+
 // False when the rate is too small to go on.
 bool Training::SetLearningRate(size_t epoch)
 {
-    const size_t nominalSize = NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences(epoch));
+    const size_t nominalSize = NominalSize(epoch);
     if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::None || epoch < LearningRateCount(m_options))
         m_rate.learningRatePerSample = LearningRatePerSample(m_options, epoch, nominalSize);
     else if (m_goOnFrom)
@@ -132,8 +161,7 @@ EpochSettings Training::SettingsOf(size_t epoch) const
     settings.minibatchSize = m_minibatchSize;
     settings.epochSize = m_options.EpochSamples();
     settings.learningRatePerSample = m_rate.learningRatePerSample;
-    settings.momentumPerSample =
-        MomentumPerSample(m_options, epoch, NominalMinibatchSize(m_options, epoch, m_source.ParallelSequences(epoch)));
+    settings.momentumPerSample = MomentumPerSample(m_options, epoch, NominalSize(epoch));
     return settings;
 }
 
@@ -142,9 +170,7 @@ EpochStart Training::StartOf(const EpochSettings& settings) const
     EpochStart start;
     start.epoch = settings.epoch;
     start.learningRatePerSample = settings.learningRatePerSample;
-    start.effectiveMomentum = MomentumOfMinibatch(
-        settings.momentumPerSample,
-        NominalMinibatchSize(m_options, settings.epoch, m_source.ParallelSequences(settings.epoch)));
+    start.effectiveMomentum = MomentumOfMinibatch(settings.momentumPerSample, NominalSize(settings.epoch));
     start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
     start.expectedSamples = m_options.epochSize != 0 ? m_options.epochSize : m_epochSamples;
     start.parts = {m_options.numSubminibatches, m_options.maxSamplesInRAM};
@@ -179,6 +205,8 @@ EpochResult Training::TrainEpoch(size_t epoch)
     settings.goesOnFromTrial = std::exchange(m_goesOnFromTrial, false);
     if (settings.goesOnFromTrial)
         m_progress.RepeatTrial();
+    if (m_goOnFrom)
+        WarnOfOtherOptionsWithin(epoch);
     if (m_goOnFrom)
         m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_goOnFrom->minibatches);
     EpochResult result = m_loop.Run(settings);
@@ -336,6 +364,10 @@ bool Training::RollBack(size_t epoch)
         m_learner.Reset();
         if (epochsDone == 0)
             m_samplesSeen = 0;
+        else
+            m_log.Warn(Concat("the checkpoint '", checkpointPath,
+                              "' of the model gone back to is missing (was "
+                              "learnRateAdjustInterval or loadBestModel changed?); smoothed gradients begin at 0"));
     }
     else
     {

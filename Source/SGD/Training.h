@@ -42,6 +42,9 @@ private:
     bool StopRequested() const { return m_request.stopRequested && m_request.stopRequested(); }
     [[noreturn]] void Stop(const std::string& where, const std::string& model) const;
     std::string HowToGoOn(const std::string& model) const;
+    bool HasOtherSizeThanList(size_t epoch) const;
+    size_t NominalSize(size_t epoch) const;
+    void WarnOfOtherOptionsWithin(size_t epoch) const;
     bool SetLearningRate(size_t epoch);
     void SetMinibatchSize(size_t epoch);
     EpochSettings SettingsOf(size_t epoch) const;
@@ -113,6 +116,7 @@ private:
     // Within an epoch: where the first one goes on, and what was saved last.
     std::optional<WithinEpochPoint> m_goOnFrom;
     EpochPosition m_goOnPosition;
+    std::optional<size_t> m_epochSizeBefore; // of the option, when the point was saved
     std::string m_delayStates;
     std::optional<WithinEpochPoint> m_savedWithin;
     std::chrono::steady_clock::time_point m_savedAt;

@@ -50,6 +50,8 @@ void Training::Restore(Checkpoint checkpoint, const std::string& path)
     m_goOnPosition.minibatches = size_t(NumberOf(info.extra, "withinMinibatches", 0));
     m_goOnPosition.samples = size_t(NumberOf(info.extra, "withinSamples", 0));
     m_goOnPosition.sums = NumbersOf(info.extra, "withinSums");
+    if (info.extra.contains("withinEpochSize"))
+        m_epochSizeBefore = size_t(NumberOf(info.extra, "withinEpochSize", 0));
     const auto delays = info.extra.find("withinDelays");
     m_delayStates = delays == info.extra.end() ? "" : delays->second;
 }
@@ -134,6 +136,7 @@ CheckpointInfo Training::InfoWithin()
     const EpochPosition position = m_loop.Position();
     info.extra["withinMinibatches"] = std::to_string(position.minibatches);
     info.extra["withinSamples"] = std::to_string(position.samples);
+    info.extra["withinEpochSize"] = std::to_string(m_options.epochSize);
     info.extra["withinSums"] = ExactTexts(position.sums);
     std::string& states = info.extra["withinDelays"];
     for (const auto& state : m_states)

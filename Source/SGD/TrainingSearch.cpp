@@ -160,10 +160,12 @@ void Training::SearchSize(size_t epoch)
         return;
     }
     const TrialStart start = KeepStart();
+    size_t trials = 0;
     const SizeSearchResult found =
         SearchMinibatchSize(*range, options.minibatchSearchCriterionErrorMargin,
                             [&](const char* prefix, size_t size)
                             {
+                                ++trials;
                                 m_log.Print("AdaptiveMinibatchSearch: Evaluating trial minibatchSize=%zu out of range "
                                             "%zu..%zu ...\n",
                                             size, range->lower, range->upper);
@@ -171,9 +173,14 @@ void Training::SearchSize(size_t epoch)
                             });
     GoBackTo(start, epoch);
     m_minibatchSize = found.size;
-    m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
-                "BaseCriterion = %.10g\n",
-                found.size, found.criterion, found.baseCriterion);
+    if (trials == 0)
+        m_log.Print("AdaptiveMinibatchSearch: No size is tried: the smallest one, %zu, is above the largest one, %zu. "
+                    "New minibatchSize is %zu.\n",
+                    range->lower, range->upper, found.size);
+    else
+        m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
+                    "BaseCriterion = %.10g\n",
+                    found.size, found.criterion, found.baseCriterion);
 }
 
 } // namespace cntk

@@ -146,6 +146,28 @@ class InterruptionTest(EndToEndTest):
         self.cntk(*self.arguments("alone", 2, minutes=0), "makeMode=false")  # nobody holds it any more
         self.assertFalse((self.folder / "alone/m.dnn.lock").exists())
 
+    def test_in_front_of_a_command_it_says_which_are_left(self):
+        begin, block = CONFIG.split("Train=[")
+        blocks = ["%s=[%s" % (name, block.replace("m.dnn", name + ".dnn")) for name in ("First", "Second", "Third")]
+        self.write("three.cntk", begin.replace("command=Train", "command=First:Second:Third") + "".join(blocks))
+        for attempt in range(30):  # the signal has to come while the last model is written
+            folder = "between%d" % attempt
+            arguments = self.arguments(folder, 1, minutes=0)
+            process = self.start(["configFile=three.cntk"] + arguments[1:])
+            for line in process.stderr:
+                if line.startswith(b"SGD: Saving checkpoint model '%s/First.dnn'" % folder.encode()):
+                    process.send_signal(signal.SIGTERM)
+                    break
+            last = process.communicate(timeout=60)[1].decode().rstrip().splitlines()[-1]
+            if process.returncode == STOPPED:
+                break
+        self.assertEqual(process.returncode, STOPPED, last)
+        self.assertRegex(last, r"^stopped as asked in front of command 'Second'; to go on, run it again with "
+                               r"command=Second:Third$")
+        self.cntk("configFile=three.cntk", *arguments[1:], "command=Second:Third")
+        self.assertEqual(self.files(folder), sorted(name + suffix for name in ("First", "Second", "Third")
+                                                    for suffix in (".dnn", ".dnn.0", ".dnn.ckp")))
+
     def test_a_closed_terminal_is_a_wish_to_stop(self):
         process = self.start(self.arguments("closed", 100000, minutes=0))
         while not (self.folder / "closed/m.dnn.1").exists():

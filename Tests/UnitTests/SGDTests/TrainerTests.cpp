@@ -624,6 +624,29 @@ TEST_F(TrainerTest, ACriterionThatBecameWorseRollsBack)
     EXPECT_EQ(ValuesOf(*Load("line.dnn.2"), "W"), ValuesOf(*Load("line.dnn.1"), "W"));
 }
 
+TEST_F(TrainerTest, ARollBackWithoutCheckpointWarns)
+{
+    TrainingRequest request = LineRequest();
+    request.options.maxEpochs = 3;
+    request.options.momentumPerMB = 0.0f;
+    request.options.learningRatesPerSample = 0.25f; // diverges on the last point
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.autoAdjust.learnRateDecreaseFactor = 0.1;
+    const std::string warning = "the checkpoint '" + Path("line.dnn.1.ckp") +
+                                "' of the model gone back to is missing (was learnRateAdjustInterval or loadBestModel "
+                                "changed?); smoothed gradients begin at 0";
+    Run(request);
+    ASSERT_EQ(LogText().find(warning), std::string::npos);
+    request.makeMode = false;
+    request.epochDone = [&](const EpochReport& report)
+    {
+        if (report.epoch == 0)
+            std::filesystem::remove(Path("line.dnn.1.ckp"));
+    };
+    Run(request);
+    EXPECT_NE(LogText().find(warning), std::string::npos) << LogText();
+}
+
 TEST_F(TrainerTest, DropoutSeedsCountOnOnlyWhereTheRateChanges)
 {
     TrainingRequest request = ClassifierRequest(3, true);

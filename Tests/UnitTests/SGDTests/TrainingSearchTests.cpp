@@ -283,6 +283,21 @@ TEST_F(TrainingSearchTest, TheMinibatchSizeGrowsAndIsKeptBetweenSearches)
     EXPECT_EQ(checkpoint.info.minibatchSize, 128u);
 }
 
+TEST_F(TrainingSearchTest, WhereTheLargestMinibatchSizeIsBelowTheSmallestNoneIsTried)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.options.autoAdjust.autoAdjustMinibatch = true;
+    request.options.minibatchSize = 12;
+    request.options.autoAdjust.minibatchSizeTuningMax = 8;
+    Run(request);
+    EXPECT_EQ(Count("AdaptiveMinibatchSearch: No size is tried: the smallest one, 12, is above the largest one, 8. New "
+                    "minibatchSize is 8.\n"),
+              1u)
+        << LogText();
+    EXPECT_EQ(Count("Search successful"), 0u);
+    EXPECT_EQ(LoadCheckpoint(Path("m.dnn.ckp"), DataType::Float64, *m_device).info.minibatchSize, 8u);
+}
+
 TEST_F(TrainingSearchTest, PartsOfAMinibatchAddUp)
 {
     Run(ClassifierRequest(2));

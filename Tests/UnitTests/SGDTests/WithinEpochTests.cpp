@@ -243,6 +243,71 @@ TEST_F(WithinEpochTest, ModelsCopiedInAnotherOrderArePassedOverWithAWarning)
     EXPECT_TRUE(FileExists(Path("m.dnn.2")));
 }
 
+TEST_F(WithinEpochTest, AnEpochGoesOnWithTheMinibatchSizeItBeganWithAndSaysSo)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.options.learningRatesPerSample = {};
+    request.options.learningRatesPerMB = 0.25f;
+    StopAt(request, 7); // in front of epoch 2
+    const std::string whole = BytesOf(Path("m.dnn.1"));
+    std::filesystem::remove(Path("m.dnn.1"));
+    StopAt(request, 4);
+    ASSERT_TRUE(FileExists(Path("m.dnn.0.at3")));
+    EXPECT_EQ(LogText().find("was begun with"), std::string::npos);
+    request.options.minibatchSize = 10;
+    StopAt(request, 4); // after 2 more
+    EXPECT_NE(LogText().find("epoch 1 was begun with minibatchSize=5 and goes on with it; minibatchSize=10 holds for "
+                             "the epochs after it"),
+              std::string::npos)
+        << LogText();
+    EXPECT_EQ(BytesOf(Path("m.dnn.1")), whole);
+}
+
+TEST_F(WithinEpochTest, TheEffectiveMomentumIsThatOfTheMinibatchesOfTheEpochThatGoesOn)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.options.momentumPerMB = {};
+    request.options.momentumPerSample = 0.9f;
+    StopAt(request, 4);
+    request.options.minibatchSize = 10;
+    Run(request);
+    const std::string line = "effective momentum = 0.590490"; // 0.9^5
+    const std::string log = LogText();
+    const size_t first = log.find(line);
+    ASSERT_NE(first, std::string::npos) << log;
+    EXPECT_NE(log.find(line, first + 1), std::string::npos) << log;
+}
+
+TEST_F(WithinEpochTest, AnotherEpochSizeWithinAnEpochIsWarnedOf)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.options.epochSize = 20;
+    StopAt(request, 3);
+    request.options.epochSize = 15;
+    Run(request);
+    EXPECT_NE(LogText().find("epoch 1 was begun with epochSize=20 and goes on with epochSize=15: where it ends, and "
+                             "which samples it consists of, is no longer what it was"),
+              std::string::npos)
+        << LogText();
+}
+
+TEST_F(WithinEpochTest, StoppedWhilePrecomputingItSaysThatNothingIsKept)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.buildNetwork = [this]
+    {
+        auto network = Classifier();
+        network->AddToGroup(NodeGroup::Output, network->Add("Mean", "mean", {network->Require("features")}));
+        network->Validate();
+        return network;
+    };
+    EXPECT_EQ(StopAt(request, 1),
+              "precomputing was stopped as asked; nothing of it is kept, and the same command begins it again");
+    EXPECT_FALSE(FileExists(Path("m.dnn.0")));
+    Run(request);
+    EXPECT_TRUE(FileExists(Path("m.dnn")));
+}
+
 TEST_F(WithinEpochTest, ASearchThatIsStoppedBeginsAnew)
 {
     TrainingRequest request = ClassifierRequest(10);

@@ -45,6 +45,16 @@ PairOptions ReadPairOptions(const ConfigParameters& block)
     return options;
 }
 
+void RequireSentences(const ConfigParameters& reader)
+{
+    for (const char* key : {"frameMode", "skipSequenceIds"})
+        if (const auto value = reader.Find(key); value && value->AsBool())
+            FailAt(value->Where(), ErrorKind::Config, "block '", reader.Path(), "': ", key,
+                   "=true makes each word a sequence of its own; an encoder and a decoder are paired sentence by "
+                   "sentence; expected ",
+                   key, "=false");
+}
+
 ComputationNodePtr OutputOfEncoder(const ComputationNetwork& encoder)
 {
     const auto& outputs = encoder.Group(NodeGroup::Output);

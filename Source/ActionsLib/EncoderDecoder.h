@@ -23,6 +23,9 @@ struct PairOptions
 };
 PairOptions ReadPairOptions(const ConfigParameters& block);
 
+// Fails (Config) where the reader's block asks for single samples: words would be paired as if they were sentences.
+void RequireSentences(const ConfigParameters& reader);
+
 // The node that a decoder is made for where no names are given.
 ComputationNodePtr OutputOfEncoder(const ComputationNetwork& encoder);
 

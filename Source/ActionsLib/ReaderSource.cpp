@@ -66,6 +66,12 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
 {
     Log& log = command.program.log;
     SgdOptions options = ReadSgdOptions(sgd, command.program.dataType);
+    for (const OptionProblem& ignored : FindIgnored(options))
+    {
+        const ConfigParameters* const autoAdjust = sgd.ExistsHere("AutoAdjust") ? sgd.FindBlock("AutoAdjust") : nullptr;
+        const auto value = (autoAdjust != nullptr ? *autoAdjust : sgd).Find(ignored.parameter);
+        log.Warn((value ? value->Where() : sgd.Where()).Location() + ": " + ignored.message);
+    }
     if (options.parallelTrain.parallelizationMethod != ParallelizationMethod::None)
         if (const ConfigParameters* const block = sgd.FindBlock("ParallelTrain"))
             log.Warn(block->Where().Location() +

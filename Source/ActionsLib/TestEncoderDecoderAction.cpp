@@ -155,6 +155,8 @@ public:
           m_writer(command.block.FindBlock("writer"))
     {
         DeviceOf(command); // a device that is not there is told before anything runs
+        for (const ReaderSource& reader : {m_encoderReader, m_decoderReader})
+            RequireSentences(*reader.block);
         m_options.encoderModelPath = ResolveOutputPath(m_options.encoderModelPath);
         m_options.decoderModelPath = ResolveOutputPath(m_options.decoderModelPath);
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);

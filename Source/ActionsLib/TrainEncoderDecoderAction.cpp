@@ -64,6 +64,9 @@ public:
                        "=[rnnType=... layerSizes=...], or one with networkDescription=...");
             stage.reader = RequireReader(command, stage.names.reader);
             stage.cvReader = FindReader(command, stage.names.cvReader);
+            for (const ReaderSource& reader : {stage.reader, stage.cvReader})
+                if (reader)
+                    RequireSentences(*reader.block);
             m_stages.push_back(std::move(stage));
         }
         for (const Stage& stage : m_stages)

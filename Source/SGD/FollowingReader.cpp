@@ -135,9 +135,10 @@ auto FollowingReader<ElemType>::Take(const std::string* key) -> Sequence
         m_byKey.erase(found);
         return sequence;
     }
-    if (m_hasKeys)
-        Fail(ErrorKind::Config, m_name, " names its sequences, but ", m_leaderName,
-             " does not; expected readers that both do, or neither");
+    const bool hasRead = m_read > 0;
+    if (hasRead && m_hasKeys != (key != nullptr))
+        Fail(ErrorKind::Config, m_hasKeys ? m_name : m_leaderName, " names its sequences, but ",
+             m_hasKeys ? m_leaderName : m_name, " does not; expected readers that both do, or neither");
     while (m_inOrder.empty() && ReadMore())
         ;
     if (m_inOrder.empty())

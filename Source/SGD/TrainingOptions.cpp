@@ -296,6 +296,9 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
                                             "; expected at least one minibatch an epoch, or 0 for the whole data set")};
         }
     }
+    if (options.gradUpdateType == GradientUpdateType::RmsProp && options.rmsWgtMax < options.rmsWgtMin)
+        return OptionProblem{"rms_wgt_max", Concat("rms_wgt_max is ", options.rmsWgtMax, ", below rms_wgt_min ",
+                                                   options.rmsWgtMin, "; expected at least that")};
     const size_t bits = precision == DataType::Float64 ? 64 : 32;
     if (options.parallelTrain.dataParallel.gradientBits.value_or(1) > bits)
         return OptionProblem{"gradientBits",
@@ -322,6 +325,26 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
 std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision)
 {
     return FindContradiction(options, precision);
+}
+
+std::vector<OptionProblem> FindIgnored(const SgdOptions& options)
+{
+    std::vector<OptionProblem> ignored;
+    const auto rule = options.useAdagrad ? GradientUpdateType::AdaGrad : options.gradUpdateType;
+    if (options.useAdagrad && options.gradUpdateType != GradientUpdateType::None &&
+        options.gradUpdateType != GradientUpdateType::AdaGrad)
+        ignored.push_back({"gradUpdateType", "gradUpdateType has no effect: useAdagrad=true makes it adagrad"});
+    if (options.useNAG && rule != GradientUpdateType::None)
+        ignored.push_back({"useNAG", "useNAG has no effect: only gradUpdateType=none has Nesterov's momentum"});
+    if (options.earlyStopMinImprovement > 0 && options.earlyStopPatience == 0)
+        ignored.push_back({"earlyStopMinImprovement",
+                           "earlyStopMinImprovement has no effect: earlyStopPatience is 0, which stops nothing"});
+    const size_t rates = std::max(options.learningRatesPerMB.size(), options.learningRatesPerSample.size());
+    if (options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch && rates >= options.maxEpochs)
+        ignored.push_back({"autoAdjustLR", Concat("autoAdjustLR=searchBeforeEpoch has no effect: the list of learning "
+                                                  "rates says that of each epoch (",
+                                                  rates, " for maxEpochs=", options.maxEpochs, ")")});
+    return ignored;
 }
 
 SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)

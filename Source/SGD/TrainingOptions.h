@@ -202,5 +202,7 @@ struct OptionProblem
 // What no table row can say alone. ReadSgdOptions calls it and points at the place; Train calls it for options that
 // were filled by hand.
 std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision);
+// Parameters that others leave without effect.
+std::vector<OptionProblem> FindIgnored(const SgdOptions& options);
 
 } // namespace cntk

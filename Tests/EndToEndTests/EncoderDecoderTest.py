@@ -263,6 +263,7 @@ class EncoderDecoderTest(EndToEndTest):
                 ("outputNodeNames=labels", 5, "'labels' (InputValue), are computed from input 'labels'"),
                 ("outputNodeNames=features", 5, "node 'features' (SparseInputValue) has no value for each word"),
                 ("endWord=5", 3, "endWord is 5, but there are only 5 words"),
+                ("encoderReader=[frameMode=true]", 3, "frameMode=true makes each word a sequence of its own"),
                 ("endWord=-2", 3, "expected a whole number >= -1"),
                 ("encoderReader=[file=train.enc.ctf]", 0,
                  "of encoderReader is missing in decoderReader; what only the encoder has is not used")):
@@ -278,6 +279,8 @@ class EncoderDecoderTest(EndToEndTest):
                 ("Train=[DecoderNetworkBuilder=[rnnType=LSTM]]", "the decoder has no PairNetwork node"),
                 ("Train=[DecoderNetworkBuilder=[layerSizes=5:8:5]]", "needs a lookup table and a hidden layer"),
                 ("Train=[encoderReader=[truncated=true]]", "encoderReader cuts sequences into pieces"),
+                ("Train=[encoderReader=[frameMode=true]]", "encoderReader': frameMode=true makes each word a sequence"),
+                ("Train=[decoderReader=[skipSequenceIds=true]]", "skipSequenceIds=true makes each word a sequence"),
                 ("Train=[decoderCVReader=[readerType=CNTKTextFormatReader]]",
                  "has decoderCVReader, but no encoderCVReader")):
             log = self.train(arguments, status=None).stderr

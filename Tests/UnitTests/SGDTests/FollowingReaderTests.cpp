@@ -157,6 +157,9 @@ TEST(FollowingReaderTest, WhatCannotBeFollowedIsAnError)
     FollowingReader<double> reader = Follow(c_named);
     EXPECT_EQ(ErrorOf(reader, LayoutOf({1}), {}), "encoderReader names its sequences, but decoderReader does not; "
                                                   "expected readers that both do, or neither");
+    FollowingReader<double> nameless = Follow(c_nameless);
+    EXPECT_EQ(ErrorOf(nameless, LayoutOf({1}), {"a"}), "decoderReader names its sequences, but encoderReader does not; "
+                                                       "expected readers that both do, or neither");
     MBLayout cut;
     cut.Init(1, 2);
     cut.AddSequence(0, 0, -1, 2);

@@ -119,6 +119,45 @@ TEST(TrainingOptions, AMomentumThatSinglePrecisionMakesOneIsRefused)
     EXPECT_LT(Read(start + "momentumPerSample=0.9999999]").momentumPerSample[0], 1);
 }
 
+TEST(TrainingOptions, RmsPropsLargestStepIsNotBelowItsSmallest)
+{
+    const std::string start = "SGD=[maxEpochs=1;learningRatesPerMB=0.1;rms_wgt_min=0.5;rms_wgt_max=0.25";
+    EXPECT_EQ(MessageOf(start + ";gradUpdateType=rmsProp]"),
+              "block 'exp.cntk:SGD': rms_wgt_max is 0.25, below rms_wgt_min 0.5; expected at least that");
+    EXPECT_EQ(MessageOf(start + "]"), "no error"); // nobody looks at them
+    EXPECT_EQ(MessageOf("SGD=[maxEpochs=1;learningRatesPerMB=0.1;rms_wgt_min=2;rms_wgt_max=2;gradUpdateType=rmsProp]"),
+              "no error");
+}
+
+TEST(TrainingOptions, WhatOthersLeaveWithoutEffectIsNamed)
+{
+    const auto ignored = [](const std::string& rest)
+    {
+        std::string names;
+        for (const OptionProblem& problem : FindIgnored(Read("SGD=[maxEpochs=2;learningRatesPerMB=0.1;" + rest + "]")))
+            names += problem.parameter + ": " + problem.message + "\n";
+        return names;
+    };
+    const std::string nag = "useNAG: useNAG has no effect: only gradUpdateType=none has Nesterov's momentum\n";
+    for (const char* rule : {"adam", "rmsProp", "fsAdagrad", "adagrad"})
+        EXPECT_EQ(ignored(std::string("useNAG=true;gradUpdateType=") + rule), nag) << rule;
+    EXPECT_EQ(ignored("useNAG=true;useAdagrad=true"), nag);
+    EXPECT_EQ(ignored("useNAG=true"), "");
+    EXPECT_EQ(ignored("gradUpdateType=rmsProp;useAdagrad=true"),
+              "gradUpdateType: gradUpdateType has no effect: useAdagrad=true makes it adagrad\n");
+    EXPECT_EQ(ignored("gradUpdateType=adagrad;useAdagrad=true"), "");
+    EXPECT_EQ(ignored("useAdagrad=true"), "");
+    EXPECT_EQ(ignored("earlyStopMinImprovement=0.1"),
+              "earlyStopMinImprovement: earlyStopMinImprovement has no effect: earlyStopPatience is 0, which stops "
+              "nothing\n");
+    EXPECT_EQ(ignored("earlyStopMinImprovement=0.1;earlyStopPatience=1"), "");
+    EXPECT_EQ(ignored("AutoAdjust=[autoAdjustLR=searchBeforeEpoch]"), "");
+    EXPECT_EQ(
+        ignored("AutoAdjust=[autoAdjustLR=searchBeforeEpoch];learningRatesPerMB=0.1:0.2"),
+        "autoAdjustLR: autoAdjustLR=searchBeforeEpoch has no effect: the list of learning rates says that of each "
+        "epoch (2 for maxEpochs=2)\n");
+}
+
 TEST(TrainingOptions, EverySpellingOfAChoice)
 {
     const auto rule = [](const std::string& word)

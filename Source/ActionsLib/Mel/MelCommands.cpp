@@ -78,7 +78,9 @@ std::span<const MelCommandInfo> MelCommands()
          3,
          {"section"},
          "LoadNDLSnippet(name, file, [section=name])",
-         "A model from an NDL file: from that section, the one that run= names, or the whole file."},
+         "A model from an NDL file: from that section, the one that run= names, or the first; or from the nodes "
+         "outside "
+         "of sections, if there are any."},
         {C::SaveDefaultModel,
          {"SaveDefaultModel"},
          1,
@@ -133,7 +135,7 @@ std::span<const MelCommandInfo> MelCommands()
          {"copy", "copyFlag"},
          "CopySubTree(from, toModel, prefix, [copy=all|value]) or CopySubTree(from, to, [copy=all|value])",
          "A node and all below it, as prefix + name in another model; with two arguments the root becomes to, the "
-         "others to. + name."},
+         "others to. + name. With a star in both names that of the target takes what that of the source matched."},
         {C::CopyNodeInputs,
          {"CopyNodeInputs", "CopyInputs"},
          2,
@@ -235,6 +237,7 @@ const MelCommandInfo& RequireMelCommand(const MelStatement& statement)
 void CheckMelArguments(const MelCommandInfo& info, const MelStatement& statement)
 {
     size_t count = 0;
+    const MelArgument* option = nullptr; // no command has more than one
     for (const MelArgument& argument : statement.arguments)
     {
         if (argument.name.empty())
@@ -248,6 +251,10 @@ void CheckMelArguments(const MelCommandInfo& info, const MelStatement& statement
         if (!isKnown)
             FailAt(argument.where, ErrorKind::Config, info.names[0], " has no optional parameter '", argument.name,
                    "'. Valid parameters: ", info.usage, DidYouMean(argument.name, info.options));
+        if (option != nullptr)
+            FailAt(argument.where, ErrorKind::Config, "'", argument.name, "' is given twice: '", option->text,
+                   "' and '", argument.text, "'. Valid parameters: ", info.usage);
+        option = &argument;
     }
     if (count < info.fewest || count > info.most)
         FailAt(statement.where, ErrorKind::Config, "Invalid number of parameters (", count,

@@ -312,6 +312,9 @@ void MelEditor::LoadSnippet(const MelStatement& statement)
 {
     const std::vector<const MelArgument*> arguments = Positional(statement);
     const MelArgument* section = FindMelOption(statement, "section");
+    if (section != nullptr && arguments.size() == 3)
+        FailAt(section->where, ErrorKind::Config, "'section' is given twice: '", arguments[2]->text, "' and '",
+               section->text, "'");
     if (section == nullptr && arguments.size() == 3)
         section = arguments[2];
     const MelArgument& file = *arguments[1];
@@ -346,6 +349,12 @@ void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const Mel
                "', network is malformed: not connected: ", JoinSome(missing), "; connect with SetInput or delete");
     WithNote([&] { model.network->Validate(); },
              [&] { return Concat("model '", model.name, "' cannot be saved to '", file.text, "'"); });
+    for (const ComputationNodePtr& criterion : model.network->Group(NodeGroup::Criterion))
+        if (criterion->HasMBLayout() || criterion->SampleElements() != 1)
+            m_log.Warn(Concat(statement.where.Location(), ": the criterion '", criterion->Name(), "' (",
+                              criterion->TypeName(), ") of model '", model.name, "' is not a single number but [",
+                              criterion->SampleLayout().ToString(), criterion->HasMBLayout() ? " x *" : "",
+                              "]; training will refuse it"));
     RequireNotRead({"the model", ResolveOutputPath(file.text)}, m_texts, file.where);
     if (m_mode == Mode::Run)
         cntk::SaveModel(*model.network, ResolveOutputPath(file.text));

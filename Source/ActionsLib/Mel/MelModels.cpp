@@ -107,6 +107,8 @@ void MelModels::DefineMacros(const NdlScript& macros)
 
 MelPattern MelModels::ParsePattern(const MelArgument& argument) const
 {
+    if (argument.text.empty())
+        FailAt(argument.where, ErrorKind::Config, "a name is empty, expected a node, a model, or a pattern with a '*'");
     MelPattern pattern;
     pattern.where = argument.where;
     pattern.written = argument.text;

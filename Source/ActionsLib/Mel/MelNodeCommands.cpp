@@ -7,6 +7,9 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace cntk
@@ -17,6 +20,12 @@ namespace
 bool IsModelAlone(const MelPattern& pattern)
 {
     return EqualsIgnoreCase(pattern.written, pattern.model->name);
+}
+
+// What the star of a pattern matched in a name.
+std::string_view MatchedBy(const MelPattern& pattern, std::string_view name)
+{
+    return name.substr(pattern.Head().size(), name.size() - pattern.Head().size() - pattern.Tail().size());
 }
 
 bool ParseFlag(const MelArgument& argument)
@@ -37,6 +46,18 @@ bool CopiesValuesOnly(const MelStatement& statement)
     if (IsAbbreviationOf(option->text, "value"))
         return true;
     FailAt(option->where, ErrorKind::Config, "copy is '", option->text, "', expected all or value");
+}
+
+// Of a parameter read from that file, after rounding to its type of element.
+void RequireFinite(const LearnableParameterNode& parameter, const MelArgument& file)
+{
+    const std::vector<double> values = parameter.Values().ToHost();
+    const size_t rows = parameter.Values().Rows();
+    for (size_t i = 0; i < values.size(); ++i)
+        if (!std::isfinite(values[i]))
+            FailAt(file.where, ErrorKind::Data, "file '", file.text, "' gives parameter '", parameter.Name(),
+                   "' the value ", values[i], " in row ", i % rows + 1, ", column ", i / rows + 1,
+                   "; expected numbers that ", NameOf(parameter.GetDataType()), " can hold");
 }
 
 NodeGroup GroupOf(MelProperty property)
@@ -86,10 +107,7 @@ std::vector<NodeCopyPair> MelEditor::Pair(const MelPattern& from, const MelPatte
                from.written, "' = '", to.written, "' not allowed");
     for (const ComputationNodePtr& node : nodes)
     {
-        const std::string_view name = node->Name();
-        const std::string_view matched =
-            name.substr(from.Head().size(), name.size() - from.Head().size() - from.Tail().size());
-        pairs.push_back({node, Concat(to.Head(), matched, to.Tail())});
+        pairs.push_back({node, Concat(to.Head(), MatchedBy(from, node->Name()), to.Tail())});
     }
     return pairs;
 }
@@ -113,7 +131,8 @@ void MelEditor::Copy(const MelStatement& statement)
 }
 
 // With three arguments each node below `from` is copied as prefix + its name. With two, the root is copied as `to`, and
-// the nodes below it as `to` + "." + their names; a pattern or a model gives the prefix.
+// the nodes below it as `to` + "." + their names. In a pattern `to` the star stands for what that of `from` matched, as
+// with Copy, and for the whole name of a node below that `from` does not match.
 void MelEditor::CopySubTree(const MelStatement& statement)
 {
     std::vector<const MelArgument*> arguments;
@@ -122,19 +141,37 @@ void MelEditor::CopySubTree(const MelStatement& statement)
             arguments.push_back(&argument);
     const MelPattern from = m_models.ParsePattern(*arguments[0]);
     const MelPattern to = m_models.ParsePattern(*arguments[1]);
-    const bool namesRoot = arguments.size() == 2 && !to.HasWildcard();
-    std::string prefix(to.Head());
-    if (arguments.size() == 3)
-        prefix = arguments[2]->text;
-    else if (namesRoot)
-        prefix = to.text + ".";
+    const bool hasPrefix = arguments.size() == 3;
+    if (hasPrefix && to.text == to.written) // no model is named
+        m_models.Require(*arguments[1]);
+    const bool namesRoot = !hasPrefix && !to.HasWildcard();
+    const bool starsMatch = !hasPrefix && from.HasWildcard() && to.HasWildcard() &&
+                            from.Head().empty() == to.Head().empty() && from.Tail().empty() == to.Tail().empty();
     const std::vector<ComputationNodePtr> roots = m_models.FindNodes(from);
     if (namesRoot && roots.size() > 1)
         FailAt(arguments[1]->where, ErrorKind::Config, "'", from.written, "' names ", roots.size(), " nodes, and '",
                to.written, "' can be the copy of one only; give a prefix with a '*'");
+    const std::unordered_set<ComputationNodePtr> matched(roots.begin(), roots.end());
+    const auto nameOfCopy = [&](const ComputationNodePtr& node)
+    {
+        const std::string& name = node->Name();
+        if (hasPrefix)
+            return arguments[2]->text + name;
+        if (namesRoot)
+            return node == roots[0] ? to.text : Concat(to.text, ".", name);
+        const bool isMatched = starsMatch && matched.contains(node);
+        return Concat(to.Head(), isMatched ? MatchedBy(from, name) : std::string_view(name), to.Tail());
+    };
     std::vector<NodeCopyPair> pairs;
+    std::unordered_map<std::string, std::string> sources; // by the name of the copy
     for (const ComputationNodePtr& node : ComputationNetwork::Below(roots))
-        pairs.push_back({node, namesRoot && node == roots[0] ? to.text : prefix + node->Name()});
+    {
+        pairs.push_back({node, nameOfCopy(node)});
+        const auto [other, isFirst] = sources.emplace(ToLower(pairs.back().to), node->Name());
+        if (!isFirst)
+            FailAt(to.where, ErrorKind::Config, "'", other->second, "' and '", node->Name(), "' would both become '",
+                   pairs.back().to, "'; give another pattern, or a prefix");
+    }
     CopyPairs(pairs, *to.model->network, statement);
 }
 
@@ -212,14 +249,24 @@ void MelEditor::SetProperty(const MelStatement& statement, bool forSubTree)
         double multiplier = 0;
         if (property == MelProperty::NeedsGradient)
             multiplier = ParseFlag(value) ? 1 : 0;
-        else if (const auto number = ParseDouble(value.text); number && *number >= 0)
+        else if (const auto number = ParseDouble(value.text);
+                 number && *number >= 0 && *number <= std::numeric_limits<float>::max())
             multiplier = *number;
         else
             FailAt(value.where, ErrorKind::Config, "'", value.text,
-                   "' is no learning rate multiplier, expected a number that is not negative");
+                   "' is no learning rate multiplier, expected a number that is not negative, of at most 3.4e38");
+        bool isOfAny = false;
         for (const ComputationNodePtr& node : nodes)
-            if (auto* const parameter = dynamic_cast<LearnableParameterNode*>(node.get()))
+        {
+            auto* const parameter = dynamic_cast<LearnableParameterNode*>(node.get());
+            if (parameter != nullptr)
                 parameter->SetLearningRateMultiplier(float(multiplier));
+            isOfAny = isOfAny || parameter != nullptr;
+        }
+        if (!isOfAny)
+            m_log.Warn(Concat(pattern.where.Location(), ": ", statement.arguments[1].text,
+                              " is without effect: there is no parameter ", forSubTree ? "below '" : "among '",
+                              pattern.written, "'"));
         return;
     }
     const bool isMember = ParseFlag(value);
@@ -227,6 +274,10 @@ void MelEditor::SetProperty(const MelStatement& statement, bool forSubTree)
         return;
     for (const ComputationNodePtr& node : nodes)
     {
+        const bool isParameter = dynamic_cast<LearnableParameterNode*>(node.get()) != nullptr;
+        if (isMember && isParameter && (property == MelProperty::Feature || property == MelProperty::Label))
+            m_log.Warn(Concat(pattern.where.Location(), ": '", node->Name(),
+                              "' is a parameter; no reader gives data for it as a ", statement.arguments[1].text));
         if (isMember)
             network.AddToGroup(GroupOf(property), node);
         else
@@ -279,6 +330,7 @@ void MelEditor::Revise(const MelStatement& statement)
         }
         m_log.Print("Revise node %s using parameter file %s\n", node->Name().c_str(), file.text.c_str());
         parameter->InitFromFile(ResolveInputPath(file.text));
+        RequireFinite(*parameter, file);
     }
 }
 

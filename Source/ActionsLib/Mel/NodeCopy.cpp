@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 #include <variant>
@@ -138,16 +139,16 @@ void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& targe
     for (size_t i = 0; i < pairs.size(); ++i)
     {
         const ComputationNodePtr& to = made[i].node;
-        std::vector<ComputationNodePtr> inputs;
+        // What is not copied stays as it was, also where the target had more inputs than the source, or fewer.
+        std::vector<ComputationNodePtr> inputs =
+            made[i].isNew ? std::vector<ComputationNodePtr>(pairs[i].from->InputCount()) : to->Inputs();
         for (size_t n = 0; n < pairs[i].from->InputCount(); ++n)
         {
             const auto copy = copies.find(pairs[i].from->Input(n).get());
-            if (copy != copies.end())
-                inputs.push_back(copy->second);
-            else if (!made[i].isNew && n < to->InputCount())
-                inputs.push_back(to->Input(n));
-            else
-                inputs.push_back(nullptr);
+            if (copy == copies.end())
+                continue;
+            inputs.resize(std::max(inputs.size(), n + 1));
+            inputs[n] = copy->second;
         }
         target.SetPartialInputs(to, std::move(inputs));
     }

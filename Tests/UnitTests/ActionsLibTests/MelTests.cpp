@@ -216,6 +216,45 @@ TEST_F(MelTests, CopySubTree)
     EXPECT_THAT(Inputs("Root"), ElementsAre("Root.L1.BFF.FF.P"));
 }
 
+TEST_F(MelTests, CopySubTreeByPatterns)
+{
+    // The star of the target takes what that of the source matched; what is below besides keeps its whole name.
+    Edit("CopySubTree(L2.*, New.*)");
+    EXPECT_THAT(Names("New.*RL"), ElementsAre("New.L1.RL", "New.RL"));
+    EXPECT_THAT(Inputs("New.RL"), ElementsAre("New.BFF.FF.P"));
+    EXPECT_THAT(Inputs("New.BFF.FF.T"), ElementsAre("New.BFF.W", "New.L1.RL"));
+    EXPECT_THAT(Inputs("New.L1.BFF.FF.T"), ElementsAre("New.L1.BFF.W", "New.features"));
+    Edit("CopySubTree(L1.RL, *.copy)"); // the tail counts, too
+    EXPECT_THAT(Names("*.copy"), ElementsAre("features.copy", "L1.BFF.B.copy", "L1.BFF.FF.P.copy", "L1.BFF.FF.T.copy",
+                                             "L1.BFF.W.copy", "L1.RL.copy"));
+    Edit("CopySubTree(L2*RL, Second*Rect)");
+    EXPECT_THAT(Inputs("Second.Rect"), ElementsAre("SecondL2.BFF.FF.PRect"));
+    Edit("m2=CreateModel()\nCopySubTree(L1.*, m2)"); // a model: names as they are
+    EXPECT_THAT(Names("*L", "m2"), ElementsAre("L1.RL"));
+    EXPECT_THAT(ErrorOf("Rename(L1.RL, L2.L1.BFF.X)\nRename(L2.BFF.W, L2.L1.BFF.W)\nCopySubTree(L2.*, New.*)"),
+                HasSubstr("edit.mel:4:19: 'L2.L1.BFF.W' and 'L1.BFF.W' would both become 'New.L1.BFF.W'"));
+}
+
+TEST_F(MelTests, CopySubTreeIntoAModelThatIsNotThere)
+{
+    EXPECT_EQ(ErrorOf("CopySubTree(L2.RL, q, z.)"), "edit.mel:2:20: there is no model 'q'; models: m1");
+    Edit("CopySubTree(L1.RL, m1.*, z.)");
+    EXPECT_THAT(Names("z*RL"), ElementsAre("z.L1.RL"));
+}
+
+TEST_F(MelTests, CopyOntoANodeWithMoreInputs)
+{
+    Edit("two=RowStack(L1.RL, L2.RL)\nthree=RowStack(L1.RL, L2.RL, L3.RL)\nfour=RowStack(L1.RL, L1.RL)\n"
+         "Copy(two, three)\nCopy(three, four)");
+    EXPECT_THAT(Inputs("three"), ElementsAre("L1.RL", "L2.RL", "L3.RL"));
+    EXPECT_THAT(Inputs("four"), ElementsAre("L1.RL", "L1.RL"));
+    EXPECT_THAT(ErrorOf("Copy(L1.RL, \"\")"), HasSubstr("a name is empty, expected a node, a model"));
+    EXPECT_THAT(ErrorOf("Rename(L1.RL, \"\")"), HasSubstr("edit.mel:2:15: a name is empty"));
+    EXPECT_EQ(ErrorOf("Copy(L1.RL, L2.RL, copy=all, copyFlag=value)"),
+              "edit.mel:2:39: 'copyFlag' is given twice: 'all' and 'value'. Valid parameters: "
+              "CopyNode(from, to, [copy=all|value])");
+}
+
 TEST_F(MelTests, Inputs)
 {
     Edit("SetInputs(Err, labels, L1.RL)\nCopyInputs(L2.RL, L3.RL)\nSetNodeInput(L*.T, 1, features)");
@@ -288,6 +327,34 @@ TEST_F(MelTests, Properties)
     EXPECT_EQ(ErrorOf("SetProperty(Err, colour, true)"), "edit.mel:2:18: Invalid property, colour, is not supported");
     EXPECT_THAT(ErrorOf("SetProperty(Err, eval, maybe)"), HasSubstr("'maybe' is no property value"));
     EXPECT_THAT(ErrorOf("SetPropertyForSubTree(CE.SM, output, true)"), HasSubstr("is not supported for a sub-tree"));
+}
+
+TEST_F(MelTests, PropertiesWithoutEffect)
+{
+    Edit("SetProperty(L1.RL, ComputeGradient, false)\nSetProperty(L1.*, ComputeGradient, false)\n"
+         "SetPropertyForSubTree(features, LearningRateMultiplier, 2)\nSetProperty(L1.BFF.W, Feature, true)\n"
+         "SetProperty(L1.BFF.W, Feature, false)\nSetProperty(L1.RL, Criterion, true)\nSaveModel(out.dnn)");
+    const std::string log = ReadTextFile("log.txt");
+    EXPECT_THAT(log, HasSubstr("edit.mel:2:13: ComputeGradient is without effect: there is no parameter among "
+                               "'L1.RL'"));
+    EXPECT_THAT(log, testing::Not(HasSubstr("edit.mel:3")));
+    EXPECT_THAT(log, HasSubstr("edit.mel:4:23: LearningRateMultiplier is without effect: there is no parameter below "
+                               "'features'"));
+    EXPECT_THAT(log, HasSubstr("edit.mel:5:13: 'L1.BFF.W' is a parameter; no reader gives data for it as a Feature"));
+    EXPECT_THAT(log, testing::Not(HasSubstr("edit.mel:6")));
+    EXPECT_THAT(log, HasSubstr("edit.mel:8:1: the criterion 'L1.RL' (RectifiedLinear) of model 'm1' is not a single "
+                               "number but [4 x 1 x *]; training will refuse it"));
+    EXPECT_THAT(log, testing::Not(HasSubstr("the criterion 'CE.SM'")));
+}
+
+TEST_F(MelTests, MultipliersAreFiniteNumbers)
+{
+    for (const char* value : {"inf", "1e39", "1e400", "nan", "-1", "much"})
+        EXPECT_THAT(ErrorOf(std::string("SetProperty(*.W, LearningRateMultiplier, ") + value + ")"),
+                    HasSubstr(std::string("edit.mel:2:42: '") + value + "' is no learning rate multiplier"))
+            << value;
+    Edit("SetProperty(*.W, LearningRateMultiplier, 3e38)");
+    EXPECT_EQ(Multiplier("L1.BFF.W"), 3e38f);
 }
 
 TEST_F(MelTests, InlineNdl)
@@ -381,6 +448,33 @@ TEST_F(MelTests, ReviseParameter)
     Edit("ReviseParameter(L1.BFF.B, b.txt)\nReviseParameter(*.T, b.txt)");
     EXPECT_EQ(Values("L1.BFF.B"), (std::vector<double>{1, 2, 3, 4}));
     EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("it is a Times node"));
+}
+
+TEST_F(MelTests, RevisedParametersAreFinite)
+{
+    for (const char* value : {"nan", "inf", "-inf", "1e400"})
+    {
+        m_folder.Write("b.txt", std::string("1\n2\n") + value + "\n4\n");
+        EXPECT_THAT(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)"), HasSubstr("b.txt")) << value;
+    }
+    m_folder.Write("b.txt", "1\n2\ninf\n4\n");
+    EXPECT_EQ(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)"),
+              "edit.mel:2:27: file 'b.txt' gives parameter 'L1.BFF.B' the value inf in row 3, column 1; expected "
+              "numbers that double can hold");
+    // What a float cannot hold.
+    m_folder.Write("b.txt", "1\n2\n3\n1e60\n");
+    Edit("ReviseParameter(L1.BFF.B, b.txt)");
+    MelEditor editor(DataType::Float32, MakeCpuDevice({.threads = 1}), m_context, m_log, MelEditor::Mode::Run);
+    try
+    {
+        editor.Run(PrepareMel(
+            std::make_shared<SourceText>("edit.mel", "m=CreateModel()\nb=Parameter(4, 1)\nReviseParameter(b, b.txt)")));
+        ADD_FAILURE() << "1e60 in a float";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_THAT(error.Message(), HasSubstr("the value inf in row 4, column 1; expected numbers that float can"));
+    }
 }
 
 TEST_F(MelTests, CheckingWritesNothing)

@@ -47,10 +47,11 @@ void ClearPoints(const TrainingFiles& files, bool makeMode, std::optional<size_t
         std::string why = makeMode ? files.WhyUnusable(point) : "makeMode=false begins anew";
         if (!why.empty() && makeMode)
             why = "it " + why;
-        if (why.empty())
-            why = newest
-                      ? Concat("the training goes on from '", within ? files.Model(*within) : files.Model(*newest), "'")
-                      : "the training begins anew";
+        if (why.empty() && newest && files.Model(*newest) == files.FinalModel())
+            why = Concat("the final model '", files.FinalModel(), "' is there");
+        else if (why.empty())
+            why = newest ? Concat("it begins with '", within ? files.Model(*within) : files.Model(*newest), "'")
+                         : "it begins anew";
         const std::string path = files.Model(point);
         log.Warn(Concat("the training does not go on from '", path, "': ", why, "; the model is kept as '",
                         files.MoveAside(point), "', and so is its checkpoint"));

@@ -220,6 +220,21 @@ TEST_F(WithinEpochTest, APointWhoseTimesCameInAnotherOrderIsKeptAside)
     EXPECT_FALSE(FileExists(Path("m.dnn.0.at3")));
 }
 
+TEST_F(WithinEpochTest, APointThatIsNewerThanTheFinalModelIsKeptAside)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    Run(request);
+    request.makeMode = false;
+    StopAt(request, 4);
+    request.makeMode = true; // the final model was not moved away
+    Run(request);
+    EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") + "': the final model '" +
+                             Path("m.dnn") + "' is there; the model is kept as '" + Path("m.dnn.0.at3.old") + "'"),
+              std::string::npos)
+        << LogText();
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.at3.ckp.old")));
+}
+
 TEST_F(WithinEpochTest, ModelsCopiedInAnotherOrderArePassedOverWithAWarning)
 {
     const TrainingRequest request = ClassifierRequest(4);

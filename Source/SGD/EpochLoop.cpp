@@ -184,7 +184,7 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
         {
             if (!settings.goesOnFromTrial)
                 Begin(settings);
-            while (m_sums.Samples() < settings.maxSamples && !m_isAtEnd)
+            while (!m_isAtEnd)
             {
                 if (!m_source.Next())
                 {

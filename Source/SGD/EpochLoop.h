@@ -34,9 +34,8 @@ struct EpochSettings
     size_t epochSize = c_wholeDataSet;
     double learningRatePerSample = 0;
     double momentumPerSample = 0;
-    size_t maxSamples = SIZE_MAX;      // shorter trial runs
     int gradientCheckDigits = 0;       // gradientcheck=true: every minibatch's gradients must agree to so many digits
-    bool goesOnFromTrial = false;      // the epoch begins with what the run before, a trial, has done
+    bool goesOnFromTrial = false;      // the epoch is what the run before, a trial, has done
     EpochPosition from;                // an epoch that is taken up again: what was read before is skipped
     std::function<void()> beforeFirst; // called once the reader stands there; may be empty
     // Called after each minibatch: false ends the epoch there. May be empty.

@@ -112,7 +112,7 @@ private:
     size_t m_minibatchSize = 0;
     std::vector<double> m_searchedRates; // the last of them
     double m_firstRate = 0;              // of the first epoch
-    bool m_goesOnFromTrial = false;      // the state is that behind the last trial, which was the epoch's beginning
+    bool m_goesOnFromTrial = false;      // the state is that behind the last trial, which was the epoch itself
     // Within an epoch: where the first one goes on, and what was saved last.
     std::optional<WithinEpochPoint> m_goOnFrom;
     EpochPosition m_goOnPosition;

@@ -15,6 +15,8 @@
 namespace cntk
 {
 
+// A trial is an epoch of its own, of the same number as the one in front of which it runs: the reader is asked for so
+// many samples and has it begin where epochs of that size do, and it ends where they end.
 size_t Training::TrialSamples(size_t epoch) const
 {
     const size_t minibatches = m_options.autoAdjust.numMiniBatch4LRSearch[epoch];
@@ -74,12 +76,13 @@ void Training::GoBackTo(const TrialStart& start, size_t epoch)
     m_dropout.RestoreExtra(start.extra);
 }
 
-// A trial with the rate that is taken does what the epoch would do first: the same minibatches from the same state.
-// Only where nothing else is to happen in front of the epoch, or in its minibatches.
+// A trial as long as the epoch, with the rate that is taken, does what the epoch would do: the same minibatches from
+// the same state. Only where nothing else is to happen in front of the epoch, or in its minibatches.
 bool Training::BeginsWithTrial(size_t epoch) const
 {
     const bool searchesSize = m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size();
-    return !searchesSize && !m_options.gradientCheck && m_tracer.Nodes().empty();
+    return TrialSamples(epoch) == m_options.EpochSamples() && !searchesSize && !m_options.gradientCheck &&
+           m_tracer.Nodes().empty();
 }
 
 double Training::RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize)
@@ -88,7 +91,7 @@ double Training::RunTrial(const TrialStart& start, size_t epoch, const char* pre
     EpochSettings settings = SettingsOf(epoch);
     settings.learningRatePerSample = rate;
     settings.minibatchSize = minibatchSize;
-    settings.maxSamples = TrialSamples(epoch);
+    settings.epochSize = TrialSamples(epoch);
     settings.goesOn = [this] { return !StopRequested(); };
     m_progress.BeginTrial(StartOf(settings), prefix);
     EpochResult result = m_loop.Run(settings);
@@ -140,7 +143,7 @@ void Training::SearchRate(size_t epoch)
                 found.baseCriterion);
     m_log.Print("The search before epoch %zu: %zu trials in %.3f s%s\n", epoch + 1, trials,
                 std::chrono::duration<double>(ended - began).count(),
-                m_goesOnFromTrial ? " without the last one, which is the beginning of the epoch" : "");
+                m_goesOnFromTrial ? " without the last one, which is the epoch itself" : "");
     m_rate.learningRatePerSample = found.rate;
     m_searchedRates.push_back(found.rate);
     if (m_searchedRates.size() > std::max<size_t>(options.numPrevLearnRates, 1))
@@ -173,14 +176,18 @@ void Training::SearchSize(size_t epoch)
                             });
     GoBackTo(start, epoch);
     m_minibatchSize = found.size;
-    if (trials == 0)
-        m_log.Print("AdaptiveMinibatchSearch: No size is tried: the smallest one, %zu, is above the largest one, %zu. "
-                    "New minibatchSize is %zu.\n",
-                    range->lower, range->upper, found.size);
-    else
-        m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
-                    "BaseCriterion = %.10g\n",
-                    found.size, found.criterion, found.baseCriterion);
+    if (trials == 0) // the line below is the original's all the same
+        m_log.Print(
+            "AdaptiveMinibatchSearch: No size is tried: the smallest one, %zu, is above the largest one, %zu.\n",
+            range->lower, range->upper);
+    // As in the original, whose largest size is 1048576 where nobody says another.
+    else if (const size_t samples = TrialSamples(epoch); found.size > samples)
+        m_log.Warn(Concat("the search for a minibatch size had trials of ", samples, " samples, which tell nothing of ",
+                          "sizes above that: each such trial is one minibatch, measured before its update; give a ",
+                          "smaller minibatchSizeTuningMax, or more minibatches for trials (numMiniBatch4LRSearch)"));
+    m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
+                "BaseCriterion = %.10g\n",
+                found.size, found.criterion, found.baseCriterion);
 }
 
 } // namespace cntk

@@ -30,7 +30,7 @@ struct SyntheticData
 };
 
 template <class ElemType>
-class SyntheticReader final : public IDataReader<ElemType>
+class SyntheticReader : public IDataReader<ElemType>
 {
 public:
     explicit SyntheticReader(SyntheticData data) : m_data(std::move(data))

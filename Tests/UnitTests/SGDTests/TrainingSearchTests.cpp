@@ -94,50 +94,49 @@ TEST_F(TrainingSearchTest, EveryTrialAndEveryChoiceIsInTheLog)
     EXPECT_GE(trials, 8u);
 }
 
-// gradientcheck computes the same, but an epoch whose minibatches are to be checked cannot begin with a trial's.
-TEST_F(TrainingSearchTest, AnEpochGoesOnFromTheTrialThatChoseItsRate)
+// gradientcheck computes the same, but an epoch whose minibatches are to be checked is not a trial that was not.
+TEST_F(TrainingSearchTest, ATrialThatChoseTheRateIsTheEpochWhereItIsAsLong)
 {
-    for (const size_t trialMinibatches : {15, 500}) // a part of the epoch, or all of it
-        for (const bool dropout : {false, true})
+    for (const bool dropout : {false, true})
+    {
+        SCOPED_TRACE(dropout ? "with dropout" : "without dropout");
+        TrainingRequest request = SearchRequest(6);
+        request.makeMode = false;
+        request.options.keepCheckPointFiles = true;
+        request.options.dropoutRate = dropout ? 0.2 : 0;
+        request.options.gaussianNoiseInjectStd = dropout ? 0.001 : 0;
+        request.options.gradUpdateType = GradientUpdateType::FSAdaGrad;
+        request.options.epochSize = 230;
+        request.options.autoAdjust.numMiniBatch4LRSearch = 500; // more than the epoch has
+        request.options.traceLevel = 1;
+        request.options.numMBsToShowResult = 4;
+        request.options.firstMBsToShowResult = 2;
+        const auto run = [&](const std::string& name)
         {
-            SCOPED_TRACE(std::to_string(trialMinibatches) + (dropout ? " with dropout" : ""));
-            TrainingRequest request = SearchRequest(6);
-            request.makeMode = false;
-            request.options.keepCheckPointFiles = true;
-            request.options.dropoutRate = dropout ? 0.2 : 0;
-            request.options.gaussianNoiseInjectStd = dropout ? 0.001 : 0;
-            request.options.gradUpdateType = GradientUpdateType::FSAdaGrad;
-            request.options.autoAdjust.numMiniBatch4LRSearch = trialMinibatches;
-            request.options.traceLevel = 1;
-            request.options.numMBsToShowResult = 4;
-            request.options.firstMBsToShowResult = 2;
-            const auto run = [&](const std::string& name)
-            {
-                request.modelPath = Path(name);
-                const size_t before = LogText().size();
-                Run(request);
-                std::string text;
-                std::istringstream lines(LogText().substr(before));
-                for (std::string line; std::getline(lines, line);)
-                    if (line.starts_with(" Epoch[") || line.starts_with("Finished Epoch["))
-                        text += line.substr(0, std::min(line.find("TotalTime"), line.find("EpochTime"))) + "\n";
-                return text;
-            };
-            const std::string continued = run("continued.dnn");
-            EXPECT_NE(LogText().find(" without the last one, which is the beginning of the epoch\n"),
-                      std::string::npos);
-            const size_t count = Count(" without the last one");
-            request.options.gradientCheck = !dropout;
-            request.options.sigFigs = 1;
-            request.options.autoAdjust.autoAdjustMinibatch = dropout; // the size search looks from the same state
-            request.options.autoAdjust.minibatchSizeTuningMax = 5;
-            const std::string anew = run("anew.dnn");
-            // The size is not looked for before the first epoch, whose size is listed.
-            EXPECT_EQ(Count(" without the last one"), count + (dropout ? 1 : 0));
-            EXPECT_EQ(continued, anew);
-            for (const char* file : {"", ".1", ".2", ".5", ".3.ckp", ".5.ckp", ".ckp"})
-                EXPECT_EQ(BytesOf(Path("continued.dnn") + file), BytesOf(Path("anew.dnn") + file)) << file;
-        }
+            request.modelPath = Path(name);
+            const size_t before = LogText().size();
+            Run(request);
+            std::string text;
+            std::istringstream lines(LogText().substr(before));
+            for (std::string line; std::getline(lines, line);)
+                if (line.starts_with(" Epoch[") || line.starts_with("Finished Epoch["))
+                    text += line.substr(0, std::min(line.find("TotalTime"), line.find("EpochTime"))) + "\n";
+            return text;
+        };
+        const std::string continued = run("continued.dnn");
+        EXPECT_NE(LogText().find(" without the last one, which is the epoch itself\n"), std::string::npos);
+        const size_t count = Count(" without the last one");
+        request.options.gradientCheck = !dropout;
+        request.options.sigFigs = 1;
+        request.options.autoAdjust.autoAdjustMinibatch = dropout; // the size search looks from the same state
+        request.options.autoAdjust.minibatchSizeTuningMax = 5;
+        const std::string anew = run("anew.dnn");
+        // The size is not looked for before the first epoch, whose size is listed.
+        EXPECT_EQ(Count(" without the last one"), count + (dropout ? 1 : 0));
+        EXPECT_EQ(continued, anew);
+        for (const char* file : {"", ".1", ".2", ".5", ".3.ckp", ".5.ckp", ".ckp"})
+            EXPECT_EQ(BytesOf(Path("continued.dnn") + file), BytesOf(Path("anew.dnn") + file)) << file;
+    }
 }
 
 TEST_F(TrainingSearchTest, ATrialIsNoLongerThanItsEpochHoweverManyMinibatchesItMayHave)
@@ -155,9 +154,83 @@ TEST_F(TrainingSearchTest, ATrialIsNoLongerThanItsEpochHoweverManyMinibatchesItM
             Run(request);
             models.push_back(BytesOf(Path("m.dnn")));
         }
-        EXPECT_EQ(models[1], models[0]);
-        EXPECT_EQ(models[2], models[0]);
+        if (epochSize != 0) // else a trial of 4,000 samples goes through the 230 several times
+        {
+            EXPECT_EQ(models[1], models[0]);
+        }
+        EXPECT_EQ(models[2], models[1]);
     }
+}
+
+// Notes what it is asked for.
+class NotingReader final : public SyntheticReader<double>
+{
+public:
+    NotingReader(SyntheticData data, std::vector<EpochRequest>& requests)
+        : SyntheticReader<double>(std::move(data)), m_requests(requests)
+    {
+    }
+    void StartEpoch(const EpochRequest& request) override
+    {
+        m_requests.push_back(request);
+        SyntheticReader<double>::StartEpoch(request);
+    }
+
+private:
+    std::vector<EpochRequest>& m_requests;
+};
+
+TEST_F(TrainingSearchTest, ATrialIsAnEpochOfItsOwnLength)
+{
+    for (const bool ofSize : {false, true})
+    {
+        SCOPED_TRACE(ofSize ? "minibatch size" : "rate");
+        TrainingRequest request = SearchRequest(2);
+        request.makeMode = false;
+        request.options.traceLevel = 1;
+        std::vector<EpochRequest> requests;
+        request.openReader = [&]
+        { return std::make_unique<MinibatchSource>(std::make_unique<NotingReader>(TwoClasses(230, 7), requests)); };
+        if (ofSize)
+        {
+            request.options.learningRatesPerSample = 0.001f;
+            request.options.autoAdjust.autoAdjustLR = LearningRateSearch::None;
+            request.options.autoAdjust.autoAdjustMinibatch = true;
+            request.options.autoAdjust.minibatchSizeTuningMax = 64;
+            request.options.autoAdjust.minibatchSearchCriterionErrorMargin = 1000;
+        }
+        const size_t before = LogText().size();
+        Run(request);
+        ASSERT_GE(requests.size(), 4u);
+        size_t trials = 0, epochs = 0;
+        for (const EpochRequest& asked : requests)
+        {
+            trials += asked.epoch == 1 && asked.epochSize == 75 ? 1 : 0; // 15 minibatches of 5
+            epochs += asked.epochSize == c_wholeDataSet ? 1 : 0;
+            if (!ofSize)
+            {
+                EXPECT_EQ(asked.minibatchSize, 5u);
+            }
+        }
+        EXPECT_GE(trials, 2u);
+        EXPECT_EQ(epochs, 2u);
+        // Trials of all sizes are of so many samples, the last minibatch being what is left.
+        const std::string log = LogText().substr(before);
+        EXPECT_EQ(log.find("SamplesSeen = 128"), std::string::npos);
+        EXPECT_EQ(requests.back().epochSize, c_wholeDataSet);
+    }
+}
+
+TEST_F(TrainingSearchTest, SizesThatNoTrialCanTellApartAreWarnedOf)
+{
+    TrainingRequest request = SearchRequest(2);
+    request.options.learningRatesPerSample = 0.001f;
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::None;
+    request.options.autoAdjust.autoAdjustMinibatch = true;
+    request.options.autoAdjust.minibatchSizeTuningMax = 256;
+    request.options.autoAdjust.minibatchSearchCriterionErrorMargin = 1000;
+    Run(request);
+    EXPECT_EQ(Count("the search for a minibatch size had trials of 75 samples"), 1u) << LogText();
 }
 
 TEST_F(TrainingSearchTest, TrialsLeaveNoCountBehind)
@@ -209,7 +282,8 @@ TEST_F(TrainingSearchTest, TheGoalSaysWhatLaterEpochsLookFor)
         request.makeMode = false;
         request.options.dropoutRate = 0;
         request.options.epochSize = 230;
-        request.options.learningRatesPerSample = 0.05f; // of the first epoch
+        request.options.learningRatesPerSample = 0.05f;        // of the first epoch
+        request.options.autoAdjust.numMiniBatch4LRSearch = 46; // as long: the last epoch's criterion alone counts
         request.options.autoAdjust.learnRateSearchGoal = goal;
         const size_t before = LogText().size();
         Run(request);
@@ -219,7 +293,7 @@ TEST_F(TrainingSearchTest, TheGoalSaysWhatLaterEpochsLookFor)
         return std::stod(log.substr(log.find("baseCriterion=") + 14)) / atRest;
     };
     EXPECT_NEAR(allowance(RateSearchGoal::Improvement), 1, 2e-7); // digits in the log
-    EXPECT_GT(allowance(RateSearchGoal::Sufficient), 1.01);       // the last epoch's criterion counts
+    EXPECT_GT(allowance(RateSearchGoal::Sufficient), 1.01);
 
     TrainingRequest request = SearchRequest(3);
     request.makeMode = false;

@@ -148,6 +148,9 @@ public:
             if (!m_options.outputFile.empty() && m_options.outputFile != "-")
                 MakeFoldersFor(m_options.outputFile);
             RunProgramOf(words);
+            if (!m_options.outputFile.empty() && m_options.outputFile != "-" && !FileExists(m_options.outputFile))
+                Fail(ErrorKind::Device, "renderCmd: '", words[0], "' ended well, but did not make the outputFile '",
+                     m_options.outputFile, "'; expected a command that writes <OUT>");
         }
         log.Print("Done.\n");
     }

@@ -192,6 +192,7 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
+        RequireScriptFiles();
         if (m_builder == nullptr && !FileExists(m_modelPath))
         {
             log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
@@ -206,6 +207,21 @@ public:
     }
 
 private:
+    // A check opens no writer, which might begin its files; those that it reads must be there.
+    void RequireScriptFiles() const
+    {
+        if (m_writer == nullptr)
+            return;
+        for (const std::string& name : m_writer->BlockNames())
+        {
+            const ConfigParameters& block = m_writer->RequireBlock(name);
+            const auto script = block.ExistsHere("file") ? std::nullopt : block.FindHere("scpFile");
+            if (script && !FileExists(ResolveInputPath(script->Text())))
+                FailAt(script->Where(), ErrorKind::Data, "output script file '", script->Text(), "' does not exist",
+                       NearFilesHint(script->Text()));
+        }
+    }
+
     std::unique_ptr<ComputationNetwork> MakeNetwork()
     {
         return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath);
@@ -217,9 +233,12 @@ private:
         if (m_options.outputNodeNames.empty())
         {
             nodes = network.Group(NodeGroup::Output);
+            const std::vector<std::string> candidates = Candidates(network);
+            if (nodes.empty() && candidates.empty())
+                Fail(ErrorKind::Model, "the model has no node that is computed; there is nothing to write");
             if (nodes.empty())
                 Fail(ErrorKind::Model, "the model names no output node; give outputNodeNames=<node>, one of ",
-                     Join(Candidates(network), ", "));
+                     Join(candidates, ", "));
             return nodes;
         }
         for (const std::string& name : m_options.outputNodeNames)

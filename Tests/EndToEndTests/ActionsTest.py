@@ -318,13 +318,35 @@ class ActionsTest(EndToEndTest):
         run = self.run_command("Dump", "Dump=[action=plot;outputFile=copy.dot;renderCmd=\"no-such-program <IN>\"]",
                                status=6)
         self.assertIn("renderCmd: cannot start 'no-such-program'", run.stderr)
+        run = self.run_command("Dump", "Dump=[action=plot;outputFile=never.svg;renderCmd=\"true\"]", status=6)
+        self.assertIn("renderCmd: 'true' ended well, but did not make the outputFile 'never.svg'", run.stderr)
         self.run_command("Dump", "Dump=[action=plot;outputFile=a b;renderCmd=\"touch <OUT> ; touch evil\"]")
         self.assertFalse((self.folder / "evil").exists() and (self.folder / ";").exists() is False)
+
+    def test_check_misses_the_script_file_of_a_writer(self):
+        writer = "Write=[writer=[writerType=HTKMLFWriter; outputNodeNames=HLast; HLast=[dim=2; scpFile=out.scp]]]"
+        run = self.run_command("Write", writer, "--check", status=4)
+        self.assertIn("output script file 'out.scp' does not exist", run.stderr)
+        self.write("out.scp", "a.htk\n")
+        self.run_command("Write", writer, "--check")
+
+    def test_write_of_a_model_that_computes_nothing(self):
+        self.write("n.ndl", "run=n\nn=[ features=Input(2, tag=feature) ]\n")
+        self.write("bare.cntk", "command=Bare\nBare=[ action=write; outputPath=out\n"
+                                "reader=[ file=train.txt; features=[ dim=2 ] ]\n"
+                                "NDLNetworkBuilder=[ networkDescription=n.ndl ] ]\n")
+        run = self.cntk("configFile=bare.cntk", status=5)
+        self.assertIn("the model has no node that is computed; there is nothing to write", run.stderr)
 
     def test_create_label_map(self):
         (self.folder / "map.txt").unlink()
         self.run_command("Map:Train")
         self.assertEqual(self.read("map.txt").split(), ["yes", "no"])
+        (self.folder / "map.txt").unlink()
+        self.assertNotIn("labelDim=2 of", self.run_command("Map").stderr)
+        (self.folder / "map.txt").unlink()
+        run = self.run_command("Map", "Train=[reader=[labels=[labelDim=1]]]")
+        self.assertIn("labelDim=1 of 'labels', but the data have 2 labels; expected labelDim=2", run.stderr)
         run = self.run_command("Map")
         self.assertIn("CreateLabelMap: the label mapping file 'map.txt' already exists, no work to do.", run.stderr)
 

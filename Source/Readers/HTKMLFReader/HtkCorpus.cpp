@@ -3,6 +3,7 @@
 
 #include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkLines.h"
@@ -29,8 +30,15 @@ std::vector<std::string> LabelFilesOf(const HtkLabelBlock& block)
         HtkLines lines(block.options.mlfFileList, "list of label files");
         std::string_view line;
         while (lines.Next(line))
-            if (!Trim(line).empty())
-                files.emplace_back(Trim(line));
+        {
+            line = Trim(line);
+            if (line.empty())
+                continue;
+            files.emplace_back(line);
+            if (!FileExists(ResolveInputPath(files.back())))
+                Fail(ErrorKind::Data, lines.Location(), ": label file '", line, "' does not exist",
+                     NearFilesHint(files.back()));
+        }
     }
     if (files.empty())
         FailAt(block.config->Where(), ErrorKind::Config, "'", block.name, "' names no label file (mlfFile)");

@@ -175,7 +175,8 @@ OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Utterances side by side in a minibatch; by epoch",
             Range{1, 1 << 20}, {"nbruttineachrecurrentiter"}),
         Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
-               "full: only minibatches of full size; frames left over at the end of the data are skipped"),
+               "full: only minibatches of full size; frames left over at the end of the data are skipped, and with "
+               "epochSize=0 each epoch goes on where the last one ended, so that later ones may see fewer frames"),
         Opt("verbosity", &S::verbosity, "Amount of printing; 0 prints nothing"),
         Opt("pageFilePath", &S::pageFilePath,
             "Folder of rollingWindow's temporary file; empty: the system's folder of temporary files"),

@@ -90,9 +90,12 @@ template <class ElemType>
 size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool made) const
 {
     const size_t count = labels.Size();
+    const SourcePos where = PositionOfKey(*block.config, "labelDim");
+    if (made && block.labelDim != 0 && block.labelDim < count)
+        m_log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
+                          "', but the data have ", Counted(count, "label"), "; expected labelDim=", count));
     if (block.labelDim == 0 || made)
         return std::max(block.labelDim, count);
-    const SourcePos where = PositionOfKey(*block.config, "labelDim");
     if (block.labelDim < count)
     {
         // The caret belongs under the value that came last: one given on the command line.

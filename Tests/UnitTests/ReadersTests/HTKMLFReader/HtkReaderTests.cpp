@@ -371,6 +371,10 @@ TEST_F(HtkReaderTests, ErrorsOfTheConfig)
               "config: 'randomize' is 'x', expected auto, none or a number of frames");
     EXPECT_EQ(ErrorOf("features=[dim=2 scpFile=" + Path("none.scp") + "]"),
               "data: script file 'none.scp' does not exist");
+    Write("list", "\n" + Path("a.mlf") + "\n" + Path("none.mlf") + "\n");
+    EXPECT_EQ(ErrorOf("features=[dim=2 scpFile=" + Path("a.scp") + "] labels=[mlfFileList=" + Path("list") +
+                      " labelDim=3 labelMappingFile=" + Path("states") + "]"),
+              "data: list:3: label file 'none.mlf' does not exist");
     EXPECT_EQ(ErrorOf("readMethod=rollingWindow pageFilePath=/proc/none" + Blocks()).substr(0, 8), "device: ");
 }
 

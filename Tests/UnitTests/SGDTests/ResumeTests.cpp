@@ -1,0 +1,272 @@
+// Make mode: where a training goes on, with the same bits, and what it makes of files that are missing, damaged or
+// left.
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/ModelFile.h"
+#include "SGDTests/TrainerFixture.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+namespace cntk
+{
+
+namespace
+{
+
+class ResumeTest : public TrainerTest
+{
+};
+
+} // namespace
+
+TEST_F(ResumeTest, AFinalModelEndsAMakeModeTrainingAtOnce)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    Run(request);
+    request.buildNetwork = []() -> std::unique_ptr<ComputationNetwork> { throw std::logic_error("not to be built"); };
+    Run(request);
+    EXPECT_NE(LogText().find("Final model exists: " + Path("m.dnn") + "\nNo further training is necessary.\n"),
+              std::string::npos);
+    request.makeMode = false;
+    EXPECT_THROW(Run(request), std::logic_error);
+}
+
+TEST_F(ResumeTest, MakeModeStartsFromModelZeroWhereThereIsOne)
+{
+    TrainingRequest request = LineRequest();
+    SaveModel(*Line(7), Path("line.dnn.0"));
+    request.options.learningRatesPerSample = 0.00001f;
+    Run(request);
+    EXPECT_NE(LogText().find("Starting from checkpoint. Loading network from '" + Path("line.dnn.0") + "'.\n"),
+              std::string::npos);
+    EXPECT_NEAR(ValuesOf(*Load("line.dnn"), "W")[0], 7, 0.1);
+}
+
+TEST_F(ResumeTest, ResumedTrainingIsBitIdentical)
+{
+    for (const bool dropout : {false, true})
+    {
+        TrainingRequest whole = ClassifierRequest(5, dropout);
+        whole.modelPath = Path(dropout ? "dropout/whole.dnn" : "whole.dnn");
+        whole.options.learningRatesPerMB.values = {};
+        whole.options.momentumPerMB.values = {0.9f, 0.8f};
+        whole.options.dropoutRate.values = dropout ? std::vector<double>{0.2, 0.5} : std::vector<double>{0};
+        TrainingRequest stopped = whole;
+        stopped.modelPath = Path(dropout ? "dropout/stopped.dnn" : "stopped.dnn");
+        Run(whole);
+
+        struct Interrupt
+        {
+        };
+        stopped.epochDone = [](const EpochReport& report)
+        {
+            if (report.epoch == 2)
+                throw Interrupt();
+        };
+        EXPECT_THROW(Run(stopped), Interrupt);
+        EXPECT_FALSE(FileExists(stopped.modelPath));
+        stopped.epochDone = nullptr;
+        Run(stopped);
+        EXPECT_EQ(BytesOf(whole.modelPath), BytesOf(stopped.modelPath)) << "dropout " << dropout;
+        EXPECT_EQ(BytesOf(whole.modelPath + ".ckp"), BytesOf(stopped.modelPath + ".ckp")) << "dropout " << dropout;
+    }
+}
+
+TEST_F(ResumeTest, EveryUpdateRuleResumesBitIdentically)
+{
+    for (const auto rule : {GradientUpdateType::None, GradientUpdateType::AdaGrad, GradientUpdateType::RmsProp,
+                            GradientUpdateType::FSAdaGrad, GradientUpdateType::Adam})
+    {
+        TrainingRequest request = ClassifierRequest(4);
+        request.makeMode = true;
+        request.options.gradUpdateType = rule;
+        request.options.gaussianNoiseInjectStd = 0.001;
+        const std::string name = "rule" + std::to_string(int(rule));
+        request.modelPath = Path(name + "/whole.dnn");
+        Run(request);
+        request.modelPath = Path(name + "/parts.dnn");
+        request.options.keepCheckPointFiles = true;
+        Run(request);
+        const std::string final = BytesOf(request.modelPath);
+        for (const char* suffix : {"", ".ckp", ".3", ".3.ckp"})
+            RemoveFile(request.modelPath + suffix);
+        Run(request);
+        EXPECT_EQ(BytesOf(request.modelPath), final);
+        EXPECT_EQ(BytesOf(Path(name + "/whole.dnn")), final);
+    }
+}
+
+// The state of one rule is nothing that another could begin with.
+TEST_F(ResumeTest, ATrainingThatGoesOnWithAnotherUpdateRuleBeginsItAnew)
+{
+    const std::pair<GradientUpdateType, const char*> rules[] = {{GradientUpdateType::None, "none"},
+                                                                {GradientUpdateType::AdaGrad, "adagrad"},
+                                                                {GradientUpdateType::RmsProp, "rmsProp"},
+                                                                {GradientUpdateType::FSAdaGrad, "fsAdagrad"},
+                                                                {GradientUpdateType::Adam, "adam"}};
+    for (const auto& [before, nameBefore] : rules)
+        for (const auto& [now, nameNow] : rules)
+        {
+            const std::string folder = std::string(nameBefore) + "-" + nameNow;
+            TrainingRequest request = ClassifierRequest(4);
+            request.modelPath = Path(folder + "/m.dnn");
+            request.options.learningRatesPerSample = 0.01f;
+            request.options.gradUpdateType = before;
+            request.epochDone = [](const EpochReport& report)
+            {
+                if (report.epoch == 1)
+                    Fail(ErrorKind::Device, "the power is gone");
+            };
+            EXPECT_THROW(Run(request), Error);
+            request.epochDone = nullptr;
+            request.options.gradUpdateType = now;
+            const size_t logged = LogText().size();
+            // A model without its checkpoint begins with no state.
+            TrainingRequest anew = request;
+            anew.modelPath = Path(folder + "/anew.dnn");
+            std::filesystem::copy_file(Path(folder + "/m.dnn.2"), Path(folder + "/anew.dnn.2"));
+            Run(request);
+            const std::string warning = "'" + Path(folder + "/m.dnn.2.ckp") +
+                                        "' is of a training with gradUpdateType=" + nameBefore +
+                                        ", which goes on with gradUpdateType=" + nameNow +
+                                        ": what it remembers of gradients is no use to that, and begins anew";
+            EXPECT_EQ(LogText().find(warning, logged) != std::string::npos, before != now) << folder;
+            Run(anew);
+            EXPECT_EQ(BytesOf(request.modelPath) == BytesOf(anew.modelPath), before != now) << folder;
+        }
+}
+
+TEST_F(ResumeTest, AMissingCheckpointIsAWarning)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    Run(request);
+    RemoveFile(Path("m.dnn"));
+    Run(request);
+    EXPECT_NE(LogText().find("Warning: Checkpoint file is missing. Learning parameters will be initialized from 0\n"),
+              std::string::npos);
+    EXPECT_TRUE(FileExists(Path("m.dnn")));
+}
+
+TEST_F(ResumeTest, ADamagedCheckpointIsReportedAndTheOneBeforeIsUsed)
+{
+    TrainingRequest request = ClassifierRequest(4);
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    const std::string final = BytesOf(Path("m.dnn"));
+    RemoveFile(Path("m.dnn"));
+    RemoveFile(Path("m.dnn.ckp"));
+    const std::string checkpoint = BytesOf(Path("m.dnn.3.ckp"));
+    std::ofstream(Path("m.dnn.3.ckp"), std::ios::binary) << checkpoint.substr(0, checkpoint.size() / 2);
+    Run(request);
+    EXPECT_NE(LogText().find("WARNING: '" + Path("m.dnn.3.ckp") + "' cannot be used: "), std::string::npos);
+    EXPECT_NE(LogText().find("going back to the checkpoint before it"), std::string::npos);
+    EXPECT_NE(LogText().find("Loading network from '" + Path("m.dnn.2") + "'"), std::string::npos);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), final);
+}
+
+TEST_F(ResumeTest, ADamagedModelIsReportedAndTheOneBeforeIsUsed)
+{
+    TrainingRequest request = ClassifierRequest(3);
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    const std::string final = BytesOf(Path("m.dnn"));
+    RemoveFile(Path("m.dnn"));
+    const std::string model = BytesOf(Path("m.dnn.2"));
+    std::ofstream(Path("m.dnn.2"), std::ios::binary) << model.substr(0, model.size() - 40);
+    Run(request);
+    EXPECT_NE(LogText().find("WARNING: '" + Path("m.dnn.2") + "' cannot be used: "), std::string::npos);
+    EXPECT_NE(LogText().find("going back to the model before it"), std::string::npos);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), final);
+}
+
+TEST_F(ResumeTest, DamagedNewestFilesResumeBitIdenticallyWithoutKeptCheckpoints)
+{
+    struct Interrupt
+    {
+    };
+    TrainingRequest request = ClassifierRequest(6);
+    Run(request);
+    const std::string final = BytesOf(Path("m.dnn"));
+    const std::string finalCheckpoint = BytesOf(Path("m.dnn.ckp"));
+    for (const char* damaged : {".4", ".4.ckp"})
+    {
+        request.modelPath = Path("damaged" + std::string(damaged) + "/m.dnn");
+        request.epochDone = [](const EpochReport& report)
+        {
+            if (report.epoch == 3)
+                throw Interrupt();
+        };
+        EXPECT_THROW(Run(request), Interrupt);
+        EXPECT_FALSE(FileExists(request.modelPath + ".2.ckp"));
+        const std::string path = request.modelPath + damaged;
+        const std::string bytes = BytesOf(path);
+        std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+        request.epochDone = nullptr;
+        Run(request);
+        EXPECT_NE(LogText().find("WARNING: '" + path + "' cannot be used: "), std::string::npos);
+        EXPECT_EQ(BytesOf(request.modelPath), final) << damaged;
+        EXPECT_EQ(BytesOf(request.modelPath + ".ckp"), finalCheckpoint) << damaged;
+        EXPECT_FALSE(FileExists(request.modelPath + ".4.ckp"));
+        EXPECT_FALSE(FileExists(request.modelPath + ".5.ckp"));
+    }
+}
+
+TEST_F(ResumeTest, WhatAKilledTrainingLeftGoes)
+{
+    TrainingRequest request = ClassifierRequest(4);
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    request.options.keepCheckPointFiles = false;
+    const auto leave = [&](const char* name) { std::ofstream(Path(name)) << "x"; };
+    const std::vector<std::string> documented{"m.dnn", "m.dnn.0", "m.dnn.1", "m.dnn.2", "m.dnn.3", "m.dnn.ckp"};
+
+    // After the final model, before the old checkpoint went.
+    leave("m.dnn.2.tmp");
+    Run(request);
+    EXPECT_EQ(FilesLike("m.dnn"), documented);
+
+    RemoveFile(Path("m.dnn"));
+    RemoveFile(Path("m.dnn.3"));
+    leave("m.dnn.1.ckp");
+    leave("m.dnn.3.ckp.tmp");
+    leave("m.dnn.tmp");
+    Run(request);
+    EXPECT_EQ(FilesLike("m.dnn"), documented);
+}
+
+TEST_F(ResumeTest, AnEarlyEndLeavesOneCheckpoint)
+{
+    TrainingRequest request = LineRequest();
+    request.options.maxEpochs = 5;
+    request.options.learningRatesPerSample.values = {0.01f, 0.01f, 0.01f, 0};
+    Run(request);
+    EXPECT_EQ(FilesLike("line.dnn"),
+              (std::vector<std::string>{"line.dnn.0", "line.dnn.1", "line.dnn.2", "line.dnn.3", "line.dnn.3.ckp"}));
+}
+
+// It was killed when the final model was there, but the checkpoints before the last one were not yet gone.
+TEST_F(ResumeTest, WhatATrainingLeftThatWasKilledAtItsEarlyEndGoes)
+{
+    TrainingRequest request = LineRequest();
+    request.options.maxEpochs = 50;
+    request.options.learningRatesPerSample = 0.01f;
+    request.options.earlyStopPatience = 1;
+    request.options.earlyStopMinImprovement = 1e9; // no epoch but the first is progress
+    Run(request);
+    const std::vector<std::string> ended{"line.dnn",   "line.dnn.0",     "line.dnn.1",
+                                         "line.dnn.2", "line.dnn.2.ckp", "line.dnn.best"};
+    EXPECT_EQ(FilesLike("line.dnn"), ended);
+    std::filesystem::copy_file(Path("line.dnn.2.ckp"), Path("line.dnn.1.ckp"));
+    Run(request);
+    EXPECT_EQ(FilesLike("line.dnn"), ended);
+    // Unless they are to stay.
+    std::filesystem::copy_file(Path("line.dnn.2.ckp"), Path("line.dnn.1.ckp"));
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    EXPECT_TRUE(FileExists(Path("line.dnn.1.ckp")));
+}
+
+} // namespace cntk

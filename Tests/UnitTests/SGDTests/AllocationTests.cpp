@@ -1,7 +1,5 @@
 // The steady state of training allocates nothing: every call of operator new in this program is counted.
 #include "AllocationCounter.h"
-#include "SGD/DropoutSchedule.h"
-#include "SGD/EpochLoop.h"
 #include "SGD/Schedules.h"
 #include "SGDTests/TrainingFixture.h"
 
@@ -18,27 +16,12 @@ protected:
     // short one.
     size_t AllocationsPerManyMinibatches(const SgdOptions& options, bool dropout)
     {
-        const auto network = Classifier(dropout, DataType::Float32);
-        const TrainingNodes nodes = SelectTrainingNodes(*network, "", "");
-        MinibatchSource source(std::make_unique<SyntheticReader<float>>(TwoClasses(2503, 7)));
-        source.BindTo(nodes.Roots());
-        EvaluatorOptions evaluatorOptions;
-        evaluatorOptions.training = true;
-        Evaluator evaluator(*network, nodes.Roots(), evaluatorOptions);
-        Learner learner(evaluator.Parameters(), options, DataType::Float32, *m_device);
-        DropoutSchedule schedule(evaluator.Plan(), nodes.criterion);
-        schedule.SetRate(dropout ? 0.3 : 0, *m_log);
-        Progress progress(*m_log, {});
-        EpochLoop loop(nodes, evaluator, source, learner, progress);
-        EpochSettings settings;
-        settings.minibatchSize = 25;
-        settings.learningRatePerSample = 0.01;
-        settings.momentumPerSample = 0.99;
+        EpochRun run(*this, options, 2503, dropout);
         const auto count = [&](size_t samples)
         {
-            settings.epochSize = samples;
+            run.settings.epochSize = samples;
             const size_t before = s_allocations;
-            loop.Run(settings);
+            run.loop.Run(run.settings);
             return s_allocations - before;
         };
         count(2503);

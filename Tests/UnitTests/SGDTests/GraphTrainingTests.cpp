@@ -2,8 +2,6 @@
 // launched by itself.
 #include "Common/Error.h"
 #include "CudaEmulation/EmulatedGpu.h"
-#include "SGD/DropoutSchedule.h"
-#include "SGD/EpochLoop.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>
@@ -57,28 +55,13 @@ protected:
     size_t KernelsOfMinibatches(const SgdOptions& options, bool dropout)
     {
         const EmulatedRuntime& runtime = TakeGpu(true);
-        const auto network = Classifier(dropout, DataType::Float32);
-        const TrainingNodes nodes = SelectTrainingNodes(*network, "", "");
-        MinibatchSource source(std::make_unique<SyntheticReader<float>>(TwoClasses(500, 7)));
-        source.BindTo(nodes.Roots());
-        EvaluatorOptions evaluatorOptions;
-        evaluatorOptions.training = true;
-        Evaluator evaluator(*network, nodes.Roots(), evaluatorOptions);
-        Learner learner(evaluator.Parameters(), options, DataType::Float32, *m_device);
-        DropoutSchedule schedule(evaluator.Plan(), nodes.criterion);
-        schedule.SetRate(dropout ? 0.3 : 0, *m_log);
         ProgressSettings display;
         display.numMBsToShowResult = 100;
-        Progress progress(*m_log, display);
-        EpochLoop loop(nodes, evaluator, source, learner, progress);
-        EpochSettings settings;
-        settings.minibatchSize = 25;
-        settings.learningRatePerSample = 0.01;
-        settings.momentumPerSample = 0.99;
+        EpochRun run(*this, options, 500, dropout, display);
         size_t minibatches = 0;
         CudaEmulation::WorkCounts before;
         CudaEmulation::WorkCounts after;
-        settings.goesOn = [&]
+        run.settings.goesOn = [&]
         {
             ++minibatches;
             if (minibatches == 4)
@@ -87,7 +70,7 @@ protected:
                 after = runtime.Counts();
             return true;
         };
-        loop.Run(settings);
+        run.loop.Run(run.settings);
         EXPECT_EQ(minibatches, 20u);
         EXPECT_EQ(after.hostWaits, before.hostWaits) << "the host waited";
         EXPECT_EQ(after.captures, before.captures) << "work was recorded again";

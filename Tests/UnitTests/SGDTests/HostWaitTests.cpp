@@ -4,8 +4,6 @@
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Operations.h"
-#include "SGD/DropoutSchedule.h"
-#include "SGD/EpochLoop.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>
@@ -30,25 +28,11 @@ protected:
     // Waits of an epoch of so many minibatches, a progress line every so many of them.
     size_t WaitsOf(const SgdOptions& options, size_t minibatches, bool dropout = false, size_t interval = 0)
     {
-        const auto network = Classifier(dropout, DataType::Float32);
-        const TrainingNodes nodes = SelectTrainingNodes(*network, "", "");
-        MinibatchSource source(std::make_unique<SyntheticReader<float>>(TwoClasses(1000, 7)));
-        source.BindTo(nodes.Roots());
-        EvaluatorOptions evaluatorOptions;
-        evaluatorOptions.training = true;
-        Evaluator evaluator(*network, nodes.Roots(), evaluatorOptions);
-        Learner learner(evaluator.Parameters(), options, DataType::Float32, *m_device);
-        DropoutSchedule schedule(evaluator.Plan(), nodes.criterion);
-        schedule.SetRate(dropout ? 0.3 : 0, *m_log);
-        Progress progress(*m_log, {.traceLevel = 1, .numMBsToShowResult = interval});
-        EpochLoop loop(nodes, evaluator, source, learner, progress);
-        EpochSettings settings;
-        settings.minibatchSize = 5;
-        settings.epochSize = 5 * minibatches;
-        settings.learningRatePerSample = 0.01;
-        settings.momentumPerSample = 0.99;
+        EpochRun run(*this, options, 1000, dropout, {.traceLevel = 1, .numMBsToShowResult = interval});
+        run.settings.minibatchSize = 5;
+        run.settings.epochSize = 5 * minibatches;
         const size_t before = m_counts->hostWaits;
-        loop.Run(settings);
+        run.loop.Run(run.settings);
         return m_counts->hostWaits - before;
     }
     void ExpectNone(const SgdOptions& options, const std::string& what, bool dropout = false)

@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Interruption.h"
+#include "SGD/DropoutSchedule.h"
 
 #include <cmath>
 #include <filesystem>
@@ -14,6 +15,13 @@
 
 namespace cntk
 {
+
+static EvaluatorOptions ForTraining()
+{
+    EvaluatorOptions options;
+    options.training = true;
+    return options;
+}
 
 TrainingTest::TrainingTest() : m_device(MakeCpuDevice({.threads = 1}))
 {
@@ -160,6 +168,21 @@ void TrainingTest::ExpectSameBits(TrainingRequest request, size_t stopAfter)
 std::vector<double> TrainingTest::ValuesOf(const ComputationNetwork& network, const std::string& parameter)
 {
     return std::dynamic_pointer_cast<LearnableParameterNode>(network.Require(parameter))->Values().ToHost();
+}
+
+TrainingTest::EpochRun::EpochRun(const TrainingTest& test, const SgdOptions& options, size_t samples, bool dropout,
+                                 const ProgressSettings& display)
+    : network(test.Classifier(dropout, DataType::Float32)), nodes(SelectTrainingNodes(*network, "", "")),
+      source(std::make_unique<SyntheticReader<float>>(TwoClasses(samples, 7))),
+      evaluator(*network, nodes.Roots(), ForTraining()),
+      learner(evaluator.Parameters(), options, DataType::Float32, *test.m_device), progress(*test.m_log, display),
+      loop(nodes, evaluator, source, learner, progress)
+{
+    source.BindTo(nodes.Roots());
+    DropoutSchedule(evaluator.Plan(), nodes.criterion).SetRate(dropout ? 0.3 : 0, *test.m_log);
+    settings.minibatchSize = 25;
+    settings.learningRatePerSample = 0.01;
+    settings.momentumPerSample = 0.99;
 }
 
 } // namespace cntk

@@ -5,6 +5,7 @@
 #include "Common/ReaderInterface.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "SGD/EpochLoop.h"
 #include "SGD/Trainer.h"
 
 #include <algorithm>
@@ -107,6 +108,22 @@ protected:
     // 2-5-2 sigmoid network with CrossEntropyWithSoftmax "ce" and ErrorPrediction "err", with or without dropout.
     std::unique_ptr<ComputationNetwork> Classifier(bool dropout = false, DataType type = DataType::Float64) const;
     static SyntheticData TwoClasses(size_t samples, unsigned seed);
+
+    // Epochs of the Classifier on TwoClasses in float, without files; what an epoch costs is asked of it.
+    struct EpochRun
+    {
+        EpochRun(const TrainingTest& test, const SgdOptions& options, size_t samples, bool dropout,
+                 const ProgressSettings& display = {});
+
+        std::unique_ptr<ComputationNetwork> network;
+        TrainingNodes nodes;
+        MinibatchSource source;
+        Evaluator evaluator;
+        Learner learner;
+        Progress progress;
+        EpochLoop loop;
+        EpochSettings settings;
+    };
 
     // maxEpochs epochs of Classifier on 23 samples, minibatches of 5; its files at Path("m.dnn").
     TrainingRequest ClassifierRequest(size_t maxEpochs, bool dropout = false) const;

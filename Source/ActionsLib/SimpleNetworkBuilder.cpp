@@ -200,7 +200,8 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
             "UNIDIRECTIONALLSTMWITHPASTPREDICTION (LSTM over the last label and the letters of two streams)"),
         Opt("layerSizes", &S::layerSizes, "sizes of the input, the hidden layers and the output: 784:256:10"),
         Opt("layerTypes", &S::layerTypes,
-            "non-linearity of each hidden layer: Sigmoid, RectifiedLinear, Tanh or None; the last one repeats"),
+            "non-linearity of each hidden layer: Sigmoid, RectifiedLinear, Tanh or None; the last one repeats",
+            {"nodeType"}),
         Opt("trainingCriterion", &S::trainingCriterion,
             "criterion to minimise: CrossEntropyWithSoftmax, SquareError, Logistic, ClassCrossEntropyWithSoftmax, "
             "NoiseContrastiveEstimation or CRF"),
@@ -293,6 +294,10 @@ std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const C
     if (!options.recurrentLayer.empty())
         for (const std::string& problem : VainRecurrentLayers(kind, options))
             add("recurrentLayer", problem);
+    else if ((kind == "SIMPLERNN" || kind == "CLASSLM") && options.layerSizes.size() > 2)
+        add("rnnType", "no layer of this " + kind +
+                           " is recurrent, since recurrentLayer is not given; recurrentLayer=1 makes the first hidden "
+                           "layer recurrent");
     return warnings;
 }
 

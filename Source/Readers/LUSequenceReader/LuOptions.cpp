@@ -120,7 +120,7 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
             .Here(),
         Choice("labelType", &S::isCategory, {{"category", true}}, "Only category").Here(),
         Opt("useWordMap", &S::useWordMap, "Replace words by wordmap; words that it does not have become unk").Here(),
-        Opt("beginSequence", &S::beginSequence, "Accepted and not used").Here(),
+        Opt("beginSequence", &S::beginSequence, "Accepted and not used", {"beginingSequence"}).Here(),
         Opt("endSequence", &S::endSequence,
             "A word (of the first column) or label that ends a sentence, as a blank line "
             "does")

@@ -307,6 +307,19 @@ TEST(RecurrentNetworks, NumbersOfLayersThatAreNotThere)
                                               "SIMPLERNN has recurrent layers"});
 }
 
+// As the book's class-based language model is listed (7.2.1): without the key, nothing in it looks back.
+TEST(RecurrentNetworks, NoRecurrentLayerAtAllIsTold)
+{
+    const auto about = [](const std::string& rest) { return WarningsAbout("layerSizes=6:3:4:6\n" + rest); };
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(about("rnnType=CLASSLM"),
+              Texts{"exp.cntk:2:9: no layer of this CLASSLM is recurrent, since recurrentLayer is not given; "
+                    "recurrentLayer=1 makes the first hidden layer recurrent"});
+    EXPECT_EQ(about("rnnType=simplernn").size(), 1u);
+    EXPECT_EQ(about("rnnType=LSTM"), Texts{});
+    EXPECT_EQ(WarningsAbout("rnnType=SIMPLERNN; layerSizes=6:3"), Texts{});
+}
+
 // The original's count: the first layer is an LSTM block whatever is said, the one behind it is number 1.
 TEST(RecurrentNetworks, LstmLayersAreCountedFromTheSecond)
 {

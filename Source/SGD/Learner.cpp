@@ -201,6 +201,15 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
     }
 }
 
+void Learner::CopyStates(const std::vector<Matrix>& states)
+{
+    for (size_t i = 0; i < states.size(); ++i)
+    {
+        m_parameters[i].state.CopyFrom(states[i]);
+        m_parameters[i].isPartial = false;
+    }
+}
+
 std::string Learner::OtherRuleIn(const std::map<std::string, std::string>& extra) const
 {
     const auto found = extra.find(c_ruleKey);

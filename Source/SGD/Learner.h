@@ -31,6 +31,8 @@ public:
     std::vector<const Matrix*> States();
     // Takes a checkpoint's states. Fails (Model) when their number or sizes do not fit, naming the parameter.
     void Restore(std::vector<Matrix> states, const std::string& path);
+    // Takes what States gave before; the states' memory stays where it is.
+    void CopyStates(const std::vector<Matrix>& states);
     // The gradUpdateType whose states a checkpoint holds, if it says so and it is another one: they are no use here.
     std::string OtherRuleIn(const std::map<std::string, std::string>& extra) const;
     const char* RuleName() const { return m_rule->Name(); }

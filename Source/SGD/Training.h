@@ -82,7 +82,7 @@ private:
     size_t TrialSamples(size_t epoch) const;
     struct TrialStart;
     TrialStart KeepStart();
-    void GoBackTo(const TrialStart& start, size_t epoch);
+    void GoBackTo(const TrialStart& start);
     bool BeginsWithTrial(size_t epoch) const;
     double RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
 

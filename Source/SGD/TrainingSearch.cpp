@@ -62,16 +62,13 @@ Training::TrialStart Training::KeepStart()
     return start;
 }
 
-void Training::GoBackTo(const TrialStart& start, size_t epoch)
+void Training::GoBackTo(const TrialStart& start)
 {
     for (const auto& [parameter, values] : start.parameters)
         parameter->Values().CopyFrom(values);
     for (const auto& [normalization, seen] : start.normalizations)
         normalization->SetMinibatches(seen);
-    std::vector<Matrix> states;
-    for (const Matrix& state : start.states)
-        states.push_back(state.Clone());
-    m_learner.Restore(std::move(states), m_files.Checkpoint(epoch));
+    m_learner.CopyStates(start.states);
     m_learner.RestoreExtra(start.extra);
     m_dropout.RestoreExtra(start.extra);
 }
@@ -87,7 +84,7 @@ bool Training::BeginsWithTrial(size_t epoch) const
 
 double Training::RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize)
 {
-    GoBackTo(start, epoch);
+    GoBackTo(start);
     EpochSettings settings = SettingsOf(epoch);
     settings.learningRatePerSample = rate;
     settings.minibatchSize = minibatchSize;
@@ -138,7 +135,7 @@ void Training::SearchRate(size_t epoch)
                         !std::isnan(lastCriterion);
     const auto ended = m_goesOnFromTrial ? lastBegan : Progress::Clock::now();
     if (!m_goesOnFromTrial)
-        GoBackTo(start, epoch);
+        GoBackTo(start);
     m_log.Print("Best Learn Rate Per Sample for Epoch[%zu] = %.10g  baseCriterion=%.10g\n", epoch + 1, found.rate,
                 found.baseCriterion);
     m_log.Print("The search before epoch %zu: %zu trials in %.3f s%s\n", epoch + 1, trials,
@@ -174,7 +171,7 @@ void Training::SearchSize(size_t epoch)
                                             size, range->lower, range->upper);
                                 return RunTrial(start, epoch, prefix, m_rate.learningRatePerSample, size);
                             });
-    GoBackTo(start, epoch);
+    GoBackTo(start);
     m_minibatchSize = found.size;
     if (trials == 0) // the line below is the original's all the same
         m_log.Print(

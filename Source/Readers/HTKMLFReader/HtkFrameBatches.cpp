@@ -31,7 +31,10 @@ public:
     {
         const size_t minibatchSize = request.minibatchSize;
         if (request.trainingSeed != m_request.trainingSeed)
-            m_sweep = SIZE_MAX; // the order is another
+        {
+            m_order.reset(); // they are others
+            m_otherOrder.reset();
+        }
         m_request = request;
         m_data.assign(m_data.size(), nullptr); // chunks may be read anew with further streams
         const bool isWhole = IsWholeDataSet(request);
@@ -62,12 +65,12 @@ public:
             count = std::min({m_request.minibatchSize, m_end - m_position, leftInSweep});
             if (!m_isFull || count == m_request.minibatchSize)
                 break;
-            m_position += count; // too few for a minibatch
+            Advance(count); // too few for a minibatch
         }
-        EnterSweep(m_position / m_total);
+        EnterSweep(m_position / m_total, m_position % m_total);
         const size_t begin = m_position % m_total;
         Collect(begin, begin + count);
-        m_position += count;
+        Advance(count);
 
         m_columns.Prepare(slot, m_frames.size(), false);
         m_columns.Copy(slot, m_frames);
@@ -80,28 +83,64 @@ public:
 private:
     using Frame = typename HtkColumns<ElemType>::Frame;
 
-    void EnterSweep(size_t sweep)
+    // The order of a sweep, and how far it has come.
+    struct SweepOrder
     {
-        if (m_sweep == sweep && (m_isRolling || m_place == SIZE_MAX || m_position % m_total >= m_placed[m_place].begin))
-            return; // the order goes on where it is
-        m_sweep = sweep;
-        m_place = SIZE_MAX;
-        if (m_isRolling)
+        size_t sweep = 0;
+        bool isUsedUp = false;         // it was delivered to its end
+        std::vector<uint32_t> rolling; // rollingWindow; other methods have the following
+        std::vector<PlacedChunk> placed;
+        std::optional<FrameShuffle<GlibcRand>> shuffle;
+        size_t place = SIZE_MAX; // the chunk that it has come to
+
+        bool CanGoOnAt(size_t otherSweep, size_t position) const
         {
-            if (m_range == 0)
-            {
-                m_rollingOrder.resize(m_total);
-                std::iota(m_rollingOrder.begin(), m_rollingOrder.end(), 0u);
-            }
-            else
-            {
-                const SeedStream seeds(m_request.trainingSeed, "order");
-                ShuffleWithinWindow(m_rollingOrder, m_total, m_range, GlibcRand(uint32_t(seeds(sweep))));
-            }
+            return sweep == otherSweep && (place == SIZE_MAX || position >= placed[place].begin);
+        }
+    };
+
+    void Advance(size_t count)
+    {
+        const size_t sweep = m_position / m_total;
+        m_position += count;
+        if (m_order && m_order->sweep == sweep && m_position / m_total != sweep)
+            m_order->isUsedUp = true;
+    }
+
+    // The order that was left before its end is kept beside the one at hand: searches for a learning rate go to and fro
+    // between two sweeps, and shuffling costs as much as some minibatches.
+    void EnterSweep(size_t sweep, size_t position)
+    {
+        if (m_order && m_order->CanGoOnAt(sweep, position))
+            return;
+        m_data.clear(); // by place
+        if (!m_order || m_order->isUsedUp)
+            m_order = std::move(m_otherOrder);
+        else
+            std::swap(m_order, m_otherOrder);
+        if (m_order && m_order->CanGoOnAt(sweep, position))
+        {
+            if (m_order->place != SIZE_MAX)
+                EnterWindow(m_order->place);
             return;
         }
-        m_placed = PlaceChunks<GlibcRand>(m_store.Chunks(), m_range, sweep, m_request.trainingSeed);
-        m_shuffle.emplace(m_placed, m_range, sweep, m_request.trainingSeed);
+        m_order = std::make_unique<SweepOrder>();
+        m_order->sweep = sweep;
+        if (!m_isRolling)
+        {
+            m_order->placed = PlaceChunks<GlibcRand>(m_store.Chunks(), m_range, sweep, m_request.trainingSeed);
+            m_order->shuffle.emplace(m_order->placed, m_range, sweep, m_request.trainingSeed);
+        }
+        else if (m_range > 0)
+        {
+            const SeedStream seeds(m_request.trainingSeed, "order");
+            ShuffleWithinWindow(m_order->rolling, m_total, m_range, GlibcRand(uint32_t(seeds(sweep))));
+        }
+        else
+        {
+            m_order->rolling.resize(m_total);
+            std::iota(m_order->rolling.begin(), m_order->rolling.end(), 0u);
+        }
     }
 
     // The frames of the sweep's positions [begin, end), this worker's share of them.
@@ -114,17 +153,16 @@ private:
             const HtkChunkData& data = *m_store.Load(0);
             const PlaceRange share = ShareOfWorker(m_request, end - begin);
             for (size_t position = begin + share.begin; position < begin + share.end; ++position)
-                m_frames.push_back({&data, m_rollingOrder[position]});
+                m_frames.push_back({&data, m_order->rolling[position]});
             return;
         }
         m_held.clear();
         for (size_t position = begin; position < end;)
         {
-            const size_t place = EnterChunk(position);
-            const size_t stop = std::min(end, m_placed[place].end);
+            const size_t stop = std::min(end, m_order->placed[EnterChunk(position)].end);
             for (; position < stop; ++position)
             {
-                const PlacedFrame& frame = m_shuffle->At(position);
+                const PlacedFrame& frame = m_order->shuffle->At(position);
                 if (frame.place % m_request.workers == m_request.rank)
                     m_frames.push_back({DataOf(frame.place), frame.frame});
             }
@@ -133,28 +171,33 @@ private:
 
     size_t EnterChunk(size_t position)
     {
-        size_t place = m_place == SIZE_MAX ? 0 : m_place;
-        while (m_placed[place].end <= position)
+        size_t place = m_order->place == SIZE_MAX ? 0 : m_order->place;
+        while (m_order->placed[place].end <= position)
             ++place;
-        if (place != m_place)
+        if (place != m_order->place)
         {
-            m_shuffle->Reach(place);
+            m_order->shuffle->Reach(place);
             // A minibatch that runs across chunks still needs what it has taken from the window before.
             for (const HtkChunkDataPtr& data : m_data)
                 if (data && !m_frames.empty())
                     m_held.push_back(data);
-            m_store.KeepWindow(m_placed, place);
-            m_data.assign(m_placed.size(), nullptr);
-            m_place = place;
+            EnterWindow(place);
+            m_order->place = place;
         }
         return place;
+    }
+
+    void EnterWindow(size_t place)
+    {
+        m_store.KeepWindow(m_order->placed, place);
+        m_data.assign(m_order->placed.size(), nullptr);
     }
 
     const HtkChunkData* DataOf(size_t place)
     {
         HtkChunkDataPtr& data = m_data[place];
         if (!data)
-            data = m_store.Load(m_placed[place].chunk);
+            data = m_store.Load(m_order->placed[place].chunk);
         return data.get();
     }
 
@@ -168,13 +211,10 @@ private:
     size_t m_position = 0;
     size_t m_end = 0;
 
-    size_t m_sweep = SIZE_MAX; // what the orders below are of
-    std::vector<PlacedChunk> m_placed;
-    std::optional<FrameShuffle<GlibcRand>> m_shuffle;
-    size_t m_place = SIZE_MAX;           // the chunk that the sweep has come to
-    std::vector<HtkChunkDataPtr> m_data; // by place, of its window
-    std::vector<HtkChunkDataPtr> m_held; // of the minibatch being made
-    std::vector<uint32_t> m_rollingOrder;
+    std::unique_ptr<SweepOrder> m_order;
+    std::unique_ptr<SweepOrder> m_otherOrder; // left before its end
+    std::vector<HtkChunkDataPtr> m_data;      // by place, of the order's window
+    std::vector<HtkChunkDataPtr> m_held;      // of the minibatch being made
     std::vector<Frame> m_frames;
 };
 

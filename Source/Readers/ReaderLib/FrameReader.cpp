@@ -33,7 +33,7 @@ template <class ElemType>
 FrameReader<ElemType>::FrameReader(std::unique_ptr<IRecordSource<ElemType>> source, FrameReaderOptions options,
                                    Log& log)
     : m_source(std::move(source)), m_options(std::move(options)), m_log(log), m_walk(*m_source, m_options.walk),
-      m_layout(std::make_shared<MBLayout>())
+      m_layout(std::make_shared<MBLayout>()), m_prefetcher([](const Slot& slot) { return BytesOf(slot.streams); })
 {
 }
 

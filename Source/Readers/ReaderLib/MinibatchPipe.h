@@ -25,6 +25,17 @@ void RequireColumns(size_t columns, const char* what);
 template <class ElemType>
 void PrepareOneHot(StreamBatch<ElemType>& batch);
 
+// Of their buffers, as they have grown.
+template <class ElemType>
+size_t BytesOf(const std::vector<StreamBatch<ElemType>>& streams)
+{
+    size_t bytes = 0;
+    for (const StreamBatch<ElemType>& stream : streams)
+        bytes += stream.values.capacity() * sizeof(ElemType) +
+                 (stream.rowIndices.capacity() + stream.columnStarts.capacity()) * sizeof(int32_t);
+    return bytes;
+}
+
 // A minibatch in the making. The layouts belong to the slot, one place a stream; streams of one axis refer to one of
 // them.
 template <class ElemType>
@@ -47,7 +58,10 @@ class MinibatchPipe
 public:
     using Fill = std::function<bool(MinibatchSlot<ElemType>&)>; // false: that was all
 
-    explicit MinibatchPipe(Log& log) : m_log(log) {}
+    explicit MinibatchPipe(Log& log)
+        : m_log(log), m_prefetcher([](const MinibatchSlot<ElemType>& slot) { return BytesOf(slot.streams); })
+    {
+    }
 
     // ahead: fill runs in a thread; what it uses belongs to the thread until Stop returns.
     void Start(Fill fill, bool ahead);

@@ -1,14 +1,19 @@
-// One thread that makes the next item while the last one is used. Items are swapped, so their buffers go round and
-// nothing is allocated once they have grown; one item waits at a time, since items are what memory is spent on. An
-// exception in the thread is rethrown in Next, after the items made before it.
+// One thread that makes the next items while the last one is used. Items are swapped, so their buffers go round and
+// nothing is allocated once they have grown. Large items wait one at a time, since they are what memory is spent on; of
+// small ones several, since waking a thread costs more than making them. An exception in the thread is rethrown in
+// Next, after the items made before it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace cntk
 {
@@ -17,7 +22,12 @@ template <class Item>
 class Prefetcher
 {
 public:
-    Prefetcher() = default;
+    static constexpr size_t c_mostItems = 8;               // that wait
+    static constexpr size_t c_mostBytes = size_t(1) << 20; // of them together, where there is more than one
+    using Bytes = size_t (*)(const Item&);
+
+    // bytes: of an item's buffers, grown as they are; null: one item waits, whatever its size.
+    explicit Prefetcher(Bytes bytes = nullptr) : m_bytes(bytes) { m_spare.reserve(c_mostItems + 1); }
     ~Prefetcher()
     {
         Stop();
@@ -41,20 +51,24 @@ public:
             std::lock_guard lock(m_mutex);
             m_fill = std::move(fill);
             m_running = true;
+            m_rests = false;
             m_ended = false;
+            m_largest = 0;
+            m_room = 1; // until an item has been seen
         }
         if (!m_thread.joinable())
             m_thread = std::thread([this] { Work(); });
         m_changed.notify_all();
     }
 
-    // Waits until the thread is idle and forgets the item not taken.
+    // Waits until the thread is idle and forgets the items not taken.
     void Stop()
     {
         std::unique_lock lock(m_mutex);
         m_running = false;
         m_changed.wait(lock, [this] { return !m_busy; });
-        m_isReady = false;
+        while (m_ready > 0)
+            TakeFirst();
         m_error = nullptr;
     }
 
@@ -62,36 +76,67 @@ public:
     bool Next(Item& item)
     {
         std::unique_lock lock(m_mutex);
-        m_changed.wait(lock, [this] { return m_isReady || m_ended; });
-        if (!m_isReady)
+        m_changed.wait(lock, [this] { return m_ready > 0 || m_ended; });
+        if (m_ready == 0)
         {
             if (m_error)
                 std::rethrow_exception(std::exchange(m_error, nullptr));
             return false;
         }
-        std::swap(item, m_item);
-        m_isReady = false;
+        std::swap(item, m_items[m_first]);
+        TakeFirst();
+        // Not for each item that is taken: it makes several when it is woken.
+        const bool wakes = m_rests && m_ready <= m_room / 2;
+        m_rests = m_rests && !wakes;
         lock.unlock();
-        m_changed.notify_all();
+        if (wakes)
+            m_changed.notify_all();
         return true;
     }
 
 private:
+    // What waits first has been swapped or is forgotten: its buffers are to be filled again.
+    void TakeFirst()
+    {
+        if (m_spare.size() + m_ready <= m_room)
+            m_spare.push_back(std::move(m_items[m_first]));
+        m_items[m_first] = Item{};
+        m_first = (m_first + 1) % c_mostItems;
+        --m_ready;
+    }
+
+    void Add(Item item)
+    {
+        if (m_bytes)
+            m_largest = std::max(m_largest, m_bytes(item));
+        if (m_largest > 0)
+            m_room = std::clamp<size_t>(c_mostBytes / m_largest, 1, c_mostItems);
+        m_items[(m_first + m_ready) % c_mostItems] = std::move(item);
+        ++m_ready;
+        m_rests = m_ready >= m_room;
+    }
+
     void Work()
     {
         std::unique_lock lock(m_mutex);
         for (;;)
         {
-            m_changed.wait(lock, [this] { return m_quit || (m_running && !m_ended && !m_isReady); });
+            m_changed.wait(lock, [this] { return m_quit || (m_running && !m_ended && !m_rests); });
             if (m_quit)
                 return;
             m_busy = true;
+            Item item{};
+            if (!m_spare.empty())
+            {
+                item = std::move(m_spare.back()); // the last one that was used: it may still be in a cache
+                m_spare.pop_back();
+            }
             lock.unlock();
             bool made = false;
             std::exception_ptr error;
             try
             {
-                made = m_fill(m_item); // nobody else touches it until it is ready
+                made = m_fill(item); // nobody else touches it until it is ready
             }
             catch (...)
             {
@@ -99,7 +144,10 @@ private:
             }
             lock.lock();
             m_busy = false;
-            m_isReady = made;
+            if (made)
+                Add(std::move(item));
+            else
+                m_spare.push_back(std::move(item));
             m_ended = !made;
             m_error = error;
             m_changed.notify_all();
@@ -110,8 +158,14 @@ private:
     std::condition_variable m_changed;
     std::thread m_thread;
     std::function<bool(Item&)> m_fill;
-    Item m_item{};
-    bool m_isReady = false;
+    Bytes m_bytes;
+    std::array<Item, c_mostItems> m_items{}; // those that wait, in a ring
+    size_t m_first = 0;
+    size_t m_ready = 0;
+    std::vector<Item> m_spare; // to be filled
+    size_t m_largest = 0;
+    size_t m_room = 1;    // for items that wait
+    bool m_rests = false; // until half of them are taken
     bool m_running = false;
     bool m_busy = false;
     bool m_ended = false; // fill has said so or failed

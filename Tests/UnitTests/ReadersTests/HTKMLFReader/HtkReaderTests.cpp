@@ -406,6 +406,51 @@ TEST_F(HtkReaderTests, StreamsThatDoNotMatch)
                                         "'features' has 3");
 }
 
+// A search for a learning rate reads another part of the data than the epochs, before each of them.
+TEST_F(HtkReaderTests, EpochsReadToAndFroAreThoseOfAFreshReader)
+{
+    constexpr size_t c_frames = 45001, c_utterances = 6; // two utterances a chunk
+    Write("big.htk", HtkFileBytes(c_utterances * c_frames, 0));
+    std::string scp, mlf = "#!MLF!#\n";
+    for (size_t i = 0; i < c_utterances; ++i)
+    {
+        const std::string name = "u" + std::to_string(i);
+        scp += name + ".f=.../big.htk[" + std::to_string(i * c_frames) + "," + std::to_string((i + 1) * c_frames - 1) +
+               "]\n";
+        mlf += "\"" + name + "\"\n0 45001 s0\n.\n";
+    }
+    Write("a.scp", scp);
+    Write("a.mlf", mlf);
+    const auto framesOf = [](IDataReader<float>& reader, const EpochRequest& request)
+    {
+        std::vector<float> frames;
+        HostMinibatch<float> minibatch;
+        reader.StartEpoch(request);
+        while (reader.GetMinibatch(minibatch))
+            for (size_t i = 0; i < minibatch.streams[0].columns; ++i)
+                frames.push_back(minibatch.streams[0].values[2 * i]);
+        return frames;
+    };
+    constexpr size_t c_whole = c_utterances * c_frames, c_trial = 20000;
+    EpochRequest seeded = MakeRequest(2, 500, c_trial);
+    seeded.trainingSeed = 7;
+    const std::vector<EpochRequest> requests = {
+        MakeRequest(0, 500, c_trial),  MakeRequest(0, 500, c_trial),  MakeRequest(0, 1000, c_whole),
+        MakeRequest(1, 500, c_trial),  MakeRequest(1, 500, c_trial),  MakeRequest(1, 1000, c_whole),
+        MakeRequest(8, 500, c_trial),  MakeRequest(2, 1000, c_whole), MakeRequest(3, 500, c_trial), // back, too
+        MakeRequest(14, 500, c_trial), MakeRequest(3, 1000, c_whole), MakeRequest(5, 1000, 150000), // across sweeps
+        MakeRequest(13, 500, c_trial), MakeRequest(6, 1000, 150000),  seeded,
+        MakeRequest(2, 500, c_trial)};
+    for (const char* parameters : {"randomize=200000", "randomize=auto", "randomize=none",
+                                   "randomize=100000 minibatchMode=full", "readMethod=rollingWindow randomize=100000"})
+    {
+        auto reader = Make(parameters + Blocks());
+        for (size_t i = 0; i < requests.size(); ++i)
+            EXPECT_TRUE(framesOf(*reader, requests[i]) == framesOf(*Make(parameters + Blocks()), requests[i]))
+                << parameters << ", request " << i;
+    }
+}
+
 // A range of frames bounds what is in memory.
 TEST_F(HtkReaderTests, MemoryHoldsTheWindowOnly)
 {

@@ -2,8 +2,11 @@
 #include "Common/Error.h"
 #include "Readers/ReaderLib/Prefetcher.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <gtest/gtest.h>
+#include <thread>
 #include <vector>
 
 namespace cntk
@@ -83,6 +86,85 @@ TEST(PrefetcherTests, StopsInTheMiddle)
     prefetcher.Stop();
     const int total = made;
     EXPECT_LE(total, 73 + 50); // those taken, and never more than one ahead
+}
+
+size_t BytesOfVector(const std::vector<char>& item)
+{
+    return item.capacity();
+}
+
+// How many small items the thread has made when it rests.
+TEST(PrefetcherTests, SmallItemsWaitInNumbersLargeOnesAlone)
+{
+    using Items = Prefetcher<std::vector<char>>;
+    for (const size_t bytes : {size_t(10), Items::c_mostBytes / 3, Items::c_mostBytes / 2 + 1, 2 * Items::c_mostBytes})
+    {
+        Items prefetcher(BytesOfVector);
+        const size_t room = std::clamp<size_t>(Items::c_mostBytes / bytes, 1, Items::c_mostItems);
+        std::atomic<size_t> made = 0;
+        prefetcher.Start(
+            [&](std::vector<char>& item)
+            {
+                item.assign(bytes, char(made));
+                ++made;
+                return true;
+            });
+        std::vector<char> item;
+        for (size_t taken = 0; taken < 30; ++taken)
+        {
+            ASSERT_TRUE(prefetcher.Next(item));
+            ASSERT_EQ(item.front(), char(taken));
+            ASSERT_LE(made, taken + 1 + room);
+        }
+        while (made < 31) // it goes on by itself
+            std::this_thread::yield();
+        prefetcher.Stop();
+        EXPECT_LE(made, 30 + room);
+    }
+}
+
+// A large item among small ones: from there on one waits at a time, and nothing is lost or changes its place.
+TEST(PrefetcherTests, OrderHoldsWhereItemsGrow)
+{
+    Prefetcher<std::vector<char>> prefetcher(BytesOfVector);
+    for (int round = 0; round < 2; ++round)
+    {
+        int next = 0;
+        prefetcher.Start(
+            [&](std::vector<char>& item)
+            {
+                item.assign(next == 20 ? 3 << 20 : 10, char(next));
+                return next++ < 60;
+            });
+        std::vector<char> item;
+        for (int i = 0; i < 60; ++i)
+        {
+            ASSERT_TRUE(prefetcher.Next(item));
+            ASSERT_EQ(item.front(), char(i));
+            if (i % 7 == 0)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        EXPECT_FALSE(prefetcher.Next(item));
+    }
+}
+
+TEST(PrefetcherTests, BuffersGoRound)
+{
+    Prefetcher<std::vector<char>> prefetcher(BytesOfVector);
+    std::atomic<int> grown = 0;
+    int next = 0;
+    prefetcher.Start(
+        [&](std::vector<char>& item)
+        {
+            grown += item.capacity() == 0;
+            item.assign(100, 'x');
+            return next++ < 1000;
+        });
+    std::vector<char> item;
+    for (int taken = 0; prefetcher.Next(item); ++taken)
+        if (taken % 50 == 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+    EXPECT_LE(grown, int(prefetcher.c_mostItems) + 1); // those that wait, and the caller's
 }
 
 } // namespace

@@ -102,4 +102,92 @@ TEST(LearnerTest, UpdatesInPartEqualDenseOnes)
     }
 }
 
+// What is remembered of an update in part is in the states: a learner that takes them goes on with the same bits.
+TEST(LearnerTest, UpdatesInPartGoOnFromSavedStates)
+{
+    const double momenta[] = {0, 0, 0.7, 0.7, 0, 0, 0, 0.5, 0.5, 0};
+    for (size_t stop = 1; stop < std::size(momenta); stop++)
+    {
+        WordModel undisturbed{SgdOptions()};
+        WordModel before{SgdOptions()};
+        for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
+            undisturbed.Train(minibatch, momenta[minibatch], false);
+        for (size_t minibatch = 0; minibatch < stop; minibatch++)
+            before.Train(minibatch, momenta[minibatch], false);
+
+        WordModel after{SgdOptions()};
+        std::vector<Matrix> states;
+        for (const Matrix* state : before.learner->States())
+        {
+            Matrix saved(state->Rows(), state->Columns(), DataType::Float64, after.network.GetDevice());
+            saved.FromHost(state->ToHost());
+            states.push_back(std::move(saved));
+        }
+        after.learner->Restore(std::move(states), "c.ckp");
+        const auto from = before.evaluator->Parameters();
+        const auto to = after.evaluator->Parameters();
+        for (size_t i = 0; i < from.size(); i++)
+            to[i]->Values().FromHost(from[i]->Values().ToHost());
+        for (size_t minibatch = stop; minibatch < std::size(momenta); minibatch++)
+        {
+            before.Train(minibatch, momenta[minibatch], false);
+            after.Train(minibatch, momenta[minibatch], false);
+        }
+        EXPECT_EQ(before.weights->Values().ToHost(), undisturbed.weights->Values().ToHost());
+        EXPECT_EQ(after.weights->Values().ToHost(), undisturbed.weights->Values().ToHost());
+        const auto expected = undisturbed.learner->States();
+        const auto found = after.learner->States();
+        for (size_t i = 0; i < expected.size(); i++)
+            EXPECT_EQ(found[i]->ToHost(), expected[i]->ToHost()) << "stopped after minibatch " << stop;
+    }
+}
+
+// A trial's end: the states become what they were before it, also those that grow with the first update.
+TEST(LearnerTest, GoesBackToStatesInTheirMemory)
+{
+    for (const GradientUpdateType type :
+         {GradientUpdateType::None, GradientUpdateType::AdaGrad, GradientUpdateType::RmsProp,
+          GradientUpdateType::FSAdaGrad, GradientUpdateType::Adam})
+    {
+        SgdOptions options;
+        options.gradUpdateType = type;
+        for (const size_t start : {0, 2})
+        {
+            WordModel model(options);
+            for (size_t minibatch = 0; minibatch < start; minibatch++)
+                model.Train(minibatch, 0.5, false);
+            std::vector<Matrix> states;
+            for (const Matrix* state : model.learner->States())
+                states.push_back(state->Clone());
+            std::map<std::string, std::string> extra;
+            model.learner->SaveExtra(extra);
+            std::vector<Matrix> values;
+            for (const auto& parameter : model.evaluator->Parameters())
+                values.push_back(parameter->Values().Clone());
+
+            std::vector<std::vector<double>> results;
+            const void* memory = nullptr;
+            for (int trial = 0; trial < 3; trial++)
+            {
+                for (size_t i = 0; i < values.size(); i++)
+                    model.evaluator->Parameters()[i]->Values().CopyFrom(values[i]);
+                model.learner->CopyStates(states);
+                model.learner->RestoreExtra(extra);
+                model.Train(start, 0.5, false);
+                results.push_back(model.weights->Values().ToHost());
+                results.push_back(model.learner->States()[0]->ToHost());
+                const void* const now = model.learner->States()[0]->View().data;
+                EXPECT_TRUE(trial == 0 || now == memory);
+                memory = now;
+                if (trial > 0)
+                {
+                    EXPECT_EQ(results[size_t(2 * trial)], results[0]);
+                    EXPECT_EQ(results[size_t(2 * trial) + 1], results[1]);
+                }
+                model.Train(start + 1, 0.9, false);
+            }
+        }
+    }
+}
+
 } // namespace cntk

@@ -2,8 +2,10 @@
 #include "SGD/GradientTransforms.h"
 
 #include "Math/Operations.h"
+#include "Math/UpdateRules.h"
 
 #include <cmath>
+#include <span>
 
 namespace cntk
 {
@@ -13,7 +15,7 @@ GradientTransforms::GradientTransforms(const SgdOptions& options, DataType type,
       m_clipsElements(options.gradientClippingWithTruncation), m_clippingThreshold(options.clippingThresholdPerSample),
       m_l2Weight(options.l2RegWeight), m_l1Weight(options.l1RegWeight),
       m_noiseDeviation(options.gaussianNoiseInjectStd), m_noiseSeeds(trainingSeed, "noise"),
-      m_threshold(1, 1, type, device)
+      m_shrinkage(1, 1, type, device), m_threshold(1, 1, type, device)
 {
     if (m_noiseDeviation > 0)
         m_noise = Matrix(0, 0, type, device);
@@ -35,17 +37,27 @@ void GradientTransforms::Prepare(UpdateStep& step, bool sparse) const
         step.extras.shrinkage = Shrinkage(step);
 }
 
+// Both are steps along what is at hand, so that they are not taken either where the update is not.
 void GradientTransforms::Finish(const MatrixView& parameter, const UpdateStep& step)
 {
+    UpdateCall call;
+    call.rate = -1;
+    call.stop = step.stop;
+    const double shrinkage = m_l1Weight > 0 && step.extras.shrinkage == 0 ? Shrinkage(step) : 0;
     if (m_noiseDeviation > 0)
     {
         m_noise.Resize(parameter.rows, parameter.columns);
         Ops::FillGaussian(m_noise, 0, m_noiseDeviation, m_noiseSeeds(m_noiseSeed++));
-        Ops::Elementwise(ElementwiseOp::Copy, TensorView(m_noise.View()), TensorView(parameter), 1, 1);
+        call.extras.shrinkage = shrinkage;
+        const MatrixView noise = m_noise;
+        Ops::UpdateParameter(call, parameter, std::span(&noise, 1), noise);
     }
-    if (m_l1Weight > 0 && step.extras.shrinkage == 0)
+    else if (shrinkage > 0)
     {
-        Ops::Fill(m_threshold, Shrinkage(step));
+        Ops::Fill(m_shrinkage, shrinkage);
+        Ops::Fill(m_threshold, 0);
+        const MatrixView amount = m_shrinkage;
+        Ops::UpdateParameter(call, m_threshold, std::span(&amount, 1), amount);
         Ops::Elementwise(ElementwiseOp::SoftThreshold, TensorView(parameter), TensorView(m_threshold.View()),
                          TensorView(parameter));
     }

@@ -38,7 +38,8 @@ private:
     double m_noiseDeviation;
     SeedStream m_noiseSeeds;
     uint64_t m_noiseSeed = 1;
-    Matrix m_threshold; // 1x1, operand of a broadcasting operation
+    Matrix m_shrinkage; // 1x1: how far L1 goes,
+    Matrix m_threshold; // and, as an operand, how far it may go
     Matrix m_noise;
 };
 

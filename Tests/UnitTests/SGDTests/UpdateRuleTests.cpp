@@ -309,6 +309,29 @@ TEST_F(UpdateRuleTest, NoiseMovesParametersAndGoesOnWithANewSeed)
     EXPECT_EQ(transforms.NoiseSeed(), 3u);
 }
 
+// On a card that has seen a criterion that is not finite: what is behind the update waits with it.
+TEST_F(UpdateRuleTest, NoiseAndL1AreNotAddedWhereTheUpdateIsStopped)
+{
+    for (const double noise : {0.0, 0.1})
+        for (const double l1 : {0.0, 0.5})
+            for (const bool sparse : {false, true})
+            {
+                m_options.gaussianNoiseInjectStd = noise;
+                m_options.l1RegWeight = l1;
+                GradientTransforms transforms(m_options, DataType::Float64, *m_device);
+                Matrix stop = Make({1}, 1);
+                UpdateStep step{.rate = 0.1, .momentum = 0, .columns = 1};
+                step.stop = stop;
+                Matrix w = Make(m_w);
+                transforms.Prepare(step, sparse);
+                transforms.Finish(w, step);
+                EXPECT_EQ(w.ToHost(), m_w);
+                stop.SetZero();
+                transforms.Finish(w, step);
+                EXPECT_EQ(w.ToHost() == m_w, noise == 0 && (l1 == 0 || !sparse)); // a dense L1 is a part of the update
+            }
+}
+
 // Clipping, L2 and L1 with a rule that has all there is: against single numbers.
 TEST_F(UpdateRuleTest, EveryRuleTakesClippingAndRegularizationAlong)
 {

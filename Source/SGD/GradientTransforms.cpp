@@ -43,16 +43,14 @@ void GradientTransforms::Finish(const MatrixView& parameter, const UpdateStep& s
     UpdateCall call;
     call.rate = -1;
     call.stop = step.stop;
-    const double shrinkage = m_l1Weight > 0 && step.extras.shrinkage == 0 ? Shrinkage(step) : 0;
     if (m_noiseDeviation > 0)
     {
         m_noise.Resize(parameter.rows, parameter.columns);
         Ops::FillGaussian(m_noise, 0, m_noiseDeviation, m_noiseSeeds(m_noiseSeed++));
-        call.extras.shrinkage = shrinkage;
         const MatrixView noise = m_noise;
         Ops::UpdateParameter(call, parameter, std::span(&noise, 1), noise);
     }
-    else if (shrinkage > 0)
+    if (const double shrinkage = Shrinkage(step); shrinkage > 0 && step.extras.shrinkage == 0)
     {
         Ops::Fill(m_shrinkage, shrinkage);
         Ops::Fill(m_threshold, 0);

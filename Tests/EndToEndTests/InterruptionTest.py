@@ -35,6 +35,31 @@ Train=[
   ]
 ]
 """
+SPARSE = """command=Train
+precision=float
+traceLevel=0
+numCPUThreads=1
+Train=[
+  action=train
+  modelPath=$folder$/m.dnn
+  NDLNetworkBuilder=[ run=N
+    N=[ x=SparseInput(200); y=SparseInput(5); W=Parameter(12, 200); b=Parameter(12, 1); V=Parameter(5, 12)
+        h=Sigmoid(Plus(Times(W, x), b)); z=Times(V, h); ce=CrossEntropyWithSoftmax(y, z)
+        FeatureNodes=(x); LabelNodes=(y); CriterionNodes=(ce); OutputNodes=(z) ]
+  ]
+  SGD=[
+    maxEpochs=6
+    minibatchSize=4 # few columns are touched
+    learningRatesPerSample=0.05
+    momentumPerMB=0*2:0.9*2:0
+    gradUpdateType=$rule$
+    saveEveryMinutes=$minutes$
+  ]
+  reader=[ readerType=CNTKTextFormatReader; file=words.ctf; randomize=true
+    input=[ x=[ alias=x; dim=200; format=sparse ]; y=[ alias=y; dim=5; format=sparse ] ]
+  ]
+]
+"""
 KILLS = int(os.environ.get("CNTK_TEST_KILLS", "200"))
 STOPPED = 75
 
@@ -95,6 +120,31 @@ class InterruptionTest(EndToEndTest):
         self.assertIn("m.dnn.N.atN.ckp", left)  # it was killed within epochs
         print("%d kills, %d trainings ended, %.0f s; killed ones left %s" % (
             kills, ends + 1, time.monotonic() - began, ", ".join(sorted(left))))
+
+    def test_with_sparse_input_too(self):
+        """Momentum that comes and goes: what is remembered of columns that were not touched goes along."""
+        draw = random.Random(4)
+        lines = []
+        for _ in range(3000):
+            words = sorted(draw.sample(range(200), draw.randint(1, 4)))
+            lines.append("|x %s |y %d:1\n" % (" ".join("%d:1" % word for word in words), sum(words) // 7 % 5))
+        self.write("words.ctf", "".join(lines))
+        self.write("sparse.cntk", SPARSE)
+        for rule in ("none", "adagrad", "fsadagrad"):
+            with self.subTest(rule=rule):
+                whole, killed = "whole" + rule, "killed" + rule
+                began = time.monotonic()
+                self.cntk("configFile=sparse.cntk", *self.arguments(whole, rule=rule)[1:])
+                seconds, kills, status = time.monotonic() - began, 0, None
+                arguments = ["configFile=sparse.cntk"] + self.arguments(killed, rule=rule)[1:]
+                while kills < 15 or status != 0:
+                    if status == 0:
+                        shutil.rmtree(self.folder / killed)
+                    status, error = self.stop(arguments, signal.SIGKILL, draw.uniform(0.1, 1) * seconds)
+                    kills += status == -signal.SIGKILL
+                    self.assertIn(status, (0, -signal.SIGKILL), error)
+                    if status == 0:
+                        self.assert_same(killed, whole)
 
     def stop(self, arguments, number, delay):
         process = self.start(arguments)

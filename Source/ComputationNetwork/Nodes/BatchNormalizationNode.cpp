@@ -364,6 +364,7 @@ void RegisterBatchNormalizationNodes(NodeRegistry& registry)
                      "samples that the running statistics weigh in training; 0: only the minibatch counts"),
               Option("epsilon", ParameterKind::Real, "0.00001", "added to the variance"),
               Option("engine", ParameterKind::Text, "cntk", "cntk or cudnn; accepted, there is one engine"),
+              Option("eval", ParameterKind::Boolean, "false", "accepted, without effect: the command decides"),
               Option("imageLayout", ParameterKind::Text, "CHW", "CHW (cudnn) or HWC (legacy), for spatial=true")},
          .samples = {NormalizationSample({3}, 3, {}),
                      NormalizationSample({2, 3, 2}, 2, {{"spatial", "true"}, {"normalizationTimeConstant", "10"}}),

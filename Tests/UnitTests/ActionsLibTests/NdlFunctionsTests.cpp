@@ -230,7 +230,7 @@ TEST(NdlFunctionsTest, TheOriginalsParametersAreThere)
         {{"Reshape"}, {"imageWidth", "imageHeight", "imageChannels", "imageLayout"}},
         {{"PastValue", "Delay", "FutureValue"}, {"timeStep", "delayTime", "defaultHiddenActivity", "defaultPastValue"}},
         {{"BatchNormalization"},
-         {"spatial", "normalizationTimeConstant", "blendTimeConstant", "epsilon", "engine", "imageLayout"}},
+         {"spatial", "normalizationTimeConstant", "blendTimeConstant", "epsilon", "engine", "eval", "imageLayout"}},
         {{"Convolution", "Convolve"},
          {"zeroPadding", "maxTempMemSizeInSamples", "imageLayout", "mapCount", "stride", "sharing", "autoPadding",
           "lowerPad", "upperPad"}},

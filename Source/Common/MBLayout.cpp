@@ -87,10 +87,27 @@ bool MBLayout::IsBeyondEnd(size_t row, size_t time, size_t step) const
     return ptrdiff_t(m_toEnd[time * m_parallelSequences + row]) < ptrdiff_t(step);
 }
 
+namespace
+{
+
+// As frame mode has them: sequence n, of one step, in row n.
+bool HasFramesOnly(const MBLayout& layout)
+{
+    const std::vector<SequenceInfo>& sequences = layout.Sequences();
+    return layout.IsFrameMode() || (layout.TimeSteps() == 1 && !layout.HasGaps() &&
+                                    std::all_of(sequences.begin(), sequences.end(),
+                                                [](const SequenceInfo& each)
+                                                { return each.id == each.row && each.begin == 0 && each.end == 1; }));
+}
+
+} // namespace
+
 bool MBLayout::operator==(const MBLayout& other) const
 {
-    return m_parallelSequences == other.m_parallelSequences && m_timeSteps == other.m_timeSteps &&
-           m_frameMode == other.m_frameMode && m_sequences == other.m_sequences;
+    if (m_parallelSequences != other.m_parallelSequences || m_timeSteps != other.m_timeSteps)
+        return false;
+    return m_frameMode == other.m_frameMode ? m_sequences == other.m_sequences
+                                            : HasFramesOnly(*this) && HasFramesOnly(other);
 }
 
 } // namespace cntk

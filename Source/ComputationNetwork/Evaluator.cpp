@@ -41,6 +41,19 @@ void ForEachRun(const std::vector<int32_t>& numbers, Body&& body)
     }
 }
 
+bool Contains(const std::vector<const MBLayout*>& layouts, const ComputationNode& node)
+{
+    return std::find(layouts.begin(), layouts.end(), node.GetMBLayout().get()) != layouts.end();
+}
+
+// Whether the node's columns, or those of an input, are laid out by one of the layouts.
+bool DependsOn(const ComputationNode& node, const std::vector<const MBLayout*>& layouts)
+{
+    return Contains(layouts, node) ||
+           std::any_of(node.Inputs().begin(), node.Inputs().end(),
+                       [&](const ComputationNodePtr& input) { return Contains(layouts, *input); });
+}
+
 } // namespace
 
 struct Evaluator::Impl
@@ -76,6 +89,7 @@ struct Evaluator::Impl
     MemoryPlan m_memory;
     uint64_t m_structureVersion;
     std::vector<ComputationNodePtr> m_nodes;
+    std::vector<const MBLayout*> m_layoutsToMake; // by nodes whose turn has not come yet
 
     std::unique_ptr<EvaluationProgram> m_program;
     LoopProducts::NodeSet m_wanted;
@@ -269,14 +283,13 @@ void Evaluator::Impl::Bind()
 void Evaluator::Impl::MakeLayout(ComputationNode& maker)
 {
     const std::vector<const MBLayout*>& made = m_bound->MakeLayout(maker, m_network);
-    const auto isMade = [&](const ComputationNode& node)
-    { return std::find(made.begin(), made.end(), node.GetMBLayout().get()) != made.end(); };
+    std::erase(m_layoutsToMake, maker.GetMBLayout().get());
     const std::vector<PlanStep>& steps = m_plan.Steps();
     for (size_t i = 0; i < steps.size(); i++)
-        if (m_loops[i] && isMade(*steps[i].nodes.front()))
+        if (m_loops[i] && Contains(made, *steps[i].nodes.front()))
             m_loops[i]->Bind();
     for (const ComputationNodePtr& node : m_nodes)
-        if (isMade(*node))
+        if (DependsOn(*node, made) && !DependsOn(*node, m_layoutsToMake))
             node->BeginForwardProp();
 }
 
@@ -346,9 +359,13 @@ void Evaluator::Impl::RunFused(ComputationNode* const* nodes, size_t count, Elem
 
 void Evaluator::Impl::Forward()
 {
+    m_layoutsToMake.clear();
     for (ComputationNode* node : m_program->forwardNodes)
         if (node->Type().traits.makesLayout)
+        {
             node->ReserveLayout();
+            m_layoutsToMake.push_back(node->GetMBLayout().get());
+        }
     m_bound->UpdateLayouts(m_network);
     Bind();
     CheckInputs();
@@ -356,7 +373,8 @@ void Evaluator::Impl::Forward()
         if (layout->HasGaps())
             m_network.GetDevice().ExpectMask(layout->ColumnMask());
     for (ComputationNode* node : m_program->forwardNodes)
-        node->BeginForwardProp();
+        if (!DependsOn(*node, m_layoutsToMake))
+            node->BeginForwardProp();
     m_lastKey = nullptr;
     if (!m_forwardWork->IsOn() && !m_backwardWork->IsOn())
         return RunForwardSteps();

@@ -127,7 +127,8 @@ NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const
                  "' has no minibatch layout; the network is not validated");
         auto axis = std::find_if(m_axes.begin(), m_axes.end(), [&](const Axis& a) { return a.layout == layout; });
         if (axis == m_axes.end())
-            axis = m_axes.insert(m_axes.end(), Axis{layout, stream});
+            axis = m_axes.insert(m_axes.end(), Axis{layout, stream, false});
+        axis->isDefault = axis->isDefault || node->DynamicAxis().empty();
         m_bindings.push_back({std::move(node), stream, size_t(axis - m_axes.begin())});
     }
     for (const ComputationNodePtr& node : fed)
@@ -179,7 +180,6 @@ void NetworkBinder::BindLayout(const Axis& axis, const HostMinibatch<ElemType>& 
         axis.layout->InitAsFrameMode(batch.columns);
     axis.layout->BeginMinibatch();
     m_columns = std::max(m_columns, axis.layout->Columns());
-    m_samples = std::max(m_samples, axis.layout->ActualSamples());
 }
 
 namespace
@@ -222,8 +222,16 @@ void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
 {
     m_columns = 0;
     m_samples = 0;
+    const Axis* defaultAxis = nullptr;
     for (const Axis& axis : m_axes)
+    {
         BindLayout(axis, minibatch);
+        m_samples = std::max(m_samples, axis.layout->ActualSamples());
+        if (axis.isDefault)
+            defaultAxis = &axis;
+    }
+    if (defaultAxis)
+        m_samples = defaultAxis->layout->ActualSamples();
     for (const Binding& binding : m_bindings)
     {
         const StreamBatch<ElemType>& batch = minibatch.streams[binding.stream];

@@ -33,7 +33,9 @@ public:
     template <class ElemType>
     void Bind(const HostMinibatch<ElemType>& minibatch);
 
-    // Of the minibatch bound last: columns with gaps, and without.
+    // Of the minibatch bound last, where its inputs have several axes: the most columns, gaps included, and the samples
+    // (no gaps) of the default axis, or else the most. So a criterion of whole sequences, whose labels have the default
+    // axis, is an average over sequences.
     size_t Columns() const { return m_columns; }
     size_t Samples() const { return m_samples; }
 
@@ -49,6 +51,7 @@ private:
     {
         MBLayoutPtr layout;
         size_t firstStream;
+        bool isDefault;
     };
 
     template <class ElemType>

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Files that the original made, through the real program: its models, what its readers delivered, its own data."""
 import itertools
+import math
+import re
 
 from EndToEnd import EndToEndTest, main
 
@@ -11,6 +13,43 @@ precision=float
 dump=[ action=dumpnode; outputFile=dump.txt ]
 test=[ action=test; reader=[ $data$ ] ]
 write=[ action=write; outputNodeNames=$node$; outputPath=out; reader=[ $data$ ] ]
+"""
+
+# A class for each sequence of words: the state behind the last word, brought together with the labels' own axis.
+SEQUENCE_CLASSES = """
+command=train
+deviceId=-1
+precision=float
+traceLevel=1
+train=[
+  action=train
+  modelPath=m.dnn
+  NDLNetworkBuilder=[ networkDescription=net.ndl ]
+  SGD=[ maxEpochs=2; minibatchSize=200; learningRatesPerSample=0.005; momentumPerMB=0 ]
+  reader=[
+    readerType=CNTKTextFormatReader
+    file=%s
+    randomize=false
+    input=[ features=[alias=x; dim=2000; format=sparse]; labels=[alias=y; dim=5; format=dense] ]
+  ]
+]
+"""
+
+SEQUENCE_CLASSES_NDL = """
+words=DynamicAxis()
+features=SparseInput(2000, dynamicAxis=words, tag=feature)
+labels=Input(5, tag=label)
+E=Parameter(20, 2000)
+W=Parameter(20, 20)
+R=Parameter(20, 20)
+O=Parameter(5, 20)
+nothing=Times(Constant(0, rows=1, cols=2000), features)
+isLast=FutureValue(1, nothing, defaultHiddenActivity=1)
+h=Tanh(Plus(Times(W, Times(E, features)), Times(R, PastValue(20, h))))
+last=GatherPacked(PackedIndex(h, Where(isLast)), h)
+z=ReconcileDynamicAxis(Times(O, last), labels)
+ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
+err=ErrorPrediction(labels, z, tag=eval)
 """
 
 # Writes what a reader delivers.
@@ -114,6 +153,16 @@ class RecordedDataTest(EndToEndTest):
                 got = self.image(map_file, 4, 8, "cropType=Center; cropRatio=1.0")
                 # The record was made on Windows, where a shuffle has another order: green, red, blue, black.
                 self.assertEqual([x for i in (2, 3, 1, 0) for x in got[i].split()], wanted)
+
+    def test_a_class_for_each_sequence(self):
+        self.write("net.ndl", SEQUENCE_CLASSES_NDL)
+        self.write("train.cntk", SEQUENCE_CLASSES % self.shared("data/ctf/SequenceClassification_Train.ctf"))
+        log = self.cntk("configFile=train.cntk").stderr
+        # Averages are of sequences: guessing has a cross entropy of log(5).
+        totals = re.findall(r"TrainLossPerSample = (\S+); TotalSamplesSeen = (\d+); EvalErrPerSample = (\S+);", log)
+        self.assertEqual([samples for _, samples, _ in totals], ["1247", "2494"])
+        self.assertLess(float(totals[1][0]), float(totals[0][0]))
+        self.assertLess(abs(float(totals[0][0]) - math.log(5)), 0.3)
 
     def test_sentences_that_end_after_every_o(self):
         folder = self.shared("data/atis/lu")

@@ -95,6 +95,27 @@ TEST(MBLayoutTests, Equality)
     EXPECT_FALSE(a == b);
 }
 
+// Whoever lists sequences of one step each, such as a node that picks a frame of each, means what frame mode means.
+TEST(MBLayoutTests, ListedSequencesOfOneStepAreThoseOfFrameMode)
+{
+    MBLayout frames, listed;
+    frames.InitAsFrameMode(2);
+    listed.Init(2, 1);
+    listed.AddSequence(0, 0, 0, 1);
+    EXPECT_FALSE(listed == frames); // a gap
+    listed.AddSequence(1, 1, 0, 1);
+    EXPECT_TRUE(listed == frames);
+    EXPECT_TRUE(frames == listed);
+    listed.Init(2, 1);
+    listed.AddSequence(1, 0, 0, 1);
+    listed.AddSequence(0, 1, 0, 1);
+    EXPECT_FALSE(listed == frames); // in another order
+    listed.Init(2, 1);
+    listed.AddSequence(0, 0, -1, 1);
+    listed.AddSequence(1, 1, 0, 1);
+    EXPECT_FALSE(frames == listed); // one began before
+}
+
 TEST(MBLayoutTests, FrameRangeSelectsColumns)
 {
     MBLayout layout;

@@ -133,6 +133,62 @@ TEST(PackingNodes, FramesOnTheirOwnStayThat)
     EXPECT_EQ(ValueOf(net.gathered), (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
+// The last frame of each sequence meets a label of each: the layouts are compared when the picked one is made, not
+// while its memory is only reserved, and the steps of one each are those of frame mode.
+TEST(PackingNodes, AFrameOfEachSequenceMeetsItsLabel)
+{
+    PackingNetwork net;
+    NodeParameters parameters;
+    parameters.Set("rows", "2");
+    parameters.Set("dynamicAxis", "sentences");
+    const ComputationNodePtr labels = net.network.Add("InputValue", "labels", {}, parameters);
+    const ComputationNodePtr same = net.Add("ReconcileDynamicAxis", "same", {net.gathered, labels});
+    const ComputationNodePtr sum = net.Add("Plus", "sum", {same, labels});
+    net.network.Validate();
+    Evaluator evaluator(net.network, {sum}, Checked(false));
+    for (const size_t shorter : {size_t(0), size_t(1)}) // the layouts change from minibatch to minibatch
+    {
+        net.SetSequences({2, 3 - shorter});
+        std::vector<double> cond(net.network.Layout()->Columns());
+        std::vector<double> data(2 * cond.size());
+        std::vector<double> expected;
+        for (size_t row = 0; row < 2; row++)
+        {
+            const size_t last = (row == 0 ? 1 : 2 - shorter) * 2 + row;
+            cond[last] = 1;
+            data[2 * last] = double(10 + row);
+            data[2 * last + 1] = double(20 + row);
+            expected.insert(expected.end(), {double(110 + row), double(120 + row)});
+        }
+        SetInput(net.x, data);
+        SetInput(net.cond, cond);
+        net.network.Layout("sentences")->InitAsFrameMode(2);
+        SetInput(labels, {100, 100, 100, 100});
+        evaluator.Forward();
+        EXPECT_EQ(ValueOf(sum), expected);
+    }
+    net.network.Layout("sentences")->InitAsFrameMode(3);
+    SetInput(labels, {1, 2, 3, 4, 5, 6});
+    EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }),
+              "ReconcileDynamicAxis 'same': the minibatch layouts of 'gathered' and 'labels' differ; expected the same "
+              "sequences of the same lengths");
+}
+
+// Attention looks its sequences up when both layouts are there.
+TEST(PackingNodes, AttentionToThePickedFrames)
+{
+    PackingNetwork net;
+    const ComputationNodePtr context = net.Add("Attention", "context", {net.gathered, net.gathered, net.x});
+    net.network.Validate();
+    Evaluator evaluator(net.network, {context}, Checked(false));
+    net.SetSequences({3, 2});
+    // The columns of a step: first sequence, second sequence. One frame of each is picked, so it is all that is seen.
+    SetInput(net.x, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0});
+    SetInput(net.cond, {0, 0, 1, 1, 0, 0});
+    evaluator.Forward();
+    EXPECT_EQ(ValueOf(context), (std::vector<double>{5, 6, 7, 8, 5, 6, 7, 8, 5, 6, 0, 0}));
+}
+
 // A recurrent layer over the frames picked, put back among all frames: gradients with gaps, and minibatches whose
 // layouts change.
 TEST(PackingNodes, GradientsThroughALoopOverThePickedFrames)

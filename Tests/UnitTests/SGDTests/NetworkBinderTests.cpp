@@ -141,6 +141,48 @@ TEST_F(NetworkBinderTest, ValuesAndLayoutArriveInTheNetwork)
     EXPECT_EQ(network->Layout()->Version(), version);
 }
 
+// One label a sequence of features: what is averaged is averaged over the labels, the default axis.
+TEST_F(NetworkBinderTest, SamplesOfTheDefaultAxisAreCounted)
+{
+    for (const bool labelsAreDefault : {true, false})
+    {
+        auto network = std::make_unique<ComputationNetwork>(DataType::Float32, m_device);
+        const auto input = [&](const char* name, bool isDefault)
+        {
+            NodeParameters parameters;
+            parameters.Set("rows", "1");
+            if (!isDefault)
+                parameters.Set("dynamicAxis", std::string(name) + "Axis");
+            return network->Add("InputValue", name, {}, parameters);
+        };
+        const std::vector<ComputationNodePtr> inputs = {input("features", false), input("labels", labelsAreDefault)};
+        network->Validate();
+        NetworkBinder binder(inputs, {Stream("features", 1), Stream("labels", 1)});
+        HostMinibatch<float> minibatch;
+        minibatch.streams.resize(2);
+        for (size_t i = 0; i < 2; ++i)
+        {
+            StreamBatch<float>& batch = minibatch.streams[i];
+            batch.rows = 1;
+            batch.columns = i == 0 ? 6 : 2;
+            batch.values.resize(batch.columns);
+            batch.layout = std::make_shared<MBLayout>();
+            if (i == 1)
+                batch.layout->InitAsFrameMode(2);
+            else
+            {
+                batch.layout->Init(2, 3);
+                batch.layout->AddSequence(0, 0, 0, 3);
+                batch.layout->AddSequence(1, 1, 0, 2);
+                batch.layout->AddGap(1, 2, 3);
+            }
+        }
+        binder.Bind(minibatch);
+        EXPECT_EQ(binder.Columns(), 6u);
+        EXPECT_EQ(binder.Samples(), labelsAreDefault ? 2u : 5u);
+    }
+}
+
 TEST_F(NetworkBinderTest, AStreamMayTakeTheRowsOfItsNode)
 {
     const auto network = Classifier();

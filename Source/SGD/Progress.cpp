@@ -83,7 +83,7 @@ void Progress::Restart(const EpochStart& start, const std::string& prefix)
     m_start = start;
     m_prefix = prefix;
     m_epochBegan = m_shownAt = m_drawnAt = Clock::now();
-    m_shownMinibatch = 0;
+    m_shownMinibatch = m_goneOnBehind = 0;
     m_shownSamples = 0;
     m_shownSums.clear();
 }
@@ -118,7 +118,7 @@ void Progress::EndTrial(const CriterionAverages& averages, double learningRatePe
 void Progress::GoOn(size_t minibatch, const RunningSums& running)
 {
     m_shownAt = Clock::now();
-    m_shownMinibatch = minibatch;
+    m_shownMinibatch = m_goneOnBehind = minibatch;
     m_shownSamples = running.samples;
     m_shownSums.assign(running.sums.begin(), running.sums.end());
 }
@@ -182,8 +182,12 @@ void Progress::Show(size_t minibatch, const RunningSums& running, double seconds
                                                              seconds > 0 ? double(samples) / seconds : 0.0));
     else if (m_settings.traceLevel > 0)
     {
+        // The original's numbers: with firstMBsToShowResult a line is of fewer minibatches than it says.
+        int first = int(minibatch) - int(m_settings.numMBsToShowResult) + 1;
+        if (m_goneOnBehind != 0)
+            first = std::max(first, int(m_goneOnBehind) + 1);
         std::string line = m_prefix + Format(" Epoch[%2d of %d]-Minibatch[%4d-%4d", int(m_start.epoch) + 1,
-                                             int(m_settings.maxEpochs), int(m_shownMinibatch) + 1, int(minibatch));
+                                             int(m_settings.maxEpochs), first, int(minibatch));
         if (m_start.expectedSamples != 0)
             line += Format(", %2.2f%%", 100.0 * double(running.samples) / double(m_start.expectedSamples));
         line += Format("]: SamplesSeen = %d; TrainLossPerSample = ", int(samples));

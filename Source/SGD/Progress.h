@@ -109,6 +109,7 @@ private:
     // At the last progress line.
     Clock::time_point m_shownAt;
     size_t m_shownMinibatch = 0;
+    size_t m_goneOnBehind = 0; // where the epoch was taken up again
     size_t m_shownSamples = 0;
     std::vector<double> m_shownSums;
     struct TrialLine

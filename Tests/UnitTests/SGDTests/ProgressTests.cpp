@@ -101,7 +101,7 @@ TEST_F(ProgressTest, LinesAreDueEverySoManyMinibatchesAndForTheFirst)
 
 TEST_F(ProgressTest, ProgressLinesShowWhatHappenedSinceTheLast)
 {
-    Progress progress = Make();
+    Progress progress = Make(4);
     progress.BeginEpoch({.epoch = 1,
                          .learningRatePerSample = 0.02,
                          .effectiveMomentum = 0.9,
@@ -120,6 +120,25 @@ TEST_F(ProgressTest, ProgressLinesShowWhatHappenedSinceTheLast)
                          "[0-9.]+s; SamplesPerSecond = [0-9.]+\n"
                          " Epoch\\[ 2 of 3\\]-Minibatch\\[   5-   8, 50\\.00%\\]: SamplesSeen = 100; "
                          "TrainLossPerSample =  0\\.71254913; EvalErr\\[0\\]PerSample = 0\\.48000000; "));
+}
+
+// The original counts back from the line's last minibatch, also where firstMBsToShowResult asked for it.
+TEST_F(ProgressTest, LinesOfTheFirstMinibatchesCountBack)
+{
+    Progress progress = Make(3, 1);
+    progress.BeginEpoch({});
+    progress.ShowMinibatches(1, {std::vector<double>{1}, 10});
+    progress.ShowMinibatches(3, {std::vector<double>{2}, 30});
+    EXPECT_THAT(LogText(),
+                testing::ContainsRegex(" Epoch\\[ 1 of 3\\]-Minibatch\\[  -1-   1\\]: SamplesSeen = 10; [^\n]*\n"
+                                       " Epoch\\[ 1 of 3\\]-Minibatch\\[   1-   3\\]: SamplesSeen = 20; "));
+    // An epoch that is taken up again behind its fourth minibatch.
+    progress.BeginEpoch({});
+    progress.GoOn(4, {std::vector<double>{3}, 40});
+    progress.ShowMinibatches(6, {std::vector<double>{4}, 60});
+    progress.ShowMinibatches(9, {std::vector<double>{5}, 90});
+    EXPECT_THAT(LogText(), testing::ContainsRegex("Minibatch\\[   5-   6\\]: SamplesSeen = 20; [^\n]*\n"
+                                                  " Epoch\\[ 1 of 3\\]-Minibatch\\[   7-   9\\]: "));
 }
 
 TEST_F(ProgressTest, EpochEndWithoutOneAndWithSeveralEvaluations)

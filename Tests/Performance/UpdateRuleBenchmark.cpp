@@ -2,7 +2,9 @@
 // bytes_per_second counts what a rule must read and write; of_memory is its share of what a += b moves in the same
 // moment, the median over all turns: what else the machine does slows both down. at_best compares the fastest turn of
 // each: several threads wait for the one whose core something else uses, the longer work more often.
+// BM/noise: noise for as many; drawing is the share of the time that its numbers take, without their addition.
 #include "Math/Operations.h"
+#include "SGD/GradientTransforms.h"
 #include "SGD/UpdateRule.h"
 
 #include <algorithm>
@@ -79,11 +81,36 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
     state.SetBytesProcessed(int64_t(double(state.iterations() * rule.matricesMoved) * c_matrixBytes));
 }
 
+void TimeNoise(benchmark::State& state, int threads)
+{
+    const auto device = MakeCpuDevice({.threads = threads});
+    SgdOptions options;
+    options.gaussianNoiseInjectStd = 1e-3;
+    GradientTransforms transforms(options, DataType::Float32, *device);
+    Matrix parameter(c_rows, c_columns, DataType::Float32, *device);
+    Matrix noise(c_rows, c_columns, DataType::Float32, *device);
+    parameter.SetZero();
+    transforms.Finish(parameter, {}); // allocates
+    double seconds = 0, drawing = 0;
+    for (auto _ : state)
+    {
+        const auto began = std::chrono::steady_clock::now();
+        transforms.Finish(parameter, {});
+        const auto added = std::chrono::steady_clock::now();
+        Ops::FillGaussian(noise, 0, 1e-3, 1);
+        drawing += std::chrono::duration<double>(std::chrono::steady_clock::now() - added).count();
+        state.SetIterationTime(std::chrono::duration<double>(added - began).count());
+        seconds += std::chrono::duration<double>(added - began).count();
+    }
+    state.counters["drawing"] = drawing / seconds;
+}
+
 const bool c_registered = []
 {
     for (const int threads : {1, 4})
     {
         const std::string suffix = "/" + std::to_string(threads);
+        benchmark::RegisterBenchmark(("BM/noise" + suffix).c_str(), TimeNoise, threads)->UseManualTime();
         // Gradient and parameter are read and the parameter is written; each matrix of the state is read and written.
         // With the mean of the multipliers a second pass is unavoidable: the gradient is written and read once more.
         for (const RuleCase& rule : {RuleCase{"momentum", GradientUpdateType::None, false, false, 5},

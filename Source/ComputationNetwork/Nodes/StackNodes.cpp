@@ -172,6 +172,9 @@ public:
     {
         RequireDenseInputs(*this, inference);
         TensorShape shape = Input(0)->SampleLayout();
+        // A bias of one column makes samples [rows x 1], which are vectors all the same.
+        if (Input(0)->HasMBLayout() && shape.Elements() == shape[0])
+            shape = TensorShape{shape[0]};
         const size_t last = std::max<size_t>(shape.Rank(), 1) - 1;
         shape.SetDim(last, shape[last] * size_t(m_count));
         SetShape(shape, Input(0)->GetMBLayout());

@@ -72,6 +72,25 @@ TEST(ShapeNodesTest, ValuesOfMatrices)
                 ElementsAre(1, 2, 3, 10, 20, 30, 0, 0, 0, 8, 10, 12));
 }
 
+// A bias of one column makes samples of [rows x 1]; to repeat their rows gives a vector, as without a bias.
+TEST(ShapeNodesTest, RowsAreRepeatedBehindABias)
+{
+    TestNetwork net;
+    const ComputationNodePtr x = net.Input("x", {3});
+    const ComputationNodePtr biased = net.Add("Plus", "biased", {x, net.Parameter("bias", {3, 1})});
+    const auto repeat = [&](const char* name, const ComputationNodePtr& node) {
+        return net.network.Add("RowRepeat", name, {node}, Given({{"numRepeats", "2"}}));
+    };
+    const ComputationNodePtr repeated = repeat("repeated", biased);
+    net.Add("Plus", "sum", {repeated, net.Parameter("next", {6, 1})});
+    const ComputationNodePtr image = repeat("image", net.Input("i", {3, 2, 1}));
+    const ComputationNodePtr matrix = repeat("matrix", net.Parameter("p", {3, 1}));
+    net.network.Validate();
+    EXPECT_EQ(repeated->SampleLayout(), (TensorShape{6}));
+    EXPECT_EQ(image->SampleLayout(), (TensorShape{3, 2, 2}));
+    EXPECT_EQ(matrix->SampleLayout(), (TensorShape{3, 2}));
+}
+
 TEST(ShapeNodesTest, AVectorOfZerosHasNoDirection)
 {
     TestNetwork net;

@@ -41,9 +41,9 @@ public:
     explicit EditJob(const CommandContext& command) : m_command(command)
     {
         const auto options = ReadOptions<EditOptions>(command.block);
-        for (const std::shared_ptr<const SourceText>& text : ReadFiles(options.ndlMacros, "ndlMacros"))
+        for (const ScriptText& text : ReadFiles(options.ndlMacros, "ndlMacros"))
             m_macros.push_back(ParseNdl(text));
-        for (const std::shared_ptr<const SourceText>& text : ReadFiles(options.editPath, "editPath"))
+        for (const ScriptText& text : ReadFiles(options.editPath, "editPath"))
             m_scripts.push_back(PrepareMel(text));
     }
 
@@ -72,9 +72,9 @@ public:
     }
 
 private:
-    std::vector<std::shared_ptr<const SourceText>> ReadFiles(const std::string& list, const char* key)
+    std::vector<ScriptText> ReadFiles(const std::string& list, const char* key)
     {
-        std::vector<std::shared_ptr<const SourceText>> texts;
+        std::vector<ScriptText> texts;
         for (const std::string_view part : Split(list, '+'))
         {
             const std::string path(Trim(part));
@@ -93,7 +93,7 @@ private:
             const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
             CheckIsText(raw);
             m_files.push_back({key, resolved});
-            texts.push_back(ResolveScript(raw, m_command.block));
+            texts.emplace_back(raw, 0, raw->Text().size(), m_command.block);
         }
         return texts;
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace cntk
 {
@@ -25,7 +26,13 @@ std::string DescribeArity(const Arity& arity)
     return Concat(arity.min, " to ", plural(arity.max));
 }
 
-// '*' matches any text, also none; case is ignored.
+[[noreturn]] void FailNameInUse(const std::string& name, const ComputationNode& user)
+{
+    Fail(ErrorKind::Model, "the node name '", name, "' is already used by node '", user.Name(), "' (", user.TypeName(),
+         "); names are compared without case");
+}
+
+// '*' matches any text, also none.
 bool MatchesPattern(std::string_view name, std::string_view pattern)
 {
     size_t n = 0, p = 0;
@@ -37,7 +44,7 @@ bool MatchesPattern(std::string_view name, std::string_view pattern)
             star = p++;
             afterStar = n;
         }
-        else if (p < pattern.size() && EqualsIgnoreCase(name.substr(n, 1), pattern.substr(p, 1)))
+        else if (p < pattern.size() && name[n] == pattern[p])
         {
             n++;
             p++;
@@ -96,12 +103,16 @@ ComputationNodePtr ComputationNetwork::AddUnconnected(std::string_view typeName,
     }
     while (name.empty() || (name.starts_with("AutoName") && m_nodes.contains(ToLower(name))))
         name = Concat("AutoName", m_autoNames++);
-    CheckNewName(name);
+    std::string key = ToLower(name);
+    const auto place = m_nodes.lower_bound(key);
+    if (place != m_nodes.end() && place->first == key)
+        FailNameInUse(name, *place->second);
 
     ComputationNodePtr node = m_registry->Create(*type, name, m_dataType, *m_device);
     WithNote([&] { node->SetParameters(parameters); },
              [&] { return Concat("in the parameters of node '", name, "' (", type->name, ")"); });
-    m_nodes.emplace(ToLower(name), node);
+    m_nodes.emplace_hint(place, std::move(key), node);
+    m_owned.insert(node.get());
     m_structureVersion++;
     return node;
 }
@@ -121,13 +132,6 @@ ComputationNodePtr ComputationNetwork::AddInput(std::string name, const TensorSh
     return node;
 }
 
-void ComputationNetwork::CheckNewName(const std::string& name) const
-{
-    if (const auto found = m_nodes.find(ToLower(name)); found != m_nodes.end())
-        Fail(ErrorKind::Model, "the node name '", name, "' is already used by node '", found->second->Name(), "' (",
-             found->second->TypeName(), "); names are compared without case");
-}
-
 void ComputationNetwork::CheckInputs(const NodeType& type, const std::string& name,
                                      const std::vector<ComputationNodePtr>& inputs) const
 {
@@ -142,8 +146,7 @@ void ComputationNetwork::CheckOwned(const ComputationNodePtr& node) const
 {
     if (!node)
         Fail(ErrorKind::Internal, "an input node is null");
-    const auto found = m_nodes.find(ToLower(node->Name()));
-    if (found == m_nodes.end() || found->second != node)
+    if (!m_owned.contains(node.get()))
         Fail(ErrorKind::Model, "node '", node->Name(), "' does not belong to this network");
 }
 
@@ -167,10 +170,12 @@ ComputationNodePtr ComputationNetwork::Require(std::string_view name) const
 
 std::vector<ComputationNodePtr> ComputationNetwork::FindPattern(std::string_view pattern) const
 {
+    const std::string wanted = ToLower(pattern);
+    const std::string_view head = std::string_view(wanted).substr(0, wanted.find('*'));
     std::vector<ComputationNodePtr> found;
-    for (const auto& [key, node] : m_nodes)
-        if (MatchesPattern(key, pattern))
-            found.push_back(node);
+    for (auto entry = m_nodes.lower_bound(head); entry != m_nodes.end() && entry->first.starts_with(head); ++entry)
+        if (MatchesPattern(entry->first, wanted))
+            found.push_back(entry->second);
     return found;
 }
 
@@ -247,8 +252,15 @@ void ComputationNetwork::Rename(const ComputationNodePtr& node, std::string newN
     CheckOwned(node);
     if (newName.empty())
         Fail(ErrorKind::Model, "node '", node->Name(), "' cannot be renamed to an empty name");
-    if (!EqualsIgnoreCase(node->Name(), newName))
-        CheckNewName(newName);
+    std::string newKey = ToLower(newName);
+    auto entry = m_nodes.extract(ToLower(node->Name()));
+    const std::string oldKey = std::exchange(entry.key(), std::move(newKey));
+    if (auto inserted = m_nodes.insert(std::move(entry)); !inserted.inserted)
+    {
+        inserted.node.key() = oldKey;
+        m_nodes.insert(std::move(inserted.node));
+        FailNameInUse(newName, *inserted.position->second);
+    }
     if (dynamic_cast<DynamicAxisNode*>(node.get()) != nullptr) // inputs know it by name
         for (const auto& [key, other] : m_nodes)
             if (auto* input = dynamic_cast<InputValueNode*>(other.get());
@@ -258,9 +270,7 @@ void ComputationNetwork::Rename(const ComputationNodePtr& node, std::string newN
                 parameters.Set("dynamicAxis", newName);
                 input->SetParameters(parameters);
             }
-    m_nodes.erase(ToLower(node->Name()));
     node->m_name = std::move(newName);
-    m_nodes.emplace(ToLower(node->Name()), node);
     m_structureVersion++;
 }
 
@@ -272,20 +282,21 @@ void ComputationNetwork::Delete(const ComputationNodePtr& node)
 void ComputationNetwork::Delete(const std::vector<ComputationNodePtr>& nodes)
 {
     std::unordered_set<const ComputationNode*> deleted;
+    deleted.reserve(nodes.size());
     for (const ComputationNodePtr& node : nodes)
     {
         CheckOwned(node);
         deleted.insert(node.get());
     }
+    const std::vector<ComputationNodePtr> keepAlive = nodes; // the argument may be part of what is edited
     for (const auto& [key, consumer] : m_nodes)
         for (ComputationNodePtr& input : consumer->m_inputs)
             if (deleted.contains(input.get()))
                 input = nullptr;
     for (auto& group : m_groups)
         std::erase_if(group, [&](const ComputationNodePtr& member) { return deleted.contains(member.get()); });
-    const std::vector<ComputationNodePtr> keepAlive = nodes; // the argument may be part of what is edited
-    for (const ComputationNodePtr& node : keepAlive)
-        m_nodes.erase(ToLower(node->Name()));
+    std::erase_if(m_nodes, [&](const auto& entry) { return deleted.contains(entry.second.get()); });
+    std::erase_if(m_owned, [&](const ComputationNode* node) { return deleted.contains(node); });
     m_structureVersion++;
 }
 
@@ -373,9 +384,34 @@ void ComputationNetwork::AddToGroup(NodeGroup group, const ComputationNodePtr& n
     m_structureVersion++;
 }
 
+void ComputationNetwork::AddToGroup(NodeGroup group, const std::vector<ComputationNodePtr>& nodes)
+{
+    auto& members = m_groups[size_t(group)];
+    std::unordered_set<const ComputationNode*> known;
+    for (const ComputationNodePtr& member : members)
+        known.insert(member.get());
+    for (const ComputationNodePtr& node : nodes)
+    {
+        CheckOwned(node);
+        if (!known.insert(node.get()).second)
+            continue;
+        members.push_back(node);
+        m_structureVersion++;
+    }
+}
+
 void ComputationNetwork::RemoveFromGroup(NodeGroup group, const ComputationNodePtr& node)
 {
-    if (std::erase(m_groups[size_t(group)], ComputationNodePtr(node)) > 0)
+    RemoveFromGroup(group, std::vector<ComputationNodePtr>{node});
+}
+
+void ComputationNetwork::RemoveFromGroup(NodeGroup group, const std::vector<ComputationNodePtr>& nodes)
+{
+    std::unordered_set<const ComputationNode*> removed;
+    for (const ComputationNodePtr& node : nodes)
+        removed.insert(node.get());
+    if (std::erase_if(m_groups[size_t(group)],
+                      [&](const ComputationNodePtr& member) { return removed.contains(member.get()); }) > 0)
         m_structureVersion++;
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace cntk
@@ -87,7 +88,9 @@ public:
     // ---- groups ----
     const std::vector<ComputationNodePtr>& Group(NodeGroup group) const { return m_groups[size_t(group)]; }
     void AddToGroup(NodeGroup group, const ComputationNodePtr& node); // once
+    void AddToGroup(NodeGroup group, const std::vector<ComputationNodePtr>& nodes);
     void RemoveFromGroup(NodeGroup group, const ComputationNodePtr& node);
+    void RemoveFromGroup(NodeGroup group, const std::vector<ComputationNodePtr>& nodes);
 
     // ---- validation ----
     // Loops, shapes to a fixed point, then the checking pass; errors name the node, its type, inputs and their shapes.
@@ -122,7 +125,6 @@ public:
 
 private:
     void CheckOwned(const ComputationNodePtr& node) const;
-    void CheckNewName(const std::string& name) const;
     void CheckInputs(const NodeType& type, const std::string& name,
                      const std::vector<ComputationNodePtr>& inputs) const;
 
@@ -130,6 +132,7 @@ private:
     std::shared_ptr<Device> m_device;
     const NodeRegistry* m_registry;
     std::map<std::string, ComputationNodePtr, std::less<>> m_nodes; // key: lower case
+    std::unordered_set<const ComputationNode*> m_owned;             // the same nodes
     std::array<std::vector<ComputationNodePtr>, c_nodeGroups> m_groups;
     mutable std::map<std::string, MBLayoutPtr> m_layouts;
     DerivedLayouts m_derivedLayouts;

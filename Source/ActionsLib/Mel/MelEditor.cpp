@@ -88,7 +88,7 @@ NdlScript SnippetOf(const NdlScript& file, const MelArgument* section, const Mel
 
 } // namespace
 
-MelScript PrepareMel(std::shared_ptr<const SourceText> text)
+MelScript PrepareMel(ScriptText text)
 {
     const auto isModelCommand = [](std::string_view name)
     {
@@ -355,9 +355,12 @@ void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const Mel
                               criterion->TypeName(), ") of model '", model.name, "' is not a single number but [",
                               criterion->SampleLayout().ToString(), criterion->HasMBLayout() ? " x *" : "",
                               "]; training will refuse it"));
-    RequireNotRead({"the model", ResolveOutputPath(file.text)}, m_texts, file.where);
+    const std::string path = ResolveOutputPath(file.text);
+    for (const std::vector<NamedFile>* other : {&m_texts, &m_dumped})
+        RequireNotRead({"the model", path}, *other, file.where);
+    m_saved.push_back({"the model saved at " + file.where.Location(), path});
     if (m_mode == Mode::Run)
-        cntk::SaveModel(*model.network, ResolveOutputPath(file.text));
+        cntk::SaveModel(*model.network, path);
 }
 
 void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStatement& statement)
@@ -369,8 +372,9 @@ void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStat
                "', expected true or false");
     const MelArgument& file = *Positional(statement)[1];
     const std::string path = ResolveOutputPath(file.text);
-    for (const std::vector<NamedFile>* read : {&m_texts, &m_loaded})
-        RequireNotRead({"the dump", path}, *read, file.where);
+    for (const std::vector<NamedFile>* other : {&m_texts, &m_loaded, &m_saved})
+        RequireNotRead({"the dump", path}, *other, file.where);
+    m_dumped.push_back({"the dump of " + file.where.Location(), path});
     if (m_mode == Mode::Run)
         DumpNodes(nodes, {.printValues = *printValues, .printMetadata = true}, path);
 }

@@ -16,7 +16,11 @@ namespace cntk
 class Log;
 
 // Parses a script and checks its commands: names, numbers of arguments, properties. Touches no files.
-MelScript PrepareMel(std::shared_ptr<const SourceText> text);
+MelScript PrepareMel(ScriptText text);
+inline MelScript PrepareMel(std::shared_ptr<const SourceText> text)
+{
+    return PrepareMel(ScriptText(std::move(text)));
+}
 // The files that the script's commands write models to.
 std::vector<std::string> MelModelFiles(const MelScript& script);
 
@@ -67,6 +71,8 @@ private:
     MelModels m_models;
     std::vector<NamedFile> m_texts;  // that are read
     std::vector<NamedFile> m_loaded; // models; a model may be saved onto them
+    std::vector<NamedFile> m_saved;  // models by statements so far; likewise
+    std::vector<NamedFile> m_dumped;
 };
 
 } // namespace cntk

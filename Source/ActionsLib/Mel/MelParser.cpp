@@ -19,15 +19,14 @@ bool IsBlank(char c)
 class MelParser
 {
 public:
-    MelParser(std::shared_ptr<const SourceText> text, const std::function<bool(std::string_view)>& isModelCommand)
-        : m_isModelCommand(isModelCommand), m_text(std::move(text)), m_chars(m_text->Text())
+    MelParser(ScriptText text, const std::function<bool(std::string_view)>& isModelCommand)
+        : m_isModelCommand(isModelCommand), m_text(std::move(text)), m_chars(m_text.Text())
     {
     }
 
     MelScript ParseAll()
     {
-        MelScript script;
-        script.text = m_text;
+        MelScript script{m_text, {}, {}};
         ParseRange(script, 0, m_chars.size(), true);
         if (m_edit.empty())
         {
@@ -51,7 +50,7 @@ public:
 private:
     bool AtEnd() const { return m_at >= m_end; }
     char Char() const { return m_chars[m_at]; }
-    SourcePos Pos(size_t begin, size_t end) const { return {m_text, begin, std::max(end, begin + 1) - begin}; }
+    SourcePos Pos(size_t begin, size_t end) const { return m_text.At(begin, end); }
 
     bool AtComment() const
     {
@@ -328,7 +327,7 @@ private:
     }
 
     const std::function<bool(std::string_view)>& m_isModelCommand;
-    std::shared_ptr<const SourceText> m_text;
+    ScriptText m_text;
     std::string_view m_chars;
     size_t m_at = 0;
     size_t m_end = 0;
@@ -340,7 +339,7 @@ private:
 
 } // namespace
 
-MelScript ParseMel(std::shared_ptr<const SourceText> text, const std::function<bool(std::string_view)>& isModelCommand)
+MelScript ParseMel(ScriptText text, const std::function<bool(std::string_view)>& isModelCommand)
 {
     return MelParser(std::move(text), isModelCommand).ParseAll();
 }

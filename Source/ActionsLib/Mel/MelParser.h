@@ -11,6 +11,6 @@ namespace cntk
 {
 
 // isModelCommand: whether a name is that of a command (possibly abbreviated) that may stand behind "model =".
-MelScript ParseMel(std::shared_ptr<const SourceText> text, const std::function<bool(std::string_view)>& isModelCommand);
+MelScript ParseMel(ScriptText text, const std::function<bool(std::string_view)>& isModelCommand);
 
 } // namespace cntk

@@ -2,7 +2,7 @@
 // NDL, each with its place in the text.
 #pragma once
 
-#include "Common/SourceText.h"
+#include "ActionsLib/Ndl/ScriptText.h"
 
 #include <memory>
 #include <string>
@@ -46,7 +46,7 @@ struct MelSection
 
 struct MelScript
 {
-    std::shared_ptr<const SourceText> text;
+    ScriptText text;
     std::vector<MelStatement> statements;
     // A file of sections says with load= and edit= which ones are read as NDL macros and which are executed; their
     // statements are those of `edit`, in order.

@@ -5,7 +5,6 @@
 #include "ComputationNetwork/ModelArchive.h"
 
 #include <algorithm>
-#include <deque>
 #include <unordered_map>
 #include <variant>
 
@@ -23,6 +22,13 @@ class FieldMemory final : public ModelArchive
 public:
     FieldMemory(DataType type, Device& device) : m_type(type), m_device(device) {}
     void Rewind() { m_isLoading = true; }
+    // For the next node; the memory is kept.
+    void Clear()
+    {
+        m_fields.clear();
+        m_next = 0;
+        m_isLoading = false;
+    }
 
     bool IsLoading() const override { return m_isLoading; }
     uint64_t Version() const override { return 8; }
@@ -49,8 +55,7 @@ public:
             m_fields.push_back(matrix.IsAllocated() ? matrix.Clone() : Matrix(0, 0, m_type, m_device));
             return;
         }
-        matrix = std::move(std::get<Matrix>(m_fields.front()));
-        m_fields.pop_front();
+        matrix = std::move(std::get<Matrix>(Next()));
     }
 
     bool Mark(std::string_view mark) override
@@ -60,16 +65,16 @@ public:
             m_fields.push_back(std::string(mark));
             return true;
         }
-        const auto* next = m_fields.empty() ? nullptr : std::get_if<std::string>(&m_fields.front());
+        const auto* next = AtEnd() ? nullptr : std::get_if<std::string>(&m_fields[m_next]);
         if (next == nullptr || *next != mark)
             return false;
-        m_fields.pop_front();
+        ++m_next;
         return true;
     }
 
     int32_t PeekInt32() override
     {
-        const auto* next = m_fields.empty() ? nullptr : std::get_if<int32_t>(&m_fields.front());
+        const auto* next = AtEnd() ? nullptr : std::get_if<int32_t>(&m_fields[m_next]);
         return next == nullptr ? 0 : *next;
     }
 
@@ -82,14 +87,17 @@ private:
             m_fields.push_back(value);
             return;
         }
-        value = std::get<T>(m_fields.front());
-        m_fields.pop_front();
+        value = std::get<T>(Next());
     }
+
+    bool AtEnd() const { return m_next == m_fields.size(); }
+    StoredField& Next() { return m_fields.at(m_next++); }
 
     DataType m_type;
     Device& m_device;
     bool m_isLoading = false;
-    std::deque<StoredField> m_fields;
+    std::vector<StoredField> m_fields;
+    size_t m_next = 0;
 };
 
 // The node of that name, which must have the type of `from`; made if it is not there.
@@ -108,15 +116,16 @@ ComputationNodePtr FindOrMake(ComputationNetwork& target, const NodeCopyPair& pa
     return to;
 }
 
-} // namespace
-
-void CopyNodeFields(ComputationNode& from, ComputationNode& to)
+// Gives `to` the fields and values of `from`, a node of the same type.
+void CopyFields(ComputationNode& from, ComputationNode& to, FieldMemory& memory)
 {
-    FieldMemory memory(to.GetDataType(), to.GetDevice());
+    memory.Clear();
     from.SerializeFields(memory);
     memory.Rewind();
     to.SerializeFields(memory);
 }
+
+} // namespace
 
 void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& target)
 {
@@ -128,17 +137,22 @@ void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& targe
     // One source may have several copies (a wildcard target): then links go to the last.
     std::unordered_map<const ComputationNode*, ComputationNodePtr> copies;
     std::vector<Copy> made;
+    copies.reserve(pairs.size());
+    made.reserve(pairs.size());
+    FieldMemory memory(target.GetDataType(), target.GetDevice());
     for (const NodeCopyPair& pair : pairs)
     {
         Copy copy;
         copy.node = FindOrMake(target, pair, copy.isNew);
-        CopyNodeFields(*pair.from, *copy.node);
+        CopyFields(*pair.from, *copy.node, memory);
         copies[pair.from.get()] = copy.node;
         made.push_back(std::move(copy));
     }
     for (size_t i = 0; i < pairs.size(); ++i)
     {
         const ComputationNodePtr& to = made[i].node;
+        if (pairs[i].from->InputCount() == 0) // a new one has none, an old one keeps its own
+            continue;
         // What is not copied stays as it was, also where the target had more inputs than the source, or fewer.
         std::vector<ComputationNodePtr> inputs =
             made[i].isNew ? std::vector<ComputationNodePtr>(pairs[i].from->InputCount()) : to->Inputs();
@@ -157,11 +171,12 @@ void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& targe
 std::vector<std::string> CopyNodeValues(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& target)
 {
     std::vector<std::string> made;
+    FieldMemory memory(target.GetDataType(), target.GetDevice());
     for (const NodeCopyPair& pair : pairs)
     {
         bool isNew = false;
         const ComputationNodePtr to = FindOrMake(target, pair, isNew);
-        CopyNodeFields(*pair.from, *to);
+        CopyFields(*pair.from, *to, memory);
         if (!isNew)
             continue;
         made.push_back(to->Name());

@@ -16,9 +16,6 @@ struct NodeCopyPair
     std::string to;
 };
 
-// Gives `to` the fields and values of `from`, a node of the same type.
-void CopyNodeFields(ComputationNode& from, ComputationNode& to);
-
 // copy=all: new nodes are made, existing ones of the same type overwritten. An input that is copied as well is replaced
 // by its copy; any other input of an existing node stays, of a new node it is missing. Fails (Model) where types
 // differ.

@@ -21,8 +21,7 @@ namespace cntk
 namespace
 {
 
-std::shared_ptr<const SourceText> ReadScriptFile(const std::string& path, const ConfigParameters& block,
-                                                 const SourcePos& namedAt)
+ScriptText ReadScriptFile(const std::string& path, const ConfigParameters& block, const SourcePos& namedAt)
 {
     const std::string resolved = ResolveInputPath(path);
     if (!FileExists(resolved))
@@ -31,22 +30,28 @@ std::shared_ptr<const SourceText> ReadScriptFile(const std::string& path, const 
         FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' is a folder");
     const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
     CheckIsText(raw);
-    return ResolveScript(raw, block);
+    return {raw, 0, raw->Text().size(), block};
 }
 
-// A piece of a config as it stands in the file, so that errors point there; where variables were inserted, a copy whose
-// lines keep their numbers.
-NdlScript ParsePiece(const std::string& text, const SourcePos& where, const std::string& keyPath)
+// The same text, where comments may be blanks in ours.
+bool IsSameCode(std::string_view ours, std::string_view theirs)
 {
-    if (where && where.offset + text.size() <= where.text->Text().size())
+    return ours.size() == theirs.size() && std::equal(ours.begin(), ours.end(), theirs.begin(),
+                                                      [](char own, char other) { return own == other || own == ' '; });
+}
+
+// A piece of a config as it stands in the file, so that errors point there. Where the block in which it is used has
+// other variables than the one where it stands, a copy whose lines keep their numbers.
+NdlScript ParsePiece(const std::string& text, const SourcePos& where, const std::string& keyPath,
+                     const ConfigParameters& block)
+{
+    if (where && where.offset + where.length <= where.text->Text().size())
     {
-        // Comments are blanks in the value.
-        const std::string_view source = where.text->Text().substr(where.offset, text.size());
-        const bool isVerbatim = where.length == text.size() &&
-                                std::equal(text.begin(), text.end(), source.begin(),
-                                           [](char ours, char theirs) { return ours == theirs || ours == ' '; });
-        if (isVerbatim)
-            return ParseNdl(where.text, where.offset, where.offset + text.size());
+        if (IsSameCode(text, where.text->Text().substr(where.offset, where.length)))
+            return ParseNdl(where.text, where.offset, where.offset + where.length);
+        const ScriptText resolved(where.text, where.offset, where.length, block);
+        if (resolved.Text() == text)
+            return ParseNdl(resolved);
     }
     std::string name = keyPath;
     std::string copy;
@@ -65,7 +70,8 @@ void WarnOfTwoSections(NdlContext& context, const std::string& name, const Sourc
                                       ", too; both are read, one behind the other"));
 }
 
-NdlScript ParseSection(const ConfigValue& section, const std::string& name, NdlContext& context)
+NdlScript ParseSection(const ConfigValue& section, const std::string& name, const ConfigParameters& block,
+                       NdlContext& context)
 {
     const auto pieces = ConfigTree::PiecesOf(section);
     NdlScript script;
@@ -74,7 +80,7 @@ NdlScript ParseSection(const ConfigValue& section, const std::string& name, NdlC
         const auto& [text, where] = pieces[i];
         if (i > 0 && where && where.text == pieces[i - 1].second.text)
             WarnOfTwoSections(context, name, pieces[i - 1].second, where);
-        script.Append(ParsePiece(text, where, section.KeyPath()));
+        script.Append(ParsePiece(text, where, section.KeyPath(), block));
     }
     return script;
 }
@@ -174,7 +180,7 @@ NdlScript RequireSection(const ConfigParameters& block, const ScriptFile* file, 
         if (!section->Text().starts_with('['))
             FailAt(where, ErrorKind::Config, "'", name, "' (", section->Where().Location(), "), which ", key,
                    "= names, is no section; expected ", name, "=[ ... ]");
-        return ParseSection(*section, name, context);
+        return ParseSection(*section, name, block, context);
     }
     std::vector<std::string> names;
     for (const ConfigParameters* outer = &block; outer; outer = outer->Parent())
@@ -195,8 +201,7 @@ SourcePos PlaceOf(const ConfigParameters& block, std::string_view key)
 
 void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetworkOptions& options, NdlContext& context)
 {
-    const std::shared_ptr<const SourceText> text =
-        ReadScriptFile(options.networkDescription, block, PlaceOf(block, "networkDescription"));
+    const ScriptText text = ReadScriptFile(options.networkDescription, block, PlaceOf(block, "networkDescription"));
     ScriptFile file(ParseNdl(text), context);
     // The builder's block overrides the file.
     if (block.ExistsHere("load"))
@@ -312,14 +317,6 @@ void LookUpVariablesOfScripts(const ConfigParameters& builderBlock)
             // An earlier command may make the file, too.
         }
     }
-}
-
-std::shared_ptr<const SourceText> ResolveScript(const std::shared_ptr<const SourceText>& raw,
-                                                const ConfigParameters& block)
-{
-    const auto clean = std::make_shared<SourceText>(raw->Name(), RemoveComments(raw->Text()));
-    std::string text = block.ResolveVariables(clean->Text(), {clean, 0, clean->Text().size()});
-    return text == clean->Text() ? raw : std::make_shared<SourceText>(raw->Name(), std::move(text));
 }
 
 std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, std::string sourceName,

@@ -35,11 +35,6 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
 // built. What is wrong with a file is said when it is.
 void LookUpVariablesOfScripts(const ConfigParameters& builderBlock);
 
-// The text of a script file with the block's variables, comments left alone: what stands in them is nothing to look up.
-// Lines keep their numbers, and columns too where no variable stands.
-std::shared_ptr<const SourceText> ResolveScript(const std::shared_ptr<const SourceText>& raw,
-                                                const ConfigParameters& block);
-
 // A script in a text of its own (tests; snippets).
 std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, std::string sourceName,
                                                             DataType dataType, std::shared_ptr<Device> device,

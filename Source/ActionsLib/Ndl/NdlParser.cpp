@@ -32,8 +32,8 @@ bool IsDelimiter(char c)
 class NdlParser
 {
 public:
-    NdlParser(std::shared_ptr<const SourceText> text, size_t begin, size_t end)
-        : m_text(std::move(text)), m_chars(m_text->Text().substr(0, end)), m_at(begin)
+    NdlParser(const ScriptText& text, size_t begin, size_t end)
+        : m_text(text), m_chars(text.Text().substr(0, end)), m_at(begin)
     {
     }
 
@@ -56,8 +56,14 @@ public:
 private:
     bool AtEnd() const { return m_at >= m_chars.size(); }
     char Char() const { return m_chars[m_at]; }
-    SourcePos Pos(size_t begin, size_t end) const { return {m_text, begin, std::max(end, begin + 1) - begin}; }
-    SourcePos Here() const { return {m_text, m_at, 1}; }
+    SourcePos Pos(size_t begin, size_t end) const { return m_text.At(begin, end); }
+    SourcePos Here() const { return m_text.At(m_at, m_at + 1); }
+    // Of an expression that ends in front of here.
+    size_t EndInSource() const
+    {
+        const SourcePos last = m_text.At(m_at - 1, m_at);
+        return last.offset + last.length;
+    }
 
     // A '#' that begins a line or follows white space starts a comment (so 1#INF is a number).
     bool AtComment() const
@@ -139,7 +145,7 @@ private:
             const size_t begin = m_at;
             array.arguments = ParseArguments();
             array.where = Pos(begin, m_at);
-            array.end = m_at;
+            array.end = EndInSource();
             return array;
         }
         NdlExpression word = ParseWord();
@@ -148,7 +154,7 @@ private:
             return word;
         word.kind = NdlExpression::Kind::Call;
         word.arguments = ParseArguments();
-        word.end = m_at;
+        word.end = EndInSource();
         return word;
     }
 
@@ -368,7 +374,7 @@ private:
     {
         left.kind = NdlExpression::Kind::Call;
         left.arguments = ParseArguments();
-        left.end = m_at;
+        left.end = EndInSource();
         const size_t afterCall = m_at;
         SkipBlanks();
         const bool hasEquals = !AtEnd() && Char() == '=';
@@ -413,7 +419,7 @@ private:
         return statement;
     }
 
-    std::shared_ptr<const SourceText> m_text;
+    const ScriptText& m_text;
     std::string_view m_chars;
     size_t m_at;
     int m_depth = 0;
@@ -482,9 +488,9 @@ std::string OddCharacterIn(std::string_view name)
     return odd == name.end() ? std::string() : CharacterInWords(name.substr(static_cast<size_t>(odd - name.begin())));
 }
 
-NdlScript ParseNdl(std::shared_ptr<const SourceText> text, size_t begin, size_t end)
+NdlScript ParseNdl(const ScriptText& text, size_t begin, size_t end)
 {
-    return NdlParser(std::move(text), begin, end).ParseAll();
+    return NdlParser(text, begin, end).ParseAll();
 }
 
 } // namespace cntk

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ActionsLib/Ndl/NdlSyntax.h"
-#include "Common/SourceText.h"
+#include "ActionsLib/Ndl/ScriptText.h"
 
 #include <cstddef>
 #include <memory>
@@ -12,11 +12,14 @@ namespace cntk
 
 // A stretch of a text, such as the section of a config file that holds a network. Outer brackets, also several groups
 // in a row ("[...] [...]", merged blocks), are taken off.
-NdlScript ParseNdl(std::shared_ptr<const SourceText> text, size_t begin, size_t end);
+NdlScript ParseNdl(const ScriptText& text, size_t begin, size_t end);
+inline NdlScript ParseNdl(const ScriptText& text)
+{
+    return ParseNdl(text, 0, text.size());
+}
 inline NdlScript ParseNdl(std::shared_ptr<const SourceText> text)
 {
-    const size_t end = text->Text().size();
-    return ParseNdl(std::move(text), 0, end);
+    return ParseNdl(ScriptText(std::move(text)));
 }
 
 } // namespace cntk

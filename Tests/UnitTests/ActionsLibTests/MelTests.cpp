@@ -477,6 +477,29 @@ TEST_F(MelTests, RevisedParametersAreFinite)
     }
 }
 
+TEST_F(MelTests, FilesThatAScriptWroteAreNotLostToIt)
+{
+    EXPECT_EQ(ErrorOf("SaveModel(m1, out.dnn)\nDump(m1, ./out.dnn)"),
+              "edit.mel:3:10: the dump would overwrite './out.dnn', which is the model saved at edit.mel:2:15 as well; "
+              "expected another file");
+    EXPECT_NO_THROW(Run("m=LoadModel(out.dnn)")); // still a model
+    EXPECT_EQ(ErrorOf("SaveDefaultModel(out.dnn)\nDumpNode(L1.*, out.dnn)"),
+              "edit.mel:3:16: the dump would overwrite 'out.dnn', which is the model saved at edit.mel:2:18 as well; "
+              "expected another file");
+    EXPECT_EQ(ErrorOf("Dump(m1, d.txt)\nSaveModel(m1, d.txt)"),
+              "edit.mel:3:15: the model would overwrite 'd.txt', which is the dump of edit.mel:2:10 as well; expected "
+              "another file");
+    m_folder.Write("b.txt", "1\n2\n3\n4\n");
+    EXPECT_EQ(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)\nSaveModel(m1, b.txt)"),
+              "edit.mel:3:15: the model would overwrite 'b.txt', which is the parameter file of edit.mel:2:27 as well; "
+              "expected another file");
+    // Later states of a model, and later dumps, may take the place of earlier ones.
+    EXPECT_EQ(ErrorOf("SaveModel(m1, out.dnn)\nSaveModel(m1, out.dnn)\nDump(m1, d.txt)\nDump(m1, d.txt)"), "no error");
+    // Checking finds it, too.
+    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nSaveModel(m1, new.dnn)\nDump(m1, new.dnn)", MelEditor::Mode::Check),
+                 Error);
+}
+
 TEST_F(MelTests, CheckingWritesNothing)
 {
     Run("m1=LoadModel(base.dnn)\nDumpModel(m1, d.txt)\nSaveModel(m1, e.dnn)\nm2=LoadModel(e.dnn)\nRename(no, nowhere)",

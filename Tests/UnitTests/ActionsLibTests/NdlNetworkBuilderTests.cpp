@@ -578,8 +578,8 @@ TEST_F(NdlFilesTests, ErrorsInSectionsOfOneNamePointIntoTheConfig)
                                                    "      |            ^\n"
                                                    "exp.cntk:4:12: error: the end of the statement expected, found "
                                                    "'b'; statements are separated by a newline, ';' or ','");
-    EXPECT_EQ(errorWith("node=y", "node=v"), "    8 |  z=Tanh(v)\n"
-                                             "      |         ^\n"
+    EXPECT_EQ(errorWith("node=y", "node=v"), "    8 |  z=Tanh($node$)\n"
+                                             "      |         ^~~~~~\n"
                                              "exp.cntk:8:9: error: unknown variable 'v'; names there: 'x', 'y', 'z'");
 }
 

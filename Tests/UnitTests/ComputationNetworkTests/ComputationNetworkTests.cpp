@@ -103,7 +103,9 @@ TEST(ComputationNetwork, FindsPatterns)
     EXPECT_THAT(NamesOf(net.network.FindPattern("l1.*.W")), ElementsAre("L1.sub.W"));
     EXPECT_THAT(NamesOf(net.network.FindPattern("w")), ElementsAre("W"));
     EXPECT_THAT(NamesOf(net.network.FindPattern("*")), ElementsAre("L1.B", "L1.sub.W", "L1.W", "L2.W", "W"));
+    EXPECT_THAT(NamesOf(net.network.FindPattern("L*b*W")), ElementsAre("L1.sub.W"));
     EXPECT_TRUE(net.network.FindPattern("L3*").empty());
+    EXPECT_TRUE(net.network.FindPattern("L1.W*W").empty()); // one text is not head and tail at once
 }
 
 TEST(ComputationNetwork, RenamesNodes)
@@ -116,6 +118,23 @@ TEST(ComputationNetwork, RenamesNodes)
     net.network.Rename(net.h, "HIDDEN"); // only the case
     EXPECT_EQ(net.h->Name(), "HIDDEN");
     EXPECT_GT(net.network.StructureVersion(), version);
+    EXPECT_EQ(MessageOf([&] { net.network.Rename(net.sum, "hidden"); }),
+              "the node name 'hidden' is already used by node 'HIDDEN' (Sigmoid); names are compared without case");
+    EXPECT_EQ(net.network.Find("hidden"), net.h);
+    EXPECT_EQ(net.network.Find(net.sum->Name()), net.sum);
+}
+
+TEST(ComputationNetwork, DeletedNodesAreStrangers)
+{
+    SmallNetwork net;
+    const size_t size = net.network.size();
+    net.network.Delete({net.sum, net.h, net.sum});
+    EXPECT_EQ(net.network.size(), size - 2);
+    EXPECT_EQ(net.network.Find("h"), nullptr);
+    EXPECT_EQ(net.criterion->Input(0), nullptr);
+    EXPECT_EQ(MessageOf([&] { net.network.SetInput(net.criterion, 0, net.h); }),
+              "node 'h' does not belong to this network");
+    net.Add("Tanh", "h", {net.product}); // the name is free again
 }
 
 TEST(ComputationNetwork, DeletedInputsMustBeReplaced)
@@ -152,6 +171,11 @@ TEST(ComputationNetwork, GroupsHoldNodesOnce)
     EXPECT_EQ(net.network.Group(NodeGroup::Criterion).size(), 1u);
     net.network.RemoveFromGroup(NodeGroup::Criterion, net.criterion);
     EXPECT_TRUE(net.network.Group(NodeGroup::Criterion).empty());
+    net.network.AddToGroup(NodeGroup::Output, {net.h, net.sum, net.h, net.product});
+    net.network.AddToGroup(NodeGroup::Output, {net.sum, net.criterion});
+    EXPECT_THAT(net.network.Group(NodeGroup::Output), ElementsAre(net.h, net.sum, net.product, net.criterion));
+    net.network.RemoveFromGroup(NodeGroup::Output, {net.product, net.h, net.x});
+    EXPECT_THAT(net.network.Group(NodeGroup::Output), ElementsAre(net.sum, net.criterion));
 }
 
 TEST(ComputationNetwork, RootsAreUnconsumedNodesAndGroupsByName)

@@ -16,13 +16,15 @@ struct CreateLabelMapOptions
 {
     std::string section;
     size_t minibatchSize = 2048;
+    int traceLevel = 0;
 
     static OptionTable<CreateLabelMapOptions> Options()
     {
         using S = CreateLabelMapOptions;
         return {Opt("section", &S::section, "name of the block (usually a train command) whose reader block is used")
                     .Required(),
-                Opt("minibatchSize", &S::minibatchSize, "samples read at a time")};
+                Opt("minibatchSize", &S::minibatchSize, "samples read at a time"),
+                Opt("traceLevel", &S::traceLevel, "above 0, the files that were made are named")};
     }
 };
 
@@ -57,6 +59,7 @@ public:
     explicit CreateLabelMapJob(const CommandContext& command) : m_command(command)
     {
         const CreateLabelMapOptions options = ReadOptions<CreateLabelMapOptions>(command.block);
+        m_traceLevel = options.traceLevel;
         const ConfigParameters* const section = command.block.FindBlock(options.section);
         if (section == nullptr)
             FailAt(command.block.Require("section").Where(), ErrorKind::Config, "section names '", options.section,
@@ -92,7 +95,7 @@ public:
             return;
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         const std::vector<std::string> written = source->CreateLabelMaps();
-        if (TraceLevelOf(m_command) > 0)
+        if (m_traceLevel > 0)
             for (const std::string& file : written)
                 log.Print("CreateLabelMap: produced %s\n", file.c_str());
     }
@@ -114,6 +117,7 @@ private:
     }
 
     CommandContext m_command;
+    int m_traceLevel = 0;
     ReaderSource m_reader;
     std::vector<std::string> m_files;
 };

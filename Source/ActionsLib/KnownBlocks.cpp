@@ -184,6 +184,9 @@ void AddCommand(const ConfigParameters& root, const std::string& name, const Act
                 std::vector<KnownBlock>& blocks)
 {
     blocks.push_back({BlockNameOf(root, name), {}, OptionsOf(action)});
+    // Old configs say these in every command, also of actions that have no use for them.
+    for (const char* key : {"deviceId", "traceLevel"})
+        blocks.back().options.push_back(InfoOf({"", key, "", ""}));
     const ConfigParameters* own = root.FindBlock(name);
     if (own == nullptr)
         return;

@@ -216,6 +216,8 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
+        if (m_writer != nullptr) // writes nothing until it gets data
+            OpenWriter({}, 0);
         for (const std::string& path : {m_options.encoderModelPath, m_options.decoderModelPath})
             if (!FileExists(path))
             {

@@ -49,6 +49,8 @@ public:
     virtual ~Output() = default;
     virtual void Write(const std::vector<ComputationNodePtr>& nodes, const std::vector<std::string>& keys) = 0;
     virtual void Finish() = 0;
+    // The nodes that must be among those written.
+    virtual std::vector<std::string> Wanted() const { return {}; }
 };
 
 class TextFiles final : public Output
@@ -113,6 +115,7 @@ public:
     }
 
     void Finish() override { m_writer->Finish(); }
+    std::vector<std::string> Wanted() const override { return m_writer->OutputNames(); }
 
 private:
     std::unique_ptr<IDataWriter<ElemType>> m_writer;
@@ -155,6 +158,7 @@ public:
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         const std::unique_ptr<Output> output = OpenOutput(nodes);
+        RequireWanted(*output, nodes);
 
         NodeTracer tracer(*network, m_options, log);
         const std::vector<ComputationNodePtr> roots = tracer.AddTo(nodes);
@@ -192,7 +196,7 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        RequireScriptFiles();
+        const std::unique_ptr<Output> writer = m_writer != nullptr ? OpenWriter(*DeviceOf(m_command)) : nullptr;
         if (m_builder == nullptr && !FileExists(m_modelPath))
         {
             log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
@@ -201,27 +205,14 @@ public:
         }
         const std::unique_ptr<ComputationNetwork> network = MakeNetwork();
         LogNetwork(log, *network, 1);
+        const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+        if (writer != nullptr)
+            RequireWanted(*writer, nodes);
         const NodeTracer tracer(*network, m_options, log);
-        CheckSource(log, *network, tracer.AddTo(SelectNodes(*network)), *m_reader.Open(), m_options.minibatchSize[0],
-                    false);
+        CheckSource(log, *network, tracer.AddTo(nodes), *m_reader.Open(), m_options.minibatchSize[0], false);
     }
 
 private:
-    // A check opens no writer, which might begin its files; those that it reads must be there.
-    void RequireScriptFiles() const
-    {
-        if (m_writer == nullptr)
-            return;
-        for (const std::string& name : m_writer->BlockNames())
-        {
-            const ConfigParameters& block = m_writer->RequireBlock(name);
-            const auto script = block.ExistsHere("file") ? std::nullopt : block.FindHere("scpFile");
-            if (script && !FileExists(ResolveInputPath(script->Text())))
-                FailAt(script->Where(), ErrorKind::Data, "output script file '", script->Text(), "' does not exist",
-                       NearFilesHint(script->Text()));
-        }
-    }
-
     std::unique_ptr<ComputationNetwork> MakeNetwork()
     {
         return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath);
@@ -288,6 +279,25 @@ private:
             files->Prepare(program.dataType, device);
             return files;
         }
+        return OpenWriter(device);
+    }
+
+    void RequireWanted(const Output& output, const std::vector<ComputationNodePtr>& nodes) const
+    {
+        std::vector<std::string> names;
+        for (const ComputationNodePtr& node : nodes)
+            names.push_back(node->Name());
+        for (const std::string& wanted : output.Wanted())
+            if (std::none_of(names.begin(), names.end(),
+                             [&](const std::string& name) { return EqualsIgnoreCase(name, wanted); }))
+                FailAt(m_writer->Where(), ErrorKind::Config, "the ", m_writerType, " wants node '", wanted,
+                       "', which the command does not write; it writes ", Join(names, ", "),
+                       "; list it in the outputNodeNames of the command", DidYouMean(wanted, names));
+    }
+
+    std::unique_ptr<Output> OpenWriter(Device& device) const
+    {
+        ProgramContext& program = m_command.program;
         const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true};
         if (program.dataType == DataType::Float32)
             return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(m_writerType, context), device);

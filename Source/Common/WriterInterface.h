@@ -10,6 +10,7 @@
 namespace cntk
 {
 
+// Making one reads and checks what it needs, and writes nothing: --check does that, too.
 template <class ElemType>
 class IDataWriter
 {

@@ -327,8 +327,32 @@ class ActionsTest(EndToEndTest):
         writer = "Write=[writer=[writerType=HTKMLFWriter; outputNodeNames=HLast; HLast=[dim=2; scpFile=out.scp]]]"
         run = self.run_command("Write", writer, "--check", status=4)
         self.assertIn("output script file 'out.scp' does not exist", run.stderr)
+        self.assertIn("command line", run.stderr.splitlines()[-1])
+        self.write("out.scp", "a.htk\n\nb.htk\n")  # not only whether it is there
+        run = self.run_command("Write", writer, "--check", status=4)
+        self.assertIn("out.scp:2: the line is blank, expected the name of an output file", run.stderr)
         self.write("out.scp", "a.htk\n")
         self.run_command("Write", writer, "--check")
+        self.run_command("Train")
+        self.run_command("Write", "Write=[outputNodeNames=HLast]", writer, "--check")
+        run = self.run_command("Write", "Write=[outputNodeNames=PosteriorProb]", writer, "--check", status=3)
+        self.assertIn("the HTKMLFWriter wants node 'HLast', which the command does not write; it writes PosteriorProb",
+                      run.stderr)
+        self.assertFalse((self.folder / "a.htk").exists())
+
+    def test_check_misses_what_writers_read(self):
+        for kind, block in (
+                ("BinaryWriter", "wfile=new/out.bin; HLast=[sectionType=labels; "
+                 "m=[sectionType=labelMapping; labelMappingFile=none.txt]]"),
+                ("LMSequenceWriter", "outputNodeNames=HLast; HLast=[file=new/out.txt; token=none.txt]"),
+                ("LUSequenceWriter", "outputNodeNames=HLast; HLast=[file=new/out.txt; token=none.txt]")):
+            writer = "Write=[writer=[writerType=%s; %s]]" % (kind, block)
+            (self.folder / "none.txt").unlink(missing_ok=True)
+            run = self.run_command("Write", writer, "--check", status=4)
+            self.assertRegex(run.stderr, "error: .*'none.txt'.*(does not exist|No such file)", kind)
+            self.write("none.txt", "0\t1\tyes\t0\n1\t1\tno\t0\n" if kind[:2] == "LM" else "yes\nno\n")
+            self.run_command("Write", writer, "--check")
+            self.assertFalse((self.folder / "new").exists(), kind)  # nothing is begun
 
     def test_write_of_a_model_that_computes_nothing(self):
         self.write("n.ndl", "run=n\nn=[ features=Input(2, tag=feature) ]\n")
@@ -349,6 +373,21 @@ class ActionsTest(EndToEndTest):
         self.assertIn("labelDim=1 of 'labels', but the data have 2 labels; expected labelDim=2", run.stderr)
         run = self.run_command("Map")
         self.assertIn("CreateLabelMap: the label mapping file 'map.txt' already exists, no work to do.", run.stderr)
+
+    def test_keys_that_old_configs_have_in_every_command(self):
+        self.write("words.txt", "a b a\n")
+        self.write("edit.mel", "m=LoadModel(model/m.dnn)\nSaveModel(m, model/e.dnn)\n")
+        self.run_command("Train")
+        self.run_command("Map:Train:Test:Cv:Write:Dump:Edit:Svd:Words:Export:Adapt", "strictConfig=true",
+                         "Edit=[action=edit; editPath=edit.mel]",
+                         "Svd=[action=SVD; outputModelPath=model/s.dnn; nodeNameRegex=W.*]",
+                         "Words=[action=writeWordAndClass; inputFile=words.txt; outputVocabFile=v.txt; vocabSize=9]",
+                         "Export=[action=exportdbn; dbnModelPath=m.dbn]",
+                         "Adapt=[action=adapt; modelPath=a.dnn; origModelFileName=model/m.dnn; reader=[ $streams$ ]; "
+                         "SGD=[ maxEpochs=1; minibatchSize=4; learningRatesPerSample=0.1 ]]",
+                         *["%s=[traceLevel=1; deviceId=-1; modelPath=model/m.dnn]" % command for command in
+                           ("Map", "Train", "Test", "Cv", "Write", "Dump", "Edit", "Svd", "Words", "Export")],
+                         "deviceId=-1")
 
     def test_log_file_and_done_file(self):
         self.run_command("Train:Test", "stderr=logs/run", "DoneFile=done.txt")

@@ -114,8 +114,14 @@ private:
         return options;
     }
 
-    // "the block SGD": blocks whose options include the name, or in which a block of that name stands; the root last.
+    // "the block SGD": blocks whose options include the name, or in which a block of that name stands; the root first.
+    // Those that accept it without effect only where there is no other.
     std::vector<std::string> HomesOf(std::string_view name) const
+    {
+        std::vector<std::string> homes = HomesOf(name, false);
+        return homes.empty() ? HomesOf(name, true) : homes;
+    }
+    std::vector<std::string> HomesOf(std::string_view name, bool isEffectNeedless) const
     {
         std::vector<std::string> homes;
         const auto add = [&](const std::string& home, const char* what = "the block ")
@@ -133,6 +139,8 @@ private:
             {
                 if (!HasName(option, name))
                     continue;
+                if (!isEffectNeedless && option.doc.starts_with("accepted"))
+                    continue;
                 belongsToRoot = belongsToRoot || known.name.empty();
                 if (known.name != "*")
                     add(known.name);
@@ -142,7 +150,7 @@ private:
             }
         }
         if (belongsToRoot)
-            homes.emplace_back("the root of the config");
+            homes.insert(homes.begin(), "the root of the config");
         return homes;
     }
 

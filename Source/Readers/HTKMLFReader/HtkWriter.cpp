@@ -92,7 +92,8 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
         if (!EqualsIgnoreCase(output.type, "real"))
             FailAt(PositionOfKey(block, "type"), ErrorKind::Config, "the type of output '", name, "' is '", output.type,
                    "', expected Real");
-        m_outputs.push_back({name, output.dim, list, ReadOutputList(list)});
+        const SourcePos listWhere = PositionOfKey(block, output.file.empty() ? "scpFile" : "file");
+        m_outputs.push_back({name, output.dim, list, WithPosition(listWhere, [&] { return ReadOutputList(list); })});
         const Output& first = m_outputs.front();
         const Output& last = m_outputs.back();
         if (first.files.size() != last.files.size())

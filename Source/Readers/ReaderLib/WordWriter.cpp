@@ -68,7 +68,7 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
             WithPosition(PositionOfKey(block, "token"), [&] { return load(ResolveInputPath(options.token)); });
         output.best = std::min(options.nbest, output.words.Size());
         RequireNotReadBesides(config, {"file", options.file}, PositionOfKey(block, "file"));
-        output.file = std::make_unique<AtomicFile>(ResolveOutputPath(options.file));
+        output.path = ResolveOutputPath(options.file);
         m_outputs.push_back(std::move(output));
     }
 }
@@ -119,16 +119,27 @@ void WordWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch
         const auto append = [&](size_t column)
         { Append(output, batch.values.data() + column * batch.rows, batch.rows); };
         ForEachColumnOfSequences(batch, append, [&] { m_line += '\n'; });
+        Begin(output);
         output.file->Write(m_line);
         m_log.Write(m_line);
     }
 }
 
 template <class ElemType>
+void WordWriter<ElemType>::Begin(Output& output)
+{
+    if (output.file == nullptr)
+        output.file = std::make_unique<AtomicFile>(output.path);
+}
+
+template <class ElemType>
 void WordWriter<ElemType>::Finish()
 {
     for (Output& output : m_outputs)
+    {
+        Begin(output); // of no data the file is empty
         output.file->Commit();
+    }
 }
 
 void DescribeWordWriterOptions(PluginDescription& description, const char* tokenDoc)

@@ -33,8 +33,10 @@ private:
     {
         Vocabulary words;
         size_t best = 1;
-        std::unique_ptr<AtomicFile> file;
+        std::string path;
+        std::unique_ptr<AtomicFile> file; // begun with the first minibatch
     };
+    static void Begin(Output& output);
 
     void Append(const Output& output, const ElemType* column, size_t rows);
 

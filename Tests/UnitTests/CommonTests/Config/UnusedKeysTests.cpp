@@ -71,6 +71,25 @@ TEST(UnusedKeysTests, WhatBelongsToTheRoot)
                             "root of the config"));
 }
 
+// A block that takes a key without effect is not where it belongs, unless there is no other.
+TEST(UnusedKeysTests, BlocksThatTakeAKeyWithoutEffect)
+{
+    std::vector<KnownBlock> known = Known();
+    known[0].options.push_back(Row("deviceId"));
+    known.push_back({"builder", {"Train"}, {Row("deviceId"), Row("old")}});
+    for (OptionInfo& option : known.back().options)
+        option.doc = "accepted, without effect";
+    known[1].options.push_back(Row("deviceId"));
+    const auto config = ConfigParameters::Parse("Train=[SGD=[deviceId=0;old=1;maxEpochs=1]]", "exp.cntk");
+    ReadAll(*config, {"Train:SGD:maxEpochs"});
+    std::vector<std::string> found;
+    for (const UnusedKey& key : FindUnusedKeys(*config, known))
+        found.push_back(key.message);
+    EXPECT_THAT(found, ElementsAre("'deviceId' is not read in block 'Train:SGD'; it belongs into the root of the "
+                                   "config or the block Train",
+                                   "'old' is not read in block 'Train:SGD'; it belongs into the block builder"));
+}
+
 TEST(UnusedKeysTests, MisspeltKeys)
 {
     EXPECT_THAT(Unused("command=Train\nTrain=[action=train\n  SGD=[\n    minbatchSize=256\n    numPrevLearnRats=1\n    "

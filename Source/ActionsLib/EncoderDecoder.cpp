@@ -1,7 +1,9 @@
 // Pairing by names, or of all PairNetwork nodes with the encoder's output.
 #include "ActionsLib/EncoderDecoder.h"
 
+#include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
+#include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -47,6 +49,21 @@ PairOptions ReadPairOptions(const ConfigParameters& block)
 
 void RequireSentences(const ConfigParameters& reader)
 {
+    if (const auto parts = reader.ExistsHere("readers") ? reader.FindHere("readers") : std::nullopt)
+    {
+        for (const ConfigValue& part : parts->AsArray())
+            if (const ConfigParameters* const block = reader.FindBlock(part.Text()))
+                RequireSentences(*block);
+        return;
+    }
+    if (!reader.Exists("frameMode"))
+        if (const auto description = DescriptionOfReader(reader))
+            for (const PluginOption& option : description->options)
+                if (EqualsIgnoreCase(option.name, "frameMode") && option.defaultText == "true")
+                    FailAt(reader.Where(), ErrorKind::Config, "block '", reader.Path(), "': frameMode of ",
+                           ReaderTypeOf(reader),
+                           " is true by default, which makes each frame a sequence of its own; an encoder and a "
+                           "decoder are paired sentence by sentence; expected frameMode=false");
     for (const char* key : {"frameMode", "skipSequenceIds"})
         if (const auto value = reader.Find(key); value && value->AsBool())
             FailAt(value->Where(), ErrorKind::Config, "block '", reader.Path(), "': ", key,

@@ -2,10 +2,9 @@
 #include "ActionsLib/KnownBlocks.h"
 
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/RootOptions.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
-#include "Common/Error.h"
-#include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -127,12 +126,6 @@ void AddRows(const PluginDescription& description, const std::string& level, con
     blocks.push_back(std::move(streams));
 }
 
-std::string WriterTypeOf(const ConfigParameters& writer)
-{
-    const auto type = writer.Find("writerType");
-    return type ? type->Text() : "BinaryWriter";
-}
-
 // The reader block (which any action may call reader, cvReader, ...) and all stream blocks inside it.
 void AddReader(const ConfigParameters& command, const std::string& name, std::vector<KnownBlock>& blocks)
 {
@@ -163,21 +156,8 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
         return;
     }
     const bool isWriter = name == "writer";
-    PluginDescription description;
-    try
-    {
-        const PluginLibrary library =
-            PluginLibrary::Open(isWriter ? WriterTypeOf(*reader) : ReaderTypeOf(*reader), PluginSearch::Default());
-        const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin"));
-        if (describe == nullptr)
-            return;
-        describe(description);
-    }
-    catch (const Error&)
-    {
-        return; // reported when the reader is opened, with all that is to be said about it
-    }
-    AddRows(description, isWriter ? "writer" : "", isWriter ? "writer:" : "", *reader, blocks);
+    if (const auto description = isWriter ? DescriptionOfWriter(*reader) : DescriptionOfReader(*reader))
+        AddRows(*description, isWriter ? "writer" : "", isWriter ? "writer:" : "", *reader, blocks);
 }
 
 void AddCommand(const ConfigParameters& root, const std::string& name, const Action& action,

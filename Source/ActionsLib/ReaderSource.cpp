@@ -9,6 +9,40 @@
 namespace cntk
 {
 
+namespace
+{
+
+std::optional<PluginDescription> DescriptionOf(const std::string& type)
+{
+    try
+    {
+        const PluginLibrary library = PluginLibrary::Open(type, PluginSearch::Default());
+        const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin"));
+        if (describe == nullptr)
+            return std::nullopt;
+        PluginDescription description;
+        describe(description);
+        return description;
+    }
+    catch (const Error&)
+    {
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+std::optional<PluginDescription> DescriptionOfReader(const ConfigParameters& reader)
+{
+    return DescriptionOf(ReaderTypeOf(reader));
+}
+
+std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& writer)
+{
+    const auto type = writer.Find("writerType");
+    return DescriptionOf(type ? type->Text() : "BinaryWriter");
+}
+
 std::unique_ptr<MinibatchSource> ReaderSource::Open() const
 {
     const ReaderContext context{*block, program->log, traceLevel, forWriting, createLabelMaps};

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,11 @@ struct ReaderSource
 // into the block, as the original does it.
 ReaderSource FindReader(const CommandContext& command, const char* blockName, bool forWriting = false);
 ReaderSource RequireReader(const CommandContext& command, const char* blockName, bool forWriting = false);
+
+// What the plugin that serves a block says of itself; none where it cannot be opened, which is reported when the reader
+// or writer is, with all that is to be said about it.
+std::optional<PluginDescription> DescriptionOfReader(const ConfigParameters& reader);
+std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& writer);
 
 // modelPath of a command: in its block, around it, or in its SGD block.
 std::string RequireModelPath(const CommandContext& command);

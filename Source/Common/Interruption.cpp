@@ -87,6 +87,8 @@ void InstallSignalHandlers()
         sigemptyset(&action.sa_mask);
         ::sigaction(number, &action, nullptr);
     }
+    // A file that may not grow as large as it must (ulimit -f) is an error of the write, as a full disk is.
+    std::signal(SIGXFSZ, SIG_IGN);
 }
 
 bool StopRequested()

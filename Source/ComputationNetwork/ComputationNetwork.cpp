@@ -72,7 +72,10 @@ ComputationNetwork::ComputationNetwork(DataType dataType, std::shared_ptr<Device
 ComputationNetwork::~ComputationNetwork()
 {
     for (const auto& [key, node] : m_nodes)
+    {
         node->m_inputs.clear();
+        node->m_owner = nullptr;
+    }
 }
 
 // ---- building ----
@@ -112,7 +115,7 @@ ComputationNodePtr ComputationNetwork::AddUnconnected(std::string_view typeName,
     WithNote([&] { node->SetParameters(parameters); },
              [&] { return Concat("in the parameters of node '", name, "' (", type->name, ")"); });
     m_nodes.emplace_hint(place, std::move(key), node);
-    m_owned.insert(node.get());
+    node->m_owner = this;
     m_structureVersion++;
     return node;
 }
@@ -146,7 +149,7 @@ void ComputationNetwork::CheckOwned(const ComputationNodePtr& node) const
 {
     if (!node)
         Fail(ErrorKind::Internal, "an input node is null");
-    if (!m_owned.contains(node.get()))
+    if (node->m_owner != this)
         Fail(ErrorKind::Model, "node '", node->Name(), "' does not belong to this network");
 }
 
@@ -281,22 +284,18 @@ void ComputationNetwork::Delete(const ComputationNodePtr& node)
 
 void ComputationNetwork::Delete(const std::vector<ComputationNodePtr>& nodes)
 {
-    std::unordered_set<const ComputationNode*> deleted;
-    deleted.reserve(nodes.size());
     for (const ComputationNodePtr& node : nodes)
-    {
         CheckOwned(node);
-        deleted.insert(node.get());
-    }
     const std::vector<ComputationNodePtr> keepAlive = nodes; // the argument may be part of what is edited
+    for (const ComputationNodePtr& node : keepAlive)
+        node->m_owner = nullptr;
     for (const auto& [key, consumer] : m_nodes)
         for (ComputationNodePtr& input : consumer->m_inputs)
-            if (deleted.contains(input.get()))
+            if (input && input->m_owner == nullptr)
                 input = nullptr;
     for (auto& group : m_groups)
-        std::erase_if(group, [&](const ComputationNodePtr& member) { return deleted.contains(member.get()); });
-    std::erase_if(m_nodes, [&](const auto& entry) { return deleted.contains(entry.second.get()); });
-    std::erase_if(m_owned, [&](const ComputationNode* node) { return deleted.contains(node); });
+        std::erase_if(group, [](const ComputationNodePtr& member) { return member->m_owner == nullptr; });
+    std::erase_if(m_nodes, [](const auto& entry) { return entry.second->m_owner == nullptr; });
     m_structureVersion++;
 }
 

@@ -12,7 +12,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 namespace cntk
@@ -132,7 +131,6 @@ private:
     std::shared_ptr<Device> m_device;
     const NodeRegistry* m_registry;
     std::map<std::string, ComputationNodePtr, std::less<>> m_nodes; // key: lower case
-    std::unordered_set<const ComputationNode*> m_owned;             // the same nodes
     std::array<std::vector<ComputationNodePtr>, c_nodeGroups> m_groups;
     mutable std::map<std::string, MBLayoutPtr> m_layouts;
     DerivedLayouts m_derivedLayouts;

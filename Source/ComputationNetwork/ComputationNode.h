@@ -17,6 +17,7 @@
 namespace cntk
 {
 
+class ComputationNetwork;
 class ComputationNode;
 class DerivedLayouts;
 class ModelArchive; // ModelArchive.h: the model file, one function for both directions
@@ -177,7 +178,7 @@ protected:
     void SetScalarShape() { SetShape(TensorShape{1}, nullptr); }
 
 private:
-    friend class ComputationNetwork; // name, inputs
+    friend class ComputationNetwork; // name, inputs, owner
     friend class NodeRegistry;       // type, device, element type
     friend class NodeBinder;         // Evaluator.cpp: memory
 
@@ -187,6 +188,7 @@ private:
     Device* m_device = nullptr;
     std::vector<ComputationNodePtr> m_inputs;
     ComputationNodePtr m_inputWhenAlone;
+    const ComputationNetwork* m_owner = nullptr;
 
     TensorShape m_sampleLayout;
     MBLayoutPtr m_layout;

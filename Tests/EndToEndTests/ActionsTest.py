@@ -269,6 +269,24 @@ class ActionsTest(EndToEndTest):
         self.assertEqual(self.read("out/values.HLast"), before)
         self.assertEqual([path.name for path in (self.folder / "out").iterdir() if path.suffix == ".tmp"], [])
 
+    def test_files_that_may_not_grow_are_told(self):
+        self.write("edit.mel", "m=LoadModel(model/m.dnn)\nSaveModel(m, old.dnn)\n")
+        self.run_command("Train")
+        for command, more, file in (
+                ("Write", "Write=[outputPath=old]", "old.HLast"),
+                ("Write", "Write=[writer=[writerType=BinaryWriter; wfile=old.bin; HLast=[sectionType=data]]]", "old.bin"),
+                ("Dump", "Dump=[action=dumpnode; outputFile=old.txt]", "old.txt"),
+                ("Dump", "Dump=[action=plot; outputDotFile=old.dot]", "old.dot"),
+                ("Edit", "Edit=[action=edit; editPath=edit.mel]", "old.dnn"),
+                ("Svd", "Svd=[action=SVD; outputModelPath=old.svd; nodeNameRegex=W.*]", "old.svd"),
+                ("Export", "Export=[action=exportdbn; dbnModelPath=old.dbn]", "old.dbn"),
+                ("Train", "makeMode=false", "model/m.dnn.0")):
+            self.write(file, "old\n")
+            run = self.run_command(command, more, status=6, file_size=16)
+            self.assertIn("%s': File too large; the previous file, if any, is intact" % file, run.stderr)
+            self.assertEqual(self.read(file), "old\n")
+        self.assertEqual(sorted(self.folder.glob("**/*.tmp")), [])
+
     def test_dumpnode_and_plot(self):
         self.run_command("Train:Dump")
         dump = self.read("model/m.dnn.__AllNodes__.txt")

@@ -280,6 +280,12 @@ class EncoderDecoderTest(EndToEndTest):
                 ("Train=[DecoderNetworkBuilder=[layerSizes=5:8:5]]", "needs a lookup table and a hidden layer"),
                 ("Train=[encoderReader=[truncated=true]]", "encoderReader cuts sequences into pieces"),
                 ("Train=[encoderReader=[frameMode=true]]", "encoderReader': frameMode=true makes each word a sequence"),
+                ("Train=[encoderReader=[readerType=HTKMLFReader]]",
+                 "block 'Train:encoderReader': frameMode of HTKMLFReader is true by default, which makes each frame a "
+                 "sequence of its own"),
+                ("Train=[decoderReader=[readers=a; a=[readerType=HTKMLFReader]]]",
+                 "block 'Train:decoderReader:a': frameMode of HTKMLFReader is true by default"),
+                ("Train=[encoderReader=[readerType=HTKMLFReader; frameMode=false]]", "scpFile"),
                 ("Train=[decoderReader=[skipSequenceIds=true]]", "skipSequenceIds=true makes each word a sequence"),
                 ("Train=[decoderCVReader=[readerType=CNTKTextFormatReader]]",
                  "has decoderCVReader, but no encoderCVReader")):

@@ -64,14 +64,16 @@ class EndToEndTest(unittest.TestCase):
             shutil.copyfile(source, target)
         return target
 
-    def cntk(self, *arguments, status=0, timeout=300, environment=None, address_space=None):
+    def cntk(self, *arguments, status=0, timeout=300, environment=None, address_space=None, file_size=None):
         """Runs the program in the scratch folder; fails the test when it exits otherwise than expected (None: any).
-        address_space: the bytes that it may map."""
-        limit = address_space and (lambda: resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space)))
+        address_space: the bytes that it may map; file_size: the bytes that a file may get."""
+        limits = [(kind, size) for kind, size in ((resource.RLIMIT_AS, address_space), (resource.RLIMIT_FSIZE, file_size))
+                  if size is not None]
+        limit = limits and (lambda: [resource.setrlimit(kind, (size, size)) for kind, size in limits])
         run = subprocess.run([str(CNTK), *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False,
                              env=dict(os.environ, **(environment or {})), encoding="utf-8", errors="replace",
-                             preexec_fn=limit)
+                             preexec_fn=limit or None)
         if status is not None and run.returncode != status:
             self.fail("cntk %s\nexit status %d, expected %d\nstdout:\n%s\nstderr:\n%s" % (
                 " ".join(map(str, arguments)), run.returncode, status, run.stdout, run.stderr))

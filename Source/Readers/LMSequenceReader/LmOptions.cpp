@@ -160,9 +160,11 @@ LmConfig ReadLmConfig(const ReaderContext& context)
         FailAt(PositionOfKey(*labels[0], "labelType"), ErrorKind::Config, "'", labels[0]->Name(),
                "': labelType=nextWord is for the second label block, in the order of their names; expected category, "
                "since this one is the input");
+    size_t outputDim = 0;
     if (labels.size() == 2)
     {
         const auto output = ReadOptions<LmLabelOptions>(*labels[1]);
+        outputDim = output.labelDim;
         lm.labelName = output.labelType == LmLabelOptions::Type::None ? "" : labels[1]->Name();
         if (output.labelDim > 0 && input.labelDim > 0 && output.labelDim != input.labelDim)
             FailAt(PositionOfKey(*labels[1], "labelDim"), ErrorKind::Config,
@@ -177,7 +179,8 @@ LmConfig ReadLmConfig(const ReaderContext& context)
         FailAt(config.Where(), ErrorKind::Config, "mode=", lm.mode == LmMode::Class ? "class" : "nce",
                " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action makes one");
     LoadWords(*labels[0], input, lm, context.log);
-    CheckDimensions(*labels[0], input.labelDim, lm);
+    const bool isOutputs = input.labelDim == 0 && outputDim > 0; // one vocabulary, whichever block says its size
+    CheckDimensions(*labels[isOutputs ? 1 : 0], isOutputs ? outputDim : input.labelDim, lm);
     lm.unknownWord = lm.words.Find(lm.reader.unk);
     if (lm.unknownWord == Vocabulary::c_unknown)
         context.log.Warn(Concat("unk '", lm.reader.unk, "' is not in vocabulary '", lm.words.Source(),

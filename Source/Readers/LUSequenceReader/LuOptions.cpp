@@ -1,6 +1,7 @@
 // Blocks, token files and the word map.
 #include "Readers/LUSequenceReader/LuOptions.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -16,7 +17,7 @@ namespace
 
 constexpr auto c_labelKeys = {"token", "labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"};
 
-LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& unk)
+LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& unk, Log& log)
 {
     LuVocabulary vocabulary;
     vocabulary.name = block.Name();
@@ -34,6 +35,11 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
     if (isClass && vocabulary.words.Size() < Vocabulary::c_classRows)
         FailAt(PositionOfKey(block, key), ErrorKind::Config, "'", block.Name(),
                "': mode=class needs four words at least, '", path, "' has ", vocabulary.words.Size());
+    const size_t labelDim = vocabulary.options.labelDim;
+    if (labelDim > 0 && labelDim != vocabulary.words.Size())
+        log.Warn(Concat(PositionOfKey(block, "labelDim").Location(), ": labelDim=", labelDim, " of '", block.Name(),
+                        "', but '", path, "' has ", Counted(vocabulary.words.Size(), "word"),
+                        "; there are as many rows as words"));
     vocabulary.unknownWord = vocabulary.words.Find(unk);
     return vocabulary;
 }
@@ -113,7 +119,9 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
             "and its class")
             .Here(),
         Opt("labelMappingFile", &S::labelMappingFile, "Used where there is no token").Here(),
-        Opt("labelDim", &S::labelDim, "Accepted and not used: the token file decides").Here(),
+        Opt("labelDim", &S::labelDim,
+            "Not used: the token file decides; a warning where it has another number of words")
+            .Here(),
         Choice("mode", &S::isClass, {{"plain", false}, {"class", true}},
                "Labels. plain: one of as many rows as there are words; class: word, class, first word of the class and "
                "one behind its last in the first four rows")
@@ -186,8 +194,8 @@ LuConfig ReadLuConfig(const ReaderContext& context)
         }
     }
     const auto [input, output] = FindLabelBlocks(config, options);
-    lu.input = ReadVocabulary(*input, options.unk);
-    lu.output = ReadVocabulary(*output, options.unk);
+    lu.input = ReadVocabulary(*input, options.unk, context.log);
+    lu.output = ReadVocabulary(*output, options.unk, context.log);
     if (options.wordmap.empty() && (lu.input.options.useWordMap || lu.output.options.useWordMap))
         FailAt((lu.input.options.useWordMap ? input : output)->Where(), ErrorKind::Config,
                "useWordMap=true needs wordmap=<file of two words a line> in the reader block");

@@ -280,6 +280,8 @@ TEST_F(LmReaderTests, MessagesOfConfigs)
                 HasSubstr("labelType=nextWord is for the second label block"));
     EXPECT_EQ(ErrorOf(file + " wordclass=" + Path("vocab.txt") + " labelIn=[labelDim=6]"),
               "config: labelDim=6 of 'labelIn', but '" + Path("vocab.txt") + "' has 5 words; expected the same number");
+    EXPECT_EQ(ErrorOf(file + " wordclass=" + Path("vocab.txt") + " labelIn=[labelType=category] labels=[labelDim=4]"),
+              "config: labelDim=4 of 'labels', but '" + Path("vocab.txt") + "' has 5 words; expected the same number");
     EXPECT_THAT(ErrorOf(file + " mode=softmax labelIn=[labelDim=5]"), HasSubstr("the reader has no vocabulary"));
     Write("text.txt", "a b\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of three words at least"));

@@ -13,6 +13,7 @@ namespace
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class LuReaderTests : public ReaderTest
 {
@@ -238,6 +239,21 @@ TEST_F(LuReaderTests, Messages)
                                     "label behind it, as the last column of the line");
     Write("text.txt", "\n\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of words and a label"));
+}
+
+// The original never looked at it; the token file says how many rows there are.
+TEST_F(LuReaderTests, LabelDimThatTheTokenFileContradicts)
+{
+    Write("text.txt", "a O\n");
+    Make(Block("", "labelDim=2"));
+    EXPECT_THAT(LogText(), Not(HasSubstr("labelDim")));
+    for (const size_t other : {1, 127})
+    {
+        const auto reader = Make(Block("", "labelDim=" + std::to_string(other)));
+        EXPECT_EQ(reader->Streams()[1].rows, 2u);
+        EXPECT_THAT(LogText(), HasSubstr(Concat("labelDim=", other, " of 'labels', but '", Path("tags.txt"),
+                                                "' has 2 words; there are as many rows as words")));
+    }
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Log.h"
 #include "Common/TemporaryFiles.h"
 #include "Common/Text.h"
 
@@ -312,6 +313,22 @@ std::unique_ptr<IDataWriter<ElemType>> PluginLibrary::MakeWriter(const ReaderCon
     return writer;
 }
 
+namespace
+{
+
+// What the parts of a composite reader deliver is put together in the order that each has it.
+void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, Log& log)
+{
+    const auto own = part.Exists("randomize") ? part.Find("randomize") : std::nullopt;
+    const auto firsts = first.Exists("randomize") ? first.Find("randomize") : std::nullopt;
+    if (own && firsts && !EqualsIgnoreCase(own->Text(), firsts->Text()))
+        log.Warn(Concat(own->Where().Location(), ": readers: '", part.Name(), "' has randomize=", own->Text(),
+                        ", but '", first.Name(), "' has randomize=", firsts->Text(),
+                        "; in a minibatch samples stand side by side that do not belong together"));
+}
+
+} // namespace
+
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context)
 {
@@ -321,6 +338,7 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
         constexpr const char* parallelAlias = "nbruttineachrecurrentiter"; // as the book's examples have it
         std::string parallel; // what the first part says holds for those that say nothing
         std::vector<typename CompositeReader<ElemType>::Part> parts;
+        const ConfigParameters* first = nullptr;
         for (const ConfigValue& name : readers->AsArray())
         {
             // A block found further out could be the one that holds this list.
@@ -336,6 +354,8 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
                 parallel = block->Require(block->ExistsHere(parallelKey) ? parallelKey : parallelAlias).Text();
             else if (!parallel.empty() && !block->Exists(parallelKey) && !block->Exists(parallelAlias))
                 block->Set(parallelKey, parallel);
+            first = first == nullptr ? block : first;
+            WarnOfOtherOrder(*block, *first, context.log);
             const ReaderContext own{*block, context.log, context.traceLevel, context.forWriting,
                                     context.createLabelMaps};
             parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), own)});

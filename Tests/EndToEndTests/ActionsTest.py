@@ -124,6 +124,19 @@ class ActionsTest(EndToEndTest):
         self.assertEqual(len(finals), 3)
         self.assertIn("Best models:\n------------\nBased on Err[0]: Best model = model/m.dnn.", run.stderr)
 
+    def test_readers_side_by_side_that_differ_in_their_order(self):
+        self.run_command("Train")
+        reader = ("Test=[reader=[readers=a:b; randomize=none; a=[file=train.txt; features=[dim=2]]; "
+                  "b=[file=train.txt; labels=[dim=1; start=2; labelDim=2; labelMappingFile=map.txt]]]]")
+        self.assertNotIn("randomize", self.warnings(self.run_command("Test", reader)))
+        self.assertIn("readers: 'b' has randomize=auto, but 'a' has randomize=none; in a minibatch samples stand side "
+                      "by side that do not belong together",
+                      self.warnings(self.run_command("Test", reader, "Test=[reader=[b=[randomize=auto]]]")))
+
+    @staticmethod
+    def warnings(run):
+        return "".join(line for line in run.stderr.splitlines(True) if line.startswith("WARNING"))
+
     def test_cv_step_of_zero(self):
         self.run_command("Train")
         run = self.run_command("Cv", "Cv=[crossValidationInterval=1:0:2]", status=3)

@@ -281,10 +281,10 @@ class EncoderDecoderTest(EndToEndTest):
                 ("Train=[encoderReader=[truncated=true]]", "encoderReader cuts sequences into pieces"),
                 ("Train=[encoderReader=[frameMode=true]]", "encoderReader': frameMode=true makes each word a sequence"),
                 ("Train=[encoderReader=[readerType=HTKMLFReader]]",
-                 "block 'Train:encoderReader': frameMode of HTKMLFReader is true by default, which makes each frame a "
-                 "sequence of its own"),
+                 "Train:encoderReader': frameMode of HTKMLFReader is true by default, which makes each frame a sequence "
+                 "of its own"),
                 ("Train=[decoderReader=[readers=a; a=[readerType=HTKMLFReader]]]",
-                 "block 'Train:decoderReader:a': frameMode of HTKMLFReader is true by default"),
+                 "Train:decoderReader:a': frameMode of HTKMLFReader is true by default"),
                 ("Train=[encoderReader=[readerType=HTKMLFReader; frameMode=false]]", "scpFile"),
                 ("Train=[decoderReader=[skipSequenceIds=true]]", "skipSequenceIds=true makes each word a sequence"),
                 ("Train=[decoderCVReader=[readerType=CNTKTextFormatReader]]",

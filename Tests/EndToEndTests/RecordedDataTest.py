@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+import struct
 
 from EndToEnd import EndToEndTest, main
 
@@ -50,6 +51,37 @@ last=GatherPacked(PackedIndex(h, Where(isLast)), h)
 z=ReconcileDynamicAxis(Times(O, last), labels)
 ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
 err=ErrorPrediction(labels, z, tag=eval)
+"""
+
+# Pieces of 32 utterances at a time; nothing but the lengths of utterances matters, so the features are made here.
+TRUNCATED = """
+command=train
+deviceId=-1
+precision=float
+traceLevel=1
+truncated=true
+train=[
+  action=train
+  modelPath=m.dnn
+  NDLNetworkBuilder=[ networkDescription=net.ndl ]
+  SGD=[ epochSize=20480; minibatchSize=20; learningRatesPerMB=0.01; momentumPerMB=0; maxEpochs=2 ]
+  reader=[
+    readerType=HTKMLFReader
+    readMethod=blockRandomize
+    randomize=Auto
+    frameMode=false
+    nbruttsineachrecurrentiter=32
+    features=[ dim=1; scpFile={0}/glob_0000.scp; prefixPathInSCP=. ]
+    labels=[ mlfFile={0}/glob_0000.mlf; labelMappingFile={0}/state.list; labelDim=132 ]
+  ]
+]
+"""
+
+TRUNCATED_NDL = """
+features=Input(1, tag=feature)
+labels=Input(132, tag=label)
+h=Tanh(Plus(features, Times(Parameter(1, 1), PastValue(1, h))))
+ce=CrossEntropyWithSoftmax(labels, Times(Parameter(132, 1), h), tag=criterion)
 """
 
 # Writes what a reader delivers.
@@ -163,6 +195,21 @@ class RecordedDataTest(EndToEndTest):
         self.assertEqual([samples for _, samples, _ in totals], ["1247", "2494"])
         self.assertLess(float(totals[1][0]), float(totals[0][0]))
         self.assertLess(abs(float(totals[0][0]) - math.log(5)), 0.3)
+
+    def test_truncated_utterances_of_an4(self):
+        folder = self.shared("data/an4")
+        frames = 252734
+        (self.folder / "Features").mkdir()
+        (self.folder / "Features/000000000.chunk").write_bytes(struct.pack(">iihh", frames, 100000, 4, 9)
+                                                               + bytes(4 * frames))
+        self.write("net.ndl", TRUNCATED_NDL)
+        self.write("train.cntk", TRUNCATED.format(folder))
+        log = self.cntk("configFile=train.cntk").stderr
+        # The original's samples of ten minibatches each, and where its second epoch begins.
+        seen = re.findall(r"Epoch\[ (\d) of 2\]-Minibatch.*: SamplesSeen = (\d+);", log)
+        self.assertEqual([int(count) for epoch, count in seen if epoch == "1"], [6400, 6400, 5738, 1840])
+        self.assertEqual([int(count) for epoch, count in seen if epoch == "2"], [6400, 6400, 4782, 2238, 608])
+        self.assertIn("TotalSamplesSeen = 20546;", log)
 
     def test_sentences_that_end_after_every_o(self):
         folder = self.shared("data/atis/lu")

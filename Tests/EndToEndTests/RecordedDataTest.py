@@ -210,6 +210,11 @@ class RecordedDataTest(EndToEndTest):
         self.assertEqual([int(count) for epoch, count in seen if epoch == "1"], [6400, 6400, 5738, 1840])
         self.assertEqual([int(count) for epoch, count in seen if epoch == "2"], [6400, 6400, 4782, 2238, 608])
         self.assertIn("TotalSamplesSeen = 20546;", log)
+        # Whole utterances, two side by side, and a third where there is room behind the shorter one.
+        log = self.cntk("configFile=train.cntk", "truncated=false", "makeMode=false",
+                        "train=[reader=[nbruttsineachrecurrentiter=2]]", "train=[SGD=[numMBsToShowResult=1]]").stderr
+        seen = re.findall(r"Epoch\[ 1 of 2\]-Minibatch.*: SamplesSeen = (\d+);", log)
+        self.assertEqual([int(count) for count in seen[:3]], [516, 456, 704])
 
     def test_sentences_that_end_after_every_o(self):
         folder = self.shared("data/atis/lu")

@@ -13,9 +13,8 @@
 #include "Common/WriterInterface.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "SGD/BeamSearch.h"
-#include "SGD/Criteria.h"
+#include "SGD/Evaluation.h"
 #include "SGD/FollowingReader.h"
-#include "SGD/Progress.h"
 
 #include <algorithm>
 #include <map>
@@ -31,6 +30,8 @@ struct TestEncoderDecoderOptions
     std::string encoderModelPath;
     std::string decoderModelPath;
     Schedule<size_t> minibatchSize = 40960;
+    size_t epochSize = 0;
+    size_t numMBsToShowResult = 100;
     std::vector<std::string> evalNodeNames;
     std::vector<std::string> outputNodeNames;
     size_t beamWidth = 1;
@@ -48,6 +49,9 @@ struct TestEncoderDecoderOptions
                 .Required(),
             Opt("minibatchSize", &S::minibatchSize, "samples a minibatch; of a schedule the first value is used",
                 Range{1}),
+            Opt("epochSize", &S::epochSize, "samples of decoderReader to evaluate; 0: all data"),
+            Opt("numMBsToShowResult", &S::numMBsToShowResult,
+                "with traceLevel > 0, a line of intermediate results every so many minibatches"),
             Opt("evalNodeNames", &S::evalNodeNames,
                 "nodes of the decoder to report; empty: all its evaluation nodes, then all its criteria"),
             Opt("outputNodeNames", &S::outputNodeNames,
@@ -175,37 +179,21 @@ public:
         EvaluatorOptions options;
         options.keepValues = models.roots;
         Evaluator evaluator(*models.decoder, nodes, options);
-        CriterionSums sums(nodes, models.decoder->GetDevice());
         Decoding decoding = MakeDecoding(models, *source);
-
-        EpochRequest request;
-        request.minibatchSize = m_options.minibatchSize[0];
-        source->StartEpoch(request);
-        size_t minibatches = 0;
-        while (source->Next())
-        {
-            ++minibatches;
-            WithNote(
-                [&]
-                {
-                    evaluator.Forward();
-                    sums.Add(source->Samples());
-                    DecodeMinibatch(models, decoding, source->SequenceKeys());
-                },
-                [&] { return "in minibatch " + std::to_string(minibatches); });
-        }
-        if (minibatches == 0)
-            Fail(ErrorKind::Data, "decoderReader delivered no data to decode");
-        if (const std::string rest = source->RestOfCompanions(); !rest.empty())
-            log.Warn(rest + "; what only the encoder has is not used");
+        EvaluationSettings settings;
+        settings.minibatchSize = m_options.minibatchSize[0];
+        settings.epochSize = m_options.epochSize;
+        settings.numMBsToShowResult = m_options.numMBsToShowResult;
+        settings.traceLevel = TraceLevelOf(m_command);
+        settings.afterMinibatch = [&] { DecodeMinibatch(models, decoding, source->SequenceKeys()); };
+        EvaluateCriteria(evaluator, nodes, *source, settings, log);
+        if (m_options.epochSize == 0)
+            if (const std::string rest = source->RestOfCompanions(); !rest.empty())
+                log.Warn(rest + "; what only the encoder has is not used");
         if (decoding.writer)
             decoding.writer->Finish();
         if (decoding.text)
             decoding.text->Commit();
-        std::vector<EvaluatedNode> averages;
-        for (size_t i = 0; i < nodes.size(); i++)
-            averages.push_back({nodes[i]->Name(), nodes[i]->TypeName(), sums.Average(i)});
-        log.Write(FormatEvaluation(1, minibatches, sums.Samples(), averages, true) + "\n");
         log.Print("Decoded %zu sentences with beamWidth = %zu", decoding.sentences, m_options.beamWidth);
         if (decoding.hasReference)
             log.Print("; %zu of them (%.2f%%) are those of decoderReader", decoding.equal,

@@ -79,6 +79,8 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
                 evaluator.Forward();
                 sums.Add(source.Samples());
                 ++result.minibatches;
+                if (settings.afterMinibatch)
+                    settings.afterMinibatch();
                 if (settings.tracer != nullptr)
                     settings.tracer->Print(Concat(settings.tracedAs, " ", result.minibatches));
                 if (settings.stopRequested && settings.stopRequested())

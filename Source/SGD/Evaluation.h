@@ -19,10 +19,11 @@ struct EvaluationSettings
     size_t minibatchSize = 40960;
     size_t epochSize = 0; // 0: all data
     size_t numMBsToShowResult = 100;
-    int traceLevel = 0;                       // > 0: intermediate lines
-    std::function<bool()> stopRequested = {}; // true: Interrupted is thrown after the minibatch
-    NodeTracer* tracer = nullptr;             // prints values after each forward pass; null: nothing is traced
-    std::string tracedAs = "minibatch";       // what the tracer calls them
+    int traceLevel = 0;                        // > 0: intermediate lines
+    std::function<bool()> stopRequested = {};  // true: Interrupted is thrown after the minibatch
+    std::function<void()> afterMinibatch = {}; // when the values of a minibatch are there
+    NodeTracer* tracer = nullptr;              // prints values after each forward pass; null: nothing is traced
+    std::string tracedAs = "minibatch";        // what the tracer calls them
 };
 
 struct EvaluationResult

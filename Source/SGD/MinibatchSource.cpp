@@ -95,8 +95,11 @@ void MinibatchSource::StartEpoch(EpochRequest request)
 {
     if (!m_binder)
         Fail(ErrorKind::Internal, "StartEpoch before BindTo");
+    // Of a companion, whatever belongs to the sequences of the epoch.
+    EpochRequest whole = request;
+    whole.epochSize = c_wholeDataSet;
     for (const auto& companion : m_companions)
-        companion->StartEpoch(request);
+        companion->StartEpoch(whole);
     request.wanted = m_wanted;
     request.trainingSeed = m_trainingSeed;
     m_binder->BeginPass();

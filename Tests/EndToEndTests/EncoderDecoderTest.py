@@ -257,6 +257,20 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("sequence '9999' of encoderReader is missing in decoderReader; what only the encoder has is not "
                       "used", self.train("epochs=1", "mode=false").stderr)
 
+    def test_decoding_a_part_of_the_data(self):
+        self.train("epochs=1")
+        whole = self.train("command=Test", "Test=[minibatchSize=32]").stderr
+        said = self.read("said.txt").splitlines()
+        log = self.train("command=Test", "Test=[minibatchSize=32; epochSize=64; numMBsToShowResult=1]").stderr
+        part = int(re.search(r"Decoded (\d+) sentences", log).group(1))
+        self.assertTrue(0 < part < 100, part)
+        self.assertEqual(self.read("said.txt").splitlines(), said[:part])
+        self.assertNotIn("is missing", log)  # what is left of the encoder's data is not wanted
+        self.assertNotIn("\nMinibatch[", whole + log)
+        log = self.train("command=Test", "Test=[minibatchSize=32; numMBsToShowResult=2; traceLevel=1]").stderr
+        self.assertIn("\nMinibatch[1-2]: SamplesSeen = ", log)
+        self.assertEqual(re.findall("Final Results:.*", log), re.findall("Final Results:.*", whole))
+
     def test_what_cannot_be_decoded_is_told(self):
         self.train("epochs=1")
         for argument, status, message in (

@@ -7,6 +7,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
@@ -177,7 +178,7 @@ public:
         : m_command(command), m_dbnPath(ResolveInputPath(ReadOptions<ConvertDbnOptions>(command.block).dbnModelPath)),
           m_options(ReadConvertedNetworkOptions(command.block)), m_modelPath(RequireModelPath(command))
     {
-        if (!FileExists(m_dbnPath))
+        if (!FileExists(m_dbnPath) && !IsExported())
             FailAt(command.block.Require("dbnModelPath").Where(), ErrorKind::Config, "dbnModelPath: file '", m_dbnPath,
                    "' does not exist", NearFilesHint(m_dbnPath));
         RequireNotRead({"modelPath", m_modelPath}, {{"dbnModelPath", m_dbnPath}}, PlaceOf(command, "modelPath"));
@@ -187,13 +188,38 @@ public:
 
     void Run() override
     {
+        m_dbnPath = ResolveInputPath(m_dbnPath); // it may have been made meanwhile
         RequireWritable(m_modelPath);
         SaveModel(*Convert(), m_modelPath);
     }
 
-    void Check() override { Convert(); }
+    void Check() override
+    {
+        if (FileExists(m_dbnPath))
+            Convert();
+        else
+            m_command.program.log.Print("Command '%s': %s is not there yet; nothing more can be checked.\n",
+                                        m_command.name.c_str(), m_dbnPath.c_str());
+    }
 
 private:
+    // Whether a command of the config makes the file.
+    bool IsExported() const
+    {
+        const ConfigParameters* const root = m_command.block.Parent();
+        if (root == nullptr)
+            return false;
+        for (const std::string& name : root->BlockNames())
+        {
+            const ConfigParameters* const block = root->FindBlock(name);
+            const auto action = block->ExistsHere("action") ? block->FindHere("action") : std::nullopt;
+            const auto path = block->ExistsHere("dbnModelPath") ? block->FindHere("dbnModelPath") : std::nullopt;
+            if (action && path && EqualsIgnoreCase(action->Text(), "exportdbn") && IsSameFile(path->Text(), m_dbnPath))
+                return true;
+        }
+        return false;
+    }
+
     // On the CPU whatever deviceId says: nothing is computed.
     std::unique_ptr<ComputationNetwork> Convert() const
     {

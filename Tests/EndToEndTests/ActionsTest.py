@@ -420,6 +420,20 @@ class ActionsTest(EndToEndTest):
                            ("Map", "Train", "Test", "Cv", "Write", "Dump", "Edit", "Svd", "Words", "Export")],
                          "deviceId=-1")
 
+    def test_dbn_files_there_and_back_in_one_run(self):
+        self.run_command("Train")
+        export = "Export=[action=exportdbn; dbnModelPath=new/m.dbn]"
+        convert = ("Convert=[action=convertdbn; dbnModelPath=new\\m.dbn; modelPath=back.dnn; layerSizes=2:3:2; "
+                   "needPrior=true]")
+        self.assertIn("new\\m.dbn is not there yet", self.run_command("Export:Convert", export, convert, "--check").stderr)
+        self.run_command("Export:Convert:Test", export, convert, "Test=[modelPath=back.dnn]")
+        (self.folder / "new/m.dbn").unlink()
+        run = self.run_command("Convert", export, convert, status=None)  # the other command is not run
+        self.assertIn("m.dbn", run.stderr.splitlines()[-1])
+        self.assertNotEqual(run.returncode, 0)
+        run = self.run_command("Export:Convert", export, convert, "Convert=[dbnModelPath=new/n.dbn]", status=3)
+        self.assertIn("dbnModelPath: file 'new/n.dbn' does not exist", run.stderr)
+
     def test_log_file_and_done_file(self):
         self.run_command("Train:Test", "stderr=logs/run", "DoneFile=done.txt")
         log = self.read("logs/run_Train_Test.log")

@@ -165,7 +165,8 @@ OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
                "order of the script file"),
         Opt("randomize", &S::randomize,
             "Frames that are shuffled with each other: all (auto), a window of that many, or none. Memory holds the "
-            "features of the window"),
+            "features of the window, and eight bytes for each of its frames, twice that where a learning rate is "
+            "searched"),
         Opt("frameMode", &S::frameMode, "false: whole utterances, for recurrent networks"),
         Opt("truncated", &S::truncated,
             "Utterances are read in pieces of minibatchSize frames, and the state is carried on from one to the next"),

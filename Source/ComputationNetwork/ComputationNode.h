@@ -17,6 +17,8 @@
 namespace cntk
 {
 
+struct Product; // Math/ProductList.h
+
 class ComputationNetwork;
 class ComputationNode;
 class DerivedLayouts;
@@ -98,6 +100,9 @@ public:
     virtual void ForwardProp(const FrameRange& range) = 0;
     // Adds to InputGradient(input, range). Called only for inputs that need a gradient.
     virtual void BackpropTo(size_t input, const FrameRange& range);
+    // Of the whole minibatch, where BackpropTo is one product: lists that product, to be computed together with others,
+    // and does what BackpropTo does besides. False: nothing was done.
+    virtual bool ListBackprop(size_t /*input*/, std::vector<Product>& /*products*/) { return false; }
     // For types with the trait makesLayout: once per minibatch, before memory is bound, gives the layout at least as
     // many columns as it can get; and right before ForwardProp, when the inputs' values are there, makes it.
     virtual void ReserveLayout() {}
@@ -167,7 +172,7 @@ protected:
         return m_inputs[input]->Gradient(range);
     }
     // For types with the trait backpropOverwrites: 0 where BackpropTo must replace the input's gradient, which is
-    // undefined until then; else 1. All other types always add.
+    // undefined until then; else 1. All other types always add, but for replacesTouchedColumns.
     double GradientBeta(size_t input) const { return m_inputs[input]->m_gradientIsFresh ? 0 : 1; }
     MatrixView Temporary(size_t index, const FrameRange& range) const;
     // The layout common to the inputs; in the final pass fails when inputs with different layouts meet.

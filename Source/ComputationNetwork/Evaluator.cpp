@@ -12,6 +12,7 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/StepKey.h"
 #include "Math/Operations.h"
+#include "Math/ProductList.h"
 #include "Math/RepeatedWork.h"
 
 #include <algorithm>
@@ -69,7 +70,9 @@ struct Evaluator::Impl
     void RunForward(size_t index);
     void RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation);
     void RunBackward(size_t index);
-    void RunCall(const BackwardCall& call, const FrameRange& range);
+    void RunCall(const BackwardCall& call, const FrameRange& range, bool isListed = false);
+    void RunCallsAfterLoop(const EvaluationProgram::Range& calls);
+    void ComputeProducts();
     void RunCallInTime(const BackwardCall& call, int direction);
     void PrepareGradient(const BackwardCall& call);
     void Forward();
@@ -100,6 +103,7 @@ struct Evaluator::Impl
     std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
     bool m_isBound = false;
     bool m_accumulates = false;
+    std::vector<Product> m_products; // that wait to be computed together
 
     std::optional<StepKey> m_key;
     std::vector<uint64_t>* m_lastKey = nullptr; // of the last Forward
@@ -239,7 +243,9 @@ void Evaluator::Impl::PlanLoops()
         m_loops[i]->SetBackward(
             std::span(m_program->calls).subspan(backward.calls.begin, backward.calls.end - backward.calls.begin),
             std::span(m_program->loopGradients)
-                .subspan(backward.zeroed.begin, backward.zeroed.end - backward.zeroed.begin));
+                .subspan(backward.zeroed.begin, backward.zeroed.end - backward.zeroed.begin),
+            std::span(m_program->calls)
+                .subspan(backward.callsAfter.begin, backward.callsAfter.end - backward.callsAfter.begin));
     }
 }
 
@@ -313,8 +319,6 @@ void Evaluator::Impl::RunForward(size_t index)
 {
     const ForwardStep& step = m_program->forwardSteps[index];
     LoopProducts* loop = m_loops[index].get();
-    if (loop != nullptr)
-        loop->BeginForward();
     ComputationNode* const* nodes = m_program->forwardNodes.data() + step.nodes.begin;
     const size_t count = step.nodes.end - step.nodes.begin;
     if (step.kind == PlanStep::Kind::FusedAffine)
@@ -325,17 +329,16 @@ void Evaluator::Impl::RunForward(size_t index)
             MakeLayout(*nodes[0]);
         nodes[0]->ForwardProp(FrameRange::All());
     }
+    else if (loop != nullptr)
+        loop->Forward(step.direction);
     else
     {
         const size_t steps = nodes[0]->GetMBLayout()->TimeSteps();
         for (size_t i = 0; i < steps; i++)
         {
             const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
-            if (loop != nullptr)
-                loop->Forward(range);
-            else
-                for (size_t k = 0; k < count; k++)
-                    nodes[k]->ForwardProp(range);
+            for (size_t k = 0; k < count; k++)
+                nodes[k]->ForwardProp(range);
         }
     }
     for (size_t k = 0; k < count; k++)
@@ -432,7 +435,8 @@ void Evaluator::Impl::PrepareGradient(const BackwardCall& call)
     touched.columns.clear();
 }
 
-void Evaluator::Impl::RunCall(const BackwardCall& call, const FrameRange& range)
+// isListed: products may wait in m_products, if only for calls that do not write what they read.
+void Evaluator::Impl::RunCall(const BackwardCall& call, const FrameRange& range, bool isListed)
 {
     if (call.isPassedOn)
         return;
@@ -459,14 +463,18 @@ void Evaluator::Impl::RunCall(const BackwardCall& call, const FrameRange& range)
         else if (call.isFirst && !m_accumulates)
             PrepareGradient(call);
         touched.all = true;
-        call.node->BackpropTo(call.inputIndex, range);
+        if (!isListed || !call.node->ListBackprop(call.inputIndex, m_products))
+            call.node->BackpropTo(call.inputIndex, range);
         NodeBinder::SetGradientIsFresh(*call.input, false);
         return;
     }
-    if (call.isFirst && !m_accumulates)
+    if (call.isFirst && !m_accumulates && call.node->Type().traits.replacesTouchedColumns)
+        NodeBinder::SetGradientIsFresh(*call.input, true);
+    else if (call.isFirst && !m_accumulates)
         PrepareGradient(call);
     touched.isRecorded = false;
     call.node->BackpropTo(call.inputIndex, range);
+    NodeBinder::SetGradientIsFresh(*call.input, false);
     // A node that added without recording counts as dense; one that records may meet known columns only, or none.
     if (!touched.isRecorded)
         touched.all = true;
@@ -498,25 +506,42 @@ void Evaluator::Impl::RunBackward(size_t index)
         return;
     }
     if (loop != nullptr && step.calls.begin != step.calls.end)
-        loop->BeginBackward();
+        loop->Backward(step.direction);
     else
+    {
         for (size_t i = step.zeroed.begin; i < step.zeroed.end; i++)
             Ops::Fill(m_program->loopGradients[i]->Gradient(), 0);
-    if (step.calls.begin != step.calls.end)
-    {
-        const size_t steps = step.node->GetMBLayout()->TimeSteps();
+        const size_t steps = step.calls.begin == step.calls.end ? 0 : step.node->GetMBLayout()->TimeSteps();
         for (size_t i = 0; i < steps; i++)
         {
             const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
-            if (loop != nullptr)
-                loop->Backward(range);
-            else
-                for (size_t k = step.calls.begin; k < step.calls.end; k++)
-                    calls[k].node->BackpropTo(calls[k].inputIndex, range);
+            for (size_t k = step.calls.begin; k < step.calls.end; k++)
+                calls[k].node->BackpropTo(calls[k].inputIndex, range);
         }
     }
-    for (size_t i = step.callsAfter.begin; i < step.callsAfter.end; i++)
-        RunCall(calls[i], FrameRange::All());
+    RunCallsAfterLoop(step.callsAfter);
+}
+
+// Gradients of what the loop reads. They only read the loop's gradients, so that products of several weights, each of
+// them small, can be computed together.
+void Evaluator::Impl::RunCallsAfterLoop(const EvaluationProgram::Range& range)
+{
+    for (size_t i = range.begin; i < range.end; i++)
+    {
+        const BackwardCall& call = m_program->calls[i];
+        const void* target = call.input->Gradient().data;
+        if (std::any_of(m_products.begin(), m_products.end(),
+                        [&](const Product& product) { return product.c.data == target; }))
+            ComputeProducts();
+        RunCall(call, FrameRange::All(), true);
+    }
+    ComputeProducts();
+}
+
+void Evaluator::Impl::ComputeProducts()
+{
+    Ops::MultiplyAll(m_products);
+    m_products.clear();
 }
 
 void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)

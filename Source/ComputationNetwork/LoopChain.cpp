@@ -7,15 +7,21 @@ namespace cntk
 namespace
 {
 
-ElementwiseLink::Place PlaceOf(const ElementwisePass::Operand& operand)
+bool IsOfStep(const ElementwisePass::Operand& operand, const LoopMemory& memory)
+{
+    return operand.isGradient ? memory.IsGradientOfStep(operand.node) : memory.IsValueOfStep(operand.node);
+}
+
+void BindPlace(ElementwiseLink::Place& place, const ElementwisePass::Operand& operand)
 {
     const MatrixView view = operand.isGradient ? operand.node->Gradient() : operand.node->Value();
-    return {view.data, operand.node->HasMBLayout() ? view.stride : 0};
+    place.data = view.data;
+    place.stride = operand.node->HasMBLayout() ? view.stride : 0;
 }
 
 } // namespace
 
-bool LoopChain::Add(const ElementwisePass& pass, bool overwrites)
+bool LoopChain::Add(const ElementwisePass& pass, bool overwrites, const LoopMemory& memory)
 {
     const ComputationNode& node = *pass.output.node;
     if (m_parts.empty())
@@ -27,7 +33,10 @@ bool LoopChain::Add(const ElementwisePass& pass, bool overwrites)
     else if (m_chain.rows != node.SampleElements())
         return false;
     m_parts.push_back({pass, overwrites ? 0.0 : 1.0});
-    m_chain.links.emplace_back();
+    ElementwiseLink& link = m_chain.links.emplace_back();
+    for (size_t input = 0; input < pass.inputCount; input++)
+        link.inputs[input].isOfStep = IsOfStep(pass.inputs[input], memory);
+    link.output.isOfStep = IsOfStep(pass.output, memory);
     return true;
 }
 
@@ -41,14 +50,9 @@ void LoopChain::Bind()
         link.alpha = pass.factor;
         link.beta = beta;
         for (size_t input = 0; input < pass.inputCount; input++)
-            link.inputs[input] = PlaceOf(pass.inputs[input]);
-        link.output = PlaceOf(pass.output);
+            BindPlace(link.inputs[input], pass.inputs[input]);
+        BindPlace(link.output, pass.output);
     }
-}
-
-void LoopChain::Run(const FrameRange& range, const MBLayout& layout) const
-{
-    Ops::RunChain(m_chain, range.FirstColumn(&layout), layout.ParallelSequences());
 }
 
 } // namespace cntk

@@ -3,7 +3,7 @@
 
 #include "ComputationNetwork/NodeBinder.h"
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
-#include "ComputationNetwork/Nodes/RecurrentNodes.h"
+#include "Math/Apart.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
@@ -31,9 +31,14 @@ MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, si
     return view;
 }
 
-MatrixView StepOf(const MatrixView& view, const FrameRange& range, const MBLayout& layout)
+// Sequences from which on a thread of its own is worth it to them: a product of fewer columns keeps too few registers
+// busy, and each thread reads all of the weights.
+constexpr size_t c_sequencesApart = 12;
+
+DelayNode* DelayOf(ComputationNode* node)
 {
-    return view.Columns(range.FirstColumn(&layout), layout.ParallelSequences());
+    auto* delay = dynamic_cast<DelayNode*>(node);
+    return delay != nullptr && !delay->Input(0)->IsSparse() ? delay : nullptr;
 }
 
 } // namespace
@@ -41,7 +46,8 @@ MatrixView StepOf(const MatrixView& view, const FrameRange& range, const MBLayou
 // ---- planning ----
 
 LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted)
-    : m_plan(plan), m_wanted(wanted), m_layout(loop.nodes.front()->GetMBLayout().get())
+    : m_plan(plan), m_wanted(wanted), m_memory(plan, m_members, m_consumers, wanted),
+      m_layout(loop.nodes.front()->GetMBLayout().get()), m_device(loop.nodes.front()->GetDevice())
 {
     for (const ComputationNodePtr& node : loop.nodes)
         m_members.insert(node.get());
@@ -52,6 +58,11 @@ LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, con
                     m_consumers[input.get()].push_back(node.get());
     FindTwins(loop);
     FindGroups(loop);
+    for (const auto& [product, group] : m_groupOf)
+        m_merged.insert(product);
+    m_memory.FindValuesOfStep(loop.nodes);
+    for (const auto& group : m_groups)
+        group->isOfStep = m_memory.AddMergedValues(group->products);
     PlanForward(loop);
 }
 
@@ -70,12 +81,13 @@ void LoopProducts::PlanForward(const PlanStep& loop)
         if (!pass)
         {
             chain = nullptr;
-            m_forward.push_back({.node = node.get(), .group = group});
+            m_forward.push_back({.node = node.get(), .delay = DelayOf(node.get()), .group = group});
+            m_canForwardApart = m_canForwardApart && (group != nullptr || m_forward.back().delay != nullptr);
         }
-        else if (chain == nullptr || !chain->Add(*pass, true))
+        else if (chain == nullptr || !chain->Add(*pass, true, m_memory))
         {
             chain = m_forwardChains.emplace_back(std::make_unique<LoopChain>()).get();
-            chain->Add(*pass, true);
+            chain->Add(*pass, true, m_memory);
             m_forward.push_back({.chain = chain});
         }
     }
@@ -184,7 +196,8 @@ void LoopProducts::Bind()
         const ComputationNode& first = *group->products.front();
         const size_t inner = group->operand->ValueRows();
         const bool needsGradient = m_plan.NeedsGradient(&first);
-        group->valueView = MakeView(group->value, first, group->outputs, columns);
+        group->valueView =
+            MakeView(group->value, first, group->outputs, group->isOfStep ? m_layout->ParallelSequences() : columns);
         if (group->products.size() > 1)
             group->stackedView = MakeView(group->stacked, first, group->outputs, inner);
         group->weights.Reserve(group->StackedWeights(), Ops::Transpose::No);
@@ -203,10 +216,12 @@ void LoopProducts::Bind()
             row += rows;
         }
     }
+    m_memory.Bind(m_layout->ParallelSequences());
 }
 
 void LoopProducts::Unbind()
 {
+    m_memory.Unbind();
     for (const Twins& twins : m_twins)
         for (ComputationNode* delay : twins.delays)
             for (const What what : {What::Value, What::Gradient})
@@ -219,7 +234,7 @@ void LoopProducts::Unbind()
 
 size_t LoopProducts::Bytes() const
 {
-    size_t bytes = 0;
+    size_t bytes = m_memory.Bytes();
     for (const Twins& twins : m_twins)
         bytes += twins.value.Bytes() + twins.gradient.Bytes();
     for (const auto& group : m_groups)
@@ -231,6 +246,33 @@ size_t LoopProducts::Bytes() const
 MatrixView LoopProducts::Group::StackedWeights() const
 {
     return products.size() > 1 ? stackedView : products.front()->Input(0)->Value();
+}
+
+// ---- time steps ----
+
+// Into how many blocks of sequences the threads share out the loop; each then goes through all time steps without
+// waiting for the others.
+size_t LoopProducts::BlocksApart() const
+{
+    const size_t threads = Ops::ThreadsApart(m_device);
+    return m_layout->ParallelSequences() >= threads * c_sequencesApart ? threads : 1;
+}
+
+template <class Run>
+void LoopProducts::ForEachPart(int direction, bool canBeApart, Run&& run) const
+{
+    const size_t steps = m_layout->TimeSteps(), sequences = m_layout->ParallelSequences();
+    const size_t blocks = canBeApart ? BlocksApart() : 1;
+    const auto runBlock = [&](size_t block)
+    {
+        const size_t first = sequences * block / blocks;
+        for (size_t i = 0; i < steps; i++)
+        {
+            const size_t time = direction > 0 ? i : steps - 1 - i;
+            run(Part{time, first, sequences * (block + 1) / blocks - first, time * sequences + first});
+        }
+    };
+    Ops::RunApart(m_device, blocks, runBlock);
 }
 
 // ---- forward ----
@@ -253,28 +295,41 @@ void LoopProducts::BeginForward()
         chain->Bind();
 }
 
-void LoopProducts::Forward(const FrameRange& range)
+void LoopProducts::RunForward(const Part& part) const
 {
     for (const Action& action : m_forward)
     {
         if (action.chain != nullptr)
-            action.chain->Run(range, *m_layout);
-        else if (action.group == nullptr)
-            action.node->ForwardProp(range);
+            action.chain->Run(part.firstColumn, part.sequences, part.firstSequence);
+        else if (action.group != nullptr)
+            action.group->weights.Multiply(
+                action.group->operand->Value().Columns(part.firstColumn, part.sequences),
+                action.group->valueView.Columns(action.group->isOfStep ? part.firstSequence : part.firstColumn,
+                                                part.sequences));
+        else if (action.delay != nullptr)
+            action.delay->ForwardSequences(part.time, part.firstSequence, part.sequences);
         else
-            action.group->weights.Multiply(action.group->operand->Value(range),
-                                           StepOf(action.group->valueView, range, *m_layout));
+            action.node->ForwardProp(FrameRange::Step(part.time));
     }
+}
+
+void LoopProducts::Forward(int direction)
+{
+    BeginForward();
+    ForEachPart(direction, m_canForwardApart, [this](const Part& part) { RunForward(part); });
 }
 
 // ---- backward ----
 
 void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> calls,
-                               std::span<ComputationNode* const> zeroed)
+                               std::span<ComputationNode* const> zeroed,
+                               std::span<const EvaluationProgram::BackwardCall> callsAfter)
 {
     for (const EvaluationProgram::BackwardCall& call : calls)
+        m_memory.PassOn(call, m_merged);
+    for (const EvaluationProgram::BackwardCall& call : calls)
     {
-        if (m_firstTwins.contains(call.node))
+        if (m_firstTwins.contains(call.node) || m_memory.IsPassedOn(call))
             continue;
         const auto found = m_groupOf.find(call.node);
         if (found == m_groupOf.end() || call.inputIndex != 1)
@@ -284,12 +339,18 @@ void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> 
     }
     FindFirstContributions(zeroed);
     for (ComputationNode* node : zeroed)
-        if (!m_firstTwins.contains(node) && !m_groupOf.contains(node) && !m_firstContributions.contains(node))
+        if (!m_firstTwins.contains(node) && !m_groupOf.contains(node) && !m_firstContributions.contains(node) &&
+            !m_memory.IsShared(node))
             m_zeroed.push_back(node);
     for (const auto& group : m_groups)
-        group->isZeroed =
-            !std::all_of(group->products.begin(), group->products.end(),
-                         [&](const ComputationNode* product) { return m_firstContributions.contains(product); });
+        group->isZeroed = !std::all_of(group->products.begin(), group->products.end(),
+                                       [&](const ComputationNode* product) {
+                                           return m_firstContributions.contains(product) || m_memory.IsShared(product);
+                                       });
+    NodeSet replaced;
+    for (const auto& [node, call] : m_firstContributions)
+        replaced.insert(node);
+    m_memory.FindGradientsOfStep(replaced, m_merged, callsAfter);
     ChainBackward();
 }
 
@@ -298,7 +359,7 @@ void LoopProducts::FindFirstContributions(std::span<ComputationNode* const> zero
 {
     NodeSet open; // nothing was added yet
     for (const ComputationNode* node : zeroed)
-        if (!m_firstTwins.contains(node))
+        if (!m_firstTwins.contains(node) && !m_memory.IsShared(node))
             open.insert(node);
     for (const BackwardAction& action : m_backward) // what a delay adds belongs to another time step
         if (dynamic_cast<const DelayNode*>(action.node) != nullptr)
@@ -331,12 +392,14 @@ void LoopProducts::ChainBackward()
         {
             chain = nullptr;
             action.overwrites = IsFirst(action);
+            action.delay = DelayOf(action.node);
+            m_canBackwardApart = m_canBackwardApart && (action.group != nullptr || action.delay != nullptr);
             actions.push_back(action);
         }
-        else if (chain == nullptr || !chain->Add(*pass, IsFirst(action)))
+        else if (chain == nullptr || !chain->Add(*pass, IsFirst(action), m_memory))
         {
             chain = m_backwardChains.emplace_back(std::make_unique<LoopChain>()).get();
-            chain->Add(*pass, IsFirst(action));
+            chain->Add(*pass, IsFirst(action), m_memory);
             actions.push_back({.chain = chain});
         }
     }
@@ -359,19 +422,28 @@ void LoopProducts::BeginBackward()
         chain->Bind();
 }
 
-void LoopProducts::Backward(const FrameRange& range)
+void LoopProducts::RunBackward(const Part& part) const
 {
     for (const BackwardAction& action : m_backward)
     {
         if (action.chain != nullptr)
-            action.chain->Run(range, *m_layout);
-        else if (action.group == nullptr)
-            action.node->BackpropTo(action.input, range);
+            action.chain->Run(part.firstColumn, part.sequences, part.firstSequence);
+        else if (action.group != nullptr)
+            action.group->transposedWeights.Multiply(
+                action.group->gradientView.Columns(part.firstColumn, part.sequences),
+                action.group->operand->Gradient().Columns(part.firstColumn, part.sequences), 1,
+                action.overwrites ? 0 : 1);
+        else if (action.delay != nullptr)
+            action.delay->BackpropSequences(part.time, part.firstSequence, part.sequences);
         else
-            action.group->transposedWeights.Multiply(StepOf(action.group->gradientView, range, *m_layout),
-                                                     action.group->operand->Gradient(range), 1,
-                                                     action.overwrites ? 0 : 1);
+            action.node->BackpropTo(action.input, FrameRange::Step(part.time));
     }
+}
+
+void LoopProducts::Backward(int direction)
+{
+    BeginBackward();
+    ForEachPart(direction, m_canBackwardApart, [this](const Part& part) { RunBackward(part); });
 }
 
 } // namespace cntk

@@ -7,6 +7,8 @@
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/LoopChain.h"
+#include "ComputationNetwork/LoopMemory.h"
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "Math/PackedOperand.h"
 
 #include <cstddef>
@@ -24,7 +26,7 @@ namespace cntk
 class LoopProducts
 {
 public:
-    using NodeSet = std::unordered_set<const ComputationNode*>;
+    using NodeSet = LoopMemory::NodeSet;
     // wanted: nodes whose values others read; they keep their memory.
     LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted);
 
@@ -33,16 +35,24 @@ public:
     void Unbind();
     size_t Bytes() const;
 
-    // All nodes of the loop for one time step, in order.
-    void BeginForward();
-    void Forward(const FrameRange& range);
+    // All nodes of the loop, in order, time step by time step: forwards in time with direction +1.
+    void Forward(int direction);
 
     // The calls of the backward pass inside the loop, of which merged ones are left out, and the gradients to zero.
-    void SetBackward(std::span<const EvaluationProgram::BackwardCall> calls, std::span<ComputationNode* const> zeroed);
-    void BeginBackward();
-    void Backward(const FrameRange& range);
+    // callsAfter: those that follow, for the whole minibatch.
+    void SetBackward(std::span<const EvaluationProgram::BackwardCall> calls, std::span<ComputationNode* const> zeroed,
+                     std::span<const EvaluationProgram::BackwardCall> callsAfter);
+    void Backward(int direction);
 
 private:
+    // Some of the parallel sequences at one time step.
+    struct Part
+    {
+        size_t time = 0;
+        size_t firstSequence = 0;
+        size_t sequences = 0;
+        size_t firstColumn = 0; // of the minibatch
+    };
     // Delays of one node by the same step: the others have the memory of the first.
     struct Twins
     {
@@ -62,7 +72,8 @@ private:
         PackedOperand weights;
         PackedOperand transposedWeights;
         MatrixView valueView, gradientView, stackedView;
-        bool isZeroed = true; // the gradient, before the first time step
+        bool isOfStep = false; // the value: one time step's alone
+        bool isZeroed = true;  // the gradient, before the first time step
 
         // Of one product its own weights.
         MatrixView StackedWeights() const;
@@ -71,17 +82,27 @@ private:
     struct Action
     {
         ComputationNode* node = nullptr;
+        DelayNode* delay = nullptr; // what the node is, if it is one
         Group* group = nullptr;
         LoopChain* chain = nullptr;
     };
     struct BackwardAction
     {
         ComputationNode* node = nullptr;
+        DelayNode* delay = nullptr;
         size_t input = 0;
         Group* group = nullptr;
         bool overwrites = false; // of the group: nothing was added to the operand's gradient before
         LoopChain* chain = nullptr;
     };
+
+    void BeginForward();
+    void BeginBackward();
+    void RunForward(const Part& part) const;
+    void RunBackward(const Part& part) const;
+    template <class Run>
+    void ForEachPart(int direction, bool canBeApart, Run&& run) const;
+    size_t BlocksApart() const;
 
     void FindTwins(const PlanStep& loop);
     void FindGroups(const PlanStep& loop);
@@ -96,14 +117,20 @@ private:
     const EvaluationPlan& m_plan;
     const NodeSet& m_wanted;
     NodeSet m_members;
-    std::unordered_map<const ComputationNode*, std::vector<const ComputationNode*>> m_consumers;
+    LoopMemory::Consumers m_consumers;
+    LoopMemory m_memory;
+    NodeSet m_merged;                                                          // products of groups
     std::unordered_map<const ComputationNode*, ComputationNode*> m_firstTwins; // of the others
     std::unordered_map<const ComputationNode*, Group*> m_groupOf;
     std::vector<Twins> m_twins;
     std::vector<std::unique_ptr<Group>> m_groups;
     const MBLayout* m_layout = nullptr;
+    Device& m_device;
     std::vector<Action> m_forward;
     std::vector<BackwardAction> m_backward;
+    // Every action works on the columns of each sequence alone.
+    bool m_canForwardApart = true;
+    bool m_canBackwardApart = true;
     std::vector<ComputationNode*> m_zeroed;
     std::vector<std::unique_ptr<LoopChain>> m_forwardChains;
     std::vector<std::unique_ptr<LoopChain>> m_backwardChains;

@@ -46,6 +46,9 @@ struct NodeTraits
     bool backpropInPlace = false;
     // BackpropTo adds to few columns of a parameter's gradient and records which (as products with sparse data do).
     bool recordsTouchedColumns = false;
+    // Where GradientBeta() is 0 it replaces what the columns hold that were recorded before, instead of adding to
+    // zeros.
+    bool replacesTouchedColumns = false;
     unsigned inputsReadWhole = 0; // bit i: input i is read at all steps of time; it cannot be part of the node's loop
 };
 

@@ -27,8 +27,10 @@ TensorView ViewOf(const ElementwiseLink::Place& place, const ElementwiseChain& c
 
 } // namespace
 
-void Kernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns)
+void Kernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep)
 {
+    const auto viewOf = [&](const ElementwiseLink::Place& place)
+    { return ViewOf(place, chain, place.isOfStep ? firstOfStep : firstColumn, columns); };
     for (const ElementwiseLink& link : chain.links)
     {
         TensorView inputs[3];
@@ -36,15 +38,14 @@ void Kernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t
         const size_t arity = ArityOf(link.op);
         for (size_t i = 0; i < arity; ++i)
         {
-            inputs[i] = ViewOf(link.inputs[i], chain, firstColumn, columns);
+            inputs[i] = viewOf(link.inputs[i]);
             pointers[i] = &inputs[i];
         }
-        Elementwise({link.op, ReduceOp::Sum, link.alpha, link.beta, {pointers, arity}},
-                    ViewOf(link.output, chain, firstColumn, columns));
+        Elementwise({link.op, ReduceOp::Sum, link.alpha, link.beta, {pointers, arity}}, viewOf(link.output));
     }
 }
 
-void Ops::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns)
+void Ops::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep)
 {
     if (chain.rows == 0 || columns == 0 || chain.links.empty())
         return;
@@ -61,7 +62,7 @@ void Ops::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t col
             Fail(ErrorKind::Internal, "RunChain: the columns that ", NameOf(link.op), " writes are ",
                  link.output.stride, " elements apart, but have ", chain.rows);
     }
-    chain.device->GetKernels().RunChain(chain, firstColumn, columns);
+    chain.device->GetKernels().RunChain(chain, firstColumn, columns, firstOfStep);
 }
 
 } // namespace cntk

@@ -19,6 +19,7 @@ struct ElementwiseLink
     {
         void* data = nullptr;
         size_t stride = 0;
+        bool isOfStep = false; // it has the columns of one time step alone
     };
 
     ElementwiseOp op = ElementwiseOp::Copy;
@@ -41,7 +42,8 @@ namespace Ops
 {
 
 // Columns [firstColumn, firstColumn + columns) through all links; to the last bit what Elementwise gives link by link.
-void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns);
+// firstOfStep: which column the first one is where a place has those of one time step.
+void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep = 0);
 
 } // namespace Ops
 

@@ -15,6 +15,7 @@ namespace cntk
 struct ColumnSlices;     // SampledProducts.h
 struct ElementwiseChain; // ElementwiseChain.h
 struct UpdateCall;       // UpdateRules.h
+struct Product;          // ProductList.h
 
 class ImageKernels; // ImageKernels.h
 
@@ -44,12 +45,18 @@ class Kernels
 public:
     virtual ~Kernels() = default;
 
+    // Calls task(body, i) for each i in [0, tasks); they call element-wise kernels, copies, fills and products, and
+    // touch nothing that another of them writes. A backend with threads may run them at the same time, each on one: as
+    // many as ThreadsApart says. They must not throw.
+    virtual size_t ThreadsApart() const { return 1; }
+    virtual void RunApart(size_t tasks, void (*task)(void* body, size_t index), void* body);
+
     // Shapes are compatible (see Operations.h); any of them may be empty.
     virtual void Elementwise(const ElementwiseCall& call, const TensorView& output) = 0;
 
     // As ElementwiseChain.h has it, with at least one element and one link. Backends without a pass of their own take
     // link by link.
-    virtual void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns);
+    virtual void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep);
 
     virtual void Fill(const MatrixView& output, double value) = 0;
     virtual void Copy(const MatrixView& source, const MatrixView& output) = 0;
@@ -66,6 +73,8 @@ public:
 
     // The inner dimension of products may be 0.
     virtual void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) = 0;
+    // Products that know nothing of one another (ProductList.h). Backends without a way of their own take one by one.
+    virtual void MultiplyAll(std::span<const Product> products);
     virtual void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
                                       ElementwiseOp activation, const MatrixView& c) = 0;
     // Panels of a, which is then the left operand of many products (PackedOperand.h). No bytes, which is what a backend
@@ -124,7 +133,7 @@ public:
                                            const MatrixView& inputGradient) = 0;
     virtual void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered,
                                             const MatrixView& errors, const MatrixView& scale,
-                                            const MatrixView& weightGradient) = 0;
+                                            const MatrixView& weightGradient, double beta) = 0;
     virtual void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
                                       const MatrixView& output) = 0;
 

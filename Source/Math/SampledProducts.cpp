@@ -119,8 +119,56 @@ void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& wei
         kernels.SliceSoftmaxInputGradient(slices, weights, errors, scale, work, inputGradient);
 }
 
+namespace
+{
+
+// Zeroes columns in [first, end).
+void ClearColumns(Kernels& kernels, const MatrixView& matrix, size_t first, size_t end)
+{
+    if (first < end && matrix.rows > 0)
+        kernels.Fill(matrix.Columns(first, end - first), 0);
+}
+
+// Zeroes what the gradient before left in columns that no slice has, or in all; returns whether the slices' columns are
+// to be replaced.
+bool BeginWeightGradient(Kernels& kernels, const ColumnSlices& slices, const MatrixView& gradient,
+                         TouchedColumns& touched)
+{
+    const bool replaces = slices.areDisjoint;
+    const std::vector<int32_t>& columns = touched.columns;
+    size_t done = 0; // columns before that one are cleared
+    size_t group = 0;
+    const auto clearTo = [&](size_t end)
+    {
+        if (touched.all)
+            ClearColumns(kernels, gradient, done, end);
+        else
+            for (auto at = std::lower_bound(columns.begin(), columns.end(), int32_t(done));
+                 at != columns.end() && size_t(*at) < end;)
+            {
+                const auto first = at;
+                while (++at != columns.end() && size_t(*at) < end && *at == *(at - 1) + 1)
+                {
+                }
+                ClearColumns(kernels, gradient, size_t(*first), size_t(*(at - 1)) + 1);
+            }
+    };
+    for (; replaces && group < slices.groups.size(); ++group)
+    {
+        clearTo(slices.groups[group].firstColumn);
+        done = slices.groups[group].firstColumn + slices.groups[group].columnCount;
+    }
+    clearTo(gradient.columns);
+    touched.all = false;
+    touched.columns.clear();
+    return replaces;
+}
+
+} // namespace
+
 void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
-                                const MatrixView& scale, const MatrixView& weightGradient, TouchedColumns& touched)
+                                const MatrixView& scale, const MatrixView& weightGradient, TouchedColumns& touched,
+                                bool isNew)
 {
     constexpr const char* name = "SliceSoftmaxWeightGradient";
     Kernels& kernels = KernelsOf(name, gathered, errors, scale, weightGradient);
@@ -129,9 +177,10 @@ void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& ga
     CheckSizes(name, "errors", errors, 1, slices.elements);
     CheckSizes(name, "the scale", scale, 1, 1);
     touched.isRecorded = true;
+    const bool replaces = isNew && BeginWeightGradient(kernels, slices, weightGradient, touched);
     if (slices.Members() == 0)
         return;
-    kernels.SliceSoftmaxWeightGradient(slices, gathered, errors, scale, weightGradient);
+    kernels.SliceSoftmaxWeightGradient(slices, gathered, errors, scale, weightGradient, replaces ? 0 : 1);
     if (touched.all)
         return;
     const size_t before = touched.columns.size();

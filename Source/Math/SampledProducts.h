@@ -55,9 +55,12 @@ void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const M
 // inputGradient(:, members) += scale (1x1) * weights(:, slice) * errors; work: H x members.
 void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& errors,
                                const MatrixView& scale, const MatrixView& work, const MatrixView& inputGradient);
-// weightGradient(:, slice) += scale (1x1) * gathered * errors'; adds the slices' columns to touched.
+// weightGradient(:, slice) += scale (1x1) * gathered * errors'; adds the slices' columns to touched. isNew: the
+// gradient begins with this; what the columns hold that touched names is of before, and they are 0 where no slice has
+// them.
 void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
-                                const MatrixView& scale, const MatrixView& weightGradient, TouchedColumns& touched);
+                                const MatrixView& scale, const MatrixView& weightGradient, TouchedColumns& touched,
+                                bool isNew = false);
 
 // The inner products of weights' and inputs' columns that a pattern asks for: for each stored element (i, j) of it
 // weights(:, i)' * inputs(:, j), in the order in which it stores them. The pattern's values are not read. output: 1 x

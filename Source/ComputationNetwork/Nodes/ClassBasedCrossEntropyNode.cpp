@@ -67,7 +67,8 @@ public:
         {
             TouchedColumns& touched = Input(2)->GradientColumns();
             touched.standsForDense = true;
-            Ops::SliceSoftmaxWeightGradient(m_slices, Gathered(2), m_errors, Gradient(), Input(2)->Gradient(), touched);
+            Ops::SliceSoftmaxWeightGradient(m_slices, Gathered(2), m_errors, Gradient(), Input(2)->Gradient(), touched,
+                                            GradientBeta(2) == 0);
         }
         else if (input == 3)
             Ops::CrossEntropyWithSoftmaxGradient(m_classes, Temporary(1, range), m_mask, Gradient(),
@@ -147,6 +148,7 @@ void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry)
     NodeType classes =
         VocabularyCriterionType("ClassBasedCrossEntropyWithSoftmax", {"CBCEWithSM", "ClassCrossEntropyWithSoftmax"});
     classes.inputNames = {"labels", "x", "W", "classScores"};
+    classes.traits.replacesTouchedColumns = true;
     classes.doc = "v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(classScores)[c]) over all samples; labels "
                   "have 4 numbers each: word y, its class c, the first word l of the class and the first word r of the "
                   "next. Only the words of a sample's class are computed.";

@@ -7,6 +7,7 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/SparseSupport.h"
+#include "Math/ProductList.h"
 
 #include <algorithm>
 #include <utility>
@@ -34,6 +35,7 @@ public:
     void InferShape(ShapeInference& inference) override;
     void ForwardProp(const FrameRange& range) override;
     void BackpropTo(size_t input, const FrameRange& range) override;
+    bool ListBackprop(size_t input, std::vector<Product>& products) override;
     std::vector<TemporarySpec> Temporaries() const override;
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;
@@ -62,9 +64,9 @@ private:
         return node.HasMBLayout() ? view.Columns(column, 1) : view;
     }
 
-    void AddLeftGradient(const MatrixView& gradient, const MatrixView& right, const MatrixView& left,
+    Product LeftGradient(const MatrixView& gradient, const MatrixView& right, const MatrixView& left,
                          double beta) const;
-    void AddSharedLeftGradient(const FrameRange& range);
+    Product SharedLeftGradient(const FrameRange& range);
     void AddSparseLeftGradient(const FrameRange& range);
     void AddGradientBySample(size_t input, const FrameRange& range);
     void ZeroGapsOfGradient(const FrameRange& range) const;
@@ -232,13 +234,14 @@ void TimesNode::ForwardProp(const FrameRange& range)
 }
 
 // dA = g B', and for A' B: dA = B g'
-void TimesNode::AddLeftGradient(const MatrixView& gradient, const MatrixView& right, const MatrixView& left,
+Product TimesNode::LeftGradient(const MatrixView& gradient, const MatrixView& right, const MatrixView& left,
                                 double beta) const
 {
-    if (IsTransposed())
-        Ops::Multiply(right, Transpose::No, gradient, Transpose::Yes, left, 1, beta);
-    else
-        Ops::Multiply(gradient, Transpose::No, right, Transpose::Yes, left, 1, beta);
+    return {.a = IsTransposed() ? right : gradient,
+            .b = IsTransposed() ? gradient : right,
+            .transposeB = Transpose::Yes,
+            .c = left,
+            .beta = beta};
 }
 
 void TimesNode::ZeroGapsOfGradient(const FrameRange& range) const
@@ -247,7 +250,7 @@ void TimesNode::ZeroGapsOfGradient(const FrameRange& range) const
 }
 
 // The left operand is the same for all samples, so its gradient is a sum over them.
-void TimesNode::AddSharedLeftGradient(const FrameRange& range)
+Product TimesNode::SharedLeftGradient(const FrameRange& range)
 {
     ZeroGapsOfGradient(range);
     const MatrixView left = Left(InputGradient(0, range));
@@ -255,7 +258,7 @@ void TimesNode::AddSharedLeftGradient(const FrameRange& range)
     const MatrixView right = Right(Input(1)->Value(range));
     // Zeros in the gradient do for gaps, but not for infinities there.
     Ops::ClearNotFinite(Input(1)->Value(range), ColumnMask(range));
-    AddLeftGradient(gradient, right, left, GradientBeta(0));
+    return LeftGradient(gradient, right, left, GradientBeta(0));
 }
 
 void TimesNode::AddSparseLeftGradient(const FrameRange& range)
@@ -267,7 +270,7 @@ void TimesNode::AddSparseLeftGradient(const FrameRange& range)
     {
         const MatrixView dense = Temporary(0, range);
         Ops::ToDense(right, dense);
-        return AddLeftGradient(gradient, dense, Left(InputGradient(0, range)), GradientBeta(0));
+        return Ops::Multiply(LeftGradient(gradient, dense, Left(InputGradient(0, range)), GradientBeta(0)));
     }
     const MatrixView left = Input(0)->Gradient(range);
     if (GradientBeta(0) == 0)
@@ -293,7 +296,7 @@ void TimesNode::AddGradientBySample(size_t input, const FrameRange& range)
         const MatrixView g = Output(gradient.Columns(column, 1));
         const MatrixView target = SampleOf(*Input(input), inputGradient, column);
         if (input == 0)
-            AddLeftGradient(g, Right(SampleOf(*Input(1), right, column)), Left(target), 1);
+            Ops::Multiply(LeftGradient(g, Right(SampleOf(*Input(1), right, column)), Left(target), 1));
         else
             Ops::Multiply(Left(left.Columns(column, 1)), Opposite(m_transposeLeft), g, Transpose::No, Right(target), 1,
                           1);
@@ -315,7 +318,15 @@ void TimesNode::BackpropTo(size_t input, const FrameRange& range)
                              Transpose::No, Right(InputGradient(1, range)), 1, GradientBeta(1));
     if (Input(1)->IsSparse())
         return AddSparseLeftGradient(range);
-    AddSharedLeftGradient(range);
+    Ops::Multiply(SharedLeftGradient(range));
+}
+
+bool TimesNode::ListBackprop(size_t input, std::vector<Product>& products)
+{
+    if (input != 0 || Input(0)->HasMBLayout() || Input(1)->IsSparse())
+        return false;
+    products.push_back(SharedLeftGradient(FrameRange::All()));
+    return true;
 }
 
 std::vector<TemporarySpec> TimesNode::Temporaries() const

@@ -79,13 +79,13 @@ void DelayNode::AppendStepKey(std::vector<uint64_t>& key) const
                                history.values.IsAllocated() ? history.values.Columns() : 0});
 }
 
-void DelayNode::FillMixedStep(size_t time)
+void DelayNode::FillMixedStep(size_t time, size_t firstSequence, size_t count)
 {
     const MBLayout& layout = *GetMBLayout();
     const History& history = m_history[m_current];
     const size_t rows = layout.ParallelSequences(), delay = TimeStep(), all = AllSequences(layout);
     const MatrixView output = Value(FrameRange::Step(time));
-    for (size_t row = 0; row < rows; row++)
+    for (size_t row = firstSequence; row < firstSequence + count; row++)
     {
         const MatrixView to = output.Columns(row, 1);
         const bool isOutside = layout.IsGap(row, time) || (m_isPast ? layout.IsBeyondStart(row, time, delay)
@@ -125,7 +125,7 @@ void DelayNode::ForwardProp(const FrameRange& range)
         const size_t source = m_sourceOfStep[time];
         size_t count = 1;
         if (source == c_mixed)
-            FillMixedStep(time);
+            FillMixedStep(time, 0, rows);
         else
         {
             while (time + count < end &&
@@ -141,36 +141,49 @@ void DelayNode::ForwardProp(const FrameRange& range)
     }
 }
 
+void DelayNode::ForwardSequences(size_t time, size_t firstSequence, size_t count)
+{
+    const size_t rows = GetMBLayout()->ParallelSequences();
+    const size_t source = m_sourceOfStep[time];
+    if (source == c_mixed)
+        return FillMixedStep(time, firstSequence, count);
+    const MatrixView to = Value().Columns(time * rows + firstSequence, count);
+    if (source == c_initial)
+        Ops::Fill(to, m_initialValue);
+    else
+        Ops::Copy(Input(0)->Value().Columns(source * rows + firstSequence, count), to);
+}
+
 // Nothing flows to other minibatches, over the ends of sequences or from gaps.
-void DelayNode::BackpropTo(size_t, const FrameRange& range)
+void DelayNode::BackpropSequences(size_t time, size_t firstSequence, size_t count)
 {
     const MBLayout& layout = *GetMBLayout();
     const size_t rows = layout.ParallelSequences(), delay = TimeStep();
+    const size_t source = m_sourceOfStep[time];
     const MatrixView inputGradient = InputGradient(0, FrameRange::All());
-    const auto add = [&](size_t column, size_t source, size_t count)
+    const auto add = [&](size_t from, size_t row, size_t columns)
     {
-        Ops::Elementwise(ElementwiseOp::Copy, Gradient().Columns(column, count), inputGradient.Columns(source, count),
-                         1, 1);
+        Ops::Elementwise(ElementwiseOp::Copy, Gradient().Columns(time * rows + row, columns),
+                         inputGradient.Columns(from * rows + row, columns), 1, 1);
     };
+    if (source == c_initial)
+        return;
+    if (source != c_mixed)
+        return add(source, firstSequence, count);
+    if (m_isPast ? time < delay : time + delay >= layout.TimeSteps())
+        return;
+    for (size_t row = firstSequence; row < firstSequence + count; row++)
+        if (!layout.IsGap(row, time) &&
+            !(m_isPast ? layout.IsBeyondStart(row, time, delay) : layout.IsBeyondEnd(row, time, delay)))
+            add(m_isPast ? time - delay : time + delay, row, 1);
+}
+
+void DelayNode::BackpropTo(size_t, const FrameRange& range)
+{
     const size_t first = range.IsAll() ? 0 : range.Time();
-    const size_t end = range.IsAll() ? layout.TimeSteps() : first + 1;
+    const size_t end = range.IsAll() ? GetMBLayout()->TimeSteps() : first + 1;
     for (size_t time = first; time < end; time++)
-    {
-        const size_t source = m_sourceOfStep[time];
-        if (source == c_initial)
-            continue;
-        if (source != c_mixed)
-        {
-            add(time * rows, source * rows, rows);
-            continue;
-        }
-        if (m_isPast ? time < delay : time + delay >= layout.TimeSteps())
-            continue;
-        for (size_t row = 0; row < rows; row++)
-            if (!layout.IsGap(row, time) &&
-                !(m_isPast ? layout.IsBeyondStart(row, time, delay) : layout.IsBeyondEnd(row, time, delay)))
-                add(time * rows + row, (m_isPast ? time - delay : time + delay) * rows + row, 1);
-    }
+        BackpropSequences(time, 0, GetMBLayout()->ParallelSequences());
 }
 
 // ---- from minibatch to minibatch ----

@@ -88,6 +88,9 @@ public:
     static constexpr size_t c_mixed = SIZE_MAX - 1;
     // After BeginForwardProp.
     size_t SourceOfStep(size_t time) const { return m_sourceOfStep[time]; }
+    // One time step of some of the parallel sequences, of an input that is not sparse.
+    void ForwardSequences(size_t time, size_t firstSequence, size_t count);
+    void BackpropSequences(size_t time, size_t firstSequence, size_t count);
 
     void SaveState(std::string& bytes) const override;
     void RestoreState(const char*& position, const char* end) override;
@@ -105,7 +108,7 @@ private:
     // The input's value; of a sparse one the dense copy that the forward pass makes.
     MatrixView Source() const;
     void ClassifySteps();
-    void FillMixedStep(size_t time);
+    void FillMixedStep(size_t time, size_t firstSequence, size_t count);
     bool GoesOn() const;
     void Keep(const History& before, History& after) const;
 

@@ -25,13 +25,15 @@ struct Tile
     size_t row = 0;
     size_t rows = 0;
     size_t column = 0;
+    size_t columnOfStep = 0;
     size_t columns = 0;
 };
 
 template <class T>
 T* At(const ElementwiseLink::Place& place, const Tile& tile)
 {
-    return static_cast<T*>(place.data) + tile.column * place.stride + tile.row;
+    const size_t column = place.isOfStep ? tile.columnOfStep : tile.column;
+    return static_cast<T*>(place.data) + column * place.stride + tile.row;
 }
 
 template <class T>
@@ -57,7 +59,7 @@ void RunTile(const VectorKernels<T>& kernels, const ElementwiseChain& chain, con
 
 } // namespace
 
-void CpuKernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns)
+void CpuKernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep)
 {
     size_t operations = 0;
     for (const ElementwiseLink& link : chain.links)
@@ -80,7 +82,7 @@ void CpuKernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, siz
                                   for (size_t row = 0; row < chain.rows; row += rowsEach)
                                       RunTile(kernels, chain,
                                               Tile{row, std::min(rowsEach, chain.rows - row), firstColumn + column,
-                                                   std::min(columnsEach, end - column)});
+                                                   firstOfStep + column, std::min(columnsEach, end - column)});
                           });
           });
 }

@@ -20,8 +20,14 @@ public:
     const GemmContext& Products() const { return m_gemm; }
     GemmContext& Products() { return m_gemm; }
 
+    size_t ThreadsApart() const override { return size_t(m_pool.Threads()); }
+    void RunApart(size_t tasks, void (*task)(void* body, size_t index), void* body) override
+    {
+        m_pool.RunApart(tasks, [=](size_t index) { task(body, index); });
+    }
+
     void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
-    void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns) override;
+    void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep) override;
 
     void Fill(const MatrixView& output, double value) override;
     void Copy(const MatrixView& source, const MatrixView& output) override;
@@ -32,6 +38,7 @@ public:
     bool HasNotFinite(const MatrixView& value) override;
 
     void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) override;
+    void MultiplyAll(std::span<const Product> products) override;
     void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias, ElementwiseOp activation,
                               const MatrixView& c) override;
     size_t PackedBytes(const Operand& a) override;
@@ -79,7 +86,7 @@ public:
                                    const MatrixView& scale, const MatrixView& work,
                                    const MatrixView& inputGradient) override;
     void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
-                                    const MatrixView& scale, const MatrixView& weightGradient) override;
+                                    const MatrixView& scale, const MatrixView& weightGradient, double beta) override;
     void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
                               const MatrixView& output) override;
 

@@ -1,6 +1,7 @@
 // Products of dense and sparse matrices.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/Threads.h"
+#include "Math/ProductList.h"
 
 #include <algorithm>
 
@@ -61,6 +62,23 @@ void CpuKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& 
               {
                   using T = decltype(tag);
                   m_gemm.Multiply(TaskOf<T>(a, b, c, alpha, beta));
+              });
+}
+
+void CpuKernels::MultiplyAll(std::span<const Product> products)
+{
+    VisitType(products.front().c.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  m_gemm.MultiplyAll<T>(products.size(),
+                                        [&](size_t index)
+                                        {
+                                            const Product& product = products[index];
+                                            return TaskOf<T>({product.a, product.transposeA == Ops::Transpose::Yes},
+                                                             {product.b, product.transposeB == Ops::Transpose::Yes},
+                                                             product.c, product.alpha, product.beta);
+                                        });
               });
 }
 

@@ -43,7 +43,7 @@ void ForEachGroup(const ColumnSlices& slices, size_t operationsPerElement, bool 
         return;
     }
     for (const Group& group : slices.groups)
-        body(group, threads > 1 ? c_together : size_t(0));
+        body(group, threads > 1 ? c_together : pool.Caller());
 }
 
 template <class T>
@@ -110,12 +110,9 @@ public:
                              Multiply(m_products, task, thread);
                          }
                          else
-                         {
-                             std::fill_n(own, rows * group.memberCount, T(0));
                              for (size_t i = 0; i < group.memberCount; ++i)
                                  m_kernels.addCombination(SliceOf<T>(weights, group), rows, group.columnCount,
-                                                          error + i * group.columnCount, 1, own + i * rows);
-                         }
+                                                          error + i * group.columnCount, 1, own + i * rows, true);
                          for (size_t i = 0; i < group.memberCount; ++i)
                              m_kernels.addScaled(scale, own + i * rows,
                                                  inputGradient.As<T>() + SampleOf(group, i) * inputGradient.stride,
@@ -123,8 +120,8 @@ public:
                      });
     }
 
-    void WeightGradient(const MatrixView& gathered, const MatrixView& errors, T scale,
-                        const MatrixView& weightGradient) const
+    void WeightGradient(const MatrixView& gathered, const MatrixView& errors, T scale, const MatrixView& weightGradient,
+                        T beta) const
     {
         const size_t rows = gathered.rows;
         ForEachGroup(m_slices, rows, m_slices.areDisjoint, m_pool,
@@ -137,7 +134,8 @@ public:
                          {
                              for (size_t k = 0; k < group.columnCount; ++k)
                                  m_kernels.addCombination({own, rows}, rows, group.memberCount, error + k,
-                                                          group.columnCount, gradient + k * weightGradient.stride);
+                                                          group.columnCount, gradient + k * weightGradient.stride,
+                                                          beta == T(0));
                              return;
                          }
                          GemmTask<T> task;
@@ -150,7 +148,7 @@ public:
                          task.lda = rows;
                          task.b = error;
                          task.ldb = group.columnCount;
-                         task.beta = T(1);
+                         task.beta = beta;
                          task.c = gradient;
                          task.ldc = weightGradient.stride;
                          Multiply(m_products, task, thread);
@@ -247,12 +245,13 @@ void CpuKernels::SliceSoftmaxInputGradient(const ColumnSlices& slices, const Mat
 
 void CpuKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered,
                                             const MatrixView& errors, const MatrixView& scale,
-                                            const MatrixView& weightGradient)
+                                            const MatrixView& weightGradient, double beta)
 {
     Visit(gathered.type,
-          [&]<class T>(const VectorKernels<T>& kernels) {
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
               SliceWork<T>(kernels, m_gemm, m_pool, slices)
-                  .WeightGradient(gathered, errors, *scale.As<T>(), weightGradient);
+                  .WeightGradient(gathered, errors, *scale.As<T>(), weightGradient, T(beta));
           });
 }
 

@@ -310,9 +310,12 @@ void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& s
     alignas(64) T extremes[c_tile];
     const LoopAxis& row = nest[0];
     const bool isPlain = m_call.op == ElementwiseOp::Copy && row.inputs[0] == 1;
-    const size_t most = isPlain && m_call.reduce == ReduceOp::Sum ? longest : c_tile;
+    const bool isNextReduced = nest.Axes() > 1 && nest[1].reduced;
+    const bool isProduct = m_call.op == ElementwiseOp::Product && m_call.reduce == ReduceOp::Sum && isNextReduced &&
+                           row.inputs[0] == 1 && row.inputs[1] == 1 && nest[1].inputs[0] >= 0 && nest[1].inputs[1] >= 0;
+    const size_t most = (isPlain || isProduct) && m_call.reduce == ReduceOp::Sum ? longest : c_tile;
     // The next axis is stepped through inside the vectorised loop where it can be.
-    const bool stepsInside = isPlain && nest.Axes() > 1 && nest[1].reduced;
+    const bool stepsInside = (isPlain || isProduct) && isNextReduced;
     const size_t steps = stepsInside ? nest[1].extent : 1;
     const ptrdiff_t stride = stepsInside ? nest[1].inputs[0] : 0;
 
@@ -334,6 +337,12 @@ void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& s
                 {
                     at.inputs[i] =
                         start.inputs[i] + kept.Input(i) + reduced.Input(i) + ptrdiff_t(begin) * row.inputs[i];
+                }
+                if (isProduct)
+                {
+                    m_kernels.sumProductColumns({at.inputs[0], size_t(nest[1].inputs[0])},
+                                                {at.inputs[1], size_t(nest[1].inputs[1])}, count, steps, sums);
+                    continue;
                 }
                 const T* values = Values(row, at, count, tile);
                 if (m_call.reduce == ReduceOp::Sum)

@@ -22,6 +22,8 @@ constexpr double c_workForSpareTiles = 8e6;
 // Multiply-adds a thread from which packed panels are shared, and the least of each dimension.
 constexpr double c_workForSharing = 2e6;
 constexpr size_t c_leastShared = 48;
+// Multiply-adds from which a product is worth all threads rather than one of several that are computed together.
+constexpr double c_workForAllThreads = 64e6;
 // Multiply-adds from which a library's better kernels are worth its way of being called.
 constexpr double c_workForLibrary = 16e6;
 
@@ -163,7 +165,7 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
         Trace(task, engine, tiles == 1 ? ", one thread" : Concat(", ", tiles, " tiles for the threads"));
     if (tiles == 1)
     {
-        RunTile(task, engine, epilogue, 0, 0);
+        RunTile(task, engine, epilogue, 0, m_pool.Caller());
         return;
     }
     m_pool.Run(tiles,
@@ -192,6 +194,34 @@ void GemmContext::MultiplyOnThread(const GemmTask<T>& task, size_t thread)
         RunTile(task, EngineFor<T>(task.m, task.n, task.k), {}, 0, thread);
 }
 
+// Not where a single product has enough work for all threads, who then share its packed panels.
+bool GemmContext::IsWorthSharing(double most, double work) const
+{
+    return m_pool.Threads() > 1 && work >= 2 * c_workPerThread && most < c_workForAllThreads;
+}
+
+template <class T>
+size_t GemmContext::StretchesOf(const GemmTask<T>& task, double workEach) const
+{
+    const size_t panels = (task.n + m_isa.Of<T>().tileColumns - 1) / m_isa.Of<T>().tileColumns;
+    const size_t wanted = size_t(std::clamp(Work(task) / std::max(workEach, c_workPerThread) + 0.5, 1.0, 64.0));
+    return std::clamp<size_t>(panels, 1, wanted);
+}
+
+template <class T>
+void GemmContext::MultiplyStretch(const GemmTask<T>& task, size_t stretch, size_t stretches, size_t thread)
+{
+    const size_t width = m_isa.Of<T>().tileColumns;
+    const size_t panels = (task.n + width - 1) / width;
+    const size_t begin = panels * stretch / stretches * width;
+    const size_t end = std::min(task.n, panels * (stretch + 1) / stretches * width);
+    GemmTask<T> part = task;
+    part.n = end - begin;
+    part.b += task.transB ? begin : begin * task.ldb;
+    part.c += begin * task.ldc;
+    MultiplyOnThread(part, thread);
+}
+
 template <class T>
 void GemmContext::Trace(const GemmTask<T>& task, GemmEngine engine, const std::string& how)
 {
@@ -204,6 +234,12 @@ void GemmContext::Trace(const GemmTask<T>& task, GemmEngine engine, const std::s
 
 template void GemmContext::Multiply<float>(const GemmTask<float>&, const GemmEpilogue<float>&);
 template void GemmContext::Multiply<double>(const GemmTask<double>&, const GemmEpilogue<double>&);
+template void GemmContext::Trace<float>(const GemmTask<float>&, GemmEngine, const std::string&);
+template void GemmContext::Trace<double>(const GemmTask<double>&, GemmEngine, const std::string&);
+template size_t GemmContext::StretchesOf<float>(const GemmTask<float>&, double) const;
+template size_t GemmContext::StretchesOf<double>(const GemmTask<double>&, double) const;
+template void GemmContext::MultiplyStretch<float>(const GemmTask<float>&, size_t, size_t, size_t);
+template void GemmContext::MultiplyStretch<double>(const GemmTask<double>&, size_t, size_t, size_t);
 template void GemmContext::MultiplyOnThread<float>(const GemmTask<float>&, size_t);
 template void GemmContext::MultiplyOnThread<double>(const GemmTask<double>&, size_t);
 template GemmEngine GemmContext::EngineFor<float>(size_t, size_t, size_t) const;

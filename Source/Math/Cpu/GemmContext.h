@@ -7,6 +7,7 @@
 #include "Math/Cpu/GemmShared.h"
 #include "Math/Cpu/ThreadPool.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -29,6 +30,48 @@ public:
     // c = beta*c + alpha*op(a)*op(b); m, n and k may be 0.
     template <class T>
     void Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue = {});
+
+    // Products taskOf(i), i in [0, count), of which none writes what another one reads or writes; bit for bit as one by
+    // one. Small ones keep the threads busy together.
+    template <class T, class TaskOf>
+    void MultiplyAll(size_t count, TaskOf&& taskOf)
+    {
+        double most = 0, work = 0;
+        for (size_t i = 0; i < count; ++i)
+        {
+            const double own = Work(taskOf(i));
+            most = std::max(most, own);
+            work += own;
+        }
+        if (count == 1 || !IsWorthSharing(most, work))
+        {
+            for (size_t i = 0; i < count; ++i)
+                Multiply(taskOf(i));
+            return;
+        }
+        // Each is cut into stretches of columns, in all some for each thread.
+        const double workEach = work / double(m_pool.Threads()) / c_stretchesPerThread;
+        size_t stretches = 0;
+        for (size_t i = 0; i < count; ++i)
+        {
+            const GemmTask<T> task = taskOf(i);
+            stretches += StretchesOf(task, workEach);
+            if (m_trace)
+                Trace(task, EngineFor<T>(task.m, task.n, task.k), ", beside others");
+        }
+        m_pool.Run(stretches,
+                   [&](size_t stretch, size_t thread)
+                   {
+                       size_t i = 0;
+                       GemmTask<T> task = taskOf(0);
+                       for (size_t own = StretchesOf(task, workEach); stretch >= own; own = StretchesOf(task, workEach))
+                       {
+                           stretch -= own;
+                           task = taskOf(++i);
+                       }
+                       MultiplyStretch(task, stretch, StretchesOf(task, workEach), thread);
+                   });
+    }
 
     // The same on the calling thread alone: inside of a job of the pool, with the number that the job was given.
     template <class T>
@@ -53,6 +96,17 @@ private:
         size_t down; // tiles
         size_t across;
     };
+    static constexpr double c_stretchesPerThread = 3;
+    template <class T>
+    static double Work(const GemmTask<T>& task)
+    {
+        return double(task.m) * double(task.n) * double(task.k);
+    }
+    bool IsWorthSharing(double most, double work) const;
+    template <class T>
+    size_t StretchesOf(const GemmTask<T>& task, double workEach) const;
+    template <class T>
+    void MultiplyStretch(const GemmTask<T>& task, size_t stretch, size_t stretches, size_t thread);
     Grid Split(size_t m, size_t n, size_t k) const;
     bool IsShared(size_t m, size_t n, size_t k) const;
     template <class T>

@@ -64,6 +64,15 @@ ThreadPool::~ThreadPool()
         worker.join();
 }
 
+size_t ThreadPool::Caller() const
+{
+    if (m_isApart)
+        for (size_t i = 0; i < m_workers.size(); ++i)
+            if (m_workers[i].get_id() == std::this_thread::get_id())
+                return i + 1;
+    return 0;
+}
+
 void ThreadPool::Relax(int spins)
 {
     if (spins < c_spins)

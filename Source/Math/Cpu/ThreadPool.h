@@ -24,7 +24,10 @@ public:
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    int Threads() const { return int(m_workers.size()) + 1; }
+    // That a job can have; inside of a task of RunApart one.
+    int Threads() const { return m_isApart ? 1 : int(m_workers.size()) + 1; }
+    // The number of the calling thread, which is in no task but one of RunApart.
+    size_t Caller() const;
 
     // Calls job(task, thread) for each task in [0, tasks), the caller taking part (as thread 0). Tasks are handed out
     // in order; a worker that the system does not schedule is not waited for unless it has begun a task. A job must not
@@ -32,16 +35,38 @@ public:
     template <class Job>
     void Run(size_t tasks, Job&& job)
     {
-        if (tasks <= 1 || m_workers.empty() || IsBetterAlone())
+        if (tasks <= 1 || m_workers.empty() || m_isApart || IsBetterAlone())
         {
+            const size_t thread = Caller();
             for (size_t task = 0; task < tasks; ++task)
-                job(task, size_t(0));
+                job(task, thread);
             return;
         }
         using Body = std::remove_reference_t<Job>;
         RunShared(
             tasks, [](void* body, size_t task, size_t thread) { (*static_cast<Body*>(body))(task, thread); },
             const_cast<std::remove_const_t<Body>*>(std::addressof(job)));
+    }
+
+    // The same for tasks that run jobs themselves: each of those stays on the thread of its task.
+    template <class Job>
+    void RunApart(size_t tasks, Job&& job)
+    {
+        const bool isShared = tasks > 1 && !m_workers.empty() && !m_isApart;
+        if (!isShared || IsBetterAlone())
+        {
+            for (size_t task = 0; task < tasks; ++task)
+                job(task);
+            return;
+        }
+        auto body = [&job](size_t task, size_t) { job(task); };
+        m_isApart = true;
+        RunShared(
+            tasks,
+            [](void* tasksBody, size_t task, size_t thread)
+            { (*static_cast<decltype(body)*>(tasksBody))(task, thread); },
+            &body);
+        m_isApart = false;
     }
 
     // Splits [0, count) into one range for each thread that is worth at least minimum elements: job(begin, end).
@@ -100,6 +125,7 @@ private:
     std::atomic<Function> m_function{nullptr};
     std::atomic<void*> m_body{nullptr};
     std::vector<std::thread> m_workers;
+    bool m_isApart = false; // the job's tasks run jobs; changes only between jobs
     // The caller's alone.
     Clock::duration m_waited{}; // in tasks of this job
     Clock::time_point m_aloneUntil{};

@@ -175,11 +175,37 @@ void InnerProducts(const ColumnBlock<const T>& a, size_t rows, size_t columns, c
     }
 }
 
+// The first columns of a combination that replaces what y holds; returns how many.
+template <class T>
+size_t BeginCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
+                        size_t factorStride, T* y)
+{
+    const T* first = a.data;
+    const T f0 = factors[0];
+    if (columns >= 4)
+    {
+        const T* second = first + a.stride;
+        const T* third = second + a.stride;
+        const T* fourth = third + a.stride;
+        const T f1 = factors[factorStride];
+        const T f2 = factors[2 * factorStride];
+        const T f3 = factors[3 * factorStride];
+#pragma omp simd
+        for (size_t i = 0; i < rows; ++i)
+            y[i] = (f0 * first[i] + f1 * second[i]) + (f2 * third[i] + f3 * fourth[i]);
+        return 4;
+    }
+#pragma omp simd
+    for (size_t i = 0; i < rows; ++i)
+        y[i] = f0 * first[i];
+    return 1;
+}
+
 template <class T>
 void AddCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors, size_t factorStride,
-                    T* y)
+                    T* y, bool replaces)
 {
-    size_t j = 0;
+    size_t j = replaces ? BeginCombination(a, rows, columns, factors, factorStride, y) : 0;
     for (; j + 4 <= columns; j += 4)
     {
         const T* first = a.data + j * a.stride;
@@ -245,6 +271,7 @@ constexpr VectorKernels<T> MakeKernels()
     kernels.maximum = &Maximum<T>;
     kernels.minimum = &Minimum<T>;
     kernels.sumColumns = &SumColumns<T>;
+    kernels.sumProductColumns = &SumProductColumns<T>;
     kernels.sumRows = &SumRows<T>;
     kernels.maximumOfColumns = &MaximumOfColumns<T>;
     kernels.minimumOfColumns = &MinimumOfColumns<T>;

@@ -73,6 +73,9 @@ struct VectorKernels
     T (*minimum)(const T* values, size_t count, T start);
     // Row by row over the columns of a block; adds to sums, or goes on from what is in result.
     void (*sumColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, double* sums);
+    // The same of products a[i] * b[i], each rounded to T.
+    void (*sumProductColumns)(const ColumnBlock<const T>& a, const ColumnBlock<const T>& b, size_t rows, size_t columns,
+                              double* sums);
     // sums[j] = the sum of column j
     void (*sumRows)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, double* sums);
     void (*maximumOfColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result);
@@ -83,9 +86,9 @@ struct VectorKernels
 
     // results[j] = column j of a * x, each over so many rows; kept in T.
     void (*innerProducts)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* x, T* results);
-    // y += sum_j factors[j * factorStride] * column j of a
+    // y += sum_j factors[j * factorStride] * column j of a, of which there is one at least; replaces: y is not read
     void (*addCombination)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
-                           size_t factorStride, T* y);
+                           size_t factorStride, T* y, bool replaces);
 
     // softmax may have no data where it is not wanted; logSoftmax may not, but may be the same memory as softmax.
     void (*logSoftmax)(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax,

@@ -1,6 +1,7 @@
 // Reductions and sums of columns as loops that compilers vectorise; a part of VectorKernelTemplates.h.
 #pragma once
 
+#include "Math/Cpu/VectorKernels.h"
 #include "Math/Cpu/VectorMath.h"
 
 #include <cstddef>
@@ -165,6 +166,37 @@ void SumColumns(const T* values, ptrdiff_t stride, size_t rows, size_t columns, 
         for (size_t j = 0; j < columns; ++j, value += stride)
             sum += double(*value);
         sums[row] += sum;
+    }
+}
+
+// Four columns at a time, added one after another.
+template <class T>
+void SumProductColumns(const ColumnBlock<const T>& a, const ColumnBlock<const T>& b, size_t rows, size_t columns,
+                       double* sums)
+{
+    const T* x = a.data;
+    const T* y = b.data;
+    size_t j = 0;
+    for (; j + 4 <= columns; j += 4, x += 4 * a.stride, y += 4 * b.stride)
+    {
+#pragma omp simd
+        for (size_t i = 0; i < rows; ++i)
+        {
+            const T product0 = x[i] * y[i];
+            const T product1 = x[i + a.stride] * y[i + b.stride];
+            const T product2 = x[i + 2 * a.stride] * y[i + 2 * b.stride];
+            const T product3 = x[i + 3 * a.stride] * y[i + 3 * b.stride];
+            sums[i] = (((sums[i] + double(product0)) + double(product1)) + double(product2)) + double(product3);
+        }
+    }
+    for (; j < columns; ++j, x += a.stride, y += b.stride)
+    {
+#pragma omp simd
+        for (size_t i = 0; i < rows; ++i)
+        {
+            const T product = x[i] * y[i];
+            sums[i] += double(product);
+        }
     }
 }
 

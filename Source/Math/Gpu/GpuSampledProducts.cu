@@ -112,7 +112,7 @@ struct SliceColumn
 
 template <class T>
 __global__ void AddSliceColumns(const SliceColumn* columns, const DeviceMatrix<T> gathered, const T* errors,
-                                const T* scale, const DeviceMatrix<T> weightGradient)
+                                const T* scale, const DeviceMatrix<T> weightGradient, const bool isNew)
 {
     const SliceColumn column = columns[blockIdx.x];
     T* const target = weightGradient.Column(column.column);
@@ -121,7 +121,7 @@ __global__ void AddSliceColumns(const SliceColumn* columns, const DeviceMatrix<T
         T sum = 0;
         for (size_t i = 0; i < column.memberCount; ++i)
             sum += gathered.Column(column.firstMember + i)[row] * errors[column.firstError + i * column.errorStep];
-        target[row] += *scale * sum;
+        target[row] = *scale * sum + (isNew ? T(0) : target[row]);
     }
 }
 
@@ -179,7 +179,7 @@ void GpuKernels::SliceSoftmaxInputGradient(const ColumnSlices& slices, const Mat
 
 void GpuKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered,
                                             const MatrixView& errors, const MatrixView& scale,
-                                            const MatrixView& weightGradient)
+                                            const MatrixView& weightGradient, double beta)
 {
     std::vector<SliceColumn> columns;
     std::vector<size_t> ends; // of the columns that one launch may have: those of slices that overlap go one by one
@@ -201,7 +201,7 @@ void GpuKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const Ma
                   {
                       Launch("SliceSoftmaxWeightGradient", m_context.Stream(), unsigned(end - begin), c_sliceThreads,
                              AddSliceColumns<T>, there.Data() + begin, DeviceMatrix<T>(gathered), errors.As<const T>(),
-                             scale.As<const T>(), DeviceMatrix<T>(weightGradient));
+                             scale.As<const T>(), DeviceMatrix<T>(weightGradient), beta == 0);
                       begin = end;
                   }
               });

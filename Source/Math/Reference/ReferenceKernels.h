@@ -64,7 +64,7 @@ public:
                                    const MatrixView& scale, const MatrixView& work,
                                    const MatrixView& inputGradient) override;
     void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
-                                    const MatrixView& scale, const MatrixView& weightGradient) override;
+                                    const MatrixView& scale, const MatrixView& weightGradient, double beta) override;
     void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
                               const MatrixView& output) override;
 

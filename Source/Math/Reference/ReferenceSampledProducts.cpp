@@ -91,12 +91,16 @@ void ReferenceKernels::SliceSoftmaxInputGradient(const ColumnSlices& slices, con
 
 void ReferenceKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered,
                                                   const MatrixView& errors, const MatrixView& scale,
-                                                  const MatrixView& weightGradient)
+                                                  const MatrixView& weightGradient, double beta)
 {
     VisitType(gathered.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
+                  for (const ColumnSlices::Group& group : slices.groups)
+                      for (size_t column = group.firstColumn; column < group.firstColumn + group.columnCount; ++column)
+                          for (size_t row = 0; row < gathered.rows && beta == 0; ++row)
+                              At<T>(weightGradient, row, column) = T(0);
                   ForEachElement(slices,
                                  [&](size_t member, size_t, size_t column, size_t at)
                                  {

@@ -2,6 +2,7 @@
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetwork/LoopProducts.h"
 #include "ComputationNetworkTests/TestNetwork.h"
+#include "Math/Cpu/CpuDevice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,9 @@ namespace
 // An LSTM as the builders make it: a delay of its own for each gate, peepholes by DiagTimes.
 struct Lstm : TestNetwork
 {
-    explicit Lstm(const std::string& delayType = "PastValue")
+    explicit Lstm(const std::string& delayType = "PastValue", DataType type = DataType::Float64,
+                  std::shared_ptr<Device> device = nullptr)
+        : TestNetwork(type, std::move(device))
     {
         x = Input("x", {3});
         const auto delay = [&](const std::string& name)
@@ -120,6 +123,54 @@ TEST(LoopProducts, GradientsAgreeWithDifferences)
             EXPECT_NEAR(one.backpropagated, one.numeric, 1e-6 * std::max(1.0, std::abs(one.numeric)))
                 << one.parameter->Name() << " (" << one.row << ", " << one.column << ")";
     }
+}
+
+// Sequences enough for each thread to have some of its own: the bits of one thread, minibatch after minibatch.
+TEST(LoopProducts, ThreadsShareOutTheSequences)
+{
+    for (const char* type : {"PastValue", "FutureValue"})
+        for (const bool hasGaps : {false, true})
+        {
+            std::vector<size_t> lengths(53, 5);
+            for (size_t i = 0; hasGaps && i < lengths.size(); i++)
+                lengths[i] = 1 + i % 5;
+            Lstm one(type, DataType::Float32, MakeCpuDevice({.threads = 1}));
+            Lstm four(type, DataType::Float32, MakeCpuDeviceWith(BestInstructionSet(), 4));
+            EvaluatorOptions options = Training(true);
+            for (int minibatch = 0; minibatch < 3; minibatch++)
+            {
+                std::vector<std::vector<double>> results;
+                for (Lstm* net : {&one, &four})
+                {
+                    net->SetSequences(lengths);
+                    net->FillInputs();
+                    results.push_back(RunLstm(*net, options));
+                }
+                EXPECT_EQ(results[0], results[1]);
+            }
+        }
+}
+
+// Sums before a gate are looked at by their own time step alone, and their gradients are the product's.
+TEST(LoopProducts, WhatOneStepAloneLooksAtHasMemoryOfOneStep)
+{
+    Lstm net;
+    net.SetSequences({6, 6, 5});
+    net.FillInputs();
+    Evaluator evaluator(net.network, {net.criterion}, Training(true));
+    evaluator.Forward();
+    evaluator.Backward(net.criterion);
+    const auto find = [&](const char* name) { return net.network.Find(name); };
+    EXPECT_EQ(find("uf")->Value().columns, 3u);
+    EXPECT_EQ(find("sf")->Value().columns, 3u);
+    EXPECT_EQ(net.product["f"]->Value().columns, 3u);
+    EXPECT_EQ(find("gate.f")->Value().columns, 18u) << "its gradient wants it";
+    EXPECT_EQ(find("cell")->Value().columns, 18u) << "the next time step reads it";
+    for (const char* sum : {"sf", "uf"})
+        EXPECT_EQ(find(sum)->Gradient().data, net.product["f"]->Gradient().data) << sum;
+    EXPECT_EQ(find("kept")->Gradient().data, find("cell")->Gradient().data);
+    EXPECT_EQ(find("tanh")->Gradient().columns, 3u);
+    EXPECT_EQ(find("cell")->Gradient().columns, 18u) << "the time step before adds to it";
 }
 
 TEST(LoopProducts, ValuesThatOthersReadKeepTheirMemory)

@@ -119,6 +119,38 @@ TEST_P(ElementwiseChainTests, GiveTheSameBitsAsTheirLinks)
         }
 }
 
+// A place that has the columns of one time step is written anew by each of them.
+TEST_P(ElementwiseChainTests, OneStepMayHaveMemoryOfItsOwn)
+{
+    const auto [type, backend] = GetParam();
+    const auto device = MakeBackend(backend);
+    for (const size_t rows : {3, 200})
+        for (const size_t sequences : {1, 5, 64})
+        {
+            const size_t steps = 3;
+            const Gate apart(*device, type, rows, sequences * steps), whole(*device, type, rows, sequences * steps);
+            const Matrix ofStep(rows, sequences, type, *device);
+            ElementwiseChain chain = apart.Chain();
+            const void* const sum = apart.sum.View().data;
+            for (ElementwiseLink& link : chain.links)
+                for (ElementwiseLink::Place* place : {&link.inputs[0], &link.inputs[1], &link.output})
+                    if (place->data == sum)
+                        *place = {ofStep.View().data, ofStep.View().stride, true};
+            for (size_t step = 0; step < steps; ++step)
+            {
+                const size_t half = sequences / 2; // in two parts, as two threads would
+                Ops::RunChain(chain, step * sequences + half, sequences - half, half);
+                Ops::RunChain(chain, step * sequences, half, 0);
+                Ops::RunChain(whole.Chain(), step * sequences, sequences);
+                const Matrix last(rows, sequences, type, *device);
+                Ops::Copy(whole.sum.View().Columns(step * sequences, sequences), last);
+                EXPECT_EQ(ofStep.ToHost(), last.ToHost());
+            }
+            EXPECT_EQ(apart.gate.ToHost(), whole.gate.ToHost());
+            EXPECT_EQ(apart.cellGradient.ToHost(), whole.cellGradient.ToHost());
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(, ElementwiseChainTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
                                           testing::Values(Backend::Reference, Backend::OneThread,

@@ -49,6 +49,8 @@ void RunSlices(KernelCaseRun& run, size_t rows, const std::vector<size_t>& sizes
         Ops::SliceSoftmaxWeightGradient(slices, gathered, errors, factor, run.Output(rows, columns, pad), touched);
         for (const int32_t column : touched.columns)
             run.Record(column);
+        Ops::SliceSoftmaxWeightGradient(slices, gathered, errors, factor, run.Output(rows, columns, pad), touched,
+                                        true);
     }
 }
 

@@ -63,6 +63,46 @@ TEST(SampledProductsTests, OverlappingSlicesAddUp)
     EXPECT_EQ(touched.columns, (std::vector<int32_t>{0, 1, 2, 3, 4}));
 }
 
+// Of a gradient that begins, what was there before is gone: in the slices, in columns touched before, or in all.
+TEST(SampledProductsTests, AGradientThatBeginsReplacesTheOneBefore)
+{
+    for (const auto& device : {MakeReferenceDevice(), MakeCpuDevice({.threads = 1}), MakeCpuDevice({.threads = 4})})
+        for (const bool isDisjoint : {true, false})
+            for (const bool wasDense : {false, true})
+            {
+                ColumnSlices slices;
+                slices.requests = {{0, 1, 3, 1}, {1, isDisjoint ? 3 : 2, 5, 4}};
+                slices.MakeGroups();
+                ASSERT_EQ(slices.areDisjoint, isDisjoint);
+                Matrix gathered(1, 2, DataType::Float64, *device);
+                gathered.FromHost(std::vector<double>{1, 10});
+                Matrix errors(1, slices.elements, DataType::Float64, *device);
+                errors.FromHost(isDisjoint ? std::vector<double>{1, 2, 3, 4} : std::vector<double>{1, 2, 3, 4, 5});
+                Matrix scale(1, 1, DataType::Float64, *device);
+                scale.FromHost(std::vector<double>{1});
+                Matrix gradient(1, 8, DataType::Float64, *device);
+                TouchedColumns touched;
+                touched.all = wasDense;
+                touched.columns = {0, 1, 5, 6};
+                gradient.FromHost(wasDense ? std::vector<double>{7, 7, 7, 7, 7, 7, 7, 7}
+                                           : std::vector<double>{7, 7, 0, 0, 0, 7, 7, 0});
+                Ops::SliceSoftmaxWeightGradient(slices, gathered, errors, scale, gradient, touched, true);
+                EXPECT_EQ(gradient.ToHost(), isDisjoint ? (std::vector<double>{0, 1, 2, 30, 40, 0, 0, 0})
+                                                        : (std::vector<double>{0, 1, 32, 40, 50, 0, 0, 0}))
+                    << device->Describe();
+                EXPECT_FALSE(touched.all);
+                EXPECT_EQ(touched.columns, (std::vector<int32_t>{1, 2, 3, 4}));
+
+                slices.requests.clear();
+                slices.MakeGroups();
+                Ops::SliceSoftmaxWeightGradient(slices, Matrix(1, 0, DataType::Float64, *device),
+                                                Matrix(1, 0, DataType::Float64, *device), scale, gradient, touched,
+                                                true);
+                EXPECT_EQ(gradient.ToHost(), std::vector<double>(8));
+                EXPECT_TRUE(touched.columns.empty());
+            }
+}
+
 TEST(SampledProductsTests, WhatDoesNotFitIsSaid)
 {
     const auto device = MakeCpuDevice();

@@ -88,6 +88,51 @@ TEST(ThreadPool, AJobOfMoreTasksMayFollowAtOnce)
     }
 }
 
+// Scratch memory goes by the number of a thread, so that no two of them may have the same.
+TEST(ThreadPool, JobsOfTasksApartStayOnTheirThread)
+{
+    for (const int threads : {1, 2, 4, 9})
+    {
+        ThreadPool pool(threads);
+        EXPECT_EQ(pool.Caller(), 0u);
+        std::vector<std::atomic<int>> busy(static_cast<size_t>(threads));
+        for (const size_t tasks : {0, 1, 2, 7})
+            for (int repeat = 0; repeat < 300; ++repeat)
+            {
+                std::vector<std::atomic<int>> seen(tasks);
+                pool.RunApart(tasks,
+                              [&](size_t task)
+                              {
+                                  const auto self = std::this_thread::get_id();
+                                  const size_t own = pool.Caller();
+                                  EXPECT_EQ(busy[own].fetch_add(1), 0);
+                                  EXPECT_TRUE(own == 0 || pool.Threads() == 1);
+                                  size_t sum = 0;
+                                  // More than one where the caller goes through all tasks by itself.
+                                  if (pool.Threads() == 1)
+                                  {
+                                      pool.Run(5,
+                                               [&](size_t number, size_t thread)
+                                               {
+                                                   EXPECT_EQ(thread, own);
+                                                   EXPECT_EQ(std::this_thread::get_id(), self);
+                                                   sum += number;
+                                               });
+                                      EXPECT_EQ(sum, 10u);
+                                  }
+                                  ++seen[task];
+                                  --busy[own];
+                              });
+                for (const std::atomic<int>& count : seen)
+                    ASSERT_EQ(count, 1);
+            }
+        EXPECT_EQ(pool.Threads(), threads);
+        std::atomic<int> done = 0;
+        pool.Run(20, [&](size_t, size_t) { ++done; });
+        EXPECT_EQ(done, 20);
+    }
+}
+
 TEST(ThreadPool, WakesSleepingWorkers)
 {
     ThreadPool pool(3);

@@ -1,0 +1,108 @@
+// Products that are computed together are those that are computed one by one, bit for bit; what the checks say.
+#include "Common/Error.h"
+#include "Math/ProductList.h"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace cntk
+{
+
+namespace
+{
+
+class ProductListTests : public testing::TestWithParam<std::tuple<DataType, int>>
+{
+};
+
+Matrix Random(size_t rows, size_t columns, DataType type, Device& device, uint64_t seed)
+{
+    Matrix matrix(rows, columns, type, device);
+    Ops::FillUniform(matrix, -1, 1, seed);
+    return matrix;
+}
+
+struct Shape
+{
+    size_t m, n, k;
+};
+
+} // namespace
+
+// Small ones, several of which keep the threads busy, ones that are cut, and ones that all threads share.
+TEST_P(ProductListTests, GiveTheSameBits)
+{
+    const auto [type, threads] = GetParam();
+    const auto device = threads == 0 ? MakeReferenceDevice() : MakeCpuDevice({.threads = threads});
+    const std::vector<std::vector<Shape>> lists = {{{200, 200, 100}, {200, 200, 100}, {37, 5, 100}, {1, 1, 3}},
+                                                   {{3, 4, 5}, {7, 2, 0}},
+                                                   {{200, 201, 640}, {130, 200, 640}, {16, 1000, 33}},
+                                                   {{64, 64, 64}},
+                                                   {{500, 500, 320}, {20, 20, 20}}};
+    for (size_t i = 0; i < (threads == 0 ? 2 : lists.size()); ++i)
+        for (const double beta : {0.0, 1.0})
+        {
+            std::vector<Matrix> operands;
+            std::vector<Matrix> together, apart;
+            uint64_t seed = 1;
+            for (const auto& [m, n, k] : lists[i])
+            {
+                const bool isTransposed = seed % 2 == 0;
+                operands.push_back(Random(isTransposed ? k : m, isTransposed ? m : k, type, *device, ++seed));
+                operands.push_back(Random(n, k, type, *device, ++seed));
+                together.push_back(Random(m, n, type, *device, ++seed));
+                apart.push_back(Random(m, n, type, *device, seed));
+            }
+            std::vector<Product> products;
+            seed = 1;
+            for (size_t j = 0; j < lists[i].size(); ++j, seed += 3)
+                products.push_back({.a = operands[2 * j],
+                                    .transposeA = seed % 2 == 0 ? Ops::Transpose::Yes : Ops::Transpose::No,
+                                    .b = operands[2 * j + 1],
+                                    .transposeB = Ops::Transpose::Yes,
+                                    .c = together[j],
+                                    .alpha = 0.5,
+                                    .beta = beta});
+            Ops::MultiplyAll(products);
+            for (size_t j = 0; j < products.size(); ++j)
+            {
+                products[j].c = apart[j];
+                Ops::Multiply(products[j]);
+                EXPECT_EQ(together[j].ToHost(), apart[j].ToHost()) << "list " << i << ", product " << j;
+            }
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(, ProductListTests,
+                         testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
+                                          testing::Values(0, 1, 4)));
+
+TEST(ProductListTest, WhatDoesNotFitIsSaid)
+{
+    const auto device = MakeCpuDevice();
+    const auto messageOf = [](const Product& product)
+    {
+        try
+        {
+            Ops::MultiplyAll({&product, 1});
+        }
+        catch (const Error& error)
+        {
+            return error.Message();
+        }
+        return std::string();
+    };
+    const Matrix a(2, 3, DataType::Float32, *device), b(3, 4, DataType::Float32, *device),
+        c(2, 4, DataType::Float32, *device), other(3, 4, DataType::Float64, *device);
+    EXPECT_EQ(messageOf({.a = a, .b = b, .c = c}), "");
+    EXPECT_EQ(messageOf({.a = b, .b = a, .c = c}),
+              "MultiplyAll: the product of [3 x 4] and [2 x 3] does not fit [2 x 4]");
+    EXPECT_EQ(messageOf({.a = a, .b = other, .c = c}),
+              "MultiplyAll: operands are on different devices or of different types");
+    EXPECT_EQ(messageOf({}), "MultiplyAll: the result is on no device");
+    Ops::MultiplyAll({});
+}
+
+} // namespace cntk

@@ -154,7 +154,7 @@ std::vector<const NodeType*> SortedTypes()
     return types;
 }
 
-constexpr const char* c_tags = "With tag=feature, label, criterion, eval or output the node joins a group.\n";
+constexpr const char* c_aboutTags = "With tag=feature, label, criterion, eval or output the node joins a group.\n";
 
 std::string TerminalArguments(const std::vector<NodeParameterInfo>& parameters)
 {
@@ -208,7 +208,7 @@ std::string NodeHelp(const NodeType& type)
         text += "Book: section " + type.bookSection + "\n";
     text += TerminalShapes(type);
     if (!IsNotCallable(type))
-        text += c_tags;
+        text += c_aboutTags;
     return text + TerminalArguments(type.parameters);
 }
 
@@ -225,7 +225,7 @@ std::string FormHelp(const NdlFormRecord& form)
     text += "Makes a node of type " + form.type + " (cntk --help " + form.type + ").\n";
     if (form.takesTypesArguments)
         text += TerminalShapes(*registry.Find(form.type));
-    return text + c_tags + TerminalArguments(NdlNamedParameters(FindNdlFunction(registry, form.name)));
+    return text + c_aboutTags + TerminalArguments(NdlNamedParameters(FindNdlFunction(registry, form.name)));
 }
 
 bool IsNameOf(const NdlFormRecord& form, std::string_view topic)

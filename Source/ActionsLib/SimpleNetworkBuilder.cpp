@@ -16,7 +16,7 @@ namespace cntk
 namespace
 {
 
-SourcePos PositionOf(const ConfigParameters& block, std::string_view key)
+SourcePos PlaceOfKey(const ConfigParameters& block, std::string_view key)
 {
     const auto value = block.Find(key);
     return value ? value->Where() : block.Where();
@@ -29,8 +29,8 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
     if (found != nullptr && (found->forTraining || !forTraining))
         return;
     if (const std::string why = NodeRegistry::WhyMissing(word); !why.empty())
-        FailAt(PositionOf(block, key), ErrorKind::Config, key, " ", why);
-    FailAt(PositionOf(block, key), ErrorKind::Config, "unknown ", key, " '", word,
+        FailAt(PlaceOfKey(block, key), ErrorKind::Config, key, " ", why);
+    FailAt(PlaceOfKey(block, key), ErrorKind::Config, "unknown ", key, " '", word,
            "'; accepted: ", Join(accepted, ", "), DidYouMean(word, accepted));
 }
 
@@ -252,14 +252,14 @@ SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
     for (const std::string& kind : options.rnnType)
         if (!EqualsIgnoreCase(kind, c_deepRnn) && !EqualsIgnoreCase(kind, c_transducerAlias) &&
             std::none_of(kinds.begin(), kinds.end(), [&](const auto& known) { return EqualsIgnoreCase(known, kind); }))
-            FailAt(PositionOf(block, "rnnType"), ErrorKind::Config,
+            FailAt(PlaceOfKey(block, "rnnType"), ErrorKind::Config,
                    IsBidirectionalStreams(kind) ? "this program does not have rnnType '" : "unknown rnnType '", kind,
                    "'", "; accepted: ", Join(kinds, ", "), DidYouMean(kind, kinds));
     if (options.layerTypes.empty())
         options.layerTypes.emplace_back("None");
     for (const std::string& type : options.layerTypes)
         if (FindLayerType(type) == nullptr)
-            FailAt(PositionOf(block, "layerTypes"), ErrorKind::Config, "unknown layer type '", type, "'",
+            FailAt(PlaceOfKey(block, "layerTypes"), ErrorKind::Config, "unknown layer type '", type, "'",
                    "; accepted: Sigmoid, RectifiedLinear, Tanh, None",
                    DidYouMean(type, {"Sigmoid", "RectifiedLinear", "Tanh", "None"}));
     CheckCriterion(block, "trainingCriterion", options.trainingCriterion, true);
@@ -271,12 +271,12 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
 {
     SimpleNetworkOptions options = ReadConvertedNetworkOptions(block);
     if (options.layerSizes.size() < 2)
-        FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config,
+        FailAt(PlaceOfKey(block, "layerSizes"), ErrorKind::Config,
                "layerSizes needs at least two entries, the input and the output, as in 784:256:10; found ",
                options.layerSizes.size());
     for (const size_t size : options.layerSizes)
         if (size == 0)
-            FailAt(PositionOf(block, "layerSizes"), ErrorKind::Config, "a layer of size 0 in layerSizes");
+            FailAt(PlaceOfKey(block, "layerSizes"), ErrorKind::Config, "a layer of size 0 in layerSizes");
     return options;
 }
 
@@ -284,7 +284,7 @@ std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const C
 {
     std::vector<std::string> warnings;
     const auto add = [&](const char* key, const std::string& text)
-    { warnings.push_back(PositionOf(block, key).Location() + ": " + text); };
+    { warnings.push_back(PlaceOfKey(block, key).Location() + ": " + text); };
     const std::string kind = KindOf(options);
     if (kind == c_kinds[0])
         for (const std::string& word : options.rnnType)

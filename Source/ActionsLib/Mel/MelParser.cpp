@@ -1,6 +1,7 @@
 // A scanner that only looks for the borders of statements; what is NDL is left to the NDL parser.
 #include "ActionsLib/Mel/MelParser.h"
 
+#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -10,11 +11,6 @@ namespace cntk
 {
 namespace
 {
-
-bool IsBlank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
 
 class MelParser
 {

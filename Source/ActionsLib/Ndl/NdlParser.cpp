@@ -2,6 +2,7 @@
 // separates arguments, but not statements; a newline ends a statement, but not an argument list).
 #include "ActionsLib/Ndl/NdlParser.h"
 
+#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -16,11 +17,6 @@ namespace
 
 constexpr int c_deepestNesting = 200;
 constexpr long long c_mostRepeats = 10000;
-
-bool IsBlank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
 
 // Ends a word everywhere.
 bool IsDelimiter(char c)

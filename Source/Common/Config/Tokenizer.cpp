@@ -61,13 +61,13 @@ bool IsNameChar(char c)
 {
     return IsDigit(c) || IsLetter(c) || c == '_';
 }
-bool IsBlank(char c)
+bool IsSpaceOrTab(char c)
 {
     return c == ' ' || c == '\t';
 }
 bool IsWhite(char c)
 {
-    return IsBlank(c) || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+    return IsSpaceOrTab(c) || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
 
 char OwnSeparatorOf(SplitLevel level)
@@ -190,7 +190,7 @@ private:
 
     void SkipBlanks()
     {
-        while (m_at < m_end && IsBlank(m_whole[m_at]))
+        while (m_at < m_end && IsSpaceOrTab(m_whole[m_at]))
             ++m_at;
     }
 

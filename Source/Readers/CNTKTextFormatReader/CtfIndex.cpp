@@ -1,8 +1,8 @@
 // One pass over the text: rows, their ids, sequences, chunks.
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
 
+#include "Common/Characters.h"
 #include "Common/Error.h"
-#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 #include <cstring>

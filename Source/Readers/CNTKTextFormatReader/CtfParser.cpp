@@ -1,8 +1,8 @@
 // Parsing of CNTK text format. A malformed sample is told and dropped; reading goes on at the next '|' or row.
 #include "Readers/CNTKTextFormatReader/CtfParser.h"
 
+#include "Common/Characters.h"
 #include "Common/Error.h"
-#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 #include <cmath>

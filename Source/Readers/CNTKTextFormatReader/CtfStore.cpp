@@ -1,7 +1,7 @@
 // Parsed chunks in memory, and what is said about malformed samples.
+#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
-#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 // Lines of the list of images.
 #include "Readers/ImageReader/ImageList.h"
 
+#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/Characters.h"
 #include "Readers/ReaderLib/LineReader.h"
 
 #include <filesystem>

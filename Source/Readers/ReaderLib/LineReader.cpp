@@ -1,8 +1,8 @@
 // Lines that may cross the border of two pieces.
 #include "Readers/ReaderLib/LineReader.h"
 
+#include "Common/Characters.h"
 #include "Common/Error.h"
-#include "Readers/ReaderLib/Characters.h"
 
 #include <algorithm>
 #include <cstring>

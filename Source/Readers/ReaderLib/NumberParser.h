@@ -2,7 +2,7 @@
 // pow(10, exponent). Eight digits at a time: one pass finds how many there are, three multiplications give their value.
 #pragma once
 
-#include "Readers/ReaderLib/Characters.h"
+#include "Common/Characters.h"
 
 #include <array>
 #include <bit>

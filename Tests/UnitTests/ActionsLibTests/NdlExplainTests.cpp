@@ -1,6 +1,7 @@
 // What is said of a script whose statements are right and whose network is not: full texts.
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/NetworkSource.h"
+#include "ActionsLibTests/NdlText.h"
 #include "Common/Error.h"
 
 #include <gtest/gtest.h>
@@ -10,24 +11,10 @@ namespace cntk
 namespace
 {
 
-std::string ErrorOf(const std::string& script)
-{
-    try
-    {
-        BuildNetworkFromNdlText(script, "net.ndl", DataType::Float64, MakeCpuDevice());
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        return error.Report();
-    }
-    return "no error";
-}
-
 TEST(NdlExplainTests, WhereShapesThatDisagreeComeFrom)
 {
-    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nW=Parameter(3, 4)\nB=Parameter(2)\nT=Times(W, x)\nS=Sigmoid(T)\n"
-                      "P=Plus(S, B)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\nW=Parameter(3, 4)\nB=Parameter(2)\nT=Times(W, x)\nS=Sigmoid(T)\n"
+                         "P=Plus(S, B)\n"),
               "note: while validating P = Plus(S [3 x *], B [2])\n"
               "note: 'S' [3 x *] is Sigmoid(T) at net.ndl:5:3\n"
               "note: 'T' [3 x *] is Times(W, x) at net.ndl:4:3\n"
@@ -42,8 +29,8 @@ TEST(NdlExplainTests, WhereShapesThatDisagreeComeFrom)
 
 TEST(NdlExplainTests, TheMacrosAroundShapesThatDisagree)
 {
-    EXPECT_EQ(ErrorOf("F(x, r, c)\n{\n  W=Parameter(r,\n              c)\n  F=Times(W, x)\n}\n"
-                      "Two(x) { A=F(x, 5, 4); B=F(A, 2, 6) }\nx=Input(4, tag=feature)\ny=Two(x)\n"),
+    EXPECT_EQ(NdlErrorOf("F(x, r, c)\n{\n  W=Parameter(r,\n              c)\n  F=Times(W, x)\n}\n"
+                         "Two(x) { A=F(x, 5, 4); B=F(A, 2, 6) }\nx=Input(4, tag=feature)\ny=Two(x)\n"),
               "note: while validating y.B.F = Times(y.B.W [2 x 6], y.A.F [5 x *])\n"
               "note: 'y.B.W' [2 x 6] is Parameter(r, c) at net.ndl:3:5, in macro 'F' called at net.ndl:7:26, in macro "
               "'Two' called at net.ndl:9:3\n"
@@ -62,7 +49,7 @@ TEST(NdlExplainTests, TheMacrosAroundShapesThatDisagree)
 
 TEST(NdlExplainTests, LoopsWithoutDelay)
 {
-    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nF(a)=Tanh(a)\na=Plus(x, c)\nb=F(a)\nc=Sigmoid(b)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\nF(a)=Tanh(a)\na=Plus(x, c)\nb=F(a)\nc=Sigmoid(b)\n"),
               "note: 'a' is Plus(x, c) at net.ndl:3:3\n"
               "note: 'b.unnamed1' is Tanh(a) at net.ndl:2:6, in macro 'F' called at net.ndl:4:3\n"
               "note: 'c' is Sigmoid(b) at net.ndl:5:3\n"
@@ -70,7 +57,7 @@ TEST(NdlExplainTests, LoopsWithoutDelay)
               "      |   ^~~~\n"
               "net.ndl:3:3: error: the nodes 'a' -> 'b.unnamed1' -> 'c' -> 'a' form a loop without a delay; a "
               "recurrent loop needs a PastValue or FutureValue node");
-    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\na=Plus(x, a)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\na=Plus(x, a)\n"),
               "note: 'a' is Plus(x, a) at net.ndl:2:3\n"
               "    2 | a=Plus(x, a)\n"
               "      |   ^~~~\n"
@@ -81,8 +68,8 @@ TEST(NdlExplainTests, LoopsWithoutDelay)
 TEST(NdlExplainTests, LoopsWithDelaysInOppositeDirections)
 {
     EXPECT_EQ(
-        ErrorOf("x=Input(4, tag=feature)\nF(a)=Plus(a, after)\nh=Plus(x, both)\nbefore=PastValue(4, h)\n"
-                "after=FutureValue(4, h)\nboth=F(before)\ny=Sigmoid(h)\n"),
+        NdlErrorOf("x=Input(4, tag=feature)\nF(a)=Plus(a, after)\nh=Plus(x, both)\nbefore=PastValue(4, h)\n"
+                   "after=FutureValue(4, h)\nboth=F(before)\ny=Sigmoid(h)\n"),
         "note: 'h' is Plus(x, both) at net.ndl:3:3\n"
         "note: 'before' is PastValue(4, h) at net.ndl:4:8\n"
         "note: 'after' is FutureValue(4, h) at net.ndl:5:7\n"
@@ -96,7 +83,7 @@ TEST(NdlExplainTests, LoopsWithDelaysInOppositeDirections)
 
 TEST(NdlExplainTests, LoopsWhoseDimensionsGrow)
 {
-    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nh=RowStack(past, x)\npast=PastValue(2, h)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\nh=RowStack(past, x)\npast=PastValue(2, h)\n"),
               "note: 'h' is RowStack(past, x) at net.ndl:2:3\n"
               "note: 'past' is PastValue(2, h) at net.ndl:3:6\n"
               "    3 | past=PastValue(2, h)\n"
@@ -108,7 +95,7 @@ TEST(NdlExplainTests, LoopsWhoseDimensionsGrow)
 
 TEST(NdlExplainTests, LoopsThatCannotBeSteppedInTime)
 {
-    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nback=TimeReverse(past)\nh=Plus(x, back)\npast=PastValue(4, h)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\nback=TimeReverse(past)\nh=Plus(x, back)\npast=PastValue(4, h)\n"),
               "note: 'back' is TimeReverse(past) at net.ndl:2:6\n"
               "note: 'h' is Plus(x, back) at net.ndl:3:3\n"
               "note: 'past' is PastValue(4, h) at net.ndl:4:6\n"
@@ -123,13 +110,13 @@ TEST(NdlExplainTests, UnknownArgumentsOfMacros)
 {
     const std::string macros = "F(x, r, c) { W=Parameter(r, c); F=Times(W, x) }\nG(x, h) { L=F(x, h, 784) }\n"
                                "features=Input(784, tag=feature)\n";
-    EXPECT_EQ(ErrorOf(macros + "y=G(featurs, 3)\n"),
+    EXPECT_EQ(NdlErrorOf(macros + "y=G(featurs, 3)\n"),
               "note: in macro 'F', called at net.ndl:2:13\n"
               "note: in macro 'G', called at net.ndl:4:3\n"
               "    4 | y=G(featurs, 3)\n"
               "      |     ^~~~~~~\n"
               "net.ndl:4:5: error: unknown variable 'featurs'; did you mean 'features'?");
-    EXPECT_EQ(ErrorOf(macros + "HDim=3\ny=G(features, HDin)\n"),
+    EXPECT_EQ(NdlErrorOf(macros + "HDim=3\ny=G(features, HDin)\n"),
               "note: in macro 'F', called at net.ndl:2:13\n"
               "note: in macro 'G', called at net.ndl:5:3\n"
               "    5 | y=G(features, HDin)\n"
@@ -139,7 +126,7 @@ TEST(NdlExplainTests, UnknownArgumentsOfMacros)
 
 TEST(NdlExplainTests, FunctionsOfTheOriginalThatAreMissing)
 {
-    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\nc=SEWithSM(x, x, x)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\nc=SEWithSM(x, x, x)\n"),
               "    2 | c=SEWithSM(x, x, x)\n"
               "      |   ^~~~~~~~\n"
               "net.ndl:2:3: error: the function 'SEWithSM' is not there yet: it is the criterion of sequence training "
@@ -148,7 +135,7 @@ TEST(NdlExplainTests, FunctionsOfTheOriginalThatAreMissing)
 
 TEST(NdlExplainTests, SparseInputsThatAreNotTaken)
 {
-    EXPECT_EQ(ErrorOf("words=SparseInput(4, tag=feature)\nh=Sigmoid(words)\n").substr(0, 160),
+    EXPECT_EQ(NdlErrorOf("words=SparseInput(4, tag=feature)\nh=Sigmoid(words)\n").substr(0, 160),
               "note: while validating h = Sigmoid(words [4 x *])\n"
               "note: 'words' [4 x *] is SparseInput(4, tag=feature) at net.ndl:1:7\n"
               "    2 | h=Sigmoid(words)\n"
@@ -172,7 +159,7 @@ TEST(NdlExplainTests, DelaysOfAnotherSizeThanTheirInput)
 TEST(NdlExplainTests, ADelayInALoopThatIsDeclaredTooSmall)
 {
     const std::string inputs = "x=Input(4, tag=feature)\nW=Parameter(5, 4)\n";
-    EXPECT_EQ(ErrorOf(inputs + "R=Parameter(5, 0)\nh=Plus(Times(W, x), Times(R, past))\npast=PastValue(3, 1, h)\n"),
+    EXPECT_EQ(NdlErrorOf(inputs + "R=Parameter(5, 0)\nh=Plus(Times(W, x), Times(R, past))\npast=PastValue(3, 1, h)\n"),
               "note: while validating unnamed2 = Times(R [5 x 3], past [5 x *])\n"
               "note: 'R' [5 x 3] is Parameter(5, 0) at net.ndl:3:3, its size inferred from the nodes that use it\n"
               "note: 'past' [5 x *] is PastValue(3, 1, h) at net.ndl:5:6\n"
@@ -185,8 +172,9 @@ TEST(NdlExplainTests, ADelayInALoopThatIsDeclaredTooSmall)
               "net.ndl:4:21: error: the inner dimensions of Times('R' [5 x 3], 'past' [5]) disagree: the left operand "
               "has 3 columns, the right one 5 rows; PastValue 'past' is declared with 3 rows at net.ndl:5:6, but its "
               "input 'h' has 5");
-    EXPECT_EQ(ErrorOf(inputs + "M(y, r) { past=FutureValue(r, h); B=Parameter(r)\n e=Minus(past, B); h=Plus(y, e) }\n"
-                               "z=M(Times(W, x), 3)\n"),
+    EXPECT_EQ(NdlErrorOf(inputs +
+                         "M(y, r) { past=FutureValue(r, h); B=Parameter(r)\n e=Minus(past, B); h=Plus(y, e) }\n"
+                         "z=M(Times(W, x), 3)\n"),
               "note: while validating z.e = Minus(z.past [5 x *], z.B [3])\n"
               "note: 'z.past' [5 x *] is FutureValue(r, h) at net.ndl:3:16, in macro 'M' called at net.ndl:5:3\n"
               "note: 'z.h' [5 x *] is Plus(y, e) at net.ndl:4:22, in macro 'M' called at net.ndl:5:3\n"
@@ -204,7 +192,7 @@ TEST(NdlExplainTests, ADelayInALoopThatIsDeclaredTooSmall)
 
 TEST(NdlExplainTests, ADelayInALoopThatDeclaresNoSize)
 {
-    EXPECT_EQ(ErrorOf("x=Input(4, tag=feature)\npast=PastValue(0, h)\nh=RowStack(past, x)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\npast=PastValue(0, h)\nh=RowStack(past, x)\n"),
               "note: while validating past = PastValue(h [0 x *])\n"
               "note: 'h' [0 x *] is RowStack(past, x) at net.ndl:3:3\n"
               "note: 'x' [4 x *] is Input(4, tag=feature) at net.ndl:1:3\n"

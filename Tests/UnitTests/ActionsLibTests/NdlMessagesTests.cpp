@@ -1,5 +1,6 @@
 // What is said of scripts: hints at what is meant, values that cannot be, arguments that have no effect. Full texts.
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "ActionsLibTests/NdlText.h"
 #include "Common/Error.h"
 
 #include <gmock/gmock.h>
@@ -10,37 +11,18 @@ namespace cntk
 namespace
 {
 
-std::unique_ptr<ComputationNetwork> Build(const std::string& script, NdlContext* context = nullptr)
-{
-    return BuildNetworkFromNdlText(script, "net.ndl", DataType::Float64, MakeCpuDevice(), context);
-}
-
-std::string ErrorOf(const std::string& script)
-{
-    try
-    {
-        Build(script);
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        return error.Report();
-    }
-    return "no error";
-}
-
 // The message line of an error behind "x=Input(2, tag=feature)".
 std::string MessageOf(const std::string& script)
 {
-    const std::string report = ErrorOf("x=Input(2, tag=feature)\n" + script);
+    const std::string report = NdlErrorOf("x=Input(2, tag=feature)\n" + script);
     return report.substr(report.rfind('\n') + 1);
 }
 
 TEST(NdlMessagesTests, AnAxisThatIsNoneIsToldWithItsPlace)
 {
-    EXPECT_EQ(ErrorOf("words=DynamicAxis()\n"
-                      "x=Input(2, dynamicAxis=wrods, tag=feature)\n"
-                      "h=Tanh(x, tag=output)\n"),
+    EXPECT_EQ(NdlErrorOf("words=DynamicAxis()\n"
+                         "x=Input(2, dynamicAxis=wrods, tag=feature)\n"
+                         "h=Tanh(x, tag=output)\n"),
               "    2 | x=Input(2, dynamicAxis=wrods, tag=feature)\n"
               "      |   ^~~~~\n"
               "net.ndl:2:3: error: input 'x' has dynamicAxis 'wrods', but there is no such node; expected the name of "
@@ -49,7 +31,7 @@ TEST(NdlMessagesTests, AnAxisThatIsNoneIsToldWithItsPlace)
 
 TEST(NdlMessagesTests, ParenthesesAroundValues)
 {
-    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nh=Plus((x),x)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2, tag=feature)\nh=Plus((x),x)\n"),
               "    2 | h=Plus((x),x)\n"
               "      |        ^~~\n"
               "net.ndl:2:8: error: a node expected as input, found '(x)'; parentheses belong to calls and lists only: "
@@ -111,7 +93,7 @@ TEST(NdlMessagesTests, HintsAtCharactersThatOnlyLookRight)
 
 TEST(NdlMessagesTests, ListsThatAreNone)
 {
-    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nOutputNode=(x)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2, tag=feature)\nOutputNode=(x)\n"),
               "    2 | OutputNode=(x)\n"
               "      | ^~~~~~~~~~\n"
               "net.ndl:2:1: error: unknown list 'OutputNode'; did you mean 'OutputNodes'?");
@@ -123,7 +105,7 @@ TEST(NdlMessagesTests, ListsThatAreNone)
 
 TEST(NdlMessagesTests, ArgumentsOfMacrosThatDoNotFit)
 {
-    EXPECT_EQ(ErrorOf("F(a) { T=Tanh(a) }\nx=Input(2, tag=feature)\ny=F((x, x))\n"),
+    EXPECT_EQ(NdlErrorOf("F(a) { T=Tanh(a) }\nx=Input(2, tag=feature)\ny=F((x, x))\n"),
               "note: in macro 'F', called at net.ndl:3:3\n"
               "    3 | y=F((x, x))\n"
               "      |     ^~~~~~\n"
@@ -143,7 +125,7 @@ TEST(NdlMessagesTests, NamesOfParametersWithoutTheirValues)
               "net.ndl:2:3: error: Tanh cannot take 2 arguments; expected Tanh(x); 'tag' is "
               "given with its value, tag=...");
     // A number of that name is one.
-    EXPECT_EQ(Build("x=Input(2, tag=feature)\nvalue=3\nW=Parameter(value, 2)\n")->Require("W")->SampleLayout(),
+    EXPECT_EQ(BuildFromNdl("x=Input(2, tag=feature)\nvalue=3\nW=Parameter(value, 2)\n")->Require("W")->SampleLayout(),
               (TensorShape{3, 2}));
 }
 
@@ -171,8 +153,8 @@ TEST(NdlMessagesTests, MacrosThatMakeNoNode)
 TEST(NdlMessagesTests, OperandsOfTimesThatAreExchanged)
 {
     EXPECT_EQ(
-        ErrorOf("x=Input(4, tag=feature)\nl=Input(3, tag=label)\nW=Parameter(4, 3)\nz=Times(x, W)\n"
-                "c=SquareError(l, z)\n"),
+        NdlErrorOf("x=Input(4, tag=feature)\nl=Input(3, tag=label)\nW=Parameter(4, 3)\nz=Times(x, W)\n"
+                   "c=SquareError(l, z)\n"),
         "note: while validating c = SquareError(l [3 x *], z [4 x 4 x 3 x *])\n"
         "note: 'l' [3 x *] is Input(3, tag=label) at net.ndl:2:3\n"
         "note: 'z' [4 x 4 x 3 x *] is Times(x, W) at net.ndl:4:3\n"
@@ -207,10 +189,10 @@ TEST(NdlMessagesTests, BoundsTheSizeOfANetwork)
         script += Concat("M", i, "(a) { b=M", i - 1, "(a); c=M", i - 1, "(b) }\n");
     NdlContext context;
     context.most = 1000;
-    EXPECT_EQ(Build(script + "y=M8(x)\n", &context)->size(), 257u);
+    EXPECT_EQ(BuildFromNdl(script + "y=M8(x)\n", &context)->size(), 257u);
     try
     {
-        Build(script + "y=M11(x)\n", &context);
+        BuildFromNdl(script + "y=M11(x)\n", &context);
         FAIL();
     }
     catch (const Error& error)
@@ -225,7 +207,7 @@ TEST(NdlMessagesTests, BoundsTheSizeOfANetwork)
     try
     {
         context.most = 3;
-        Build("x=Input(2, tag=feature)\na=Tanh(x)\nb=Tanh(x)\nc=Tanh(x)\n", &context);
+        BuildFromNdl("x=Input(2, tag=feature)\na=Tanh(x)\nb=Tanh(x)\nc=Tanh(x)\n", &context);
         FAIL();
     }
     catch (const Error& error)
@@ -238,7 +220,7 @@ TEST(NdlMessagesTests, BoundsTheSizeOfANetwork)
 
 TEST(NdlMessagesTests, ValuesOfParametersThatCannotBe)
 {
-    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nW=Parameter(2, 2, initOnCPUOnly=perhaps)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2, tag=feature)\nW=Parameter(2, 2, initOnCPUOnly=perhaps)\n"),
               "    2 | W=Parameter(2, 2, initOnCPUOnly=perhaps)\n"
               "      |                                 ^~~~~~~\n"
               "net.ndl:2:33: error: parameter 'initOnCPUOnly' is 'perhaps'; expected true or false (also t, f, 1, 0)");
@@ -248,7 +230,7 @@ TEST(NdlMessagesTests, ValuesOfParametersThatCannotBe)
               "net.ndl:2:28: error: parameter 'timeStep' is '1.5'; expected a whole number");
     try
     {
-        Build("x=Input(2, tag=feature)\nW=Parameter(2, 2, init=fromFile, initFromFilePath=no/such.txt)\n");
+        BuildFromNdl("x=Input(2, tag=feature)\nW=Parameter(2, 2, init=fromFile, initFromFilePath=no/such.txt)\n");
         FAIL();
     }
     catch (const Error& error)
@@ -300,7 +282,7 @@ TEST(NdlMessagesTests, NamesOfAnotherKind)
 std::vector<std::string> WarningsOf(const std::string& script)
 {
     NdlContext context;
-    Build("x=Input(2, tag=feature)\n" + script, &context);
+    BuildFromNdl("x=Input(2, tag=feature)\n" + script, &context);
     return context.warnings;
 }
 
@@ -312,8 +294,9 @@ TEST(NdlMessagesTests, WarnsOfParametersThatAreGivenTwice)
     EXPECT_THAT(WarningsOf("W=Parameter(3, 4, cols=5, dims=2:2)"),
                 ElementsAre("net.ndl:2:27: dims=2 has no effect: the arguments without a name say it, too",
                             "net.ndl:2:19: cols=5 has no effect: the arguments without a name say it, too"));
-    EXPECT_EQ(Build("x=Input(2, tag=feature)\nW=Parameter(3, 4, rows=5, dims={2,2})\n")->Require("W")->SampleLayout(),
-              (TensorShape{3, 4}));
+    EXPECT_EQ(
+        BuildFromNdl("x=Input(2, tag=feature)\nW=Parameter(3, 4, rows=5, dims={2,2})\n")->Require("W")->SampleLayout(),
+        (TensorShape{3, 4}));
     EXPECT_THAT(WarningsOf("W=Parameter(3, cols=4)"), ElementsAre());
     EXPECT_THAT(WarningsOf("c=Constant(3, 2, 2, rows=5)"),
                 ElementsAre("net.ndl:2:21: rows=5 has no effect: the arguments without a name say it, too"));
@@ -322,7 +305,7 @@ TEST(NdlMessagesTests, WarnsOfParametersThatAreGivenTwice)
     EXPECT_THAT(WarningsOf("W=Parameter(3, 4, init=uniform, init=gaussian)"),
                 ElementsAre("net.ndl:2:33: Parameter is given init=uniform and init=gaussian; the last counts"));
     // What is given by name is not given by position.
-    const auto network = Build("x=Input(4, tag=feature)\ny=RowSlice(3, x, startRow=1)\n");
+    const auto network = BuildFromNdl("x=Input(4, tag=feature)\ny=RowSlice(3, x, startRow=1)\n");
     EXPECT_EQ(network->Require("y")->SampleLayout(), (TensorShape{3}));
 }
 

@@ -1,6 +1,7 @@
 // Scripts to networks: structure, names, groups and seeds, the places where scripts stand, and errors on their full
 // text.
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "ActionsLibTests/NdlText.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
@@ -17,11 +18,6 @@ namespace
 {
 
 namespace fs = std::filesystem;
-
-std::unique_ptr<ComputationNetwork> Build(const std::string& script, NdlContext* context = nullptr)
-{
-    return BuildNetworkFromNdlText(script, "net.ndl", DataType::Float64, MakeCpuDevice(), context);
-}
 
 // "name=Type(inputs) ..." in name order.
 std::string Show(const ComputationNetwork& network)
@@ -50,20 +46,6 @@ std::vector<double> ValuesOf(const ComputationNetwork& network, const std::strin
     return std::dynamic_pointer_cast<LearnableParameterNode>(network.Require(name))->Values().ToHost();
 }
 
-std::string ErrorOf(const std::string& script)
-{
-    try
-    {
-        Build(script);
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        return error.Report();
-    }
-    return "no error";
-}
-
 const std::string c_simple = "SDim=3\n"
                              "LDim=2\n"
                              "features=Input(SDim, tag=feature)\n"
@@ -77,7 +59,7 @@ const std::string c_simple = "SDim=3\n"
 
 TEST(NdlNetworkBuilderTests, BuildsASimpleNetwork)
 {
-    const auto network = Build(c_simple);
+    const auto network = BuildFromNdl(c_simple);
     EXPECT_EQ(Show(*network),
               "B=LearnableParameter() ce=CrossEntropyWithSoftmax(labels,z) "
               "err=ErrorPrediction(labels,z) features=InputValue() labels=InputValue() T=Times(W,features) "
@@ -100,7 +82,7 @@ TEST(NdlNetworkBuilderTests, CountsSeedsInScriptOrder)
                                "F=Parameter(2,2, randomSeed=7)\n"
                                "C=Parameter(2,2, init=fixedValue, value=1)\n"
                                "G=Parameter(2,2, init=gaussian, initValueScale=2)\n";
-    const auto network = Build(script, &context);
+    const auto network = BuildFromNdl(script, &context);
     const auto expected = [&](uint64_t seed, bool isGaussian)
     {
         ComputationNetwork other(DataType::Float64, MakeCpuDevice());
@@ -112,7 +94,7 @@ TEST(NdlNetworkBuilderTests, CountsSeedsInScriptOrder)
     EXPECT_EQ(ValuesOf(*network, "F"), expected(7, false));
     EXPECT_EQ(ValuesOf(*network, "G"), expected(2, true));
     EXPECT_EQ(context.counts.nextRandomSeed, 3u);
-    EXPECT_EQ(ValuesOf(*Build(script, &context), "A"), expected(3, false));
+    EXPECT_EQ(ValuesOf(*BuildFromNdl(script, &context), "A"), expected(3, false));
 }
 
 TEST(NdlNetworkBuilderTests, ATrainingSeedMovesAllRandomValuesAndKeepsTheirCount)
@@ -126,7 +108,7 @@ TEST(NdlNetworkBuilderTests, ATrainingSeedMovesAllRandomValuesAndKeepsTheirCount
     {
         NdlContext context;
         context.startValueSeeds = SeedStream(trainingSeed, "start values");
-        const auto network = Build(script, &context);
+        const auto network = BuildFromNdl(script, &context);
         EXPECT_EQ(context.counts.nextRandomSeed, 3u);
         return ValuesOf(*network, parameter);
     };
@@ -145,8 +127,8 @@ TEST(NdlNetworkBuilderTests, ATrainingSeedMovesAllRandomValuesAndKeepsTheirCount
 
 TEST(NdlNetworkBuilderTests, AcceptsConstantsWhereNodesAreExpected)
 {
-    const auto network = Build("x=Input(2, tag=feature)\nk=0.5\nc=Constant(-3)\nd=Constant(2, rows=2, cols=1)\n"
-                               "e=Constant(4, 2, 1)\ny=Scale(0.25, x)\nw=ElementTimes(k, y)\nv=Plus(w, c)\n");
+    const auto network = BuildFromNdl("x=Input(2, tag=feature)\nk=0.5\nc=Constant(-3)\nd=Constant(2, rows=2, cols=1)\n"
+                                      "e=Constant(4, 2, 1)\ny=Scale(0.25, x)\nw=ElementTimes(k, y)\nv=Plus(w, c)\n");
     EXPECT_EQ(ValuesOf(*network, "c"), (std::vector<double>{-3}));
     EXPECT_EQ(ValuesOf(*network, "d"), (std::vector<double>{2, 2}));
     EXPECT_EQ(ValuesOf(*network, "e"), (std::vector<double>{4, 4}));
@@ -158,8 +140,8 @@ TEST(NdlNetworkBuilderTests, AcceptsConstantsWhereNodesAreExpected)
 
 TEST(NdlNetworkBuilderTests, NumbersOfInputsAndImages)
 {
-    const auto network = Build("a=Input(784, 32, tag=feature)\nb=Input(3,4,5)\nc=ImageInput(6,7,3)\n"
-                               "d=Image(6,7,3,1,imageLayout=CHW)\ne=SparseInput(9)\nf=Parameter(4)\n");
+    const auto network = BuildFromNdl("a=Input(784, 32, tag=feature)\nb=Input(3,4,5)\nc=ImageInput(6,7,3)\n"
+                                      "d=Image(6,7,3,1,imageLayout=CHW)\ne=SparseInput(9)\nf=Parameter(4)\n");
     EXPECT_EQ(network->Require("a")->SampleLayout(), (TensorShape{784}));
     EXPECT_EQ(network->Require("b")->SampleLayout(), (TensorShape{3, 4, 5}));
     EXPECT_EQ(network->Require("c")->SampleLayout(), (TensorShape{3, 6, 7}));
@@ -170,20 +152,21 @@ TEST(NdlNetworkBuilderTests, NumbersOfInputsAndImages)
 
 TEST(NdlNetworkBuilderTests, NestedCallsAreUnnamed)
 {
-    const auto network = Build("x=Input(2, tag=feature)\ny=Sigmoid(Plus(x, x))\n");
+    const auto network = BuildFromNdl("x=Input(2, tag=feature)\ny=Sigmoid(Plus(x, x))\n");
     EXPECT_EQ(Show(*network), "unnamed1=Plus(x,x) x=InputValue() y=Sigmoid(unnamed1) ");
 }
 
 TEST(NdlNetworkBuilderTests, AliasRenames)
 {
-    const auto network = Build("x=Input(2, tag=feature)\na=Sigmoid(x)\nout=a\ny=Tanh(a)\nz=Exp(out)\n");
+    const auto network = BuildFromNdl("x=Input(2, tag=feature)\na=Sigmoid(x)\nout=a\ny=Tanh(a)\nz=Exp(out)\n");
     EXPECT_EQ(Show(*network), "out=Sigmoid(x) x=InputValue() y=Tanh(out) z=Exp(out) ");
 }
 
 TEST(NdlNetworkBuilderTests, NodeArrays)
 {
-    const auto network = Build("x=Input(2)\nl=Input(2)\nc=SquareError(l, x)\nFeatureNodes=x\nLabelNodes=(l)\n"
-                               "CriteriaNodes=(c)\nEvalNodes=(c)\nOutputNodes=(x:c)\nNodesReqMultiSeqHandling=(c)\n");
+    const auto network =
+        BuildFromNdl("x=Input(2)\nl=Input(2)\nc=SquareError(l, x)\nFeatureNodes=x\nLabelNodes=(l)\n"
+                     "CriteriaNodes=(c)\nEvalNodes=(c)\nOutputNodes=(x:c)\nNodesReqMultiSeqHandling=(c)\n");
     EXPECT_EQ(GroupOf(*network, NodeGroup::Feature), "x ");
     EXPECT_EQ(GroupOf(*network, NodeGroup::Criterion), "c ");
     EXPECT_EQ(GroupOf(*network, NodeGroup::Output), "x c ");
@@ -192,7 +175,7 @@ TEST(NdlNetworkBuilderTests, NodeArrays)
 
 TEST(NdlNetworkBuilderTests, ForwardReferences)
 {
-    const auto network = Build("x=Input(2, tag=feature)\ny=Plus(later, x)\nlater=Sigmoid(x)\n");
+    const auto network = BuildFromNdl("x=Input(2, tag=feature)\ny=Plus(later, x)\nlater=Sigmoid(x)\n");
     EXPECT_EQ(network->Require("y")->Input(0), network->Require("later"));
 }
 
@@ -200,10 +183,11 @@ TEST(NdlNetworkBuilderTests, ForwardReferences)
 
 TEST(NdlNetworkBuilderTests, MacrosNameTheirNodesByPath)
 {
-    const auto network = Build("BFF(input, rows, cols)\n{\n  W=Parameter(rows, cols)\n  B=Parameter(rows, 1)\n"
-                               "  T=Times(W, input)\n  P=Plus(T, B)\n}\n"
-                               "RBFF(input, rows, cols)\n{\n  F=BFF(input, rows, cols)\n  RL=RectifiedLinear(F)\n}\n"
-                               "HDim=4\nx=Input(3, tag=feature)\nL1=RBFF(x, HDim, 3)\ny=Sigmoid(L1)\nv=Tanh(L1.F.T)\n");
+    const auto network =
+        BuildFromNdl("BFF(input, rows, cols)\n{\n  W=Parameter(rows, cols)\n  B=Parameter(rows, 1)\n"
+                     "  T=Times(W, input)\n  P=Plus(T, B)\n}\n"
+                     "RBFF(input, rows, cols)\n{\n  F=BFF(input, rows, cols)\n  RL=RectifiedLinear(F)\n}\n"
+                     "HDim=4\nx=Input(3, tag=feature)\nL1=RBFF(x, HDim, 3)\ny=Sigmoid(L1)\nv=Tanh(L1.F.T)\n");
     EXPECT_EQ(
         Show(*network),
         "L1.F.B=LearnableParameter() L1.F.P=Plus(L1.F.T,L1.F.B) L1.F.T=Times(L1.F.W,x) "
@@ -212,16 +196,16 @@ TEST(NdlNetworkBuilderTests, MacrosNameTheirNodesByPath)
 
 TEST(NdlNetworkBuilderTests, MacrosReturnTheLocalOfTheirNameOrTheLastCall)
 {
-    const auto network = Build("A(x) { A=Exp(x); B=Tanh(x) }\nB(x)=Exp(Tanh(x))\nx=Input(2, tag=feature)\n"
-                               "a=A(x)\nc=Plus(a, B(x))\n");
+    const auto network = BuildFromNdl("A(x) { A=Exp(x); B=Tanh(x) }\nB(x)=Exp(Tanh(x))\nx=Input(2, tag=feature)\n"
+                                      "a=A(x)\nc=Plus(a, B(x))\n");
     EXPECT_EQ(network->Require("c")->Input(0)->Name(), "a.A");
     EXPECT_EQ(network->Require("c")->Input(1)->TypeName(), "Exp");
 }
 
 TEST(NdlNetworkBuilderTests, MacrosTakeCallsTagsAndNumbersByName)
 {
-    const auto network = Build("M(x) { n=2; W=Parameter(n, 3); T=Times(W, x) }\nx=Input(3, tag=feature)\n"
-                               "a=M(Sigmoid(x), tag=output)\nb=M(x, n=5)\n");
+    const auto network = BuildFromNdl("M(x) { n=2; W=Parameter(n, 3); T=Times(W, x) }\nx=Input(3, tag=feature)\n"
+                                      "a=M(Sigmoid(x), tag=output)\nb=M(x, n=5)\n");
     EXPECT_EQ(network->Require("a.W")->SampleLayout(), (TensorShape{2, 3}));
     EXPECT_EQ(network->Require("b.W")->SampleLayout(), (TensorShape{5, 3}));
     EXPECT_EQ(GroupOf(*network, NodeGroup::Output), "a.T ");
@@ -233,9 +217,9 @@ TEST(NdlNetworkBuilderTests, ConstantsOfMacrosAreNumbersOrWords)
 {
     NdlContext context;
     const auto network =
-        Build("M(x) { n=2; mode=\"fixedValue\"; W=Parameter(n, 3, init=mode, value=n); T=Times(W, x) }\n"
-              "x=Input(3, tag=feature)\na=M(x)\nb=M(x, n=1, mode=zero, depth=3)\n",
-              &context);
+        BuildFromNdl("M(x) { n=2; mode=\"fixedValue\"; W=Parameter(n, 3, init=mode, value=n); T=Times(W, x) }\n"
+                     "x=Input(3, tag=feature)\na=M(x)\nb=M(x, n=1, mode=zero, depth=3)\n",
+                     &context);
     EXPECT_EQ(ValuesOf(*network, "a.W"), (std::vector<double>{2, 2, 2, 2, 2, 2}));
     EXPECT_EQ(ValuesOf(*network, "b.W"), (std::vector<double>{0, 0, 0}));
     ASSERT_EQ(context.warnings.size(), 1u);
@@ -244,23 +228,24 @@ TEST(NdlNetworkBuilderTests, ConstantsOfMacrosAreNumbersOrWords)
 
 TEST(NdlNetworkBuilderTests, MacrosMayFollowTheirUse)
 {
-    const auto network = Build("x=Input(2, tag=feature)\ny=Outer(x)\nOuter(a) { Outer=Inner(a) }\n"
-                               "Inner(a)=Tanh(Sigmoid(a))\n");
+    const auto network = BuildFromNdl("x=Input(2, tag=feature)\ny=Outer(x)\nOuter(a) { Outer=Inner(a) }\n"
+                                      "Inner(a)=Tanh(Sigmoid(a))\n");
     EXPECT_EQ(network->Require("y.Outer.unnamed1")->TypeName(), "Sigmoid");
 }
 
 TEST(NdlNetworkBuilderTests, MacroParametersMayBeNamedLikeFunctions)
 {
-    const auto network = Build("x=Input(2, tag=feature)\nM(input, sigmoid, times) { T=Times(times, input); "
-                               "M=Plus(T, sigmoid) }\ny=M(x, Parameter(3), Parameter(3, 2))\n");
+    const auto network = BuildFromNdl("x=Input(2, tag=feature)\nM(input, sigmoid, times) { T=Times(times, input); "
+                                      "M=Plus(T, sigmoid) }\ny=M(x, Parameter(3), Parameter(3, 2))\n");
     EXPECT_EQ(network->Require("y.T")->SampleLayout(), (TensorShape{3}));
     EXPECT_EQ(network->Require("y.T")->Input(1), network->Require("x"));
 }
 
 TEST(NdlNetworkBuilderTests, AliasesRenameWholeMacros)
 {
-    const auto network = Build("Inner(a) { W=Parameter(2, 2); T=Times(W, a) }\nOuter(a) { I=Inner(a); S=Sigmoid(I) }\n"
-                               "x=Input(2, tag=feature)\ny=Outer(x)\nfinal=y\nz=Tanh(final.I.T)\nv=Tanh(y.I)\n");
+    const auto network =
+        BuildFromNdl("Inner(a) { W=Parameter(2, 2); T=Times(W, a) }\nOuter(a) { I=Inner(a); S=Sigmoid(I) }\n"
+                     "x=Input(2, tag=feature)\ny=Outer(x)\nfinal=y\nz=Tanh(final.I.T)\nv=Tanh(y.I)\n");
     EXPECT_EQ(Show(*network), "final.I.T=Times(final.I.W,x) final.I.W=LearnableParameter() final.S=Sigmoid(final.I.T) "
                               "v=Tanh(final.I.T) x=InputValue() z=Tanh(final.I.T) ");
 }
@@ -268,8 +253,8 @@ TEST(NdlNetworkBuilderTests, AliasesRenameWholeMacros)
 // The book tags a node a second time so.
 TEST(NdlNetworkBuilderTests, TheSameCallWithAnotherTag)
 {
-    const auto network = Build("M(a) { S=SumElements(a) }\nx=Input(2, tag=feature)\nce=M(x, tag=Criteria)\n"
-                               "CE = M( x, tag=eval )\nce=M(x, tag=MultiSeq)\n");
+    const auto network = BuildFromNdl("M(a) { S=SumElements(a) }\nx=Input(2, tag=feature)\nce=M(x, tag=Criteria)\n"
+                                      "CE = M( x, tag=eval )\nce=M(x, tag=MultiSeq)\n");
     EXPECT_EQ(GroupOf(*network, NodeGroup::Criterion), "ce.S ");
     EXPECT_EQ(GroupOf(*network, NodeGroup::Evaluation), "ce.S ");
     EXPECT_EQ(network->size(), 2u);
@@ -277,7 +262,7 @@ TEST(NdlNetworkBuilderTests, TheSameCallWithAnotherTag)
 
 TEST(NdlNetworkBuilderTests, ConstantsInsideMacrosAreReachable)
 {
-    const auto network = Build("Sizes() { SDim=3; HDim=4 }\ncon=Sizes()\nx=Input(con.SDim, tag=feature)\n");
+    const auto network = BuildFromNdl("Sizes() { SDim=3; HDim=4 }\ncon=Sizes()\nx=Input(con.SDim, tag=feature)\n");
     EXPECT_EQ(network->Require("x")->SampleLayout(), (TensorShape{3}));
 }
 
@@ -285,19 +270,19 @@ TEST(NdlNetworkBuilderTests, ConstantsInsideMacrosAreReachable)
 
 TEST(NdlNetworkBuilderTests, ExplainsUnknownNames)
 {
-    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\ny=Sigmoyd(x)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2, tag=feature)\ny=Sigmoyd(x)\n"),
               "    2 | y=Sigmoyd(x)\n"
               "      |   ^~~~~~~\n"
               "net.ndl:2:3: error: unknown function or macro 'Sigmoyd'; did you mean 'Sigmoid'?");
-    EXPECT_EQ(ErrorOf("features=Input(2, tag=feature)\ny=Sigmoid(feature)\n"),
+    EXPECT_EQ(NdlErrorOf("features=Input(2, tag=feature)\ny=Sigmoid(feature)\n"),
               "    2 | y=Sigmoid(feature)\n"
               "      |           ^~~~~~~\n"
               "net.ndl:2:11: error: unknown variable 'feature'; did you mean 'features'?");
-    EXPECT_EQ(ErrorOf("SDim=2\nx=Input(SDin, tag=feature)\n"),
+    EXPECT_EQ(NdlErrorOf("SDim=2\nx=Input(SDin, tag=feature)\n"),
               "    2 | x=Input(SDin, tag=feature)\n"
               "      |         ^~~~\n"
               "net.ndl:2:9: error: a number expected, found the unknown name 'SDin'; did you mean 'SDim'?");
-    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nOutputNodes=(y)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2, tag=feature)\nOutputNodes=(y)\n"),
               "    2 | OutputNodes=(y)\n"
               "      |              ^\n"
               "net.ndl:2:14: error: OutputNodes names an unknown node 'y'; names there: 'x'");
@@ -305,17 +290,17 @@ TEST(NdlNetworkBuilderTests, ExplainsUnknownNames)
 
 TEST(NdlNetworkBuilderTests, ExplainsWrongCounts)
 {
-    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\ny=Plus(x)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2, tag=feature)\ny=Plus(x)\n"),
               "    2 | y=Plus(x)\n"
               "      |   ^~~~\n"
               "net.ndl:2:3: error: Plus cannot take 1 argument; expected Plus(a, b)");
     EXPECT_EQ(
-        ErrorOf("x=Input()\n"),
+        NdlErrorOf("x=Input()\n"),
         "    1 | x=Input()\n"
         "      |   ^~~~~\n"
         "net.ndl:1:3: error: Input cannot take 0 arguments; expected Input(rows, [cols] (without effect), or dim1, "
         "dim2, dim3, ...)");
-    EXPECT_EQ(ErrorOf("Lin(w, x, b)=Plus(Times(w, x), b)\nx=Input(2, tag=feature)\ny=Lin(x, x)\n"),
+    EXPECT_EQ(NdlErrorOf("Lin(w, x, b)=Plus(Times(w, x), b)\nx=Input(2, tag=feature)\ny=Lin(x, x)\n"),
               "    3 | y=Lin(x, x)\n"
               "      |   ^~~\n"
               "net.ndl:3:3: error: macro Lin cannot take 2 arguments; expected Lin(w, x, b), defined at net.ndl:1:1");
@@ -323,36 +308,37 @@ TEST(NdlNetworkBuilderTests, ExplainsWrongCounts)
 
 TEST(NdlNetworkBuilderTests, ExplainsNamesDefinedTwice)
 {
-    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nX=3\n"), "    2 | X=3\n"
-                                                         "      | ^\n"
-                                                         "net.ndl:2:1: error: 'X' is already defined at net.ndl:1:1");
-    EXPECT_EQ(ErrorOf("F(x)=Exp(x)\nf(y)=Tanh(y)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2, tag=feature)\nX=3\n"),
+              "    2 | X=3\n"
+              "      | ^\n"
+              "net.ndl:2:1: error: 'X' is already defined at net.ndl:1:1");
+    EXPECT_EQ(NdlErrorOf("F(x)=Exp(x)\nf(y)=Tanh(y)\n"),
               "    2 | f(y)=Tanh(y)\n"
               "      | ^\n"
               "net.ndl:2:1: error: macro 'f' is already defined at net.ndl:1:1");
-    EXPECT_EQ(ErrorOf("x=Input(2)\nFeatureNodes=(x)\nFeatureNodes=(x)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2)\nFeatureNodes=(x)\nFeatureNodes=(x)\n"),
               "    3 | FeatureNodes=(x)\n"
               "      | ^~~~~~~~~~~~\n"
               "net.ndl:3:1: error: 'FeatureNodes' is already defined at net.ndl:2:1; list all its nodes in one place");
-    EXPECT_EQ(ErrorOf("Sigmoid=3\n"), "    1 | Sigmoid=3\n"
-                                      "      | ^~~~~~~\n"
-                                      "net.ndl:1:1: error: the name 'Sigmoid' is reserved: it is also the name of a "
-                                      "function");
+    EXPECT_EQ(NdlErrorOf("Sigmoid=3\n"), "    1 | Sigmoid=3\n"
+                                         "      | ^~~~~~~\n"
+                                         "net.ndl:1:1: error: the name 'Sigmoid' is reserved: it is also the name of a "
+                                         "function");
 }
 
 // Functions that not all versions of the original have: their names are free.
 TEST(NdlNetworkBuilderTests, NamesOfNewerFunctionsMayBeTheScripts)
 {
-    EXPECT_EQ(Show(*Build("LSTM(x, c)=[ G=Sigmoid(x)\n LSTM=ElementTimes(G, c) ]\n"
-                          "Pass(x)=Negate(x)\nx=Input(2, tag=feature)\nSlice=Tanh(x)\ny=LSTM(Slice, Pass(x))\n"
-                          "Trace=RowSlice(0, 1, y)\n")),
+    EXPECT_EQ(Show(*BuildFromNdl("LSTM(x, c)=[ G=Sigmoid(x)\n LSTM=ElementTimes(G, c) ]\n"
+                                 "Pass(x)=Negate(x)\nx=Input(2, tag=feature)\nSlice=Tanh(x)\ny=LSTM(Slice, Pass(x))\n"
+                                 "Trace=RowSlice(0, 1, y)\n")),
               "Slice=Tanh(x) Trace=Slice(y.LSTM) unnamed1.unnamed2=Negate(x) x=InputValue() y.G=Sigmoid(Slice) "
               "y.LSTM=ElementTimes(y.G,unnamed1.unnamed2) ");
-    EXPECT_EQ(ErrorOf("x=Input(2, tag=feature)\nSlice(a)=Tanh(a)\nz=Slice(x, 2)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(2, tag=feature)\nSlice(a)=Tanh(a)\nz=Slice(x, 2)\n"),
               "    3 | z=Slice(x, 2)\n"
               "      |   ^~~~~\n"
               "net.ndl:3:3: error: macro Slice cannot take 2 arguments; expected Slice(a), defined at net.ndl:2:1");
-    EXPECT_EQ(ErrorOf("SumElements(a)=Tanh(a)\n"),
+    EXPECT_EQ(NdlErrorOf("SumElements(a)=Tanh(a)\n"),
               "    1 | SumElements(a)=Tanh(a)\n"
               "      | ^~~~~~~~~~~\n"
               "net.ndl:1:1: error: macro 'SumElements' has the name of a built-in function, which cannot be redefined");
@@ -361,18 +347,18 @@ TEST(NdlNetworkBuilderTests, NamesOfNewerFunctionsMayBeTheScripts)
 TEST(NdlNetworkBuilderTests, ExplainsTagsAndParameters)
 {
     EXPECT_EQ(
-        ErrorOf("x=Input(2, tag=featur)\n"),
+        NdlErrorOf("x=Input(2, tag=featur)\n"),
         "    1 | x=Input(2, tag=featur)\n"
         "      |                ^~~~~~\n"
         "net.ndl:1:16: error: unknown tag 'featur'; expected feature, label, criterion (criteria), eval or output; "
         "did you mean 'feature'?");
-    EXPECT_EQ(ErrorOf("x=Input(-2, tag=feature)\n"),
+    EXPECT_EQ(NdlErrorOf("x=Input(-2, tag=feature)\n"),
               "    1 | x=Input(-2, tag=feature)\n"
               "      |         ^~\n"
               "net.ndl:1:9: error: a dimension is -2; expected a whole number, 0 "
               "(to be inferred) or more");
     NdlContext context;
-    Build("x=Input(2, tag=feature)\nW=Parameter(2,2,initvaluescal=3)\n", &context);
+    BuildFromNdl("x=Input(2, tag=feature)\nW=Parameter(2,2,initvaluescal=3)\n", &context);
     ASSERT_EQ(context.warnings.size(), 1u);
     EXPECT_EQ(context.warnings[0],
               "net.ndl:2:17: Parameter has no parameter 'initvaluescal'; it is ignored; did you mean 'init' or "
@@ -382,40 +368,40 @@ TEST(NdlNetworkBuilderTests, ExplainsTagsAndParameters)
 TEST(NdlNetworkBuilderTests, ExplainsMacroMistakes)
 {
     EXPECT_EQ(
-        ErrorOf("HDim=3\nM(x) { W=Parameter(HDim, 2) }\nx=Input(2, tag=feature)\ny=M(x)\n"),
+        NdlErrorOf("HDim=3\nM(x) { W=Parameter(HDim, 2) }\nx=Input(2, tag=feature)\ny=M(x)\n"),
         "note: in macro 'M', called at net.ndl:4:3\n"
         "    2 | M(x) { W=Parameter(HDim, 2) }\n"
         "      |                    ^~~~\n"
         "net.ndl:2:20: error: a number expected, found the unknown name 'HDim'; macro 'M' sees its own names only: "
         "make 'HDim' one of its parameters");
-    EXPECT_EQ(ErrorOf("M(x) { y=N(x) }\nN(x)=M(x)\nx=Input(2, tag=feature)\ny=M(x)\n"),
+    EXPECT_EQ(NdlErrorOf("M(x) { y=N(x) }\nN(x)=M(x)\nx=Input(2, tag=feature)\ny=M(x)\n"),
               "note: in macro 'N', called at net.ndl:1:10\n"
               "note: in macro 'M', called at net.ndl:4:3\n"
               "    2 | N(x)=M(x)\n"
               "      |      ^\n"
               "net.ndl:2:6: error: macro 'M' calls itself: M -> N -> M; recursion is not possible");
-    EXPECT_NE(ErrorOf("M(x) { y=Exp(x) }\nf=Input(2, tag=feature)\nL=M(L.x)\n").find("unknown variable"),
+    EXPECT_NE(NdlErrorOf("M(x) { y=Exp(x) }\nf=Input(2, tag=feature)\nL=M(L.x)\n").find("unknown variable"),
               std::string::npos);
 }
 
 TEST(NdlNetworkBuilderTests, WantsAFeature)
 {
     EXPECT_EQ(
-        ErrorOf("l=Input(2, tag=label)\nx=Input(2)\n"),
+        NdlErrorOf("l=Input(2, tag=label)\nx=Input(2)\n"),
         "    2 | x=Input(2)\n"
         "      |   ^~~~~\n"
         "net.ndl:2:3: error: the network has no feature node; write tag=feature on an input, such as 'x' here, or "
         "FeatureNodes=(x)");
     EXPECT_EQ(
-        ErrorOf("F(n) { x=Input(n) }\ny=F(3)\n"),
+        NdlErrorOf("F(n) { x=Input(n) }\ny=F(3)\n"),
         "note: in macro 'F', called at net.ndl:2:3\n"
         "    1 | F(n) { x=Input(n) }\n"
         "      |          ^~~~~\n"
         "net.ndl:1:10: error: the network has no feature node; write tag=feature on an input, such as 'y.x' here, "
         "or FeatureNodes=(y.x)");
-    EXPECT_EQ(ErrorOf("x=3\n"), "error: the network has no feature node and no input at all; define one, such as "
-                                "features=Input(dimension, tag=feature)");
-    EXPECT_EQ(ErrorOf("l=Input(3, tag=label)\n"),
+    EXPECT_EQ(NdlErrorOf("x=3\n"), "error: the network has no feature node and no input at all; define one, such as "
+                                   "features=Input(dimension, tag=feature)");
+    EXPECT_EQ(NdlErrorOf("l=Input(3, tag=label)\n"),
               "error: the network has no feature node; its only inputs are labels; define one more, such as "
               "features=Input(dimension, tag=feature)");
 }

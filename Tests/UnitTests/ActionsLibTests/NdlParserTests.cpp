@@ -1,6 +1,7 @@
 // The grammar of the network description language, and its errors with place and caret.
 #include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gtest/gtest.h>
 
@@ -50,18 +51,9 @@ std::string Show(const NdlScript& script)
     return text;
 }
 
-std::string ErrorOf(const std::string& text)
+std::string ParsingReport(const std::string& text)
 {
-    try
-    {
-        Parse(text);
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        return error.Report();
-    }
-    return "no error";
+    return cntk::ReportOf(ErrorKind::Config, [&] { Parse(text); });
 }
 
 TEST(NdlParserTests, ReadsStatementsInAllSeparations)
@@ -119,36 +111,37 @@ TEST(NdlParserTests, KeepsPlaces)
 
 TEST(NdlParserTests, ExplainsMistakes)
 {
-    EXPECT_EQ(ErrorOf("a=1\nh=Plus(a, b\nc=2\n"), "    2 | h=Plus(a, b\n"
-                                                  "      |       ^\n"
-                                                  "net.ndl:2:7: error: the '(' opened here is not closed");
-    EXPECT_EQ(ErrorOf("h=Plus(a b)"), "    1 | h=Plus(a b)\n"
-                                      "      |          ^\n"
-                                      "net.ndl:1:10: error: ',' or ')' expected, found 'b'");
-    EXPECT_EQ(ErrorOf("h Plus(a)"), "    1 | h Plus(a)\n"
-                                    "      | ^\n"
-                                    "net.ndl:1:1: error: '=' or '(' expected after 'h', found 'P'");
-    EXPECT_EQ(ErrorOf("h=\n"), "    1 | h=\n"
-                               "      | ^\n"
-                               "net.ndl:1:1: error: no value given for 'h'; it stands on the line of the '='");
-    EXPECT_EQ(ErrorOf("h=Plus(a, tag=)"), "    1 | h=Plus(a, tag=)\n"
-                                          "      |           ^~~\n"
-                                          "net.ndl:1:11: error: parameter 'tag' has no value; expected 'tag=value'");
-    EXPECT_EQ(ErrorOf("a=\"x"), "    1 | a=\"x\n"
-                                "      |   ^\n"
-                                "net.ndl:1:3: error: the quote opened here is not closed");
-    EXPECT_EQ(ErrorOf("G(x, n=3) { y=Exp(x) }"),
+    EXPECT_EQ(ParsingReport("a=1\nh=Plus(a, b\nc=2\n"), "    2 | h=Plus(a, b\n"
+                                                        "      |       ^\n"
+                                                        "net.ndl:2:7: error: the '(' opened here is not closed");
+    EXPECT_EQ(ParsingReport("h=Plus(a b)"), "    1 | h=Plus(a b)\n"
+                                            "      |          ^\n"
+                                            "net.ndl:1:10: error: ',' or ')' expected, found 'b'");
+    EXPECT_EQ(ParsingReport("h Plus(a)"), "    1 | h Plus(a)\n"
+                                          "      | ^\n"
+                                          "net.ndl:1:1: error: '=' or '(' expected after 'h', found 'P'");
+    EXPECT_EQ(ParsingReport("h=\n"), "    1 | h=\n"
+                                     "      | ^\n"
+                                     "net.ndl:1:1: error: no value given for 'h'; it stands on the line of the '='");
+    EXPECT_EQ(ParsingReport("h=Plus(a, tag=)"),
+              "    1 | h=Plus(a, tag=)\n"
+              "      |           ^~~\n"
+              "net.ndl:1:11: error: parameter 'tag' has no value; expected 'tag=value'");
+    EXPECT_EQ(ParsingReport("a=\"x"), "    1 | a=\"x\n"
+                                      "      |   ^\n"
+                                      "net.ndl:1:3: error: the quote opened here is not closed");
+    EXPECT_EQ(ParsingReport("G(x, n=3) { y=Exp(x) }"),
               "    1 | G(x, n=3) { y=Exp(x) }\n"
               "      |      ^\n"
               "net.ndl:1:6: error: parameter 'n' of macro 'G' has a default value; expected a plain name");
-    EXPECT_EQ(ErrorOf("G(x) {\n y=Exp(x)\n"), "    1 | G(x) {\n"
-                                              "      |      ^\n"
-                                              "net.ndl:1:6: error: the '{' opened here is not closed");
-    EXPECT_EQ(ErrorOf("]"), "    1 | ]\n"
-                            "      | ^\n"
-                            "net.ndl:1:1: error: found ']', which closes nothing");
+    EXPECT_EQ(ParsingReport("G(x) {\n y=Exp(x)\n"), "    1 | G(x) {\n"
+                                                    "      |      ^\n"
+                                                    "net.ndl:1:6: error: the '{' opened here is not closed");
+    EXPECT_EQ(ParsingReport("]"), "    1 | ]\n"
+                                  "      | ^\n"
+                                  "net.ndl:1:1: error: found ']', which closes nothing");
     EXPECT_EQ(
-        ErrorOf("a=b c"),
+        ParsingReport("a=b c"),
         "    1 | a=b c\n"
         "      |     ^\n"
         "net.ndl:1:5: error: the end of the statement expected, found 'c'; '(' begins the arguments of a call, and a "
@@ -156,36 +149,39 @@ TEST(NdlParserTests, ExplainsMistakes)
 }
 
 // The message line alone.
-std::string MessageOf(const std::string& text)
+std::string ParsingMessage(const std::string& text)
 {
-    const std::string report = ErrorOf(text);
+    const std::string report = ParsingReport(text);
     return report.substr(report.rfind('\n') + 1);
 }
 
 TEST(NdlParserTests, SaysWhatIsMeantByACharacterBehindAStatement)
 {
-    EXPECT_EQ(MessageOf("h=Tanh(a))"),
+    EXPECT_EQ(ParsingMessage("h=Tanh(a))"),
               "net.ndl:1:10: error: the end of the statement expected, found ')', which closes nothing");
-    EXPECT_EQ(MessageOf("h=Tanh(a)#b"),
+    EXPECT_EQ(ParsingMessage("h=Tanh(a)#b"),
               "net.ndl:1:10: error: the end of the statement expected, found '#'; a comment begins behind a blank");
-    EXPECT_EQ(MessageOf("h=Tanh{a}"), "net.ndl:1:7: error: the end of the statement expected, found '{'; the arguments "
-                                      "of a call stand in parentheses: Tanh(...)");
+    EXPECT_EQ(ParsingMessage("h=Tanh{a}"),
+              "net.ndl:1:7: error: the end of the statement expected, found '{'; the arguments "
+              "of a call stand in parentheses: Tanh(...)");
 }
 
 TEST(NdlParserTests, BracketsThatDoNotMatch)
 {
-    EXPECT_EQ(MessageOf("F(x) {\n y=Tanh(x)\n]\n"),
+    EXPECT_EQ(ParsingMessage("F(x) {\n y=Tanh(x)\n]\n"),
               "net.ndl:3:1: error: '}' expected to close the '{' at net.ndl:1:6, found ']'");
-    EXPECT_EQ(MessageOf("W=Parameter(3,\n4]\n"),
+    EXPECT_EQ(ParsingMessage("W=Parameter(3,\n4]\n"),
               "net.ndl:2:2: error: ',' or ')' expected, found ']'; it is to close the '(' at net.ndl:1:12");
-    EXPECT_EQ(MessageOf("F {\n y=Tanh(x)\n}\n"),
+    EXPECT_EQ(ParsingMessage("F {\n y=Tanh(x)\n}\n"),
               "net.ndl:1:1: error: '=' or '(' expected after 'F', found '{'; a macro "
               "has parentheses, empty ones too: F() {");
-    EXPECT_EQ(MessageOf("h=Tanh\n(x)\n"), "net.ndl:2:1: error: a name expected at the beginning of a statement, found "
-                                          "'('; the '(' of a call stands on the line of its name");
-    EXPECT_EQ(MessageOf("W=Parameter 3,4)"), "net.ndl:1:13: error: the end of the statement expected, found '3'; '(' "
-                                             "begins the arguments of a call, and a newline, ';' or ',' the next "
-                                             "statement");
+    EXPECT_EQ(ParsingMessage("h=Tanh\n(x)\n"),
+              "net.ndl:2:1: error: a name expected at the beginning of a statement, found "
+              "'('; the '(' of a call stands on the line of its name");
+    EXPECT_EQ(ParsingMessage("W=Parameter 3,4)"),
+              "net.ndl:1:13: error: the end of the statement expected, found '3'; '(' "
+              "begins the arguments of a call, and a newline, ';' or ',' the next "
+              "statement");
 }
 
 TEST(NdlParserTests, CommasBetweenStatements)
@@ -193,23 +189,24 @@ TEST(NdlParserTests, CommasBetweenStatements)
     const std::string hint =
         "; ',' separates statements, too: a list stands in parentheses, name=(a, b), and a number has "
         "a point";
-    EXPECT_EQ(MessageOf("OutputNodes=a,b\n"),
+    EXPECT_EQ(ParsingMessage("OutputNodes=a,b\n"),
               "net.ndl:1:15: error: '=' or '(' expected after 'b', found the end of the line" + hint);
-    EXPECT_EQ(MessageOf("x=1,5\n"),
+    EXPECT_EQ(ParsingMessage("x=1,5\n"),
               "net.ndl:1:5: error: a name expected at the beginning of a statement, found the number '5'" + hint);
 }
 
 TEST(NdlParserTests, CharactersThatOnlyLookRight)
 {
-    EXPECT_EQ(MessageOf("h=Tanh(a)\u00a0\n"), "net.ndl:1:10: error: the end of the statement expected, found '\u00a0' "
-                                              "(U+00A0); statements are separated by a newline, ';' or ','");
-    EXPECT_EQ(MessageOf("h=Tanh(a)\xe9\n"),
+    EXPECT_EQ(ParsingMessage("h=Tanh(a)\u00a0\n"),
+              "net.ndl:1:10: error: the end of the statement expected, found '\u00a0' "
+              "(U+00A0); statements are separated by a newline, ';' or ','");
+    EXPECT_EQ(ParsingMessage("h=Tanh(a)\xe9\n"),
               "net.ndl:1:10: error: the end of the statement expected, found the byte 233, "
               "which is no UTF-8; statements are separated by a newline, ';' or ','");
-    EXPECT_EQ(MessageOf("a=1\rb=2\r"),
+    EXPECT_EQ(ParsingMessage("a=1\rb=2\r"),
               "net.ndl:1:5: error: the end of the statement expected, found 'b'; the lines end "
               "with a carriage return alone, expected newlines");
-    EXPECT_EQ(MessageOf("z=Times(W, \\\nx)"),
+    EXPECT_EQ(ParsingMessage("z=Times(W, \\\nx)"),
               "net.ndl:1:12: error: '\\' continues no line; the arguments of a call may go over several lines by "
               "themselves, other statements stand on one");
 }
@@ -225,23 +222,23 @@ TEST(NdlParserTests, OddCharacters)
 
 TEST(NdlParserTests, ParenthesesAroundWhatStandsAlone)
 {
-    EXPECT_EQ(MessageOf("F((x))=Tanh(x)"),
+    EXPECT_EQ(ParsingMessage("F((x))=Tanh(x)"),
               "net.ndl:1:3: error: the name of a parameter of macro 'F' expected, found '(x)'; parentheses belong to "
               "calls and lists only: write x");
-    EXPECT_EQ(MessageOf("F(x)=(Tanh(x))"),
+    EXPECT_EQ(ParsingMessage("F(x)=(Tanh(x))"),
               "net.ndl:1:6: error: a function call expected as the body of macro 'F', found '(Tanh(x))'; parentheses "
               "belong to calls and lists only: write Tanh(x)");
-    EXPECT_EQ(MessageOf("h=Plus((a, b)=3, c)"),
+    EXPECT_EQ(ParsingMessage("h=Plus((a, b)=3, c)"),
               "net.ndl:1:8: error: the name of an optional parameter expected before '=', found the list '(a, b)'");
-    EXPECT_EQ(MessageOf("h=Plus(Tanh( a\n)=3, c)"),
+    EXPECT_EQ(ParsingMessage("h=Plus(Tanh( a\n)=3, c)"),
               "net.ndl:1:8: error: the name of an optional parameter expected before '=', found the call 'Tanh( a )'");
-    EXPECT_EQ(MessageOf("F(\"x\")=Tanh(x)"),
+    EXPECT_EQ(ParsingMessage("F(\"x\")=Tanh(x)"),
               "net.ndl:1:3: error: the name of a parameter of macro 'F' expected, found the text \"x\"");
 }
 
 TEST(NdlParserTests, DotsInParametersOfMacros)
 {
-    EXPECT_EQ(ErrorOf("F(x, a.b)=Tanh(a.b)"),
+    EXPECT_EQ(ParsingReport("F(x, a.b)=Tanh(a.b)"),
               "    1 | F(x, a.b)=Tanh(a.b)\n"
               "      |      ^~~\n"
               "net.ndl:1:6: error: the name 'a.b' of a parameter of macro 'F' has a dot; dots refer into macros");
@@ -250,9 +247,10 @@ TEST(NdlParserTests, DotsInParametersOfMacros)
 TEST(NdlParserTests, BoundsNestingAndRepetition)
 {
     const std::string deep(1000, '(');
-    EXPECT_NE(ErrorOf("a=f" + deep).find("calls are nested more than 200 deep"), std::string::npos);
-    EXPECT_NE(ErrorOf("a=f(1*1000000000)").find("an argument is repeated 1000000000 times; at most 10000 are possible"),
-              std::string::npos);
+    EXPECT_NE(ParsingReport("a=f" + deep).find("calls are nested more than 200 deep"), std::string::npos);
+    EXPECT_NE(
+        ParsingReport("a=f(1*1000000000)").find("an argument is repeated 1000000000 times; at most 10000 are possible"),
+        std::string::npos);
 }
 
 TEST(NdlParserTests, EveryPrefixParsesOrFailsPolitely)

@@ -1,6 +1,7 @@
 // The recurrent networks of SimpleNetworkBuilder: structure of an LSTM block, and what the messages say.
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
@@ -26,16 +27,7 @@ std::unique_ptr<ComputationNetwork> Build(const SimpleNetworkOptions& options)
 
 std::string MessageOf(const SimpleNetworkOptions& options)
 {
-    try
-    {
-        Build(options);
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        return error.Message();
-    }
-    return "no error";
+    return cntk::MessageOf(ErrorKind::Config, [&] { Build(options); });
 }
 
 // What the block says in vain.

@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "CommonTests/TemporaryFolder.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -13,21 +14,6 @@ namespace cntk
 {
 namespace
 {
-
-template <class Body>
-std::string ReportOf(ErrorKind kind, Body&& body)
-{
-    try
-    {
-        body();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), kind);
-        return error.Report();
-    }
-    return "no error";
-}
 
 TEST(FileTests, BackslashesInPaths)
 {

@@ -6,6 +6,7 @@
 #include "Common/Log.h"
 #include "Common/PluginLoader.h"
 #include "CommonTests/TemporaryFolder.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <csignal>
 #include <filesystem>
@@ -30,16 +31,7 @@ protected:
 
     std::string MessageOf(const std::string& type, ErrorKind kind)
     {
-        try
-        {
-            PluginLibrary::Open(type, m_search);
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), kind);
-            return error.Message();
-        }
-        return "no error";
+        return cntk::MessageOf(kind, [&] { PluginLibrary::Open(type, m_search); });
     }
 
     std::string m_folder;

@@ -1,5 +1,6 @@
 // What the checks of look-ups say; their results are among the kernel cases.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/TableLookup.h"
 
 #include <gtest/gtest.h>
@@ -18,16 +19,7 @@ protected:
     template <class Body>
     static std::string MessageOf(Body&& body)
     {
-        try
-        {
-            body();
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), ErrorKind::Internal);
-            return error.Message();
-        }
-        return "no error";
+        return cntk::MessageOf(ErrorKind::Internal, [&] { body(); });
     }
 
     std::shared_ptr<Device> m_device = MakeCpuDevice();

@@ -1,6 +1,7 @@
 // Sentences of decoders with known probabilities: where the best first word leads astray, ends, lengths, what cannot be
 // decoded.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "SGD/BeamSearch.h"
 
 #include <cmath>
@@ -76,16 +77,7 @@ struct Decoder
 
     std::string ErrorOf(const ComputationNodePtr& output) const
     {
-        try
-        {
-            Decode(1, {c_nothing}, 5, End, output);
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), ErrorKind::Model);
-            return error.Message();
-        }
-        return "no error";
+        return cntk::MessageOf(ErrorKind::Model, [&] { Decode(1, {c_nothing}, 5, End, output); });
     }
 
     inline static const std::vector<double> c_nothing = {0, 0, 0, 0};
@@ -264,18 +256,7 @@ TEST(BeamSearchTest, ScoresThatAreNoNumbersAreAnError)
     const Decoder decoder;
     const std::vector<double> bad = {0, 0, std::nan(""), 0}, infinite = {0, INFINITY, 0, 0};
     const auto message = [&](const std::vector<std::vector<double>>& added)
-    {
-        try
-        {
-            decoder.Decode(2, added);
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), ErrorKind::Model);
-            return error.Message();
-        }
-        return std::string("no error");
-    };
+    { return cntk::MessageOf(ErrorKind::Model, [&] { decoder.Decode(2, added); }); };
     EXPECT_EQ(message({Decoder::c_nothing, bad}), "the score of word 0 is no number (nan) at step 1 of sentence 2; the "
                                                   "values of node 'scores' (Plus) are not finite");
     EXPECT_EQ(message({infinite}), "the score of word 0 is no number (nan) at step 1 of sentence 1; the values of node "

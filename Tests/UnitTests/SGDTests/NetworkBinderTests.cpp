@@ -1,5 +1,6 @@
 // Streams to input nodes: what is bound, and what the messages say where something does not fit.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "SGD/NetworkBinder.h"
 #include "SGDTests/TrainingFixture.h"
 
@@ -15,16 +16,8 @@ protected:
     std::string MessageFor(const std::vector<StreamInfo>& streams)
     {
         const auto network = Classifier();
-        try
-        {
-            NetworkBinder binder(network->Group(NodeGroup::Criterion), streams);
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), ErrorKind::Config);
-            return error.Message();
-        }
-        return "no error";
+        return cntk::MessageOf(ErrorKind::Config,
+                               [&] { NetworkBinder binder(network->Group(NodeGroup::Criterion), streams); });
     }
     static StreamInfo Stream(const std::string& name, size_t rows)
     {

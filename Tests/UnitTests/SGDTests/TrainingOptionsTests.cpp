@@ -1,5 +1,6 @@
 // The SGD block: defaults, forms, and the message for each contradiction.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "SGD/TrainingOptions.h"
 
 #include <cmath>
@@ -20,16 +21,7 @@ SgdOptions Read(const std::string& text, DataType precision = DataType::Float32)
 
 std::string MessageOf(const std::string& text, DataType precision = DataType::Float32)
 {
-    try
-    {
-        Read(text, precision);
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        return error.Message();
-    }
-    return "no error";
+    return cntk::MessageOf(ErrorKind::Config, [&] { Read(text, precision); });
 }
 
 } // namespace

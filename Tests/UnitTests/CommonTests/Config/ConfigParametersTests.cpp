@@ -1,6 +1,7 @@
 // Merging, look-up, arrays and typed values of the config tree.
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
@@ -12,21 +13,6 @@ namespace
 {
 
 using ::testing::ElementsAre;
-
-template <class Body>
-std::string ReportOf(Body&& body)
-{
-    try
-    {
-        body();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        return error.Report();
-    }
-    return "no error";
-}
 
 std::string TextOf(const ConfigParameters& block, std::string_view name)
 {
@@ -123,7 +109,7 @@ TEST(ConfigParametersTests, ScalarsAreNoBlocks)
     EXPECT_EQ(config->RequireBlock("SGD").FindBlock("ParallelTrain"), nullptr);
     EXPECT_EQ(config->FindBlock("q"), nullptr);
     EXPECT_THAT(config->BlockNames(), ElementsAre("SGD"));
-    EXPECT_EQ(ReportOf([&] { config->RequireBlock("parallelTrain"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("parallelTrain"); }),
               "    1 | parallelTrain=true\n      |               ^~~~\n"
               "text:1:15: error: 'parallelTrain' is 'true', expected a block: [ name=value ... ]");
 }
@@ -132,12 +118,13 @@ TEST(ConfigParametersTests, MissingParameters)
 {
     const auto config = ConfigParameters::Parse("Train=[\n  SGD=[minbatchSize=4]\n  file=\"\"\n]", "exp.cntk");
     const ConfigParameters& sgd = config->RequireBlock("Train").RequireBlock("SGD");
-    EXPECT_EQ(ReportOf([&] { sgd.Require("minibatchSize"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { sgd.Require("minibatchSize"); }),
               "    2 |   SGD=[minbatchSize=4]\n      |   ^~~\n"
               "exp.cntk:2:3: error: required parameter missing: exp.cntk:Train:SGD:minibatchSize; did you mean "
               "'minbatchSize'?");
-    EXPECT_EQ(ReportOf([&] { config->Require("command"); }), "error: required parameter missing: exp.cntk:command");
-    EXPECT_EQ(ReportOf([&] { sgd.Require("file"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->Require("command"); }),
+              "error: required parameter missing: exp.cntk:command");
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { sgd.Require("file"); }),
               "    3 |   file=\"\"\n      |         ^\n"
               "exp.cntk:3:9: error: required parameter missing: exp.cntk:Train:SGD:file: the value of 'Train:file' is "
               "empty");
@@ -151,7 +138,7 @@ TEST(ConfigParametersTests, Booleans)
         EXPECT_FALSE(ConfigParameters::Parse(std::string("b=") + text)->Find("b")->AsBool()) << text;
     EXPECT_TRUE(ConfigParameters::Parse("b")->Require("b").AsBool());
     const auto config = ConfigParameters::Parse("Train=[\n\tb=yes ]", "exp.cntk");
-    EXPECT_EQ(ReportOf([&] { config->RequireBlock("Train").Require("b").AsBool(); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("Train").Require("b").AsBool(); }),
               "    2 | \tb=yes ]\n      | \t  ^~~\n"
               "exp.cntk:2:4: error: 'Train:b' is 'yes', expected a boolean: true, t or 1, false, f or 0, in any case");
 }
@@ -164,16 +151,16 @@ TEST(ConfigParametersTests, Numbers)
     EXPECT_LT(number("-1#INF"), 0);
     EXPECT_EQ(number("0x10"), 16);
     EXPECT_EQ(number("1e-12"), 1e-12);
-    EXPECT_EQ(ReportOf([&] { number("1.5abc"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { number("1.5abc"); }),
               "    1 | n=1.5abc\n      |   ^~~~~~\n"
               "text:1:3: error: 'n' is '1.5abc', expected a number such as 0.5, 1e-3, inf or 1#INF");
-    EXPECT_EQ(ReportOf([&] { number("\"\""); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { number("\"\""); }),
               "    1 | n=\"\"\n      |    ^\n"
               "text:1:4: error: 'n' is '', expected a number such as 0.5, 1e-3, inf or 1#INF");
-    EXPECT_EQ(ReportOf([] { ConfigParameters::Parse("n=3000000000")->Require("n").AsInt(); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ConfigParameters::Parse("n=3000000000")->Require("n").AsInt(); }),
               "    1 | n=3000000000\n      |   ^~~~~~~~~~\n"
               "text:1:3: error: 'n' is '3000000000', expected a whole number between -2147483648 and 2147483647");
-    EXPECT_EQ(ReportOf([] { ConfigParameters::Parse("n=-1")->Require("n").AsSize(); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ConfigParameters::Parse("n=-1")->Require("n").AsSize(); }),
               "    1 | n=-1\n      |   ^~\n"
               "text:1:3: error: 'n' is '-1', expected a whole number that is not negative");
     EXPECT_EQ(ConfigParameters::Parse("n=18446744073709551615")->Require("n").AsSize(), SIZE_MAX);
@@ -198,8 +185,9 @@ TEST(ConfigParametersTests, Arrays)
     EXPECT_EQ(TextOf(blocks[1].AsBlock(), "a"), "2");
     EXPECT_EQ(TextOf(blocks[1].AsBlock(), "in"), "10");
     EXPECT_TRUE(config->Require("e").AsArray().empty());
-    EXPECT_EQ(ReportOf([&] { config->Require("e").AsArray()[0]; }), "error: an element of an empty array is asked for");
-    EXPECT_EQ(ReportOf([] { ConfigParameters::Parse("a=1:2*99999999999")->Require("a").AsArray(); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->Require("e").AsArray()[0]; }),
+              "error: an element of an empty array is asked for");
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ConfigParameters::Parse("a=1:2*99999999999")->Require("a").AsArray(); }),
               "    1 | a=1:2*99999999999\n      |     ^~~~~~~~~~~~~\n"
               "text:1:5: error: 'a' has more than 10000000 elements");
 }
@@ -216,7 +204,7 @@ TEST(ConfigParametersTests, ErrorsInBlocksComeAgain)
 {
     const auto config = ConfigParameters::Parse("s=[a=1\nb=\n]");
     for (int i = 0; i < 2; ++i)
-        EXPECT_EQ(ReportOf([&] { config->RequireBlock("s").Find("a"); }),
+        EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("s").Find("a"); }),
                   "    2 | b=\n      | ^~\n"
                   "text:2:1: error: no value given for 'b'; expected b=value, or b=\"\" for an empty one");
 }
@@ -232,7 +220,7 @@ TEST(ConfigParametersTests, SetOverrides)
     EXPECT_EQ(TextOf(reader, "traceLevel"), "1");
     EXPECT_EQ(TextOf(reader, "list"), "a:b,c;d");
     EXPECT_TRUE(config->UnreadEntries().empty());
-    EXPECT_EQ(ReportOf([&] { reader.Require("randomize").AsInt(); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { reader.Require("randomize").AsInt(); }),
               "error: 'r:randomize' is 'none', expected a whole number between -2147483648 and 2147483647");
 }
 
@@ -256,7 +244,7 @@ TEST(ConfigParametersTests, LineEnds)
     const auto config = ConfigParameters::Parse("a=1\r\nb=[\r\n c=x y\r\n]\r\n");
     EXPECT_EQ(TextOf(*config, "a"), "1");
     EXPECT_EQ(TextOf(config->RequireBlock("b"), "c"), "x y");
-    EXPECT_EQ(ReportOf([] { ConfigParameters::Parse("a=1\rb=2"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ConfigParameters::Parse("a=1\rb=2"); }),
               "    1 | a=1\rb=2\n      |    ^\n"
               "text:1:4: error: a carriage return without a newline; expected lines that end with LF or CR LF");
 }

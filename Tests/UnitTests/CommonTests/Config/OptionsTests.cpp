@@ -1,6 +1,7 @@
 // Rows of option tables: types, ranges, aliases, defaults.
 #include "Common/Config/Options.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,16 +74,7 @@ SampleOptions Read(const std::string& text)
 
 std::string ReportOf(const std::string& text)
 {
-    try
-    {
-        Read(text);
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        return error.Report();
-    }
-    return "no error";
+    return cntk::ReportOf(ErrorKind::Config, [&] { Read(text); });
 }
 
 TEST(OptionsTests, DefaultsAreTheMembers)

@@ -1,6 +1,7 @@
 // $name$: scopes, recursion, loops, and what is left alone.
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,36 +11,22 @@ namespace cntk
 namespace
 {
 
-std::string TextOf(const ConfigParameters& block, std::string_view name)
+std::string Resolved(const ConfigParameters& block, std::string_view name)
 {
     return block.Require(name).Text();
-}
-
-template <class Body>
-std::string ReportOf(Body&& body)
-{
-    try
-    {
-        body();
-    }
-    catch (const Error& error)
-    {
-        return error.Report();
-    }
-    return "no error";
 }
 
 TEST(VariablesTests, Vectors)
 {
     const auto config = ConfigParameters::Parse("A=$B$\nB=$C$\nC=Hello\nP=$A$\\$B$.log\nD=$none\nE=cost$5\n"
                                                 "S=[q=$A$;w=[e=$C$]]\nz=default\nQ=\"$A$ $B$\"\nL=(1:$n$)\nn=2:3");
-    EXPECT_EQ(TextOf(*config, "P"), "Hello\\Hello.log");
-    EXPECT_EQ(TextOf(*config, "D"), "$none");
-    EXPECT_EQ(TextOf(*config, "E"), "cost$5");
-    EXPECT_EQ(TextOf(*config, "S"), "[q=Hello;w=[e=Hello]]");
-    EXPECT_EQ(TextOf(config->RequireBlock("S").RequireBlock("w"), "e"), "Hello");
+    EXPECT_EQ(Resolved(*config, "P"), "Hello\\Hello.log");
+    EXPECT_EQ(Resolved(*config, "D"), "$none");
+    EXPECT_EQ(Resolved(*config, "E"), "cost$5");
+    EXPECT_EQ(Resolved(*config, "S"), "[q=Hello;w=[e=Hello]]");
+    EXPECT_EQ(Resolved(config->RequireBlock("S").RequireBlock("w"), "e"), "Hello");
     EXPECT_FALSE(config->Find("z"));
-    EXPECT_EQ(TextOf(*config, "Q"), "Hello Hello");
+    EXPECT_EQ(Resolved(*config, "Q"), "Hello Hello");
     EXPECT_EQ(config->Require("L").AsArray().size(), 3u);
     EXPECT_EQ(config->ResolveVariables("-$a$-", {}), "-Hello-");
 }
@@ -48,23 +35,23 @@ TEST(VariablesTests, RootWinsElseInnermost)
 {
     const auto config = ConfigParameters::Parse("x=ROOT\nS=[ x=INNER; y=$x$; v=1; T=[ v=2; u=$v$; w=$x$ ] ]");
     const ConfigParameters& block = config->RequireBlock("S");
-    EXPECT_EQ(TextOf(block, "y"), "ROOT");
-    EXPECT_EQ(TextOf(block.RequireBlock("T"), "u"), "2");
-    EXPECT_EQ(TextOf(block.RequireBlock("T"), "w"), "ROOT");
-    EXPECT_EQ(TextOf(*ConfigParameters::Parse("S=[ x=INNER; y=$x$ ]"), "S"), "[ x=INNER; y=INNER ]");
+    EXPECT_EQ(Resolved(block, "y"), "ROOT");
+    EXPECT_EQ(Resolved(block.RequireBlock("T"), "u"), "2");
+    EXPECT_EQ(Resolved(block.RequireBlock("T"), "w"), "ROOT");
+    EXPECT_EQ(Resolved(*ConfigParameters::Parse("S=[ x=INNER; y=$x$ ]"), "S"), "[ x=INNER; y=INNER ]");
 }
 
 TEST(VariablesTests, FoundValueIsResolvedInItsOwnPlace)
 {
     const auto config = ConfigParameters::Parse("file=$dir$/f\ndir=root\nS=[dir=inner; g=$file$; file=$file$x]");
-    EXPECT_EQ(TextOf(config->RequireBlock("S"), "g"), "root/f");
-    EXPECT_EQ(TextOf(config->RequireBlock("S"), "file"), "root/fx");
+    EXPECT_EQ(Resolved(config->RequireBlock("S"), "g"), "root/f");
+    EXPECT_EQ(Resolved(config->RequireBlock("S"), "file"), "root/fx");
 }
 
 TEST(VariablesTests, InsertedTextIsNotScannedAgain)
 {
     const auto config = ConfigParameters::Parse("a=x$\nb=$a$n$");
-    EXPECT_EQ(TextOf(*config, "b"), "x$n$");
+    EXPECT_EQ(Resolved(*config, "b"), "x$n$");
 }
 
 TEST(VariablesTests, BlocksAndNamesFromVariables)
@@ -81,12 +68,12 @@ TEST(VariablesTests, BlocksAndNamesFromVariables)
 TEST(VariablesTests, MissingAndEmpty)
 {
     const auto config = ConfigParameters::Parse("RunName=x\ne=\"\"\nT=[\n  path=$Rootdir$/$RunNam$\n  q=$e$\n]");
-    EXPECT_EQ(ReportOf([&] { config->RequireBlock("T").Require("path"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("T").Require("path"); }),
               "    4 |   path=$Rootdir$/$RunNam$\n      |        ^~~~~~~~~\n"
               "text:4:8: error: no variable found with the name 'Rootdir' for '$Rootdir$'");
-    EXPECT_EQ(ReportOf([&] { config->ResolveVariables("$RunNam$", {}); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->ResolveVariables("$RunNam$", {}); }),
               "error: no variable found with the name 'RunNam' for '$RunNam$'; did you mean 'RunName'?");
-    EXPECT_EQ(ReportOf([&] { config->RequireBlock("T").Require("q"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("T").Require("q"); }),
               "    5 |   q=$e$\n      |     ^~~\n"
               "text:5:5: error: variable 'e' is empty, expected a value for '$e$'");
 }
@@ -100,13 +87,13 @@ TEST(VariablesTests, OnlyUsedBlocksMatter)
 TEST(VariablesTests, LoopsAreNamed)
 {
     const auto config = ConfigParameters::Parse("a=$b$\nb=1$c$\nc=$a$\nself=[x=$x$]\nstart=$a$");
-    EXPECT_EQ(ReportOf([&] { config->Require("a"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->Require("a"); }),
               "    3 | c=$a$\n      |   ^~~\n"
               "text:3:3: error: variables refer to each other in a loop: a -> b -> c -> a");
-    EXPECT_EQ(ReportOf([&] { config->Require("start"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->Require("start"); }),
               "    3 | c=$a$\n      |   ^~~\n"
               "text:3:3: error: variables refer to each other in a loop: a -> b -> c -> a");
-    EXPECT_EQ(ReportOf([&] { config->RequireBlock("self").Require("x"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("self").Require("x"); }),
               "    4 | self=[x=$x$]\n      |         ^~~\n"
               "text:4:9: error: variables refer to each other in a loop: x -> x");
 }
@@ -114,7 +101,7 @@ TEST(VariablesTests, LoopsAreNamed)
 TEST(VariablesTests, BlocksOfSeveralLinesCannotBeInserted)
 {
     const auto config = ConfigParameters::Parse("s=[\na=1]\nt=x$s$");
-    EXPECT_EQ(ReportOf([&] { config->Require("t"); }),
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->Require("t"); }),
               "    3 | t=x$s$\n      |    ^~~\n"
               "text:3:4: error: variable 's' has a value of several lines (text:1:3), which cannot be inserted for "
               "'$s$'");
@@ -126,12 +113,12 @@ TEST(VariablesTests, GrowthIsLimited)
     for (int i = 1; i < 40; ++i)
         text += "v" + std::to_string(i) + "=$v" + std::to_string(i - 1) + "$$v" + std::to_string(i - 1) + "$\n";
     const auto config = ConfigParameters::Parse(text);
-    EXPECT_THAT(ReportOf([&] { config->Require("v39"); }),
+    EXPECT_THAT(ReportOf(ErrorKind::Config, [&] { config->Require("v39"); }),
                 ::testing::HasSubstr("the value grows beyond 4194304 characters when its variables are inserted"));
     std::string chain = "c0=1\n";
     for (int i = 1; i < 1000; ++i)
         chain += "c" + std::to_string(i) + "=$c" + std::to_string(i - 1) + "$\n";
-    EXPECT_THAT(ReportOf([&] { ConfigParameters::Parse(chain)->Require("c999"); }),
+    EXPECT_THAT(ReportOf(ErrorKind::Config, [&] { ConfigParameters::Parse(chain)->Require("c999"); }),
                 ::testing::HasSubstr("variables refer to each other more than 500 deep"));
 }
 

@@ -98,11 +98,26 @@ private:
     // What waits first has been swapped or is forgotten: its buffers are to be filled again.
     void TakeFirst()
     {
-        if (m_spare.size() + m_ready <= m_room)
-            m_spare.push_back(std::move(m_items[m_first]));
+        m_spare.push_back(std::move(m_items[m_first]));
         m_items[m_first] = Item{};
         m_first = (m_first + 1) % c_mostItems;
         --m_ready;
+    }
+
+    // As many items as may be under way are made at once, and then take turns: when the last buffer has grown does not
+    // depend on who was faster.
+    Item ToBeFilled()
+    {
+        for (; m_made > m_room + 1 && !m_spare.empty(); --m_made) // items have become larger
+            m_spare.pop_back();
+        if (m_spare.empty() || m_made <= m_room)
+        {
+            ++m_made;
+            return Item{};
+        }
+        Item item = std::move(m_spare.front());
+        m_spare.erase(m_spare.begin());
+        return item;
     }
 
     void Add(Item item)
@@ -125,12 +140,7 @@ private:
             if (m_quit)
                 return;
             m_busy = true;
-            Item item{};
-            if (!m_spare.empty())
-            {
-                item = std::move(m_spare.back()); // the last one that was used: it may still be in a cache
-                m_spare.pop_back();
-            }
+            Item item = ToBeFilled();
             lock.unlock();
             bool made = false;
             std::exception_ptr error;
@@ -163,6 +173,7 @@ private:
     size_t m_first = 0;
     size_t m_ready = 0;
     std::vector<Item> m_spare; // to be filled
+    size_t m_made = 0;         // items there are, but for the caller's
     size_t m_largest = 0;
     size_t m_room = 1;    // for items that wait
     bool m_rests = false; // until half of them are taken

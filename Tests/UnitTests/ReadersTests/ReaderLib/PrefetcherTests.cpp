@@ -123,6 +123,35 @@ TEST(PrefetcherTests, SmallItemsWaitInNumbersLargeOnesAlone)
     }
 }
 
+// Every buffer has been used once before any is used a second time, so that none grows late.
+TEST(PrefetcherTests, BuffersTakeTurnsFromTheBeginning)
+{
+    using Items = Prefetcher<std::vector<char>>;
+    Items prefetcher(BytesOfVector);
+    std::atomic<size_t> grown = 0;
+    for (int round = 0; round < 3; ++round)
+    {
+        prefetcher.Start(
+            [&](std::vector<char>& item)
+            {
+                grown += item.capacity() == 0;
+                item.assign(10, 'x');
+                return true;
+            });
+        std::vector<char> item(10, 'x');
+        for (int taken = 0; taken < 40; ++taken)
+        {
+            if (round == 1) // a slow caller finds all that may wait
+                std::this_thread::sleep_for(std::chrono::microseconds(200));
+            ASSERT_TRUE(prefetcher.Next(item));
+            if (taken == 20)
+                grown = 0;
+        }
+        EXPECT_EQ(grown, 0u) << round;
+        prefetcher.Stop();
+    }
+}
+
 // A large item among small ones: from there on one waits at a time, and nothing is lost or changes its place.
 TEST(PrefetcherTests, OrderHoldsWhereItemsGrow)
 {

@@ -27,7 +27,7 @@ public:
     using Bytes = size_t (*)(const Item&);
 
     // bytes: of an item's buffers, grown as they are; null: one item waits, whatever its size.
-    explicit Prefetcher(Bytes bytes = nullptr) : m_bytes(bytes) { m_spare.reserve(c_mostItems + 1); }
+    explicit Prefetcher(Bytes bytes = nullptr) : m_bytes(bytes) { m_spare.reserve(c_mostItems); }
     ~Prefetcher()
     {
         Stop();
@@ -108,9 +108,9 @@ private:
     // depend on who was faster.
     Item ToBeFilled()
     {
-        for (; m_made > m_room + 1 && !m_spare.empty(); --m_made) // items have become larger
+        for (; m_largest > 0 && m_made > m_room && !m_spare.empty(); --m_made) // items have become larger
             m_spare.pop_back();
-        if (m_spare.empty() || m_made <= m_room)
+        if (m_spare.empty() || m_made < m_room)
         {
             ++m_made;
             return Item{};

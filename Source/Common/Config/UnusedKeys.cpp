@@ -121,7 +121,7 @@ private:
         std::vector<std::string> homes = HomesOf(name, false);
         return homes.empty() ? HomesOf(name, true) : homes;
     }
-    std::vector<std::string> HomesOf(std::string_view name, bool isEffectNeedless) const
+    std::vector<std::string> HomesOf(std::string_view name, bool withoutEffectToo) const
     {
         std::vector<std::string> homes;
         const auto add = [&](const std::string& home, const char* what = "the block ")
@@ -139,7 +139,7 @@ private:
             {
                 if (!HasName(option, name))
                     continue;
-                if (!isEffectNeedless && option.doc.starts_with("accepted"))
+                if (!withoutEffectToo && option.doc.starts_with("accepted"))
                     continue;
                 belongsToRoot = belongsToRoot || known.name.empty();
                 if (known.name != "*")

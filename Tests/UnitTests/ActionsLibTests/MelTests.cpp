@@ -9,7 +9,6 @@
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
-#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -513,7 +512,7 @@ TEST_F(MelTests, CheckingWritesNothing)
                 ElementsAre("b.dnn", "c.dnn"));
 }
 
-// A hundred commands on a model of five thousand nodes.
+// A hundred commands on a model of five thousand nodes; how long they take is told by MelBenchmark.
 TEST_F(MelTests, LargeModels)
 {
     std::string ndl = "features=Input(2, tag=feature)\nL0=Sigmoid(features)\n";
@@ -531,12 +530,8 @@ TEST_F(MelTests, LargeModels)
                   "*, Y*)\nDelete(Y*)\n";
     }
     Run("m1=LoadModel(big.dnn)\n");
-    const auto start = std::chrono::steady_clock::now();
     m_editor->Run(PrepareMel(std::make_shared<SourceText>("many.mel", script)));
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     EXPECT_EQ(Network().size(), network->size());
-    EXPECT_LT(seconds, 10); // one second where nothing else runs
-    RecordProperty("seconds", std::to_string(seconds));
 }
 
 } // namespace

@@ -160,7 +160,8 @@ void DelayNode::BackpropSequences(size_t time, size_t firstSequence, size_t coun
     const MBLayout& layout = *GetMBLayout();
     const size_t rows = layout.ParallelSequences(), delay = TimeStep();
     const size_t source = m_sourceOfStep[time];
-    const MatrixView inputGradient = InputGradient(0, FrameRange::All());
+    // Not InputGradient, which notes something in the input: threads do this side by side.
+    const MatrixView inputGradient = Input(0)->Gradient();
     const auto add = [&](size_t from, size_t row, size_t columns)
     {
         Ops::Elementwise(ElementwiseOp::Copy, Gradient().Columns(time * rows + row, columns),

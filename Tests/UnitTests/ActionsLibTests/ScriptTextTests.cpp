@@ -4,6 +4,7 @@
 #include "ActionsLib/Ndl/ScriptText.h"
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,24 +69,11 @@ protected:
     static std::string NdlError(const std::string& config)
     {
         const auto root = ConfigParameters::Parse(config, "exp.cntk");
-        return Report(
-            [&] {
-                BuildNetworkFromNdl(root->RequireBlock("NDLNetworkBuilder"), DataType::Float32,
-                                    MakeCpuDevice({.threads = 1}));
-            });
-    }
-    template <class Body>
-    static std::string Report(Body&& body)
-    {
-        try
-        {
-            body();
-        }
-        catch (const Error& error)
-        {
-            return error.Report();
-        }
-        return "no error";
+        return ReportOf(ErrorKind::Config,
+                        [&] {
+                            BuildNetworkFromNdl(root->RequireBlock("NDLNetworkBuilder"), DataType::Float32,
+                                                MakeCpuDevice({.threads = 1}));
+                        });
     }
 
     TemporaryFolder m_folder;
@@ -124,7 +112,7 @@ TEST_F(ScriptFileTests, MelErrorsShowWhatTheUserWrote)
     const auto errorOf = [&](const std::string& text)
     {
         const auto source = std::make_shared<SourceText>("edit.mel", text);
-        return Report([&] { PrepareMel(ScriptText(source, 0, text.size(), *block)); });
+        return ReportOf(ErrorKind::Config, [&] { PrepareMel(ScriptText(source, 0, text.size(), *block)); });
     };
     EXPECT_EQ(errorOf("m=LoadModel($dir$/a.dnn)\nSaveModel(m, $dir$/b.dnn, formt=cntk)\n"),
               "    2 | SaveModel(m, $dir$/b.dnn, formt=cntk)\n      |                                 ^~~~\n"

@@ -9,6 +9,7 @@
 #include "SGD/Evaluation.h"
 #include "SGD/Schedules.h"
 
+#include <cmath>
 #include <limits>
 #include <ratio>
 #include <utility>
@@ -237,7 +238,7 @@ void Training::EndEpoch(size_t epoch, EpochResult& result)
         // Going back to an older model is the only way on from here.
         const size_t interval = m_options.autoAdjust.learnRateAdjustInterval;
         if (!m_control.Adjusts(epoch) || !m_control.MayRollBack() || epoch + 1 < interval)
-            FailNotFinite(epoch, result);
+            FailNotFinite(Concat("epoch ", epoch + 1), m_rate.learningRatePerSample, result);
         m_log.Warn(Concat("the training criterion is not finite in epoch ", epoch + 1, ", minibatch ",
                           *result.notFiniteAt, "; going back to an earlier model"));
         result.averages.criterion = c_notANumber;
@@ -284,15 +285,15 @@ std::string Training::HowToGoOn(const std::string& model) const
                   "run it again with makeMode=true (with makeMode=false it begins anew)");
 }
 
-void Training::FailNotFinite(size_t epoch, const EpochResult& result)
+void Training::FailNotFinite(const std::string& where, double rate, const EpochResult& result)
 {
     const size_t minibatch = *result.notFiniteAt;
     // Parameters are as they were then: nothing was updated since.
     std::string first;
     if (!result.wentOn || m_loop.ReadAgain(minibatch))
         first = FindNotFinite(m_network, m_nodes);
-    Fail(ErrorKind::Model, "the training criterion '", m_nodes.criterion->Name(), "' is not a finite number in epoch ",
-         epoch + 1, ", minibatch ", minibatch, " (learning rate per sample ", m_rate.learningRatePerSample, ")",
+    Fail(ErrorKind::Model, "the training criterion '", m_nodes.criterion->Name(), "' is not a finite number in ", where,
+         ", minibatch ", minibatch, " (learning rate per sample ", rate, ")",
          first.empty() ? "" : "; the first node that is not finite: " + first);
 }
 
@@ -314,6 +315,10 @@ CriterionAverages Training::Validate(size_t epoch)
     for (size_t i = 1; i < validation.nodes.size(); ++i)
         averages.evaluations.push_back(validation.nodes[i].average);
     m_progress.ShowValidation(averages);
+    if (!std::isfinite(averages.criterion))
+        m_log.Warn(Concat("the criterion '", m_nodes.criterion->Name(),
+                          "' of the validation data is not finite after epoch ", epoch + 1,
+                          "; what goes by it, as learning rates and the best model, cannot be relied on"));
     return averages;
 }
 

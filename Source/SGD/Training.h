@@ -51,7 +51,7 @@ private:
     EpochStart StartOf(const EpochSettings& settings) const;
     EpochResult TrainEpoch(size_t epoch);
     void EndEpoch(size_t epoch, EpochResult& result);
-    [[noreturn]] void FailNotFinite(size_t epoch, const EpochResult& result);
+    [[noreturn]] void FailNotFinite(const std::string& where, double rate, const EpochResult& result);
     // What decides after an epoch: for the learning rate, and for the best model.
     struct Decisive
     {

@@ -94,6 +94,8 @@ double Training::RunTrial(const TrialStart& start, size_t epoch, const char* pre
     EpochResult result = m_loop.Run(settings);
     if (result.stopped)
         Stop(Concat("the search before epoch ", epoch + 1), m_files.Model(epoch));
+    if (result.notFiniteAt && rate == 0) // no rate is to blame, and none will be better
+        FailNotFinite(Concat("the search before epoch ", epoch + 1), rate, result);
     if (result.notFiniteAt)
         result.averages.criterion = std::numeric_limits<double>::quiet_NaN();
     m_progress.EndTrial(result.averages, rate);

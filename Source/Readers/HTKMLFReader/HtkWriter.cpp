@@ -4,6 +4,7 @@
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkFile.h"
@@ -15,6 +16,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <sys/stat.h>
@@ -106,18 +108,22 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
     }
     RequireDistinctFiles();
     if (config.Parent() != nullptr)
-        if (const ConfigParameters* const reader = config.Parent()->FindBlock("reader"))
-            RequireNoFeatureFiles(*reader);
+        RequireNothingRead(*config.Parent());
 }
 
-// Where the script file of the features was copied and its paths were not changed, the features would be gone.
+// Where the script file of the features was copied and its paths were not changed, the features would be gone. The
+// files that the command names itself, as its model and these script files, are no outputs either.
 template <class ElemType>
-void HtkWriter<ElemType>::RequireNoFeatureFiles(const ConfigParameters& reader) const
+void HtkWriter<ElemType>::RequireNothingRead(const ConfigParameters& command) const
 {
-    std::map<FileIdentity, std::string> features; // where they are read
-    for (const std::string& name : reader.BlockNames())
+    std::map<FileIdentity, std::string> read; // what each is read as
+    for (const NamedFile& file : FilesNamedIn(command))
+        if (const auto identity = IdentityOf(file.path))
+            read.try_emplace(*identity, "is " + file.key);
+    const ConfigParameters* const reader = command.FindBlock("reader");
+    for (const std::string& name : reader != nullptr ? reader->BlockNames() : std::vector<std::string>{})
     {
-        const ConfigParameters& block = reader.RequireBlock(name);
+        const ConfigParameters& block = reader->RequireBlock(name);
         const auto script = block.FindHere("scpFile");
         if (!script || !FileExists(ResolveInputPath(script->Text())))
             continue;
@@ -125,25 +131,38 @@ void HtkWriter<ElemType>::RequireNoFeatureFiles(const ConfigParameters& reader) 
         const ScpFile scp = ReadScpFile(script->Text(), prefix ? prefix->Text() : "");
         for (size_t i = 0; i < scp.entries.size(); ++i)
             if (const auto identity = IdentityOf(scp.paths[scp.entries[i].path]))
-                features.try_emplace(*identity, scp.Location(i));
+                read.try_emplace(*identity, "is read as features (" + scp.Location(i) + ")");
     }
     for (const Output& output : m_outputs)
         for (size_t i = 0; i < output.files.size(); ++i)
             if (const auto identity = IdentityOf(output.files[i]))
-                if (const auto found = features.find(*identity); found != features.end())
+                if (const auto found = read.find(*identity); found != read.end())
                     Fail(ErrorKind::Config, output.scpPath, ":", i + 1, ": the output would overwrite '",
-                         output.files[i], "', which is read as features (", found->second, "); expected another file");
+                         output.files[i], "', which ", found->second, "; expected another file");
 }
 
-// A file that two utterances are written to keeps the last one only.
+// A file that two utterances are written to keeps the last one only. Folders have several spellings, too.
 template <class ElemType>
 void HtkWriter<ElemType>::RequireDistinctFiles() const
 {
-    std::unordered_map<std::string_view, std::pair<const Output*, size_t>> places;
+    std::unordered_map<std::string, std::string> folders; // as written -> as they are
+    const auto pathOf = [&folders](const std::string& written)
+    {
+        const std::filesystem::path path(ResolveOutputPath(written));
+        const auto [folder, isNew] = folders.try_emplace(path.parent_path().string());
+        std::error_code error;
+        if (isNew)
+            folder->second =
+                std::filesystem::weakly_canonical(std::filesystem::absolute(path).parent_path() / "file", error)
+                    .parent_path()
+                    .string();
+        return folder->second + "/" + path.filename().string();
+    };
+    std::unordered_map<std::string, std::pair<const Output*, size_t>> places;
     for (const Output& output : m_outputs)
         for (size_t i = 0; i < output.files.size(); ++i)
         {
-            const auto [place, isNew] = places.try_emplace(output.files[i], &output, i);
+            const auto [place, isNew] = places.try_emplace(pathOf(output.files[i]), &output, i);
             if (!isNew)
                 Fail(ErrorKind::Data, output.scpPath, ":", i + 1, ": file '", output.files[i], "' is the output of ",
                      place->second.first->scpPath, ":", place->second.second + 1, " already");

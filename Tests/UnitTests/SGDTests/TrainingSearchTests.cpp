@@ -273,6 +273,38 @@ TEST_F(TrainingSearchTest, AValidationUsesStatisticsAndLeavesThemAlone)
     EXPECT_EQ(Count(text), 1u) << text << "\n" << LogText();
 }
 
+// At rate 0 the data or the network are to blame: no smaller rate is any better.
+TEST_F(TrainingSearchTest, ACriterionThatIsNoNumberAtRestEndsTheSearch)
+{
+    TrainingRequest request = SearchRequest(2);
+    request.openReader = []
+    {
+        SyntheticData data = TwoClasses(230, 7);
+        data.features[data.featureDim * 41] = std::nan("");
+        return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(data));
+    };
+    const std::string message = MessageOf(request);
+    EXPECT_NE(message.find("is not a finite number in the search before epoch 1, minibatch 9 (learning rate per sample "
+                           "0); the first node that is not finite: value of 'features' (InputValue)"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(Count("AdaptiveLearnRateSearch: Epoch["), 0u);
+}
+
+TEST_F(TrainingSearchTest, AValidationCriterionThatIsNoNumberIsWarnedOf)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.openCvReader = []
+    {
+        SyntheticData data = TwoClasses(40, 8);
+        data.features[3] = std::nan("");
+        return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(data));
+    };
+    Run(request);
+    EXPECT_EQ(Count("of the validation data is not finite after epoch 1;"), 1u) << LogText();
+    EXPECT_EQ(Count("of the validation data is not finite after epoch 2;"), 1u);
+}
+
 TEST_F(TrainingSearchTest, TheGoalSaysWhatLaterEpochsLookFor)
 {
     // How much worse than the criterion at rate 0 is good enough, after an epoch that learned much.

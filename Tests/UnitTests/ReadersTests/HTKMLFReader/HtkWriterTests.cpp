@@ -111,6 +111,33 @@ TEST_F(HtkWriterTests, FilesThatWouldBeOverwritten)
                                  "] z=[dim=2 scpFile=" + Path("two.scp") + "]");
                   })),
               "data: two.scp:2: file 'b' is the output of out.scp:2 already");
+    Write("two.scp", Path("c") + "\n" + m_folder + "/new/..//b\n"); // the same file
+    EXPECT_EQ(Cut(MessageOf(
+                  [&]
+                  {
+                      MakeWriter("outputNodeNames=y:z y=[dim=2 scpFile=" + Path("out.scp") +
+                                 "] z=[dim=2 scpFile=" + Path("two.scp") + "]");
+                  })),
+              "data: two.scp:2: file 'new/..//b' is the output of out.scp:2 already");
+}
+
+TEST_F(HtkWriterTests, WhatTheCommandReadsIsNoOutput)
+{
+    Write("m.dnn", "a model");
+    Write("in.scp", Path("feature") + "\n");
+    for (const char* taken : {"m.dnn", "in.scp", "out.scp"})
+    {
+        Write("out.scp", Path("a") + "\n" + Path(taken) + "\n");
+        m_config = ConfigParameters::Parse(
+            "w=[\nmodelPath=" + Path("m.dnn") + "\nreader=[\nf=[\nscpFile=" + Path("in.scp") +
+            "\n]\n]\nwriter=[\noutputNodeNames=y\ny=[\ndim=2\nscpFile=" + Path("out.scp") + "\n]\n]\n]");
+        const std::string message = Cut(MessageOf(
+            [&] {
+                MakeHtkWriter<float>({m_config->RequireBlock("w").RequireBlock("writer"), m_log, 0, true});
+            }));
+        EXPECT_THAT(message, testing::StartsWith(std::string("config: out.scp:2: the output would overwrite '") +
+                                                 taken + "', which is w:"));
+    }
 }
 
 } // namespace

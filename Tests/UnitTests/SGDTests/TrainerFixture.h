@@ -35,6 +35,17 @@ protected:
         { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(m_points)); };
         return request;
     }
+    // The same with a rate that makes the second epoch worse than the first.
+    TrainingRequest RollingBackRequest() const
+    {
+        TrainingRequest request = LineRequest();
+        request.options.maxEpochs = 3;
+        request.options.momentumPerMB = 0.0f;
+        request.options.learningRatesPerSample = 0.25f; // diverges on the last point
+        request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+        request.options.autoAdjust.learnRateDecreaseFactor = 0.1;
+        return request;
+    }
     std::unique_ptr<ComputationNetwork> Load(const std::string& name) const
     {
         return LoadModel(Path(name), DataType::Float64, m_device);

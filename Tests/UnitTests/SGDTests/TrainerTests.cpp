@@ -298,12 +298,7 @@ TEST_F(TrainerTest, CrossValidationIsEvaluatedAfterEachEpoch)
 
 TEST_F(TrainerTest, ACriterionThatBecameWorseRollsBack)
 {
-    TrainingRequest request = LineRequest();
-    request.options.maxEpochs = 3;
-    request.options.momentumPerMB = 0.0f;
-    request.options.learningRatesPerSample = 0.25f; // diverges on the last point
-    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
-    request.options.autoAdjust.learnRateDecreaseFactor = 0.1;
+    TrainingRequest request = RollingBackRequest();
     std::vector<double> rates;
     request.epochDone = [&](const EpochReport& report) { rates.push_back(report.learningRatePerSample); };
     Run(request);
@@ -319,12 +314,7 @@ TEST_F(TrainerTest, ACriterionThatBecameWorseRollsBack)
 
 TEST_F(TrainerTest, ARollBackWithoutCheckpointWarns)
 {
-    TrainingRequest request = LineRequest();
-    request.options.maxEpochs = 3;
-    request.options.momentumPerMB = 0.0f;
-    request.options.learningRatesPerSample = 0.25f; // diverges on the last point
-    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
-    request.options.autoAdjust.learnRateDecreaseFactor = 0.1;
+    TrainingRequest request = RollingBackRequest();
     const std::string warning = "the checkpoint '" + Path("line.dnn.1.ckp") +
                                 "' of the model gone back to is missing (was learnRateAdjustInterval or loadBestModel "
                                 "changed?); smoothed gradients begin at 0";

@@ -112,6 +112,10 @@ void Training::SearchRate(size_t epoch)
     settings.previousCriterion = m_rate.previousCriterion;
     const bool isBeyond = epoch >= options.numBestSearchEpoch;
     settings.forBestRate = !isBeyond || options.learnRateSearchGoal == RateSearchGoal::Best;
+    // The momentum of the epoch before may make every small rate a little worse than none at all, and so no small one
+    // would be the best.
+    if (isBeyond && settings.forBestRate)
+        settings.smallestRate = SmallestBestRate(settings.minibatchSize);
     if (isBeyond && options.learnRateSearchGoal == RateSearchGoal::Improvement)
         settings.sampleShare = 0; // the last epoch's criterion does not count
     const size_t count = std::min(options.numPrevLearnRates, m_searchedRates.size());
@@ -143,6 +147,11 @@ void Training::SearchRate(size_t epoch)
     m_log.Print("The search before epoch %zu: %zu trials in %.3f s%s\n", epoch + 1, trials,
                 std::chrono::duration<double>(ended - began).count(),
                 m_goesOnFromTrial ? " without the last one, which is the epoch itself" : "");
+    if (epoch == 0 && found.rate < c_minLearningRate)
+        m_log.Warn(Concat("no learning rate that was tried before the first epoch was as good as none: nothing is "
+                          "trained; give the first epoch's rate (learningRatesPerSample), or longer trials "
+                          "(numMiniBatch4LRSearch, now ",
+                          options.numMiniBatch4LRSearch[epoch], ")"));
     m_rate.learningRatePerSample = found.rate;
     m_searchedRates.push_back(found.rate);
     if (m_searchedRates.size() > std::max<size_t>(options.numPrevLearnRates, 1))

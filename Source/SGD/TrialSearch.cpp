@@ -14,10 +14,10 @@ namespace
 
 constexpr double c_rateStep = 0.618;
 
-// NaN is worse than anything.
+// NaN is worse than any number, and no worse than NaN.
 bool IsWorse(double criterion, double limit)
 {
-    return !(criterion <= limit);
+    return !(criterion <= limit) && !std::isnan(limit);
 }
 
 // Sizes that suit the hardware; what is smaller than the smallest of them stays as it is.
@@ -49,6 +49,11 @@ double FindBestRate(double right, double rightCriterion, double left, const Rate
 
 } // namespace
 
+double SmallestBestRate(size_t minibatchSize)
+{
+    return 0.01 / double(minibatchSize);
+}
+
 RateSearchResult SearchLearningRate(const RateSearchSettings& settings, const RateTrial& trial)
 {
     const double atRest = trial("BaseAdaptiveLearnRateSearch:", 0);
@@ -59,17 +64,15 @@ RateSearchResult SearchLearningRate(const RateSearchSettings& settings, const Ra
 
     result.rate = settings.largestRateBefore > 0 ? settings.largestRateBefore / c_rateStep / c_rateStep
                                                  : 0.125 / c_rateStep / std::sqrt(double(settings.minibatchSize));
-    // The best rate is looked for above this one. A rate that is good enough may be smaller, if there is one at all.
-    const double smallestBest = 0.01 / double(settings.minibatchSize);
-    const double end = settings.forBestRate ? smallestBest : 0.3 * c_minLearningRate;
     double criterion = 0;
     do
     {
         result.rate *= c_rateStep;
         criterion = trial("AdaptiveLearnRateSearch:", result.rate);
-    } while (IsWorse(criterion, result.baseCriterion) && result.rate > end);
+    } while (IsWorse(criterion, result.baseCriterion) && result.rate > settings.smallestRate);
+    // Neither end is ever given up for one that is worse than both: the best rate is good enough, too.
     if (settings.forBestRate)
-        result.rate = FindBestRate(result.rate, criterion, smallestBest, trial);
+        result.rate = FindBestRate(result.rate, criterion, SmallestBestRate(settings.minibatchSize), trial);
     return result;
 }
 

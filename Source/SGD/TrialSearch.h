@@ -2,6 +2,7 @@
 // which is chosen. The short runs themselves are somebody else's.
 #pragma once
 
+#include "SGD/Schedules.h"
 #include "SGD/TrainingOptions.h"
 
 #include <cstddef>
@@ -22,7 +23,8 @@ struct RateSearchSettings
     double sampleShare = 0.3; // sqrt(n/N) of the run's and the epoch's samples
     double previousCriterion = std::numeric_limits<double>::infinity(); // of the epoch before; infinity: none
     double largestRateBefore = 0;                                       // chosen by searches; 0: none
-    bool forBestRate = false; // the best rate instead of the largest that is good enough
+    bool forBestRate = false;                      // the best rate instead of the largest that is good enough
+    double smallestRate = 0.3 * c_minLearningRate; // where the search for one that is good enough gives up
 };
 
 struct RateSearchResult
@@ -32,6 +34,9 @@ struct RateSearchResult
 };
 
 RateSearchResult SearchLearningRate(const RateSearchSettings& settings, const RateTrial& trial);
+// Where the interval of a search for the best rate begins. It ends at the largest rate that is good enough, which may
+// be smaller.
+double SmallestBestRate(size_t minibatchSize);
 
 // The same with a minibatch size.
 using SizeTrial = std::function<double(const char* prefix, size_t size)>;

@@ -249,14 +249,13 @@ class Scalar:
             previous = at_rest
         base = max(ratio * previous + (1 - ratio) * at_rest, at_rest)
         is_best = epoch < self.number("numBestSearchEpoch", 1)
-        least = 0.01 / size if is_best else 0.3 * single(1e-9)
         while True:
             rate *= 0.618
             loss = self.trial(epoch, rate, size)
-            if loss <= base or rate <= least:
+            if loss <= base or rate <= 0.3 * single(1e-9):
                 break
         if is_best:
-            left, right = least, rate
+            left, right = 0.01 / size, rate
             left_loss, right_loss = self.trial(epoch, left, size), loss
             while right > 1.2 * left:
                 if right_loss > left_loss:
@@ -529,6 +528,14 @@ class LearnerTest(EndToEndTest):
         for rule in ("AdaGrad", "RmsProp", "FSAdaGrad", "Adam"):
             self.check(epochSize=41, gradUpdateType=rule, adjust={
                 "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 2, "numPrevLearnRates": 2})
+
+    def test_the_rate_for_large_inputs_lies_below_the_interval_of_the_best(self):
+        for scale in (30, 300):
+            self.train = [([scale * value for value in x], label) for x, label in samples_of(1, 41)]
+            self.write("train.txt", "".join("%r %r %r %d\n" % (*x, label) for x, label in self.train))
+            for best in (1, 2):
+                self.check(epochSize=41, maxEpochs=4, momentumPerMB=0, adjust={
+                    "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 4, "numBestSearchEpoch": best})
 
     def test_without_list_and_search_the_rate_begins_by_the_minibatch_size(self):
         self.check(learningRatesPerSample="", adjust={

@@ -28,7 +28,7 @@ protected:
         request.options.autoAdjust.autoAdjustLR = LearningRateSearch::SearchBeforeEpoch;
         request.options.autoAdjust.numMiniBatch4LRSearch = 15;
         request.openReader = []
-        { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(230, 7))); };
+        { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(230, 11))); };
         return request;
     }
     size_t Count(const std::string& text)
@@ -190,7 +190,7 @@ TEST_F(TrainingSearchTest, ATrialIsAnEpochOfItsOwnLength)
         request.options.traceLevel = 1;
         std::vector<EpochRequest> requests;
         request.openReader = [&]
-        { return std::make_unique<MinibatchSource>(std::make_unique<NotingReader>(TwoClasses(230, 7), requests)); };
+        { return std::make_unique<MinibatchSource>(std::make_unique<NotingReader>(TwoClasses(230, 11), requests)); };
         if (ofSize)
         {
             request.options.learningRatesPerSample = 0.001f;
@@ -279,7 +279,7 @@ TEST_F(TrainingSearchTest, ACriterionThatIsNoNumberAtRestEndsTheSearch)
     TrainingRequest request = SearchRequest(2);
     request.openReader = []
     {
-        SyntheticData data = TwoClasses(230, 7);
+        SyntheticData data = TwoClasses(230, 11);
         data.features[data.featureDim * 41] = std::nan("");
         return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(data));
     };
@@ -336,6 +336,51 @@ TEST_F(TrainingSearchTest, TheGoalSaysWhatLaterEpochsLookFor)
     for (const char* epoch : {"1", "2", "3"})
         EXPECT_EQ(Count(Concat("DetailBaseAdaptiveLearnRateSearch: Epoch[ ", epoch, " of 3]")), 1u);
     EXPECT_EQ(Count("The search before epoch 3: "), 1u);
+}
+
+// y = 2 x on large numbers: rates that do not diverge lie far below 0.01/minibatchSize.
+TEST_F(TrainingSearchTest, ARateForLargeNumbersIsFoundBeforeTheFirstEpoch)
+{
+    TrainingRequest request = SearchRequest(1);
+    SyntheticData points{.featureDim = 1, .labelDim = 1, .features = {}, .labels = {}};
+    for (size_t i = 0; i < 60; ++i)
+    {
+        points.features.push_back(30 * (1 + 0.02 * double(i)));
+        points.labels.push_back(2 * points.features.back());
+    }
+    request.buildNetwork = [this] { return Line(1); };
+    request.openReader = [points]
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(points)); };
+    request.options.dropoutRate = 0.0;
+    request.options.momentumPerMB = 0.0f;
+    request.options.autoAdjust.numMiniBatch4LRSearch = 6;
+    std::vector<EpochReport> reports;
+    request.epochDone = [&](const EpochReport& report) { reports.push_back(report); };
+    Run(request);
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_LT(reports[0].learningRatePerSample, 0.1 * 0.01 / 5);
+    // The first trial is at rate 0, on the first half.
+    double atRest = 0;
+    for (size_t i = 0; i < 30; ++i)
+        atRest += std::pow(points.features[i], 2) / 30;
+    EXPECT_LT(reports[0].criterion, atRest);
+}
+
+// Masks of dropout are luck: over few samples they may outweigh what a small rate learns.
+TEST_F(TrainingSearchTest, WhereNoRateIsAnyBetterBeforeTheFirstEpochTheTrainingEndsAndSaysSo)
+{
+    TrainingRequest request = SearchRequest(2);
+    request.openReader = []
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(230, 7))); };
+    Run(request);
+    EXPECT_EQ(Count("Finished Epoch"), 0u);
+    EXPECT_EQ(Count("no learning rate that was tried before the first epoch was as good as none: nothing is trained; "
+                    "give the first epoch's rate (learningRatesPerSample), or longer trials (numMiniBatch4LRSearch, "
+                    "now 15)\n"),
+              1u)
+        << LogText();
+    EXPECT_EQ(Count("is less than minLearnRate 9.9999997e-10. Training complete.\n"), 1u);
+    EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.0")));
 }
 
 TEST_F(TrainingSearchTest, TrialsLeaveNoTrace)

@@ -110,13 +110,44 @@ TEST(TrialSearch, EndsWhereNoRateIsGoodEnough)
     EXPECT_LT(trials, 60u);
 }
 
-TEST(TrialSearch, TheBestRateIsNoneThatIsTooSmallToTrain)
+TEST(TrialSearch, TheBestRateIsNoWorseThanNoTraining)
 {
-    // Whatever the rate, the first samples become worse.
+    // Good below 1e-5 only, which is below the other end of the interval, 0.01/minibatchSize.
+    const auto criterion = [](double rate)
+    { return rate > 1e-5 ? 2 + rate : 2 - 0.1 * std::exp(-std::pow(std::log(rate / 4e-6), 2)); };
+    Trials trials;
     const RateSearchResult result = SearchLearningRate({.minibatchSize = 10, .forBestRate = true},
-                                                       [](const char*, double rate) { return 1 + rate; });
-    EXPECT_LE(result.rate, 0.001);
-    EXPECT_GT(result.rate, 0.001 * 0.618);
+                                                       [&](const char* prefix, double rate)
+                                                       {
+                                                           trials.prefixes.push_back(prefix);
+                                                           trials.values.push_back(rate);
+                                                           return rate == 0 ? 2 : criterion(rate);
+                                                       });
+    EXPECT_LT(criterion(result.rate), result.baseCriterion);
+    EXPECT_LE(result.rate, 1e-5);
+    EXPECT_GT(result.rate, 1e-5 * 0.618);
+    // The other end is tried, and is worse.
+    EXPECT_EQ(trials.prefixes.back(), "DetailBaseAdaptiveLearnRateSearch:");
+    EXPECT_EQ(trials.values.back(), 0.001);
+    EXPECT_EQ(std::count(trials.prefixes.begin(), trials.prefixes.end(), "AdaptiveLearnRateSearch:"),
+              std::ptrdiff_t(trials.prefixes.size()) - 2);
+}
+
+TEST(TrialSearch, WhereNoRateIsGoodEnoughTheBetterEndIsTheBest)
+{
+    const auto found = [](double (*criterion)(double))
+    {
+        return SearchLearningRate({.minibatchSize = 10, .forBestRate = true},
+                                  [&](const char*, double rate) { return rate == 0 ? 1 : criterion(rate); })
+            .rate;
+    };
+    // Whatever the rate, the first samples become worse: as small as can be, with which training ends.
+    EXPECT_LE(found([](double rate) { return 1 + rate; }), 0.3e-9);
+    EXPECT_EQ(found([](double rate) { return 2 - rate; }), 0.001);
+    // No number is better than none; a tie is for the right end, which came down.
+    EXPECT_EQ(found([](double rate) { return rate == 0.001 ? 5 : std::nan(""); }), 0.001);
+    EXPECT_LE(found([](double) { return std::nan(""); }), 0.3e-9);
+    EXPECT_LE(found([](double) { return 2.0; }), 0.3e-9);
 }
 
 TEST(TrialSearch, SizesGrowByTheRootOfTwoInMultiplesOf64)

@@ -530,7 +530,7 @@ class LearnerTest(EndToEndTest):
                 "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 2, "numPrevLearnRates": 2})
 
     def test_the_rate_for_large_inputs_lies_below_the_interval_of_the_best(self):
-        for scale in (30, 300):
+        for scale in (30, 3000):
             self.train = [([scale * value for value in x], label) for x, label in samples_of(1, 41)]
             self.write("train.txt", "".join("%r %r %r %d\n" % (*x, label) for x, label in self.train))
             for best in (1, 2):

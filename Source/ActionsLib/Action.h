@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ActionsLib/Ndl/NdlBuilder.h"
+#include "ActionsLib/PlannedModels.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Config/Options.h"
 #include "Common/Log.h"
@@ -32,6 +33,7 @@ struct ProgramContext
     std::string deviceId{}; // of device, as the config has it
     GpuOptions gpu{};
     bool timestamping = false; // of the log
+    PlannedModels planned{};   // of the commands checked so far; empty but for --check
 };
 
 // One command of `command=`: its name and its block at the root.
@@ -49,7 +51,8 @@ public:
     virtual ~Job() = default;
 
     // cntk --check: builds or loads the network, opens the data, reads one minibatch, prints shapes and memory; trains
-    // and writes nothing.
+    // and writes nothing. What a run would write is put down in ProgramContext::planned, for the checks of later
+    // commands.
     virtual void Check() = 0;
     virtual void Run() = 0;
     // For the log's header: epochs of a train action, else 0.

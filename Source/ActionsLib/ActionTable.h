@@ -42,7 +42,12 @@ void CheckSource(Log& log, ComputationNetwork& network, const std::vector<Comput
 // Loads a model for a command. What is wrong with the file is told with the place of the key that names it.
 std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path,
                                                 std::shared_ptr<Device> device, std::string_view key = "modelPath");
-// The same on the command's device.
+// For checks: the model as it will be when the command's turn comes. Null, with a line in the log, where an earlier
+// command writes it and only its run will show what is in it.
+std::unique_ptr<ComputationNetwork> LoadModelToCheck(const CommandContext& command, const std::string& path,
+                                                     std::shared_ptr<Device> device,
+                                                     std::string_view key = "modelPath");
+// The same as LoadModelOf on the command's device.
 std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path);
 
 } // namespace cntk

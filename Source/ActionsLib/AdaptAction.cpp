@@ -2,6 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/TrainingPlan.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -102,13 +103,12 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        if (!FileExists(ResolveInputPath(m_options.originalModelFileName)))
-        {
-            log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
-                      m_options.originalModelFileName.c_str());
-            return;
-        }
-        const std::unique_ptr<ComputationNetwork> network = LoadOriginal(DeviceOf(m_command));
+        const std::unique_ptr<ComputationNetwork> original =
+            LoadModelToCheck(m_command, m_options.originalModelFileName, DeviceOf(m_command), OriginalKey());
+        TrainingPlan plan(m_command, m_request);
+        ComputationNetwork* const network = plan.Start(original.get());
+        if (network == nullptr)
+            return plan.Finish();
         const TrainingNodes nodes = SelectTrainingNodes(*network, m_request.options.trainCriterionNodeName,
                                                         m_request.options.evalCriterionNodeName);
         const NodeTracer tracer(*network, m_request.options, log);
@@ -116,6 +116,7 @@ public:
             if (*reader)
                 CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *reader->Open(),
                             m_request.options.minibatchSize[0], true);
+        plan.Finish();
     }
 
 private:

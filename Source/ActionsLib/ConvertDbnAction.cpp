@@ -195,11 +195,15 @@ public:
 
     void Check() override
     {
-        if (FileExists(m_dbnPath))
-            Convert();
-        else
-            m_command.program.log.Print("Command '%s': %s is not there yet; nothing more can be checked.\n",
-                                        m_command.name.c_str(), m_dbnPath.c_str());
+        ProgramContext& program = m_command.program;
+        if (const PlannedModel* const exported = program.planned.Find(m_dbnPath))
+        {
+            program.log.Print("Command '%s': %s; what it does with it is not checked.\n", m_command.name.c_str(),
+                              exported->WhyUnknown(m_dbnPath).c_str());
+            program.planned.SaveUnknown(m_modelPath);
+            return;
+        }
+        program.planned.Save(m_modelPath, *Convert());
     }
 
 private:

@@ -65,8 +65,8 @@ public:
 
     void Check() override
     {
-        if (FileExists(m_modelPath))
-            Load();
+        LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
+        m_command.program.planned.SaveUnknown(m_options.outputFile);
     }
 
 private:

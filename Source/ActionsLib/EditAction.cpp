@@ -59,7 +59,7 @@ public:
     void Run() override
     {
         NdlContext& context = m_command.program.ndl;
-        Execute(MelEditor::Mode::Run, context);
+        Execute(context, nullptr);
         for (const std::string& warning : context.warnings)
             m_command.program.log.Warn(warning);
         context.warnings.clear();
@@ -68,7 +68,7 @@ public:
     void Check() override
     {
         NdlContext context = m_command.program.ndl; // nothing goes on counting
-        Execute(MelEditor::Mode::Check, context);
+        Execute(context, &m_command.program.planned);
     }
 
 private:
@@ -99,18 +99,21 @@ private:
     }
 
     // On the CPU whatever deviceId says: nothing is computed.
-    void Execute(MelEditor::Mode mode, NdlContext& context) const
+    void Execute(NdlContext& context, PlannedModels* planned) const
     {
         ProgramContext& program = m_command.program;
         context.startValueSeeds = StartValueSeedsOf(m_command);
-        MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log, mode);
+        MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log, planned);
         for (const NamedFile& file : m_files)
             editor.Protect(file);
         for (const NdlScript& macros : m_macros)
             editor.DefineMacros(macros);
+        bool isFollowed = true;
         for (const MelScript& script : m_scripts)
-            if (!editor.Run(script))
-                return;
+            if (isFollowed)
+                isFollowed = editor.Run(script);
+            else
+                editor.PassOver(script, 0);
     }
 
     CommandContext m_command;

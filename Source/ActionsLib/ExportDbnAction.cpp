@@ -182,7 +182,7 @@ public:
 
     void Run() override
     {
-        const DbnModel model = Convert();
+        const DbnModel model = Convert(*LoadModelOf(m_command, m_modelPath, MakeCpuDevice({.threads = 1})));
         WriteDbnFile(model, m_dbnPath);
         m_command.program.log.Print("DBN: %d layers of %s written to %s\n", int(model.layers.size()),
                                     m_modelPath.c_str(), m_dbnPath.c_str());
@@ -190,16 +190,16 @@ public:
 
     void Check() override
     {
-        if (FileExists(m_modelPath))
-            Convert();
+        if (const auto network = LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1})))
+            Convert(*network);
+        m_command.program.planned.SaveUnknown(m_dbnPath);
     }
 
 private:
     // On the CPU whatever deviceId says: nothing is computed.
-    DbnModel Convert() const
+    DbnModel Convert(const ComputationNetwork& network) const
     {
-        const auto network = LoadModelOf(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
-        LayerFinder finder(*network);
+        LayerFinder finder(network);
         DbnModel model =
             WithNote([&] { return finder.Find(); }, [&] { return "while exporting '" + m_modelPath + "'"; });
         if (!finder.HasPrior())

@@ -62,7 +62,7 @@ public:
     void Run() override
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<ComputationNetwork> network = Open();
+        const std::unique_ptr<ComputationNetwork> network = Open([&] { return LoadModelOf(m_command, m_modelPath); });
         const ComputationNodePtr criterion = CriterionOf(*network);
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         Precompute(*network, *source, m_options.minibatchSize[0], c_wholeDataSet, log);
@@ -91,7 +91,10 @@ public:
 
     void Check() override
     {
-        const std::unique_ptr<ComputationNetwork> network = Open();
+        const std::unique_ptr<ComputationNetwork> network =
+            Open([&] { return LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command)); });
+        if (network == nullptr)
+            return;
         const ComputationNodePtr criterion = CriterionOf(*network);
         LogNetwork(m_command.program.log, *network, 1);
         CheckSource(m_command.program.log, *network, {criterion}, *m_reader.Open(), m_options.minibatchSize[0], true);
@@ -99,17 +102,17 @@ public:
 
 private:
     // The model where there is one, else the network as it would be built.
-    std::unique_ptr<ComputationNetwork> Open() const
+    std::unique_ptr<ComputationNetwork> Open(const std::function<std::unique_ptr<ComputationNetwork>()>& load) const
     {
         Log& log = m_command.program.log;
-        if (!m_builder || (!m_modelPath.empty() && FileExists(m_modelPath)))
+        if (!m_builder || (!m_modelPath.empty() && m_command.program.planned.WillExist(m_modelPath)))
         {
             if (m_builder)
                 log.Warn(Concat(m_command.block.Where().Location(), ": '", m_modelPath,
                                 "' exists, so it is checked, not ", "the network of ", m_builder->BlockName(),
                                 "; for that, name another modelPath"));
             log.Print("Checking gradients of model %s\n", m_modelPath.c_str());
-            return LoadModelOf(m_command, m_modelPath);
+            return load();
         }
         log.Print("Checking gradients of the network of %s\n", m_builder->BlockName().c_str());
         return BuildAside(m_command, *m_builder, DeviceOf(m_command));

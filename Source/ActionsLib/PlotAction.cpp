@@ -155,11 +155,7 @@ public:
         log.Print("Done.\n");
     }
 
-    void Check() override
-    {
-        if (FileExists(m_modelPath))
-            Load();
-    }
+    void Check() override { LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1})); }
 
 private:
     std::unique_ptr<ComputationNetwork> Load() const

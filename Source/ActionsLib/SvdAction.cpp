@@ -140,15 +140,22 @@ public:
 
     void Check() override
     {
-        if (!FileExists(m_modelPath))
-        {
-            m_command.program.log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n",
-                                        m_command.name.c_str(), m_modelPath.c_str());
+        const std::unique_ptr<ComputationNetwork> network =
+            LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
+        PlannedModels& planned = m_command.program.planned;
+        if (network == nullptr && !m_outputPath.empty())
+            planned.SaveUnknown(m_outputPath);
+        if (network == nullptr)
             return;
-        }
-        const std::unique_ptr<ComputationNetwork> network = Load();
         for (const auto& [expression, ratio] : m_groups)
-            FindNodesByRegex(*network, expression);
+            if (const auto parameters = ParametersOf(*network, expression); parameters.empty())
+                WarnOfNoMatch(expression);
+            else
+                for (const auto& parameter : parameters)
+                    Stand(*network, parameter);
+        network->Validate();
+        if (!m_outputPath.empty())
+            planned.Save(m_outputPath, *network);
     }
 
 private:
@@ -174,19 +181,29 @@ private:
         const std::string line(92, '-');
         log.Print("%s\nParameterSVD: start to process group %d with KeepRatio=%.2f\n%s\n", line.c_str(), int(group),
                   ratio, line.c_str());
-        bool any = false;
-        for (const ComputationNodePtr& node : FindNodesByRegex(network, expression))
-        {
-            const auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node);
-            if (!parameter || parameter->SampleLayout().Rank() > 2 || parameter->Values().Rows() <= 1 ||
-                parameter->Values().Columns() <= 1)
-                continue;
-            any = true;
+        const auto parameters = ParametersOf(network, expression);
+        if (parameters.empty())
+            WarnOfNoMatch(expression);
+        for (const auto& parameter : parameters)
             WithNote([&] { Decompose(network, parameter, ratio); },
                      [&] { return "while decomposing parameter '" + parameter->Name() + "'"; });
-        }
-        if (!any)
-            log.Warn("SVD: no matrix of the model has a name that matches '" + expression + "'");
+    }
+
+    static std::vector<std::shared_ptr<LearnableParameterNode>> ParametersOf(const ComputationNetwork& network,
+                                                                             const std::string& expression)
+    {
+        std::vector<std::shared_ptr<LearnableParameterNode>> parameters;
+        for (const ComputationNodePtr& node : FindNodesByRegex(network, expression))
+            if (auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node);
+                parameter && parameter->SampleLayout().Rank() <= 2 && parameter->Values().Rows() > 1 &&
+                parameter->Values().Columns() > 1)
+                parameters.push_back(std::move(parameter));
+        return parameters;
+    }
+
+    void WarnOfNoMatch(const std::string& expression) const
+    {
+        m_command.program.log.Warn("SVD: no matrix of the model has a name that matches '" + expression + "'");
     }
 
     void Decompose(ComputationNetwork& network, const std::shared_ptr<LearnableParameterNode>& parameter,
@@ -211,6 +228,18 @@ private:
                 right[k + j * rank] = values.vt[k + j * all] * root;
         }
         const std::string name = parameter->Name();
+        ReplaceByProduct(network, parameter, rank, left, right);
+        m_command.program.log.Print("Performing SVD for a %5d-by-%-5d matrix (node name: %-20s) ---  computation time "
+                                    "%5.2f secs ;  keep %4.1f%% "
+                                    "energy ===> keep %5d svd values (reduce to %4.1f%% parameters) \n",
+                                    int(rows), int(columns), name.c_str(), seconds, 100 * ratio, int(rank),
+                                    100.0 * double(rank * (rows + columns)) / double(rows * columns));
+    }
+
+    static void ReplaceByProduct(ComputationNetwork& network, const std::shared_ptr<LearnableParameterNode>& parameter,
+                                 size_t rank, const std::vector<double>& left, const std::vector<double>& right)
+    {
+        const std::string name = parameter->Name();
         const auto add = [&](const char* ending, const TensorShape& shape, const std::vector<double>& content)
         {
             const ComputationNodePtr node = network.AddParameter(name + ending, shape);
@@ -219,15 +248,20 @@ private:
             learnable.SetLearningRateMultiplier(parameter->LearningRateMultiplier());
             return node;
         };
-        const ComputationNodePtr u = add("-U", TensorShape{rows, rank}, left);
-        const ComputationNodePtr v = add("-V", TensorShape{rank, columns}, right);
+        const ComputationNodePtr u = add("-U", TensorShape{parameter->Values().Rows(), rank}, left);
+        const ComputationNodePtr v = add("-V", TensorShape{rank, parameter->Values().Columns()}, right);
         network.Replace(parameter, network.Add("Times", name + "-SVD", {u, v}));
         network.Delete(parameter);
-        m_command.program.log.Print("Performing SVD for a %5d-by-%-5d matrix (node name: %-20s) ---  computation time "
-                                    "%5.2f secs ;  keep %4.1f%% "
-                                    "energy ===> keep %5d svd values (reduce to %4.1f%% parameters) \n",
-                                    int(rows), int(columns), name.c_str(), seconds, 100 * ratio, int(rank),
-                                    100.0 * double(rank * (rows + columns)) / double(rows * columns));
+    }
+
+    // For a check: names and outer sizes are those of the run, but how many singular values are kept follows from what
+    // is not trained yet.
+    static void Stand(ComputationNetwork& network, const std::shared_ptr<LearnableParameterNode>& parameter)
+    {
+        const size_t rows = parameter->Values().Rows(), columns = parameter->Values().Columns();
+        const size_t rank = std::min(rows, columns);
+        ReplaceByProduct(network, parameter, rank, std::vector<double>(rows * rank),
+                         std::vector<double>(rank * columns));
     }
 
     CommandContext m_command;

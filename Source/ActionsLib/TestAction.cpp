@@ -83,13 +83,10 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        if (!FileExists(m_modelPath))
-        {
-            log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
-                      m_modelPath.c_str());
+        const std::unique_ptr<ComputationNetwork> network =
+            LoadModelToCheck(m_command, ModelToCheck(), DeviceOf(m_command));
+        if (network == nullptr)
             return;
-        }
-        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_modelPath);
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         LogNetwork(log, *network, 1);
         CheckSource(log, *network, NodeTracer(*network, m_nodesToTrace, log).AddTo(nodes), *m_reader.Open(),
@@ -97,6 +94,8 @@ public:
     }
 
 protected:
+    virtual std::string ModelToCheck() const { return m_modelPath; }
+
     EvaluationResult Evaluate(const std::string& path)
     {
         Log& log = m_command.program.log;
@@ -193,6 +192,16 @@ public:
     }
 
 private:
+    // The first that Run would take.
+    std::string ModelToCheck() const override
+    {
+        const PlannedModels& planned = m_command.program.planned;
+        for (size_t epoch = m_first; epoch <= m_last; epoch += m_step)
+            if (const std::string path = m_modelPath + "." + std::to_string(epoch); planned.WillExist(path))
+                return path;
+        return m_modelPath;
+    }
+
     void EvaluateOne(const std::string& path)
     {
         m_command.program.log.Print("Model %s --> ", path.c_str());

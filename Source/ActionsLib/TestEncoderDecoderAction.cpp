@@ -173,7 +173,8 @@ public:
     void Run() override
     {
         Log& log = m_command.program.log;
-        Models models = Load();
+        Models models = Load([this](const std::string& path, const char* key)
+                             { return LoadModelOf(m_command, path, DeviceOf(m_command), key); });
         const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*models.decoder, m_options.evalNodeNames);
         const std::unique_ptr<MinibatchSource> source = OpenSource(nodes, models.roots);
         EvaluatorOptions options;
@@ -206,14 +207,10 @@ public:
         Log& log = m_command.program.log;
         if (m_writer != nullptr) // writes nothing until it gets data
             OpenWriter({}, 0);
-        for (const std::string& path : {m_options.encoderModelPath, m_options.decoderModelPath})
-            if (!FileExists(path))
-            {
-                log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n",
-                          m_command.name.c_str(), path.c_str());
-                return;
-            }
-        const Models models = Load();
+        const Models models = Load([this](const std::string& path, const char* key)
+                                   { return LoadModelToCheck(m_command, path, DeviceOf(m_command), key); });
+        if (models.decoder == nullptr)
+            return;
         const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*models.decoder, m_options.evalNodeNames);
         LogNetwork(log, *models.encoder, 1);
         LogNetwork(log, *models.decoder, 1);
@@ -253,12 +250,16 @@ private:
         size_t equal = 0;
     };
 
-    Models Load() const
+    // What load gives no network for is left out, with the models behind it.
+    Models Load(const std::function<std::unique_ptr<ComputationNetwork>(const std::string&, const char*)>& load) const
     {
         Models models;
-        models.encoder = LoadModelOf(m_command, m_options.encoderModelPath);
-        models.decoder = LoadModelOf(m_command, m_options.decoderModelPath);
-        models.alone = LoadModelOf(m_command, m_options.decoderModelPath);
+        models.encoder = load(m_options.encoderModelPath, "encoderModelPath");
+        if (models.encoder != nullptr)
+            models.alone = load(m_options.decoderModelPath, "decoderModelPath");
+        if (models.alone == nullptr)
+            return models;
+        models.decoder = load(m_options.decoderModelPath, "decoderModelPath");
         models.roots = PairNetworks(*models.encoder, *models.decoder, m_pairs, m_command.program.log);
         return models;
     }

@@ -3,6 +3,7 @@
 #include "ActionsLib/CriterionTransfer.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/TrainingPlan.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -119,13 +120,15 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        if (!m_original.empty() && !FileExists(ResolveInputPath(m_original)))
-        {
-            log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
-                      m_original.c_str());
-            return;
-        }
-        const std::unique_ptr<ComputationNetwork> network = Build(DeviceOf(m_command));
+        const std::shared_ptr<Device> device = DeviceOf(m_command);
+        const auto loadOriginal = [&] { return LoadModelToCheck(m_command, m_original, device, OriginalKey()); };
+        const std::unique_ptr<ComputationNetwork> described = Build(device, loadOriginal);
+        if (described != nullptr)
+            ChooseNodes(*described);
+        TrainingPlan plan(m_command, m_request);
+        ComputationNetwork* const network = plan.Start(described.get());
+        if (network == nullptr)
+            return plan.Finish();
         const TrainingNodes nodes = ChooseNodes(*network);
         LogNetwork(log, *network, 1);
         const NodeTracer tracer(*network, m_request.options, log);
@@ -138,17 +141,28 @@ public:
         }
         log.Print("Command '%s' (action %s): %d epochs into %s\n", m_command.name.c_str(),
                   m_original.empty() ? "train" : "trainSequence", int(Epochs()), m_request.modelPath.c_str());
+        plan.Finish();
     }
 
 private:
     std::unique_ptr<ComputationNetwork> Build(const std::shared_ptr<Device>& device) const
+    {
+        return Build(device, [&] { return LoadModelOf(m_command, m_original, device, OriginalKey()); });
+    }
+
+    // Null if loadOriginal, which is asked for trainSequence alone, gives none.
+    std::unique_ptr<ComputationNetwork>
+    Build(const std::shared_ptr<Device>& device,
+          const std::function<std::unique_ptr<ComputationNetwork>()>& loadOriginal) const
     {
         std::unique_ptr<ComputationNetwork> described = m_builder->Build(device);
         if (m_original.empty())
             return described;
         Log& log = m_command.program.log;
         log.Print("Load Network From the original model file %s.\n", m_original.c_str());
-        std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_original, device, OriginalKey());
+        std::unique_ptr<ComputationNetwork> network = loadOriginal();
+        if (network == nullptr)
+            return nullptr;
         const std::vector<std::string> copied = TakeCriterion(*network, *described);
         for (const std::string& name : copied)
             log.Print("%s does not have node '%s'; it is the described one, with its start values.\n",

@@ -5,6 +5,7 @@
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/FileClashes.h"
 #include "Common/Interruption.h"
 #include "ComputationNetwork/ModelFile.h"
@@ -162,6 +163,11 @@ public:
         }
         log.Print("Command '%s' (action trainEncoderDecoder): %d epochs into %s.0 to %s.%d\n", m_command.name.c_str(),
                   int(Epochs()), m_request.modelPath.c_str(), m_request.modelPath.c_str(), int(m_stages.size()) - 1);
+        const auto files = TrainingFiles::OfNetworks(ResolveOutputPath(m_request.modelPath), Epochs(), m_stages.size());
+        if (m_request.makeMode && files.HasAll(files.FinalModel()))
+            return;
+        for (size_t i = 0; i < networks.size(); i++)
+            m_command.program.planned.Save(Produces()[i], *networks[i]);
     }
 
 private:

@@ -197,13 +197,10 @@ public:
     {
         Log& log = m_command.program.log;
         const std::unique_ptr<Output> writer = m_writer != nullptr ? OpenWriter(*DeviceOf(m_command)) : nullptr;
-        if (m_builder == nullptr && !FileExists(m_modelPath))
-        {
-            log.Print("Command '%s': model %s is not there yet; nothing more can be checked.\n", m_command.name.c_str(),
-                      m_modelPath.c_str());
+        const std::unique_ptr<ComputationNetwork> network =
+            m_builder != nullptr ? MakeNetwork() : LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command));
+        if (network == nullptr)
             return;
-        }
-        const std::unique_ptr<ComputationNetwork> network = MakeNetwork();
         LogNetwork(log, *network, 1);
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         if (writer != nullptr)

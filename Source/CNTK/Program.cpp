@@ -297,6 +297,7 @@ void RunConfig(const CommandLine& line, Log& log)
             const auto note = [&]
             { return "while checking command '" + planned.command + "' (action '" + planned.action->name + "')"; };
             log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(), planned.action->name.c_str());
+            program.planned.BeginCommand(planned.command);
             WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note);
         }
         log.Print("__CHECKED__: %d commands, nothing was trained or written\n", int(jobs.size()));

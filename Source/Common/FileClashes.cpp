@@ -21,13 +21,6 @@ namespace fs = std::filesystem;
 constexpr const char* c_readers[] = {"reader", "encoderReader", "decoderReader", "backwardDecoderReader"};
 constexpr const char* c_models[] = {"modelPath", "encoderModelPath", "decoderModelPath"};
 
-std::string Canonical(const std::string& path)
-{
-    std::error_code error;
-    const fs::path canonical = fs::weakly_canonical(path, error);
-    return error ? path : canonical.string();
-}
-
 bool IsOrdinaryFile(const std::string& path)
 {
     std::error_code error;
@@ -36,13 +29,22 @@ bool IsOrdinaryFile(const std::string& path)
 
 } // namespace
 
+std::string CanonicalPath(const std::string& path)
+{
+    const std::string resolved = ResolveOutputPath(path);
+    std::error_code error;
+    const fs::path absolute = fs::absolute(resolved, error);
+    const fs::path canonical = error ? fs::path() : fs::weakly_canonical(absolute, error);
+    return error ? resolved : canonical.string();
+}
+
 bool IsSameFile(const std::string& path, const std::string& other)
 {
     const std::string resolved = ResolveOutputPath(path);
     std::error_code error;
     if (path.empty() || path == "-" || (fs::exists(resolved, error) && !IsOrdinaryFile(resolved)))
         return false; // standard output, a device: nothing is lost
-    return Canonical(resolved) == Canonical(ResolveOutputPath(other));
+    return CanonicalPath(resolved) == CanonicalPath(other);
 }
 
 std::vector<NamedFile> FilesNamedIn(const ConfigParameters& block)

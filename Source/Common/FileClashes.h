@@ -18,6 +18,9 @@ struct NamedFile
     std::string path;
 };
 
+// Absolute and without symbolic links, as far as the path is there: equal for all spellings of one file.
+std::string CanonicalPath(const std::string& path);
+
 // Whether both paths lead to one ordinary file, by whatever spelling and symbolic links. It need not be there.
 bool IsSameFile(const std::string& path, const std::string& other);
 

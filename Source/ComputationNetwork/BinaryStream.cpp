@@ -222,13 +222,13 @@ std::string BinaryReader::Describe(size_t position) const
 void BinaryWriter::WideText(std::string_view text)
 {
     const std::u16string wide = ToWide(text);
-    m_file.Write(wide.c_str(), 2 * (wide.size() + 1));
+    Bytes(wide.c_str(), 2 * (wide.size() + 1));
 }
 
 void BinaryWriter::NarrowText(std::string_view text)
 {
-    m_file.Write(text.data(), text.size());
-    m_file.Write("", 1);
+    Bytes(text.data(), text.size());
+    Bytes("", 1);
 }
 
 } // namespace cntk

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -66,20 +67,33 @@ class BinaryWriter
 {
 public:
     explicit BinaryWriter(const std::string& path) : m_file(path) {}
+    // To memory: no file is touched.
+    explicit BinaryWriter(std::string* memory) : m_memory(memory) {}
 
     template <class T>
     void Write(T value)
     {
         static_assert(std::is_arithmetic_v<T>);
-        m_file.Write(&value, sizeof(T));
+        Bytes(&value, sizeof(T));
     }
-    void Bytes(const void* data, size_t bytes) { m_file.Write(data, bytes); }
+    void Bytes(const void* data, size_t bytes)
+    {
+        if (m_file)
+            m_file->Write(data, bytes);
+        else
+            m_memory->append(static_cast<const char*>(data), bytes);
+    }
     void WideText(std::string_view text);
     void NarrowText(std::string_view text);
-    void Commit() { m_file.Commit(); }
+    void Commit()
+    {
+        if (m_file)
+            m_file->Commit();
+    }
 
 private:
-    AtomicFile m_file;
+    std::optional<AtomicFile> m_file;
+    std::string* m_memory = nullptr;
 };
 
 // UTF-8 to UTF-16 units and back; what is no valid text becomes U+FFFD.

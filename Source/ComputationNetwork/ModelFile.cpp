@@ -101,25 +101,14 @@ class ModelFileReader
 {
 public:
     explicit ModelFileReader(const std::string& path)
-        : m_file(RequireModelFile(path)), m_path(path), m_in(m_file.Text(), path, "model file")
+        : m_file(RequireModelFile(path)), m_text(m_file->Text()), m_path(path), m_in(m_text, path, "model file")
     {
-        if (!m_in.Mark("BCN"))
-            FailNotAModel(m_file.Text(), path);
-        if (m_in.Mark("BVersion"))
-        {
-            const size_t position = m_in.Position();
-            m_version = m_in.Read<uint64_t>("the version of the model");
-            m_in.Expect("EVersion");
-            if (m_version == 0)
-                m_in.Damaged(position, Concat("a version (1 to ", c_newestRead, ")"), "0");
-            if (m_version > c_newestRead)
-                Fail(ErrorKind::Model, "'", path, "' is a model of version ", m_version,
-                     ", written by a later program; expected version 1 to ", c_newestRead,
-                     "; give a model saved by an earlier program");
-        }
-        m_isOldDialect = m_version == 1 || (m_version == 2 && Contains("BCriteriaNodes"));
-        m_nodeCount = m_in.Count("the number of nodes", c_smallestRecord);
-        m_in.Expect("BNodeList");
+        ReadBeginning();
+    }
+    ModelFileReader(std::string_view text, const std::string& path)
+        : m_text(text), m_path(path), m_in(m_text, path, "model file")
+    {
+        ReadBeginning();
     }
 
     BinaryReader& In() { return m_in; }
@@ -165,19 +154,41 @@ public:
     }
 
 private:
-    bool Contains(std::string_view mark) const { return m_file.Text().find(BytesOfMark(mark)) != std::string::npos; }
+    void ReadBeginning()
+    {
+        if (!m_in.Mark("BCN"))
+            FailNotAModel(m_text, m_path);
+        if (m_in.Mark("BVersion"))
+        {
+            const size_t position = m_in.Position();
+            m_version = m_in.Read<uint64_t>("the version of the model");
+            m_in.Expect("EVersion");
+            if (m_version == 0)
+                m_in.Damaged(position, Concat("a version (1 to ", c_newestRead, ")"), "0");
+            if (m_version > c_newestRead)
+                Fail(ErrorKind::Model, "'", m_path, "' is a model of version ", m_version,
+                     ", written by a later program; expected version 1 to ", c_newestRead,
+                     "; give a model saved by an earlier program");
+        }
+        m_isOldDialect = m_version == 1 || (m_version == 2 && Contains("BCriteriaNodes"));
+        m_nodeCount = m_in.Count("the number of nodes", c_smallestRecord);
+        m_in.Expect("BNodeList");
+    }
+
+    bool Contains(std::string_view mark) const { return m_text.find(BytesOfMark(mark)) != std::string::npos; }
 
     DataType GuessPrecision(DataType fallback) const
     {
         const std::string mark = BytesOfMark("BMAT");
-        const size_t position = m_file.Text().find(mark);
-        if (position == std::string::npos || position + mark.size() >= m_file.Size())
+        const size_t position = m_text.find(mark);
+        if (position == std::string::npos || position + mark.size() >= m_text.size())
             return fallback;
-        const char elementSize = m_file.Text()[position + mark.size()];
+        const char elementSize = m_text[position + mark.size()];
         return elementSize == 4 ? DataType::Float32 : elementSize == 8 ? DataType::Float64 : fallback;
     }
 
-    MappedFile m_file;
+    std::optional<MappedFile> m_file;
+    std::string_view m_text;
     std::string m_path;
     BinaryReader m_in;
     uint64_t m_version = 1;
@@ -268,31 +279,22 @@ void ReadGroups(BinaryReader& in, ComputationNetwork& network)
     in.Expect("ECN");
 }
 
-} // namespace
-
-std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
-                                              std::shared_ptr<Device> device, const NodeRegistry& registry)
+std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType dataType, std::shared_ptr<Device> device,
+                                              const NodeRegistry& registry)
 {
-    ModelFileReader file(path);
     auto network = std::make_unique<ComputationNetwork>(dataType, device, registry);
     file.ReadNodes(dataType, *device,
                    [&](const std::string& typeName, const std::string& name)
                    { return network->AddUnconnected(RequireType(registry, typeName).name, name); });
     ReadRelations(file, *network);
     ReadGroups(file.In(), *network);
-    WithNote([&] { network->Validate(); }, [&] { return Concat("in the model file '", path, "'"); });
+    WithNote([&] { network->Validate(); }, [&] { return Concat("in the model file '", file.Path(), "'"); });
     return network;
 }
 
-DataType DataTypeOfModel(const std::string& path, DataType fallback)
+// path: for messages.
+void WriteModel(const ComputationNetwork& network, BinaryWriter& out, const std::string& path)
 {
-    ModelFileReader file(path);
-    return file.NodeCount() > 0 ? file.ReadPrecision(fallback) : fallback;
-}
-
-void SaveModel(const ComputationNetwork& network, const std::string& path)
-{
-    BinaryWriter out(path);
     ModelWriter archive(out);
     const std::vector<ComputationNodePtr> nodes = network.Nodes();
 
@@ -340,7 +342,43 @@ void SaveModel(const ComputationNetwork& network, const std::string& path)
     }
     out.WideText("ERootNodes");
     out.WideText("ECN");
+}
+
+} // namespace
+
+std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
+                                              std::shared_ptr<Device> device, const NodeRegistry& registry)
+{
+    ModelFileReader file(path);
+    return ReadModel(file, dataType, std::move(device), registry);
+}
+
+std::unique_ptr<ComputationNetwork> LoadModelInMemory(std::string_view model, const std::string& path,
+                                                      DataType dataType, std::shared_ptr<Device> device)
+{
+    ModelFileReader file(model, path);
+    return ReadModel(file, dataType, std::move(device), NodeRegistry::Standard());
+}
+
+DataType DataTypeOfModel(const std::string& path, DataType fallback)
+{
+    ModelFileReader file(path);
+    return file.NodeCount() > 0 ? file.ReadPrecision(fallback) : fallback;
+}
+
+void SaveModel(const ComputationNetwork& network, const std::string& path)
+{
+    BinaryWriter out(path);
+    WriteModel(network, out, path);
     out.Commit();
+}
+
+std::string ModelInMemory(const ComputationNetwork& network)
+{
+    std::string model;
+    BinaryWriter out(&model);
+    WriteModel(network, out, "memory");
+    return model;
 }
 
 void ReloadParameters(ComputationNetwork& network, const std::string& path)

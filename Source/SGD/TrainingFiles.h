@@ -35,6 +35,7 @@ public:
     std::string OfNetwork(size_t number, const std::string& model) const;
 
     const std::string& FinalModel() const { return m_modelPath; }
+    size_t MaxEpochs() const { return m_maxEpochs; }
     std::string BestModel() const { return m_modelPath + ".best"; } // with early stopping
     // All networks of the model are there.
     bool HasAll(const std::string& model) const;

@@ -363,7 +363,7 @@ class ActionsTest(EndToEndTest):
         run = self.run_command("Write", writer, "--check", status=4)
         self.assertIn("out.scp:2: the line is blank, expected the name of an output file", run.stderr)
         self.write("out.scp", "a.htk\n")
-        self.run_command("Write", writer, "--check")
+        self.run_command("Train:Write", writer, "--check")  # the model is looked at as it will be
         self.run_command("Train")
         self.run_command("Write", "Write=[outputNodeNames=HLast]", writer, "--check")
         run = self.run_command("Write", "Write=[outputNodeNames=PosteriorProb]", writer, "--check", status=3)
@@ -382,7 +382,7 @@ class ActionsTest(EndToEndTest):
             run = self.run_command("Write", writer, "--check", status=4)
             self.assertRegex(run.stderr, "error: .*'none.txt'.*(does not exist|No such file)", kind)
             self.write("none.txt", "0\t1\tyes\t0\n1\t1\tno\t0\n" if kind[:2] == "LM" else "yes\nno\n")
-            self.run_command("Write", writer, "--check")
+            self.run_command("Train:Write", writer, "--check")
             self.assertFalse((self.folder / "new").exists(), kind)  # nothing is begun
 
     def test_write_of_a_model_that_computes_nothing(self):
@@ -425,7 +425,8 @@ class ActionsTest(EndToEndTest):
         export = "Export=[action=exportdbn; dbnModelPath=new/m.dbn]"
         convert = ("Convert=[action=convertdbn; dbnModelPath=new\\m.dbn; modelPath=back.dnn; layerSizes=2:3:2; "
                    "needPrior=true]")
-        self.assertIn("new\\m.dbn is not there yet", self.run_command("Export:Convert", export, convert, "--check").stderr)
+        self.assertIn("Command 'Convert': model 'new\\m.dbn' is not known before command 'Export' has run",
+                      self.run_command("Export:Convert", export, convert, "--check").stderr)
         self.run_command("Export:Convert:Test", export, convert, "Test=[modelPath=back.dnn]")
         (self.folder / "new/m.dbn").unlink()
         run = self.run_command("Convert", export, convert, status=None)  # the other command is not run

@@ -281,6 +281,70 @@ class EditTest(EndToEndTest):
         self.write("edit.mel", "m=LoadModel($In$)\nRename(L5.*, L4.*)\nSaveModel($Out$)")
         self.assertIn("edit.mel:2", self.run_command("Edit", "--check", status=None).stderr)
 
+    def test_check_follows_discriminative_pre_training(self):
+        """Train, edit, train, edit, train (book 7.1.5) before anything has run: names of a later script are looked up in
+        the model that the commands before it will have written."""
+        builder = "NDLNetworkBuilder=[ networkDescription=one.ndl; ndlMacros=macros.ndl ]\n"
+        sgd = "SGD=[ maxEpochs=2; minibatchSize=4; learningRatesPerSample=0.1 ]\nreader=[ $streams$ ]\n"
+        config = CONFIG
+        for stage in 1, 2, 3:
+            config += "Train%d=[ action=train; modelPath=stage%d/m.dnn\n%s%s]\n" % (stage, stage, builder, sgd)
+            config += ("Add%d=[ action=edit; editPath=add.mel; ndlMacros=macros.ndl; Curr=%d; New=%d\n"
+                       "CurrModel=stage%d/m.dnn; NewModel=./stage%d/m.dnn.0 ]\n" % (
+                           stage + 1, stage, stage + 1, stage, stage + 1))
+        self.write("exp.cntk", config + "Eval=[ action=test; modelPath=stage3/m.dnn.1; reader=[ $streams$ ] ]\n"
+                   "Thin=[ action=SVD; modelPath=stage3/m.dnn; outputModelPath=thin.dnn; nodeNameRegex=\"L[123].*W\" ]\n"
+                   "Last=[ action=edit; editPath=last.mel ]\n")
+        self.write("one.ndl", NETWORK.replace("L2=RBFF(L1, HDim, HDim)\nL3=RBFF(L2, HDim, HDim)\n", "").replace(
+            "CE=SMBFF(L3", "CE=SMBFF(L1"))
+        add = """
+            m1=LoadModel($CurrModel$)
+            HDim=4
+            L$New$=RBFF(L$Curr$.RL, HDim, HDim)
+            SetInput(CE.*.T, 1, L$New$.RL)
+            SaveModel(m1, $NewModel$)
+            """
+        self.write("add.mel", add)
+        self.write("last.mel", "m=LoadModel(thin.dnn)\nSetProperty(L3.BFF.W-SVD, Output, true)\nSaveModel(last.dnn)\n")
+        commands = "Train1:Add2:Train2:Add3:Train3:Eval:Thin:Last"
+        log = self.run_command(commands, "--check").stderr
+        self.assertIn("Command 'Train3' will go on with model stage3/m.dnn.0\n", log)
+        self.assertIn("Validating --> L3.BFF.FF.T = Times (L3.BFF.W, L2.RL)", log[log.index("command 'Train3'"):])
+        self.assertNotIn("not known", log)
+        self.assertEqual([each.name for each in self.folder.glob("**/*.dnn*")], [])
+        # A slip that only the second edit meets, and one behind the decomposition.
+        self.write("add.mel", add.replace("L$Curr$.RL", "L$Curr$.RL").replace(
+            "SetInput(CE", "SetInput(L$Curr$.*.T, 1, $Below$)\nSetInput(CE"))
+        self.write("exp.cntk", self.read("exp.cntk").replace("Curr=1;", "Curr=1; Below=features;").replace(
+            "Curr=2;", "Curr=2; Below=L1.RLL;").replace("Curr=3;", "Curr=3; Below=L2.RL;"))
+        run = self.run_command(commands, "--check", status=3)
+        self.assertIn("add.mel:5:", run.stderr)
+        self.assertIn("FindSymbols could not find a symbol for L1.RLL: model 'm1' has no such node; did you mean "
+                      "'L1.RL'?", run.stderr)
+        self.assertIn("while checking command 'Add3'", run.stderr)
+        self.write("add.mel", add)
+        self.write("last.mel", "m=LoadModel(thin.dnn)\nSetProperty(L3.BFF.W, Output, true)\n")
+        self.assertIn("could not find a symbol for L3.BFF.W:", self.run_command(commands, "--check", status=3).stderr)
+        # What nothing in the run writes is missing.
+        run = self.run_command("Add3:Train3", "--check", status=5)
+        self.assertIn("model file 'stage2/m.dnn' does not exist", run.stderr)
+        self.assertIn("add.mel:2:", run.stderr)
+        self.assertIn("model file 'stage3/m.dnn.1' does not exist",
+                      self.run_command("Eval:Train1", "--check", status=5).stderr)
+        # Once it has run, the models that are there are looked at; the training is over.
+        self.run_command("Train1:Add2:Train2")
+        log = self.run_command("Train1:Add2:Train2:Add3:Train3", "--check").stderr
+        self.assertIn("Command 'Train3' will go on with model", log)
+        self.assertNotIn("Command 'Train2' will go on with model", log)
+
+    def test_check_of_models_that_are_not_there(self):
+        for command, key in [("Test", "modelPath"), ("Svd", "modelPath"), ("Adapt", "origModelFileName"),
+                             ("Write", "modelPath")]:
+            run = self.run_command(command, "--check", status=5)
+            self.assertIn("' does not exist", run.stderr)
+            self.assertIn("while checking command '%s'" % command, run.stderr)
+            self.assertRegex(run.stderr, r"exp\.cntk:\d+:\d+: ", key)
+
     def test_a_script_that_is_not_there(self):
         run = self.run_command("Edit", status=3)
         self.assertIn("editPath: file 'edit.mel' does not exist", run.stderr)

@@ -147,7 +147,9 @@ class TrainSequenceTest(EndToEndTest):
         self.assertNotIn("has no parameter of", self.run_command("Sequences", "makeMode=false"))
 
     def test_check_trains_nothing(self):
-        self.assertIn("model frames.dnn is not there yet", self.run_command("Frames:Sequences", "--check"))
+        self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",
+                      self.run_command("Frames:Sequences", "--check"))
+        self.assertFalse((self.folder / "frames.dnn").exists())
         self.run_command("Frames")
         self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",
                       self.run_command("Sequences", "--check"))

@@ -53,7 +53,7 @@ void BM_HundredCommands(benchmark::State& state, const std::vector<std::string>&
     {
         state.PauseTiming();
         NdlContext context;
-        auto editor = std::make_unique<MelEditor>(DataType::Float32, device, context, log, MelEditor::Mode::Run);
+        auto editor = std::make_unique<MelEditor>(DataType::Float32, device, context, log);
         editor->Models().Add("m", BuildNetworkFromNdlText(NetworkText(), "net.ndl", DataType::Float32, device));
         editor->Models().Add("n", editor->Models().MakeNetwork());
         nodes = editor->Models().Find("m")->network->size();

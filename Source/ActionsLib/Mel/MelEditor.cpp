@@ -113,11 +113,12 @@ MelScript PrepareMel(ScriptText text)
     return script;
 }
 
-std::vector<std::string> MelModelFiles(const MelScript& script)
+std::vector<std::string> MelModelFiles(const MelScript& script, size_t first)
 {
     std::vector<std::string> files;
-    for (const MelStatement& statement : script.statements)
+    for (size_t i = first; i < script.statements.size(); ++i)
     {
+        const MelStatement& statement = script.statements[i];
         if (statement.kind != MelStatement::Kind::Command)
             continue;
         const MelCommandInfo& info = RequireMelCommand(statement);
@@ -127,8 +128,9 @@ std::vector<std::string> MelModelFiles(const MelScript& script)
     return files;
 }
 
-MelEditor::MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log, Mode mode)
-    : m_log(log), m_mode(mode), m_models(dataType, std::move(device), context, log)
+MelEditor::MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log,
+                     PlannedModels* planned)
+    : m_log(log), m_planned(planned), m_models(dataType, std::move(device), context, log)
 {
 }
 
@@ -136,12 +138,16 @@ bool MelEditor::Run(const MelScript& script)
 {
     for (const MelSection& section : script.macroSections)
         m_models.DefineMacros(MacrosOf(ParseNdl(script.text, section.begin, section.end)));
-    for (const MelStatement& statement : script.statements)
+    for (size_t i = 0; i < script.statements.size(); ++i)
     {
+        const MelStatement& statement = script.statements[i];
         try
         {
             if (!Execute(script, statement))
+            {
+                PassOver(script, i + 1);
                 return false;
+            }
         }
         catch (const Error& error)
         {
@@ -170,6 +176,12 @@ bool MelEditor::Execute(const MelScript& script, const MelStatement& statement)
     default:
         return ExecuteCommand(statement);
     }
+}
+
+void MelEditor::PassOver(const MelScript& script, size_t first)
+{
+    for (const std::string& file : MelModelFiles(script, first))
+        m_planned->SaveUnknown(file);
 }
 
 // In-line NDL is connected when a command needs it.
@@ -285,16 +297,17 @@ bool MelEditor::ExecuteCommand(const MelStatement& statement)
 bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement)
 {
     CheckFormat(statement);
-    if (m_mode == Mode::Check && !FileExists(ResolveInputPath(file.text)))
+    const PlannedModel* const planned = IsCheck() ? m_planned->Find(file.text) : nullptr;
+    if (planned != nullptr && !planned->IsKnown())
     {
-        m_log.Print("%s: model %s is not there yet; nothing more can be checked.\n", file.where.Location().c_str(),
-                    file.text.c_str());
+        m_log.Print("%s: %s; nothing behind it in the script is checked.\n", file.where.Location().c_str(),
+                    planned->WhyUnknown(file.text).c_str());
         return false;
     }
     m_loaded.push_back({"the model of " + file.where.Location(), ResolveInputPath(file.text)});
     try
     {
-        m_models.Add(name, m_models.LoadNetwork(file.text));
+        m_models.Add(name, m_models.LoadNetwork(file.text, planned));
     }
     catch (const Error& error)
     {
@@ -359,7 +372,9 @@ void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const Mel
     for (const std::vector<NamedFile>* other : {&m_texts, &m_dumped})
         RequireNotRead({"the model", path}, *other, file.where);
     m_saved.push_back({"the model saved at " + file.where.Location(), path});
-    if (m_mode == Mode::Run)
+    if (IsCheck())
+        m_planned->Save(path, *model.network);
+    else
         cntk::SaveModel(*model.network, path);
 }
 
@@ -375,7 +390,9 @@ void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStat
     for (const std::vector<NamedFile>* other : {&m_texts, &m_loaded, &m_saved})
         RequireNotRead({"the dump", path}, *other, file.where);
     m_dumped.push_back({"the dump of " + file.where.Location(), path});
-    if (m_mode == Mode::Run)
+    if (IsCheck())
+        m_planned->SaveUnknown(path);
+    else
         DumpNodes(nodes, {.printValues = *printValues, .printMetadata = true}, path);
 }
 

@@ -4,6 +4,7 @@
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Mel/MelModels.h"
 #include "ActionsLib/Mel/NodeCopy.h"
+#include "ActionsLib/PlannedModels.h"
 #include "Common/FileClashes.h"
 
 #include <memory>
@@ -21,29 +22,29 @@ inline MelScript PrepareMel(std::shared_ptr<const SourceText> text)
 {
     return PrepareMel(ScriptText(std::move(text)));
 }
-// The files that the script's commands write models to.
-std::vector<std::string> MelModelFiles(const MelScript& script);
+// The files that the script's commands, from the statement `first` on, write models to.
+std::vector<std::string> MelModelFiles(const MelScript& script, size_t first = 0);
 
 class MelEditor
 {
 public:
-    enum class Mode
-    {
-        Run,
-        Check // everything but writing
-    };
-    MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log, Mode mode);
+    // planned: given for a check, which does everything but writing: models come from there and go there.
+    MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log,
+              PlannedModels* planned = nullptr);
 
     // For in-line NDL and snippets of all models.
     void DefineMacros(const NdlScript& macros) { m_models.DefineMacros(macros); }
     // A file of the command that no statement may overwrite.
     void Protect(NamedFile file) { m_texts.push_back(std::move(file)); }
-    // False when only checking, and a model is not there yet.
+    // False, with a line in the log, when a check comes to a model that only the run will show.
     bool Run(const MelScript& script);
+    // Of a check: what the statements from `first` on would write is not known.
+    void PassOver(const MelScript& script, size_t first);
 
     MelModels& Models() { return m_models; } // for tests
 
 private:
+    bool IsCheck() const { return m_planned != nullptr; }
     bool Execute(const MelScript& script, const MelStatement& statement);
     bool ExecuteCommand(const MelStatement& statement);
     void FinishNdl();
@@ -67,7 +68,7 @@ private:
     std::vector<NodeCopyPair> Pair(const MelPattern& from, const MelPattern& to) const;
 
     Log& m_log;
-    Mode m_mode;
+    PlannedModels* m_planned; // null: runs
     MelModels m_models;
     std::vector<NamedFile> m_texts;  // that are read
     std::vector<NamedFile> m_loaded; // models; a model may be saved onto them

@@ -1,6 +1,7 @@
 // Models by name; names and wildcards.
 #include "ActionsLib/Mel/MelModels.h"
 
+#include "ActionsLib/PlannedModels.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
@@ -30,9 +31,9 @@ std::unique_ptr<ComputationNetwork> MelModels::MakeNetwork() const
     return std::make_unique<ComputationNetwork>(m_dataType, m_device);
 }
 
-std::unique_ptr<ComputationNetwork> MelModels::LoadNetwork(const std::string& path) const
+std::unique_ptr<ComputationNetwork> MelModels::LoadNetwork(const std::string& path, const PlannedModel* planned) const
 {
-    return LoadModel(path, m_dataType, m_device);
+    return planned != nullptr ? planned->Load(path, m_dataType, m_device) : LoadModel(path, m_dataType, m_device);
 }
 
 void MelModels::FinishNdl()

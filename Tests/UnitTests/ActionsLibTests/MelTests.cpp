@@ -68,10 +68,10 @@ protected:
         SaveModel(*network, "base.dnn");
     }
 
-    void Run(const std::string& script, MelEditor::Mode mode = MelEditor::Mode::Run)
+    void Run(const std::string& script, PlannedModels* planned = nullptr)
     {
         m_editor =
-            std::make_unique<MelEditor>(DataType::Float64, MakeCpuDevice({.threads = 1}), m_context, m_log, mode);
+            std::make_unique<MelEditor>(DataType::Float64, MakeCpuDevice({.threads = 1}), m_context, m_log, planned);
         m_editor->DefineMacros(ParseNdl(std::make_shared<SourceText>("macros.ndl", c_macros)));
         m_isComplete = m_editor->Run(PrepareMel(std::make_shared<SourceText>("edit.mel", script)));
     }
@@ -463,7 +463,7 @@ TEST_F(MelTests, RevisedParametersAreFinite)
     // What a float cannot hold.
     m_folder.Write("b.txt", "1\n2\n3\n1e60\n");
     Edit("ReviseParameter(L1.BFF.B, b.txt)");
-    MelEditor editor(DataType::Float32, MakeCpuDevice({.threads = 1}), m_context, m_log, MelEditor::Mode::Run);
+    MelEditor editor(DataType::Float32, MakeCpuDevice({.threads = 1}), m_context, m_log);
     try
     {
         editor.Run(PrepareMel(
@@ -495,21 +495,48 @@ TEST_F(MelTests, FilesThatAScriptWroteAreNotLostToIt)
     // Later states of a model, and later dumps, may take the place of earlier ones.
     EXPECT_EQ(ErrorOf("SaveModel(m1, out.dnn)\nSaveModel(m1, out.dnn)\nDump(m1, d.txt)\nDump(m1, d.txt)"), "no error");
     // Checking finds it, too.
-    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nSaveModel(m1, new.dnn)\nDump(m1, new.dnn)", MelEditor::Mode::Check),
-                 Error);
+    PlannedModels planned;
+    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nSaveModel(m1, new.dnn)\nDump(m1, new.dnn)", &planned), Error);
 }
 
-TEST_F(MelTests, CheckingWritesNothing)
+TEST_F(MelTests, CheckingWritesNothingAndFollowsWhatWouldBeWritten)
 {
-    Run("m1=LoadModel(base.dnn)\nDumpModel(m1, d.txt)\nSaveModel(m1, e.dnn)\nm2=LoadModel(e.dnn)\nRename(no, nowhere)",
-        MelEditor::Mode::Check);
-    EXPECT_FALSE(m_isComplete); // e.dnn is not there yet
+    PlannedModels planned;
+    planned.BeginCommand("Edit");
+    const std::string begin =
+        "m1=LoadModel(base.dnn)\nDumpModel(m1, d.txt)\nRename(L3.*, Top.*)\nSaveModel(m1, e.dnn)\n"
+        "m2=LoadModel(./e.dnn)\n";
+    Run(begin + "Rename(m2.Top.RL, m2.Last)\nReviseParameter(Top.BFF.W, d.txt)", &planned);
+    EXPECT_TRUE(m_isComplete);
     EXPECT_FALSE(FileExists("d.txt") || FileExists("e.dnn"));
-    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("model e.dnn is not there yet"));
-    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nRename(no, nowhere)", MelEditor::Mode::Check), Error);
+    EXPECT_NE(Network("m2").Find("Last"), nullptr);
+    EXPECT_THROW(Run(begin + "Rename(m2.L3.RL, m2.Last)", &planned), Error);
+    // A later script, and not one of a run that wrote nothing.
+    Run("m=LoadModel(e.dnn)\nDumpNode(Top.RL, n.txt)", &planned);
+    EXPECT_TRUE(m_isComplete);
+    PlannedModels none;
+    EXPECT_THROW(Run("m=LoadModel(e.dnn)", &none), Error);
     EXPECT_THAT(MelModelFiles(PrepareMel(std::make_shared<SourceText>(
                     "x.mel", "m=LoadModel(a)\nSaveModel(m, b.dnn)\nSaveDefaultModel(\"c.dnn\")"))),
                 ElementsAre("b.dnn", "c.dnn"));
+}
+
+TEST_F(MelTests, ACheckEndsAtAModelThatOnlyItsRunWillShow)
+{
+    PlannedModels planned;
+    planned.BeginCommand("Convert");
+    planned.SaveUnknown("e.dnn");
+    planned.BeginCommand("Edit");
+    // Also where a file of an earlier run is there.
+    SaveModel(ComputationNetwork(DataType::Float64, MakeCpuDevice({.threads = 1})), "e.dnn");
+    Run("m1=LoadModel(base.dnn)\nSaveModel(m1, a.dnn)\nm2=LoadModel(e.dnn)\nRename(no, nowhere)\nSaveModel(m2, b.dnn)",
+        &planned);
+    EXPECT_FALSE(m_isComplete);
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("edit.mel:3:14: model 'e.dnn' is not known before command 'Convert' "
+                                                   "has run; nothing behind it in the script is checked.\n"));
+    EXPECT_TRUE(planned.Find("a.dnn")->IsKnown());
+    EXPECT_FALSE(planned.Find("b.dnn")->IsKnown());
+    EXPECT_EQ(planned.Find("b.dnn")->command, "Edit");
 }
 
 // A hundred commands on a model of five thousand nodes; how long they take is told by MelBenchmark.

@@ -179,7 +179,7 @@ public:
           m_options(ReadConvertedNetworkOptions(command.block)), m_modelPath(RequireModelPath(command))
     {
         if (!FileExists(m_dbnPath) && !IsExported())
-            FailAt(command.block.Require("dbnModelPath").Where(), ErrorKind::Config, "dbnModelPath: file '", m_dbnPath,
+            FailAt(command.block.WhereOf("dbnModelPath"), ErrorKind::Config, "dbnModelPath: file '", m_dbnPath,
                    "' does not exist", NearFilesHint(m_dbnPath));
         RequireNotRead({"modelPath", m_modelPath}, {{"dbnModelPath", m_dbnPath}}, PlaceOf(command, "modelPath"));
     }

@@ -62,7 +62,7 @@ public:
         m_traceLevel = options.traceLevel;
         const ConfigParameters* const section = command.block.FindBlock(options.section);
         if (section == nullptr)
-            FailAt(command.block.Require("section").Where(), ErrorKind::Config, "section names '", options.section,
+            FailAt(command.block.WhereOf("section"), ErrorKind::Config, "section names '", options.section,
                    "', but the config has no block of that name; expected one with a reader, such as the block of a "
                    "train command",
                    DidYouMean(options.section, RootOf(command.block).BlockNames()));

@@ -82,13 +82,10 @@ private:
                 continue;
             const std::string resolved = ResolveInputPath(path);
             if (!FileExists(resolved))
-            {
-                const auto value = m_command.block.Find(key);
-                FailAt(value ? value->Where() : m_command.block.Where(), ErrorKind::Config, key, ": file '", path,
-                       "' does not exist", NearFilesHint(resolved));
-            }
+                FailAt(m_command.block.WhereOf(key), ErrorKind::Config, key, ": file '", path, "' does not exist",
+                       NearFilesHint(resolved));
             if (std::error_code error; std::filesystem::is_directory(resolved, error))
-                FailAt(m_command.block.Require(key).Where(), ErrorKind::Config, key, ": '", path,
+                FailAt(m_command.block.WhereOf(key), ErrorKind::Config, key, ": '", path,
                        "' is a folder, expected a file");
             const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
             CheckIsText(raw);

@@ -39,10 +39,9 @@ PairOptions ReadPairOptions(const ConfigParameters& block)
     PairOptions options = ReadOptions<PairOptions>(block);
     if (options.encoderNodes.size() != options.decoderNodes.size())
     {
-        const auto value = block.Find(options.decoderNodes.empty() ? "encoderNodes" : "decoderNodes");
-        FailAt(value ? value->Where() : block.Where(), ErrorKind::Config, "encoderNodes names ",
-               options.encoderNodes.size(), " nodes and decoderNodes ", options.decoderNodes.size(),
-               "; expected as many of one as of the other");
+        FailAt(block.WhereOf(options.decoderNodes.empty() ? "encoderNodes" : "decoderNodes"), ErrorKind::Config,
+               "encoderNodes names ", options.encoderNodes.size(), " nodes and decoderNodes ",
+               options.decoderNodes.size(), "; expected as many of one as of the other");
     }
     return options;
 }

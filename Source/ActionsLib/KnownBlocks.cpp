@@ -22,6 +22,7 @@ OptionInfo InfoOf(const PluginOption& option)
     info.defaultText = option.defaultText;
     info.doc = option.doc;
     info.aliases = option.aliases;
+    info.hasNoEffect = option.hasNoEffect;
     return info;
 }
 
@@ -51,7 +52,10 @@ constexpr const char* c_cacheKeys[] = {"writerType", "wfile", "wsize",       "wr
 void AddCacheKeys(KnownBlock& block)
 {
     for (const char* key : c_cacheKeys)
+    {
         block.options.push_back(InfoOf({"", key, "", ""}));
+        block.options.back().hasNoEffect = true;
+    }
 }
 
 // The blocks of a stream that are sections of a binary file.

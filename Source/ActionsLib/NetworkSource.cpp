@@ -176,7 +176,7 @@ std::shared_ptr<Device> DeviceOf(const CommandContext& command)
     if (program.device != nullptr)
     {
         if (id != program.deviceId)
-            FailAt(value ? value->Where() : command.block.Where(), ErrorKind::Config, "command '", command.name,
+            FailAt(command.block.WhereOf("deviceId"), ErrorKind::Config, "command '", command.name,
                    "' asks for deviceId=", id, ", but another command of this run has deviceId=", program.deviceId,
                    "; one run uses one device");
         return program.device;

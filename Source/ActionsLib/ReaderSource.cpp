@@ -103,8 +103,8 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
     for (const OptionProblem& ignored : FindIgnored(options))
     {
         const ConfigParameters* const autoAdjust = sgd.ExistsHere("AutoAdjust") ? sgd.FindBlock("AutoAdjust") : nullptr;
-        const auto value = (autoAdjust != nullptr ? *autoAdjust : sgd).Find(ignored.parameter);
-        log.Warn((value ? value->Where() : sgd.Where()).Location() + ": " + ignored.message);
+        const SourcePos where = (autoAdjust != nullptr ? *autoAdjust : sgd).WhereOf(ignored.parameter);
+        log.Warn(where.Location() + ": " + ignored.message);
     }
     if (options.parallelTrain.parallelizationMethod != ParallelizationMethod::None)
         if (const ConfigParameters* const block = sgd.FindBlock("ParallelTrain"))
@@ -116,10 +116,7 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
 SourcePos PlaceOf(const CommandContext& command, std::string_view key)
 {
     const ConfigParameters* const sgd = command.block.FindBlock("SGD");
-    for (const ConfigParameters* block : {&command.block, sgd})
-        if (const auto value = block != nullptr ? block->Find(key) : std::nullopt)
-            return value->Where();
-    return command.block.Where();
+    return (sgd == nullptr || command.block.Exists(key) ? command.block : *sgd).WhereOf(key);
 }
 
 void RequireRegex(const CommandContext& command, const char* key, const std::string& expression)

@@ -37,14 +37,15 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("lockGPU", &S::lockGPU,
             "deviceId=auto takes no GPU that another run has taken so, and takes its own for itself alone"),
         Opt("excludedDevices", &S::excludedDevices, "numbers of GPUs that deviceId=auto does not take"),
-        Opt("parallelTrain", &S::parallelTrain, "accepted with a warning: this program trains in one process"),
+        Opt("parallelTrain", &S::parallelTrain, "this program trains in one process").WithoutEffect(),
         Opt("shareNodeValueMatrices", &S::shareNodeValueMatrices,
-            "accepted for old configs; memory is always shared, which never changes results"),
+            "memory is always shared, which never changes results")
+            .WithoutEffect(),
 
-        Opt("traceGPUMemoryAllocations", &S::traceGPUMemoryAllocations, "accepted for old configs; has no effect"),
-        Opt("hyperCompressMemory", &S::hyperCompressMemory, "accepted for old configs; has no effect"),
-        Opt("perfTraceLevel", &S::perfTraceLevel, "accepted for old configs; has no effect"),
-        Opt("randomSeed", &S::randomSeed, "accepted for old configs; has no effect: see trainingSeed"),
+        Opt("traceGPUMemoryAllocations", &S::traceGPUMemoryAllocations, "").WithoutEffect(),
+        Opt("hyperCompressMemory", &S::hyperCompressMemory, "").WithoutEffect(),
+        Opt("perfTraceLevel", &S::perfTraceLevel, "").WithoutEffect(),
+        Opt("randomSeed", &S::randomSeed, "see trainingSeed").WithoutEffect(),
         Opt("randomSeedOffset", &S::randomSeedOffset, "default of NDLNetworkBuilder's; else without effect"),
         Opt("currentDirectory", &S::currentDirectory, "on the command line: changes into this folder at once"),
     };

@@ -16,12 +16,6 @@ namespace cntk
 namespace
 {
 
-SourcePos PlaceOfKey(const ConfigParameters& block, std::string_view key)
-{
-    const auto value = block.Find(key);
-    return value ? value->Where() : block.Where();
-}
-
 void CheckCriterion(const ConfigParameters& block, const char* key, const std::string& word, bool forTraining)
 {
     const std::vector<std::string> accepted = CriterionWords(forTraining);
@@ -29,9 +23,9 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
     if (found != nullptr && (found->forTraining || !forTraining))
         return;
     if (const std::string why = NodeRegistry::WhyMissing(word); !why.empty())
-        FailAt(PlaceOfKey(block, key), ErrorKind::Config, key, " ", why);
-    FailAt(PlaceOfKey(block, key), ErrorKind::Config, "unknown ", key, " '", word,
-           "'; accepted: ", Join(accepted, ", "), DidYouMean(word, accepted));
+        FailAt(block.WhereOf(key), ErrorKind::Config, key, " ", why);
+    FailAt(block.WhereOf(key), ErrorKind::Config, "unknown ", key, " '", word, "'; accepted: ", Join(accepted, ", "),
+           DidYouMean(word, accepted));
 }
 
 // The one kind of 2015 that nothing on record describes well enough to build it.
@@ -236,10 +230,10 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("streamSizes", &S::streamSizes, "TRANSDUCER: sizes of its inputs, featurepastValueedTarget and ltrForward"),
         Opt("lookupTableOrderSizes", &S::lookupTableOrderSizes,
             "TRANSDUCER: how many words stand stacked in each of its inputs"),
-        Opt("labelEmbeddingSize", &S::labelEmbeddingSize, "accepted, without effect"),
-        Opt("deviceId", &S::deviceId, "accepted, without effect here: the command's counts"),
-        Opt("word2cls", &S::word2cls, "accepted, without effect: the reader reads the words' classes"),
-        Opt("cls2index", &S::cls2index, "accepted, without effect: the reader reads the classes' words"),
+        Opt("labelEmbeddingSize", &S::labelEmbeddingSize, "").WithoutEffect(),
+        Opt("deviceId", &S::deviceId, "the command's counts").WithoutEffect(),
+        Opt("word2cls", &S::word2cls, "the reader reads the words' classes").WithoutEffect(),
+        Opt("cls2index", &S::cls2index, "the reader reads the classes' words").WithoutEffect(),
         Opt("outputLayerSize", &S::outputLayerSize, "convertdbn: size of an output layer that the file lacks"),
     };
     return table;
@@ -252,14 +246,14 @@ SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
     for (const std::string& kind : options.rnnType)
         if (!EqualsIgnoreCase(kind, c_deepRnn) && !EqualsIgnoreCase(kind, c_transducerAlias) &&
             std::none_of(kinds.begin(), kinds.end(), [&](const auto& known) { return EqualsIgnoreCase(known, kind); }))
-            FailAt(PlaceOfKey(block, "rnnType"), ErrorKind::Config,
+            FailAt(block.WhereOf("rnnType"), ErrorKind::Config,
                    IsBidirectionalStreams(kind) ? "this program does not have rnnType '" : "unknown rnnType '", kind,
                    "'", "; accepted: ", Join(kinds, ", "), DidYouMean(kind, kinds));
     if (options.layerTypes.empty())
         options.layerTypes.emplace_back("None");
     for (const std::string& type : options.layerTypes)
         if (FindLayerType(type) == nullptr)
-            FailAt(PlaceOfKey(block, "layerTypes"), ErrorKind::Config, "unknown layer type '", type, "'",
+            FailAt(block.WhereOf("layerTypes"), ErrorKind::Config, "unknown layer type '", type, "'",
                    "; accepted: Sigmoid, RectifiedLinear, Tanh, None",
                    DidYouMean(type, {"Sigmoid", "RectifiedLinear", "Tanh", "None"}));
     CheckCriterion(block, "trainingCriterion", options.trainingCriterion, true);
@@ -271,12 +265,12 @@ SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
 {
     SimpleNetworkOptions options = ReadConvertedNetworkOptions(block);
     if (options.layerSizes.size() < 2)
-        FailAt(PlaceOfKey(block, "layerSizes"), ErrorKind::Config,
+        FailAt(block.WhereOf("layerSizes"), ErrorKind::Config,
                "layerSizes needs at least two entries, the input and the output, as in 784:256:10; found ",
                options.layerSizes.size());
     for (const size_t size : options.layerSizes)
         if (size == 0)
-            FailAt(PlaceOfKey(block, "layerSizes"), ErrorKind::Config, "a layer of size 0 in layerSizes");
+            FailAt(block.WhereOf("layerSizes"), ErrorKind::Config, "a layer of size 0 in layerSizes");
     return options;
 }
 
@@ -284,7 +278,7 @@ std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const C
 {
     std::vector<std::string> warnings;
     const auto add = [&](const char* key, const std::string& text)
-    { warnings.push_back(PlaceOfKey(block, key).Location() + ": " + text); };
+    { warnings.push_back(block.WhereOf(key).Location() + ": " + text); };
     const std::string kind = KindOf(options);
     if (kind == c_kinds[0])
         for (const std::string& word : options.rnnType)

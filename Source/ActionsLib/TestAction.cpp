@@ -39,9 +39,8 @@ struct TestOptions : NodesToTrace
                 "with traceLevel > 0, a line of intermediate results every so many minibatches"),
             Opt("evalNodeNames", &S::evalNodeNames,
                 "nodes to report; empty: all evaluation nodes of the model, then all criteria"),
-            Opt("maxSamplesInRAM", &S::maxSamplesInRAM,
-                "accepted for configs of v1.1; without gradients a minibatch is not cut"),
-            Opt("numSubminibatches", &S::numSubminibatches, "accepted for configs of v1.1, without effect"),
+            Opt("maxSamplesInRAM", &S::maxSamplesInRAM, "without gradients a minibatch is not cut").WithoutEffect(),
+            Opt("numSubminibatches", &S::numSubminibatches, "").WithoutEffect(),
         });
     }
 };

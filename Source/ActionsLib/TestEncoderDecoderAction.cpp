@@ -276,7 +276,7 @@ private:
     ComputationNodePtr OutputOf(const ComputationNetwork& decoder) const
     {
         if (m_options.outputNodeNames.size() > 1)
-            FailAt(m_command.block.Require("outputNodeNames").Where(), ErrorKind::Config, "outputNodeNames names ",
+            FailAt(m_command.block.WhereOf("outputNodeNames"), ErrorKind::Config, "outputNodeNames names ",
                    m_options.outputNodeNames.size(), " nodes; expected one, with the scores of words");
         if (!m_options.outputNodeNames.empty())
             return decoder.Require(m_options.outputNodeNames.front());
@@ -311,7 +311,7 @@ private:
         decoding.labels = FirstInput(*models.decoder, NodeGroup::Label);
         decoding.hasReference = decoding.labels && decoding.labels->SampleElements() == output->SampleElements();
         if (m_options.endWord >= 0 && size_t(m_options.endWord) >= output->SampleElements())
-            FailAt(m_command.block.Require("endWord").Where(), ErrorKind::Config, "endWord is ", m_options.endWord,
+            FailAt(m_command.block.WhereOf("endWord"), ErrorKind::Config, "endWord is ", m_options.endWord,
                    ", but there are only ", Counted(output->SampleElements(), "word"), ", counted from 0");
         for (const StreamInfo& stream : source.Streams())
             if (stream.isLabel && stream.labelNames.size() == output->SampleElements())

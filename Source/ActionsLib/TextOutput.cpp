@@ -98,17 +98,12 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
 OutputFormat ReadOutputFormat(const ConfigParameters& block)
 {
     OutputFormat format = ReadOptions<OutputFormat>(block);
-    if (const auto file = block.Find("labelMappingFile"))
-        format.labelMappingWhere = file->Where();
+    format.labelMappingWhere = block.WhereOf("labelMappingFile");
     // What stands between % and f goes to printf as it is.
     static const std::regex accepted("[-+ #0]*[0-9]{0,3}(\\.[0-9]{0,2})?");
     if (!std::regex_match(format.precisionFormat, accepted))
-    {
-        const auto value = block.Find("precisionFormat");
-        FailAt(value ? value->Where() : block.Where(), ErrorKind::Config, "precisionFormat is '",
-               format.precisionFormat,
+        FailAt(block.WhereOf("precisionFormat"), ErrorKind::Config, "precisionFormat is '", format.precisionFormat,
                "', expected flags, width and precision as between % and f of printf: '.2', '10', '+8.3'");
-    }
     return format;
 }
 

@@ -197,8 +197,8 @@ private:
         const auto refuse = [&](const char* key, const char* expected)
         {
             const auto value = sgd.Find(key);
-            FailAt(value ? value->Where() : sgd.Where(), ErrorKind::Config, "several networks are trained with ", key,
-                   "=", value ? value->Text() : "", "; expected ", expected);
+            FailAt(sgd.WhereOf(key), ErrorKind::Config, "several networks are trained with ", key, "=",
+                   value ? value->Text() : "", "; expected ", expected);
         };
         if (!m_pairs.encoderNodes.empty() && m_stages.size() > 2)
             refuse("encoderNodes", "none: of three networks each takes the first output node of the one before it");

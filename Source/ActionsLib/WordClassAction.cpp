@@ -110,8 +110,7 @@ public:
             const bool isClassFile = path == &m_options.outputWord2Cls || path == &m_options.outputCls2Index;
             if (path->empty() || (isClassFile && !hasClasses))
                 continue;
-            const auto value = command.block.Find(key);
-            RequireNotRead({key, *path}, others, value ? value->Where() : command.block.Where());
+            RequireNotRead({key, *path}, others, command.block.WhereOf(key));
             others.push_back({key, *path});
             m_files.push_back(*path);
         }
@@ -175,12 +174,11 @@ private:
         const bool isFolder = exists && std::filesystem::is_directory(m_options.inputFile, error);
         if (exists && !isFolder)
             return;
-        const auto value = m_command.block.Find("inputFile");
+        const SourcePos where = m_command.block.WhereOf("inputFile");
         if (isFolder)
-            FailAt(value ? value->Where() : SourcePos{}, ErrorKind::Data, "'", m_options.inputFile,
-                   "' is a folder, expected a text file");
-        FailAt(value ? value->Where() : SourcePos{}, ErrorKind::Data, "text file '", m_options.inputFile,
-               "' does not exist", NearFilesHint(m_options.inputFile));
+            FailAt(where, ErrorKind::Data, "'", m_options.inputFile, "' is a folder, expected a text file");
+        FailAt(where, ErrorKind::Data, "text file '", m_options.inputFile, "' does not exist",
+               NearFilesHint(m_options.inputFile));
     }
 
     bool IsUpToDate() const

@@ -37,7 +37,8 @@ struct WriteOptions : NodesToTrace
             Opt("outputNodeNames", &S::outputNodeNames, "nodes to write; empty: the model's output nodes"),
             Opt("outputPath", &S::outputPath, "text files <outputPath>.<node name>; - is standard output"),
             Opt("nodeUnitTest", &S::nodeUnitTest,
-                "accepted, without effect: gradients of the inputs are not written (gradientcheck of SGD checks them)"),
+                "gradients of the inputs are not written (gradientcheck of SGD checks them)")
+                .WithoutEffect(),
         });
     }
 };
@@ -237,8 +238,7 @@ private:
                 std::vector<std::string> names;
                 for (const ComputationNodePtr& candidate : network.Nodes())
                     names.push_back(candidate->Name());
-                const auto value = m_command.block.Find("outputNodeNames");
-                FailAt(value ? value->Where() : SourcePos{}, ErrorKind::Config,
+                FailAt(m_command.block.WhereOf("outputNodeNames"), ErrorKind::Config,
                        "outputNodeNames: the model has no node '", name,
                        "'; candidates: ", Join(Candidates(network), ", "), DidYouMean(name, names));
             }

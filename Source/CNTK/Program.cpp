@@ -85,14 +85,10 @@ void FailIfSeparatedByBlanks(const ConfigParameters& root, const std::string& na
 std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vector<std::string>& commands,
                                     ProgramContext& program)
 {
-    const auto where = [&]
-    {
-        const auto value = root.Find("command");
-        return value ? value->Where() : SourcePos{};
-    };
+    const SourcePos where = root.WhereOf("command");
     std::vector<PlannedJob> jobs;
     if (commands.empty())
-        FailAt(where(), ErrorKind::Config, "command= lists nothing to run", BlocksHint(root));
+        FailAt(where, ErrorKind::Config, "command= lists nothing to run", BlocksHint(root));
     for (const std::string& name : commands)
     {
         const ConfigParameters* block = root.FindBlock(name);
@@ -104,14 +100,13 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
         if (block == nullptr && root.ExistsHere(name))
             root.RequireBlock(name);
         if (block == nullptr)
-            FailIfSeparatedByBlanks(root, name, where());
+            FailIfSeparatedByBlanks(root, name, where);
         if (block == nullptr)
-            FailAt(where(), ErrorKind::Config, "command '", name, "' is listed but not defined", "; it needs a block ",
+            FailAt(where, ErrorKind::Config, "command '", name, "' is listed but not defined", "; it needs a block ",
                    name, "=[action=...]", DidYouMean(name, CommandCandidates(root)));
         const std::vector<std::string> actions = TextsOf(*block, "action", "train");
         if (actions.empty() || actions[0].empty())
-            FailAt(block->Require("action").Where(), ErrorKind::Config, "action= of command '", name,
-                   "' names no action");
+            FailAt(block->WhereOf("action"), ErrorKind::Config, "action= of command '", name, "' names no action");
         for (const std::string& word : actions)
         {
             const Action* action = FindAction(word);
@@ -120,12 +115,11 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
                 std::vector<std::string> names;
                 for (const Action& candidate : Actions())
                     names.push_back(candidate.name);
-                const auto value = block->Find("action");
                 if (const std::string why = WhyMissingAction(word); !why.empty())
-                    FailAt(value ? value->Where() : block->Where(), ErrorKind::Config, "action '", word,
-                           "' of command '", name, "' is not there: ", why);
-                FailAt(value ? value->Where() : block->Where(), ErrorKind::Config, "unknown action '", word,
-                       "' in command '", name, "'; actions: ", Join(names, ", "), DidYouMean(word, names));
+                    FailAt(block->WhereOf("action"), ErrorKind::Config, "action '", word, "' of command '", name,
+                           "' is not there: ", why);
+                FailAt(block->WhereOf("action"), ErrorKind::Config, "unknown action '", word, "' in command '", name,
+                       "'; actions: ", Join(names, ", "), DidYouMean(word, names));
             }
             const auto note = [&] { return "while preparing command '" + name + "' (action '" + action->name + "')"; };
             jobs.push_back({action, name, WithNote([&] { return action->prepare({program, name, *block}); }, note)});
@@ -230,7 +224,7 @@ void RequireNotNamed(const NamedFile& written, const ConfigParameters& root, con
                   });
     for (const std::string& file : config.files)
         named.push_back({"configFile", file});
-    RequireNotRead(written, named, root.Require(written.key).Where());
+    RequireNotRead(written, named, root.WhereOf(written.key));
 }
 
 void WriteDoneFile(const std::string& path)
@@ -325,7 +319,7 @@ void RunConfig(const CommandLine& line, Log& log)
                 models.push_back({"the model of command '" + planned.command + "'", model});
         if (!options.stderrPrefix.empty())
             models.push_back({"the log", LogFileName(options)});
-        RequireNotRead(done, models, root.Require("doneFile").Where());
+        RequireNotRead(done, models, root.WhereOf("doneFile"));
         RequireWritable(ResolveOutputPath(options.doneFile)); // told now rather than behind a week of training
     }
     RunJobs(jobs, program.ndl, log);

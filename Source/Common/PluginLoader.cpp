@@ -157,13 +157,6 @@ std::string InterfaceProblem(void* handle)
     return {};
 }
 
-// The position of readerType= or writerType= where the block has it.
-SourcePos PlaceOfKey(const ConfigParameters& config, const char* key)
-{
-    const std::optional<ConfigValue> value = config.Find(key);
-    return value ? value->Where() : SourcePos{};
-}
-
 // Keeps the library beside the object, so that whoever holds the object need not.
 template <class ElemType>
 class LoadedReader final : public IDataReader<ElemType>
@@ -364,7 +357,7 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
             FailAt(readers->Where(), ErrorKind::Config, "readers is empty; it needs names of blocks, such as a:b");
         return std::make_unique<CompositeReader<ElemType>>(std::move(parts), readers->Where());
     }
-    const SourcePos where = PlaceOfKey(context.config, "readerType");
+    const SourcePos where = context.config.WhereOf("readerType");
     return std::make_unique<LoadedReader<ElemType>>(PluginLibrary::Open(readerType, PluginSearch::Default(), where),
                                                     context);
 }
@@ -372,7 +365,7 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
 template <class ElemType>
 std::unique_ptr<IDataWriter<ElemType>> LoadWriter(const std::string& writerType, const ReaderContext& context)
 {
-    const SourcePos where = PlaceOfKey(context.config, "writerType");
+    const SourcePos where = context.config.WhereOf("writerType");
     return std::make_unique<LoadedWriter<ElemType>>(PluginLibrary::Open(writerType, PluginSearch::Default(), where),
                                                     context);
 }

@@ -18,7 +18,7 @@ namespace cntk
 class ConfigParameters;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 3;
+constexpr uint32_t c_pluginAbi = 4;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 
@@ -121,6 +121,7 @@ struct PluginOption
     std::string defaultText;
     std::string doc;
     std::vector<std::string> aliases{}; // other names that are accepted
+    bool hasNoEffect = false;           // old configs have it; nothing depends on it
 };
 struct PluginDescription
 {

@@ -92,8 +92,8 @@ OptionTable<ParallelTrainOptions> ParallelTrainOptions::Options()
             c_atLeastOne),
         Opt("distributedMBReading", &S::distributedMBReading, "each worker reads its share of the data only"),
         Opt("syncPerfStats", &S::syncPerfStats, "print times every so many minibatches"),
-        Nested("DataParallelSGD", &S::dataParallel, "without effect: exchange of gradients").Here(),
-        Nested("ModelAveragingSGD", &S::modelAveraging, "without effect: averages of models").Here(),
+        Nested("DataParallelSGD", &S::dataParallel, "exchange of gradients").WithoutEffect().Here(),
+        Nested("ModelAveragingSGD", &S::modelAveraging, "averages of models").WithoutEffect().Here(),
     };
 }
 
@@ -157,7 +157,7 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("traceLevel", &S::traceLevel, "how much to print: 0 epochs, 1 also progress lines"),
         Opt("numMBsToShowResult", &S::numMBsToShowResult, "a progress line every so many minibatches; 0: none"),
         Opt("firstMBsToShowResult", &S::firstMBsToShowResult, "a progress line for each of the first minibatches"),
-        Opt("numMBsToCUDAProfile", &S::numMBsToCUDAProfile, "accepted, without effect"),
+        Opt("numMBsToCUDAProfile", &S::numMBsToCUDAProfile, "").WithoutEffect(),
         // ---- gradients and update
         Opt("gradientClippingWithTruncation", &S::gradientClippingWithTruncation,
             "clip each element of a gradient; false: scale a parameter's gradient to a norm"),
@@ -216,21 +216,20 @@ OptionTable<SgdOptions> SgdOptions::Options()
             c_notNegative),
         Opt("UseAllDataForPreComputedNode", &S::useAllDataForPreComputedNode,
             "precompute means and deviations over all data; false: over one epoch"),
-        Opt("unitTest", &S::unitTest, "accepted, without effect"),
-        Opt("validateAfterModelReloading", &S::validateAfterModelReloading, "accepted, without effect"),
+        Opt("unitTest", &S::unitTest, "").WithoutEffect(),
+        Opt("validateAfterModelReloading", &S::validateAfterModelReloading, "").WithoutEffect(),
         // ---- sequence training, which is not there yet
-        Opt("hSmoothingWeight", &S::hSmoothingWeight,
-            "without effect yet; sequence training: weight of the sequence criterion"),
-        Opt("frameDropThresh", &S::frameDropThresh,
-            "without effect yet; sequence training: frames below this posterior are dropped"),
-        Opt("doReferenceAlign", &S::doReferenceAlign,
-            "without effect yet; sequence training: align the reference anew"),
-        Opt("seqGammarUsesMBR", &S::seqGammarUsesMBR,
-            "without effect yet; sequence training: state-level minimum Bayes risk"),
-        Opt("seqGammarAMF", &S::seqGammarAMF, "without effect yet; sequence training: acoustic model factor"),
-        Opt("seqGammarLMF", &S::seqGammarLMF, "without effect yet; sequence training: language model factor"),
-        Opt("seqGammarBMMIFactor", &S::seqGammarBMMIFactor, "without effect yet; sequence training: boosting factor"),
-        Opt("seqGammarWordPen", &S::seqGammarWordPen, "without effect yet; sequence training: word penalty"),
+        Opt("hSmoothingWeight", &S::hSmoothingWeight, "of sequence training: weight of the sequence criterion")
+            .WithoutEffect(),
+        Opt("frameDropThresh", &S::frameDropThresh, "of sequence training: frames below this posterior are dropped")
+            .WithoutEffect(),
+        Opt("doReferenceAlign", &S::doReferenceAlign, "of sequence training: align the reference anew").WithoutEffect(),
+        Opt("seqGammarUsesMBR", &S::seqGammarUsesMBR, "of sequence training: state-level minimum Bayes risk")
+            .WithoutEffect(),
+        Opt("seqGammarAMF", &S::seqGammarAMF, "of sequence training: acoustic model factor").WithoutEffect(),
+        Opt("seqGammarLMF", &S::seqGammarLMF, "of sequence training: language model factor").WithoutEffect(),
+        Opt("seqGammarBMMIFactor", &S::seqGammarBMMIFactor, "of sequence training: boosting factor").WithoutEffect(),
+        Opt("seqGammarWordPen", &S::seqGammarWordPen, "of sequence training: word penalty").WithoutEffect(),
         // ---- blocks
         Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size").Here(),
         Nested("ParallelTrain", &S::parallelTrain, "training by several workers"),
@@ -356,8 +355,8 @@ SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)
         options.autoAdjust = ReadOptions<AutoAdjustOptions>(sgd);
     if (const auto problem = FindProblem(options, precision))
     {
-        const auto value = (autoAdjust ? *autoAdjust : sgd).Find(problem->parameter);
-        FailAt(value ? value->Where() : sgd.Where(), ErrorKind::Config, "block '", sgd.Path(), "': ", problem->message);
+        FailAt((autoAdjust ? *autoAdjust : sgd).WhereOf(problem->parameter), ErrorKind::Config, "block '", sgd.Path(),
+               "': ", problem->message);
     }
     return options;
 }

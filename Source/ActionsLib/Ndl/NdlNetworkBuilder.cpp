@@ -193,26 +193,20 @@ NdlScript RequireSection(const ConfigParameters& block, const ScriptFile* file, 
            DidYouMean(name, names));
 }
 
-SourcePos PlaceOf(const ConfigParameters& block, std::string_view key)
-{
-    const std::optional<ConfigValue> value = block.Find(key);
-    return value ? value->Where() : block.Where();
-}
-
 void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetworkOptions& options, NdlContext& context)
 {
-    const ScriptText text = ReadScriptFile(options.networkDescription, block, PlaceOf(block, "networkDescription"));
+    const ScriptText text = ReadScriptFile(options.networkDescription, block, block.WhereOf("networkDescription"));
     ScriptFile file(ParseNdl(text), context);
     // The builder's block overrides the file.
     if (block.ExistsHere("load"))
     {
         file.load = options.load;
-        file.loadWhere = PlaceOf(block, "load");
+        file.loadWhere = block.WhereOf("load");
     }
     if (block.ExistsHere("run"))
     {
         file.run = options.run;
-        file.runWhere = PlaceOf(block, "run");
+        file.runWhere = block.WhereOf("run");
     }
     builder.NoteSections(file.sections);
     if (!file.run)
@@ -253,7 +247,7 @@ const OptionTable<NdlNetworkOptions>& NdlNetworkOptions::Options()
         Opt("run", &S::run, "name of the section that holds the network"),
         Opt("load", &S::load, "names of sections with macros and constants"),
         Opt("dumpFileName", &S::dumpFileName, "the network is described in this file after it is built"),
-        Opt("deviceId", &S::deviceId, "accepted, without effect here: the command's counts"),
+        Opt("deviceId", &S::deviceId, "the command's counts").WithoutEffect(),
         Opt("randomSeedOffset", &S::randomSeedOffset, "added to the seed of every random parameter"),
     };
     return table;
@@ -273,7 +267,7 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
         if (Trim(path).empty())
             continue;
         NdlScript script =
-            ParseNdl(ReadScriptFile(std::string(Trim(path)), builderBlock, PlaceOf(builderBlock, "ndlMacros")));
+            ParseNdl(ReadScriptFile(std::string(Trim(path)), builderBlock, builderBlock.WhereOf("ndlMacros")));
         for (const NdlStatement& statement : script.statements)
             if (statement.kind != NdlStatement::Kind::Macro)
                 used.warnings.push_back(Concat(statement.where.Location(), ": '",
@@ -289,11 +283,11 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
             FailAt(builderBlock.Where(), ErrorKind::Config, "'", builderBlock.Name(),
                    "' says neither networkDescription= (a file) nor run= (a section)");
         for (const std::string& name : options.load)
-            builder.Run(RequireSection(builderBlock, nullptr, name, PlaceOf(builderBlock, "load"), "load", used));
-        builder.Run(RequireSection(builderBlock, nullptr, options.run, PlaceOf(builderBlock, "run"), "run", used));
+            builder.Run(RequireSection(builderBlock, nullptr, name, builderBlock.WhereOf("load"), "load", used));
+        builder.Run(RequireSection(builderBlock, nullptr, options.run, builderBlock.WhereOf("run"), "run", used));
     }
     builder.Finish();
-    builder.RequireFeatures(PlaceOf(builderBlock, options.networkDescription.empty() ? "run" : "networkDescription"));
+    builder.RequireFeatures(builderBlock.WhereOf(options.networkDescription.empty() ? "run" : "networkDescription"));
     builder.Validate();
     if (!options.dumpFileName.empty())
         DumpNetwork(*network, {.printValues = false, .printMetadata = true}, options.dumpFileName);

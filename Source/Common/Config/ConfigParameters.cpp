@@ -218,6 +218,14 @@ bool ConfigParameters::Exists(std::string_view name) const
     return false;
 }
 
+SourcePos ConfigParameters::WhereOf(std::string_view name) const
+{
+    for (const ConfigParameters* block = this; block; block = block->Parent())
+        if (const ConfigEntry* const entry = ConfigTree::FindHere(*block, name))
+            return entry->Where();
+    return Where();
+}
+
 ConfigValue ConfigParameters::Require(std::string_view name) const
 {
     std::vector<std::string> near;

@@ -96,6 +96,9 @@ public:
     bool ExistsHere(std::string_view name) const;
     // Fails with "required parameter missing", the path, the position of the block and near names.
     ConfigValue Require(std::string_view name) const;
+    // Where the value that Find gives was written, for messages; without one the place of this block. Does not mark as
+    // read.
+    SourcePos WhereOf(std::string_view name) const;
     // The block of that name (walks outwards) or null; a scalar of that name is not a block (book pitfall:
     // parallelTrain).
     const ConfigParameters* FindBlock(std::string_view name) const;

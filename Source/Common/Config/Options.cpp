@@ -105,11 +105,21 @@ const ConfigParameters* FindOptionBlock(const ConfigParameters& block, const Opt
     return nullptr;
 }
 
-void FailMissing(const ConfigParameters& block, const OptionInfo& info)
+void FailMissing(const ConfigParameters& block, const OptionInfo& info, bool isLocal)
 {
-    // Finds the near names, or says that the value is empty; returns only for the literal value "default".
-    block.Require(info.name);
-    FailAt(block.Where(), ErrorKind::Config, "required parameter missing: ", block.Path(), ':', info.name);
+    std::vector<std::string> names;
+    for (const ConfigParameters* at = &block; at; at = isLocal ? nullptr : at->Parent())
+    {
+        if (const std::string* const given = NameIn(*at, info))
+            block.Require(*given); // says that it is empty; returns only for the literal value "default"
+        for (std::string& name : at->Names())
+            names.push_back(std::move(name));
+    }
+    std::string near = DidYouMean(info.name, names);
+    for (const std::string& alias : info.aliases)
+        if (near.empty())
+            near = DidYouMean(alias, names);
+    FailAt(block.Where(), ErrorKind::Config, "required parameter missing: ", block.Path(), ':', info.name, near);
 }
 
 } // namespace cntk

@@ -46,6 +46,7 @@ struct OptionInfo
     std::string doc;
     std::string range; // "a number >= 0 and < 1"; empty if there is no limit
     bool isRequired = false;
+    bool hasNoEffect = false; // old configs have it; nothing depends on it
 };
 
 // How a type is read, printed and called in help. Specialise it for further member types.
@@ -233,6 +234,13 @@ struct Option
         info.isRequired = true;
         return std::move(*this);
     }
+    // Accepted since old configs have it; the doc says why nothing depends on it, or nothing.
+    Option WithoutEffect() &&
+    {
+        info.hasNoEffect = true;
+        info.doc.insert(0, info.doc.empty() ? "accepted, without effect" : "accepted, without effect: ");
+        return std::move(*this);
+    }
     // Looked up in the very block only, not in the enclosing ones.
     Option Here() &&
     {
@@ -346,7 +354,7 @@ Option<S> Block(std::string name, std::string doc, std::vector<std::string> alia
 // The value under the option's name or one of its aliases: the innermost block that has any of them decides.
 std::optional<ConfigValue> FindOption(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
 const ConfigParameters* FindOptionBlock(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
-[[noreturn]] void FailMissing(const ConfigParameters& block, const OptionInfo& info);
+[[noreturn]] void FailMissing(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
 
 // Reads every row of S::Options() from the block (outwards look-up); defaults are the member initialisers.
 template <class S>
@@ -365,7 +373,7 @@ S ReadOptions(const ConfigParameters& block)
         }
         const std::optional<ConfigValue> value = FindOption(block, option.info, option.isLocal);
         if (option.info.isRequired && (!value || value->Text().empty()))
-            FailMissing(block, option.info);
+            FailMissing(block, option.info, option.isLocal);
         if (value)
             option.read(options, *value);
     }

@@ -139,7 +139,7 @@ private:
             {
                 if (!HasName(option, name))
                     continue;
-                if (!withoutEffectToo && option.doc.starts_with("accepted"))
+                if (!withoutEffectToo && option.hasNoEffect)
                     continue;
                 belongsToRoot = belongsToRoot || known.name.empty();
                 if (known.name != "*")
@@ -287,14 +287,21 @@ private:
     std::string NearNames(const ConfigParameters& block, const ConfigEntry& entry) const
     {
         std::vector<std::string> here, anywhere;
+        // An alias stands for the parameter only where the user came near to it alone.
+        const auto add = [&](std::vector<std::string>& names, const OptionInfo& option)
+        {
+            names.push_back(option.name);
+            if (NearestNames(entry.name, {option.name}).empty())
+                names.insert(names.end(), option.aliases.begin(), option.aliases.end());
+        };
         for (const OptionInfo* option : OptionsOf(block))
-            here.push_back(option->name);
+            add(here, *option);
         for (const KnownBlock& known : m_blocks)
         {
             if (!known.name.empty() && known.name != "*")
                 anywhere.push_back(known.name);
             for (const OptionInfo& option : known.options)
-                anywhere.push_back(option.name);
+                add(anywhere, option);
         }
         const std::string near = DidYouMean(entry.name, here);
         return near.empty() ? DidYouMean(entry.name, anywhere) : near;

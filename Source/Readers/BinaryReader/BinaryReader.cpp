@@ -36,9 +36,9 @@ struct BinaryReaderOptions
             Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
                    "full: only minibatches of full size"),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 2 shows progress marks"),
-            Opt("windowSize", &S::windowSize, "Accepted and not used"),
-            Opt("dim", &S::dim, "Accepted and not used: the sections say what they have").Here(),
-            Opt("oneLinePerFile", &S::oneLinePerFile, "Accepted and not used"),
+            Opt("windowSize", &S::windowSize, "").WithoutEffect(),
+            Opt("dim", &S::dim, "the sections say what they have").WithoutEffect().Here(),
+            Opt("oneLinePerFile", &S::oneLinePerFile, "").WithoutEffect(),
         };
     }
 };
@@ -199,7 +199,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& con
     for (std::string& path : options.file)
         path = ResolveInputPath(path);
     std::unique_ptr<BinarySource<ElemType>> source = WithPosition(
-        PositionOfKey(context.config, "file"), [&] { return std::make_unique<BinarySource<ElemType>>(options.file); });
+        context.config.WhereOf("file"), [&] { return std::make_unique<BinarySource<ElemType>>(options.file); });
     FrameReaderOptions frames;
     frames.readerName = c_readerName;
     frames.walk = {0, options.fullMinibatches};

@@ -30,9 +30,9 @@ struct BinaryWriterOptions
         using S = BinaryWriterOptions;
         return {
             Opt("wfile", &S::wfile, "Required. The binary file that is written").Required(),
-            Opt("wsize", &S::wsize, "Accepted and not used: the file gets the size that it needs"),
-            Opt("wrecords", &S::wrecords, "Accepted and not used: records are counted"),
-            Opt("windowSize", &S::windowSize, "Accepted and not used"),
+            Opt("wsize", &S::wsize, "the file gets the size that it needs").WithoutEffect(),
+            Opt("wrecords", &S::wrecords, "records are counted").WithoutEffect(),
+            Opt("windowSize", &S::windowSize, "").WithoutEffect(),
         };
     }
 };
@@ -91,7 +91,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
     m_path = ResolveOutputPath(ReadOptions<BinaryWriterOptions>(config).wfile);
-    RequireNotReadBesides(config, {"wfile", m_path}, PositionOfKey(config, "wfile"));
+    RequireNotReadBesides(config, {"wfile", m_path}, config.WhereOf("wfile"));
     for (const std::string& name : config.BlockNames())
     {
         const ConfigParameters& block = config.RequireBlock(name);
@@ -99,7 +99,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
         for (const char* key : {"dim", "elementSize", "labelDim"})
             block.FindHere(key); // known; the node decides
         if (options.sectionType != SectionKind::Data && options.sectionType != SectionKind::Labels)
-            FailAt(PositionOfKey(block, "sectionType"), ErrorKind::Config, "section '", name,
+            FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "section '", name,
                    "' stands for a node; expected data or labels. A block inside a section may have stats");
         Section section;
         section.name = name;
@@ -131,15 +131,15 @@ void BinaryWriter<ElemType>::AddInnerSection(Section& section, const ConfigParam
     case SectionKind::LabelMapping:
         return AddLabelNames(section, block);
     default:
-        FailAt(PositionOfKey(block, "sectionType"), ErrorKind::Config, "'", block.Name(), "' in section '",
-               section.name, "': expected a block with sectionType=stats or sectionType=labelMapping");
+        FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
+               "': expected a block with sectionType=stats or sectionType=labelMapping");
     }
 }
 
 template <class ElemType>
 void BinaryWriter<ElemType>::AddLabelNames(Section& section, const ConfigParameters& block)
 {
-    const SourcePos where = PositionOfKey(block, "sectionType");
+    const SourcePos where = block.WhereOf("sectionType");
     if (!section.isCategory || !section.labelMapBlock.empty())
         FailAt(where, ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
                "': expected one block with sectionType=labelMapping in a section of category labels");
@@ -148,7 +148,7 @@ void BinaryWriter<ElemType>::AddLabelNames(Section& section, const ConfigParamet
         FailAt(where, ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
                "': sectionType=labelMapping needs labelMappingFile, a file with one label a line");
     section.labelMapSource = ResolveInputPath(path);
-    section.labelNames = WithPosition(PositionOfKey(block, "labelMappingFile"),
+    section.labelNames = WithPosition(block.WhereOf("labelMappingFile"),
                                       [&] { return LabelMap::FromFile(section.labelMapSource).Names(); });
     section.labelMapBlock = block.Name();
 }
@@ -158,14 +158,14 @@ void BinaryWriter<ElemType>::AddStatistics(Section& section, const ConfigParamet
 {
     const auto options = ReadOptions<BinarySectionOptions>(block);
     if (section.isCategory || !section.statisticNames.empty())
-        FailAt(PositionOfKey(block, "sectionType"), ErrorKind::Config, "'", block.Name(), "' in section '",
-               section.name, "': expected one block with sectionType=stats in a section of numbers");
+        FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
+               "': expected one block with sectionType=stats in a section of numbers");
     for (const std::string& name : options.compute)
     {
         const std::vector<std::string>& known = BinaryStatistics::Names();
         if (std::none_of(known.begin(), known.end(), [&](const auto& one) { return EqualsIgnoreCase(one, name); }))
-            FailAt(PositionOfKey(block, "compute"), ErrorKind::Config, "there is no statistic '", name,
-                   "'; expected some of ", Join(known, ", "), DidYouMean(name, known));
+            FailAt(block.WhereOf("compute"), ErrorKind::Config, "there is no statistic '", name, "'; expected some of ",
+                   Join(known, ", "), DidYouMean(name, known));
     }
     section.statisticNames = options.compute.empty() ? BinaryStatistics::Names() : options.compute;
     section.statisticsBlock = block.Name();

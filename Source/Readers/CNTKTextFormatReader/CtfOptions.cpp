@@ -15,11 +15,11 @@ void CheckAlias(const ConfigParameters& block, const std::string& alias)
     for (const char c : alias)
     {
         if (uint8_t(c) <= ' ' || c == '|')
-            FailAt(PositionOfKey(block, "alias"), ErrorKind::Config, "'", block.Name(), "': the name '", alias,
+            FailAt(block.WhereOf("alias"), ErrorKind::Config, "'", block.Name(), "': the name '", alias,
                    "' cannot occur in the file: a stream's name has no blanks and no '|'");
     }
     if (alias.starts_with('#'))
-        FailAt(PositionOfKey(block, "alias"), ErrorKind::Config, "'", block.Name(), "': the name '", alias,
+        FailAt(block.WhereOf("alias"), ErrorKind::Config, "'", block.Name(), "': the name '", alias,
                "' cannot occur in the file: |# begins a comment");
 }
 
@@ -82,7 +82,7 @@ OptionTable<CtfReaderOptions> CtfReaderOptions::Options()
             "Number of parallel sequences if truncated without truncationLength; not used otherwise", Range{1},
             {"nbruttineachrecurrentiter"}),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 0 errors, 1 warnings, 2 what was found in the file"),
-        Opt("verbosity", &S::verbosity, "Accepted and not used"),
+        Opt("verbosity", &S::verbosity, "").WithoutEffect(),
     };
 }
 
@@ -101,13 +101,12 @@ CtfConfig ReadCtfConfig(const ReaderContext& context)
     if (options.truncated && (options.frameMode || options.skipSequenceIds))
     {
         const char* const other = options.frameMode ? "frameMode" : "skipSequenceIds";
-        FailAt(PositionOfKey(config, "truncated"), ErrorKind::Config,
-               "truncated=true cuts sequences into pieces, but with ", other,
-               "=true each row is a sequence of its own; expected one of the two");
+        FailAt(config.WhereOf("truncated"), ErrorKind::Config, "truncated=true cuts sequences into pieces, but with ",
+               other, "=true each row is a sequence of its own; expected one of the two");
     }
     options.skipSequenceIds = options.skipSequenceIds || options.frameMode;
     options.file = ResolveInputPath(options.file);
-    ctf.fileWhere = PositionOfKey(config, "file");
+    ctf.fileWhere = config.WhereOf("file");
 
     const ConfigParameters* input = config.FindBlock("input");
     if (input == nullptr && config.Exists("input"))

@@ -70,8 +70,8 @@ struct DssmLabelOptions
                 Range{0, double(INT32_MAX)})
                 .Here(),
             Opt("dim", &S::dim, "The same where there is no labelDim", Range{0, double(INT32_MAX)}).Here(),
-            Opt("labelType", &S::labelType, "Accepted and not used").Here(),
-            Opt("labelMappingFile", &S::labelMappingFile, "Accepted and not used").Here(),
+            Opt("labelType", &S::labelType, "").WithoutEffect().Here(),
+            Opt("labelMappingFile", &S::labelMappingFile, "").WithoutEffect().Here(),
         };
     }
 };
@@ -200,7 +200,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeDssmReader(const ReaderContext& conte
         stream.source = Concat("'", feature.file, "', ", SettingText(block, "dim", feature.dim));
         streams.push_back(std::move(stream));
         files.push_back(WithPosition(
-            PositionOfKey(block, "file"),
+            block.WhereOf("file"),
             [&] { return std::make_unique<DssmFile<ElemType>>(ResolveInputPath(feature.file), name, feature.dim); }));
         if (options.traceLevel > 0)
             context.log.Print("%s: %zu rows in '%s'\n", c_readerName, files.back()->Rows(), feature.file.c_str());

@@ -29,7 +29,7 @@ void HtkFeatureStream::FindWindow()
 {
     const std::vector<size_t>& window = m_block.options.contextWindow;
     const size_t dimension = m_kind.dimension;
-    const SourcePos where = PositionOfKey(*m_block.config, "dim");
+    const SourcePos where = m_block.config->WhereOf("dim");
     if (m_block.hasAsymmetricWindow || m_block.options.expandToUtterance)
     {
         if (m_block.options.dim != dimension)

@@ -27,16 +27,16 @@ HtkFeatureBlock ReadFeatureBlock(const ConfigParameters& config, const std::stri
     const std::vector<size_t>& window = block.options.contextWindow;
     block.hasAsymmetricWindow = window.size() == 2;
     if (window.empty() || window.size() > 2 || (window.size() == 1 && window[0] % 2 == 0))
-        FailAt(PositionOfKey(config, "contextWindow"), ErrorKind::Config,
+        FailAt(config.WhereOf("contextWindow"), ErrorKind::Config,
                "contextWindow: expected one odd number of frames, or left:right");
     const size_t frames = window.size() == 1 ? window[0] : window[0] + 1 + window[1];
     block.rows = block.options.dim * frames;
     if (block.options.expandToUtterance && frames != 1)
-        FailAt(PositionOfKey(config, "expandToUtterance"), ErrorKind::Config, "'", name,
+        FailAt(config.WhereOf("expandToUtterance"), ErrorKind::Config, "'", name,
                "': expandToUtterance repeats one vector over the utterance, so contextWindow must be 1");
     if (!EqualsIgnoreCase(block.options.type, "real"))
-        FailAt(PositionOfKey(config, "type"), ErrorKind::Config, "'", name, "': the type of features is '",
-               block.options.type, "', expected real");
+        FailAt(config.WhereOf("type"), ErrorKind::Config, "'", name, "': the type of features is '", block.options.type,
+               "', expected real");
     RequireHtkFile(config, "scpFile", "script file", block.options.scpFile);
     return block;
 }
@@ -48,7 +48,7 @@ HtkLabelBlock ReadLabelBlock(const ConfigParameters& config, const std::string& 
     block.config = &config;
     block.options = ReadOptions<HtkLabelOptions>(config);
     if (!EqualsIgnoreCase(block.options.labelType, "category"))
-        FailAt(PositionOfKey(config, "labelType"), ErrorKind::Config, "'", name, "': the type of labels is '",
+        FailAt(config.WhereOf("labelType"), ErrorKind::Config, "'", name, "': the type of labels is '",
                block.options.labelType, "', expected category");
     if (!block.options.labelToTargetMappingFile.empty() && block.options.targetDim == 0)
         FailAt(config.Where(), ErrorKind::Config, "'", name,
@@ -64,7 +64,7 @@ void RequireNoLattices(const ConfigParameters& block)
 {
     for (const char* key : {"phoneFile", "transPFile", "denLatTocFile", "numLatTocFile"})
         if (block.ExistsHere(key))
-            FailAt(PositionOfKey(block, key), ErrorKind::Config, "'", block.Name(), "' has ", key,
+            FailAt(block.WhereOf(key), ErrorKind::Config, "'", block.Name(), "' has ", key,
                    ": sequence training with lattices is not there; HTKMLFReader reads features (scpFile) and labels "
                    "(mlfFile)");
 }
@@ -72,18 +72,17 @@ void RequireNoLattices(const ConfigParameters& block)
 void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options, Log& log)
 {
     if (config.ExistsHere("legacyMode"))
-        FailAt(PositionOfKey(config, "legacyMode"), ErrorKind::Config,
+        FailAt(config.WhereOf("legacyMode"), ErrorKind::Config,
                "legacyMode is no longer there; use readMethod=blockRandomize or readMethod=rollingWindow");
     for (const size_t count : options.parallelSequences.values)
         if (options.frameMode && count != 1)
-            FailAt(PositionOfKey(config, "nbruttsineachrecurrentiter"), ErrorKind::Config,
-                   "nbruttsineachrecurrentiter is ", count,
-                   ", but frames are read one by one; several utterances side by side need frameMode=false");
+            FailAt(config.WhereOf("nbruttsineachrecurrentiter"), ErrorKind::Config, "nbruttsineachrecurrentiter is ",
+                   count, ", but frames are read one by one; several utterances side by side need frameMode=false");
     if (options.frameMode && options.truncated)
-        FailAt(PositionOfKey(config, "truncated"), ErrorKind::Config,
+        FailAt(config.WhereOf("truncated"), ErrorKind::Config,
                "truncated=true reads utterances, it needs frameMode=false");
     if (!options.frameMode && options.readMethod == HtkReadMethod::RollingWindow)
-        FailAt(PositionOfKey(config, "readMethod"), ErrorKind::Config,
+        FailAt(config.WhereOf("readMethod"), ErrorKind::Config,
                "readMethod=rollingWindow shuffles frames; utterances (frameMode=false) need readMethod=blockRandomize");
     if (!options.unigram.empty())
         log.Warn("HTKMLFReader: unigram is for lattices and not used");
@@ -181,9 +180,10 @@ OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
         Opt("verbosity", &S::verbosity, "Amount of printing; 0 prints nothing"),
         Opt("pageFilePath", &S::pageFilePath,
             "Folder of rollingWindow's temporary file; empty: the system's folder of temporary files"),
-        Opt("minimizeReaderMemoryFootprint", &S::minimizeReaderMemoryFootprint, "Accepted; memory is always small"),
-        Opt("unigram", &S::unigram, "Accepted and not used"),
-        Opt("traceLevel", &S::traceLevel, "Accepted and not used"),
+        Opt("minimizeReaderMemoryFootprint", &S::minimizeReaderMemoryFootprint, "memory is always small")
+            .WithoutEffect(),
+        Opt("unigram", &S::unigram, "").WithoutEffect(),
+        Opt("traceLevel", &S::traceLevel, "").WithoutEffect(),
     };
 }
 
@@ -213,8 +213,7 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
                "the network's input",
                names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
     if (htk.features[0].options.expandToUtterance)
-        FailAt(PositionOfKey(*htk.features[0].config, "expandToUtterance"), ErrorKind::Config, "'",
-               htk.features[0].name,
+        FailAt(htk.features[0].config->WhereOf("expandToUtterance"), ErrorKind::Config, "'", htk.features[0].name,
                "': the first feature block says how many frames there are, so it cannot have "
                "expandToUtterance");
     if (context.forWriting && !htk.labels.empty())
@@ -230,7 +229,7 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
 void RequireHtkFile(const ConfigParameters& block, const char* key, const char* what, const std::string& path)
 {
     if (!path.empty() && !FileExists(ResolveInputPath(path)))
-        FailAt(PositionOfKey(block, key), ErrorKind::Data, what, " '", path, "' does not exist", NearFilesHint(path));
+        FailAt(block.WhereOf(key), ErrorKind::Data, what, " '", path, "' does not exist", NearFilesHint(path));
 }
 
 void DescribeHtkOptions(PluginDescription& description)

@@ -92,9 +92,9 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
             FailAt(block.Where(), ErrorKind::Config, "the writer's block '", name,
                    "' needs scpFile, a file with the name of one output file a line");
         if (!EqualsIgnoreCase(output.type, "real"))
-            FailAt(PositionOfKey(block, "type"), ErrorKind::Config, "the type of output '", name, "' is '", output.type,
+            FailAt(block.WhereOf("type"), ErrorKind::Config, "the type of output '", name, "' is '", output.type,
                    "', expected Real");
-        const SourcePos listWhere = PositionOfKey(block, output.file.empty() ? "scpFile" : "file");
+        const SourcePos listWhere = block.WhereOf(output.file.empty() ? "scpFile" : "file");
         m_outputs.push_back({name, output.dim, list, WithPosition(listWhere, [&] { return ReadOutputList(list); })});
         const Output& first = m_outputs.front();
         const Output& last = m_outputs.back();

@@ -37,12 +37,11 @@ const ConfigParameters& FindTheBlock(const ConfigParameters& config, const char*
 void CheckFeatures(const ConfigParameters& block, ImageFeatureOptions& options)
 {
     if (options.channels != 1 && options.channels != 3)
-        FailAt(PositionOfKey(block, "channels"), ErrorKind::Config, "channels=", options.channels,
+        FailAt(block.WhereOf("channels"), ErrorKind::Config, "channels=", options.channels,
                "; expected 1 (gray) or 3 (blue, green, red)");
     const std::vector<double>& ratio = options.cropRatio;
     if (ratio.empty() || ratio.size() > 2 || ratio.front() > ratio.back())
-        FailAt(PositionOfKey(block, "cropRatio"), ErrorKind::Config, "cropRatio is '",
-               block.Require("cropRatio").Text(),
+        FailAt(block.WhereOf("cropRatio"), ErrorKind::Config, "cropRatio is '", block.Require("cropRatio").Text(),
                "'; expected a number, or the smallest and the largest as in 0.5:0.9");
     constexpr std::pair<const char*, Interpolation> names[] = {{"nearest", Interpolation::Nearest},
                                                                {"linear", Interpolation::Linear},
@@ -53,7 +52,7 @@ void CheckFeatures(const ConfigParameters& block, ImageFeatureOptions& options)
         const auto known = std::find_if(std::begin(names), std::end(names),
                                         [&](const auto& name) { return EqualsIgnoreCase(wanted, name.first); });
         if (known == std::end(names))
-            FailAt(PositionOfKey(block, "interpolations"), ErrorKind::Config, "interpolations: there is no '", wanted,
+            FailAt(block.WhereOf("interpolations"), ErrorKind::Config, "interpolations: there is no '", wanted,
                    "'; expected one or several of nearest, linear, cubic, lanczos, separated by ':'");
         options.interpolations.push_back(known->second);
     }
@@ -129,7 +128,7 @@ ImageConfig ReadImageConfig(const ReaderContext& context)
     if (context.forWriting)
         image.reader.randomize = false;
     image.reader.file = ResolveInputPath(image.reader.file);
-    image.fileWhere = PositionOfKey(config, "file");
+    image.fileWhere = config.WhereOf("file");
 
     const ConfigParameters& features =
         FindTheBlock(config, "width", "images", "features=[width=28 height=28 channels=1]", image.featuresName);
@@ -138,12 +137,12 @@ ImageConfig ReadImageConfig(const ReaderContext& context)
     image.features = ReadOptions<ImageFeatureOptions>(features);
     image.labels = ReadOptions<ImageLabelOptions>(labels);
     CheckFeatures(features, image.features);
-    image.meanFileWhere = PositionOfKey(features, "meanFile");
+    image.meanFileWhere = features.WhereOf("meanFile");
     if (!image.features.meanFile.empty())
         image.features.meanFile = ResolveInputPath(image.features.meanFile);
     const bool isGray = image.reader.grayscale.value_or(image.features.channels == 1);
     if (isGray != (image.features.channels == 1))
-        FailAt(PositionOfKey(config, "grayscale"), ErrorKind::Config, "grayscale=", isGray ? "true" : "false",
+        FailAt(config.WhereOf("grayscale"), ErrorKind::Config, "grayscale=", isGray ? "true" : "false",
                ", but channels=", image.features.channels, "; gray images have 1 channel, others 3");
     image.labelsSource = Concat("'", image.reader.file, "', ", SettingText(labels, "labelDim", image.labels.labelDim));
     return image;

@@ -23,8 +23,8 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
     const bool hasMapping = !mapping.empty() && FileExists(mapping);
     if (hasMapping)
     {
-        lm.words = WithPosition(PositionOfKey(labels, "labelMappingFile"),
-                                [&] { return Vocabulary::FromList(mapping, false); });
+        lm.words =
+            WithPosition(labels.WhereOf("labelMappingFile"), [&] { return Vocabulary::FromList(mapping, false); });
     }
     else
     {
@@ -32,7 +32,7 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
             log.Print("LMSequenceReader: label mapping file %s is not there; the ids of %s are used\n", mapping.c_str(),
                       lm.classes.Source().c_str());
         if (lm.classes.Size() == 0)
-            FailAt(mapping.empty() ? labels.Where() : PositionOfKey(labels, "labelMappingFile"), ErrorKind::Config,
+            FailAt(mapping.empty() ? labels.Where() : labels.WhereOf("labelMappingFile"), ErrorKind::Config,
                    "the reader has no vocabulary: give wordclass=<file with id, count, word and class a line> or "
                    "labelMappingFile=<file with one word a line> that is there",
                    mapping.empty() ? "" : Concat("; '", mapping, "' is not", NearFilesHint(mapping)));
@@ -58,7 +58,7 @@ void CheckDimensions(const ConfigParameters& labels, size_t labelDim, LmConfig& 
     const auto check = [&](const Vocabulary& vocabulary)
     {
         if (labelDim > 0 && vocabulary.Size() != labelDim)
-            FailAt(PositionOfKey(labels, "labelDim"), ErrorKind::Config, "labelDim=", labelDim, " of '", labels.Name(),
+            FailAt(labels.WhereOf("labelDim"), ErrorKind::Config, "labelDim=", labelDim, " of '", labels.Name(),
                    "', but '", vocabulary.Source(), "' has ", Counted(vocabulary.Size(), "word"),
                    "; expected the same number");
     };
@@ -88,7 +88,7 @@ OptionTable<LmReaderOptions> LmReaderOptions::Options()
             "minibatchSize is the number of time steps after which they are cut, with their state carried over",
             Range{0, double(INT32_MAX)}, {"nbruttineachrecurrentiter"}),
         Opt("cacheBlockSize", &S::cacheBlockSize, "Words that are read and shuffled at a time", Range{1}),
-        Opt("randomize", &S::randomize, "Accepted and not used: sentences are always shuffled within a block"),
+        Opt("randomize", &S::randomize, "sentences are always shuffled within a block").WithoutEffect(),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file"),
     };
@@ -98,7 +98,7 @@ OptionTable<LmFeatureOptions> LmFeatureOptions::Options()
 {
     using S = LmFeatureOptions;
     return {
-        Opt("dim", &S::dim, "Accepted and not used, usually 0: the input has a row for each word").Here(),
+        Opt("dim", &S::dim, "usually 0: the input has a row for each word").WithoutEffect().Here(),
         Choice("mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
                "Rows of the labels. class: word, class, first word of the class and one behind its last; softmax: the "
                "word; nce: the word, its log probability, and the same of noise_number drawn words"),
@@ -110,7 +110,7 @@ OptionTable<LmLabelOptions> LmLabelOptions::Options()
 {
     using S = LmLabelOptions;
     return {
-        Opt("dim", &S::dim, "Accepted and not used").Here(),
+        Opt("dim", &S::dim, "").WithoutEffect().Here(),
         Opt("labelDim", &S::labelDim, "Size of the vocabulary; 0: as many words as the file has",
             Range{0, double(INT32_MAX)}),
         Choice("labelType", &S::labelType,
@@ -118,8 +118,8 @@ OptionTable<LmLabelOptions> LmLabelOptions::Options()
                "none: no such stream. The first label block is the input, the second one the word behind it"),
         Opt("labelMappingFile", &S::labelMappingFile,
             "Words, one a line, id = line from 0; of the input's block. Default: the ids of wordclass"),
-        Opt("beginSequence", &S::beginSequence, "Accepted and not used: a line is a sentence"),
-        Opt("endSequence", &S::endSequence, "Accepted and not used: a line is a sentence"),
+        Opt("beginSequence", &S::beginSequence, "a line is a sentence").WithoutEffect(),
+        Opt("endSequence", &S::endSequence, "a line is a sentence").WithoutEffect(),
     };
 }
 
@@ -131,7 +131,7 @@ LmConfig ReadLmConfig(const ReaderContext& context)
     if (!config.Exists("traceLevel"))
         lm.reader.traceLevel = context.traceLevel;
     lm.reader.file = ResolveInputPath(lm.reader.file);
-    lm.fileWhere = PositionOfKey(config, "file");
+    lm.fileWhere = config.WhereOf("file");
 
     std::vector<std::string> names = config.BlockNames();
     std::sort(names.begin(), names.end(), LessIgnoreCase);
@@ -157,7 +157,7 @@ LmConfig ReadLmConfig(const ReaderContext& context)
         lm.featureName = features->Name();
     const auto input = ReadOptions<LmLabelOptions>(*labels[0]);
     if (input.labelType == LmLabelOptions::Type::NextWord)
-        FailAt(PositionOfKey(*labels[0], "labelType"), ErrorKind::Config, "'", labels[0]->Name(),
+        FailAt(labels[0]->WhereOf("labelType"), ErrorKind::Config, "'", labels[0]->Name(),
                "': labelType=nextWord is for the second label block, in the order of their names; expected category, "
                "since this one is the input");
     size_t outputDim = 0;
@@ -167,13 +167,13 @@ LmConfig ReadLmConfig(const ReaderContext& context)
         outputDim = output.labelDim;
         lm.labelName = output.labelType == LmLabelOptions::Type::None ? "" : labels[1]->Name();
         if (output.labelDim > 0 && input.labelDim > 0 && output.labelDim != input.labelDim)
-            FailAt(PositionOfKey(*labels[1], "labelDim"), ErrorKind::Config,
+            FailAt(labels[1]->WhereOf("labelDim"), ErrorKind::Config,
                    SettingText(*labels[1], "labelDim", output.labelDim), " of '", labels[1]->Name(), "' and ",
                    SettingText(*labels[0], "labelDim", input.labelDim), " of '", labels[0]->Name(),
                    "' differ; both are the size of one vocabulary");
     }
     if (!lm.reader.wordclass.empty())
-        lm.classes = WithPosition(PositionOfKey(config, "wordclass"),
+        lm.classes = WithPosition(config.WhereOf("wordclass"),
                                   [&] { return Vocabulary::FromClassFile(ResolveInputPath(lm.reader.wordclass)); });
     else if (lm.mode != LmMode::Softmax && !lm.labelName.empty())
         FailAt(config.Where(), ErrorKind::Config, "mode=", lm.mode == LmMode::Class ? "class" : "nce",

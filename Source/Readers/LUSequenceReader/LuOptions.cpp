@@ -30,14 +30,14 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
                "' has no words: it needs token=<file with one word a line>");
     const bool isClass = vocabulary.options.isClass;
     vocabulary.words =
-        WithPosition(PositionOfKey(block, key),
+        WithPosition(block.WhereOf(key),
                      [&] { return isClass ? Vocabulary::FromClassList(path) : Vocabulary::FromList(path, true); });
     if (isClass && vocabulary.words.Size() < Vocabulary::c_classRows)
-        FailAt(PositionOfKey(block, key), ErrorKind::Config, "'", block.Name(),
-               "': mode=class needs four words at least, '", path, "' has ", vocabulary.words.Size());
+        FailAt(block.WhereOf(key), ErrorKind::Config, "'", block.Name(), "': mode=class needs four words at least, '",
+               path, "' has ", vocabulary.words.Size());
     const size_t labelDim = vocabulary.options.labelDim;
     if (labelDim > 0 && labelDim != vocabulary.words.Size())
-        log.Warn(Concat(PositionOfKey(block, "labelDim").Location(), ": labelDim=", labelDim, " of '", block.Name(),
+        log.Warn(Concat(block.WhereOf("labelDim").Location(), ": labelDim=", labelDim, " of '", block.Name(),
                         "', but '", path, "' has ", Counted(vocabulary.words.Size(), "word"),
                         "; there are as many rows as words"));
     vocabulary.unknownWord = vocabulary.words.Find(unk);
@@ -62,7 +62,7 @@ std::pair<const ConfigParameters*, const ConfigParameters*> FindLabelBlocks(cons
             return &config.RequireBlock(labels[position]);
         const auto same = [&](const std::string& name) { return EqualsIgnoreCase(name, wanted); };
         if (std::none_of(labels.begin(), labels.end(), same))
-            FailAt(PositionOfKey(config, key), ErrorKind::Config, key, ": there is no label block '", wanted,
+            FailAt(config.WhereOf(key), ErrorKind::Config, key, ": there is no label block '", wanted,
                    "'; label blocks: ", Join(labels, ", "), DidYouMean(wanted, labels));
         return &config.RequireBlock(wanted);
     };
@@ -113,7 +113,7 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
 {
     using S = LuLabelOptions;
     return {
-        Opt("dim", &S::dim, "Accepted and not used").Here(),
+        Opt("dim", &S::dim, "").WithoutEffect().Here(),
         Opt("token", &S::token,
             "Words, one a line, id = line from 0; a blank line ends the list; mode class: a word "
             "and its class")
@@ -128,12 +128,12 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
             .Here(),
         Choice("labelType", &S::isCategory, {{"category", true}}, "Only category").Here(),
         Opt("useWordMap", &S::useWordMap, "Replace words by wordmap; words that it does not have become unk").Here(),
-        Opt("beginSequence", &S::beginSequence, "Accepted and not used", {"beginingSequence"}).Here(),
+        Opt("beginSequence", &S::beginSequence, "", {"beginingSequence"}).WithoutEffect().Here(),
         Opt("endSequence", &S::endSequence,
             "A word (of the first column) or label that ends a sentence, as a blank line "
             "does")
             .Here(),
-        Opt("isProposal", &S::isProposal, "Accepted and not used").Here(),
+        Opt("isProposal", &S::isProposal, "").WithoutEffect().Here(),
     };
 }
 
@@ -164,16 +164,16 @@ LuConfig ReadLuConfig(const ReaderContext& context)
     if (!config.Exists("traceLevel"))
         options.traceLevel = context.traceLevel;
     if (options.ignoreSentenceBeginTag)
-        FailAt(PositionOfKey(config, "ignoresentencebegintag"), ErrorKind::Config,
+        FailAt(config.WhereOf("ignoresentencebegintag"), ErrorKind::Config,
                "ignoresentencebegintag=true is not supported, expected false");
     if (options.wordContext.empty())
-        FailAt(PositionOfKey(config, "wordContext"), ErrorKind::Config,
+        FailAt(config.WhereOf("wordContext"), ErrorKind::Config,
                "wordContext is empty, expected offsets such as 0:1:2");
     lu.shuffle = EqualsIgnoreCase(options.randomize, "auto") || EqualsIgnoreCase(options.randomize, "true");
     const bool inOrder = EqualsIgnoreCase(options.randomize, "none") || EqualsIgnoreCase(options.randomize, "false");
     if (!lu.shuffle && !inOrder && !options.randomize.empty() &&
         !ParseInteger(options.randomize)) // the original takes a number for none
-        FailAt(PositionOfKey(config, "randomize"), ErrorKind::Config, "randomize is '", options.randomize,
+        FailAt(config.WhereOf("randomize"), ErrorKind::Config, "randomize is '", options.randomize,
                "', expected auto, true, none or false",
                DidYouMean(options.randomize, {"auto", "true", "none", "false"}));
     if (context.forWriting)
@@ -182,7 +182,7 @@ LuConfig ReadLuConfig(const ReaderContext& context)
         options.parallelSequences = 1;
     }
     options.file = ResolveInputPath(options.file);
-    lu.fileWhere = PositionOfKey(config, "file");
+    lu.fileWhere = config.WhereOf("file");
     for (const std::string& name : config.BlockNames())
     {
         const ConfigParameters& block = config.RequireBlock(name);
@@ -200,8 +200,8 @@ LuConfig ReadLuConfig(const ReaderContext& context)
         FailAt((lu.input.options.useWordMap ? input : output)->Where(), ErrorKind::Config,
                "useWordMap=true needs wordmap=<file of two words a line> in the reader block");
     if (!options.wordmap.empty())
-        lu.wordMap = WithPosition(PositionOfKey(config, "wordmap"),
-                                  [&] { return ReadWordMap(ResolveInputPath(options.wordmap)); });
+        lu.wordMap =
+            WithPosition(config.WhereOf("wordmap"), [&] { return ReadWordMap(ResolveInputPath(options.wordmap)); });
     if (lu.input.words.Size() > size_t(INT32_MAX) / options.wordContext.size())
         FailAt(config.Where(), ErrorKind::Config, "wordContext of ", options.wordContext.size(), " words and ",
                lu.input.words.Size(), " words in the token file make too many rows; at most ", INT32_MAX);

@@ -29,7 +29,7 @@ struct LibSvmOptions
         return {
             Opt("file", &S::file, "Required. The binary file").Required(),
             Opt("minibatch", &S::minibatch, "Records of a minibatch; 0: what the learner asks for"),
-            Opt("randomize", &S::randomize, "Accepted and not used: records come as they stand"),
+            Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
             Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
                    "full: only minibatches of full size, the epoch is rounded up to a multiple of it"),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file and its streams"),
@@ -99,7 +99,7 @@ void RenameStreams(const ConfigParameters& config, const std::string& path, std:
         if (!isBlockInFile)
             found = FindStream(inFile, rename);
         if (found == inFile.end())
-            FailAt(PositionOfKey(block, "rename"), ErrorKind::Config, "'", name, "' with rename=", rename,
+            FailAt(block.WhereOf("rename"), ErrorKind::Config, "'", name, "' with rename=", rename,
                    ": expected one of the two to be a stream of '", path, "'; it has ", Join(NamesOf(inFile), ", "),
                    DidYouMean(name, NamesOf(inFile)));
         streams[size_t(found - inFile.begin())].name = isBlockInFile ? rename : name;
@@ -169,7 +169,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeLibSvmReader(const ReaderContext& con
     if (!config.Exists("traceLevel"))
         options.traceLevel = context.traceLevel;
     auto file =
-        WithPosition(PositionOfKey(config, "file"),
+        WithPosition(config.WhereOf("file"),
                      [&] { return std::make_unique<LibSvmFile>(ResolveInputPath(options.file), sizeof(ElemType)); });
     std::vector<StreamInfo> streams;
     for (const LibSvmStream& inFile : file->Streams())

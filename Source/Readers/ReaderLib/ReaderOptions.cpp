@@ -31,17 +31,11 @@ std::string OptionType<RandomizeWindow>::Print(const RandomizeWindow& value)
     return value.range == 0 ? "none" : std::to_string(value.range);
 }
 
-SourcePos PositionOfKey(const ConfigParameters& block, const char* key)
-{
-    const std::optional<ConfigValue> value = block.Find(key);
-    return value ? value->Where() : block.Where();
-}
-
 const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const std::string& node)
 {
     if (writer.ExistsHere(node))
         return writer.RequireBlock(node);
-    FailAt(PositionOfKey(writer, "outputNodeNames"), ErrorKind::Config, "outputNodeNames lists '", node,
+    FailAt(writer.WhereOf("outputNodeNames"), ErrorKind::Config, "outputNodeNames lists '", node,
            "', but the writer has no block ", node, "=[...] that says where its values go",
            DidYouMean(node, writer.BlockNames()));
 }

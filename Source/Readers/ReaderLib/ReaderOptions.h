@@ -28,9 +28,6 @@ struct OptionType<RandomizeWindow>
     static std::string Print(const RandomizeWindow& value);
 };
 
-// Position of a key as seen from the block, or of the block.
-SourcePos PositionOfKey(const ConfigParameters& block, const char* key);
-
 // Whether a block of the reader's is one of labels: it has one of the keys, or says so by sectionType=labels.
 bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const char*> keys);
 
@@ -68,8 +65,8 @@ template <class S>
 void AddOptions(PluginDescription& description, const char* block)
 {
     for (const OptionInfo& option : DescribeOptions<S>())
-        description.options.push_back(
-            {block, option.name, option.isRequired ? "" : option.defaultText, option.doc, option.aliases});
+        description.options.push_back({block, option.name, option.isRequired ? "" : option.defaultText, option.doc,
+                                       option.aliases, option.hasNoEffect});
 }
 
 } // namespace cntk

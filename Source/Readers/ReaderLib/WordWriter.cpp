@@ -29,7 +29,7 @@ struct WriterOptions
             Opt("outputNodeNames", &S::outputNodeNames,
                 "Required. Nodes to write; each has a block of its name in the writer's block")
                 .Required(),
-            Opt("unk", &S::unk, "Accepted and not used: the words come from the token files"),
+            Opt("unk", &S::unk, "the words come from the token files").WithoutEffect(),
         };
     }
 };
@@ -64,10 +64,9 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
         const ConfigParameters& block = RequireOutputBlock(config, name);
         const auto options = ReadOptions<OutputOptions>(block);
         Output output;
-        output.words =
-            WithPosition(PositionOfKey(block, "token"), [&] { return load(ResolveInputPath(options.token)); });
+        output.words = WithPosition(block.WhereOf("token"), [&] { return load(ResolveInputPath(options.token)); });
         output.best = std::min(options.nbest, output.words.Size());
-        RequireNotReadBesides(config, {"file", options.file}, PositionOfKey(block, "file"));
+        RequireNotReadBesides(config, {"file", options.file}, block.WhereOf("file"));
         output.path = ResolveOutputPath(options.file);
         m_outputs.push_back(std::move(output));
     }

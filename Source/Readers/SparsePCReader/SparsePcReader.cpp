@@ -30,8 +30,8 @@ OptionTable<SparsePcOptions> SparsePcOptions::Options()
         Opt("maxReadData", &S::maxReadData, "Records that begin behind so many bytes are left out; 0: all are read"),
         Opt("gradientCheck", &S::gradientCheck, "Each minibatch has the first records of the file again"),
         Opt("returnDense", &S::returnDense, "Deliver the features as dense columns"),
-        Opt("sparsenessFactor", &S::sparsenessFactor,
-            "Accepted and not used: memory follows the number of values that there are"),
+        Opt("sparsenessFactor", &S::sparsenessFactor, "memory follows the number of values that there are")
+            .WithoutEffect(),
         Opt("verificationCode", &S::verificationCode,
             "The number that stands behind each record, for a check; 0: there is none"),
     };
@@ -174,7 +174,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeSparsePcReader(const ReaderContext& c
     records.repeatsFirst = options.gradientCheck;
     const size_t features = blocks.features.size();
     auto source =
-        WithPosition(PositionOfKey(config, "file"),
+        WithPosition(config.WhereOf("file"),
                      [&] { return std::make_unique<SparsePcSource<ElemType>>(options, std::move(streams), features); });
     if (options.traceLevel > 0)
         context.log.Print("%s: reading '%s'\n", c_readerName, options.file.c_str());

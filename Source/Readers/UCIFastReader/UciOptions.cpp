@@ -55,7 +55,7 @@ bool ReadLabelBlock(const ConfigParameters& config, std::string& file, UciBlock&
     if (block.isCategory)
     {
         if (options.dim > 1)
-            FailAt(PositionOfKey(config, "dim"), ErrorKind::Config, "'", block.name,
+            FailAt(config.WhereOf("dim"), ErrorKind::Config, "'", block.name,
                    "': a category label is one column, dim=", options.dim,
                    " asks for more; numbers in several columns are labelType=regression");
         if (options.labelMappingFile.empty())
@@ -81,7 +81,7 @@ void CheckCharacter(const ConfigParameters& config, const char* key, const std::
 {
     const bool forbidden = text.size() == 1 && (text[0] == '\n' || (text[0] >= '0' && text[0] <= '9'));
     if (text.size() > 1 || forbidden)
-        FailAt(PositionOfKey(config, key), ErrorKind::Config, "'", key, "' is '", text,
+        FailAt(config.WhereOf(key), ErrorKind::Config, "'", key, "' is '", text,
                "', expected one character that is no digit");
 }
 
@@ -153,7 +153,7 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
             "A missing mapping file is made from the labels in the order of the data; set by the createLabelMap "
             "action"),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file, 2 shows progress marks"),
-        Opt("verbosity", &S::verbosity, "Accepted and not used"),
+        Opt("verbosity", &S::verbosity, "").WithoutEffect(),
         Opt("cacheMB", &S::cacheMB,
             "Parsed data are kept in memory up to this many megabytes; larger ones are parsed anew from a piece of the "
             "file at a time"),
@@ -175,7 +175,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
     CheckCharacter(config, "customDecimalPoint", uci.reader.customDecimalPoint);
     const std::string& point = uci.reader.customDecimalPoint;
     if (!point.empty() && (point == uci.reader.customDelimiter || point == " " || point == "\t"))
-        FailAt(PositionOfKey(config, "customDecimalPoint"), ErrorKind::Config, "customDecimalPoint '", point,
+        FailAt(config.WhereOf("customDecimalPoint"), ErrorKind::Config, "customDecimalPoint '", point,
                "' is a column separator as well");
     uci.hasCacheKeys = ReadCacheKeys(config);
 
@@ -204,10 +204,10 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         block.name = name;
         file = ResolveInputPath(file);
         if (!uci.file.empty() && file != uci.file)
-            FailAt(PositionOfKey(inner, "file"), ErrorKind::Config, "'", name, "' reads '", file, "', but '",
+            FailAt(inner.WhereOf("file"), ErrorKind::Config, "'", name, "' reads '", file, "', but '",
                    uci.blocks[0].name, "' reads '", uci.file, "': features and labels must be in the same file");
         uci.file = file;
-        uci.fileWhere = PositionOfKey(inner, "file");
+        uci.fileWhere = inner.WhereOf("file");
         uci.blocks.push_back(std::move(block));
     }
     if (uci.blocks.empty())

@@ -71,7 +71,7 @@ template <class ElemType>
 bool UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation)
 {
     const std::string path = ResolveInputPath(block.labelMappingFile);
-    const SourcePos where = PositionOfKey(*block.config, "labelMappingFile");
+    const SourcePos where = block.config->WhereOf("labelMappingFile");
     if (FileExists(path))
     {
         labels = WithPosition(where, [&] { return LabelMap::FromFile(path); });
@@ -90,7 +90,7 @@ template <class ElemType>
 size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool made) const
 {
     const size_t count = labels.Size();
-    const SourcePos where = PositionOfKey(*block.config, "labelDim");
+    const SourcePos where = block.config->WhereOf("labelDim");
     if (made && block.labelDim != 0 && block.labelDim < count)
         m_log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
                           "', but the data have ", Counted(count, "label"), "; expected labelDim=", count));
@@ -99,7 +99,7 @@ size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap&
     if (block.labelDim < count)
     {
         // The caret belongs under the value that came last: one given on the command line.
-        const SourcePos mapWhere = PositionOfKey(*block.config, "labelMappingFile");
+        const SourcePos mapWhere = block.config->WhereOf("labelMappingFile");
         const bool mapOverrides = mapWhere && mapWhere.text != where.text && mapWhere.text->Name() == c_commandLine;
         FailAt(mapOverrides ? mapWhere : where, ErrorKind::Config,
                SettingText(*block.config, "labelDim", block.labelDim), " of '", block.name,

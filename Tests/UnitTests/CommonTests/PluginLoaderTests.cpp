@@ -126,7 +126,7 @@ TEST_F(PluginLoaderTests, OtherInterfaceVersion)
     EXPECT_EQ(MessageOf("OldReader", ErrorKind::Device),
               "'" + m_folder +
                   "/OldReader.so' cannot be used as a reader or writer: it was built for version 4711 of the plugin "
-                  "interface, this program has version 3; build both from the same sources");
+                  "interface, this program has version 4; build both from the same sources");
 }
 
 TEST_F(PluginLoaderTests, LibraryThatIsNoPlugin)

@@ -91,6 +91,8 @@ TEST(ConfigParametersTests, LookUpGoesOutwards)
     EXPECT_FALSE(sgd.ExistsHere("modelPath"));
     EXPECT_EQ(sgd.Find("minibatchSize")->KeyPath(), "train:minibatchSize");
     EXPECT_EQ(sgd.Find("modelPath")->Where().Location(), "text:2:11");
+    EXPECT_EQ(sgd.WhereOf("modelPath").Location(), "text:2:11");
+    EXPECT_EQ(sgd.WhereOf("maxEpochs").Location(), "text:4:1") << "what is not there has the place of its block";
     EXPECT_EQ(&sgd.RequireBlock("SGD"), &sgd);
     EXPECT_EQ(sgd.Parent()->Parent(), config.get());
 }

@@ -180,6 +180,47 @@ TEST(OptionsTests, RequiredIsMissing)
     }
 }
 
+struct AliasedOptions
+{
+    size_t labelDim = 0;
+    size_t local = 0;
+    size_t old = 0;
+    size_t older = 0;
+    static OptionTable<AliasedOptions> Options()
+    {
+        using S = AliasedOptions;
+        return {Opt("labelDim", &S::labelDim, "classes", {"dimension"}).Required(),
+                Opt("local", &S::local, "of this block").Here().Required(), Opt("old", &S::old, "").WithoutEffect(),
+                Opt("older", &S::older, "see local").WithoutEffect()};
+    }
+};
+
+TEST(OptionsTests, RequiredIsMissingUnderAnyName)
+{
+    const auto reportOf = [](const char* text)
+    {
+        return cntk::ReportOf(
+            ErrorKind::Config,
+            [&] { ReadOptions<AliasedOptions>(ConfigParameters::Parse(text, "x.cntk")->RequireBlock("s")); });
+    };
+    EXPECT_THAT(reportOf("s=[dimensio=1]"), ::testing::EndsWith("x.cntk:1:1: error: required parameter missing: "
+                                                                "x.cntk:s:labelDim; did you mean 'dimensio'?"));
+    EXPECT_THAT(reportOf("s=[\ndimension=\"\"]"),
+                ::testing::EndsWith("x.cntk:2:12: error: required parameter missing: x.cntk:s:dimension: the value of "
+                                    "'s:dimension' is empty"));
+    EXPECT_THAT(reportOf("locl=1\nlocal=1\ns=[labelDim=1]"),
+                ::testing::EndsWith("x.cntk:3:1: error: required parameter missing: x.cntk:s:local"));
+}
+
+TEST(OptionsTests, WhatOldConfigsHave)
+{
+    const std::vector<OptionInfo> rows = DescribeOptions<AliasedOptions>();
+    EXPECT_FALSE(rows[1].hasNoEffect);
+    EXPECT_TRUE(rows[2].hasNoEffect);
+    EXPECT_EQ(rows[2].doc, "accepted, without effect");
+    EXPECT_EQ(rows[3].doc, "accepted, without effect: see local");
+}
+
 TEST(OptionsTests, Descriptions)
 {
     std::vector<std::string> rows;

@@ -78,7 +78,7 @@ TEST(UnusedKeysTests, BlocksThatTakeAKeyWithoutEffect)
     known[0].options.push_back(Row("deviceId"));
     known.push_back({"builder", {"Train"}, {Row("deviceId"), Row("old")}});
     for (OptionInfo& option : known.back().options)
-        option.doc = "accepted, without effect";
+        option.hasNoEffect = true;
     known[1].options.push_back(Row("deviceId"));
     const auto config = ConfigParameters::Parse("Train=[SGD=[deviceId=0;old=1;maxEpochs=1]]", "exp.cntk");
     ReadAll(*config, {"Train:SGD:maxEpochs"});
@@ -100,6 +100,26 @@ TEST(UnusedKeysTests, MisspeltKeys)
                             "exp.cntk:5:5: unknown key 'numPrevLearnRats' in block 'Train:SGD'; did you mean "
                             "'numPrevLearnRates'?",
                             "exp.cntk:6:5: unknown key 'xyzzy' in block 'Train:SGD'"));
+}
+
+// An alias is near where the parameter's own name is not.
+TEST(UnusedKeysTests, MisspeltAliases)
+{
+    std::vector<KnownBlock> known = Known();
+    known.push_back({"builder", {"Train"}, {Row("layerTypes", "text", {"nodeType"}), Row("layerSizes")}});
+    known.push_back({"LUreader", {"Train"}, {Row("start", "bool", {"beginingSequence"})}});
+    const auto config = ConfigParameters::Parse("Train=[SGD=[nodeTyp=x;maxEpochs=1];builder=[nodeTyp=x;layerSizes=1];"
+                                                "LUreader=[beginingSequenc=1;start=1];numPrevLearnRat=1;action=train]",
+                                                "exp.cntk");
+    ReadAll(*config, {"Train:SGD:maxEpochs", "Train:builder:layerSizes", "Train:LUreader:start", "Train:action"});
+    std::vector<std::string> found;
+    for (const UnusedKey& key : FindUnusedKeys(*config, known))
+        found.push_back(key.message);
+    EXPECT_THAT(found,
+                ElementsAre("unknown key 'nodeTyp' in block 'Train:SGD'; did you mean 'nodeType'?",
+                            "unknown key 'nodeTyp' in block 'Train:builder'; did you mean 'nodeType'?",
+                            "unknown key 'beginingSequenc' in block 'Train:LUreader'; did you mean 'beginingSequence'?",
+                            "unknown key 'numPrevLearnRat' in block 'Train'; did you mean 'numPrevLearnRates'?"));
 }
 
 TEST(UnusedKeysTests, MisplacedKeys)

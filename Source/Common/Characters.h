@@ -11,6 +11,18 @@ inline bool IsDigit(char c)
     return uint8_t(c - '0') < 10;
 }
 
+// Of the names of the languages: the Latin alphabet, whatever the locale.
+inline bool IsLetter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// What a name is made of behind its first character.
+inline bool IsNameChar(char c)
+{
+    return IsDigit(c) || IsLetter(c) || c == '_';
+}
+
 // Blanks, tabulators and carriage returns separate values.
 inline bool IsBlank(char c)
 {

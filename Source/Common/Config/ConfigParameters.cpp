@@ -1,6 +1,7 @@
 // Look-up through the enclosing blocks, and the typed reading of values.
 #include "Common/Config/ConfigParameters.h"
 
+#include "Common/Characters.h"
 #include "Common/Config/ConfigTree.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
@@ -17,11 +18,31 @@ namespace
 // No schedule or shape has more elements; "1*99999999999" would only eat the memory.
 constexpr size_t c_maxElements = 10'000'000;
 
+// "128 maxEpochs=3" is two parameters on a line, which only a ';' would part.
+std::string NeighbourHint(std::string_view text)
+{
+    for (size_t at = text.find_first_of(" \t"); at != std::string_view::npos; at = text.find_first_of(" \t", at))
+    {
+        const size_t begin = text.find_first_not_of(" \t", at);
+        if (begin == std::string_view::npos)
+            break;
+        at = begin;
+        while (at < text.size() && IsNameChar(text[at]))
+            ++at;
+        const size_t behind = text.find_first_not_of(" \t", at);
+        if (at > begin && behind != std::string_view::npos && text[behind] == '=')
+            return "; parameters that share a line are separated by ';', here before '" +
+                   std::string(text.substr(begin, at - begin)) + "'";
+    }
+    return {};
+}
+
 // Two numbers where one should be are most likely a list.
 const char* ListHint(std::string_view text)
 {
     const size_t gap = text.find_first_of(" \t;|");
-    const bool isList = gap != std::string_view::npos && ParseDouble(text.substr(0, gap));
+    const bool isList =
+        gap != std::string_view::npos && ParseDouble(text.substr(0, gap)) && NeighbourHint(text).empty();
     return isList ? "; elements of a list are separated by ':'" : "";
 }
 
@@ -46,7 +67,8 @@ const std::string& ConfigValue::Text() const
 
 void ConfigValue::FailExpected(std::string_view expected) const
 {
-    FailAt(m_where, ErrorKind::Config, "'", m_keyPath, "' is '", Text(), "', expected ", expected);
+    FailAt(m_where, ErrorKind::Config, "'", m_keyPath, "' is '", Text(), "', expected ", expected,
+           NeighbourHint(Text()));
 }
 
 bool ConfigValue::AsBool() const

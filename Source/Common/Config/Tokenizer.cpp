@@ -1,6 +1,7 @@
 // One pass over the characters of a level; braces are skipped as a whole, so what is inside costs only when asked for.
 #include "Common/Config/Tokenizer.h"
 
+#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -49,18 +50,6 @@ char ClosingOf(char open)
     return open == '(' ? ')' : open == '[' ? ']' : '}';
 }
 
-bool IsDigit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-bool IsLetter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool IsNameChar(char c)
-{
-    return IsDigit(c) || IsLetter(c) || c == '_';
-}
 bool IsSpaceOrTab(char c)
 {
     return c == ' ' || c == '\t';

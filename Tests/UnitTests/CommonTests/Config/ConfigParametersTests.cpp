@@ -169,6 +169,20 @@ TEST(ConfigParametersTests, Numbers)
     EXPECT_EQ(ConfigParameters::Parse("n=+5")->Require("n").AsInt(), 5);
 }
 
+TEST(ConfigParametersTests, SeveralParametersOnALineAreToldHowToSeparateThem)
+{
+    const auto config =
+        ConfigParameters::Parse("sgd=[ maxEpochs=3 minibatchSize = 5 ]\nrates=0.1 momentum=0.9\nb=true x=1");
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { config->Require("sgd").AsBlock().Require("maxEpochs").AsSize(); }),
+              "'sgd:maxEpochs' is '3 minibatchSize = 5', expected a whole number that is not negative; "
+              "parameters that share a line are separated by ';', here before 'minibatchSize'");
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { config->Require("rates").AsArray()[0].AsDouble(); }),
+              "'rates' is '0.1 momentum=0.9', expected a number such as 0.5, 1e-3, inf or 1#INF; "
+              "parameters that share a line are separated by ';', here before 'momentum'");
+    EXPECT_NE(MessageOf(ErrorKind::Config, [&] { config->Require("b").AsBool(); }).find("here before 'x'"),
+              std::string::npos);
+}
+
 TEST(ConfigParametersTests, Arrays)
 {
     const auto config = ConfigParameters::Parse("rates=0.5:0.2*20:0.1\nlayers=$in$:512*3:$out$\nin=10\nout=2\n"

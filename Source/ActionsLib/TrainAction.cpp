@@ -4,6 +4,7 @@
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/TrainingPlan.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -139,8 +140,9 @@ public:
             const std::unique_ptr<MinibatchSource> source = reader->Open();
             CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0], true);
         }
-        log.Print("Command '%s' (action %s): %d epochs into %s\n", m_command.name.c_str(),
-                  m_original.empty() ? "train" : "trainSequence", int(Epochs()), m_request.modelPath.c_str());
+        log.Print("Command '%s' (action %s): %s into %s\n", m_command.name.c_str(),
+                  m_original.empty() ? "train" : "trainSequence", Counted(Epochs(), "epoch").c_str(),
+                  m_request.modelPath.c_str());
         plan.Finish();
     }
 

@@ -4,6 +4,7 @@
 #include "ActionsLib/EncoderDecoder.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -161,8 +162,9 @@ public:
             }
             CheckSource(log, *networks.back(), nodes.Roots(), *source, minibatchSize, true);
         }
-        log.Print("Command '%s' (action trainEncoderDecoder): %d epochs into %s.0 to %s.%d\n", m_command.name.c_str(),
-                  int(Epochs()), m_request.modelPath.c_str(), m_request.modelPath.c_str(), int(m_stages.size()) - 1);
+        log.Print("Command '%s' (action trainEncoderDecoder): %s into %s.0 to %s.%d\n", m_command.name.c_str(),
+                  Counted(Epochs(), "epoch").c_str(), m_request.modelPath.c_str(), m_request.modelPath.c_str(),
+                  int(m_stages.size()) - 1);
         const auto files = TrainingFiles::OfNetworks(ResolveOutputPath(m_request.modelPath), Epochs(), m_stages.size());
         if (m_request.makeMode && files.HasAll(files.FinalModel()))
             return;

@@ -12,6 +12,7 @@
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Config/PrintConfig.h"
 #include "Common/Config/UnusedKeys.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -294,7 +295,7 @@ void RunConfig(const CommandLine& line, Log& log)
             program.planned.BeginCommand(planned.command);
             WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note);
         }
-        log.Print("__CHECKED__: %d commands, nothing was trained or written\n", int(jobs.size()));
+        log.Print("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
         return;
     }
     size_t epochs = 0;

@@ -107,7 +107,8 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
                    name, "=[action=...]", DidYouMean(name, CommandCandidates(root)));
         const std::vector<std::string> actions = TextsOf(*block, "action", "train");
         if (actions.empty() || actions[0].empty())
-            FailAt(block->WhereOf("action"), ErrorKind::Config, "action= of command '", name, "' names no action");
+            FailAt(block->Require("action").Where(), ErrorKind::Config, "action= of command '", name,
+                   "' names no action");
         for (const std::string& word : actions)
         {
             const Action* action = FindAction(word);

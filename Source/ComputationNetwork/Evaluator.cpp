@@ -3,6 +3,7 @@
 #include "ComputationNetwork/Evaluator.h"
 
 #include "Common/Error.h"
+#include "ComputationNetwork/BackwardPass.h"
 #include "ComputationNetwork/BoundMemory.h"
 #include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/LoopProducts.h"
@@ -12,7 +13,6 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/StepKey.h"
 #include "Math/Operations.h"
-#include "Math/ProductList.h"
 #include "Math/RepeatedWork.h"
 
 #include <algorithm>
@@ -25,22 +25,6 @@ namespace
 {
 
 using ForwardStep = EvaluationProgram::ForwardStep;
-using BackwardStep = EvaluationProgram::BackwardStep;
-using BackwardCall = EvaluationProgram::BackwardCall;
-
-// body(first, count) for each stretch of ascending numbers that follow one another.
-template <class Body>
-void ForEachRun(const std::vector<int32_t>& numbers, Body&& body)
-{
-    for (size_t i = 0; i < numbers.size();)
-    {
-        size_t end = i + 1;
-        while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
-            end++;
-        body(size_t(numbers[i]), end - i);
-        i = end;
-    }
-}
 
 bool Contains(const std::vector<const MBLayout*>& layouts, const ComputationNode& node)
 {
@@ -69,12 +53,6 @@ struct Evaluator::Impl
     void PlanLoops();
     void RunForward(size_t index);
     void RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation);
-    void RunBackward(size_t index);
-    void RunCall(const BackwardCall& call, const FrameRange& range, bool isListed = false);
-    void RunCallsAfterLoop(const EvaluationProgram::Range& calls);
-    void ComputeProducts();
-    void RunCallInTime(const BackwardCall& call, int direction);
-    void PrepareGradient(const BackwardCall& call);
     void Forward();
     void Backward(const ComputationNodePtr& root, bool accumulate);
 
@@ -98,12 +76,11 @@ struct Evaluator::Impl
     LoopProducts::NodeSet m_wanted;
     std::vector<std::unique_ptr<LoopProducts>> m_loops; // by step; null: no loop, or run node by node
 
+    std::optional<BackwardPass> m_backwardPass;
     std::optional<BoundMemory> m_bound;
     std::vector<const InputValueNode*> m_inputs;
     std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
     bool m_isBound = false;
-    bool m_accumulates = false;
-    std::vector<Product> m_products; // that wait to be computed together
 
     std::optional<StepKey> m_key;
     std::vector<uint64_t>* m_lastKey = nullptr; // of the last Forward
@@ -176,6 +153,7 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     m_nodes = m_plan.NodesInOrder();
     m_program = std::make_unique<EvaluationProgram>(m_plan, m_memory, options.frameByFrame);
     PlanLoops();
+    m_backwardPass.emplace(*m_program, m_loops);
 
     for (const ComputationNodePtr& node : m_nodes)
     {
@@ -239,7 +217,7 @@ void Evaluator::Impl::PlanLoops()
         m_loops[i] = std::make_unique<LoopProducts>(steps[i], m_plan, m_wanted);
         if (m_program->backwardSteps.empty())
             continue;
-        const BackwardStep& backward = m_program->backwardSteps[steps.size() - 1 - i];
+        const EvaluationProgram::BackwardStep& backward = m_program->backwardSteps[steps.size() - 1 - i];
         m_loops[i]->SetBackward(
             std::span(m_program->calls).subspan(backward.calls.begin, backward.calls.end - backward.calls.begin),
             std::span(m_program->loopGradients)
@@ -416,134 +394,6 @@ void Evaluator::Impl::RunForwardSteps()
 
 // ---- backward ----
 
-// Zeroes the gradient of the input before the first contribution; of a parameter only the columns that were touched.
-void Evaluator::Impl::PrepareGradient(const BackwardCall& call)
-{
-    ComputationNode& input = *call.input;
-    if (!call.isParameter)
-    {
-        Ops::Fill(input.Gradient(), 0);
-        return;
-    }
-    TouchedColumns& touched = input.GradientColumns();
-    if (touched.all)
-        Ops::Fill(input.Gradient(), 0);
-    else
-        ForEachRun(touched.columns,
-                   [&](size_t first, size_t count) { Ops::Fill(input.Gradient().Columns(first, count), 0); });
-    touched.all = false;
-    touched.columns.clear();
-}
-
-// isListed: products may wait in m_products, if only for calls that do not write what they read.
-void Evaluator::Impl::RunCall(const BackwardCall& call, const FrameRange& range, bool isListed)
-{
-    if (call.isPassedOn)
-        return;
-    if (!call.isParameter)
-    {
-        if (call.isFirst && call.mayOverwrite)
-            NodeBinder::SetGradientIsFresh(*call.input, true);
-        else if (call.isFirst)
-            PrepareGradient(call);
-        call.node->BackpropTo(call.inputIndex, range);
-        NodeBinder::SetGradientIsFresh(*call.input, false);
-        return;
-    }
-
-    // Products with sparse data touch a few columns of a parameter and record which.
-    bool hasSparseInput = call.node->Type().traits.recordsTouchedColumns;
-    for (const ComputationNodePtr& input : call.node->Inputs())
-        hasSparseInput = hasSparseInput || input->IsSparse();
-    TouchedColumns& touched = call.input->GradientColumns();
-    if (!hasSparseInput)
-    {
-        if (call.isFirst && !m_accumulates && call.mayOverwrite)
-            NodeBinder::SetGradientIsFresh(*call.input, true);
-        else if (call.isFirst && !m_accumulates)
-            PrepareGradient(call);
-        touched.all = true;
-        if (!isListed || !call.node->ListBackprop(call.inputIndex, m_products))
-            call.node->BackpropTo(call.inputIndex, range);
-        NodeBinder::SetGradientIsFresh(*call.input, false);
-        return;
-    }
-    if (call.isFirst && !m_accumulates && call.node->Type().traits.replacesTouchedColumns)
-        NodeBinder::SetGradientIsFresh(*call.input, true);
-    else if (call.isFirst && !m_accumulates)
-        PrepareGradient(call);
-    touched.isRecorded = false;
-    call.node->BackpropTo(call.inputIndex, range);
-    NodeBinder::SetGradientIsFresh(*call.input, false);
-    // A node that added without recording counts as dense; one that records may meet known columns only, or none.
-    if (!touched.isRecorded)
-        touched.all = true;
-}
-
-void Evaluator::Impl::RunCallInTime(const BackwardCall& call, int direction)
-{
-    const size_t steps = call.node->GetMBLayout()->TimeSteps();
-    BackwardCall once = call;
-    for (size_t i = 0; i < steps; i++)
-    {
-        RunCall(once, FrameRange::Step(direction > 0 ? i : steps - 1 - i));
-        once.isFirst = false;
-    }
-}
-
-void Evaluator::Impl::RunBackward(size_t index)
-{
-    const BackwardStep& step = m_program->backwardSteps[index];
-    LoopProducts* loop = m_loops[m_loops.size() - 1 - index].get();
-    const BackwardCall* calls = m_program->calls.data();
-    if (step.kind != PlanStep::Kind::Loop)
-    {
-        for (size_t i = step.calls.begin; i < step.calls.end; i++)
-            if (step.stepByStep)
-                RunCallInTime(calls[i], step.direction);
-            else
-                RunCall(calls[i], FrameRange::All());
-        return;
-    }
-    if (loop != nullptr && step.calls.begin != step.calls.end)
-        loop->Backward(step.direction);
-    else
-    {
-        for (size_t i = step.zeroed.begin; i < step.zeroed.end; i++)
-            Ops::Fill(m_program->loopGradients[i]->Gradient(), 0);
-        const size_t steps = step.calls.begin == step.calls.end ? 0 : step.node->GetMBLayout()->TimeSteps();
-        for (size_t i = 0; i < steps; i++)
-        {
-            const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
-            for (size_t k = step.calls.begin; k < step.calls.end; k++)
-                calls[k].node->BackpropTo(calls[k].inputIndex, range);
-        }
-    }
-    RunCallsAfterLoop(step.callsAfter);
-}
-
-// Gradients of what the loop reads. They only read the loop's gradients, so that products of several weights, each of
-// them small, can be computed together.
-void Evaluator::Impl::RunCallsAfterLoop(const EvaluationProgram::Range& range)
-{
-    for (size_t i = range.begin; i < range.end; i++)
-    {
-        const BackwardCall& call = m_program->calls[i];
-        const void* target = call.input->Gradient().data;
-        if (std::any_of(m_products.begin(), m_products.end(),
-                        [&](const Product& product) { return product.c.data == target; }))
-            ComputeProducts();
-        RunCall(call, FrameRange::All(), true);
-    }
-    ComputeProducts();
-}
-
-void Evaluator::Impl::ComputeProducts()
-{
-    Ops::MultiplyAll(m_products);
-    m_products.clear();
-}
-
 void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
 {
     if (!m_plan.BackwardRoot() || root != m_plan.BackwardRoot())
@@ -553,7 +403,7 @@ void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
         Fail(ErrorKind::Internal, "back-propagation from '", root->Name(), "' without a forward pass before it");
     if (!m_plan.NeedsGradient(root.get()))
         return;
-    m_accumulates = accumulate;
+    m_backwardPass->SetAccumulates(accumulate);
     if (m_lastKey == nullptr || !m_backwardWork->IsOn())
         return RunBackwardSteps();
     m_backwardKey.assign(m_lastKey->begin(), m_lastKey->end());
@@ -570,7 +420,7 @@ void Evaluator::Impl::RunBackwardSteps()
     const size_t stepCount = m_program->backwardSteps.size();
     for (size_t i = 0; i < stepCount; i++)
     {
-        RunBackward(i);
+        m_backwardPass->RunStep(i);
         if (m_options.poisonMemory)
             m_bound->Poison(stepCount + i, false);
     }

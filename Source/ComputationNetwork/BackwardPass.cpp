@@ -1,0 +1,165 @@
+// Before the first contribution a gradient is zeroed, or the contribution overwrites it; later ones add.
+#include "ComputationNetwork/BackwardPass.h"
+
+#include "ComputationNetwork/NodeBinder.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+#include "Math/Operations.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+namespace
+{
+
+// body(first, count) for each stretch of ascending numbers that follow one another.
+template <class Body>
+void ForEachRun(const std::vector<int32_t>& numbers, Body&& body)
+{
+    for (size_t i = 0; i < numbers.size();)
+    {
+        size_t end = i + 1;
+        while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
+            end++;
+        body(size_t(numbers[i]), end - i);
+        i = end;
+    }
+}
+
+} // namespace
+
+BackwardPass::BackwardPass(const EvaluationProgram& program, std::span<const std::unique_ptr<LoopProducts>> loops)
+    : m_program(program), m_loops(loops)
+{
+}
+
+// Zeroes the gradient of the input before the first contribution; of a parameter only the columns that were touched.
+void BackwardPass::PrepareGradient(const BackwardCall& call)
+{
+    ComputationNode& input = *call.input;
+    if (!call.isParameter)
+    {
+        Ops::Fill(input.Gradient(), 0);
+        return;
+    }
+    TouchedColumns& touched = input.GradientColumns();
+    if (touched.all)
+        Ops::Fill(input.Gradient(), 0);
+    else
+        ForEachRun(touched.columns,
+                   [&](size_t first, size_t count) { Ops::Fill(input.Gradient().Columns(first, count), 0); });
+    touched.all = false;
+    touched.columns.clear();
+}
+
+// isListed: products may wait in m_products, if only for calls that do not write what they read.
+void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bool isListed)
+{
+    if (call.isPassedOn)
+        return;
+    if (!call.isParameter)
+    {
+        if (call.isFirst && call.mayOverwrite)
+            NodeBinder::SetGradientIsFresh(*call.input, true);
+        else if (call.isFirst)
+            PrepareGradient(call);
+        call.node->BackpropTo(call.inputIndex, range);
+        NodeBinder::SetGradientIsFresh(*call.input, false);
+        return;
+    }
+
+    // Products with sparse data touch a few columns of a parameter and record which.
+    bool hasSparseInput = call.node->Type().traits.recordsTouchedColumns;
+    for (const ComputationNodePtr& input : call.node->Inputs())
+        hasSparseInput = hasSparseInput || input->IsSparse();
+    TouchedColumns& touched = call.input->GradientColumns();
+    if (!hasSparseInput)
+    {
+        if (call.isFirst && !m_accumulates && call.mayOverwrite)
+            NodeBinder::SetGradientIsFresh(*call.input, true);
+        else if (call.isFirst && !m_accumulates)
+            PrepareGradient(call);
+        touched.all = true;
+        if (!isListed || !call.node->ListBackprop(call.inputIndex, m_products))
+            call.node->BackpropTo(call.inputIndex, range);
+        NodeBinder::SetGradientIsFresh(*call.input, false);
+        return;
+    }
+    if (call.isFirst && !m_accumulates && call.node->Type().traits.replacesTouchedColumns)
+        NodeBinder::SetGradientIsFresh(*call.input, true);
+    else if (call.isFirst && !m_accumulates)
+        PrepareGradient(call);
+    touched.isRecorded = false;
+    call.node->BackpropTo(call.inputIndex, range);
+    NodeBinder::SetGradientIsFresh(*call.input, false);
+    // A node that added without recording counts as dense; one that records may meet known columns only, or none.
+    if (!touched.isRecorded)
+        touched.all = true;
+}
+
+void BackwardPass::RunCallInTime(const BackwardCall& call, int direction)
+{
+    const size_t steps = call.node->GetMBLayout()->TimeSteps();
+    BackwardCall once = call;
+    for (size_t i = 0; i < steps; i++)
+    {
+        RunCall(once, FrameRange::Step(direction > 0 ? i : steps - 1 - i));
+        once.isFirst = false;
+    }
+}
+
+void BackwardPass::RunStep(size_t index)
+{
+    const BackwardStep& step = m_program.backwardSteps[index];
+    LoopProducts* const loop = m_loops[m_loops.size() - 1 - index].get();
+    const BackwardCall* calls = m_program.calls.data();
+    if (step.kind != PlanStep::Kind::Loop)
+    {
+        for (size_t i = step.calls.begin; i < step.calls.end; i++)
+            if (step.stepByStep)
+                RunCallInTime(calls[i], step.direction);
+            else
+                RunCall(calls[i], FrameRange::All());
+        return;
+    }
+    if (loop != nullptr && step.calls.begin != step.calls.end)
+        loop->Backward(step.direction);
+    else
+    {
+        for (size_t i = step.zeroed.begin; i < step.zeroed.end; i++)
+            Ops::Fill(m_program.loopGradients[i]->Gradient(), 0);
+        const size_t steps = step.calls.begin == step.calls.end ? 0 : step.node->GetMBLayout()->TimeSteps();
+        for (size_t i = 0; i < steps; i++)
+        {
+            const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
+            for (size_t k = step.calls.begin; k < step.calls.end; k++)
+                calls[k].node->BackpropTo(calls[k].inputIndex, range);
+        }
+    }
+    RunCallsAfterLoop(step.callsAfter);
+}
+
+// Gradients of what the loop reads. They only read the loop's gradients, so that products of several weights, each of
+// them small, can be computed together.
+void BackwardPass::RunCallsAfterLoop(const EvaluationProgram::Range& range)
+{
+    for (size_t i = range.begin; i < range.end; i++)
+    {
+        const BackwardCall& call = m_program.calls[i];
+        const void* target = call.input->Gradient().data;
+        if (std::any_of(m_products.begin(), m_products.end(),
+                        [&](const Product& product) { return product.c.data == target; }))
+            ComputeProducts();
+        RunCall(call, FrameRange::All(), true);
+    }
+    ComputeProducts();
+}
+
+void BackwardPass::ComputeProducts()
+{
+    Ops::MultiplyAll(m_products);
+    m_products.clear();
+}
+
+} // namespace cntk

@@ -15,8 +15,6 @@ namespace cntk
 namespace
 {
 
-constexpr std::chrono::milliseconds c_redrawInterval(200);
-
 double Seconds(Progress::Clock::duration duration)
 {
     return std::chrono::duration<double>(duration).count();
@@ -213,7 +211,7 @@ void Progress::Tick(size_t minibatch, size_t samples)
     if (!m_hasTerminal)
         return;
     const auto now = Clock::now();
-    if (now - m_drawnAt < c_redrawInterval)
+    if (now - m_drawnAt < m_settings.redrawInterval)
         return;
     m_drawnAt = now;
     const double seconds = Seconds(now - m_epochBegan);

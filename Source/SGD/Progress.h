@@ -30,6 +30,7 @@ struct ProgressSettings
     size_t firstMBsToShowResult = 0;
     size_t maxEpochs = 1;
     bool ofDecoder = false; // an encoder and a decoder are trained: the original's lines are others
+    std::chrono::milliseconds redrawInterval{200}; // of the line on a terminal, at least
 };
 
 struct EpochStart

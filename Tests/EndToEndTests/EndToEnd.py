@@ -29,6 +29,20 @@ SHARED = pathlib.Path(os.environ.get("CNTK_TEST_SHARED", ROOT.parent / "shared")
 SKIPPED = 77  # what ctest takes for "skipped"
 
 
+class Instants:
+    """Random instants of a run that is to be cut short. How long it takes was measured once, but other programs may make
+    it longer or shorter: what comes of the cuts moves the range, to some eight cuts for each run that ends."""
+
+    def __init__(self, draw, seconds):
+        self.draw, self.seconds = draw, seconds
+
+    def next(self, first=0, last=1):
+        return self.draw.uniform(first, last) * self.seconds
+
+    def note(self, has_ended):
+        self.seconds *= 0.8 if has_ended else 1.03
+
+
 class EndToEndTest(unittest.TestCase):
     maxDiff = None
 

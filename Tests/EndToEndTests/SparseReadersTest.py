@@ -9,7 +9,7 @@ import struct
 import subprocess
 import time
 
-from EndToEnd import CNTK, EndToEndTest, main
+from EndToEnd import CNTK, EndToEndTest, Instants, main
 
 RECORDS, WORDS, TOPICS, EPOCHS = 600, 40, 8, 3
 
@@ -184,15 +184,16 @@ class SparseReadersTest(EndToEndTest):
         self.cntk("configFile=config.cntk", "command=Train")
         whole = time.monotonic() - began
         self.configure("killed", self.DSSM + "auto", epochSize=400)
-        draw, kills, ends = random.Random(5), 0, 0
+        instants, kills, ends = Instants(random.Random(5), whole), 0, 0
         while kills < 20 or ends == 0:
             process = subprocess.Popen([str(CNTK), "configFile=config.cntk", "command=Train"], cwd=self.folder,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                process.wait(draw.uniform(0, whole))
+                process.wait(instants.next())
             except subprocess.TimeoutExpired:
                 process.kill()
             status = process.wait()
+            instants.note(status == 0)
             if status == -signal.SIGKILL:
                 kills += 1
                 continue

@@ -12,7 +12,7 @@ import tempfile
 import pathlib
 import time
 
-from EndToEnd import CNTK, ROOT, EndToEndTest, main
+from EndToEnd import CNTK, ROOT, EndToEndTest, Instants, main
 
 EXAMPLE = ROOT / "Examples/Speech"
 USER = 9
@@ -314,18 +314,22 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
         rng = random.Random(7)
         for round_ in range(2):
             folder = "killed%d" % round_
-            kills = 0
-            for attempt in range(100):
+            kills, instants = 0, Instants(rng, length)
+            for _ in range(100):
                 run = subprocess.Popen(self.pretrain(folder), cwd=self.folder, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 try:
-                    # Longer and longer, so that it ends where a start takes long.
-                    status = run.wait(timeout=length * rng.uniform(0.1, 0.35) * 1.05 ** attempt)
+                    status = run.wait(timeout=instants.next(0.1, 0.35))
                     self.assertEqual(status, 0)
-                    break
+                    if kills > 2:
+                        break
+                    instants.note(True)
+                    kills = 0
+                    shutil.rmtree(self.folder / folder)
                 except subprocess.TimeoutExpired:
                     rng.choice((run.kill, run.terminate))()
                     run.wait(timeout=100)
+                    instants.note(False)
                     kills += 1
             self.assertGreater(kills, 2)
             same = (self.folder / folder / final).read_bytes() == expected

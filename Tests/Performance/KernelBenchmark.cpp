@@ -1,11 +1,16 @@
 // Times the kernels of the CPU backend: small sizes, where the overhead of a call counts, and large ones, where memory
 // does. BM/<case>/<rows>/<columns>/<threads>; bytes_per_second counts each operand once.
 #include "Math/Cpu/CpuDevice.h"
+#include "Math/Cpu/ThreadPool.h"
 #include "Math/Operations.h"
 
+#include <algorithm>
+#include <atomic>
 #include <benchmark/benchmark.h>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace cntk
@@ -114,8 +119,40 @@ void Run(benchmark::State& state, const Case& kernelCase, DataType type)
     state.SetBytesProcessed(int64_t(state.iterations()) * int64_t(bytes));
 }
 
+// Jobs of four tasks of 20 microseconds, while twice as many neighbours as there are cores keep them busy.
+void RunCrowded(benchmark::State& state)
+{
+    const int cores = int(std::max(1u, std::thread::hardware_concurrency()));
+    ThreadPool pool(state.range(0) == 0 ? cores + 3 : int(state.range(0)));
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> neighbours;
+    for (int i = 0; i < 2 * cores; ++i)
+        neighbours.emplace_back(
+            [&]
+            {
+                while (!stop)
+                {
+                }
+            });
+    using Clock = std::chrono::steady_clock;
+    for (auto _ : state)
+        pool.Run(4,
+                 [](size_t, size_t)
+                 {
+                     const Clock::time_point until = Clock::now() + std::chrono::microseconds(20);
+                     while (Clock::now() < until)
+                     {
+                     }
+                 });
+    stop = true;
+    for (std::thread& neighbour : neighbours)
+        neighbour.join();
+}
+
 void Register()
 {
+    // One thread, and three more than there are cores.
+    benchmark::RegisterBenchmark("ThreadPoolWithBusyNeighbours", RunCrowded)->UseRealTime()->Arg(1)->Arg(0);
     for (const Case& kernelCase : Cases())
     {
         for (DataType type : {DataType::Float32, DataType::Float64})

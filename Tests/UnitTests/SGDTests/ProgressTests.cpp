@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <pty.h>
-#include <thread>
 #include <unistd.h>
 
 namespace cntk
@@ -190,17 +189,19 @@ TEST_F(ProgressTest, ATerminalShowsHowFarTheEpochIs)
     Log log;
     log.RedirectTo(Path("run.log"));
     ASSERT_TRUE(log.HasTerminal());
-    Progress progress(log, {.traceLevel = 0, .numMBsToShowResult = 10, .firstMBsToShowResult = 0, .maxEpochs = 3});
-    progress.BeginEpoch({.epoch = 1,
-                         .learningRatePerSample = 0.02,
-                         .effectiveMomentum = 0.9,
-                         .momentumTimeConstant = 237.3,
-                         .expectedSamples = 400});
-    progress.Tick(1, 25);
+    const EpochStart start{.epoch = 1,
+                           .learningRatePerSample = 0.02,
+                           .effectiveMomentum = 0.9,
+                           .momentumTimeConstant = 237.3,
+                           .expectedSamples = 400};
+    Progress slow(log, {.maxEpochs = 3, .redrawInterval = std::chrono::hours(1)});
+    slow.BeginEpoch(start);
+    slow.Tick(1, 25);
+    slow.Tick(2, 50);
     EXPECT_EQ(terminal.Written(), ""); // not at every minibatch
-    std::this_thread::sleep_for(std::chrono::milliseconds(220));
+    Progress progress(log, {.maxEpochs = 3, .redrawInterval = std::chrono::milliseconds(0)});
+    progress.BeginEpoch(start);
     progress.Tick(4, 100);
-    progress.Tick(5, 125); // too soon
     const std::string drawn = terminal.Written();
     EXPECT_THAT(drawn, testing::MatchesRegex("\r?epoch 2 of 3  minibatch 4  100 samples  [0-9]+ samples/s  25%  "
                                              "[0-9]+:[0-9][0-9] left\x1b\\[K"));
@@ -216,9 +217,8 @@ TEST_F(ProgressTest, ATerminalWithoutKnownSizes)
     const Terminal terminal;
     Log log;
     log.RedirectTo(Path("run.log"));
-    Progress progress(log, {.traceLevel = 0, .numMBsToShowResult = 10, .firstMBsToShowResult = 0, .maxEpochs = 1});
+    Progress progress(log, {.maxEpochs = 1, .redrawInterval = std::chrono::milliseconds(0)});
     progress.BeginEpoch({});
-    std::this_thread::sleep_for(std::chrono::milliseconds(220));
     progress.Tick(7, 70);
     EXPECT_THAT(terminal.Written(),
                 testing::MatchesRegex("\repoch 1 of 1  minibatch 7  70 samples  [0-9]+ samples/s\x1b\\[K"));

@@ -251,6 +251,12 @@ double NumberOf(const std::map<std::string, std::string>& extra, const std::stri
     return end != found->second.c_str() && *end == '\0' ? value : defaultValue;
 }
 
+std::string TextOf(const std::map<std::string, std::string>& extra, const std::string& name)
+{
+    const auto found = extra.find(name);
+    return found == extra.end() ? "" : found->second;
+}
+
 std::string ExactTexts(const std::vector<double>& values)
 {
     std::string texts;

@@ -91,10 +91,13 @@ void Progress::BeginTrial(const EpochStart& start, const std::string& prefix)
     Restart(start, prefix);
     m_isTrial = true;
     m_trialLines.clear();
+    m_trialBegan = {};
 }
 
 void Progress::RepeatTrial()
 {
+    if (m_trialBegan.minibatch != 0)
+        GoOn(m_trialBegan.minibatch, {m_trialBegan.sums, m_trialBegan.samples});
     for (const TrialLine& line : m_trialLines)
         Show(line.minibatch, {line.sums, line.samples}, line.seconds);
     m_shownAt = Clock::now();
@@ -119,6 +122,8 @@ void Progress::GoOn(size_t minibatch, const RunningSums& running)
     m_shownMinibatch = m_goneOnBehind = minibatch;
     m_shownSamples = running.samples;
     m_shownSums.assign(running.sums.begin(), running.sums.end());
+    if (m_isTrial)
+        m_trialBegan = {minibatch, m_shownSums, running.samples, 0};
 }
 
 void Progress::BeginEpoch(const EpochStart& start)

@@ -121,6 +121,7 @@ private:
         double seconds;
     };
     std::vector<TrialLine> m_trialLines;
+    TrialLine m_trialBegan{}; // where the trial was taken up again
     bool m_isTrial = false;
     // Of the line on the terminal.
     bool m_hasTerminal;

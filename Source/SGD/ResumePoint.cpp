@@ -59,7 +59,7 @@ ResumePoint LoadWithinEpoch(const TrainingFiles& files, size_t epochsDone, DataT
 {
     for (const WithinEpochPoint& within : files.WithinEpochPoints())
     {
-        if (within.epochsDone != epochsDone || !files.IsUsable(within))
+        if (within.epochsDone != epochsDone || within.trial != 0 || !files.IsUsable(within))
             continue;
         const std::string modelPath = files.Model(within);
         const char* consequence = "going back to the checkpoint before it";
@@ -77,6 +77,26 @@ ResumePoint LoadWithinEpoch(const TrainingFiles& files, size_t epochsDone, DataT
             return point;
     }
     return {};
+}
+
+// A point within a trial of the search that follows, where there is one.
+void FindTrial(const TrainingFiles& files, DataType dataType, const std::shared_ptr<Device>& device, Log& log,
+               ResumePoint& point)
+{
+    for (const WithinEpochPoint& place : files.WithinEpochPoints())
+    {
+        if (place.epochsDone != point.epochsDone || place.trial == 0 || !files.IsUsable(place))
+            continue;
+        const std::string path = files.Checkpoint(place);
+        point.trialCheckpoint =
+            LoadUnlessDamaged([&] { return std::optional<Checkpoint>(LoadCheckpoint(path, dataType, *device)); }, path,
+                              "the search begins anew", log);
+        if (point.trialCheckpoint)
+        {
+            point.inTrial = place;
+            return;
+        }
+    }
 }
 
 constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
@@ -187,8 +207,11 @@ void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<s
                   named.c_str());
 }
 
-ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
-                            const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
+namespace
+{
+
+ResumePoint LoadModelAndCheckpoint(const TrainingFiles& files, size_t newest, DataType dataType,
+                                   const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
 {
     auto epochs = std::optional<size_t>(newest);
     while (epochs)
@@ -226,6 +249,18 @@ ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType 
         epochs = *epochs - 1;
     }
     return {};
+}
+
+} // namespace
+
+ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
+                            const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
+{
+    ResumePoint point = LoadModelAndCheckpoint(files, newest, dataType, device, registry, log);
+    // Trials began with the checkpoint's smoothed gradients; without it they would be others.
+    if (point.network && !point.within && (point.checkpoint || point.epochsDone == 0))
+        FindTrial(files, dataType, device, log, point);
+    return point;
 }
 
 } // namespace cntk

@@ -23,11 +23,14 @@ struct ResumePoint
     size_t epochsDone = 0;
     std::optional<WithinEpochPoint> within; // behind so many minibatches of the epoch; the checkpoint has the rest
     std::optional<Checkpoint> checkpoint;   // none: rates and smoothed gradients begin with their defaults
+    // The search in front of the epoch goes on within a trial; this checkpoint has what it found so far.
+    std::optional<WithinEpochPoint> inTrial;
+    std::optional<Checkpoint> trialCheckpoint;
 };
 
-// The newest model below the final one with its checkpoint; one made within the epoch after it is taken before it. A
-// damaged model is reported and the one before is taken; a damaged checkpoint likewise where there is an older one,
-// else its model is continued without.
+// The newest model below the final one with its checkpoint; one made within the epoch after it is taken before it, one
+// made within a trial in front of that epoch comes with it. A damaged model is reported and the one before is taken; a
+// damaged checkpoint likewise where there is an older one, else its model is continued without.
 ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
                             const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log);
 

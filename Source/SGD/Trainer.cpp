@@ -151,7 +151,7 @@ void Train(const TrainingRequest& request, Log& log)
                                 request.registry ? *request.registry : NodeRegistry::Standard(), log);
     const bool isLoaded = start.network != nullptr;
     CleanUp(files, options, request.makeMode, isLoaded ? std::optional<size_t>(start.epochsDone) : std::nullopt,
-            start.within, log);
+            start.within ? start.within : start.inTrial, log);
     if (!isLoaded)
     {
         start.encoders.clear();
@@ -217,6 +217,8 @@ void Train(const TrainingRequest& request, Log& log)
     }
     if (start.within)
         training.GoOnWithin(*start.within);
+    if (start.inTrial)
+        training.GoOnInTrial(*start.inTrial, std::move(*start.trialCheckpoint));
     training.Run(start.epochsDone);
 }
 

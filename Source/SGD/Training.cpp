@@ -11,7 +11,6 @@
 
 #include <cmath>
 #include <limits>
-#include <ratio>
 #include <utility>
 
 namespace cntk
@@ -182,24 +181,18 @@ EpochResult Training::TrainEpoch(size_t epoch)
 {
     EpochSettings settings = SettingsOf(epoch);
     settings.gradientCheckDigits = m_options.gradientCheck ? int(m_options.sigFigs) : 0;
-    const auto interval = std::chrono::duration<double, std::ratio<60>>(m_options.saveEveryMinutes);
-    settings.goesOn = [this, epoch, interval]
+    settings.goesOn = [this, epoch]
     {
         if (StopRequested())
             return false;
-        if (interval.count() > 0 && std::chrono::steady_clock::now() - m_savedAt >= interval)
+        if (IsSaveDue())
             SaveWithin(epoch, InfoWithin());
         return true;
     };
     if (m_goOnFrom)
     {
         settings.from = m_goOnPosition;
-        settings.beforeFirst = [this]
-        {
-            const char* bytes = m_delayStates.data();
-            for (const auto& state : m_states)
-                state->RestoreState(bytes, m_delayStates.data() + m_delayStates.size());
-        };
+        settings.beforeFirst = [this] { RestoreDelays(m_delayStates); };
     }
     m_savedAt = std::chrono::steady_clock::now();
     m_progress.BeginEpoch(StartOf(settings));
@@ -465,7 +458,9 @@ void Training::Run(size_t firstEpoch)
         m_images.SetTimeConstants(m_options.batchNormalizationTimeConstant[epoch],
                                   m_options.batchNormalizationBlendTimeConstant[epoch], m_log);
         if (StopRequested())
-            Stop(Concat("front of epoch ", epoch + 1), m_files.Model(epoch));
+            Stop(Concat("front of epoch ", epoch + 1),
+                 m_savedWithin ? m_files.Model(*m_savedWithin) : m_files.Model(epoch));
+        m_savedAt = std::chrono::steady_clock::now();
         if (!SetLearningRate(epoch))
         {
             // A list that ends so is taken for a training that is not over yet.
@@ -477,6 +472,7 @@ void Training::Run(size_t firstEpoch)
             return RemoveObsolete(m_files, m_options, epoch, true);
         }
         SetMinibatchSize(epoch);
+        ForgetTrials(0);
         EpochReport report;
         report.learningRatePerSample = m_rate.learningRatePerSample;
         const EpochResult result = TrainEpoch(epoch);

@@ -36,6 +36,8 @@ public:
     void Restore(Checkpoint checkpoint, const std::string& path);
     // After Restore: the first epoch goes on behind this point.
     void GoOnWithin(const WithinEpochPoint& point);
+    // After Restore: the search in front of the first epoch goes on within a trial. checkpoint: the point's.
+    void GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint);
     void Run(size_t firstEpoch);
 
 private:
@@ -71,12 +73,37 @@ private:
     CheckpointInfo InfoForCheckpoint();
     void Save(size_t epochsDone);
     CheckpointInfo InfoWithin();
+    static EpochPosition PositionOf(const std::map<std::string, std::string>& extra);
+    void RestoreDelays(const std::string& states) const;
     void SaveModels(const std::string& path) const;
     void ReloadModels(const std::string& path);
     void SaveWithin(size_t epoch, const CheckpointInfo& info);
+    void SavePoint(const WithinEpochPoint& point, const CheckpointInfo& info);
+    bool IsSaveDue() const;
     void RemoveWithin();
 
     // Trials before an epoch (TrainingSearch.cpp).
+    struct Trial
+    {
+        double rate = 0;
+        size_t minibatchSize = 0;
+        size_t samples = 0;           // that were asked for
+        CriterionAverages averages{}; // the criterion is NaN where it left the numbers
+
+        bool IsSame(const Trial& other) const
+        {
+            return rate == other.rate && minibatchSize == other.minibatchSize && samples == other.samples;
+        }
+        void AppendTo(std::vector<double>& numbers) const; // for checkpoints
+    };
+    static std::vector<Trial> TrialsOf(const std::vector<double>& numbers);
+    // Where a trial goes on that was stopped.
+    struct TrialPoint
+    {
+        Trial trial;
+        WithinEpochPoint point;
+        Checkpoint checkpoint;
+    };
     void SearchRate(size_t epoch);
     void SearchSize(size_t epoch);
     size_t TrialSamples(size_t epoch) const;
@@ -85,6 +112,11 @@ private:
     void GoBackTo(const TrialStart& start);
     bool BeginsWithTrial(size_t epoch) const;
     double RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
+    bool IsKnown(const Trial& trial, size_t epoch);
+    void TakeUpTrial(const TrialStart& start, const Trial& trial, EpochSettings& settings);
+    void SaveTrial(size_t epoch, const Trial& trial);
+    void ForgetTrials(size_t count);
+    void BeginTrialsAnew(const std::string& why, size_t trial);
 
     const TrainingRequest& m_request;
     const SgdOptions& m_options;
@@ -113,6 +145,12 @@ private:
     std::vector<double> m_searchedRates; // the last of them
     double m_firstRate = 0;              // of the first epoch
     bool m_goesOnFromTrial = false;      // the state is that behind the last trial, which was the epoch itself
+    // Of the searches before an epoch: the trials that came to their end, in their order, and how many of them the
+    // searches have asked for since they were taken up again.
+    std::vector<Trial> m_trials;
+    size_t m_trialsAsked = 0;
+    bool m_ranLastTrial = false; // it was not known from before
+    std::optional<TrialPoint> m_goOnInTrial;
     // Within an epoch: where the first one goes on, and what was saved last.
     std::optional<WithinEpochPoint> m_goOnFrom;
     EpochPosition m_goOnPosition;

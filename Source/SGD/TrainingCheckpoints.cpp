@@ -7,6 +7,7 @@
 #include "SGD/Schedules.h"
 #include "SGD/Training.h"
 
+#include <ratio>
 #include <string>
 #include <utility>
 
@@ -47,13 +48,23 @@ void Training::Restore(Checkpoint checkpoint, const std::string& path)
     m_earlyStopping.RestoreExtra(info.extra);
     m_firstRate = NumberOf(info.extra, "firstRate", m_firstRate);
     m_searchedRates = NumbersOf(info.extra, "searchedRates");
-    m_goOnPosition.minibatches = size_t(NumberOf(info.extra, "withinMinibatches", 0));
-    m_goOnPosition.samples = size_t(NumberOf(info.extra, "withinSamples", 0));
-    m_goOnPosition.sums = NumbersOf(info.extra, "withinSums");
+    m_goOnPosition = PositionOf(info.extra);
     if (info.extra.contains("withinEpochSize"))
         m_epochSizeBefore = size_t(NumberOf(info.extra, "withinEpochSize", 0));
-    const auto delays = info.extra.find("withinDelays");
-    m_delayStates = delays == info.extra.end() ? "" : delays->second;
+    m_delayStates = TextOf(info.extra, "withinDelays");
+}
+
+EpochPosition Training::PositionOf(const std::map<std::string, std::string>& extra)
+{
+    return {size_t(NumberOf(extra, "withinMinibatches", 0)), size_t(NumberOf(extra, "withinSamples", 0)),
+            NumbersOf(extra, "withinSums")};
+}
+
+void Training::RestoreDelays(const std::string& states) const
+{
+    const char* bytes = states.data();
+    for (const auto& state : m_states)
+        state->RestoreState(bytes, states.data() + states.size());
 }
 
 CheckpointInfo Training::InfoForCheckpoint()
@@ -148,16 +159,30 @@ CheckpointInfo Training::InfoWithin()
 void Training::SaveWithin(size_t epoch, const CheckpointInfo& info)
 {
     const WithinEpochPoint point{epoch, size_t(NumberOf(info.extra, "withinMinibatches", 0))};
+    SavePoint(point, info);
+}
+
+void Training::SavePoint(const WithinEpochPoint& point, const CheckpointInfo& info)
+{
     if (m_savedWithin != point)
     {
         const std::string path = m_files.Model(point);
-        m_log.Print("SGD: Saving checkpoint model '%s' within epoch %zu\n", path.c_str(), epoch + 1);
+        const std::string where = point.trial == 0 ? "" : Concat("trial ", point.trial, " of the search before ");
+        m_log.Print("SGD: Saving checkpoint model '%s' within %sepoch %zu\n", path.c_str(), where.c_str(),
+                    point.epochsDone + 1);
         SaveModels(path);
         SaveCheckpoint(m_files.Checkpoint(point), info, m_learner.States());
         RemoveWithin();
         m_savedWithin = point;
     }
     m_savedAt = std::chrono::steady_clock::now();
+}
+
+// saveEveryMinutes.
+bool Training::IsSaveDue() const
+{
+    const auto interval = std::chrono::duration<double, std::ratio<60>>(m_options.saveEveryMinutes);
+    return interval.count() > 0 && std::chrono::steady_clock::now() - m_savedAt >= interval;
 }
 
 void Training::RemoveWithin()

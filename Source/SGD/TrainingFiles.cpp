@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace cntk
@@ -53,22 +55,31 @@ bool TakePrefix(std::string_view& text, std::string_view prefix)
     return true;
 }
 
-// ".2.at500" behind the model's name.
+// ".2.at500" or ".2.trial3.at500" behind the model's name.
 std::optional<WithinEpochPoint> PointOf(std::string_view text)
 {
     if (!TakePrefix(text, "."))
         return std::nullopt;
     const auto epochs = TakeNumber(text);
-    if (!epochs || !TakePrefix(text, ".at"))
+    const bool isInTrial = epochs && TakePrefix(text, ".trial");
+    const auto trial = isInTrial ? TakeNumber(text) : std::optional<size_t>(0);
+    if (!epochs || !trial || isInTrial != (*trial > 0) || !TakePrefix(text, ".at"))
         return std::nullopt;
     const auto minibatches = TakeNumber(text);
     if (!minibatches || !text.empty())
         return std::nullopt;
-    return WithinEpochPoint{*epochs, *minibatches};
+    return WithinEpochPoint{*epochs, *minibatches, *trial};
 }
 
-// m.dnn.tmp, m.dnn.ckp.tmp, m.dnn.3.tmp, m.dnn.3.ckp.tmp, m.dnn.3.at10.tmp, m.dnn.best.tmp: names that a training of
-// m.dnn writes, and no others.
+// Grows as the training goes on: trials come before their epoch.
+using Place = std::tuple<size_t, size_t, size_t>;
+Place PlaceOf(const WithinEpochPoint& point)
+{
+    return {point.epochsDone, point.trial == 0 ? std::numeric_limits<size_t>::max() : point.trial, point.minibatches};
+}
+
+// m.dnn.tmp, m.dnn.ckp.tmp, m.dnn.3.tmp, m.dnn.3.ckp.tmp, m.dnn.3.at10.tmp, m.dnn.3.trial2.at10.tmp, m.dnn.best.tmp:
+// names that a training of m.dnn writes, and no others.
 bool IsTemporaryOf(std::string_view file, std::string_view model)
 {
     if (!TakePrefix(file, model) || !TakeSuffix(file, ".tmp"))
@@ -227,7 +238,8 @@ std::vector<std::string> TrainingFiles::StaleTemporaries() const
 
 std::string TrainingFiles::Model(const WithinEpochPoint& point) const
 {
-    return m_modelPath + "." + std::to_string(point.epochsDone) + ".at" + std::to_string(point.minibatches);
+    const std::string trial = point.trial == 0 ? "" : ".trial" + std::to_string(point.trial);
+    return m_modelPath + "." + std::to_string(point.epochsDone) + trial + ".at" + std::to_string(point.minibatches);
 }
 
 std::vector<WithinEpochPoint> TrainingFiles::WithinEpochPoints() const
@@ -246,8 +258,7 @@ std::vector<WithinEpochPoint> TrainingFiles::WithinEpochPoints() const
                        points.push_back(*point);
                });
     std::sort(points.begin(), points.end(),
-              [](const WithinEpochPoint& a, const WithinEpochPoint& b)
-              { return std::pair(a.epochsDone, a.minibatches) > std::pair(b.epochsDone, b.minibatches); });
+              [](const WithinEpochPoint& a, const WithinEpochPoint& b) { return PlaceOf(a) > PlaceOf(b); });
     return points;
 }
 
@@ -277,11 +288,10 @@ bool TrainingFiles::IsOutlived(const WithinEpochPoint& point, std::optional<size
         return true;
     if (!epochsDone)
         return false;
-    const WithinEpochPoint start = within.value_or(WithinEpochPoint{*epochsDone, 0});
+    const Place start = within ? PlaceOf(*within) : Place{*epochsDone, 0, 0};
     // A point of fewer epochs that is newer is of a training that was begun anew.
     const auto startTime = TimeOf(within ? Checkpoint(*within) : Model(*epochsDone));
-    return std::pair(point.epochsDone, point.minibatches) <= std::pair(start.epochsDone, start.minibatches) &&
-           startTime && *time <= *startTime;
+    return PlaceOf(point) <= start && startTime && *time <= *startTime;
 }
 
 std::string TrainingFiles::MoveAside(const WithinEpochPoint& point) const

@@ -10,11 +10,13 @@
 namespace cntk
 {
 
-// A model within an epoch, "m.dnn.2.at500" with "m.dnn.2.at500.ckp": after 2 epochs and 500 minibatches.
+// A model within an epoch, "m.dnn.2.at500" with "m.dnn.2.at500.ckp": after 2 epochs and 500 minibatches; or within a
+// search before an epoch, "m.dnn.2.trial3.at500": after 500 minibatches of its third trial.
 struct WithinEpochPoint
 {
     size_t epochsDone = 0;
     size_t minibatches = 0;
+    size_t trial = 0; // from 1; 0: in the epoch itself
 
     bool operator==(const WithinEpochPoint&) const = default;
 };

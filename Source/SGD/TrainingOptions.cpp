@@ -211,8 +211,9 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("earlyStopMinImprovement", &S::earlyStopMinImprovement,
             "earlyStopPatience: how far the criterion must fall to count as progress", c_notNegative),
         Opt("saveEveryMinutes", &S::saveEveryMinutes,
-            "save model and checkpoint within an epoch so often, as modelPath.N.atM (N epochs, M minibatches); a "
-            "training that is stopped goes on from there; 0: at the ends of epochs only",
+            "save model and checkpoint within an epoch so often, as modelPath.N.atM (N epochs, M minibatches), and "
+            "within trials of a search, as modelPath.N.trialT.atM; a training that is stopped goes on from there; 0: "
+            "at the ends of epochs only",
             c_notNegative),
         Opt("UseAllDataForPreComputedNode", &S::useAllDataForPreComputedNode,
             "precompute means and deviations over all data; false: over one epoch"),

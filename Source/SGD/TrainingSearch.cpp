@@ -3,6 +3,7 @@
 #include "Common/Log.h"
 #include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "SGD/ResumePoint.h"
 #include "SGD/Schedules.h"
 #include "SGD/Training.h"
 #include "SGD/TrialSearch.h"
@@ -14,6 +15,43 @@
 
 namespace cntk
 {
+
+namespace
+{
+
+constexpr const char* c_trialsKey = "searchTrials"; // in the extra part of checkpoints
+
+std::string AsksForOthers(size_t epoch)
+{
+    return Concat("the search before epoch ", epoch + 1,
+                  " asks for another trial than before the training was stopped (were options changed?)");
+}
+
+} // namespace
+
+// Rate, size, samples, criterion, number of evaluations, evaluations.
+void Training::Trial::AppendTo(std::vector<double>& numbers) const
+{
+    numbers.insert(numbers.end(), {rate, double(minibatchSize), double(samples), averages.criterion,
+                                   double(averages.evaluations.size())});
+    numbers.insert(numbers.end(), averages.evaluations.begin(), averages.evaluations.end());
+}
+
+std::vector<Training::Trial> Training::TrialsOf(const std::vector<double>& numbers)
+{
+    std::vector<Trial> trials;
+    for (size_t at = 0; at + 5 <= numbers.size();)
+    {
+        Trial trial{numbers[at], size_t(numbers[at + 1]), size_t(numbers[at + 2])};
+        trial.averages.criterion = numbers[at + 3];
+        const size_t evaluations = std::min(size_t(numbers[at + 4]), numbers.size() - at - 5);
+        const auto first = numbers.begin() + std::ptrdiff_t(at + 5);
+        trial.averages.evaluations.assign(first, first + std::ptrdiff_t(evaluations));
+        at += 5 + evaluations;
+        trials.push_back(std::move(trial));
+    }
+    return trials;
+}
 
 // A trial is an epoch of its own, of the same number as the one in front of which it runs: the reader is asked for so
 // many samples and has it begin where epochs of that size do, and it ends where they end.
@@ -82,24 +120,142 @@ bool Training::BeginsWithTrial(size_t epoch) const
            m_tracer.Nodes().empty();
 }
 
+// Trials that were done before the training was stopped are known; the one within which it was stopped goes on there.
 double Training::RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize)
 {
-    GoBackTo(start);
     EpochSettings settings = SettingsOf(epoch);
     settings.learningRatePerSample = rate;
     settings.minibatchSize = minibatchSize;
     settings.epochSize = TrialSamples(epoch);
-    settings.goesOn = [this] { return !StopRequested(); };
     m_progress.BeginTrial(StartOf(settings), prefix);
+    Trial trial{rate, minibatchSize, settings.epochSize};
+    m_ranLastTrial = !IsKnown(trial, epoch);
+    if (!m_ranLastTrial)
+    {
+        const CriterionAverages& averages = m_trials[m_trialsAsked++].averages;
+        m_progress.EndTrial(averages, rate);
+        return averages.criterion;
+    }
+    GoBackTo(start);
+    TakeUpTrial(start, trial, settings);
+    settings.goesOn = [&]
+    {
+        if (StopRequested())
+            return false;
+        if (IsSaveDue())
+            SaveTrial(epoch, trial);
+        return true;
+    };
     EpochResult result = m_loop.Run(settings);
     if (result.stopped)
-        Stop(Concat("the search before epoch ", epoch + 1), m_files.Model(epoch));
+    {
+        m_log.ClearProgress();
+        SaveTrial(epoch, trial);
+        Stop(Concat("the search before epoch ", epoch + 1, ", trial ", m_savedWithin->trial, ", after minibatch ",
+                    m_savedWithin->minibatches),
+             m_files.Model(*m_savedWithin));
+    }
     if (result.notFiniteAt && rate == 0) // no rate is to blame, and none will be better
         FailNotFinite(Concat("the search before epoch ", epoch + 1), rate, result);
     if (result.notFiniteAt)
         result.averages.criterion = std::numeric_limits<double>::quiet_NaN();
     m_progress.EndTrial(result.averages, rate);
+    trial.averages = result.averages;
+    m_trials.push_back(std::move(trial));
+    m_trialsAsked = m_trials.size();
     return result.averages.criterion;
+}
+
+// All but the first ones.
+void Training::ForgetTrials(size_t count)
+{
+    m_trials.resize(count);
+    m_trialsAsked = std::min(m_trialsAsked, count);
+    m_goOnInTrial.reset();
+}
+
+// What was saved of the search is no use from this trial on (counted from 1).
+void Training::BeginTrialsAnew(const std::string& why, size_t trial)
+{
+    m_log.Warn(Concat(why, "; the search goes on with trial ", trial, ", without what was found from there on"));
+    ForgetTrials(trial - 1);
+    RemoveWithin();
+}
+
+// Searches that are taken up again ask for the same trials in the same order, unless options were changed.
+bool Training::IsKnown(const Trial& trial, size_t epoch)
+{
+    if (m_trialsAsked == m_trials.size())
+        return false;
+    if (m_trials[m_trialsAsked].IsSame(trial))
+        return true;
+    BeginTrialsAnew(AsksForOthers(epoch), m_trialsAsked + 1);
+    return false;
+}
+
+// Has the trial go on where it was stopped, if it was.
+void Training::TakeUpTrial(const TrialStart& start, const Trial& trial, EpochSettings& settings)
+{
+    if (!m_goOnInTrial)
+        return;
+    TrialPoint from = std::move(*m_goOnInTrial);
+    m_goOnInTrial.reset();
+    if (!from.trial.IsSame(trial))
+        return BeginTrialsAnew(AsksForOthers(settings.epoch), from.point.trial);
+    try
+    {
+        ReloadModels(m_files.Model(from.point));
+        m_learner.Restore(std::move(from.checkpoint.smoothedGradients), m_files.Checkpoint(from.point));
+    }
+    catch (const Error& error)
+    {
+        if (error.Kind() != ErrorKind::Model)
+            throw;
+        BeginTrialsAnew(Concat("'", m_files.Model(from.point), "' cannot be used: ", error.Message()),
+                        from.point.trial);
+        return GoBackTo(start);
+    }
+    const auto& extra = from.checkpoint.info.extra;
+    m_learner.RestoreExtra(extra);
+    m_dropout.RestoreExtra(extra);
+    settings.from = PositionOf(extra);
+    settings.beforeFirst = [this, delays = TextOf(extra, "withinDelays")] { RestoreDelays(delays); };
+    m_log.Print("Going on behind minibatch %zu of the trial.\n", from.point.minibatches);
+}
+
+// The trial that runs is the last.
+void Training::SaveTrial(size_t epoch, const Trial& trial)
+{
+    CheckpointInfo info = InfoWithin();
+    std::vector<double> numbers;
+    for (const Trial& done : m_trials)
+        done.AppendTo(numbers);
+    trial.AppendTo(numbers);
+    info.extra[c_trialsKey] = ExactTexts(numbers);
+    const size_t minibatches = size_t(NumberOf(info.extra, "withinMinibatches", 0));
+    SavePoint({epoch, minibatches, m_trials.size() + 1}, info);
+}
+
+void Training::GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint)
+{
+    m_savedWithin = point; // goes when there is a newer one
+    const auto& extra = checkpoint.info.extra;
+    const std::string seed = m_request.trainingSeed == 0 ? "" : std::to_string(m_request.trainingSeed);
+    std::vector<Trial> trials = TrialsOf(NumbersOf(extra, c_trialsKey));
+    std::string why;
+    if (const std::string other = m_learner.OtherRuleIn(extra); !other.empty())
+        why = Concat("is of a training with gradUpdateType=", other);
+    else if (TextOf(extra, c_trainingSeedKey) != seed)
+        why = "is of a training with another trainingSeed";
+    else if (trials.size() != point.trial)
+        why = "does not say which trials were done";
+    if (!why.empty())
+        return BeginTrialsAnew(Concat("'", m_files.Checkpoint(point), "' ", why), 1);
+    m_goOnInTrial = TrialPoint{std::move(trials.back()), point, std::move(checkpoint)};
+    trials.pop_back();
+    m_trials = std::move(trials);
+    m_log.Print("Going on with the search before epoch %zu: %zu trials are known, trial %zu goes on.\n",
+                point.epochsDone + 1, m_trials.size(), point.trial);
 }
 
 void Training::SearchRate(size_t epoch)
@@ -137,8 +293,8 @@ void Training::SearchRate(size_t epoch)
                                lastCriterion = RunTrial(start, epoch, prefix, rate, settings.minibatchSize);
                                return lastCriterion;
                            });
-    m_goesOnFromTrial = BeginsWithTrial(epoch) && lastRate == found.rate && found.rate >= c_minLearningRate &&
-                        !std::isnan(lastCriterion);
+    m_goesOnFromTrial = m_ranLastTrial && BeginsWithTrial(epoch) && lastRate == found.rate &&
+                        found.rate >= c_minLearningRate && !std::isnan(lastCriterion);
     const auto ended = m_goesOnFromTrial ? lastBegan : Progress::Clock::now();
     if (!m_goesOnFromTrial)
         GoBackTo(start);

@@ -141,6 +141,31 @@ TEST_F(TrainingFilesTest, TemporariesOfThisTrainingAndNoOthersAreStale)
     EXPECT_TRUE(TrainingFiles(Path("gone/m.dnn"), 4).StaleTemporaries().empty());
 }
 
+TEST_F(TrainingFilesTest, PlacesWithinTrialsComeBeforeThoseOfTheirEpoch)
+{
+    const WithinEpochPoint inTrial{2, 500, 3}, inLaterTrial{2, 4, 12}, inEpoch{2, 10}, before{1, 900};
+    EXPECT_EQ(m_files.Model(inTrial), Path("m.dnn.2.trial3.at500"));
+    EXPECT_EQ(m_files.Checkpoint(inTrial), Path("m.dnn.2.trial3.at500.ckp"));
+    int age = 20;
+    for (const char* name : {"m.dnn.1.at900", "m.dnn.2", "m.dnn.2.trial3.at500", "m.dnn.2.trial12.at4", "m.dnn.2.at10"})
+        for (const char* suffix : {"", ".ckp"})
+            Touch(std::string(name) + suffix, age--);
+    for (const char* name : {"m.dnn.2.trial.at4", "m.dnn.2.trial0.at4", "m.dnn.2.trial03.at4", "m.dnn.2.trial3",
+                             "m.dnn.2.trial3.at", "m.dnn.2.at500.trial3", "m.dnn.2.trial3.at500.old"})
+        Touch(name, 1);
+    EXPECT_EQ(m_files.WithinEpochPoints(), (std::vector<WithinEpochPoint>{inEpoch, inLaterTrial, inTrial, before}));
+    EXPECT_TRUE(m_files.IsUsable(inTrial));
+    // From the model of two epochs: nothing of its epoch is past.
+    EXPECT_TRUE(m_files.IsOutlived(before, 2, std::nullopt));
+    EXPECT_FALSE(m_files.IsOutlived(inTrial, 2, std::nullopt));
+    EXPECT_TRUE(m_files.IsOutlived(inTrial, 2, inLaterTrial));
+    EXPECT_FALSE(m_files.IsOutlived(inEpoch, 2, inLaterTrial));
+    EXPECT_TRUE(m_files.IsOutlived(inLaterTrial, 2, inEpoch));
+
+    Touch("m.dnn.2.trial3.at500.tmp", 1);
+    EXPECT_EQ(m_files.StaleTemporaries(), std::vector<std::string>{Path("m.dnn.2.trial3.at500.tmp")});
+}
+
 TEST_F(TrainingFilesTest, SeveralNetworksHaveModelsOfTheirOwnAndOneCheckpoint)
 {
     const TrainingFiles files = TrainingFiles::OfNetworks(Path("m.dnn"), 4, 3);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace cntk
 {
@@ -323,16 +324,214 @@ TEST_F(WithinEpochTest, StoppedWhilePrecomputingItSaysThatNothingIsKept)
     EXPECT_TRUE(FileExists(Path("m.dnn")));
 }
 
-TEST_F(WithinEpochTest, ASearchThatIsStoppedBeginsAnew)
+namespace
 {
-    TrainingRequest request = ClassifierRequest(10);
-    request.options.learningRatesPerSample = {};
-    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::SearchBeforeEpoch;
-    request.options.autoAdjust.numMiniBatch4LRSearch = 2;
-    EXPECT_EQ(StopAt(request, 2), "the training was stopped as asked in the search before epoch 1; run the same "
-                                  "command again to go on from '" +
-                                      Path("m.dnn.0") + "'");
-    ExpectSameBits(request, 30);
+
+class WithinSearchTest : public WithinEpochTest
+{
+protected:
+    // A search whose trials are as long as the epoch: the last one may be the epoch.
+    TrainingRequest SearchRequest(size_t maxEpochs, bool dropout = false)
+    {
+        TrainingRequest request = ClassifierRequest(maxEpochs, dropout);
+        request.options.dropoutRate = dropout ? 0.02 : 0.0;
+        request.options.learningRatesPerSample = {};
+        request.options.epochSize = 40;
+        request.options.autoAdjust.autoAdjustLR = LearningRateSearch::SearchBeforeEpoch;
+        request.openReader = []
+        { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(120, 11))); };
+        return request;
+    }
+    // What is the log's since then; without times and what only a training that was stopped says.
+    std::string LogSince(size_t before)
+    {
+        std::string text;
+        std::istringstream lines(LogText().substr(before));
+        for (std::string line; std::getline(lines, line);)
+            if (line.starts_with("Finished ") || line.starts_with("Best Learn Rate "))
+                text += line.substr(0, line.find("EpochTime")) + "\n";
+        return text;
+    }
+    size_t Count(const std::string& text)
+    {
+        size_t count = 0;
+        const std::string log = LogText();
+        for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1))
+            ++count;
+        return count;
+    }
+};
+
+} // namespace
+
+TEST_F(WithinSearchTest, AStoppedTrialSavesItsPlaceAndTheTrialsBefore)
+{
+    const TrainingRequest request = SearchRequest(2);
+    // In front of the epoch, 8 minibatches of the first trial, 3 of the second.
+    EXPECT_EQ(StopAt(request, 12), "the training was stopped as asked in the search before epoch 1, trial 2, after "
+                                   "minibatch 3; run the same command again to go on from '" +
+                                       Path("m.dnn.0.trial2.at3") + "'");
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.trial2.at3")));
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.trial2.at3.ckp")));
+    EXPECT_EQ(Count("SGD: Saving checkpoint model '" + Path("m.dnn.0.trial2.at3") +
+                    "' within trial 2 of the search before epoch 1\n"),
+              1u);
+    EXPECT_EQ(StopAt(request, 1), "the training was stopped as asked in front of epoch 1; run the same command again "
+                                  "to go on from '" +
+                                      Path("m.dnn.0.trial2.at3") + "'");
+    const size_t before = LogText().size();
+    Run(request);
+    EXPECT_NE(LogText().find("Going on with the search before epoch 1: 1 trials are known, trial 2 goes on.\n", before),
+              std::string::npos);
+    EXPECT_NE(LogText().find("Going on behind minibatch 3 of the trial.\n", before), std::string::npos);
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3.ckp")));
+
+    TrainingRequest whole = request;
+    whole.modelPath = Path("whole.dnn");
+    const size_t beforeWhole = LogText().size();
+    Run(whole);
+    EXPECT_EQ(LogText().substr(before, beforeWhole - before).find("Loading network"),
+              LogText().substr(before).find("Loading network"));
+    EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("whole.dnn")));
+    EXPECT_EQ(BytesOf(Path("m.dnn.1.ckp")), BytesOf(Path("whole.dnn.1.ckp")));
+    std::filesystem::remove(Path("m.dnn"));
+    const std::string log = LogSince(before), wholeLog = LogSince(beforeWhole);
+    EXPECT_EQ(log, wholeLog + wholeLog); // the known trial's line, too
+}
+
+TEST_F(WithinSearchTest, EndsWithTheSameBitsWhateverTheRule)
+{
+    for (const GradientUpdateType rule : {GradientUpdateType::None, GradientUpdateType::FSAdaGrad})
+        for (const size_t minibatches : {4, 8}) // the epoch's are 8
+        {
+            SCOPED_TRACE(Concat("rule ", int(rule), ", trials of ", minibatches));
+            for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+                if (entry.path().filename().string().find(".dnn") != std::string::npos)
+                    std::filesystem::remove(entry.path());
+            TrainingRequest request = SearchRequest(3, true);
+            request.options.gradUpdateType = rule;
+            request.options.gaussianNoiseInjectStd = 0.001;
+            request.options.traceLevel = 1;
+            request.options.autoAdjust.numMiniBatch4LRSearch = minibatches;
+            ExpectSameBits(request, 7);
+        }
+    EXPECT_GT(Count(" without the last one, which is the epoch itself\n"), 2u);
+    EXPECT_GE(Count("Finished Epoch[ 3 of 3]"), 6u);
+}
+
+TEST_F(WithinSearchTest, ASearchForASizeGoesOnToo)
+{
+    TrainingRequest request = SearchRequest(4, true);
+    request.options.autoAdjust.numMiniBatch4LRSearch = 4;
+    request.options.autoAdjust.autoAdjustMinibatch = true;
+    request.options.autoAdjust.minibatchSizeTuningMax = 16;
+    request.options.autoAdjust.minibatchSearchCriterionErrorMargin = 1000;
+    ExpectSameBits(request, 3);
+    EXPECT_GT(Count("Search successful. New minibatchSize is "), 3u);
+}
+
+TEST_F(WithinSearchTest, SaveEveryMinutesSavesWithinTrials)
+{
+    TrainingRequest request = SearchRequest(1);
+    request.options.epochSize = 10;
+    request.options.saveEveryMinutes = 1e-9;
+    std::vector<std::string> seen;
+    request.stopRequested = [&]
+    {
+        std::string files;
+        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+            if (entry.path().string().find(".at") != std::string::npos && entry.path().extension() != ".ckp")
+                files += entry.path().filename().string() + " ";
+        seen.push_back(files);
+        return false;
+    };
+    Run(request);
+    ASSERT_GT(seen.size(), 12u);
+    EXPECT_EQ(seen[1], "");
+    EXPECT_EQ(seen[2], "m.dnn.0.trial1.at1 ");
+    EXPECT_EQ(seen[3], "m.dnn.0.trial1.at2 ");
+    EXPECT_EQ(seen[4], "m.dnn.0.trial2.at1 ");
+    for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+        EXPECT_EQ(entry.path().string().find(".at"), std::string::npos) << entry.path();
+}
+
+TEST_F(WithinSearchTest, OtherOptionsThanBeforeAreToldAndTheirTrialsRunAnew)
+{
+    TrainingRequest request = SearchRequest(2);
+    StopAt(request, 12); // in the second trial
+    request.options.autoAdjust.numMiniBatch4LRSearch = 3;
+    Run(request);
+    EXPECT_EQ(Count("the search before epoch 1 asks for another trial than before the training was stopped (were "
+                    "options changed?); "
+                    "the search goes on with trial 1, without what was found from there on\n"),
+              1u);
+    const std::string changed = BytesOf(Path("m.dnn"));
+    request.modelPath = Path("whole.dnn");
+    Run(request);
+    EXPECT_EQ(changed, BytesOf(Path("whole.dnn")));
+
+    // The first trial is the same, at rate 0; the second begins elsewhere.
+    request = SearchRequest(2);
+    request.modelPath = Path("other.dnn");
+    request.options.learningRatesPerSample = 0.05f; // of the first epoch
+    StopAt(request, 1 + 8 + 1 + 8 + 3);             // a whole epoch, and into the second trial
+    ASSERT_TRUE(FileExists(Path("other.dnn.1.trial2.at3")));
+    request.options.minibatchSize = 4;
+    Run(request);
+    EXPECT_EQ(Count("the search before epoch 2 asks for another trial than"), 1u);
+}
+
+TEST_F(WithinSearchTest, WhatCannotBeUsedIsToldAndRunsAnew)
+{
+    TrainingRequest request = SearchRequest(1);
+    request.modelPath = Path("whole.dnn");
+    Run(request);
+    request.modelPath = Path("m.dnn");
+    const auto expectAnew = [&](const char* why)
+    {
+        Run(request);
+        EXPECT_EQ(Count(why), 1u) << LogText();
+        EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("whole.dnn")));
+        std::filesystem::remove(Path("m.dnn"));
+    };
+    StopAt(request, 12);
+    std::ofstream(Path("m.dnn.0.trial2.at3.ckp"), std::ios::binary) << "no checkpoint";
+    expectAnew("; the search begins anew\n");
+
+    StopAt(request, 12);
+    std::ofstream(Path("m.dnn.0.trial2.at3"), std::ios::binary) << "no model";
+    std::filesystem::last_write_time(Path("m.dnn.0.trial2.at3"),
+                                     std::filesystem::last_write_time(Path("m.dnn.0.trial2.at3.ckp")));
+    expectAnew("; the search goes on with trial 2, without what was found from there on\n");
+
+    StopAt(request, 12);
+    request.options.gradUpdateType = GradientUpdateType::AdaGrad;
+    Run(request);
+    EXPECT_EQ(Count("m.dnn.0.trial2.at3.ckp' is of a training with gradUpdateType=none; the search goes on with trial "
+                    "1, without what was found from there on\n"),
+              1u)
+        << LogText();
+    std::filesystem::remove(Path("m.dnn"));
+
+    request.options.gradUpdateType = GradientUpdateType::None;
+    StopAt(request, 12);
+    request.trainingSeed = 3;
+    Run(request);
+    EXPECT_EQ(Count("m.dnn.0.trial2.at3.ckp' is of a training with another trainingSeed; the search goes on with trial "
+                    "1, without what was found from there on\n"),
+              1u);
+}
+
+TEST_F(WithinSearchTest, WithoutMakeModeItsPlaceIsKeptAside)
+{
+    TrainingRequest request = SearchRequest(2);
+    StopAt(request, 12);
+    request.makeMode = false;
+    Run(request);
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3")));
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.trial2.at3.old")));
+    EXPECT_TRUE(FileExists(Path("m.dnn.0.trial2.at3.ckp.old")));
 }
 
 } // namespace cntk

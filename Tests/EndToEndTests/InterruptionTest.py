@@ -27,7 +27,7 @@ Train=[
     gradUpdateType=$rule$
     dropoutRate=0.2
     saveEveryMinutes=$minutes$
-    AutoAdjust=[ autoAdjustLR=$control$; numMiniBatch4LRSearch=5; reduceLearnRateIfImproveLessThan=0.1 ]
+    AutoAdjust=[ autoAdjustLR=$control$; numMiniBatch4LRSearch=$search$; reduceLearnRateIfImproveLessThan=0.1 ]
   ]
   reader=[ readerType=UCIFastReader; file=train.txt; randomize=auto
     features=[ start=0; dim=2 ]
@@ -73,9 +73,10 @@ class InterruptionTest(EndToEndTest):
         self.write("map.txt", "0\n1\n")
         self.write("config.cntk", CONFIG)
 
-    def arguments(self, folder, epochs=4, rule="none", control="none", minutes=0.00005):
+    def arguments(self, folder, epochs=4, rule="none", control="none", minutes=0.00005, search=5):
         return ["configFile=config.cntk"] + ["%s=%s" % pair for pair in (
-            ("folder", folder), ("epochs", epochs), ("rule", rule), ("control", control), ("minutes", minutes))]
+            ("folder", folder), ("epochs", epochs), ("rule", rule), ("control", control), ("minutes", minutes),
+            ("search", search))]
 
     def start(self, arguments):
         return subprocess.Popen([str(CNTK), *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
@@ -147,6 +148,24 @@ class InterruptionTest(EndToEndTest):
                     self.assertIn(status, (0, -signal.SIGKILL), error)
                     if status == 0:
                         self.assert_same(killed, whole)
+
+    def test_killed_within_searches_too(self):
+        draw, searches = random.Random(5), {"control": "searchBeforeEpoch", "search": 700}
+        began = time.monotonic()
+        self.cntk(*self.arguments("whole", **searches))
+        seconds, kills, status, left = time.monotonic() - began, 0, None, set()
+        while kills < 25 or status != 0:
+            if status == 0:
+                self.assert_same("killed")
+                shutil.rmtree(self.folder / "killed")
+            arguments = self.arguments("killed", **searches)
+            status, error = self.stop(arguments, signal.SIGKILL, draw.uniform(0.1, 0.8) * seconds)
+            kills += status == -signal.SIGKILL
+            self.assertIn(status, (0, -signal.SIGKILL), error)
+            if (self.folder / "killed").exists():
+                left.update(re.sub(r"\d+", "N", name) for name in self.files("killed"))
+        self.assert_same("killed")
+        self.assertIn("m.dnn.N.trialN.atN.ckp", left)
 
     def stop(self, arguments, number, delay):
         process = self.start(arguments)

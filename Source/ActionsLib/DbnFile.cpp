@@ -1,6 +1,7 @@
 // Reads and writes DBN files; marks are four characters without a terminating zero.
 #include "ActionsLib/DbnFile.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/BinaryStream.h"
@@ -49,6 +50,8 @@ public:
                         std::to_string(model.prior.size()));
         }
         Expect("EDBN");
+        if (m_in.Left() > 0)
+            Damaged("the end of the file behind the mark 'EDBN'", Counted(m_in.Left(), "byte") + " more");
         return model;
     }
 

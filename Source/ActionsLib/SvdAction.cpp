@@ -114,8 +114,9 @@ public:
         m_groups = m_options.nodeNameRegex.empty() ? ReadGroups(m_options.svdConfig)
                                                    : SvdGroups{{m_options.nodeNameRegex, m_options.keepRatio}};
         WarnOfRatios();
-        // Onto modelPath is fine: the model is read whole before.
-        RequireNotRead({"outputModelPath", m_options.outputModelPath}, {{"svdConfig", m_options.svdConfig}},
+        // The singular values that are not kept are gone with the model.
+        RequireNotRead({"outputModelPath", m_options.outputModelPath},
+                       {{"modelPath", m_modelPath}, {"svdConfig", m_options.svdConfig}},
                        PlaceOf(command, "outputModelPath"));
         m_outputPath = m_options.outputModelPath.empty() ? "" : ResolveOutputPath(m_options.outputModelPath);
     }

@@ -303,9 +303,12 @@ void ComputationNetwork::SetInput(const ComputationNodePtr& node, size_t index, 
 {
     CheckOwned(node);
     CheckOwned(input);
+    if (node->InputCount() == 0)
+        Fail(ErrorKind::Model, "node '", node->Name(), "' (", node->TypeName(), ") ",
+             node->Type().inputs.max == 0 ? "takes no inputs" : "has no inputs yet; SetInputs sets all of them");
     if (index >= node->InputCount())
         Fail(ErrorKind::Model, "node '", node->Name(), "' (", node->TypeName(), ") has no input ", index, "; it has ",
-             node->InputCount(), ", counted from 0");
+             Counted(node->InputCount(), "input"), ", counted from 0");
     node->m_inputs[index] = std::move(input);
     m_structureVersion++;
 }

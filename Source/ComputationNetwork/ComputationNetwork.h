@@ -98,6 +98,14 @@ public:
     using ExplainInvalid =
         std::function<void(Error& error, const ComputationNode& node, const std::vector<ComputationNodePtr>& loop)>;
     void Validate(const ExplainInvalid& explain = {});
+    // All that Validate would fail for, if what it fails for first were mended. Nodes that lack inputs, or whose inputs
+    // are invalid, are passed over. Shapes are undefined afterwards unless there is none.
+    struct InvalidNode
+    {
+        std::shared_ptr<const ComputationNode> node;
+        std::string message;
+    };
+    std::vector<InvalidNode> FindInvalidNodes();
     // The layout that inputs of a dynamic axis share ("" is the default axis).
     const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;
     // Once a minibatch, when the layouts of the data are known: one that may be made of them.
@@ -123,6 +131,7 @@ public:
     void SetBoundBy(const void* evaluator) { m_boundBy = evaluator; }
 
 private:
+    void InferShapes(const ExplainInvalid& explain, std::vector<InvalidNode>* invalid);
     void CheckOwned(const ComputationNodePtr& node) const;
     void CheckInputs(const NodeType& type, const std::string& name,
                      const std::vector<ComputationNodePtr>& inputs) const;

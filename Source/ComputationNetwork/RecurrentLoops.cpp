@@ -86,6 +86,8 @@ private:
             if (top.node->ReadsInputs() && top.nextInput < top.node->InputCount())
             {
                 const ComputationNodePtr& input = top.node->Input(top.nextInput++);
+                if (!input) // of a network that is being edited
+                    continue;
                 const auto known = m_marks.find(input.get());
                 if (known == m_marks.end())
                     Enter(input);

@@ -6,6 +6,7 @@
 #include "ComputationNetwork/RecurrentLoops.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace cntk
@@ -13,6 +14,48 @@ namespace cntk
 
 namespace
 {
+
+// The nodes that a search for all faults cannot say anything about: what lacks inputs or is invalid, and what is
+// computed of that.
+class PassedOver
+{
+public:
+    void Add(const ComputationNode& node) { m_nodes.insert(&node); }
+    bool Has(const ComputationNodePtr& node)
+    {
+        if (m_nodes.empty())
+            return false;
+        const auto& inputs = node->Inputs();
+        const bool isAffected =
+            std::any_of(inputs.begin(), inputs.end(),
+                        [this](const ComputationNodePtr& input) { return m_nodes.contains(input.get()); });
+        if (isAffected)
+            Add(*node);
+        return isAffected || m_nodes.contains(node.get());
+    }
+    // Whether a node that is passed over might have determined the parameter's size.
+    bool IsInputOfAny(const ComputationNode& parameter) const
+    {
+        return std::any_of(m_nodes.begin(), m_nodes.end(),
+                           [&](const ComputationNode* node)
+                           {
+                               const auto& inputs = node->Inputs();
+                               return std::any_of(inputs.begin(), inputs.end(),
+                                                  [&](const ComputationNodePtr& input)
+                                                  { return input.get() == &parameter; });
+                           });
+    }
+
+private:
+    std::unordered_set<const ComputationNode*> m_nodes;
+};
+
+bool LacksInputs(const ComputationNode& node)
+{
+    const auto& inputs = node.Inputs();
+    return inputs.size() < node.Type().inputs.min || inputs.size() > node.Type().inputs.max ||
+           std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end();
+}
 
 // An input's dynamicAxis= is the name of a DynamicAxis node. Where a network has no such node, names alone keep the
 // layouts apart.
@@ -67,9 +110,40 @@ std::string ComputationNetwork::Describe(const ComputationNode& node) const
 
 void ComputationNetwork::Validate(const ExplainInvalid& explain)
 {
+    InferShapes(explain, nullptr);
+}
+
+std::vector<ComputationNetwork::InvalidNode> ComputationNetwork::FindInvalidNodes()
+{
+    std::vector<InvalidNode> invalid;
+    InferShapes({}, &invalid);
+    return invalid;
+}
+
+// invalid: null to fail at the first fault.
+void ComputationNetwork::InferShapes(const ExplainInvalid& explain, std::vector<InvalidNode>* invalid)
+{
+    PassedOver passedOver;
+    // Throws, or notes it down.
+    const auto tell = [&](Error& error, const ComputationNode& node, const std::vector<ComputationNodePtr>& loop)
+    {
+        if (invalid == nullptr)
+        {
+            if (explain)
+                explain(error, node, loop);
+            throw error;
+        }
+        invalid->push_back({node.shared_from_this(), error.Message()});
+        passedOver.Add(node);
+        for (const ComputationNodePtr& other : loop)
+            passedOver.Add(*other);
+    };
+    for (const auto& [key, node] : m_nodes)
+        if (invalid != nullptr && LacksInputs(*node))
+            passedOver.Add(*node);
     for (const auto& [key, node] : m_nodes)
         for (size_t i = 0; i < node->InputCount(); i++)
-            if (!node->Input(i))
+            if (!node->Input(i) && invalid == nullptr)
                 Fail(ErrorKind::Model, "input ", i, " of node '", node->Name(), "' (", node->TypeName(),
                      ") is missing: the node it was connected to has been deleted; connect another with SetNodeInput");
 
@@ -81,20 +155,35 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
     // What a PairNetwork node is paired with is validated by its own network.
     std::erase_if(order, [this](const ComputationNodePtr& node) { return Find(node->Name()) != node; });
 
+    const auto isPassedOver = [&](const ComputationNodePtr& node) { return passedOver.Has(node); };
     std::vector<std::vector<ComputationNodePtr>> loops;
     for (const std::vector<ComputationNodePtr>& component : ComponentsBelow(starts))
-        if (IsLoop(component))
+    {
+        if (!IsLoop(component) || (invalid != nullptr && std::any_of(component.begin(), component.end(), isPassedOver)))
+            continue;
+        try
+        {
             loops.push_back(OrderOfOneStep(component));
+        }
+        catch (Error& error) // no delay
+        {
+            if (invalid == nullptr)
+                throw;
+            tell(error, *component.front(), component);
+        }
+    }
     const auto checkLoops = [&](auto&& faultOf)
     {
         for (const std::vector<ComputationNodePtr>& loop : loops)
+        {
+            if (std::any_of(loop.begin(), loop.end(), isPassedOver))
+                continue;
             if (const std::optional<LoopFault> fault = faultOf(loop))
             {
                 Error error(ErrorKind::Model, fault->message);
-                if (explain)
-                    explain(error, *fault->node, loop);
-                throw error;
+                tell(error, *fault->node, loop);
             }
+        }
     };
     checkLoops(FaultOfStructure);
 
@@ -119,9 +208,7 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
             }
             catch (Error& error)
             {
-                if (explain)
-                    explain(error, *node, {});
-                throw;
+                tell(error, *node, {});
             }
         }
     forgetShapes();
@@ -137,6 +224,8 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
     };
     const auto inferOne = [&](ShapeInference& inference, const ComputationNodePtr& node, bool mayStayOpen)
     {
+        if (passedOver.Has(node) || (node->Type().traits.isLeaf && passedOver.IsInputOfAny(*node)))
+            return;
         try
         {
             node->InferShape(inference);
@@ -151,9 +240,7 @@ void ComputationNetwork::Validate(const ExplainInvalid& explain)
         catch (Error& error)
         {
             error.AddNote("while validating " + Describe(*node));
-            if (explain)
-                explain(error, *node, {});
-            throw;
+            tell(error, *node, {});
         }
     };
     // Where the size of a parameter stays open, the node that was to determine it may know why.

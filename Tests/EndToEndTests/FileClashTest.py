@@ -16,7 +16,7 @@ reader=[ $streams$ ]
 Train=[ action=train; SimpleNetworkBuilder=[ layerSizes=2:3:2 ] ]
 Adapt=[ action=adapt; originalModelFileName=m.dnn; modelPath=adapted.dnn ]
 Edit=[ action=edit; editPath=edit.mel ]
-Svd=[ action=SVD; outputModelPath=m.dnn; nodeNameRegex="W.*"; alignedSize=1 ]
+Svd=[ action=SVD; outputModelPath=thin.dnn; nodeNameRegex="W.*"; alignedSize=1 ]
 Dump=[ action=dumpnode; outputFile=dump.txt ]
 Plot=[ action=plot; outputDotFile=m.dot ]
 Export=[ action=exportdbn; dbnModelPath=m.dbn ]
@@ -164,14 +164,18 @@ class FileClashTest(EndToEndTest):
         self.refuses("Write", "wfile would overwrite 'm.dnn', which is modelPath as well",
                      "Write=[writer=[writerType=BinaryWriter; wfile=m.dnn; HLast=[sectionType=data]]]")
 
-    def test_in_place(self):
-        """A model may be edited and decomposed where it is, several times."""
+    def test_an_edit_may_be_in_place(self):
+        """As often as one likes: a script names the file where it saves. SVD loses what it does not keep."""
         self.write("edit.mel", "m=LoadModel(m.dnn)\nRename(W1, V1)\nSaveModel(m.dnn)\n")
         self.run_command("Edit")
         edited = (self.folder / "m.dnn").read_bytes()
         self.assertNotEqual(edited, self.model)
-        self.run_command("Svd")
-        self.run_command("Dump")
+        (self.folder / "link.dnn").symlink_to("m.dnn")
+        for path in "m.dnn", "./m.dnn", "link.dnn", str(self.folder / "m.dnn"):
+            self.refuses("Svd", "outputModelPath would overwrite '%s', which is modelPath as well" % path,
+                         "Svd=[outputModelPath=%s]" % path)
+        self.run_command("Svd", "Svd=[outputModelPath=svd.dnn]")
+        self.run_command("Dump", "Dump=[modelPath=svd.dnn]")
         self.assertIn("W0-U", self.read("dump.txt"))
         self.assertIn("V1", self.read("dump.txt"))
 

@@ -3,6 +3,7 @@
 
 #include "ActionsLib/Mel/MelParser.h"
 #include "ActionsLib/Ndl/NdlParser.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -339,29 +340,61 @@ void MelEditor::LoadSnippet(const MelStatement& statement)
     RunSnippet(arguments[0]->text, SnippetOf(ParseNdl(text), section, file));
 }
 
-void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const MelStatement& statement)
+// Fails with all that is wrong: a node mended is not followed by the next complaint.
+void MelEditor::RequireValid(const MelModel& model, const MelArgument& file, const MelStatement& statement)
 {
-    CheckFormat(statement);
     std::vector<std::string> missing;
+    std::vector<std::string> tooMany; // LoadModel would refuse them: the model that was there would be lost
     for (const ComputationNodePtr& node : model.network->Nodes())
     {
-        // What LoadModel would refuse: the model that was there would be lost.
-        if (node->InputCount() > node->Type().inputs.max)
-            FailAt(statement.where, ErrorKind::Model, "model '", model.name, "' cannot be saved to '", file.text,
-                   "', network is malformed: '", node->Name(), "' (", node->TypeName(), ") has ", node->InputCount(),
-                   " inputs, expected ", node->Type().inputs.max, " at most; set them with SetInputs");
-        if (node->InputCount() < node->Type().inputs.min)
-            missing.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ") has ", node->InputCount(),
-                                     " inputs, expected ", node->Type().inputs.min));
+        const auto& expected = node->Type().inputs;
+        const auto has = [&](const char* most, size_t number)
+        {
+            return Concat("'", node->Name(), "' (", node->TypeName(), ") has ", Counted(node->InputCount(), "input"),
+                          ", expected ", number, most);
+        };
+        if (node->InputCount() > expected.max)
+            tooMany.push_back(has(expected.min < expected.max ? " at most" : "", expected.max));
+        if (node->InputCount() < expected.min)
+            missing.push_back(has(expected.min < expected.max ? " at least" : "", expected.min));
         for (size_t i = 0; i < node->InputCount(); ++i)
             if (!node->Input(i))
                 missing.push_back(Concat("input ", i, " of '", node->Name(), "' (", node->TypeName(), ")"));
     }
+    std::vector<std::string> faults;
     if (!missing.empty())
+        faults.push_back(Concat("not connected: ", JoinSome(missing), "; connect with SetInput or delete"));
+    if (!tooMany.empty())
+        faults.push_back(Concat("too many inputs: ", JoinSome(tooMany), "; set them with SetInputs"));
+    const std::vector<ComputationNetwork::InvalidNode> invalid = model.network->FindInvalidNodes();
+    if (faults.empty() && invalid.empty())
+        return model.network->Validate();
+
+    const std::string begin = Concat("model '", model.name, "' cannot be saved to '", file.text, "'");
+    std::string message = Concat(begin, ", network is malformed: ", Join(faults, "; "));
+    if (faults.empty()) // the first one is the message, the others are notes
+        message = invalid.size() == 1 ? invalid[0].message
+                                      : Concat(invalid[0].message, "; ", invalid.size() - 1, " more of the nodes ",
+                                               invalid.size() == 2 ? "is" : "are", " invalid, see the notes");
+    Error error(ErrorKind::Model, message, statement.where);
+    constexpr size_t c_most = 10;
+    for (size_t i = 0; i < std::min(invalid.size(), c_most); ++i)
+        error.AddNote(Concat(i == 0 && faults.empty() ? "" : invalid[i].message + "; ", "while validating ",
+                             model.network->Describe(*invalid[i].node)));
+    if (invalid.size() > c_most)
+        error.AddNote(Concat("and ", invalid.size() - c_most, " nodes more"));
+    if (faults.empty())
+        error.AddNote(begin);
+    throw error;
+}
+
+void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const MelStatement& statement)
+{
+    CheckFormat(statement);
+    if (model.network->size() == 0)
         FailAt(statement.where, ErrorKind::Model, "model '", model.name, "' cannot be saved to '", file.text,
-               "', network is malformed: not connected: ", JoinSome(missing), "; connect with SetInput or delete");
-    WithNote([&] { model.network->Validate(); },
-             [&] { return Concat("model '", model.name, "' cannot be saved to '", file.text, "'"); });
+               "': it has no nodes; expected some, copied from another model or described by NDL");
+    RequireValid(model, file, statement);
     for (const ComputationNodePtr& criterion : model.network->Group(NodeGroup::Criterion))
         if (criterion->HasMBLayout() || criterion->SampleElements() != 1)
             m_log.Warn(Concat(statement.where.Location(), ": the criterion '", criterion->Name(), "' (",

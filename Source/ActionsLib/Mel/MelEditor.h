@@ -51,6 +51,7 @@ private:
     void RunSnippet(const std::string& name, const NdlScript& script);
     bool LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement);
     void LoadSnippet(const MelStatement& statement);
+    void RequireValid(const MelModel& model, const MelArgument& file, const MelStatement& statement);
     void SaveTo(const MelModel& model, const MelArgument& file, const MelStatement& statement);
     void Dump(const std::vector<ComputationNodePtr>& nodes, const MelStatement& statement);
     void Copy(const MelStatement& statement);

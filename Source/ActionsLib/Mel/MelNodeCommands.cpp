@@ -281,10 +281,17 @@ void MelEditor::SetProperty(const MelStatement& statement, bool forSubTree)
     if (property == MelProperty::None)
         return;
     if (isMember && (property == MelProperty::Feature || property == MelProperty::Label))
+    {
+        std::vector<std::string> others;
         for (const ComputationNodePtr& node : nodes)
-            if (dynamic_cast<LearnableParameterNode*>(node.get()) != nullptr)
-                m_log.Warn(Concat(pattern.where.Location(), ": '", node->Name(),
-                                  "' is a parameter; no reader gives data for it as a ", statement.arguments[1].text));
+            if (dynamic_cast<InputValueNode*>(node.get()) == nullptr)
+                others.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ")"));
+        if (!others.empty())
+            m_log.Warn(Concat(pattern.where.Location(), ": ", JoinSome(others),
+                              others.size() == 1 ? " is no input node" : " are no input nodes",
+                              "; no reader gives data for ", others.size() == 1 ? "it" : "them", " as a ",
+                              statement.arguments[1].text));
+    }
     if (isMember)
         network.AddToGroup(GroupOf(property), nodes);
     else

@@ -139,6 +139,16 @@ HtkFile::HtkFile(const std::string& path) : m_file(ExistingPath(path))
         ReadHtkHeader();
 }
 
+// A signed number in both kinds of file.
+size_t HtkFile::LoadCount(const char* bytes, bool isSwapped, size_t position, const char* things) const
+{
+    const auto count = int32_t(Load<uint32_t>(bytes, isSwapped));
+    if (count < 0)
+        Fail(ErrorKind::Data, "feature file '", Path(), "', byte ", position, ": the number of ", things, " is ", count,
+             ", expected one that is not negative");
+    return size_t(count);
+}
+
 void HtkFile::ReadHtkHeader()
 {
     if (m_file.Size() < c_htkHeaderBytes)
@@ -148,7 +158,7 @@ void HtkFile::ReadHtkHeader()
     m_file.Read(0, header, sizeof header);
     // A frame shift is a small number of 100 ns: the smaller reading is the right one.
     m_isSwapped = Load<uint32_t>(header + 4, true) < Load<uint32_t>(header + 4, false);
-    m_frames = Load<uint32_t>(header, m_isSwapped);
+    m_frames = LoadCount(header, m_isSwapped, 0, "vectors");
     m_kind.period = Load<uint32_t>(header + 4, m_isSwapped);
     m_frameBytes = Load<uint16_t>(header + 8, m_isSwapped);
     m_kind.code = Load<uint16_t>(header + 10, m_isSwapped);
@@ -222,7 +232,7 @@ void HtkFile::ReadImageHeader()
         Fail(ErrorKind::Data, "feature file '", Path(), "', byte 0: the magic number is ", magic, ", expected ",
              c_imageMagic, " (idx3), since the name ends in -ubyte");
     m_storage = Storage::Bytes;
-    m_frames = Load<uint32_t>(header + 4, true);
+    m_frames = LoadCount(header + 4, true, 4, "images");
     m_kind.code = c_htkKindUser;
     m_kind.period = c_htkPeriod10ms;
     m_kind.dimension = size_t(Load<uint32_t>(header + 8, true)) * Load<uint32_t>(header + 12, true);

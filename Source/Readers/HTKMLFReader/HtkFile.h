@@ -52,6 +52,7 @@ private:
         Bytes
     };
 
+    size_t LoadCount(const char* bytes, bool isSwapped, size_t position, const char* things) const;
     void ReadHtkHeader();
     void ReadImageHeader();
     void ReadScales(bool isSwapped);

@@ -11,6 +11,7 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <cmath>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -95,9 +96,9 @@ protected:
         const CommandContext command{program, "c", config->RequireBlock("c")};
         FindAction(action)->prepare(command)->Run();
     }
-    DbnModel Export()
+    DbnModel Export(const std::string& modelPath = "m.dnn")
     {
-        Run("exportdbn", "modelPath=m.dnn\ndbnModelPath=out/back.dbn");
+        Run("exportdbn", "modelPath=" + modelPath + "\ndbnModelPath=out/back.dbn");
         return ReadDbnFile("out/back.dbn");
     }
 
@@ -243,6 +244,11 @@ TEST_F(ConvertDbnActionTests, Messages)
                               .Raw("EDBN");
     EXPECT_THAT(ErrorOf(whole, "applyMeanVarNorm=true"),
                 HasSubstr("the deviation of feature 1 in the DBN file is 0; expected a number above 0"));
+    const size_t size = std::filesystem::file_size("m.dbn");
+    EXPECT_THAT(ErrorOf(DbnText(whole).Raw("DBN")),
+                HasSubstr("DBN file 'm.dbn' is damaged at byte " + std::to_string(size) +
+                          ": expected the end of the file behind the mark 'EDBN', found 3 bytes more"));
+    EXPECT_THAT(ErrorOf(DbnText(whole).Raw("\n")), HasSubstr("found 1 byte more"));
     RemoveFile("m.dbn");
     EXPECT_THROW(Convert(), Error);
 }
@@ -274,8 +280,8 @@ TEST_F(ConvertDbnActionTests, ExportsOneFrameAndTheLayersOfAnSvd)
     text.Matrix("W", 6, 2, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 7}).Matrix("a", 2, 1, {0.5F, 1}).Matrix("b", 0, 0, {});
     text.Raw("ENET").Matrix("Pu", 2, 1, {0.25F, 0.75F}).Raw("EDBN").Save("m.dbn");
     const auto whole = Convert("applyMeanVarNorm=true");
-    Run("SVD", "modelPath=m.dnn\noutputModelPath=m.dnn\nNodeNameRegex=W0\nKeepRatio=1\nAlignedSize=1");
-    const DbnModel model = Export();
+    Run("SVD", "modelPath=m.dnn\noutputModelPath=thin.dnn\nNodeNameRegex=W0\nKeepRatio=1\nAlignedSize=1");
+    const DbnModel model = Export("thin.dnn");
     EXPECT_EQ(model.mean, (std::vector<double>{1, -1}));
     ASSERT_EQ(model.layers.size(), 2u);
     EXPECT_EQ(model.layers[0].type, "rbmisalinearbernoulli");

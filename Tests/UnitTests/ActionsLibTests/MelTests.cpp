@@ -260,7 +260,7 @@ TEST_F(MelTests, Inputs)
     EXPECT_THAT(Inputs("Err"), ElementsAre("labels", "L1.RL"));
     EXPECT_THAT(Inputs("L3.RL"), ElementsAre("L2.BFF.FF.P"));
     EXPECT_THAT(Inputs("L2.BFF.FF.T"), ElementsAre("L2.BFF.W", "features"));
-    EXPECT_THAT(ErrorOf("SetInput(Err, 2, features)"), HasSubstr("has no input 2; it has 2, counted from 0"));
+    EXPECT_THAT(ErrorOf("SetInput(Err, 2, features)"), HasSubstr("has no input 2; it has 2 inputs, counted from 0"));
     EXPECT_EQ(ErrorOf("SetInput(Err, x, features)"), "edit.mel:2:15: 'x' is no input, expected a whole number from 0");
     EXPECT_THAT(ErrorOf("SetInput(Err, 1, L*)"), HasSubstr("expected a single one"));
     EXPECT_THAT(ErrorOf("m2=LoadModel(base.dnn)\nSetInput(Err, 1, m2.features)"),
@@ -278,7 +278,7 @@ TEST_F(MelTests, InputsThatAreTooMany)
                           "those are 1, expected 0 at most"));
     EXPECT_EQ(ErrorOf("CopyInputs(L1.RL, L1.BFF.FF.P)\nSaveModel(m1, out.dnn)"),
               "edit.mel:3:1: model 'm1' cannot be saved to 'out.dnn', network is malformed: not connected: "
-              "'L1.BFF.FF.P' (Plus) has 1 inputs, expected 2; connect with SetInput or delete");
+              "'L1.BFF.FF.P' (Plus) has 1 input, expected 2; connect with SetInput or delete");
     EXPECT_FALSE(FileExists("out.dnn"));
     Edit("CopyInputs(L2.BFF.FF.T, L3.BFF.FF.T)\nSaveModel(m1, out.dnn)\nm2=LoadModel(out.dnn)");
     EXPECT_THAT(Inputs("L3.BFF.FF.T", "m2"), ElementsAre("L2.BFF.W", "L1.RL"));
@@ -298,6 +298,64 @@ TEST_F(MelTests, DeleteAndSave)
     EXPECT_THAT(ErrorOf("SetInput(CE.*.T, 1, features)\nSaveModel(m1, out2.dnn)"),
                 HasSubstr("Times('CE.BFF.W' [2 x 4], 'features' [3]) disagree"));
     EXPECT_FALSE(FileExists("out2.dnn"));
+    EXPECT_EQ(
+        ErrorOf("Delete(*)\nSaveModel(m1, out2.dnn)"),
+        "edit.mel:3:1: model 'm1' cannot be saved to 'out2.dnn': it has no nodes; expected some, copied from another "
+        "model or described by NDL");
+    EXPECT_THAT(ErrorOf("SetInput(L1.BFF.W, 0, features)"),
+                HasSubstr("'L1.BFF.W' (LearnableParameter) takes no inputs"));
+}
+
+TEST_F(MelTests, SaveModelNamesAllNodesThatAreWrong)
+{
+    const auto reportOf = [&](const std::string& script)
+    {
+        try
+        {
+            Edit(script + "\nSaveModel(m1, out.dnn)");
+        }
+        catch (const Error& error)
+        {
+            return error.Report();
+        }
+        return std::string("no error");
+    };
+    // One in the middle, and the last; what is computed of the first is not to blame.
+    EXPECT_THAT(
+        reportOf("SetInput(L2.*.T, 1, features)\nSetInput(CE.*.T, 1, features)"),
+        testing::AllOf(
+            HasSubstr("note: while validating CE.BFF.FF.T = Times(CE.BFF.W [2 x 4], features [3 x *])\nnote: the "
+                      "inner dimensions of Times('L2.BFF.W' [4 x 4], 'features' [3]) disagree"),
+            HasSubstr("; while validating L2.BFF.FF.T = Times(L2.BFF.W [4 x 4], features [3 x *])\nnote: model "
+                      "'m1' cannot be saved to 'out.dnn'\n"),
+            HasSubstr("Times('CE.BFF.W' [2 x 4], 'features' [3]) disagree"),
+            HasSubstr("; 1 more of the nodes is invalid, see the notes"), testing::Not(HasSubstr("L3."))));
+    // Together with what is not connected.
+    EXPECT_THAT(
+        reportOf("Delete(L3.RL)\nSetInput(L1.*.T, 1, labels)\nCopyInputs(L3.BFF.W, Err)"),
+        testing::AllOf(HasSubstr("network is malformed: not connected: input 1 of 'CE.BFF.FF.T' (Times), 'Err' "
+                                 "(ErrorPrediction) has 0 inputs, expected 2 at least; connect with SetInput"),
+                       HasSubstr("note: the inner dimensions of Times('L1.BFF.W' [4 x 3], 'labels' [2]) disagree")));
+    EXPECT_FALSE(FileExists("out.dnn"));
+    // A parameter whose size a wrong node would have determined is not wrong itself.
+    const std::string open =
+        reportOf("A=Parameter(0, 0)\nB=Times(A, L1.RL)\nC=Plus(B, L2.BFF.W)\nD=Plus(features, L1.RL)");
+    EXPECT_THAT(open, HasSubstr("D = Plus(features [3 x *], L1.RL [4 x 1 x *])"));
+    std::string many;
+    for (int i = 0; i < 14; ++i)
+        many += "bad" + std::to_string(i) + "=Plus(features, L1.RL)\n";
+    EXPECT_THAT(reportOf(many),
+                testing::AllOf(HasSubstr("; 13 more of the nodes are invalid"), HasSubstr("note: and 4 nodes more\n")));
+}
+
+TEST_F(MelTests, LoopsAreAmongWhatSaveModelNames)
+{
+    const std::string loop = "P=PastValue(4, 1, L1.RL)\nQ=Plus(P, L2.RL)\nR=Plus(Q, L2.RL)\n"
+                             "SetInput(P, 0, R)\nSetInput(Q, 0, R)\n";
+    EXPECT_THAT(ErrorOf(loop + "SaveModel(m1, out.dnn)"),
+                HasSubstr("the nodes Q (Plus), R (Plus) form a loop without a delay"));
+    EXPECT_THAT(ErrorOf(loop + "Delete(P)\nbad=Plus(features, L1.RL)\nSaveModel(m1, out.dnn)"),
+                HasSubstr("; 1 more of the nodes is invalid"));
 }
 
 TEST_F(MelTests, Rename)
@@ -332,14 +390,20 @@ TEST_F(MelTests, PropertiesWithoutEffect)
 {
     Edit("SetProperty(L1.RL, ComputeGradient, false)\nSetProperty(L1.*, ComputeGradient, false)\n"
          "SetPropertyForSubTree(features, LearningRateMultiplier, 2)\nSetProperty(L1.BFF.W, Feature, true)\n"
-         "SetProperty(L1.BFF.W, Feature, false)\nSetProperty(L1.RL, Criterion, true)\nSaveModel(out.dnn)");
+         "SetProperty(L1.BFF.W, Feature, false)\nSetProperty(L1.RL, Criterion, true)\nSaveModel(out.dnn)\n"
+         "SetProperty(L2.BFF.FF.*, Label, true)\nSetProperty(labels, Label, true)");
     const std::string log = ReadTextFile("log.txt");
     EXPECT_THAT(log, HasSubstr("edit.mel:2:13: ComputeGradient is without effect: there is no parameter among "
                                "'L1.RL'"));
     EXPECT_THAT(log, testing::Not(HasSubstr("edit.mel:3")));
     EXPECT_THAT(log, HasSubstr("edit.mel:4:23: LearningRateMultiplier is without effect: there is no parameter below "
                                "'features'"));
-    EXPECT_THAT(log, HasSubstr("edit.mel:5:13: 'L1.BFF.W' is a parameter; no reader gives data for it as a Feature"));
+    EXPECT_THAT(log, HasSubstr("edit.mel:5:13: 'L1.BFF.W' (LearnableParameter) is no input node; no reader gives data "
+                               "for it as a Feature"));
+    EXPECT_THAT(log,
+                HasSubstr("edit.mel:9:13: 'L2.BFF.FF.P' (Plus), 'L2.BFF.FF.T' (Times) are no input nodes; no reader "
+                          "gives data for them as a Label"));
+    EXPECT_THAT(log, testing::Not(HasSubstr("edit.mel:10:")));
     EXPECT_THAT(log, testing::Not(HasSubstr("edit.mel:6")));
     EXPECT_THAT(log, HasSubstr("edit.mel:8:1: the criterion 'L1.RL' (RectifiedLinear) of model 'm1' is not a single "
                                "number but [4 x 1 x *]; training will refuse it"));

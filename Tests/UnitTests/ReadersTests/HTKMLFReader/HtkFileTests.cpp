@@ -118,6 +118,8 @@ TEST_F(HtkFileTests, Damaged)
     EXPECT_EQ(ErrorFor(HtkFileBytes(3, 0).substr(0, 30)),
               "data: feature file 'x.htk' ends at byte 30, but its header says 3 vectors of 8 bytes, which end at byte "
               "36");
+    EXPECT_EQ(ErrorFor(HtkHeaderBytes(uint32_t(-6), 8, 9)),
+              "data: feature file 'x.htk', byte 0: the number of vectors is -6, expected one that is not negative");
     EXPECT_EQ(ErrorFor(HtkHeaderBytes(1, 7, 9)),
               "data: feature file 'x.htk', byte 8: a vector has 7 bytes, expected a multiple of 4");
     EXPECT_EQ(MessageOf([&] { HtkFile(Path("none.htk")); }),

@@ -90,7 +90,7 @@ TEST(ComputationNetwork, RefusesUnknownTypesAndWrongInputs)
     EXPECT_EQ(MessageOf([&] { net.Add("Sigmoid", "s", {stranger}); }),
               "node 'stranger' does not belong to this network");
     EXPECT_EQ(MessageOf([&] { net.network.SetInput(net.h, 1, net.x); }),
-              "node 'h' (Sigmoid) has no input 1; it has 1, counted from 0");
+              "node 'h' (Sigmoid) has no input 1; it has 1 input, counted from 0");
 }
 
 TEST(ComputationNetwork, FindsPatterns)

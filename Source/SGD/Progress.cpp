@@ -134,6 +134,8 @@ void Progress::BeginEpoch(const EpochStart& start)
         "\nStarting Epoch %d: learning rate per sample = %f  effective momentum = %f  momentum as time constant = "
         "%.1f samples\n",
         int(start.epoch) + 1, start.learningRatePerSample, start.effectiveMomentum, start.momentumTimeConstant);
+    if (start.searchedMinibatchSize != 0)
+        m_log.Print("Minibatch size of epoch %zu: %zu\n", start.epoch + 1, start.searchedMinibatchSize);
     std::string cut;
     if (start.parts.maxColumns != PartSettings{}.maxColumns)
         cut = Concat(", with maximum ", start.parts.maxColumns, " samples in RAM");

@@ -39,8 +39,9 @@ struct EpochStart
     double learningRatePerSample = 0;
     double effectiveMomentum = 0; // of a nominal minibatch
     double momentumTimeConstant = 0;
-    size_t expectedSamples = 0; // of the epoch; 0: not known yet
-    PartSettings parts{};       // how minibatches are cut
+    size_t expectedSamples = 0;       // of the epoch; 0: not known yet
+    PartSettings parts{};             // how minibatches are cut
+    size_t searchedMinibatchSize = 0; // 0: the list's
 };
 
 // Sums since the epoch began, as CriterionSums has them; evaluations behind the criterion.

@@ -173,6 +173,8 @@ EpochStart Training::StartOf(const EpochSettings& settings) const
     start.effectiveMomentum = MomentumOfMinibatch(settings.momentumPerSample, NominalSize(settings.epoch));
     start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
     start.expectedSamples = m_options.epochSize != 0 ? m_options.epochSize : m_epochSamples;
+    if (m_options.autoAdjust.autoAdjustMinibatch && settings.epoch >= m_options.minibatchSize.size())
+        start.searchedMinibatchSize = settings.minibatchSize;
     start.parts = {m_options.numSubminibatches, m_options.maxSamplesInRAM};
     return start;
 }
@@ -238,6 +240,8 @@ void Training::EndEpoch(size_t epoch, EpochResult& result)
     }
     else
         m_epochSamples = result.averages.samples;
+    if (m_hasSearched)
+        WarnOfLongTrials(epoch);
 
     Progress::EpochEnd end;
     end.averages = result.averages;
@@ -344,7 +348,10 @@ Training::Decisive Training::FindDecisive(const EpochResult& result, size_t epoc
         return m_options.autoAdjust.useEvalCriterionControlLR && !of.evaluations.empty() ? of.evaluations.front()
                                                                                          : of.criterion;
     };
-    return {valueOf(m_options.autoAdjust.useCVSetControlLRIfCVExists ? averages : result.averages), valueOf(averages)};
+    const CriterionAverages& forRate = m_options.autoAdjust.useCVSetControlLRIfCVExists ? averages : result.averages;
+    // Searches compare it with criteria of trials, with which an error rate has nothing to do.
+    const bool isSearched = m_options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch;
+    return {isSearched ? forRate.criterion : valueOf(forRate), valueOf(averages)};
 }
 
 // Loads the model of the last look and, where there is one, its checkpoint.

@@ -112,6 +112,7 @@ private:
     void GoBackTo(const TrialStart& start);
     bool BeginsWithTrial(size_t epoch) const;
     double RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
+    void WarnOfLongTrials(size_t epoch);
     bool IsKnown(const Trial& trial, size_t epoch);
     void TakeUpTrial(const TrialStart& start, const Trial& trial, EpochSettings& settings);
     void SaveTrial(size_t epoch, const Trial& trial);
@@ -150,6 +151,8 @@ private:
     std::vector<Trial> m_trials;
     size_t m_trialsAsked = 0;
     bool m_ranLastTrial = false; // it was not known from before
+    bool m_hasSearched = false;
+    bool m_hasWarnedOfTrials = false;
     std::optional<TrialPoint> m_goOnInTrial;
     // Within an epoch: where the first one goes on, and what was saved last.
     std::optional<WithinEpochPoint> m_goOnFrom;

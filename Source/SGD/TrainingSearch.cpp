@@ -120,6 +120,22 @@ bool Training::BeginsWithTrial(size_t epoch) const
            m_tracer.Nodes().empty();
 }
 
+// Once. How many samples an epoch has is known when one was finished, or epochSize says it.
+void Training::WarnOfLongTrials(size_t epoch)
+{
+    const size_t samples = TrialSamples(epoch);
+    const size_t whole = m_options.epochSize != 0 ? m_options.epochSize : m_epochSamples;
+    if (m_hasWarnedOfTrials || whole == 0 || samples < whole)
+        return;
+    m_hasWarnedOfTrials = true;
+    const size_t minibatches = std::max<size_t>(1, whole / m_options.minibatchSize[epoch]);
+    m_log.Warn(Concat("a trial of a search goes over ", samples, " samples, and a whole epoch over ", whole,
+                      ": the search takes several times as long as the training; give fewer minibatches for trials "
+                      "(numMiniBatch4LRSearch, now ",
+                      m_options.autoAdjust.numMiniBatch4LRSearch[epoch], "; an epoch has ", minibatches,
+                      ", of which 10 to 20 % are usual)"));
+}
+
 // Trials that were done before the training was stopped are known; the one within which it was stopped goes on there.
 double Training::RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize)
 {
@@ -158,7 +174,11 @@ double Training::RunTrial(const TrialStart& start, size_t epoch, const char* pre
     if (result.notFiniteAt && rate == 0) // no rate is to blame, and none will be better
         FailNotFinite(Concat("the search before epoch ", epoch + 1), rate, result);
     if (result.notFiniteAt)
+    {
         result.averages.criterion = std::numeric_limits<double>::quiet_NaN();
+        m_log.Print("The criterion of this trial is no number from minibatch %zu on: worse than any.\n",
+                    *result.notFiniteAt);
+    }
     m_progress.EndTrial(result.averages, rate);
     trial.averages = result.averages;
     m_trials.push_back(std::move(trial));
@@ -278,6 +298,7 @@ void Training::SearchRate(size_t epoch)
     for (size_t i = m_searchedRates.size() - count; i < m_searchedRates.size(); ++i)
         settings.largestRateBefore = std::max(settings.largestRateBefore, m_searchedRates[i]);
 
+    WarnOfLongTrials(epoch);
     const auto began = Progress::Clock::now();
     const TrialStart start = KeepStart();
     size_t trials = 0;
@@ -309,6 +330,7 @@ void Training::SearchRate(size_t epoch)
                           "(numMiniBatch4LRSearch, now ",
                           options.numMiniBatch4LRSearch[epoch], ")"));
     m_rate.learningRatePerSample = found.rate;
+    m_hasSearched = true;
     m_searchedRates.push_back(found.rate);
     if (m_searchedRates.size() > std::max<size_t>(options.numPrevLearnRates, 1))
         m_searchedRates.erase(m_searchedRates.begin());
@@ -326,6 +348,7 @@ void Training::SearchSize(size_t epoch)
                     epoch + 1, m_minibatchSize);
         return;
     }
+    WarnOfLongTrials(epoch);
     const TrialStart start = KeepStart();
     size_t trials = 0;
     const SizeSearchResult found =
@@ -349,9 +372,15 @@ void Training::SearchSize(size_t epoch)
         m_log.Warn(Concat("the search for a minibatch size had trials of ", samples, " samples, which tell nothing of ",
                           "sizes above that: each such trial is one minibatch, measured before its update; give a ",
                           "smaller minibatchSizeTuningMax, or more minibatches for trials (numMiniBatch4LRSearch)"));
-    m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
-                "BaseCriterion = %.10g\n",
-                found.size, found.criterion, found.baseCriterion);
+    if (!found.isNumber)
+        m_log.Warn(Concat("AdaptiveMinibatchSearch: Search failed before epoch ", epoch + 1,
+                          ": the criterion is no number already with the smallest size, ", found.size,
+                          ", which is kept; a smaller learning rate may help (now ", m_rate.learningRatePerSample,
+                          " per sample)"));
+    else
+        m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
+                    "BaseCriterion = %.10g\n",
+                    found.size, found.criterion, found.baseCriterion);
 }
 
 } // namespace cntk

@@ -97,19 +97,24 @@ SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercen
 {
     SizeSearchResult result;
     result.size = range.upper;
-    bool first = true;
+    size_t tried = 0;
     const double limit = double(range.upper) * (1 + 1e-9); // twice the square root of two is a little more than two
     for (double exact = double(range.lower); exact <= limit; exact *= std::sqrt(2.0))
     {
         const size_t size = std::min(RoundSize(exact), range.upper);
-        const double criterion = trial(first ? "BaseAdaptiveMinibatchSearch:" : "AdaptiveMinibatchSearch:", size);
-        if (first)
+        if (size == tried) // it was good enough
+            continue;
+        const bool isFirst = tried == 0;
+        const double criterion = trial(isFirst ? "BaseAdaptiveMinibatchSearch:" : "AdaptiveMinibatchSearch:", size);
+        if (isFirst)
             result.baseCriterion = criterion;
         else if (IsWorse(criterion, result.baseCriterion * (1 + marginPercent / 100)))
             break;
-        result.size = size;
+        result.size = tried = size;
         result.criterion = criterion;
-        first = false;
+        result.isNumber = !std::isnan(criterion);
+        if (!result.isNumber)
+            break;
     }
     return result;
 }

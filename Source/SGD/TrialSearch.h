@@ -57,10 +57,11 @@ struct SizeSearchResult
     size_t size = 0;
     double criterion = 0;
     double baseCriterion = 0; // of the smallest size
+    bool isNumber = true;     // false: the smallest size's criterion was none; it is kept, and no other was tried
 };
 
 // marginPercent: by so much the criterion may be worse than that of the smallest size. Where lower > upper, upper is
-// taken without any run.
+// taken without any run. No size is tried twice.
 SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercent, const SizeTrial& trial);
 
 } // namespace cntk

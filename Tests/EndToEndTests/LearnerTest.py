@@ -278,9 +278,13 @@ class Scalar:
             if epoch + 1 > frequency and (epoch + 1) % frequency != 0:
                 return chosen
             lower, upper = max(lower, chosen // 2), min(most, 2 * chosen)
-        exact, good, base = float(lower), upper, None
+        exact, good, base, tried = float(lower), upper, None, 0
         while exact <= upper * (1 + 1e-9):
             size = min(int(exact / 64 + 0.5) * 64, upper)
+            if size == tried:
+                exact *= math.sqrt(2)
+                continue
+            tried = size
             loss = self.trial(epoch, rate, size)
             if base is None:
                 base = loss
@@ -321,7 +325,8 @@ class Scalar:
                 self.events.append(("validation", *validation))
                 if self.number("UseCVSetControlLRIfCVExists", "true") == "true":
                     loss, errors = validation
-            looked_at = errors if self.o.get("UseEvalCriterionControlLR") == "true" else loss
+            by_errors = self.o.get("UseEvalCriterionControlLR") == "true" and control != "searchbeforeepoch"
+            looked_at = errors if by_errors else loss
             before = i % interval
             average = looked_at if before == 0 else (average * before + looked_at) / (before + 1)
             rolled_back = False
@@ -537,6 +542,11 @@ class LearnerTest(EndToEndTest):
                 self.check(epochSize=41, maxEpochs=4, momentumPerMB=0, adjust={
                     "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 4, "numBestSearchEpoch": best})
 
+    def test_what_is_searched_is_compared_with_criteria_not_errors(self):
+        for validate in (False, True):
+            self.check(validate=validate, epochSize=41, maxEpochs=5, adjust={
+                "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 3, "UseEvalCriterionControlLR": "true"})
+
     def test_without_list_and_search_the_rate_begins_by_the_minibatch_size(self):
         self.check(learningRatesPerSample="", adjust={
             "autoAdjustLR": "AdjustAfterEpoch", "reduceLearnRateIfImproveLessThan": 0.3})
@@ -635,7 +645,8 @@ class LearnerTest(EndToEndTest):
                 # Few: over the default of 500 minibatches rounding grows to more than the tolerance.
                 adjust.update({"numMiniBatch4LRSearch": some(1, 3, "2:4", 20),
                                **chance(0.5, "numPrevLearnRates", 0, 1, 2),
-                               **chance(0.5, "numBestSearchEpoch", 0, 2, 3)})
+                               **chance(0.5, "numBestSearchEpoch", 0, 2, 3),
+                               **chance(0.3, "UseEvalCriterionControlLR", "true")})
             self.check(validate=rng.random() < 0.4, adjust=adjust, **options)
 
 

@@ -426,12 +426,90 @@ TEST_F(TrainingSearchTest, TheMinibatchSizeGrowsAndIsKeptBetweenSearches)
     Run(request);
     // The first epoch has the list's size.
     EXPECT_EQ(Count("AdaptiveMinibatchSearch: Search successful. New minibatchSize is 128. EpochCriterion = "), 2u);
-    EXPECT_EQ(Count("AdaptiveMinibatchSearch: Evaluating trial minibatchSize=64 out of range 64..128 ...\n"), 4u);
+    EXPECT_EQ(Count("AdaptiveMinibatchSearch: Evaluating trial minibatchSize=64 out of range 64..128 ...\n"), 2u);
+    // The sizes of the epochs, next to the rates.
+    EXPECT_EQ(Count("Minibatch size of epoch 1: "), 0u);
+    EXPECT_EQ(Count("Minibatch size of epoch 2: 128\n"), 1u);
+    EXPECT_EQ(Count("Minibatch size of epoch 4: 128\n"), 1u);
     EXPECT_EQ(Count("AdaptiveMinibatchSearch: Search for a better minibatchSize in epoch 4 skipped, keeping "
                     "minibatchSize of 128\n"),
               1u);
     const Checkpoint checkpoint = LoadCheckpoint(Path("m.dnn.ckp"), DataType::Float64, *m_device);
     EXPECT_EQ(checkpoint.info.minibatchSize, 128u);
+}
+
+TEST_F(TrainingSearchTest, ASizeWhoseTrialLeavesTheNumbersIsNoSuccess)
+{
+    // Large numbers and, from the second epoch on, a rate that diverges.
+    TrainingRequest request = ClassifierRequest(2);
+    SyntheticData points{.featureDim = 1, .labelDim = 1, .features = {}, .labels = {}};
+    for (size_t i = 0; i < 60; ++i)
+    {
+        points.features.push_back(1e6);
+        points.labels.push_back(2e6);
+    }
+    request.buildNetwork = [this] { return Line(1); };
+    request.openReader = [points]
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(points)); };
+    request.options.learningRatesPerSample = {};
+    request.options.learningRatesPerSample.values = {2e-9f, 1.0f};
+    request.options.minibatchSize = 2;
+    request.options.autoAdjust.autoAdjustMinibatch = true;
+    request.options.autoAdjust.minibatchSizeTuningMax = 8;
+    EXPECT_NE(MessageOf(request).find("is not a finite number"), std::string::npos);
+    EXPECT_EQ(Count("Search successful"), 0u) << LogText();
+    EXPECT_EQ(Count("AdaptiveMinibatchSearch: Search failed before epoch 2: the criterion is no number already with "
+                    "the smallest size, 2, which is kept; a smaller learning rate may help (now 1 per sample)\n"),
+              1u)
+        << LogText();
+    EXPECT_EQ(Count("The criterion of this trial is no number from minibatch "), 1u);
+}
+
+TEST_F(TrainingSearchTest, TrialsAsLongAsEpochsAreWarnedOfOnce)
+{
+    const auto warnings = [this](size_t epochSize, size_t minibatches)
+    {
+        TrainingRequest request = SearchRequest(3);
+        request.makeMode = false;
+        request.options.dropoutRate = 0.0;
+        request.options.epochSize = epochSize;
+        request.options.autoAdjust.numMiniBatch4LRSearch = minibatches;
+        const size_t before = Count("the search takes several times as long as the training");
+        Run(request);
+        return Count("the search takes several times as long as the training") - before;
+    };
+    EXPECT_EQ(warnings(0, 45), 0u);
+    EXPECT_EQ(warnings(0, 60), 1u);
+    EXPECT_EQ(Count("a trial of a search goes over 300 samples, and a whole epoch over 230: the search takes several "
+                    "times as long as the training; give fewer minibatches for trials (numMiniBatch4LRSearch, now 60; "
+                    "an epoch has 46, of which 10 to 20 % are usual)\n"),
+              1u)
+        << LogText();
+    EXPECT_EQ(warnings(100, 19), 0u);
+    EXPECT_EQ(warnings(100, 500), 1u); // a trial is then no longer than the epoch
+    EXPECT_EQ(Count("a trial of a search goes over 100 samples, and a whole epoch over 100: "), 1u);
+}
+
+TEST_F(TrainingSearchTest, TheMasksOfDropoutStayOnInTheValidation)
+{
+    TrainingRequest request = ClassifierRequest(2, true);
+    request.options.dropoutRate = 0.5;
+    request.openCvReader = []
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(40, 8))); };
+    Run(request);
+    const std::string log = LogText();
+    const std::string line = "Finished Epoch[ 2 of 2]: [Validation Set] TrainLossPerSample = ";
+    const double validated = std::stod(log.substr(log.find(line) + line.size()));
+
+    // A test of the model has the same data and parameters, but no masks.
+    const auto network = LoadModel(Path("m.dnn"), DataType::Float64, m_device);
+    const auto source = request.openCvReader();
+    const ComputationNodePtr criterion = network->Require("ce");
+    source->BindTo({criterion});
+    EvaluationSettings settings;
+    settings.minibatchSize = 5;
+    const double tested = EvaluateCriteria(*network, {criterion}, *source, settings, *m_log).nodes[0].average;
+    EXPECT_GT(std::abs(validated - tested), 1e-4);
 }
 
 TEST_F(TrainingSearchTest, WhereTheLargestMinibatchSizeIsBelowTheSmallestNoneIsTried)

@@ -181,6 +181,40 @@ TEST(TrialSearch, SizesEndAtTheLimit)
               7u);
 }
 
+TEST(TrialSearch, NoSizeIsTriedTwice)
+{
+    std::vector<size_t> sizes;
+    EXPECT_EQ(SearchSize(
+                  {64, 200}, 1, [](size_t) { return 1.0; }, sizes)
+                  .size,
+              192u);
+    EXPECT_EQ(sizes, (std::vector<size_t>{64, 128, 192})); // 64, 90.5, 128, 181
+    sizes.clear();
+    EXPECT_EQ(SearchSize(
+                  {60, 70}, 1, [](size_t) { return 1.0; }, sizes)
+                  .size,
+              64u);
+    EXPECT_EQ(sizes, std::vector<size_t>{64});
+}
+
+TEST(TrialSearch, WhereTheSmallestSizeLeavesTheNumbersItIsKept)
+{
+    std::vector<size_t> sizes;
+    SizeSearchResult result = SearchSize(
+        {64, 512}, 1, [](size_t) { return std::nan(""); }, sizes);
+    EXPECT_FALSE(result.isNumber);
+    EXPECT_EQ(result.size, 64u);
+    EXPECT_EQ(sizes, std::vector<size_t>{64});
+    // A larger one that does is not taken.
+    sizes.clear();
+    result = SearchSize(
+        {64, 512}, 1, [](size_t size) { return size > 128 ? std::nan("") : 1.0; }, sizes);
+    EXPECT_TRUE(result.isNumber);
+    EXPECT_EQ(result.size, 128u);
+    EXPECT_EQ(result.criterion, 1);
+    EXPECT_EQ(sizes, (std::vector<size_t>{64, 128, 192}));
+}
+
 TEST(TrialSearch, WhenSizesAreSearched)
 {
     AutoAdjustOptions options;

@@ -18,8 +18,10 @@ namespace cntk
 {
 
 // X(name, matrices of state, has multipliers): parameter -= rate * direction, where a rule with multipliers has
-// direction = multiplier * gradient and may divide the rate by their mean.
+// direction = multiplier * gradient and may divide the rate by their mean. Extras is no rule: a parameter that does not
+// move, for what happens to it besides.
 #define CNTK_UPDATE_RULES(X)                                                                                           \
+    X(Extras, 0, false)                                                                                                \
     X(Momentum, 1, false)                                                                                              \
     X(Nesterov, 1, false)                                                                                              \
     X(AdaGrad, 1, true)                                                                                                \
@@ -66,6 +68,15 @@ struct UpdateConstants
 
 // Each has Direction(constants, gradient, the state's elements, multiplier), which changes the state and sets the
 // multiplier where it has one.
+
+struct ExtrasUpdateRule
+{
+    template <class Functions, class T>
+    CNTK_UPDATE_FORMULA T Direction(const UpdateConstants<T>&, T, T&, T&, T&, T&)
+    {
+        return T(0);
+    }
+};
 
 struct MomentumUpdateRule
 {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/Matrix.h"
+#include "Math/NoiseFormulas.h"
 #include "Math/UpdateFormulas.h"
 
 #include <limits>
@@ -18,6 +19,10 @@ struct UpdateCall
     double rate = 1;
     bool normalizes = false; // divides the rate by the mean of the multipliers
     UpdateExtras<double> extras;
+    // Noise is added behind the step and before L1: of an element at row and column, the draw's number column * rows +
+    // row. 0: none.
+    double noiseDeviation = 0;
+    NoiseDraw noise;
     // Clipping by norm: a gradient of a larger one is scaled down to it. Every gradient has its own norm, which only
     // the device need know.
     double normLimit = std::numeric_limits<double>::infinity();

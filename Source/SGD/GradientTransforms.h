@@ -1,5 +1,5 @@
 // What happens to a parameter's gradient before the update, and to the parameter after it: clipping, L2, noise, L1.
-// Most of it is done by the update itself, in its pass over memory.
+// The update itself does it in its pass over memory.
 #pragma once
 
 #include "Common/SeedStream.h"
@@ -12,20 +12,22 @@
 namespace cntk
 {
 
+constexpr uint64_t c_firstNoise = 1; // number of a training's first draw of noise
+
 class GradientTransforms
 {
 public:
-    GradientTransforms(const SgdOptions& options, DataType type, Device& device, uint64_t trainingSeed = 0);
+    explicit GradientTransforms(const SgdOptions& options, uint64_t trainingSeed = 0);
 
     // Tells the step what it has to do on its way. sparse: only some columns of the gradient are touched; L2 leaves it
     // alone.
     void Prepare(UpdateStep& step, bool sparse) const;
-    // After the step: noise, and L1 where it could not be a part of the step.
-    void Finish(const MatrixView& parameter, const UpdateStep& step);
+    // After the step: noise and L1 are about all columns, which a sparse step leaves alone.
+    void Finish(const MatrixView& parameter, const UpdateStep& step, bool sparse);
 
-    // Number of the next noise matrix's seed; checkpoints keep it.
-    uint64_t NoiseSeed() const { return m_noiseSeed; }
-    void SetNoiseSeed(uint64_t seed) { m_noiseSeed = seed; }
+    // Number of the next draw of noise; checkpoints keep it.
+    uint64_t NoiseNumber() const { return m_noise.number; }
+    void SetNoiseNumber(uint64_t number) { m_noise.number = number; }
 
 private:
     double Shrinkage(const UpdateStep& step) const { return step.rate * m_l1Weight * double(step.columns); }
@@ -36,11 +38,7 @@ private:
     double m_l2Weight;
     double m_l1Weight;
     double m_noiseDeviation;
-    SeedStream m_noiseSeeds;
-    uint64_t m_noiseSeed = 1;
-    Matrix m_shrinkage; // 1x1: how far L1 goes,
-    Matrix m_threshold; // and, as an operand, how far it may go
-    Matrix m_noise;
+    NoiseDraw m_noise; // the next one
 };
 
 } // namespace cntk

@@ -33,13 +33,13 @@ public:
     {
         m_counter = m_learner.m_rule->Counter();
         m_secondCounter = m_learner.m_rule->SecondCounter();
-        m_noiseSeed = m_learner.m_transforms.NoiseSeed();
+        m_noiseNumber = m_learner.m_transforms.NoiseNumber();
     }
     void Restore() override
     {
         m_learner.m_rule->SetCounter(m_counter);
         m_learner.m_rule->SetSecondCounter(m_secondCounter);
-        m_learner.m_transforms.SetNoiseSeed(m_noiseSeed);
+        m_learner.m_transforms.SetNoiseNumber(m_noiseNumber);
     }
 
 private:
@@ -48,12 +48,12 @@ private:
     size_t m_columns;
     double m_counter = 0;
     double m_secondCounter = 0;
-    uint64_t m_noiseSeed = 0;
+    uint64_t m_noiseNumber = 0;
 };
 
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
                  DataType type, Device& device, uint64_t trainingSeed)
-    : m_rule(MakeUpdateRule(options)), m_transforms(options, type, device, trainingSeed),
+    : m_rule(MakeUpdateRule(options)), m_transforms(options, trainingSeed),
       m_isPlainDescent(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG &&
                        options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0),
       m_work(device, "the update")
@@ -113,7 +113,7 @@ void Learner::UpdateParameters(double ratePerSample, size_t columns)
         const TouchedColumns* touched = ColumnsOf(parameter, step);
         m_transforms.Prepare(step, touched != nullptr);
         m_rule->Step(values, parameter.state, node.Gradient(), touched, step);
-        m_transforms.Finish(values, step);
+        m_transforms.Finish(values, step, touched != nullptr);
     }
 }
 
@@ -165,7 +165,7 @@ void Learner::Reset()
     }
     m_rule->SetCounter(0);
     m_rule->SetSecondCounter(0);
-    m_transforms.SetNoiseSeed(1);
+    m_transforms.SetNoiseNumber(c_firstNoise);
 }
 
 std::vector<const Matrix*> Learner::States()
@@ -221,7 +221,7 @@ void Learner::SaveExtra(std::map<std::string, std::string>& extra) const
     extra[c_ruleKey] = m_rule->Name();
     extra["updateCounter"] = ExactText(m_rule->Counter());
     extra["updateCounter2"] = ExactText(m_rule->SecondCounter());
-    extra["noiseSeed"] = std::to_string(m_transforms.NoiseSeed());
+    extra["noiseSeed"] = std::to_string(m_transforms.NoiseNumber());
 }
 
 void Learner::RestoreExtra(const std::map<std::string, std::string>& extra)
@@ -231,7 +231,7 @@ void Learner::RestoreExtra(const std::map<std::string, std::string>& extra)
         m_rule->SetCounter(NumberOf(extra, "updateCounter", 0));
         m_rule->SetSecondCounter(NumberOf(extra, "updateCounter2", 0));
     }
-    m_transforms.SetNoiseSeed(uint64_t(NumberOf(extra, "noiseSeed", 1)));
+    m_transforms.SetNoiseNumber(uint64_t(NumberOf(extra, "noiseSeed", double(c_firstNoise))));
 }
 
 std::string ExactText(double value)

@@ -21,6 +21,8 @@ UpdateCall CallOf(UpdateFormula formula, const UpdateStep& step)
     call.rate = step.rate;
     call.extras = step.extras;
     call.normLimit = step.normLimit;
+    call.noiseDeviation = step.noiseDeviation;
+    call.noise = step.noise;
     call.stop = step.stop;
     return call;
 }
@@ -233,7 +235,7 @@ private:
 
 bool UpdateStep::HasExtras() const
 {
-    return stop.data != nullptr || std::isfinite(normLimit) || extras.gradientScale != 1 ||
+    return stop.data != nullptr || noiseDeviation != 0 || std::isfinite(normLimit) || extras.gradientScale != 1 ||
            std::isfinite(extras.gradientLimit) || extras.decay != 0 || extras.shrinkage != 0;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/Matrix.h"
+#include "Math/NoiseFormulas.h"
 #include "Math/UpdateFormulas.h"
 #include "SGD/TrainingOptions.h"
 
@@ -23,7 +24,9 @@ struct UpdateStep
     // What happens to the gradient before and to the parameter after, in the same pass.
     UpdateExtras<double> extras = {};
     double normLimit = c_noLimit; // of the gradient
-    MatrixView stop = {};         // as UpdateCall has it
+    double noiseDeviation = 0;    // noise, as UpdateCall has it
+    NoiseDraw noise = {};
+    MatrixView stop = {}; // as UpdateCall has it
 
     bool HasExtras() const;
 };

@@ -2,7 +2,7 @@
 // bytes_per_second counts what a rule must read and write; of_memory is its share of what a += b moves in the same
 // moment, the median over all turns: what else the machine does slows both down. at_best compares the fastest turn of
 // each: several threads wait for the one whose core something else uses, the longer work more often.
-// BM/noise: noise for as many; drawing is the share of the time that its numbers take, without their addition.
+// Noise counts as nothing: it is made on the way.
 #include "Math/Operations.h"
 #include "SGD/GradientTransforms.h"
 #include "SGD/UpdateRule.h"
@@ -23,33 +23,33 @@ constexpr size_t c_rows = 2000;
 constexpr size_t c_columns = 5000;
 constexpr double c_matrixBytes = c_rows * c_columns * sizeof(float);
 
+constexpr GradientUpdateType c_plain = GradientUpdateType::None;
+
 struct RuleCase
 {
     const char* name;
-    GradientUpdateType type;
-    bool nesterov;
-    bool normalizes;      // by the mean of the multipliers
     size_t matricesMoved; // read or written, of the parameter's size
+    SgdOptions options;
 };
 
 void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
 {
     const auto device = MakeCpuDevice({.threads = threads});
-    SgdOptions options;
-    options.gradUpdateType = rule.type;
-    options.useNAG = rule.nesterov;
-    options.normWithAveMultiplier = rule.normalizes;
+    const SgdOptions& options = rule.options;
     const auto update = MakeUpdateRule(options);
     Matrix parameter(c_rows, c_columns, DataType::Float32, *device);
     Matrix gradient(c_rows, c_columns, DataType::Float32, *device);
     Matrix memory(c_rows, c_columns, DataType::Float32, *device);
     Ops::FillUniform(parameter, -1, 1, 1);
     Ops::FillUniform(gradient, -1, 1, 2);
-    const UpdateStep step{.rate = 1e-4, .momentum = 0.9, .columns = 256};
+    GradientTransforms transforms(options);
+    UpdateStep step{.rate = 1e-4, .momentum = 0.9, .columns = 256};
     const auto run = [&]
     {
+        transforms.Prepare(step, false);
         update->BeginUpdate(step.momentum);
         update->Step(parameter, memory, gradient, nullptr, step);
+        transforms.Finish(parameter, step, false);
     };
     run(); // allocates
 
@@ -81,49 +81,56 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
     state.SetBytesProcessed(int64_t(double(state.iterations() * rule.matricesMoved) * c_matrixBytes));
 }
 
-void TimeNoise(benchmark::State& state, int threads)
+SgdOptions Options(GradientUpdateType type, bool normalizes = false)
 {
-    const auto device = MakeCpuDevice({.threads = threads});
     SgdOptions options;
-    options.gaussianNoiseInjectStd = 1e-3;
-    GradientTransforms transforms(options, DataType::Float32, *device);
-    Matrix parameter(c_rows, c_columns, DataType::Float32, *device);
-    Matrix noise(c_rows, c_columns, DataType::Float32, *device);
-    parameter.SetZero();
-    transforms.Finish(parameter, {}); // allocates
-    double seconds = 0, drawing = 0;
-    for (auto _ : state)
-    {
-        const auto began = std::chrono::steady_clock::now();
-        transforms.Finish(parameter, {});
-        const auto added = std::chrono::steady_clock::now();
-        Ops::FillGaussian(noise, 0, 1e-3, 1);
-        drawing += std::chrono::duration<double>(std::chrono::steady_clock::now() - added).count();
-        state.SetIterationTime(std::chrono::duration<double>(added - began).count());
-        seconds += std::chrono::duration<double>(added - began).count();
-    }
-    state.counters["drawing"] = drawing / seconds;
+    options.gradUpdateType = type;
+    options.normWithAveMultiplier = normalizes;
+    return options;
+}
+
+template <class Value>
+SgdOptions With(SgdOptions options, Value SgdOptions::*member, Value value)
+{
+    options.*member = value;
+    return options;
+}
+
+// Gradient and parameter are read and the parameter is written; each matrix of the state is read and written. With the
+// mean of the multipliers a second pass is unavoidable: the gradient is written and read once more; for the gradient's
+// norm it is read once more.
+std::vector<RuleCase> Cases()
+{
+    const SgdOptions momentum = Options(c_plain);
+    const SgdOptions adaGrad = Options(GradientUpdateType::AdaGrad, true);
+    const SgdOptions adam = Options(GradientUpdateType::Adam);
+    SgdOptions regularized = With(momentum, &SgdOptions::l1RegWeight, 1e-6);
+    regularized.l2RegWeight = 1e-6;
+    SgdOptions byNorm = With(momentum, &SgdOptions::clippingThresholdPerSample, 1.0);
+    byNorm.gradientClippingWithTruncation = false;
+    return {{"momentum", 5, momentum},
+            {"momentum_noise", 5, With(momentum, &SgdOptions::gaussianNoiseInjectStd, 1e-3)},
+            {"momentum_l1_l2", 5, regularized},
+            {"momentum_truncation", 5, With(momentum, &SgdOptions::clippingThresholdPerSample, 0.001)},
+            {"momentum_norm", 6, byNorm},
+            {"nesterov", 5, With(momentum, &SgdOptions::useNAG, true)},
+            {"adagrad", 5, Options(GradientUpdateType::AdaGrad)},
+            {"adagrad_normalized", 7, adaGrad},
+            {"adagrad_normalized_noise", 7, With(adaGrad, &SgdOptions::gaussianNoiseInjectStd, 1e-3)},
+            {"rmsprop", 9, Options(GradientUpdateType::RmsProp)},
+            {"rmsprop_normalized", 11, Options(GradientUpdateType::RmsProp, true)},
+            {"fsadagrad", 7, Options(GradientUpdateType::FSAdaGrad)},
+            {"adam", 7, adam},
+            {"adam_noise", 7, With(adam, &SgdOptions::gaussianNoiseInjectStd, 1e-3)}};
 }
 
 const bool c_registered = []
 {
     for (const int threads : {1, 4})
-    {
-        const std::string suffix = "/" + std::to_string(threads);
-        benchmark::RegisterBenchmark(("BM/noise" + suffix).c_str(), TimeNoise, threads)->UseManualTime();
-        // Gradient and parameter are read and the parameter is written; each matrix of the state is read and written.
-        // With the mean of the multipliers a second pass is unavoidable: the gradient is written and read once more.
-        for (const RuleCase& rule : {RuleCase{"momentum", GradientUpdateType::None, false, false, 5},
-                                     RuleCase{"nesterov", GradientUpdateType::None, true, false, 5},
-                                     RuleCase{"adagrad", GradientUpdateType::AdaGrad, false, false, 5},
-                                     RuleCase{"adagrad_normalized", GradientUpdateType::AdaGrad, false, true, 7},
-                                     RuleCase{"rmsprop", GradientUpdateType::RmsProp, false, false, 9},
-                                     RuleCase{"rmsprop_normalized", GradientUpdateType::RmsProp, false, true, 11},
-                                     RuleCase{"fsadagrad", GradientUpdateType::FSAdaGrad, false, false, 7},
-                                     RuleCase{"adam", GradientUpdateType::Adam, false, false, 7}})
-            benchmark::RegisterBenchmark(("BM/" + std::string(rule.name) + suffix).c_str(), TimeRule, rule, threads)
+        for (const RuleCase& rule : Cases())
+            benchmark::RegisterBenchmark(("BM/" + std::string(rule.name) + "/" + std::to_string(threads)).c_str(),
+                                         TimeRule, rule, threads)
                 ->UseManualTime();
-    }
     return true;
 }();
 

@@ -11,8 +11,8 @@ namespace cntk
 
 CpuKernels::CpuKernels(ThreadPool& pool, InstructionSet instructionSet)
     : m_pool(pool), m_gemm(pool), m_prepacked(pool, BestGemmIsa()), m_images(pool, instructionSet),
-      m_updates(UpdateIsaFor(instructionSet)), m_floats(VectorKernelsFor<float>(instructionSet)),
-      m_doubles(VectorKernelsFor<double>(instructionSet))
+      m_updates(UpdateIsaFor(instructionSet)), m_noise(NoiseIsaFor(instructionSet)),
+      m_floats(VectorKernelsFor<float>(instructionSet)), m_doubles(VectorKernelsFor<double>(instructionSet))
 {
 }
 

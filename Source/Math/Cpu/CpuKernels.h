@@ -123,6 +123,7 @@ private:
     GemmPrepacked m_prepacked;
     CpuImageKernels m_images;
     UpdateIsaSet m_updates;
+    NoiseIsaSet m_noise;
     const VectorKernels<float>& m_floats;
     const VectorKernels<double>& m_doubles;
 };

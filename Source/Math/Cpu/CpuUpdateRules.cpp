@@ -24,6 +24,20 @@ UpdateIsaSet UpdateIsaFor(InstructionSet set)
     return UpdateBaseline();
 }
 
+NoiseIsaSet NoiseIsaFor(InstructionSet set)
+{
+    switch (set)
+    {
+    case InstructionSet::Avx512:
+        return NoiseAvx512();
+    case InstructionSet::Avx2:
+        return NoiseAvx2();
+    case InstructionSet::Baseline:
+        break;
+    }
+    return NoiseBaseline();
+}
+
 namespace
 {
 
@@ -31,14 +45,15 @@ namespace
 // still in the cache.
 constexpr size_t c_descentBlock = 16 * 1024;
 constexpr size_t c_operationsPerElement = 12;
+constexpr size_t c_operationsOfNoise = 20; // of an element, in addition
 
 // The stretches of a call: one where all matrices are contiguous, else one a column.
 template <class T>
 class UpdateStretches
 {
 public:
-    UpdateStretches(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
-                    const MatrixView& gradient)
+    UpdateStretches(const UpdateCall& call, const NoiseIsaSet& noise, const MatrixView& parameter,
+                    std::span<const MatrixView> states, const MatrixView& gradient)
         : m_call(call), m_parameter(parameter), m_states(states), m_gradient(gradient)
     {
         m_isWhole = !call.touched && parameter.IsContiguous() && gradient.IsContiguous() &&
@@ -46,6 +61,11 @@ public:
         m_columns = call.touched ? call.touched->columns.size() : parameter.columns;
         m_loop.constants = call.constants.As<T>();
         m_loop.extras = call.extras.As<T>();
+        if (call.noiseDeviation == 0)
+            return;
+        m_loop.drawNoise = noise.Of(T());
+        m_loop.noise = call.noise;
+        m_loop.noiseDeviation = T(call.noiseDeviation);
     }
 
     void SetRate(double rate) { m_loop.rate = T(rate); }
@@ -55,7 +75,8 @@ public:
     template <class Body>
     void ForEach(ThreadPool& pool, bool backward, const Body& body) const
     {
-        const int parts = UsefulThreads(c_operationsPerElement * Elements(), pool, c_operationsPerSum);
+        const size_t operations = c_operationsPerElement + (m_loop.drawNoise != nullptr ? c_operationsOfNoise : 0);
+        const int parts = UsefulThreads(operations * Elements(), pool, c_operationsPerSum);
         if (m_isWhole)
             return ForEachPart(pool, Elements(), 64, parts,
                                [&](int part, size_t begin, size_t end)
@@ -91,6 +112,7 @@ private:
         loop.gradient = at(m_gradient);
         for (size_t i = 0; i < m_states.size(); ++i)
             loop.states[i] = at(m_states[i]);
+        loop.noiseIndex = uint64_t(column) * m_parameter.rows + first;
         return loop;
     }
     UpdateLoop<T> Column(size_t column) const { return Stretch(column, 0, m_parameter.rows); }
@@ -132,9 +154,11 @@ void CpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& param
     if (!ResolveOnHost(resolved, *this, gradient))
         return;
     if (parameter.type == DataType::Float32)
-        Update(*m_updates.floats, resolved, UpdateStretches<float>(resolved, parameter, states, gradient), m_pool);
+        Update(*m_updates.floats, resolved, UpdateStretches<float>(resolved, m_noise, parameter, states, gradient),
+               m_pool);
     else
-        Update(*m_updates.doubles, resolved, UpdateStretches<double>(resolved, parameter, states, gradient), m_pool);
+        Update(*m_updates.doubles, resolved, UpdateStretches<double>(resolved, m_noise, parameter, states, gradient),
+               m_pool);
 }
 
 } // namespace cntk

@@ -1,6 +1,7 @@
 // The inner loops of update rules as compiled for each instruction set: one table of functions each.
 #pragma once
 
+#include "Math/Cpu/NoiseIsa.h"
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/UpdateFormulas.h"
 
@@ -20,6 +21,10 @@ struct UpdateLoop
     UpdateConstants<T> constants;
     UpdateExtras<T> extras;
     T rate = 1;
+    NoiseFunction<T> drawNoise = nullptr; // null: there is none
+    NoiseDraw noise;
+    T noiseDeviation = 0;
+    uint64_t noiseIndex = 0; // of the stretch's first element
 };
 
 template <class T>

@@ -22,6 +22,7 @@ struct UpdateLoops
     static constexpr size_t c_block = 1024;
     // Elements that are asked for together, and how far ahead of their use.
     static constexpr size_t c_stretch = 256 / sizeof(T);
+    static_assert(c_stretch == c_noiseGroup<T>);
     static constexpr size_t c_ahead = 1024 / sizeof(T);
 
     // parameter: 0 where nothing is added of it.
@@ -29,13 +30,15 @@ struct UpdateLoops
     [[gnu::always_inline]] static inline T DirectionAt(const UpdateLoop<T>& loop, size_t i, T parameter, T& multiplier)
     {
         T unused = 0;
-        T first = loop.states[0][i];
+        T first = states >= 1 ? loop.states[0][i] : T(0);
         T second = states >= 2 ? loop.states[1][i] : T(0);
         T third = states >= 3 ? loop.states[2][i] : T(0);
         const T gradient = UpdateExtrasOf::Gradient<T>(loop.extras, loop.gradient[i], parameter);
         const T direction = Rule::template Direction<UpdateFunctions, T>(
-            loop.constants, gradient, first, states >= 2 ? second : unused, states >= 3 ? third : unused, multiplier);
-        loop.states[0][i] = first;
+            loop.constants, gradient, states >= 1 ? first : unused, states >= 2 ? second : unused,
+            states >= 3 ? third : unused, multiplier);
+        if constexpr (states >= 1)
+            loop.states[0][i] = first;
         if constexpr (states >= 2)
             loop.states[1][i] = second;
         if constexpr (states >= 3)
@@ -43,9 +46,39 @@ struct UpdateLoops
         return direction;
     }
 
-    [[gnu::always_inline]] static inline T Stepped(const UpdateLoop<T>& loop, T parameter, T direction)
+    template <bool isNoisy>
+    [[gnu::always_inline]] static inline T Stepped(const UpdateLoop<T>& loop, T parameter, T direction, const T* noise)
     {
-        return UpdateExtrasOf::Parameter<T>(loop.extras, parameter - loop.rate * direction);
+        const T stepped = parameter - loop.rate * direction;
+        return UpdateExtrasOf::Parameter<T>(loop.extras, isNoisy ? stepped + *noise : stepped);
+    }
+
+    // Calls body(begin, end, noise) for one stretch after another, with the noise of its elements. Noise stays in the
+    // nearest cache; it is drawn while memory brings what was asked for.
+    template <bool isNoisy, class Body>
+    [[gnu::always_inline]] static inline void ForEachStretch(const UpdateLoop<T>& loop, const Body& body)
+    {
+        alignas(64) T noise[isNoisy ? c_stretch : 1];
+        size_t i = 0;
+        uint64_t group = loop.noiseIndex / c_stretch;
+        if constexpr (isNoisy)
+            if (const size_t begun = loop.noiseIndex % c_stretch; begun > 0)
+            {
+                loop.drawNoise(loop.noise, group++, loop.noiseDeviation, noise);
+                i = loop.count < c_stretch - begun ? loop.count : c_stretch - begun;
+                body(0, i, noise + begun);
+            }
+        for (; i + c_stretch <= loop.count; i += c_stretch)
+        {
+            if constexpr (isNoisy)
+                loop.drawNoise(loop.noise, group++, loop.noiseDeviation, noise);
+            body(i, i + c_stretch, noise);
+        }
+        if (i == loop.count)
+            return;
+        if constexpr (isNoisy)
+            loop.drawNoise(loop.noise, group, loop.noiseDeviation, noise);
+        body(i, loop.count, noise);
     }
 
     // Asks for the elements some way behind the i-th of all matrices: several streams at once are more than the
@@ -63,29 +96,34 @@ struct UpdateLoops
         }
     }
 
-    template <class Rule, size_t states>
-    [[gnu::always_inline]] static inline void UpdateStretch(const UpdateLoop<T>& loop, size_t begin, size_t end)
+    template <class Rule, size_t states, bool isNoisy>
+    [[gnu::always_inline]] static inline void UpdateStretch(const UpdateLoop<T>& loop, size_t begin, size_t end,
+                                                            const T* noise)
     {
 #pragma omp simd
         for (size_t i = begin; i < end; ++i)
         {
             T multiplier = 0;
             const T direction = DirectionAt<Rule, states>(loop, i, loop.parameter[i], multiplier);
-            loop.parameter[i] = Stepped(loop, loop.parameter[i], direction);
+            loop.parameter[i] = Stepped<isNoisy>(loop, loop.parameter[i], direction, noise + (i - begin));
         }
     }
 
     template <class Rule, size_t states>
+    static void Update(const UpdateLoop<T>& loop)
+    {
+        loop.drawNoise == nullptr ? Update<Rule, states, false>(loop) : Update<Rule, states, true>(loop);
+    }
+
+    template <class Rule, size_t states, bool isNoisy>
     static void Update(const UpdateLoop<T>& given)
     {
         const UpdateLoop<T> loop = given; // nothing that is written can be a part of it
-        size_t i = 0;
-        for (; i + c_stretch <= loop.count; i += c_stretch)
-        {
-            Prefetch<states>(loop, i);
-            UpdateStretch<Rule, states>(loop, i, i + c_stretch);
-        }
-        UpdateStretch<Rule, states>(loop, i, loop.count);
+        ForEachStretch<isNoisy>(
+            loop, [&loop](size_t begin, size_t end, const T* noise) __attribute__((always_inline)) {
+                Prefetch<states>(loop, begin);
+                UpdateStretch<Rule, states, isNoisy>(loop, begin, end, noise);
+            });
     }
 
     // Without decay the parameter is not read at all, which is an eighth of what is moved.
@@ -116,12 +154,22 @@ struct UpdateLoops
         return total;
     }
 
+    static void Descend(const UpdateLoop<T>& loop)
+    {
+        loop.drawNoise == nullptr ? Descend<false>(loop) : Descend<true>(loop);
+    }
+
+    template <bool isNoisy>
     static void Descend(const UpdateLoop<T>& given)
     {
         const UpdateLoop<T> loop = given;
+        ForEachStretch<isNoisy>(
+            loop, [&loop](size_t begin, size_t end, const T* noise) __attribute__((always_inline)) {
 #pragma omp simd
-        for (size_t i = 0; i < loop.count; ++i)
-            loop.parameter[i] = Stepped(loop, loop.parameter[i], loop.gradient[i]);
+                for (size_t i = begin; i < end; ++i)
+                    loop.parameter[i] =
+                        Stepped<isNoisy>(loop, loop.parameter[i], loop.gradient[i], noise + (i - begin));
+            });
     }
 
     static constexpr UpdateIsa<T> Table()

@@ -2,9 +2,9 @@
 // over them into vector code. Accurate to 2 units in the last place over the whole range, infinities and denormals
 // included.
 //
-// Only the files VectorKernels<instruction set>.cpp may include this header. Everything has internal linkage and
-// nothing from the standard library is called: code compiled for one instruction set must not be merged with that for
-// another.
+// Only the files VectorKernels<instruction set>.cpp and Noise<instruction set>.cpp may include this header. Everything
+// has internal linkage and nothing from the standard library is called: code compiled for one instruction set must not
+// be merged with that for another.
 #pragma once
 
 #include <cstdint>
@@ -178,7 +178,8 @@ CNTK_VECTOR_FUNCTION T ExponentialUpTo64(T x)
 // x = 2^e m, sqrt(1/2) <= m < sqrt(2); log x = e ln 2 + log m. Below the floor of the original (1e-37) the value is
 // -85.1, so that denormal arguments need no care.
 
-CNTK_VECTOR_FUNCTION float ClippedLog(float x)
+// Of positive numbers that are finite and not denormal.
+CNTK_VECTOR_FUNCTION float LogOfNormal(float x)
 {
     const uint32_t bits = __builtin_bit_cast(uint32_t, x);
     const int32_t exponent = int32_t(bits - 0x3f3504f3u) >> 23;
@@ -186,22 +187,17 @@ CNTK_VECTOR_FUNCTION float ClippedLog(float x)
     const float e = float(exponent);
     const float f = m - 1.0f;
     const float square = f * f;
-    float p = 7.0376836292e-2f;
-    p = p * f - 1.1514610310e-1f;
-    p = p * f + 1.1676998740e-1f;
-    p = p * f - 1.2420140846e-1f;
-    p = p * f + 1.4249322787e-1f;
-    p = p * f - 1.6668057665e-1f;
-    p = p * f + 2.0000714765e-1f;
-    p = p * f - 2.4999993993e-1f;
-    p = p * f + 3.3333331174e-1f;
-    const float tail = p * f * square + e * -2.12194440e-4f - 0.5f * square;
-    const float value = (f + tail) + e * 0.693359375f;
-    const float finite = x < __builtin_inff() ? value : x; // infinity and NaN stay
-    return x < 1e-37f ? -85.1f : finite;
+    // In pairs: a chain of nine steps would be waited for.
+    const float low =
+        (-2.4999993993e-1f * f + 3.3333331174e-1f) +
+        ((-1.6668057665e-1f * f + 2.0000714765e-1f) + (-1.2420140846e-1f * f + 1.4249322787e-1f) * square) * square;
+    const float high = 7.0376836292e-2f * square + (-1.1514610310e-1f * f + 1.1676998740e-1f);
+    const float p = high * (square * square * square) + low;
+    const float tail = p * (f * square) + (e * -2.12194440e-4f - 0.5f * square);
+    return (f + tail) + e * 0.693359375f;
 }
 
-CNTK_VECTOR_FUNCTION double ClippedLog(double x)
+CNTK_VECTOR_FUNCTION double LogOfNormal(double x)
 {
     const uint64_t bits = __builtin_bit_cast(uint64_t, x);
     // Biased by 1024, so that a logical shift will do; or-ing it into 2^52 makes it a number.
@@ -220,9 +216,59 @@ CNTK_VECTOR_FUNCTION double ClippedLog(double x)
     p = p * z + 6.666666666666735130e-01;
     const double halfSquare = 0.5 * f * f;
     const double tail = s * (halfSquare + p * z) + e * 1.90821492927058770002e-10;
-    const double value = e * 6.93147180369123816490e-01 - ((halfSquare - tail) - f);
-    const double finite = x < __builtin_inf() ? value : x;
+    return e * 6.93147180369123816490e-01 - ((halfSquare - tail) - f);
+}
+
+CNTK_VECTOR_FUNCTION float ClippedLog(float x)
+{
+    const float finite = x < __builtin_inff() ? LogOfNormal(x) : x; // infinity and NaN stay
+    return x < 1e-37f ? -85.1f : finite;
+}
+CNTK_VECTOR_FUNCTION double ClippedLog(double x)
+{
+    const double finite = x < __builtin_inf() ? LogOfNormal(x) : x;
     return x < 1e-37 ? -85.1 : finite;
+}
+
+// ---- sine and cosine of at most pi/4 --------------------------------------------------------------------------------
+
+CNTK_VECTOR_FUNCTION float SineOfOctant(float x)
+{
+    const float z = x * x;
+    float p = -1.9515295891e-4f;
+    p = p * z + 8.3321608736e-3f;
+    p = p * z - 1.6666654611e-1f;
+    return p * (z * x) + x;
+}
+CNTK_VECTOR_FUNCTION double SineOfOctant(double x)
+{
+    const double z = x * x;
+    double p = 1.58962301576546568060e-10;
+    p = p * z - 2.50507477628578072866e-8;
+    p = p * z + 2.75573136213857245213e-6;
+    p = p * z - 1.98412698295895385996e-4;
+    p = p * z + 8.33333333332211858878e-3;
+    p = p * z - 1.66666666666666307295e-1;
+    return p * (z * x) + x;
+}
+CNTK_VECTOR_FUNCTION float CosineOfOctant(float x)
+{
+    const float z = x * x;
+    float p = 2.443315711809948e-5f;
+    p = p * z - 1.388731625493765e-3f;
+    p = p * z + 4.166664568298827e-2f;
+    return p * (z * z) + (1.0f - 0.5f * z);
+}
+CNTK_VECTOR_FUNCTION double CosineOfOctant(double x)
+{
+    const double z = x * x;
+    double p = -1.13585365213876817300e-11;
+    p = p * z + 2.08757008419747316778e-9;
+    p = p * z - 2.75573141792967388112e-7;
+    p = p * z + 2.48015872888517045348e-5;
+    p = p * z - 1.38888888888730564116e-3;
+    p = p * z + 4.16666666666665929218e-2;
+    return p * (z * z) + (1.0 - 0.5 * z);
 }
 
 // ---- sigmoid and tanh -----------------------------------------------------------------------------------------------

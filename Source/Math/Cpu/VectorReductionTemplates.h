@@ -43,11 +43,23 @@ double Sum(const T* values, size_t count)
 template <class T>
 double SumOfSquares(const T* values, size_t count)
 {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < count; ++i)
+    // In quarters: a processor foresees several streams better than one alone, and sums wait for each other less.
+    const size_t quarter = count / 4;
+    const T* const second = values + quarter;
+    const T* const third = second + quarter;
+    const T* const fourth = third + quarter;
+    double sum = 0, ofSecond = 0, ofThird = 0, ofFourth = 0;
+#pragma omp simd reduction(+ : sum, ofSecond, ofThird, ofFourth)
+    for (size_t i = 0; i < quarter; ++i)
+    {
         sum += double(values[i]) * double(values[i]);
-    return sum;
+        ofSecond += double(second[i]) * double(second[i]);
+        ofThird += double(third[i]) * double(third[i]);
+        ofFourth += double(fourth[i]) * double(fourth[i]);
+    }
+    for (size_t i = 4 * quarter; i < count; ++i)
+        sum += double(values[i]) * double(values[i]);
+    return (sum + ofSecond) + (ofThird + ofFourth);
 }
 
 template <class T>

@@ -338,6 +338,8 @@ void Update(Run& run)
     update(130, 5);
     call.normalizes = HasMultipliers(formula);
     call.extras = {.gradientScale = 1, .gradientLimit = 0.75, .decay = 0.125, .shrinkage = 0.0625};
+    call.noiseDeviation = 0.5;
+    call.noise = {7, 3};
     call.normLimit = 20;
     call.stop = noStop;
     update(130, 5);

@@ -60,6 +60,22 @@ struct DeviceFunctions
     {
         return std::sqrt(x);
     }
+    template <class T>
+    CNTK_HOST_DEVICE static T LogOf(T x)
+    {
+        return std::log(x);
+    }
+    template <class T>
+    CNTK_HOST_DEVICE static T SineOf(T x)
+    {
+        return std::sin(x);
+    }
+    template <class T>
+    CNTK_HOST_DEVICE static T CosineOf(T x)
+    {
+        return std::cos(x);
+    }
+    CNTK_HOST_DEVICE static double ToNumber(uint64_t whole) { return double(whole); }
 };
 
 constexpr unsigned c_sumBlocks = c_threads; // so that a block can add up a sum of each
@@ -72,6 +88,16 @@ struct UpdateNumbers
     UpdateExtras<T> extras;
     T rate;
     double normLimit; // of the gradient
+    T noiseDeviation; // 0: no noise
+    NoiseDraw noise;
+
+    // The parameter behind a step, which noise is added to.
+    __device__ T Moved(T stepped, size_t place) const
+    {
+        if (noiseDeviation != T(0))
+            stepped += Noise::At<DeviceFunctions, T>(noise, place, noiseDeviation);
+        return UpdateExtrasOf::Parameter<T>(extras, stepped);
+    }
 };
 
 // The gradient's squares, summed up in parts; without them there is no limit to its norm.
@@ -141,7 +167,7 @@ __global__ void UpdateElements(const UpdateTask<T> task)
             if (task.states[i] != nullptr)
                 task.states[i][column * task.stateStrides[i] + row] = state[i];
         if (task.multiplierSums == nullptr)
-            value = UpdateExtrasOf::Parameter<T>(numbers.extras, value - numbers.rate * direction);
+            value = numbers.Moved(value - numbers.rate * direction, column * task.parameter.rows + row);
         else
         {
             gradient = direction;
@@ -169,7 +195,7 @@ __global__ void StepByMeanMultiplier(const UpdateTask<T> task, unsigned sums)
         const size_t column = task.Column(index);
         const size_t row = index % task.parameter.rows;
         T& value = task.parameter.Column(column)[row];
-        value = UpdateExtrasOf::Parameter<T>(numbers.extras, value - rate * task.gradient.Column(column)[row]);
+        value = numbers.Moved(value - rate * task.gradient.Column(column)[row], column * task.parameter.rows + row);
     }
 }
 
@@ -243,7 +269,8 @@ void GpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& param
                                      {},
                                      columns ? columns->Data() : nullptr,
                                      (columns ? call.touched->columns.size() : parameter.columns) * parameter.rows,
-                                     {call.constants.As<T>(), call.extras.As<T>(), T(call.rate), call.normLimit},
+                                     {call.constants.As<T>(), call.extras.As<T>(), T(call.rate), call.normLimit,
+                                      T(call.noiseDeviation), call.noise},
                                      nullptr,
                                      sums ? sums->Data() : nullptr,
                                      squareSums,

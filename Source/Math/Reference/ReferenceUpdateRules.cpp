@@ -14,6 +14,10 @@ namespace
 struct StandardFunctions
 {
     static double SquareRoot(double x) { return std::sqrt(x); }
+    static double LogOf(double x) { return std::log(x); }
+    static double SineOf(double x) { return std::sin(x); }
+    static double CosineOf(double x) { return std::cos(x); }
+    static double ToNumber(uint64_t whole) { return double(whole); }
 };
 
 double Direction(UpdateFormula formula, const UpdateConstants<double>& constants, double gradient, double* states,
@@ -67,7 +71,11 @@ void Update(const UpdateCall& call, const MatrixView& parameter, std::span<const
     const auto step = [&](size_t row, size_t column, double change)
     {
         T& value = At<T>(parameter, row, column);
-        value = T(UpdateExtrasOf::Parameter<double>(call.extras, double(value) - change));
+        double stepped = double(value) - change;
+        if (call.noiseDeviation != 0)
+            stepped += double(
+                Noise::At<StandardFunctions, T>(call.noise, column * parameter.rows + row, T(call.noiseDeviation)));
+        value = T(UpdateExtrasOf::Parameter<double>(call.extras, stepped));
     };
     if (!call.normalizes)
         return ForEachElement(call, parameter,

@@ -189,6 +189,8 @@ TEST(RepeatedWorkTests, NumbersThatChangeAreThoseOfTheTime)
             call.constants.floor = 1e-8;
             call.rate = rate;
             call.extras.decay = rate / 10;
+            call.noiseDeviation = 0.01;
+            call.noise.number = seed;
             const MatrixView states[] = {smoothed, square};
             Ops::UpdateParameter(call, parameter, states, gradient);
             rate *= 0.9;

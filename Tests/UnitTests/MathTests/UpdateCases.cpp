@@ -55,8 +55,12 @@ std::vector<KernelCase> UpdateCases()
                              for (const bool extras : {false, true})
                              {
                                  if (extras)
+                                 {
                                      call.extras = {
                                          .gradientScale = 0.5, .gradientLimit = 0.8, .decay = 0.1, .shrinkage = 0.01};
+                                     call.noiseDeviation = 0.1;
+                                     call.noise = {0x123456789abcdef, 0xfedcba987654321};
+                                 }
                                  Update(run, call, 7, 5);
                                  Update(run, call, 50, 25, 3);
                                  Update(run, call, 301, 503);
@@ -71,6 +75,8 @@ std::vector<KernelCase> UpdateCases()
                              touched.columns = {0, 3, 4, 19};
                              Update(run, call, 9, 20);
                              call.normalizes = HasMultipliers(formula);
+                             Update(run, call, 9, 20);
+                             call.noiseDeviation = 0.1;
                              Update(run, call, 9, 20);
                              touched.all = true;
                              Update(run, call, 9, 20);

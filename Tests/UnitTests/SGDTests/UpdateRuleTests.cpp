@@ -27,14 +27,14 @@ protected:
     // m_w after a step without momentum along this gradient; of a sparse one the second column was touched.
     Matrix Descended(const std::vector<double>& gradient, size_t columns, bool sparse = false, double rate = 1)
     {
-        GradientTransforms transforms(m_options, DataType::Float64, *m_device);
+        GradientTransforms transforms(m_options);
         UpdateStep step{.rate = rate, .momentum = 0, .columns = columns};
         Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(gradient);
         TouchedColumns touched;
         touched.columns = {1};
         transforms.Prepare(step, sparse);
         Rule()->Step(w, s, g, sparse ? &touched : nullptr, step);
-        transforms.Finish(w, step);
+        transforms.Finish(w, step, sparse);
         return w;
     }
     static void ExpectNear(const Matrix& got, const std::vector<double>& want)
@@ -288,28 +288,62 @@ TEST_F(UpdateRuleTest, L1ShrinksParametersTowardsZero)
     ExpectNear(Descended({1, -1, 0, 1}, 12, false, 0.1), {0.3, -1.3, 0, 2.3});
 }
 
-TEST_F(UpdateRuleTest, NoiseMovesParametersAndGoesOnWithANewSeed)
+// Noise is added behind the step and before L1, of a sparse gradient to all columns as well; each step draws anew.
+TEST_F(UpdateRuleTest, NoiseMovesAllOfAParameterAndIsNewAtEachStep)
 {
     m_options.gaussianNoiseInjectStd = 0.1;
     m_options.l1RegWeight = 0.5;
-    GradientTransforms transforms(m_options, DataType::Float64, *m_device);
-    UpdateStep step{.rate = 0.1, .momentum = 0, .columns = 1};
-    Matrix w = Make(m_w);
-    transforms.Prepare(step, false);
-    EXPECT_FALSE(step.HasExtras()); // L1 comes behind the noise
-    transforms.Finish(w, step);
-    const auto once = w.ToHost();
-    Matrix noise = Make({0, 0, 0, 0});
-    Ops::FillGaussian(noise, 0, 0.1, 1);
-    const auto added = noise.ToHost();
-    EXPECT_NEAR(once[0], 1 + added[0] - 0.05, 1e-15);
-    EXPECT_NEAR(once[1], -2 + added[1] + 0.05, 1e-15);
-    transforms.Finish(w, step);
-    EXPECT_NE(w.ToHost()[0] - once[0], once[0] - m_w[0]);
-    EXPECT_EQ(transforms.NoiseSeed(), 3u);
+    struct Functions
+    {
+        static double SquareRoot(double x) { return std::sqrt(x); }
+        static double LogOf(double x) { return std::log(x); }
+        static double SineOf(double x) { return std::sin(x); }
+        static double CosineOf(double x) { return std::cos(x); }
+        static double ToNumber(uint64_t whole) { return double(whole); }
+    };
+    for (const bool sparse : {false, true})
+    {
+        GradientTransforms transforms(m_options);
+        UpdateStep step{.rate = 0.1, .momentum = 0, .columns = 1};
+        Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
+        TouchedColumns touched;
+        touched.columns = {1};
+        std::vector<double> want = m_w;
+        for (const uint64_t number : {1, 2, 3})
+        {
+            EXPECT_EQ(transforms.NoiseNumber(), number);
+            transforms.Prepare(step, sparse);
+            Rule()->Step(w, s, Make({0, 0, 5, -5}), sparse ? &touched : nullptr, step);
+            transforms.Finish(w, step, sparse);
+            for (size_t i = 0; i < want.size(); ++i)
+            {
+                const double gradient = i < 2 ? 0 : i == 2 ? 5 : -5;
+                const double moved =
+                    want[i] - 0.1 * gradient + Noise::At<Functions, double>({.seed = 1, .number = number}, i, 0.1);
+                want[i] = moved > 0.05 ? moved - 0.05 : moved < -0.05 ? moved + 0.05 : 0;
+            }
+            ExpectNear(w, want);
+        }
+    }
 }
 
-// On a card that has seen a criterion that is not finite: what is behind the update waits with it.
+TEST_F(UpdateRuleTest, ATrainingSeedDrawsOtherNoise)
+{
+    m_options.gaussianNoiseInjectStd = 0.1;
+    const auto noiseOf = [&](uint64_t trainingSeed)
+    {
+        UpdateStep step;
+        GradientTransforms(m_options, trainingSeed).Prepare(step, false);
+        Matrix w = Make({0, 0, 0, 0}), s = Make({0, 0, 0, 0}), g = Make({0, 0, 0, 0});
+        Rule()->Step(w, s, g, nullptr, step);
+        return w.ToHost();
+    };
+    EXPECT_EQ(noiseOf(7), noiseOf(7));
+    EXPECT_NE(noiseOf(7), noiseOf(8));
+    EXPECT_NE(noiseOf(7), noiseOf(0));
+}
+
+// On a card that has seen a criterion that is not finite: what is added to the parameter waits with the update.
 TEST_F(UpdateRuleTest, NoiseAndL1AreNotAddedWhereTheUpdateIsStopped)
 {
     for (const double noise : {0.0, 0.1})
@@ -318,17 +352,20 @@ TEST_F(UpdateRuleTest, NoiseAndL1AreNotAddedWhereTheUpdateIsStopped)
             {
                 m_options.gaussianNoiseInjectStd = noise;
                 m_options.l1RegWeight = l1;
-                GradientTransforms transforms(m_options, DataType::Float64, *m_device);
+                GradientTransforms transforms(m_options);
                 Matrix stop = Make({1}, 1);
                 UpdateStep step{.rate = 0.1, .momentum = 0, .columns = 1};
                 step.stop = stop;
-                Matrix w = Make(m_w);
-                transforms.Prepare(step, sparse);
-                transforms.Finish(w, step);
-                EXPECT_EQ(w.ToHost(), m_w);
-                stop.SetZero();
-                transforms.Finish(w, step);
-                EXPECT_EQ(w.ToHost() == m_w, noise == 0 && (l1 == 0 || !sparse)); // a dense L1 is a part of the update
+                Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
+                const TouchedColumns none;
+                for (const bool stopped : {true, false})
+                {
+                    transforms.Prepare(step, sparse);
+                    Rule()->Step(w, s, Make({0, 0, 0, 0}), sparse ? &none : nullptr, step);
+                    transforms.Finish(w, step, sparse);
+                    EXPECT_EQ(w.ToHost() == m_w, stopped || (noise == 0 && l1 == 0));
+                    stop.SetZero();
+                }
             }
 }
 
@@ -364,7 +401,7 @@ TEST_F(UpdateRuleTest, EveryRuleTakesClippingAndRegularizationAlong)
         m_options.gradUpdateType = rule.type;
         m_options.useNAG = rule.nesterov;
         m_options.normWithAveMultiplier = false;
-        GradientTransforms transforms(m_options, DataType::Float64, *m_device);
+        GradientTransforms transforms(m_options);
         UpdateStep step{.rate = rate, .momentum = momentum, .columns = size_t(n)};
         const std::vector<double> gradient{0.5, -3, 0.25, 2};
         Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(gradient);
@@ -372,7 +409,7 @@ TEST_F(UpdateRuleTest, EveryRuleTakesClippingAndRegularizationAlong)
         const auto update = Rule();
         update->BeginUpdate(momentum);
         update->Step(w, s, g, nullptr, step);
-        transforms.Finish(w, step);
+        transforms.Finish(w, step, false);
         std::vector<double> want;
         for (size_t i = 0; i < 4; ++i)
         {

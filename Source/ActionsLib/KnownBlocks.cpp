@@ -161,7 +161,10 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
     }
     const bool isWriter = name == "writer";
     if (const auto description = isWriter ? DescriptionOfWriter(*reader) : DescriptionOfReader(*reader))
+    {
         AddRows(*description, isWriter ? "writer" : "", isWriter ? "writer:" : "", *reader, blocks);
+        blocks.push_back({reader->Name(), {}, {InfoOf({"", isWriter ? "writerType" : "readerType", "", ""})}});
+    }
 }
 
 void AddCommand(const ConfigParameters& root, const std::string& name, const Action& action,

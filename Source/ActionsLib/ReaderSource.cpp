@@ -60,11 +60,35 @@ std::unique_ptr<MinibatchSource> ReaderSource::Open() const
     return source;
 }
 
+void RequirePlugin(const ConfigParameters& block, const char* key, const std::string& type)
+{
+    PluginLibrary::Open(type, PluginSearch::Default(), block.WhereOf(key));
+}
+
+namespace
+{
+
+// Before anything runs, so that a misspelt type does not wait for the end of a training.
+void RequirePlugins(const ConfigParameters& reader)
+{
+    const auto parts = reader.ExistsHere("readers") ? reader.FindHere("readers") : std::nullopt;
+    if (!parts)
+        return RequirePlugin(reader, "readerType", ReaderTypeOf(reader));
+    for (const ConfigValue& part : parts->AsArray())
+        if (reader.ExistsHere(part.Text()))
+            if (const ConfigParameters* const block = reader.FindBlock(part.Text()))
+                RequirePlugin(*block, "readerType", ReaderTypeOf(*block));
+}
+
+} // namespace
+
 ReaderSource FindReader(const CommandContext& command, const char* blockName, bool forWriting)
 {
     const ConfigParameters* block = command.block.FindBlock(blockName);
     if (block == nullptr && command.block.Exists(blockName))
         block = &command.block.RequireBlock(blockName); // a scalar of that name: says what stands there
+    if (block != nullptr)
+        RequirePlugins(*block);
     return {block, &command.program, TraceLevelOf(command), forWriting, false, TrainingSeedOf(command)};
 }
 

@@ -28,8 +28,11 @@ struct ReaderSource
     std::unique_ptr<MinibatchSource> Open() const;
 };
 
-// The block of that name as the command sees it; fails if it must be there and is not. The command's traceLevel goes
-// into the block, as the original does it.
+// Fails if there is no such library, or it does not load; key: what names it in the block.
+void RequirePlugin(const ConfigParameters& block, const char* key, const std::string& type);
+
+// The block of that name as the command sees it; fails if it must be there and is not, or if its plugin is not. The
+// command's traceLevel goes into the block, as the original does it.
 ReaderSource FindReader(const CommandContext& command, const char* blockName, bool forWriting = false);
 ReaderSource RequireReader(const CommandContext& command, const char* blockName, bool forWriting = false);
 

@@ -264,6 +264,8 @@ SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
 SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block)
 {
     SimpleNetworkOptions options = ReadConvertedNetworkOptions(block);
+    if (!block.Exists("layerSizes"))
+        block.Require("layerSizes");
     if (options.layerSizes.size() < 2)
         FailAt(block.WhereOf("layerSizes"), ErrorKind::Config,
                "layerSizes needs at least two entries, the input and the output, as in 784:256:10; found ",

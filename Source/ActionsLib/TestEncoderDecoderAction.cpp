@@ -165,9 +165,11 @@ public:
         m_options.decoderModelPath = ResolveOutputPath(m_options.decoderModelPath);
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
         RequireOutputNotRead();
-        if (m_writer != nullptr)
-            if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
-                m_writerType = type->Text();
+        if (m_writer == nullptr)
+            return;
+        if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
+            m_writerType = type->Text();
+        RequirePlugin(*m_writer, "writerType", m_writerType);
     }
 
     void Run() override

@@ -147,9 +147,11 @@ public:
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' has nowhere to write: give outputPath=<path> for text, or a block writer=[writerType=...]");
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
-        if (m_writer != nullptr)
-            if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
-                m_writerType = type->Text();
+        if (m_writer == nullptr)
+            return;
+        if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
+            m_writerType = type->Text();
+        RequirePlugin(*m_writer, "writerType", m_writerType);
     }
 
     void Run() override

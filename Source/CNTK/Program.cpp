@@ -130,7 +130,33 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
     return jobs;
 }
 
-// A list that a wrong separator broke up is often why a block cannot be read.
+std::vector<std::pair<std::string, const Action*>> ActionsNamedBy(const ConfigParameters& root,
+                                                                  const std::vector<std::string>& commands)
+{
+    std::vector<std::pair<std::string, const Action*>> actions;
+    for (const std::string& name : commands)
+        if (const ConfigParameters* const block = root.FindBlock(name))
+            for (const std::string& word : TextsOf(*block, "action", "train"))
+                if (const Action* const action = FindAction(word))
+                    actions.emplace_back(name, action);
+    return actions;
+}
+
+// A misspelt name, or a list that a wrong separator broke up, is often why a block cannot be read.
+void AddLikelySlips(const ConfigParameters& root, const std::vector<std::string>& commands, Error& error)
+{
+    try
+    {
+        for (const UnusedKey& key : FindLikelySlips(root, KnownBlocksOf(root, ActionsNamedBy(root, commands))))
+            if (key.where.Location() != error.Where().Location())
+                error.AddNote(key.where.Location() + ": " + key.message);
+    }
+    catch (const Error&)
+    {
+        // Looking further met the same or another mistake: the first one is told.
+    }
+}
+
 std::vector<PlannedJob> PrepareWithHints(const ConfigParameters& root, const std::vector<std::string>& commands,
                                          ProgramContext& program)
 {
@@ -140,8 +166,7 @@ std::vector<PlannedJob> PrepareWithHints(const ConfigParameters& root, const std
     }
     catch (Error& error)
     {
-        for (const UnusedKey& key : FindBrokenLists(root, KnownBlocksOf(root, {})))
-            error.AddNote(key.where.Location() + ": " + key.message);
+        AddLikelySlips(root, commands, error);
         throw;
     }
 }

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/FileLock.h"
+#include "Common/OddCharacters.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -202,6 +203,10 @@ std::string NearFilesHint(const std::string& path)
     fs::path folder = wanted.parent_path();
     if (folder.empty())
         folder = ".";
+    if (const std::string odd = LookalikeIn(path); !odd.empty())
+        return odd;
+    if (path.find('$') != std::string::npos)
+        return "; a variable stands between two dollar signs, $name$";
     std::error_code error;
     if (!fs::is_directory(folder, error))
         return "; folder '" + folder.string() + "' does not exist";

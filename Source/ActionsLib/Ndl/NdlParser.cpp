@@ -4,6 +4,7 @@
 
 #include "Common/Characters.h"
 #include "Common/Error.h"
+#include "Common/OddCharacters.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -191,6 +192,9 @@ private:
                 FailAt(Pos(open, open + 1), ErrorKind::Config, "the '", m_chars[open], "' opened here is not closed");
             if (Char() == close)
                 break;
+            if (IsClosing())
+                FailAt(Here(), ErrorKind::Config, "'", close, "' expected to close the '", m_chars[open], "' at ",
+                       Pos(open, open + 1).Location(), ", found ", DescribeHere());
             NdlArgument argument;
             argument.value = ParseValue();
             SkipBlanks();
@@ -239,9 +243,10 @@ private:
                 return;
             if (IsClosing())
                 FailAt(Here(), ErrorKind::Config,
-                       close == '\0' ? Concat("found ", DescribeHere(), ", which closes nothing")
-                                     : Concat("'", close, "' expected to close the '", m_chars[open], "' at ",
-                                              Pos(open, open + 1).Location(), ", found ", DescribeHere()));
+                       close == '\0'
+                           ? Concat("found ", DescribeHere(), ", which closes nothing")
+                           : Concat("'", close, "' expected to close the '", m_chars[open], "' at ",
+                                    Pos(open, open + 1).Location(), ", found ", DescribeHere(), HintAtMacro(script)));
             if (Char() == '(')
                 FailAt(Here(), ErrorKind::Config,
                        "a name expected at the beginning of a statement, found '('; the "
@@ -254,6 +259,23 @@ private:
                 FailAt(Here(), ErrorKind::Config, "the end of the statement expected, found ", DescribeHere(),
                        HintAtEnd(script.statements.back()));
         }
+    }
+
+    // Where a body ends that has not begun: the last call alone, which may be meant as the head of a macro.
+    std::string HintAtMacro(const NdlScript& script) const
+    {
+        const auto isHead = [](const NdlStatement& statement)
+        {
+            const auto isName = [](const NdlArgument& argument)
+            { return argument.name.empty() && argument.value.kind == NdlExpression::Kind::Name; };
+            return statement.name.empty() && statement.value.kind == NdlExpression::Kind::Call &&
+                   std::all_of(statement.value.arguments.begin(), statement.value.arguments.end(), isName);
+        };
+        const auto head = std::find_if(script.statements.rbegin(), script.statements.rend(), isHead);
+        return Char() != '}' || head == script.statements.rend()
+                   ? std::string()
+                   : Concat("; a macro '", head->value.AsWritten(), "', as at ", head->value.where.Location(),
+                            ", needs a '{' before its statements");
     }
 
     // What is likely meant by a character behind a statement.
@@ -455,33 +477,6 @@ std::string NdlExpression::InWords() const
     default:
         return Concat("'", text, "'");
     }
-}
-
-std::string CharacterInWords(std::string_view text)
-{
-    const auto first = static_cast<unsigned char>(text.empty() ? ' ' : text[0]);
-    if (first < ' ' || first == 0x7f)
-        return Concat("the control character ", int(first));
-    if (first < 0x80)
-        return Concat("'", text[0], "'");
-    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    unsigned code = first & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; i++)
-    {
-        const unsigned next = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-        if (first < 0xc0 || next >> 6 != 2)
-            return Concat("the byte ", int(first), ", which is no UTF-8");
-        code = code << 6 | (next & 0x3f);
-    }
-    char number[16];
-    std::snprintf(number, sizeof number, "U+%04X", code);
-    return Concat("'", text.substr(0, length), "' (", number, ")");
-}
-
-std::string OddCharacterIn(std::string_view name)
-{
-    const auto odd = std::find_if(name.begin(), name.end(), [](char c) { return c <= ' ' || c > '~'; });
-    return odd == name.end() ? std::string() : CharacterInWords(name.substr(static_cast<size_t>(odd - name.begin())));
 }
 
 NdlScript ParseNdl(const ScriptText& text, size_t begin, size_t end)

@@ -71,9 +71,4 @@ struct NdlScript
     }
 };
 
-// The first character of a text, for errors: "'a'", "'–' (U+2013)", "the control character 1".
-std::string CharacterInWords(std::string_view text);
-// The first character of a name that is no printable ASCII; empty if there is none.
-std::string OddCharacterIn(std::string_view name);
-
 } // namespace cntk

@@ -75,6 +75,8 @@ public:
             Fail(ErrorKind::Usage, "no command-line argument given; ", c_expectedForm);
         for (size_t i = 0; i < m_arguments.size(); ++i)
             AddArgument(i);
+        if (m_result.files.empty())
+            CheckForMisspeltConfigFile();
         const std::string name = m_result.files.empty() ? "command line" : BaseName(m_result.files.back());
         m_result.root = ConfigTree::Build(std::move(m_text), name);
         return std::move(m_result);
@@ -110,6 +112,17 @@ private:
             else
                 m_text->Append(m_commandLine, m_offsets[index], argument);
         }
+    }
+
+    // A config may be given by arguments alone, but none has a parameter of nearly that name.
+    void CheckForMisspeltConfigFile() const
+    {
+        for (size_t i = 0; i < m_arguments.size(); ++i)
+            if (const size_t equals = m_arguments[i].find('='); equals != std::string::npos)
+                if (const std::string name(Trim(std::string_view(m_arguments[i]).substr(0, equals)));
+                    !NearestNames(name, {"configFile"}).empty())
+                    FailAt(PositionOfArgument(i), ErrorKind::Usage, "unknown argument '", name,
+                           "'; did you mean configFile", m_arguments[i].substr(equals), "?");
     }
 
     void AddConfigFiles(size_t index, const std::string& list)

@@ -2,6 +2,7 @@
 #include "Common/Config/Tokenizer.h"
 
 #include "Common/Characters.h"
+#include "Common/Config/BracketHint.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -185,7 +186,8 @@ private:
 
     [[noreturn]] void FailUnmatched(size_t at) const
     {
-        FailAt(m_positionOf(at, 1), ErrorKind::Config, "unmatched '", m_whole[at], "': no bracket is open here");
+        FailAt(m_positionOf(at, 1), ErrorKind::Config, "unmatched '", m_whole[at], "': no bracket is open here",
+               HintAtIndentation(m_whole, m_positionOf));
     }
 
     std::string_view Up() const { return m_whole.substr(0, m_end); }
@@ -232,6 +234,11 @@ private:
             {
                 if (record.name.empty())
                     return;
+                const size_t next = m_whole.find_first_not_of(" \t\r\n", m_at);
+                if (next < m_end && ClassOf(m_whole[next]) == c_open)
+                    FailAt(m_positionOf(begin, m_at - begin), ErrorKind::Config, "no value given for '", record.name,
+                           "'; the '", m_whole[next], "' at ", m_positionOf(next, 1).Location(),
+                           " must stand on the line of the name: ", record.name, "=", m_whole[next]);
                 FailAt(m_positionOf(begin, m_at - begin), ErrorKind::Config, "no value given for '", record.name,
                        "'; expected ", record.name, "=value, or ", record.name, "=\"\" for an empty one");
             }
@@ -350,7 +357,7 @@ size_t FindClosingBrace(std::string_view text, size_t open, const PositionOf& po
         }
     }
     FailAt(positionOf(stack[depth - 1], 1), ErrorKind::Config, "no closing '", ClosingOf(text[stack[depth - 1]]),
-           "' found for the '", text[stack[depth - 1]], "' that opens here");
+           "' found for the '", text[stack[depth - 1]], "' that opens here", HintAtIndentation(text, positionOf));
 }
 
 void ForEachRecord(std::string_view text, const PositionOf& positionOf,

@@ -3,6 +3,7 @@
 
 #include "Common/Config/ConfigTree.h"
 #include "Common/Error.h"
+#include "Common/OddCharacters.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ public:
     enum class What
     {
         All,
-        BrokenLists
+        LikelySlips
     };
 
     std::vector<UnusedKey> Find(What what = What::All)
@@ -75,7 +76,7 @@ public:
                 continue;
             if (message.empty())
                 message = DescribeStray(*unread.block, *entry);
-            if (message.empty() && what == What::BrokenLists)
+            if (message.empty() && what == What::LikelySlips && !IsNearOwnName(*unread.block, *entry))
                 continue;
             if (message.empty())
                 message = DescribeUnknown(*unread.block, *entry);
@@ -264,9 +265,12 @@ private:
                    Join({homes.begin(), homes.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(homes.size(), 3))},
                         " or ");
         }
+        if (EqualsIgnoreCase(entry.name, "include") && !entry.isBlock)
+            return '\'' + entry.RawTextAsWritten() + "' includes nothing " + InBlock(block) +
+                   "; an include line begins with include= in its first column: include=" + entry.RawText();
         const std::string path = DescribePath(block, entry);
         return (entry.isBlock ? "unused block '" : "unknown key '") + entry.name + "' " + InBlock(block) +
-               (path.empty() ? NearNames(block, entry) : path);
+               (path.empty() ? NearNames(block, entry) : path) + LookalikeIn(entry.name);
     }
 
     // "Train:SGD:maxEpochs", as messages name a key, or with dots between: how it is written.
@@ -283,25 +287,34 @@ private:
         return "; a key of a block is written " + written + "=..." + std::string(parts.size() - 1, ']');
     }
 
+    // An alias stands for the parameter only where the user came near to it alone.
+    static void AddNames(const OptionInfo& option, std::string_view wanted, std::vector<std::string>& names)
+    {
+        names.push_back(option.name);
+        if (NearestNames(wanted, {option.name}).empty())
+            names.insert(names.end(), option.aliases.begin(), option.aliases.end());
+    }
+
+    bool IsNearOwnName(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        std::vector<std::string> here;
+        for (const OptionInfo* option : OptionsOf(block))
+            AddNames(*option, entry.name, here);
+        return !NearestNames(entry.name, here).empty();
+    }
+
     // "; did you mean ...?": of the names known in the block, else of those known anywhere. Empty where none is near.
     std::string NearNames(const ConfigParameters& block, const ConfigEntry& entry) const
     {
         std::vector<std::string> here, anywhere;
-        // An alias stands for the parameter only where the user came near to it alone.
-        const auto add = [&](std::vector<std::string>& names, const OptionInfo& option)
-        {
-            names.push_back(option.name);
-            if (NearestNames(entry.name, {option.name}).empty())
-                names.insert(names.end(), option.aliases.begin(), option.aliases.end());
-        };
         for (const OptionInfo* option : OptionsOf(block))
-            add(here, *option);
+            AddNames(*option, entry.name, here);
         for (const KnownBlock& known : m_blocks)
         {
             if (!known.name.empty() && known.name != "*")
                 anywhere.push_back(known.name);
             for (const OptionInfo& option : known.options)
-                add(anywhere, option);
+                AddNames(option, entry.name, anywhere);
         }
         const std::string near = DidYouMean(entry.name, here);
         return near.empty() ? DidYouMean(entry.name, anywhere) : near;
@@ -435,9 +448,9 @@ std::vector<UnusedKey> FindUnusedKeys(const ConfigParameters& root, const std::v
     return Finder(root, blocks).Find();
 }
 
-std::vector<UnusedKey> FindBrokenLists(const ConfigParameters& root, const std::vector<KnownBlock>& blocks)
+std::vector<UnusedKey> FindLikelySlips(const ConfigParameters& root, const std::vector<KnownBlock>& blocks)
 {
-    return Finder(root, blocks).Find(Finder::What::BrokenLists);
+    return Finder(root, blocks).Find(Finder::What::LikelySlips);
 }
 
 std::vector<UnusedKey> FindUnresolvedVariables(const ConfigParameters& root)

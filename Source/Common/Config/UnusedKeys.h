@@ -32,8 +32,9 @@ struct UnusedKey
 // other commands: neither is reported. Nor are keys that the block's options list.
 std::vector<UnusedKey> FindUnusedKeys(const ConfigParameters& root, const std::vector<KnownBlock>& blocks);
 
-// Of these only the lists that a wrong separator broke into pieces ("layerSizes=2;50;2"), in whatever block.
-std::vector<UnusedKey> FindBrokenLists(const ConfigParameters& root, const std::vector<KnownBlock>& blocks);
+// What may be why a block cannot be read: lists that a wrong separator broke into pieces ("layerSizes=2;50;2"), in
+// whatever block, and names that are near to one that their block knows.
+std::vector<UnusedKey> FindLikelySlips(const ConfigParameters& root, const std::vector<KnownBlock>& blocks);
 
 // Warns of each unused key with its place, and of variables without a value in blocks that this run does not use. With
 // strictConfig=true at the root the unused keys are an error (Config).

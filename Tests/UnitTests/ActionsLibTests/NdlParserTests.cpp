@@ -170,6 +170,13 @@ TEST(NdlParserTests, BracketsThatDoNotMatch)
 {
     EXPECT_EQ(ParsingMessage("F(x) {\n y=Tanh(x)\n]\n"),
               "net.ndl:3:1: error: '}' expected to close the '{' at net.ndl:1:6, found ']'");
+    EXPECT_EQ(ParsingMessage("F(x) {\n y=Times(W, x\n z=Plus(y, b)\n}\n"),
+              "net.ndl:4:1: error: ')' expected to close the '(' at net.ndl:2:9, found '}'");
+    EXPECT_EQ(ParsingMessage("m=[\nF(x)\n y=Tanh(x)\n}\n]"),
+              "net.ndl:4:1: error: ']' expected to close the '[' at net.ndl:1:3, found '}'; a macro 'F(x)', as at "
+              "net.ndl:2:1, needs a '{' before its statements");
+    EXPECT_EQ(ParsingMessage("m=[\n y=Tanh(x)\n}\n]"),
+              "net.ndl:3:1: error: ']' expected to close the '[' at net.ndl:1:3, found '}'");
     EXPECT_EQ(ParsingMessage("W=Parameter(3,\n4]\n"),
               "net.ndl:2:2: error: ',' or ')' expected, found ']'; it is to close the '(' at net.ndl:1:12");
     EXPECT_EQ(ParsingMessage("F {\n y=Tanh(x)\n}\n"),
@@ -209,15 +216,6 @@ TEST(NdlParserTests, CharactersThatOnlyLookRight)
     EXPECT_EQ(ParsingMessage("z=Times(W, \\\nx)"),
               "net.ndl:1:12: error: '\\' continues no line; the arguments of a call may go over several lines by "
               "themselves, other statements stand on one");
-}
-
-TEST(NdlParserTests, OddCharacters)
-{
-    EXPECT_EQ(OddCharacterIn("name_1.W"), "");
-    EXPECT_EQ(OddCharacterIn("a\x01"), "the control character 1");
-    EXPECT_EQ(OddCharacterIn("\u20133"), "'\u2013' (U+2013)");
-    EXPECT_EQ(OddCharacterIn("\U0001f600"), "'\U0001f600' (U+1F600)");
-    EXPECT_EQ(OddCharacterIn("\xc3"), "the byte 195, which is no UTF-8");
 }
 
 TEST(NdlParserTests, ParenthesesAroundWhatStandsAlone)

@@ -180,9 +180,27 @@ TEST(TokenizerTests, SyntaxErrors)
     EXPECT_EQ(MessageOf([] { Records("\"k\"=5"); }), "text:1:1: expected a name before '\"', found a quoted text");
     EXPECT_EQ(MessageOf([] { Records("b=1\n a=\nc=2"); }),
               "text:2:2: no value given for 'a'; expected a=value, or a=\"\" for an empty one");
+    EXPECT_EQ(MessageOf([] { Records("a=\n  [ b=1 ]"); }),
+              "text:1:1: no value given for 'a'; the '[' at text:2:3 must stand on the line of the name: a=[");
     EXPECT_EQ(MessageOf([] { Elements("a:b)"); }), "text:1:4: unmatched ')': no bracket is open here");
     EXPECT_EQ(MessageOf([] { Records("a=" + std::string(300, '[') + std::string(300, ']')); }),
               "text:1:203: brackets are nested more than 200 deep");
+}
+
+// Of brackets that do not match the indentation tells which one is too much or missing.
+TEST(TokenizerTests, BracketsThatTheIndentationContradicts)
+{
+    const std::string begin = "Train=[\n  SGD=[ # \"rates\"\n    a=1\n";
+    const std::string end = "  reader=[\n    b=(1:2)\n  ]\n]\n";
+    EXPECT_EQ(MessageOf([&] { Records(RemoveComments(begin + end)); }),
+              "text:1:7: no closing ']' found for the '[' that opens here; the ']' at text:7:1 closes the '[' at "
+              "text:2:7, which is indented otherwise");
+    EXPECT_EQ(
+        MessageOf([&] { Records(RemoveComments(begin + "  ]\n  ]\n" + end)); }),
+        "text:9:1: unmatched ']': no bracket is open here; the ']' at text:5:3 closes the '[' at text:1:7, which is "
+        "indented otherwise");
+    EXPECT_EQ(MessageOf([] { Records("a=[\n  b=[\nc=1\n"); }),
+              "text:2:5: no closing ']' found for the '[' that opens here");
 }
 
 TEST(TokenizerTests, Comments)

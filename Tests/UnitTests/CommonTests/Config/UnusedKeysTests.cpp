@@ -122,6 +122,22 @@ TEST(UnusedKeysTests, MisspeltAliases)
                             "unknown key 'numPrevLearnRat' in block 'Train'; did you mean 'numPrevLearnRates'?"));
 }
 
+TEST(UnusedKeysTests, SlipsThatMayBeWhyABlockCannotBeRead)
+{
+    const auto config = ConfigParameters::Parse("Train=[action=train\n SGD=[minbatchSize=4;xyzzy=1;file=x;maxEpochs=1\n"
+                                                " learningRatesPerMB=1;2]]",
+                                                "exp.cntk");
+    ReadAll(*config, {"Train:action", "Train:SGD:maxEpochs"});
+    std::vector<std::string> found;
+    for (const UnusedKey& key : FindLikelySlips(*config, Known()))
+        found.push_back(key.where.Location() + ": " + key.message);
+    EXPECT_THAT(found, ElementsAre("exp.cntk:2:7: unknown key 'minbatchSize' in block 'Train:SGD'; did you mean "
+                                   "'minibatchSize'?",
+                                   "exp.cntk:3:23: 'learningRatesPerMB=1;2' in block 'Train:SGD' falls into "
+                                   "'learningRatesPerMB=1', '2': the elements of a list are separated by ':', write "
+                                   "learningRatesPerMB=1:2"));
+}
+
 TEST(UnusedKeysTests, MisplacedKeys)
 {
     EXPECT_THAT(

@@ -1,0 +1,484 @@
+#!/usr/bin/env python3
+"""What users of the original stumbled over: each mistake gets a message with the place, what was found and what to do.
+
+Here those of the command line and the config. Every test compares the whole last line on standard error (or the whole
+warning).
+"""
+import os
+
+from EndToEnd import main
+from Messages import CONFIG, MessagesTestCase
+
+
+class ConfigMessagesTest(MessagesTestCase):
+    def test_no_arguments(self):
+        self.assertIn("usage: cntk configFile=<file>", self.last_line(status=2))
+
+    def test_unknown_option(self):
+        self.assertEqual(self.last_line("--chek", status=2).split(";")[0], "error: unknown option '--chek'")
+
+    def test_space_after_config_file(self):
+        self.assertEqual(
+            self.last_line("configFile=", "exp.cntk", status=2),
+            "command line:1:1: error: argument 1 'configFile=' names no file; expected configFile=<file>[+<file>...], "
+            "without blanks around '='; a blank before 'exp.cntk' makes it an argument of its own")
+
+    def test_misspelt_config_file_argument(self):
+        self.assertEqual(self.last_line("confgFile=exp.cntk", status=2),
+                         "command line:1:1: error: unknown argument 'confgFile'; did you mean configFile=exp.cntk?")
+
+    def test_missing_config_file(self):
+        folder = os.path.realpath(self.folder)
+        self.assertEqual(
+            self.last_line("configFile=exq.cntk", status=3),
+            "command line:1:1: error: config file 'exq.cntk' does not exist; looked for '%s/exq.cntk', working "
+            "directory is '%s'; did you mean 'exp.cntk' in folder '.'?" % (folder, folder))
+
+    def test_not_a_boolean(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; keepCheckPointFiles=maybe")
+        self.assertEqual(
+            self.error(),
+            "exp.cntk:7:38: error: 'Train:SGD:keepCheckPointFiles' is 'maybe', expected a boolean: true, t or 1, "
+            "false, f or 0, in any case")
+
+    def test_not_a_number(self):
+        self.edit("maxEpochs=1", "maxEpochs=many")
+        self.assertEqual(
+            self.error(),
+            "exp.cntk:7:15: error: 'Train:SGD:maxEpochs' is 'many', expected a whole number that is not negative")
+
+    def test_misspelt_key(self):
+        self.edit("minibatchSize=4", "minbatchSize=4")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:8:5: unknown key 'minbatchSize' in block 'Train:SGD'; "
+                                           "did you mean 'minibatchSize'?"])
+
+    def test_misspelt_key_of_a_reader(self):
+        self.edit("readerType=UCIFastReader\n    file=train.txt\n    randomize",
+                  "readrType=UCIFastReader\n    file=train.txt\n    randomize")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:12:5: unknown key 'readrType' in block 'Train:reader'; "
+                                           "did you mean 'readerType'?"])
+
+    def test_misspelt_alias(self):
+        self.edit("evalCriterion=", "nodeTyp=Tanh; evalCriterion=")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:5:44: unknown key 'nodeTyp' in block "
+                                           "'Train:SimpleNetworkBuilder'; did you mean 'nodeType'?"])
+
+    def test_misspelt_name_that_leaves_something_missing(self):
+        """The note in front of the error says what it may come from."""
+        for old, new, place, slip, error in (
+                ("learningRatesPerSample", "learnRatesPerSample", "9:5", "unknown key 'learnRatesPerSample' in block "
+                 "'Train:SGD'; did you mean 'learningRatesPerSample'?", "no learning rate is given"),
+                ("SGD=[", "SDG=[", "6:3", "unused block 'SDG' in block 'Train'; did you mean 'SGD'?",
+                 "command 'Train' has no SGD block"),
+                ("reader=[", "readr=[", "11:3", "unused block 'readr' in block 'Train'; did you mean 'reader'?",
+                 "command 'Train' has no reader block"),
+                ("SimpleNetworkBuilder=[", "SimpleNetworkBuilders=[", "5:3", "unused block 'SimpleNetworkBuilders' in "
+                 "block 'Train'; did you mean 'SimpleNetworkBuilder'?", "command 'Train' has no network to train"),
+                ("layerSizes=", "layerSize=", "5:26", "unknown key 'layerSize' in block 'Train:SimpleNetworkBuilder'; "
+                 "did you mean 'layerSizes'?", "required parameter missing: exp.cntk:Train:SimpleNetworkBuilder:"
+                 "layerSizes; did you mean 'layerSize'?")):
+            with self.subTest(new):
+                self.write("exp.cntk", CONFIG.replace(old, new, 1))
+                lines = self.cntk("configFile=exp.cntk", status=3).stderr.splitlines()
+                self.assertIn(error, lines[-1])
+                self.assertIn("note: exp.cntk:%s: %s" % (place, slip), lines)
+
+    def test_misspelt_key_of_a_stream(self):
+        self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
+                  "  ]\n]\nTest=", "    features=[ dim=2; strat=0 ]\n    labels=[ dim=1; start=2; labelDim=2; "
+                  "labelMapingFile=x; labelMappingFile=map.txt ]\n  ]\n]\nTest=")
+        self.assertEqual(self.warnings(),
+                         ["WARNING: exp.cntk:15:23: unknown key 'strat' in block 'Train:reader:features'; did you mean "
+                          "'start'?",
+                          "WARNING: exp.cntk:16:42: unknown key 'labelMapingFile' in block 'Train:reader:labels'; did "
+                          "you mean 'labelMappingFile'?"])
+
+    def test_misspelt_key_of_a_stream_inside_of_input(self):
+        self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
+                  "  ]\n]\nTest=", "    input=[ features=[ alais=x; alias=x; dim=2; format=dense ]\n"
+                  "            labels=[ dim=2; format=dense ] ]\n  ]\n]\nTest=")
+        self.write("exp.cntk", self.read("exp.cntk").replace("UCIFastReader", "CNTKTextFormatReader", 1))
+        self.write("train.txt", "|x 1 0 |labels 1 0\n|x 0 1 |labels 0 1\n")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:24: unknown key 'alais' in block "
+                                           "'Train:reader:input:features'; did you mean 'alias'?"])
+
+    def test_old_configs_describe_a_binary_cache(self):
+        self.edit("labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n  ]\n]\nTest=",
+                  "writerType=BinaryWriter; wfile=c.bin; wsize=256; wrecords=5; windowSize=10\n"
+                  "    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt; elementSize=4; sectionType=labels\n"
+                  "      mapping=[ wrecords=2; elementSize=10; sectionType=labelMapping ]\n"
+                  "      category=[ dim=2; sectionType=categoryLabels; elementSze=4 ] ]\n  ]\n]\nTest=")
+        self.assertEqual(self.warnings(),
+                         ["WARNING: exp.cntk:19:53: unknown key 'elementSze' in block 'Train:reader:labels:category'; "
+                          "did you mean 'elementSize'?",
+                          "WARNING: UCIFastReader: writerType, wfile and other keys of the binary cache are not needed "
+                          "and not used; parsed data are kept in memory"])
+
+    def test_parts_of_a_reader_share_keys(self):
+        self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
+                  "  ]\n]\nTest=", "    minibatchMode=partial; traceLevel=0; readers=a:b; unknown=1\n"
+                  "    a=[ features=[ dim=2; start=0 ] ]\n"
+                  "    b=[ labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ]\n  ]\n]\nTest=")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:55: unknown key 'unknown' in block 'Train:reader'"])
+
+    def test_variables_of_a_shared_file(self):
+        self.write("shared.cntk", "FeatDim=2\nOtherCorpus=x\nmodelPth=y\n")
+        self.write("exp.cntk", "include=shared.cntk\n" + CONFIG.replace("features=[ dim=2", "features=[ dim=$FeatDim$"))
+        self.assertEqual(self.warnings(), ["WARNING: shared.cntk:3:1: unknown key 'modelPth' at the root of the config; "
+                                           "did you mean 'modelPath'?"])
+        self.assertEqual(self.warnings("OtherCorpus=y", "include=shared.cntk")[-1][:60],
+                         "WARNING: shared.cntk:3:1: unknown key 'modelPth' at the root")
+
+    def test_value_where_a_block_belongs(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=adjustAfterEpoch")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:7:18: 'AutoAdjust=adjustAfterEpoch' has no effect in block "
+                                           "'Train:SGD'; expected a block, AutoAdjust=[ name=value ... ]"])
+
+    def test_an_empty_value_where_a_block_belongs_says_that_there_is_none(self):
+        self.edit("maxEpochs=1", 'maxEpochs=1; AutoAdjust=""')
+        self.assertEqual(self.warnings(), [])
+
+    def test_include_line_with_blanks(self):
+        self.write("exp.cntk", "include = all.cntk\n" + CONFIG.replace("SGD=[\n", "SGD=[\n  include=all.cntk\n"))
+        self.assertEqual(self.warnings(), [
+            "WARNING: exp.cntk:%s: '%s' includes nothing %s; an include line begins with include= in its first column: "
+            "include=all.cntk" % where for where in (
+                ("1:1", "include = all.cntk", "at the root of the config"),
+                ("8:3", "include=all.cntk", "in block 'Train:SGD'"))])
+
+    def test_characters_that_look_like_others(self):
+        self.edit("    minibatchSize=4", "    \u00a0minibatchSize=4")
+        self.assertEqual(self.warnings(), [
+            "WARNING: exp.cntk:8:5: unknown key '\u00a0minibatchSize' in block 'Train:SGD'; did you mean "
+            "'minibatchSize'?; it holds '\u00a0' (U+00A0)"])
+        self.edit("file=train.txt", "file=\u201ctrain.txt\u201d")
+        self.assertEqual(self.error(status=4), "exp.cntk:13:10: error: data file '\u201ctrain.txt\u201d' does not exist; "
+                         "it holds '\u201c' (U+201C)")
+
+    def test_variable_with_one_dollar_sign(self):
+        self.edit("file=train.txt", "file=$Dir/train.txt")
+        self.assertEqual(self.error(status=4), "exp.cntk:13:10: error: data file '$Dir/train.txt' does not exist; a "
+                         "variable stands between two dollar signs, $name$")
+
+    def test_nodes_to_trace(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; traceNodeNamesReal=HLst")
+        message = ("exp.cntk:7:37: error: traceNodeNamesReal lists 'HLst', but there is no such node in the network; did "
+                   "you mean 'HLast'?")
+        self.assertIn(message, self.error())
+        self.assertIn(message, self.error("--check"))
+
+    def test_done_file_that_cannot_be_written(self):
+        (self.folder / "done").mkdir()
+        self.assertIn("error: ", self.error("doneFile=done", status=6))
+        self.assertFalse((self.folder / "m.dnn").exists(), "the training should not have begun")
+
+    def test_nan(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[ reduceLearnRateIfImproveLessThan=nan ]")
+        self.assertEqual(self.error(), "exp.cntk:7:64: error: 'Train:SGD:AutoAdjust:reduceLearnRateIfImproveLessThan' is "
+                                       "'nan', expected a number, which nan is not")
+
+    def test_criterion_that_is_no_number(self):
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=net.ndl ]")
+        self.write("net.ndl", "features=Input(2, tag=feature)\nlabels=Input(2, tag=label)\n"
+                              "ce=Sigmoid(features, tag=criterion)\n")
+        self.assertEqual(self.error(), "net.ndl:3:4: error: training criterion 'ce' (Sigmoid) has dimension 2 x *; "
+                                       "criterion nodes to evaluate must have dimension 1x1")
+
+    def test_nodes_that_others_complain_about(self):
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=net.ndl ]")
+        before = "features=Input(2, tag=feature)\nlabels=Input(2, tag=label)\n"
+        criterion = "ce=SquareError(labels, features, tag=criterion)\n"
+        for arguments in [], ["--check"]:
+            # in the macros around the node
+            self.write("net.ndl", "F(a)=Tanh(a)\nG(a) { y=F(a, tag=eval) }\n" + before + criterion + "e=G(features)\n")
+            log = self.cntk("configFile=exp.cntk", "command=Train", *arguments, status=3).stderr
+            self.assertIn("note: in macro 'F', called at net.ndl:2:10\nnote: in macro 'G', called at net.ndl:6:3\n", log)
+            self.assertIn("net.ndl:1:6: error: evaluation node 'e.y.unnamed1' (Tanh) has dimension 2 x *; criterion nodes "
+                          "to evaluate must have dimension 1x1\n", log)
+            # an array, not a tag
+            self.write("net.ndl", before + criterion + "y=Tanh(features)\nEvalNodes=(y)\n")
+            self.assertIn("net.ndl:4:3: error: evaluation node 'y' (Tanh)", self.error(*arguments))
+            self.write("net.ndl", before + "ce=SquareError(labels, features)\n")
+            self.assertIn("net.ndl:3:4: error: the network has no criterion node to train; candidates: 'ce' (SquareError)",
+                          self.error(*arguments))
+            self.write("net.ndl", (before + criterion).replace("Input(2", "Input(3"))
+            self.assertIn("net.ndl:2:8: error: input node 'labels' of the network has dimension 3, but stream 'labels'",
+                          self.error(*arguments))
+            self.assertFalse((self.folder / "m.dnn.0").exists(), "the next run would go on from this network")
+            self.write("net.ndl", (before + criterion).replace("features", "feature"))
+            self.assertIn("net.ndl:1:9: error: no stream of the reader feeds input node 'feature' of the network",
+                          self.error(*arguments))
+            self.write("net.ndl", before + "y=Tanh(features)\n")
+            self.assertIn("exp.cntk:5:42: error: the network has no criterion node to train; it holds no node of a "
+                          "criterion type", self.error(*arguments))
+
+    def test_description_that_is_none(self):
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=net.ndl ]")
+        self.write("net.ndl", "# nothing yet\n")
+        self.assertEqual(self.error(), "exp.cntk:5:42: error: the network has no feature node and no input at all; define "
+                                       "one, such as features=Input(dimension, tag=feature)")
+        (self.folder / "net.ndl").unlink()
+        (self.folder / "net.ndl").mkdir()
+        self.assertEqual(self.error(), "exp.cntk:5:42: error: NDL file 'net.ndl' is a folder")
+
+    def test_unknown_criterion_nodes(self):
+        unknown = "names 'cee', but there is no such node in the network"
+        for key in "trainCriterionNodeName", "evalCriterionNodeName":
+            self.edit("maxEpochs=1", "maxEpochs=1; %s=cee" % key)
+            place = 18 + len(key) + 1
+            self.assertIn("exp.cntk:7:%d: error: %s %s" % (place, key, unknown), self.error())
+        self.write("exp.cntk", CONFIG)
+        self.train()
+        self.assertIn("error: evalNodeNames " + unknown, self.error("command=Test", "Test=[evalNodeNames=cee]"))
+        self.assertIn("command line:1:", self.error("command=Test", "Test=[evalNodeNames=cee]"))
+
+    def test_label_map_of_a_section_that_is_not_there(self):
+        self.assertEqual(self.error("command=Map", "Map=[action=createLabelMap; section=Trian]"),
+                         "command line:1:69: error: section names 'Trian', but the config has no block of that name; "
+                         "expected one with a reader, such as the block of a train command; did you mean 'Train'?")
+
+    def test_label_map_of_outputs_that_is_not_there(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  outputPath=out/values\n  format=[ type=category; labelMappingFile=mapp.txt ]")
+        self.assertEqual(self.error("command=Write", status=4),
+                         "exp.cntk:36:44: error: label map 'mapp.txt' does not exist; did you mean 'map.txt' in folder "
+                         "'.'?")
+
+    def test_writer_without_the_block_of_a_node(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  outputNodeNames=HLast\n"
+                  "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLst; HLast=[ file=o.txt; token=map.txt ] ]")
+        self.assertEqual(self.error("command=Write"),
+                         "exp.cntk:36:57: error: outputNodeNames lists 'HLst', but the writer has no block HLst=[...] "
+                         "that says where its values go; did you mean 'HLast'?")
+
+    def test_misspelt_key_of_a_writer(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLast; labels=x\n"
+                  "    HLast=[ file=o.txt; token=map.txt; nbst=2 ] ]")
+        self.assertEqual(self.warnings("command=Write"),
+                         ["WARNING: exp.cntk:35:64: unknown key 'labels' in block 'Write:writer'",
+                          "WARNING: exp.cntk:36:40: unknown key 'nbst' in block 'Write:writer:HLast'; did you mean "
+                          "'nbest'?"])
+
+    def test_column_far_beyond_the_line(self):
+        self.edit("labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n  ]\n]\nTest=",
+                  "labels=[ dim=1; start=2000000000; labelDim=2; labelMappingFile=map.txt ]\n  ]\n]\nTest=")
+        self.assertEqual(self.error(status=4), "error: train.txt:1:10: the line has 3 columns, but 'labels' is column "
+                                               "2000000000 (counted from 0)")
+
+    def test_streams_of_different_length(self):
+        self.write("exp.cntk", CONFIG.replace("UCIFastReader", "CNTKTextFormatReader", 1)
+                   .replace("features=[ dim=2; start=0 ]", "input=[ features=[ dim=2; format=dense ]", 1)
+                   .replace("labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]",
+                            "labels=[ dim=2; format=dense ] ]", 1))
+        self.write("train.txt", "7 |features 1 0 |labels 1 0\n7 |features 0 1\n")
+        self.assertEqual(self.error(status=4),
+                         "error: sequence '7' has 1 sample of stream 'labels' (from 'train.txt', dim=2 at exp.cntk:16:18), "
+                         "but 2 of 'features'; expected as many of each, since their inputs share an axis")
+
+    def test_schedule_without_a_value(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; dropoutRate=()")
+        self.assertEqual(self.error(), "exp.cntk:7:30: error: 'Train:SGD:dropoutRate' is '()', expected at least one value")
+
+    def test_label_maps_from_the_reader_of_a_training(self):
+        self.edit("modelPath=m.dnn\nTrain=[", "Train=[\n  modelPath=m.dnn")
+        self.assertEqual(self.warnings("command=Map", "Map=[action=createLabelMap; section=Train]"), [])
+
+    def test_strict_config_makes_it_an_error(self):
+        self.edit("minibatchSize=4", "minbatchSize=4")
+        self.assertEqual(self.error("strictConfig=true"),
+                         "exp.cntk:8:5: error: unknown key 'minbatchSize' in block 'Train:SGD'; did you mean "
+                         "'minibatchSize'?")
+
+    def test_override_that_has_no_effect(self):
+        self.assertEqual(self.warnings("maxEpochs=9"),
+                         ["WARNING: command line:1:21: 'maxEpochs=9' has no effect: 'Train:SGD:maxEpochs' at "
+                          "exp.cntk:7:15 is nearer; to override it write Train=[SGD=[maxEpochs=...]]"])
+
+    def test_parameters_of_the_original_without_effect(self):
+        keys = ("excludedDevices=1", "traceGPUMemoryAllocations=1", "hyperCompressMemory=true", "perfTraceLevel=1",
+                "randomSeed=2", "randomSeedOffset=3", "lockGPU=false", "Train=[SimpleNetworkBuilder=[deviceId=-1]]")
+        self.assertEqual(self.warnings(*keys), [])
+        keys = ("maxSamplesInRAM=10", "numSubminibatches=2")
+        self.train()
+        self.assertEqual(self.warnings("command=Test", *["Test=[%s]" % key for key in keys]), [])
+        self.assertEqual(self.warnings("command=Write", "Write=[nodeUnitTest=true]"), [])
+
+    def test_parallel_training(self):
+        method = "Train=[SGD=[ParallelTrain=[parallelizationMethod=DataParallelSGD;DataParallelSGD=[gradientBits=%s]]]]"
+        self.assertEqual(self.warnings(method % 1),
+                         ["WARNING: command line:1:33: ParallelTrain has no effect: this program trains in one process; "
+                          "it goes on alone"])
+        self.assertIn("block 'exp.cntk:Train:SGD': gradientBits is 40; expected 1 to 32, the bits of a float",
+                      self.error(method % 40))
+        run = self.cntk("configFile=exp.cntk", "parallelTrain=true", "stderr=log/x")
+        self.assertIn("Redirecting stderr to file log/x_Train.logrank0\n", run.stderr)
+        self.assertIn("__COMPLETED__", self.read("log/x_Train.logrank0"))
+
+    def test_recurrent_layer_that_is_not_there(self):
+        self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; recurrentLayer=2; rnnType=SIMPLERNN;")
+        run = self.cntk("configFile=exp.cntk", "--check", status=None)
+        self.assertIn("WARNING: exp.cntk:5:59: recurrentLayer: 2 names no layer; layerSizes has 1 hidden layer, numbered "
+                      "from 1\n", run.stderr)
+
+    def test_network_that_cannot_be_built(self):
+        self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; rnnType=CLASSLM;")
+        self.assertEqual(self.error(), "exp.cntk:5:3: error: vocabSize is -1, but the last of the layerSizes is 2; "
+                                       "expected the same: the vocabulary size should be the same as the output layer size")
+
+    def test_misplaced_auto_adjust(self):
+        self.edit("  SGD=[", "  AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n  SGD=[")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:6:3: 'AutoAdjust' is not read in block 'Train'; it "
+                                           "belongs into the block SGD"])
+
+    def test_auto_adjust_at_the_root(self):
+        self.write("more.cntk", "AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n")
+        self.assertEqual(self.warnings("configFile=more.cntk"),
+                         ["WARNING: more.cntk:1:1: 'AutoAdjust' is not read at the root of the config; it belongs into "
+                          "the block SGD"])
+
+    def test_builder_left_in_a_write_block(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  outputPath=out/values\n  SimpleNetworkBuilder=[ layerSizes=2:2 ]")
+        self.assertEqual(self.warnings("command=Write"),
+                         ["WARNING: exp.cntk:36:3: 'SimpleNetworkBuilder' is not read in block 'Write'; it belongs "
+                          "into the block of a train command or the block of a trainSequence command or the block of a "
+                          "gradientCheck command"])
+
+    def test_list_with_the_wrong_separator(self):
+        self.edit("learningRatesPerSample=0.1", "learningRatesPerSample=0.5;0.2;0.1")
+        self.assertEqual(
+            self.warnings(),
+            ["WARNING: exp.cntk:9:32: 'learningRatesPerSample=0.5;0.2;0.1' in block 'Train:SGD' falls into "
+             "'learningRatesPerSample=0.5', '0.2', '0.1': the elements of a list are separated by ':', write "
+             "learningRatesPerSample=0.5:0.2:0.1"])
+
+    def test_list_with_the_wrong_separator_that_is_an_error(self):
+        self.edit("layerSizes=2:3:2;", "layerSizes=2;3;2;")
+        run = self.cntk("configFile=exp.cntk", status=3)
+        self.assertIn("write layerSizes=2:3:2", run.stderr)
+        self.assertIn("layerSizes needs at least two entries", run.stderr.rstrip().splitlines()[-1])
+
+    def test_command_not_defined(self):
+        self.edit("command=Train", "command=Trian")
+        self.assertEqual(self.error(),
+                         "exp.cntk:1:9: error: command 'Trian' is listed but not defined; it needs a block "
+                         "Trian=[action=...]; did you mean 'Train'?")
+
+    def test_commands_with_blanks_between(self):
+        self.edit("command=Train", "command=Train Test")
+        self.assertEqual(self.error(), "exp.cntk:1:9: error: there is no command 'Train Test'; the commands of a list are "
+                                       "separated by ':', write Train:Test")
+
+    def test_decimal_comma(self):
+        self.edit("learningRatesPerSample=0.1", "learningRatesPerSample=0,1")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:9:30: 'learningRatesPerSample=0,1' in block 'Train:SGD' "
+                                           "falls into 'learningRatesPerSample=0', '1': the elements of a list are "
+                                           "separated by ':', write learningRatesPerSample=0:1, or for a fraction "
+                                           "learningRatesPerSample=0.1"])
+
+    def test_number_beyond_all_bounds(self):
+        self.assertEqual(self.error("Train=[SGD=[minibatchSize=99999999999999999999]]"),
+                         "command line:1:47: error: 'Train:SGD:minibatchSize' is '99999999999999999999', expected a whole "
+                         "number of at most 18446744073709551615")
+
+    def test_a_network_that_does_not_fit_leaves_no_model(self):
+        self.edit("layerSizes=2:3:2", "layerSizes=2:3:5")
+        self.assertIn("input node 'labels' of the network has dimension 5", self.error())
+        self.assertEqual(list(self.folder.glob("m.dnn*")), [])
+        self.write("exp.cntk", CONFIG)
+        self.train()  # would go on with the network of before, if it were there
+
+    def test_unknown_action(self):
+        self.edit("action=train", "action=tarin")
+        self.assertRegex(self.error(),
+                         "^exp.cntk:4:10: error: unknown action 'tarin' in command 'Train'; actions: train, test, .*; "
+                         "did you mean 'train'\\?$")
+
+    def test_actions_that_are_not_there(self):
+        for name, words in (("beamsearch", "testEncoderDecoder searches"), ("testUnroll", "action=test evaluates"),
+                            ("devtest", "action=gradientCheck")):
+            self.write("exp.cntk", CONFIG.replace("action=train", "action=" + name, 1))
+            self.assertRegex(self.error(), "^exp.cntk:4:10: error: action '%s' of command 'Train' is not there: .*%s"
+                             % (name, words))
+            self.assertIn("no help: action '%s' is not there: " % name, self.cntk("--help", name, status=2).stderr)
+
+    def test_what_needs_lattices(self):
+        for key in "trainingCriterion", "evalCriterion":
+            message = self.error("Train=[SimpleNetworkBuilder=[%s=SequenceWithSoftmax]]" % key)
+            self.assertIn("error: %s 'SequenceWithSoftmax' is not there yet: it is the criterion of sequence training over "
+                          "HTK lattices, which no reader of this program reads" % key, message)
+        self.assertIn("error: this program does not have rnnType 'JOINTCONDITIONALBILSTMSTREAMS'; accepted: SIMPLENET, ",
+                      self.error("Train=[SimpleNetworkBuilder=[rnnType=JOINTCONDITIONALBILSTMSTREAMS]]"))
+
+    def test_no_network(self):
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]", "")
+        self.assertIn("command 'Train' has no network to train: give a block SimpleNetworkBuilder=", self.error())
+
+    def test_later_command_is_read_before_the_first_runs(self):
+        self.edit("  outputPath=out/values", "")
+        self.assertIn("command 'Write' has nowhere to write", self.error("command=Train:Write"))
+        self.assertFalse((self.folder / "m.dnn").exists())
+
+    def test_nothing_to_run(self):
+        self.assertIn("has no command=", self.last_line("Block=[a=1]", status=3))
+        self.assertIn("lists nothing to run; blocks in the config: Train, Test, Write", self.error("command=()"))
+        self.assertIn("the value of 'Train:action' is empty", self.error("Train=[action=\"\"]"))
+        self.assertIn("action= of command 'Train' names no action", self.error("Train=[action=()]"))
+
+    def test_a_value_where_a_block_belongs(self):
+        self.assertIn("format", self.error("command=Write", "Write=[format=5]"))
+        self.assertIn("reader", self.error("command=Test", "Test=[reader=5]"))
+
+    def test_format_that_printf_would_choke_on(self):
+        self.train()
+        for text in ("n%", "s", "*", ".600"):
+            message = self.error("command=Write", "Write=[format=[precisionFormat=%s]]" % text)
+            self.assertIn("precisionFormat is '%s', expected flags, width and precision" % text, message)
+
+    def test_render_command_of_blanks(self):
+        self.train()
+        self.assertIn("renderCmd holds nothing but blanks",
+                      self.error("command=P", "P=[action=plot;renderCmd=\"   \"]"))
+
+    def test_devices(self):
+        self.train()
+        self.assertIn("command line:1:", self.error("command=Test", "deviceId=foo"))
+        self.assertIn("one run uses one device", self.error("command=Test:Write", "deviceId=cpu", "Write=[deviceId=0]"))
+
+    def test_a_shared_reader_keeps_its_shuffle_beside_a_write_command(self):
+        shared = CONFIG.replace("Train=[", "reader=[ readerType=UCIFastReader; file=train.txt; features=[ dim=2 ]\n"
+                                "labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ]\nTrain=[", 1)
+        shared = shared[:shared.index("  reader=[\n")] + "]\nWrite=[ action=write; outputPath=out/v ]\n"
+        self.write("exp.cntk", shared)
+        for command in ("Train", "Train:Write"):
+            run = self.cntk("configFile=exp.cntk", "command=" + command, "makeMode=false")
+            self.assertIn("RandomOrdering", run.stderr)
+
+    def test_label_map_of_another_block_s_reader(self):
+        (self.folder / "map.txt").unlink()
+        self.cntk("configFile=exp.cntk", "command=L", "L=[action=createLabelMap;section=Train]", "strictConfig=true")
+        self.assertEqual(self.read("map.txt").split(), ["yes", "no"])
+
+    def test_zero_bytes_in_a_config(self):
+        (self.folder / "bad.cntk").write_bytes(b"command=A\0B\n")
+        message = "error: a zero byte, expected UTF-8 or ASCII text; is it UTF-16, or a binary file?"
+        self.assertEqual(self.last_line("configFile=bad.cntk", status=3), "bad.cntk:1:10: " + message)
+        (self.folder / "bad.ndl").write_bytes(b"x=Input(2)\ny\0=Exp(x)\n")
+        self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                  "NDLNetworkBuilder=[ networkDescription=bad.ndl ]")
+        self.assertEqual(self.error(), "bad.ndl:2:2: " + message)
+        self.write("exp.cntk", "command=E\nE=[ action=edit; editPath=bad.ndl ]\n")
+        self.assertEqual(self.error(), "bad.ndl:2:2: " + message)
+
+    def test_help_of_two_topics(self):
+        self.assertEqual(self.last_line("--help", "SGD", "train", status=2),
+                         "error: --help takes one topic; 'train' is left over")
+
+
+if __name__ == "__main__":
+    main()

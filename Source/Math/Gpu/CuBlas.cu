@@ -4,6 +4,7 @@
 #include "Math/Gpu/CudaRuntime.h"
 
 #include <cublas_v2.h>
+#include <cuda_runtime.h>
 
 namespace cntk
 {
@@ -17,6 +18,7 @@ struct Functions
     decltype(&cublasDestroy_v2) destroy = nullptr;
     decltype(&cublasGetVersion_v2) getVersion = nullptr;
     decltype(&cublasSetStream_v2) setStream = nullptr;
+    decltype(&cublasSetWorkspace_v2) setWorkspace = nullptr;
     decltype(&cublasSetPointerMode_v2) setPointerMode = nullptr;
     decltype(&cublasGemmEx_64) gemm = nullptr;
 };
@@ -42,6 +44,7 @@ Functions OpenCuBlas()
     find(functions.destroy, "cublasDestroy_v2");
     find(functions.getVersion, "cublasGetVersion_v2");
     find(functions.setStream, "cublasSetStream_v2");
+    find(functions.setWorkspace, "cublasSetWorkspace_v2");
     find(functions.setPointerMode, "cublasSetPointerMode_v2");
     find(functions.gemm, "cublasGemmEx_64");
     return functions;
@@ -53,13 +56,55 @@ void Check(cublasStatus_t status, const char* what)
         Fail(ErrorKind::Device, "cuBLAS failed to ", what, " (status ", int(status), ")");
 }
 
+// Of the current device: 8.0 is 8.
+int MajorCapability()
+{
+    int device = 0;
+    int major = 0;
+    const bool isKnown = cudaGetDevice(&device) == cudaSuccess &&
+                         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
+    return isKnown ? major : 0;
+}
+
+constexpr int c_majorOfFastKinds = 8; // Turing's tensor cores have neither TF32 nor bfloat16
+
+// Memory of our own for products: from its own pool cuBLAS would take it anew for each stream, and while work is
+// recorded it would put allocations into the graph, and might choose another algorithm than outside of it.
+class Workspace
+{
+public:
+    // As much as cuBLAS takes by default; without any where there is none.
+    explicit Workspace(int major) : m_bytes(size_t(major >= 9 ? 32 : 8) << 20)
+    {
+        if (cudaMalloc(&m_memory, m_bytes) == cudaSuccess)
+            return;
+        cudaGetLastError();
+        m_memory = nullptr;
+        m_bytes = 0;
+    }
+    ~Workspace() { cudaFree(m_memory); }
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+
+    void* Memory() const { return m_memory; }
+    size_t Bytes() const { return m_bytes; }
+
+private:
+    void* m_memory = nullptr;
+    size_t m_bytes;
+};
+
 class CuBlas final : public GpuBlas
 {
 public:
-    explicit CuBlas(GpuMatrixMath math) : m_functions(OpenCuBlas()), m_math(math)
+    explicit CuBlas(GpuMatrixMath math)
+        : m_functions(OpenCuBlas()), m_major(MajorCapability()), m_math(math), m_workspace(m_major)
     {
         Check(m_functions.create(&m_handle), "start");
-        Check(m_functions.setPointerMode(m_handle, CUBLAS_POINTER_MODE_DEVICE), "take factors from the device");
+        const cublasStatus_t status = m_functions.setPointerMode(m_handle, CUBLAS_POINTER_MODE_DEVICE);
+        if (status != CUBLAS_STATUS_SUCCESS)
+            m_functions.destroy(m_handle);
+        Check(status, "take factors from the device");
     }
     ~CuBlas() override { m_functions.destroy(m_handle); }
 
@@ -67,15 +112,16 @@ public:
     {
         int version = 0;
         m_functions.getVersion(m_handle, &version);
-        const char* const kind = m_math == GpuMatrixMath::Tf32       ? ", TF32"
-                                 : m_math == GpuMatrixMath::Bfloat16 ? ", bfloat16"
-                                                                     : "";
+        const char* const kind = m_math == GpuMatrixMath::Float  ? ""
+                                 : m_major < c_majorOfFastKinds  ? ", float: the card has no other kind"
+                                 : m_math == GpuMatrixMath::Tf32 ? ", TF32"
+                                                                 : ", bfloat16";
         return Concat("cuBLAS ", version / 10000, ".", version / 100 % 100, kind);
     }
 
     void Multiply(const GpuGemm& p, GpuStream stream) override
     {
-        Check(m_functions.setStream(m_handle, static_cast<cudaStream_t>(stream)), "take a stream");
+        TakeStream(stream);
         const bool isFloat = p.type == DataType::Float32;
         const cudaDataType_t type = isFloat ? CUDA_R_32F : CUDA_R_64F;
         const cublasStatus_t status = m_functions.gemm(
@@ -86,10 +132,23 @@ public:
     }
 
 private:
+    // A stream takes the workspace away.
+    void TakeStream(GpuStream stream)
+    {
+        if (stream == m_stream)
+            return;
+        Check(m_functions.setStream(m_handle, static_cast<cudaStream_t>(stream)), "take a stream");
+        if (m_workspace.Bytes() > 0)
+            Check(m_functions.setWorkspace(m_handle, m_workspace.Memory(), m_workspace.Bytes()), "take memory");
+        m_stream = stream;
+    }
+
     cublasComputeType_t ComputeType(bool isFloat) const
     {
         if (!isFloat)
             return CUBLAS_COMPUTE_64F;
+        if (m_major < c_majorOfFastKinds)
+            return CUBLAS_COMPUTE_32F;
         switch (m_math)
         {
         case GpuMatrixMath::Tf32:
@@ -103,8 +162,11 @@ private:
     }
 
     Functions m_functions;
+    int m_major;
     GpuMatrixMath m_math;
+    Workspace m_workspace; // the handle goes first
     cublasHandle_t m_handle = nullptr;
+    GpuStream m_stream = nullptr; // none taken yet
 };
 
 } // namespace

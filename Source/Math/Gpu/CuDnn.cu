@@ -60,10 +60,13 @@ const void* FactorOf(DataType type, double value)
     return type == DataType::Float32 ? static_cast<const void*>(&c_floats[at]) : &c_doubles[at];
 }
 
-// Nothing has been computed where cuDNN says this; a failure of the card is another matter.
+// Nothing has been computed where cuDNN says this, nor by a kernel that it could not compile (the run-time compiler is
+// a library of its own, which may be missing) or had no memory for; a failure of the card is another matter.
 bool IsRefusal(cudnnStatus_t status)
 {
-    return int(status) < 4000;
+    return int(status) < 4000 || status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED ||
+           status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+           status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
 }
 
 // ---- cuDNN ----------------------------------------------------------------------------------------------------------

@@ -27,10 +27,16 @@ void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void 
 {
     if (stream == NoStream())
         return;
-    kernel<<<blocks, threads, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<Parameters>(arguments)...);
-    const cudaError_t status = cudaGetLastError();
-    if (status != cudaSuccess)
-        Fail(ErrorKind::Device, "the GPU cannot run ", name, ": ", cudaGetErrorString(status));
+    cudaLaunchConfig_t shape{};
+    shape.gridDim = blocks;
+    shape.blockDim = threads;
+    shape.stream = static_cast<cudaStream_t>(stream);
+    // Says what became of this launch. <<<>>> leaves that to cudaGetLastError, which may name what somebody else did.
+    const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Parameters>(arguments)...);
+    if (status == cudaSuccess)
+        return;
+    cudaGetLastError(); // else a later call would find it
+    Fail(ErrorKind::Device, "the GPU cannot run ", name, ": ", cudaGetErrorString(status));
 }
 #else
 template <class... Parameters, class... Arguments>
@@ -39,6 +45,7 @@ void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void 
 {
     if (stream == NoStream())
         return;
+    (CudaEmulation::CheckArgument(name, static_cast<Parameters>(arguments)), ...);
     CudaEmulation::Launch(name, stream, blocks, threads,
                           [kernel, arguments...] { kernel(static_cast<Parameters>(arguments)...); });
 }

@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "Math/Gpu/CudaRuntime.h"
 
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 namespace cntk
@@ -10,11 +11,15 @@ namespace cntk
 namespace
 {
 
+// CUDA keeps an error until somebody asks for it, and libraries that look for errors of their own launches would find
+// it: failures that somebody gets over (a recording, the next GPU) must leave nothing behind.
 void Check(cudaError_t status, const char* what)
 {
-    if (status != cudaSuccess)
-        Fail(ErrorKind::Device, "the GPU failed to ", what, ": ", cudaGetErrorString(status), " (CUDA error ",
-             int(status), ")");
+    if (status == cudaSuccess)
+        return;
+    cudaGetLastError();
+    Fail(ErrorKind::Device, "the GPU failed to ", what, ": ", cudaGetErrorString(status), " (CUDA error ", int(status),
+         ")");
 }
 
 cudaStream_t StreamOf(GpuStream stream)
@@ -27,6 +32,26 @@ cudaEvent_t EventOf(GpuEvent event)
     return static_cast<cudaEvent_t>(event);
 }
 
+// Nothing of this process runs on the device. Only the driver knows; false where it does not say.
+bool IsStopped(int device)
+{
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    if (cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &function, 12000, cudaEnableDefault, &found) !=
+            cudaSuccess ||
+        found != cudaDriverEntryPointSuccess)
+    {
+        cudaGetLastError();
+        return false;
+    }
+    unsigned flags = 0;
+    int isStarted = 1;
+    // Devices of the driver have the numbers that they have here.
+    const CUresult status =
+        reinterpret_cast<decltype(&cuDevicePrimaryCtxGetState)>(function)(device, &flags, &isStarted);
+    return status == CUDA_SUCCESS && isStarted == 0;
+}
+
 class CudaRuntime final : public GpuRuntime
 {
 public:
@@ -36,7 +61,10 @@ public:
         // Libraries of one major version run on its first driver already.
         driver.needed = CUDART_VERSION / 1000 * 1000;
         if (cudaDriverGetVersion(&driver.version) != cudaSuccess)
+        {
             driver.version = 0;
+            cudaGetLastError();
+        }
         const cudaError_t status = cudaGetDeviceCount(&driver.devices);
         if (status != cudaSuccess)
         {
@@ -174,8 +202,7 @@ public:
                 executable = nullptr;
             cudaGraphDestroy(graph);
         }
-        if (executable == nullptr)
-            cudaGetLastError(); // so that no later call reports it
+        cudaGetLastError(); // so that no later call reports what went wrong
         return executable;
     }
 
@@ -192,6 +219,16 @@ public:
 std::unique_ptr<GpuRuntime> MakeCudaRuntime()
 {
     return std::make_unique<CudaRuntime>();
+}
+
+void AskForMemory(DeviceId id, size_t& freeBytes, size_t& totalBytes)
+{
+    const bool isStopped = IsStopped(id);
+    CudaRuntime runtime;
+    runtime.Use(id);
+    runtime.MemoryInfo(freeBytes, totalBytes);
+    if (isStopped && cudaDeviceReset() != cudaSuccess)
+        cudaGetLastError();
 }
 
 } // namespace cntk

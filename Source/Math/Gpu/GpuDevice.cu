@@ -22,7 +22,7 @@ public:
     GpuDevice(DeviceId id, std::unique_ptr<GpuRuntime> runtime, const GpuProperties& properties,
               std::unique_ptr<GpuBlas> blas, std::string driver, const DnnMaker& makeDnn, const GpuRequest& request)
         : m_id(id), m_runtime(std::move(runtime)), m_properties(properties), m_driver(std::move(driver)),
-          m_blas(std::move(blas)), m_context(*m_runtime, Concat("GPU ", id), properties.multiprocessors),
+          m_context(*m_runtime, Concat("GPU ", id), properties.multiprocessors), m_blas(std::move(blas)),
           m_dnn(makeDnn ? makeDnn(m_context) : std::make_unique<GpuDnn>("own kernels")),
           m_kernels(m_context, *m_blas, *m_dnn), m_recorder(m_context, request.trace), m_records(request.graphs)
     {
@@ -78,8 +78,8 @@ private:
     std::unique_ptr<GpuRuntime> m_runtime;
     GpuProperties m_properties;
     std::string m_driver; // the newest CUDA that it runs
-    std::unique_ptr<GpuBlas> m_blas;
     GpuContext m_context;
+    std::unique_ptr<GpuBlas> m_blas; // like cuDNN's, its handle knows the context's stream, and goes before it
     std::unique_ptr<GpuDnn> m_dnn;
     GpuKernels m_kernels;
     GpuRecorder m_recorder;
@@ -98,11 +98,11 @@ int CapabilityOf(const GpuProperties& properties)
 }
 
 // "0 (NVIDIA T4), 1 (NVIDIA T4)"
-std::string ListOf(GpuRuntime& runtime, int devices)
+std::string ListOf(const std::vector<GpuFound>& found)
 {
     std::string text;
-    for (int device = 0; device < devices; ++device)
-        text += Concat(device > 0 ? ", " : "", device, " (", runtime.Properties(device).name, ")");
+    for (const GpuFound& gpu : found)
+        text += Concat(gpu.id > 0 ? ", " : "", gpu.id, " (", gpu.name, ")");
     return text;
 }
 
@@ -151,8 +151,21 @@ std::vector<GpuFound> ListGpus(GpuRuntime& runtime)
     std::vector<GpuFound> found;
     for (int device = 0; device < driver.devices; ++device)
     {
-        const GpuProperties properties = runtime.Properties(device);
-        found.push_back({device, properties.name, WhyTooOld(properties), properties.busId, properties.uuid});
+        GpuFound& gpu = found.emplace_back();
+        gpu.id = device;
+        try
+        {
+            const GpuProperties properties = runtime.Properties(device);
+            gpu.name = properties.name;
+            gpu.problem = WhyTooOld(properties);
+            gpu.busId = properties.busId;
+            gpu.uuid = properties.uuid;
+        }
+        catch (const Error& error) // a card that is broken makes the others no worse
+        {
+            gpu.name = "unknown";
+            gpu.problem = error.Message();
+        }
     }
     return found;
 }
@@ -166,23 +179,23 @@ std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRu
     if (device >= driver.devices)
     {
         FailFor(request.id, driver.devices == 1 ? "there is one: " : Concat("there are ", driver.devices, ": "),
-                ListOf(*runtime, driver.devices));
+                ListOf(ListGpus(*runtime)));
     }
-    const GpuProperties properties = runtime->Properties(device);
-    if (const std::string problem = WhyTooOld(properties); !problem.empty())
-        FailFor(request.id, problem);
-    runtime->Use(device);
-    std::unique_ptr<GpuBlas> blas;
     try
     {
-        blas = makeBlas();
+        const GpuProperties properties = runtime->Properties(device);
+        if (const std::string problem = WhyTooOld(properties); !problem.empty())
+            Fail(ErrorKind::Device, problem);
+        // The first that starts the card: it may be taken by another process alone, or have no memory left.
+        runtime->Use(device);
+        std::unique_ptr<GpuBlas> blas = makeBlas();
+        return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas),
+                                           VersionText(driver.version), makeDnn, request);
     }
     catch (const Error& error)
     {
         FailFor(request.id, error.Message());
     }
-    return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas),
-                                       VersionText(driver.version), makeDnn, request);
 }
 
 } // namespace cntk

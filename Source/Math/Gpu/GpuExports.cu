@@ -30,7 +30,5 @@ void CntkListGpus(std::vector<cntk::GpuFound>& found)
 
 void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes)
 {
-    const auto runtime = cntk::MakeCudaRuntime();
-    runtime->Use(id);
-    runtime->MemoryInfo(freeBytes, totalBytes);
+    cntk::AskForMemory(id, freeBytes, totalBytes);
 }

@@ -105,9 +105,22 @@ void GpuTransfers::Grow(size_t bytes)
         WaitForOldest();
     FreeRing();
     m_there = static_cast<std::byte*>(m_memory.Allocate(capacity));
-    m_pinned = static_cast<std::byte*>(m_runtime.AllocatePinned(capacity));
+    try
+    {
+        m_pinned = static_cast<std::byte*>(m_runtime.AllocatePinned(capacity));
+    }
+    catch (...)
+    {
+        m_memory.Free(m_there);
+        throw;
+    }
     m_capacity = capacity;
     m_next = 0;
+    // The memory may be such as the work has given back while its last kernels are still to read or to write it.
+    m_idleEvents.push_back(TakeEvents());
+    const GpuEvent allBefore = m_idleEvents.back().taken;
+    m_runtime.Record(allBefore, m_work);
+    m_runtime.WaitFor(m_copies.stream, allBefore);
 }
 
 // Where the next bytes of the ring are. Pieces lie in it in their order, so those in the way are the oldest.

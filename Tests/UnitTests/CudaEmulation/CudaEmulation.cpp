@@ -367,6 +367,13 @@ size_t DeviceBytes(const void* memory)
     return offset < behind->second ? behind->second - offset : 0;
 }
 
+void RequireDeviceMemory(const char* name, const void* memory, size_t bytes)
+{
+    if (DeviceBytes(memory) < bytes)
+        throw std::logic_error(std::string(name) + ": a card would reach for " + std::to_string(bytes) +
+                               " bytes that are not its memory");
+}
+
 DeviceAccess::DeviceAccess()
 {
     if (t_accesses++ == 0)
@@ -397,9 +404,12 @@ void Exchange(unsigned sourceLane, void* value, size_t bytes)
     std::memcpy(t_block.SlotOf(thread, parity), value, bytes);
     t_block.Parity(thread) = static_cast<unsigned char>(1 - parity);
     t_block.Park(Wait::Warp);
-    const unsigned source = thread / c_warpSize * c_warpSize + sourceLane;
-    if (source >= t_block.Threads())
-        throw std::logic_error("a shuffle reads a lane that the block does not have");
+    const unsigned first = thread / c_warpSize * c_warpSize;
+    const unsigned source = first + sourceLane;
+    if (first + c_warpSize > t_block.Threads())
+        throw std::logic_error("a shuffle's mask names lanes that the block does not have");
+    if (sourceLane >= c_warpSize)
+        throw std::logic_error("a shuffle reads a lane that the warp does not have");
     std::memcpy(value, t_block.SlotOf(source, parity), bytes);
 }
 
@@ -422,7 +432,8 @@ static uint64_t CheckedBlocks(const char* name, dim3 blocks, dim3 threads)
 {
     const unsigned perBlock = threads.x * threads.y * threads.z;
     const uint64_t count = uint64_t(blocks.x) * blocks.y * blocks.z;
-    if (count == 0 || perBlock == 0 || perBlock > 1024 || blocks.y > 65535 || blocks.z > 65535)
+    if (count == 0 || blocks.x > 0x7fffffffu || blocks.y > 65535 || blocks.z > 65535 || perBlock == 0 ||
+        perBlock > 1024 || threads.z > 64)
         throw std::logic_error(std::string(name) + ": a card refuses a launch of this size");
     return count;
 }

@@ -10,7 +10,9 @@
 #include <cstring>
 #include <functional>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #define __global__
 #define __device__
@@ -62,6 +64,51 @@ void AddDeviceMemory(void* memory, size_t bytes);
 void RemoveDeviceMemory(void* memory);
 // From here to the end of its block; 0 where it is no device memory.
 size_t DeviceBytes(const void* memory);
+// Fails where a card would read or write what is not its memory.
+void RequireDeviceMemory(const char* name, const void* memory, size_t bytes);
+
+// A kernel on a card would crash on pointers to memory of the host, which the emulation could read: those that kernels
+// of Source/Math/Gpu are given, alone or in a matrix, a sparse matrix or a task.
+template <class T>
+void CheckArgument(const char* name, const T& argument)
+{
+    if constexpr (std::is_array_v<T>)
+        for (const auto& element : argument)
+            CheckArgument(name, element);
+    else if constexpr (std::is_pointer_v<T>) // null: the kernel is told so
+        RequireDeviceMemory(name, argument, argument == nullptr ? 0 : 1);
+    else if constexpr (requires { argument.stride; })
+        RequireDeviceMemory(name, argument.data,
+                            argument.Elements() == 0
+                                ? 0
+                                : ((argument.columns - 1) * argument.stride + argument.rows) * sizeof(*argument.data));
+    else if constexpr (requires { argument.columnStarts; })
+    {
+        RequireDeviceMemory(name, argument.columnStarts, (argument.columns + 1) * sizeof(*argument.columnStarts));
+        CheckArgument(name, argument.values);
+        CheckArgument(name, argument.rowIndices);
+    }
+    else if constexpr (requires { argument.partResults; })
+    {
+        if (argument.reduced.elements > 0)
+            CheckArgument(name, argument.inputs);
+        CheckArgument(name, argument.output);
+        CheckArgument(name, argument.partResults);
+    }
+    else if constexpr (requires { argument.states; })
+    {
+        CheckArgument(name, argument.parameter);
+        CheckArgument(name, argument.gradient);
+        CheckArgument(name, argument.states);
+        CheckArgument(name, argument.columns);
+        CheckArgument(name, argument.numbersThere);
+        CheckArgument(name, argument.multiplierSums);
+        CheckArgument(name, argument.squares.sums);
+        CheckArgument(name, argument.stop);
+    }
+    else if constexpr (requires { argument.isFloat; })
+        CheckArgument(name, argument.data);
+}
 
 class DeviceAccess
 {
@@ -78,10 +125,13 @@ void SyncBlock();
 void Exchange(unsigned sourceLane, void* value, size_t bytes);
 unsigned Lane();
 
+// Only whole warps: the mask must be all ones.
 template <class T>
-T ExchangeValue(unsigned sourceLane, T value)
+T ExchangeValue(unsigned mask, unsigned sourceLane, T value)
 {
     static_assert(sizeof(T) <= 16);
+    if (mask != 0xffffffffu)
+        throw std::logic_error("shuffles of a part of a warp are not emulated");
     Exchange(sourceLane, &value, sizeof(T));
     return value;
 }
@@ -97,16 +147,15 @@ inline void __syncthreads()
 {
     CudaEmulation::SyncBlock();
 }
-// Only whole warps: the mask must be all ones.
 template <class T>
-T __shfl_xor_sync(unsigned, T value, int lanes)
+T __shfl_xor_sync(unsigned mask, T value, int lanes)
 {
-    return CudaEmulation::ExchangeValue(CudaEmulation::Lane() ^ unsigned(lanes), value);
+    return CudaEmulation::ExchangeValue(mask, CudaEmulation::Lane() ^ unsigned(lanes), value);
 }
 template <class T>
-T __shfl_sync(unsigned, T value, int lane)
+T __shfl_sync(unsigned mask, T value, int lane)
 {
-    return CudaEmulation::ExchangeValue(unsigned(lane), value);
+    return CudaEmulation::ExchangeValue(mask, unsigned(lane), value);
 }
 template <class T>
 T atomicAdd(T* target, T value)

@@ -131,6 +131,9 @@ void* EmulatedRuntime::Allocate(size_t bytes)
         return nullptr;
     m_used.insert({first, rounded});
     CudaEmulation::AddDeviceMemory(m_region + first, rounded);
+    // A card promises no zeros; these bytes are no number of any type, and no index.
+    const CudaEmulation::DeviceAccess access;
+    std::memset(m_region + first, 0xff, rounded);
     return m_region + first;
 }
 
@@ -243,32 +246,52 @@ void EmulatedRuntime::FreeGraph(GpuGraph graph) noexcept
 
 // ---- copies ---------------------------------------------------------------------------------------------------------
 
+namespace
+{
+
+void EnqueueCopy(void* destination, const void* source, size_t bytes, GpuStream stream)
+{
+    CudaEmulation::Enqueue(stream, WorkKind::Copy, [=] { std::memmove(destination, source, bytes); });
+}
+
+} // namespace
+
 // Read when the copy runs.
 void EmulatedRuntime::CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream)
 {
     CheckPinned(pinned, bytes);
-    Copy(destination, pinned, bytes, stream);
+    CudaEmulation::RequireDeviceMemory("a copy from the host", destination, bytes);
+    EnqueueCopy(destination, pinned, bytes, stream);
 }
 
 void EmulatedRuntime::CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream)
 {
-    Copy(host, source, bytes, stream);
+    CudaEmulation::RequireDeviceMemory("a copy to the host", source, bytes);
+    EnqueueCopy(host, source, bytes, stream);
     Synchronize(stream);
 }
 
 void EmulatedRuntime::CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream)
 {
     CheckPinned(pinned, bytes);
-    Copy(pinned, source, bytes, stream);
+    CudaEmulation::RequireDeviceMemory("a copy to the host", source, bytes);
+    EnqueueCopy(pinned, source, bytes, stream);
 }
 
 void EmulatedRuntime::Copy(void* destination, const void* source, size_t bytes, GpuStream stream)
 {
-    CudaEmulation::Enqueue(stream, WorkKind::Copy, [=] { std::memmove(destination, source, bytes); });
+    CudaEmulation::RequireDeviceMemory("a copy", destination, bytes);
+    CudaEmulation::RequireDeviceMemory("a copy", source, bytes);
+    const auto* const from = static_cast<const std::byte*>(source);
+    const auto* const to = static_cast<const std::byte*>(destination);
+    if (from < to + bytes && to < from + bytes)
+        throw std::logic_error("a copy onto a part of itself, which nobody promises the result of");
+    EnqueueCopy(destination, source, bytes, stream);
 }
 
 void EmulatedRuntime::Zero(void* destination, size_t bytes, GpuStream stream)
 {
+    CudaEmulation::RequireDeviceMemory("memory cleared", destination, bytes);
     CudaEmulation::Enqueue(stream, WorkKind::Copy, [=] { std::memset(destination, 0, bytes); });
 }
 

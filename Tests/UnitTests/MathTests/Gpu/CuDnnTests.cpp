@@ -410,6 +410,12 @@ TEST_F(CuDnnTests, OurKernelsDoWhatItRefuses)
     m_functions.cudnnConvolutionBackwardData = [](auto...) { return CUDNN_STATUS_BAD_PARAM; };
     m_functions.cudnnConvolutionBackwardFilter = [](auto...) { return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER; };
     expectOwn("the work");
+    m_functions.cudnnConvolutionForward = [](auto...) { return CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED; };
+    m_functions.cudnnConvolutionBackwardData = [](auto...)
+    { return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED; };
+    m_functions.cudnnConvolutionBackwardFilter = [](auto...)
+    { return CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED; };
+    expectOwn("the work, where something else is missing");
 }
 
 TEST_F(CuDnnTests, AFailureOfTheCardIsAnError)

@@ -1,8 +1,11 @@
 // The emulation of CUDA itself: threads wait for one another as they would, and mistakes do not pass.
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
+#include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Matrix.h"
 
+#include <algorithm>
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -118,6 +121,85 @@ TEST(CudaEmulationTests, ImpossibleLaunchesAreErrors)
     EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 1, 2048, [] {}); }), "it: a card refuses a launch of this size");
     EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 0, 32, [] {}); }), "it: a card refuses a launch of this size");
     EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 1, 32, [] { throw std::runtime_error("stop"); }); }), "stop");
+}
+
+TEST(CudaEmulationTests, ShufflesOfPartsOfAWarpAreErrors)
+{
+    const auto shuffle = [](unsigned threads, unsigned mask, int lane)
+    {
+        return MessageOf([=]
+                         { CudaEmulation::Run("it", 1, threads, [=] { __shfl_sync(mask, int(threadIdx.x), lane); }); });
+    };
+    EXPECT_EQ(shuffle(32, 0xffffu, 1), "shuffles of a part of a warp are not emulated");
+    EXPECT_EQ(shuffle(48, 0xffffffffu, 1), "a shuffle's mask names lanes that the block does not have");
+    EXPECT_EQ(shuffle(32, 0xffffffffu, 32), "a shuffle reads a lane that the warp does not have");
+    EXPECT_EQ(shuffle(64, 0xffffffffu, 31), "(no error)");
+}
+
+void PutOne(int* place)
+{
+    *place = 1;
+}
+
+void PutOnes(DeviceMatrix<float> matrix)
+{
+    for (size_t i = 0; i < matrix.Elements(); ++i)
+        matrix.At(i) = 1;
+}
+
+// The emulation could use it, a card could not.
+TEST(CudaEmulationTests, KernelsAreGivenMemoryOfTheDevice)
+{
+    EmulatedRuntime runtime(EmulatedMemory::Open);
+    const GpuStream stream = runtime.MakeStream();
+    int onHost = 0;
+    const auto put = [&](int* place) { return MessageOf([&] { Launch("it", stream, 1, 1, PutOne, place); }); };
+    EXPECT_EQ(put(&onHost), "it: a card would reach for 1 bytes that are not its memory");
+    int* const there = static_cast<int*>(runtime.Allocate(sizeof(int)));
+    EXPECT_EQ(put(there), "(no error)");
+    runtime.Synchronize(stream);
+    EXPECT_EQ(*there, 1);
+
+    MatrixView view{runtime.Allocate(1024), 16, 16, 16, DataType::Float32, nullptr};
+    const auto putAll = [&]
+    { return MessageOf([&] { Launch("it", stream, 1, 1, PutOnes, DeviceMatrix<float>(view)); }); };
+    EXPECT_EQ(putAll(), "(no error)");
+    view.columns = 17;
+    EXPECT_EQ(putAll(), "it: a card would reach for 1088 bytes that are not its memory");
+    view.columns = 1;
+    view.data = nullptr;
+    EXPECT_EQ(putAll(), "it: a card would reach for 64 bytes that are not its memory");
+    view.rows = 0;
+    EXPECT_EQ(putAll(), "(no error)");
+}
+
+TEST(CudaEmulationTests, CopiesAreWithinTheDevicesMemory)
+{
+    EmulatedRuntime runtime(EmulatedMemory::Open);
+    const GpuStream stream = runtime.MakeStream();
+    std::byte* const there = static_cast<std::byte*>(runtime.Allocate(1024));
+    std::byte onHost[1024];
+    const auto messageOf = [&](auto&& copy) { return MessageOf([&] { copy(); }); };
+    EXPECT_EQ(messageOf([&] { runtime.Copy(there, onHost, 8, stream); }),
+              "a copy: a card would reach for 8 bytes that are not its memory");
+    EXPECT_EQ(messageOf([&] { runtime.Copy(there + 1020, there, 8, stream); }),
+              "a copy: a card would reach for 8 bytes that are not its memory");
+    EXPECT_EQ(messageOf([&] { runtime.Copy(there + 4, there, 8, stream); }),
+              "a copy onto a part of itself, which nobody promises the result of");
+    EXPECT_EQ(messageOf([&] { runtime.CopyToHost(onHost, onHost, 8, stream); }),
+              "a copy to the host: a card would reach for 8 bytes that are not its memory");
+    EXPECT_EQ(messageOf([&] { runtime.Zero(onHost, 8, stream); }),
+              "memory cleared: a card would reach for 8 bytes that are not its memory");
+    EXPECT_EQ(messageOf([&] { runtime.Copy(there + 8, there, 8, stream); }), "(no error)");
+}
+
+TEST(CudaEmulationTests, FreshMemoryHoldsNoNumbers)
+{
+    EmulatedRuntime runtime(EmulatedMemory::Open);
+    const float* const floats = static_cast<const float*>(runtime.Allocate(1024));
+    EXPECT_TRUE(std::all_of(floats, floats + 256, [](float value) { return std::isnan(value); }));
+    const double* const doubles = static_cast<const double*>(runtime.Allocate(1024));
+    EXPECT_TRUE(std::all_of(doubles, doubles + 128, [](double value) { return std::isnan(value); }));
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -22,6 +22,8 @@ struct TestGpu
 {
     GpuProperties properties;
     size_t freeBytes = 0;
+    const char* silence = nullptr; // why it does not say what it is
+    const char* refusal = nullptr; // why it cannot be chosen
 };
 
 class TestRuntime final : public EmulatedRuntime
@@ -33,8 +35,18 @@ public:
     }
 
     GpuDriver Driver() override { return m_driver; }
-    GpuProperties Properties(int device) override { return m_gpus[size_t(device)].properties; }
-    void Use(int device) override { m_used = device; }
+    GpuProperties Properties(int device) override
+    {
+        if (const char* const why = m_gpus[size_t(device)].silence)
+            Fail(ErrorKind::Device, why);
+        return m_gpus[size_t(device)].properties;
+    }
+    void Use(int device) override
+    {
+        if (const char* const why = m_gpus[size_t(device)].refusal)
+            Fail(ErrorKind::Device, why);
+        m_used = device;
+    }
     void MemoryInfo(size_t& freeBytes, size_t& totalBytes) override
     {
         freeBytes = m_gpus[size_t(m_used)].freeBytes;
@@ -125,6 +137,47 @@ TEST(GpuDeviceTests, AGpuThatIsTooOld)
     EXPECT_EQ(found[0].problem, "Old has compute capability 6.1; 7.5 or later is needed");
     EXPECT_EQ(found[1].id, 1);
     EXPECT_EQ(found[1].problem, "");
+}
+
+TEST(GpuDeviceTests, AGpuThatAnotherProcessHasAlone)
+{
+    TestGpu taken = c_idle;
+    taken.refusal = "the GPU failed to be chosen: CUDA-capable device(s) is/are busy or unavailable (CUDA error 46)";
+    EXPECT_EQ(MessageOf(0, {c_needed, c_needed, 0, ""}, {taken}),
+              "GPU 0 cannot be used: the GPU failed to be chosen: CUDA-capable device(s) is/are busy or unavailable "
+              "(CUDA error 46); deviceId=cpu runs on the CPU");
+}
+
+TEST(GpuDeviceTests, AGpuWithoutMemoryForTheBackendItself)
+{
+    try
+    {
+        MakeEmulatedGpu(std::make_unique<EmulatedRuntime>(EmulatedMemory::Locked, 512));
+        FAIL() << "no error";
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(), "GPU 0 cannot be used: GPU 0 is out of memory: 32 bytes were asked for, 0 are free "
+                                   "of 512, 512 are in use by this program; deviceId=cpu runs on the CPU");
+    }
+}
+
+TEST(GpuDeviceTests, ABrokenGpuLeavesTheOthers)
+{
+    TestGpu broken = c_busy;
+    broken.silence = "the GPU failed to say what it is: unknown error (CUDA error 999)";
+    const GpuDriver driver{c_needed, c_needed, 0, ""};
+    TestRuntime runtime(driver, {broken, c_idle});
+    const std::vector<GpuFound> found = ListGpus(runtime);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].name, "unknown");
+    EXPECT_EQ(found[0].problem, broken.silence);
+    EXPECT_EQ(found[1].name, "Idle");
+    EXPECT_EQ(found[1].problem, "");
+    EXPECT_EQ(MessageOf(0, driver, {broken, c_idle}),
+              std::string("GPU 0 cannot be used: ") + broken.silence + "; deviceId=cpu runs on the CPU");
+    EXPECT_EQ(MessageOf(2, driver, {broken, c_idle}),
+              "GPU 2 cannot be used: there are 2: 0 (unknown), 1 (Idle); deviceId=cpu runs on the CPU");
 }
 
 TEST(GpuDeviceTests, NoCuBlas)

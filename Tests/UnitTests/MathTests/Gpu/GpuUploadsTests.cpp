@@ -80,6 +80,32 @@ TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
     EXPECT_EQ(bench.runtime.Counts().eventWaits, 1u);
 }
 
+// The ring may get memory that the work has given back and has not done with yet.
+TEST(GpuUploadsTests, TheRingWaitsForTheWorkThatHadItsMemory)
+{
+    for (const WorkOrder order : c_orders)
+    {
+        Bench bench(order);
+        const size_t bytes = size_t(1) << 20;
+        const GpuArray<std::byte> received(bench.context, bytes);
+        const GpuArray<std::byte> place(bench.context, bytes / 4);
+        {
+            const GpuArray<std::byte> before(bench.context, bytes);
+            bench.context.Zero(before.Data(), bytes);
+            bench.context.Copy(received.Data(), before.Data(), bytes);
+        }
+        const std::vector<std::byte> host(bytes / 4, std::byte(7));
+        bench.context.Upload(place.Data(), host.data(), host.size()); // a ring of as many bytes as were given back
+        ASSERT_EQ(bench.context.Memory().KeptBytes(), 0u);
+        std::vector<std::byte> found(bytes);
+        bench.context.Download(found.data(), received.Data(), bytes);
+        EXPECT_TRUE(found == std::vector<std::byte>(bytes)) << "order " << int(order);
+        found.resize(host.size());
+        bench.context.Download(found.data(), place.Data(), found.size());
+        EXPECT_TRUE(found == host) << "order " << int(order);
+    }
+}
+
 TEST(GpuUploadsTests, TheRingGrowsAndIsUsedAgain)
 {
     Bench bench(WorkOrder::Late);

@@ -48,11 +48,8 @@ void* GpuAllocator::Allocate(size_t bytes)
         return memory;
     }
     memory = rounded >= bytes ? m_runtime.Allocate(rounded) : nullptr;
-    if (memory == nullptr && m_keptBytes > 0 && !m_isRecording)
-    {
-        Trim();
-        memory = m_runtime.Allocate(rounded);
-    }
+    if (memory == nullptr && rounded >= bytes && !m_isRecording)
+        memory = AllocateAfterTrim(rounded);
     if (memory == nullptr)
     {
         size_t freeBytes = 0;
@@ -68,6 +65,23 @@ void* GpuAllocator::Allocate(size_t bytes)
     m_kept[rounded]; // so that Free need not make it
     m_usedBytes += rounded;
     return memory;
+}
+
+void* GpuAllocator::AllocateAfterTrim(size_t rounded)
+{
+    void* memory = nullptr;
+    if (m_keptBytes > 0)
+    {
+        Trim();
+        memory = m_runtime.Allocate(rounded);
+    }
+    if (memory != nullptr || !m_freeReserve)
+        return memory;
+    m_freeReserve();
+    if (m_keptBytes == 0)
+        return nullptr;
+    Trim();
+    return m_runtime.Allocate(rounded);
 }
 
 void* GpuAllocator::AllocateBesideScratch(size_t bytes)

@@ -4,6 +4,7 @@
 #include "Math/Gpu/GpuRuntime.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -39,6 +40,8 @@ public:
     void* AllocateBesideScratch(size_t bytes);
     // Gives what is not in use back to the device.
     void Trim();
+    // Is asked to free what can be done without where even that is not enough.
+    void SetReserve(std::function<void()> freeReserve) { m_freeReserve = std::move(freeReserve); }
 
     size_t UsedBytes() const { return m_usedBytes; }
     size_t KeptBytes() const { return m_keptBytes; } // not in use
@@ -47,6 +50,7 @@ public:
 
 private:
     void* TakeKept(std::map<size_t, std::vector<void*>>& kept, size_t bytes);
+    void* AllocateAfterTrim(size_t rounded);
 
     GpuRuntime& m_runtime;
     std::string m_device;
@@ -54,6 +58,7 @@ private:
     std::map<size_t, std::vector<void*>> m_kept; // by size
     size_t m_usedBytes = 0;
     size_t m_keptBytes = 0;
+    std::function<void()> m_freeReserve;
     GpuScratch* m_scratch = nullptr;
     bool m_isRecording = false; // memory cannot be given back
 };

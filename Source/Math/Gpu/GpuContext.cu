@@ -10,6 +10,7 @@ GpuContext::GpuContext(GpuRuntime& runtime, const std::string& device, int multi
     : m_runtime(runtime), m_owned(runtime), m_stream(m_owned.stream), m_multiprocessors(size_t(multiprocessors)),
       m_memory(runtime, device), m_staging(runtime, m_stream), m_transfers(runtime, m_memory, m_stream)
 {
+    m_memory.SetReserve([this] { FreeReserve(); });
 }
 
 // Nothing may still be running on memory that is given back.
@@ -109,6 +110,17 @@ void GpuContext::NoteAllocation()
     ++m_memoryChanges;
     if (IsRecording())
         NoteObstacle("it allocates memory");
+}
+
+// Nothing is lost: the work can be done step by step.
+void GpuContext::FreeReserve()
+{
+    if (m_reserve.empty())
+        return;
+    ++m_memoryChanges;
+    for (GpuRecording* const recording : m_reserve)
+        recording->FreeMemory();
+    m_reserve.clear();
 }
 
 void GpuContext::BeginRecording(GpuRecording& recording)

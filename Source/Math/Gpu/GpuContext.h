@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace cntk
 {
@@ -62,6 +63,9 @@ public:
     void NoteAllocation();
     void NoteFree() noexcept { ++m_memoryChanges; }
     uint64_t MemoryChanges() const { return m_memoryChanges; }
+    // Recorded work that gives its memory back where there is none left, and is then no longer valid.
+    void AddReserve(GpuRecording& recording) { m_reserve.push_back(&recording); }
+    void RemoveReserve(GpuRecording& recording) noexcept { std::erase(m_reserve, &recording); }
     void BeginRecording(GpuRecording& recording);
     void EndRecording() noexcept;
     void BeginRepeat(GpuRecording& recording);
@@ -69,6 +73,7 @@ public:
 
 private:
     const void* ChangingBytes(const void* numbers, size_t bytes);
+    void FreeReserve();
     bool IsRecording() const { return m_recording != nullptr && !m_repeats; }
 
     GpuRuntime& m_runtime;
@@ -80,6 +85,7 @@ private:
     GpuTransfers m_transfers;
     GpuMasks m_masks;
     GpuRecording* m_recording = nullptr; // being recorded, or repeated
+    std::vector<GpuRecording*> m_reserve;
     bool m_repeats = false;
     uint64_t m_obstacles = 0;
     const char* m_lastObstacle = "";

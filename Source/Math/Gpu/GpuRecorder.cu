@@ -13,7 +13,8 @@ namespace
 {
 
 // Far more than the numbers of a network's update.
-constexpr size_t c_mostNumberBytes = size_t(64) << 10;
+constexpr size_t c_mostNumberBytes = size_t(63) << 10;
+static_assert(c_mostNumberBytes < GpuTransfers::c_leastBytes, "numbers are brought there without taking memory");
 constexpr size_t c_numberAlignment = 16;
 
 } // namespace
@@ -26,15 +27,23 @@ GpuRecording::GpuRecording(GpuContext& context)
 {
 }
 
-// What was launched before goes on with the memory: who gets it next comes behind in the stream.
 GpuRecording::~GpuRecording()
 {
+    m_context.RemoveReserve(*this);
+    FreeMemory();
+}
+
+// What was launched before goes on with the memory: who gets it next comes behind in the stream.
+void GpuRecording::FreeMemory() noexcept
+{
     if (m_graph != nullptr)
-        m_context.Runtime().FreeGraph(m_graph);
+        m_context.Runtime().FreeGraph(std::exchange(m_graph, nullptr));
     for (void* const memory : m_scratch.all)
         m_context.Memory().Free(memory);
+    m_scratch.all.clear();
     for (void* const memory : m_lasting)
         m_context.Memory().Free(memory);
+    m_lasting.clear();
 }
 
 // Not from the scratch, which the work itself writes to.
@@ -97,6 +106,7 @@ void GpuRecording::Finish(GpuGraph graph)
     m_graph = graph;
     for (const GpuMasks::Mask& mask : m_masks)
         m_context.Upload(mask.there, mask.copy.data(), mask.copy.size());
+    m_context.AddReserve(*this);
     Launch();
 }
 

@@ -35,6 +35,8 @@ public:
     // With what it has been given; the graph is launched.
     void Finish(GpuGraph graph);
     void Launch();
+    // The work is then no longer valid.
+    void FreeMemory() noexcept;
     uint64_t MemoryChanges() const { return m_memoryChanges; }
 
 private:

@@ -387,6 +387,49 @@ TEST(RepeatedWorkTests, WhereMemoryIsShortItIsDoneStepByStep)
     device->Free(device->Allocate(size_t(4) << 20)); // is given back where that is possible
 }
 
+// Memory that recorded work keeps for itself is there for others before memory runs out.
+TEST(RepeatedWorkTests, WhereMemoryRunsOutRecordedWorkGivesItsMemoryBack)
+{
+    Gpu gpu;
+    constexpr size_t columns = size_t(1) << 18;
+    Matrix a(1, columns, DataType::Float64, *gpu.device);
+    Matrix sum(1, 1, DataType::Float64, *gpu.device);
+    std::vector<uint8_t> mask(columns);
+    RepeatedWork work(*gpu.device, "the work");
+    TestSteps steps(
+        [&]
+        {
+            Ops::MaskColumns(a, mask);
+            Ops::SumAll(a, sum, 1, 0);
+        });
+    const auto runAndSum = [&]
+    {
+        Ops::Fill(a, 2);
+        work.Run(c_key, steps);
+        return Ops::ScalarOf(sum);
+    };
+    mask[5] = 1;
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(runAndSum(), 2);
+    EXPECT_EQ(gpu.Launches(), 2u);
+
+    // All but less than the mask takes.
+    std::vector<void*> blocks;
+    size_t left = 0;
+    size_t total = 0;
+    for (gpu.runtime->MemoryInfo(left, total); left > size_t(64) << 10; gpu.runtime->MemoryInfo(left, total))
+        blocks.push_back(gpu.device->Allocate(std::bit_floor(left)));
+    void* const last = gpu.device->Allocate(size_t(1) << 18);
+    gpu.device->Copy(last, a.View().data, size_t(1) << 18); // may be where the work had its memory
+    EXPECT_EQ(runAndSum(), 2);
+    EXPECT_EQ(gpu.Launches(), 2u) << "work is launched without its memory";
+    EXPECT_THROW(gpu.device->Allocate(size_t(1) << 18), Error);
+    gpu.device->Free(last);
+    for (void* const block : blocks)
+        gpu.device->Free(block);
+    EXPECT_EQ(runAndSum(), 2);
+}
+
 TEST(RepeatedWorkTests, OtherErrorsStayErrors)
 {
     Gpu gpu;

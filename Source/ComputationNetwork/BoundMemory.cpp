@@ -26,7 +26,7 @@ BoundMemory::BoundMemory(const std::vector<ComputationNodePtr>& nodes, const Mem
         const MBLayout* layout = node->GetMBLayout().get();
         if (layout != nullptr && std::none_of(m_layouts.begin(), m_layouts.end(),
                                               [&](const LayoutSize& known) { return known.layout == layout; }))
-            m_layouts.push_back({layout, 0});
+            m_layouts.push_back({.layout = layout});
     }
     for (const Life& life : m_plan.Lives())
     {
@@ -97,14 +97,19 @@ void BoundMemory::UpdateLayouts(ComputationNetwork& network)
         network.UpdateLayout(*known.layout);
 }
 
-bool BoundMemory::TakeColumns()
+bool BoundMemory::LayoutSize::Take()
+{
+    const bool isOther = columns != layout->Columns() || sequences != layout->ParallelSequences();
+    columns = layout->Columns();
+    sequences = layout->ParallelSequences();
+    return isOther;
+}
+
+bool BoundMemory::TakeForms()
 {
     bool hasChanged = false;
     for (LayoutSize& known : m_layouts)
-    {
-        hasChanged = hasChanged || known.columns != known.layout->Columns();
-        known.columns = known.layout->Columns();
-    }
+        hasChanged = known.Take() || hasChanged;
     return hasChanged;
 }
 
@@ -173,7 +178,7 @@ const std::vector<const MBLayout*>& BoundMemory::MakeLayout(ComputationNode& mak
         if (known.layout->Columns() > known.columns)
             Fail(ErrorKind::Internal, "node '", maker.Name(), "' reserved ", known.columns, " columns and made ",
                  known.layout->Columns());
-        known.columns = known.layout->Columns();
+        known.Take();
         m_made.push_back(known.layout);
     }
     const auto isMade = [&](const MBLayout* layout)

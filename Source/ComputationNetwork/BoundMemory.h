@@ -20,8 +20,9 @@ public:
 
     // Layouts that follow from others take their form.
     void UpdateLayouts(ComputationNetwork& network);
-    // Notes how many columns each layout has now; whether any has another number than before.
-    bool TakeColumns();
+    // Notes the form that each layout has now; whether any has another than before: other columns, or as many of
+    // another number of sequences side by side, for which loops keep memory of one time step.
+    bool TakeForms();
     // Allocates what is missing and binds values, gradients and temporaries of all nodes. A shortage of memory is told
     // with the buffers that take most.
     void Bind();
@@ -46,8 +47,12 @@ private:
     };
     struct LayoutSize
     {
+        // False where it is as before.
+        bool Take();
+
         const MBLayout* layout;
-        size_t columns;
+        size_t columns = 0;
+        size_t sequences = 0;
         uint64_t version = 0;
     };
 

@@ -242,7 +242,7 @@ Evaluator::Impl::~Impl()
 
 void Evaluator::Impl::Bind()
 {
-    const bool layoutsChanged = m_bound->TakeColumns();
+    const bool layoutsChanged = m_bound->TakeForms();
     if (m_isBound && m_network.BoundBy() == this && !layoutsChanged)
         return;
     if (m_network.StructureVersion() != m_structureVersion)

@@ -220,6 +220,32 @@ TEST(LoopProducts, AllocateOnlyForLargerMinibatches)
     EXPECT_GT(run({7, 7, 7}), large);
 }
 
+// As many columns in all, but more of them in a time step: 2 x 6, 3 x 4, 6 x 2.
+TEST(LoopProducts, MemoryOfOneStepFollowsTheSequencesSideBySide)
+{
+    Lstm net;
+    Evaluator evaluator(net.network, {net.criterion}, Training(true));
+    for (const std::vector<size_t>& lengths : {std::vector<size_t>{6, 5}, std::vector<size_t>{4, 3, 4},
+                                               std::vector<size_t>{2, 2, 1, 2, 2, 2}, std::vector<size_t>{6, 6}})
+    {
+        net.SetSequences(lengths);
+        net.FillInputs();
+        evaluator.Forward();
+        evaluator.Backward(net.criterion);
+        EXPECT_EQ(net.network.Find("uf")->Value().columns, lengths.size());
+        std::vector<double> all = ValueOf(net.criterion);
+        for (const auto& parameter : evaluator.Parameters())
+        {
+            const std::vector<double> gradient = GradientOf(parameter);
+            all.insert(all.end(), gradient.begin(), gradient.end());
+        }
+        Lstm fresh;
+        fresh.SetSequences(lengths);
+        fresh.FillInputs();
+        ExpectNear(all, RunLstm(fresh, Training(false)));
+    }
+}
+
 // Gradients inside a loop are not zeroed where the first contribution replaces them.
 TEST(LoopProducts, NothingIsLeftOfTheGradientsBefore)
 {

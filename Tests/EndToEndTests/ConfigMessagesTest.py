@@ -47,6 +47,24 @@ class ConfigMessagesTest(MessagesTestCase):
             self.error(),
             "exp.cntk:7:15: error: 'Train:SGD:maxEpochs' is 'many', expected a whole number that is not negative")
 
+    def test_values_that_are_more_than_a_number(self):
+        for old, new, place, found, expected in (
+                ("maxEpochs=1", "maxEpochs", "7:5", "maxEpochs' is 'true",
+                 "a whole number that is not negative; a name without a value stands for true"),
+                ("minibatchSize=4", "minibatchSize=4#old", "8:19", "minibatchSize' is '4#old",
+                 "a whole number that is not negative; a comment begins behind a blank"),
+                ("minibatchSize=4", "minibatchSize=4 8", "8:19", "minibatchSize' is '4 8",
+                 "a whole number that is not negative; elements of a list are separated by ':'"),
+                ("minibatchSize=4", "traceLevel=1 2", "8:16", "traceLevel' is '1 2",
+                 "a whole number between -2147483648 and 2147483647; elements of a list are separated by ':'")):
+            self.edit(old, new)
+            self.assertEqual(self.error(), "exp.cntk:%s: error: 'Train:SGD:%s', expected %s" % (place, found, expected))
+
+    def test_comment_of_another_language(self):
+        self.edit("    minibatchSize=4", "    // minibatchSize\n    minibatchSize=4")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:8:5: unknown key '// minibatchSize' in block 'Train:SGD'; "
+                                           "did you mean 'minibatchSize'?; a comment begins with '#'"])
+
     def test_misspelt_key(self):
         self.edit("minibatchSize=4", "minbatchSize=4")
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:8:5: unknown key 'minbatchSize' in block 'Train:SGD'; "

@@ -37,6 +37,13 @@ std::string NeighbourHint(std::string_view text)
     return {};
 }
 
+// "4#old" holds its comment.
+const char* CommentHint(std::string_view text)
+{
+    const size_t hash = text.find('#');
+    return hash == std::string_view::npos || hash == 0 ? "" : "; a comment begins behind a blank";
+}
+
 // Two numbers where one should be are most likely a list.
 const char* ListHint(std::string_view text)
 {
@@ -68,7 +75,8 @@ const std::string& ConfigValue::Text() const
 void ConfigValue::FailExpected(std::string_view expected) const
 {
     FailAt(m_where, ErrorKind::Config, "'", m_keyPath, "' is '", Text(), "', expected ", expected,
-           NeighbourHint(Text()));
+           NeighbourHint(Text()), CommentHint(Text()),
+           m_entry && m_entry->values.empty() ? "; a name without a value stands for true" : "");
 }
 
 bool ConfigValue::AsBool() const
@@ -91,7 +99,7 @@ int ConfigValue::AsInt() const
 {
     const std::optional<long long> value = ParseInteger(Text());
     if (!value || *value < std::numeric_limits<int>::min() || *value > std::numeric_limits<int>::max())
-        FailExpected("a whole number between -2147483648 and 2147483647");
+        FailExpected(std::string("a whole number between -2147483648 and 2147483647") + ListHint(Text()));
     return static_cast<int>(*value);
 }
 
@@ -101,7 +109,7 @@ size_t ConfigValue::AsSize() const
     if (!value && !Text().empty() && Text().find_first_not_of("0123456789") == std::string::npos)
         FailExpected("a whole number of at most 18446744073709551615");
     if (!value)
-        FailExpected("a whole number that is not negative");
+        FailExpected(std::string("a whole number that is not negative") + ListHint(Text()));
     return static_cast<size_t>(*value);
 }
 

@@ -38,6 +38,12 @@ bool IsWordChar(char c)
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
+// Of a line that other languages take for a comment.
+bool IsForeignComment(std::string_view name)
+{
+    return name.starts_with("//") || name.starts_with("/*") || name.starts_with("--") || name.starts_with('%');
+}
+
 // Whether the word stands anywhere in the text outside of [begin, end), in any case.
 bool HasWordElsewhere(std::string_view text, std::string_view word, size_t begin, size_t end)
 {
@@ -270,7 +276,8 @@ private:
                    "; an include line begins with include= in its first column: include=" + entry.RawText();
         const std::string path = DescribePath(block, entry);
         return (entry.isBlock ? "unused block '" : "unknown key '") + entry.name + "' " + InBlock(block) +
-               (path.empty() ? NearNames(block, entry) : path) + LookalikeIn(entry.name);
+               (path.empty() ? NearNames(block, entry) : path) + LookalikeIn(entry.name) +
+               (IsForeignComment(entry.name) ? "; a comment begins with '#'" : "");
     }
 
     // "Train:SGD:maxEpochs", as messages name a key, or with dots between: how it is written.

@@ -17,6 +17,7 @@ struct Functions
     decltype(&cublasCreate_v2) create = nullptr;
     decltype(&cublasDestroy_v2) destroy = nullptr;
     decltype(&cublasGetVersion_v2) getVersion = nullptr;
+    decltype(&cublasGetStatusString) getStatusString = nullptr;
     decltype(&cublasSetStream_v2) setStream = nullptr;
     decltype(&cublasSetWorkspace_v2) setWorkspace = nullptr;
     decltype(&cublasSetPointerMode_v2) setPointerMode = nullptr;
@@ -43,17 +44,12 @@ Functions OpenCuBlas()
     find(functions.create, "cublasCreate_v2");
     find(functions.destroy, "cublasDestroy_v2");
     find(functions.getVersion, "cublasGetVersion_v2");
+    find(functions.getStatusString, "cublasGetStatusString");
     find(functions.setStream, "cublasSetStream_v2");
     find(functions.setWorkspace, "cublasSetWorkspace_v2");
     find(functions.setPointerMode, "cublasSetPointerMode_v2");
     find(functions.gemm, "cublasGemmEx_64");
     return functions;
-}
-
-void Check(cublasStatus_t status, const char* what)
-{
-    if (status != CUBLAS_STATUS_SUCCESS)
-        Fail(ErrorKind::Device, "cuBLAS failed to ", what, " (status ", int(status), ")");
 }
 
 // Of the current device: 8.0 is 8.
@@ -132,6 +128,13 @@ public:
     }
 
 private:
+    void Check(cublasStatus_t status, const char* what) const
+    {
+        if (status != CUBLAS_STATUS_SUCCESS)
+            Fail(ErrorKind::Device, "cuBLAS failed to ", what, ": ", m_functions.getStatusString(status), " (status ",
+                 int(status), ")");
+    }
+
     // A stream takes the workspace away.
     void TakeStream(GpuStream stream)
     {

@@ -115,8 +115,14 @@ public:
         return memory;
     }
 
-    // Errors of work that went before come out of the next call that may throw.
-    void Free(void* memory) noexcept override { cudaFree(memory); }
+    // cudaFree may wait for work that still uses the memory, and does not promise it. Errors of that work come out of
+    // the next call that may throw.
+    void Free(void* memory) noexcept override
+    {
+        cudaDeviceSynchronize();
+        cudaFree(memory);
+        cudaGetLastError();
+    }
 
     void* AllocatePinned(size_t bytes) override
     {

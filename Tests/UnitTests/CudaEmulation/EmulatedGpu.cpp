@@ -137,7 +137,7 @@ void* EmulatedRuntime::Allocate(size_t bytes)
     return m_region + first;
 }
 
-// Waits for all work, as cudaFree does.
+// Waits for all work.
 void EmulatedRuntime::Free(void* memory) noexcept
 {
     try

@@ -64,7 +64,7 @@ public:
     // The host waits.
     void Synchronize(Stream& stream);
     void Synchronize(Event& event);
-    // As cudaFree does.
+    // The host waits for all streams.
     void SynchronizeAll();
 
     // ---- capture, in relaxed mode ----

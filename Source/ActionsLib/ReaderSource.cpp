@@ -124,12 +124,15 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
 {
     Log& log = command.program.log;
     SgdOptions options = ReadSgdOptions(sgd, command.program.dataType);
-    for (const OptionProblem& ignored : FindIgnored(options))
-    {
-        const ConfigParameters* const autoAdjust = sgd.ExistsHere("AutoAdjust") ? sgd.FindBlock("AutoAdjust") : nullptr;
-        const SourcePos where = (autoAdjust != nullptr ? *autoAdjust : sgd).WhereOf(ignored.parameter);
-        log.Warn(where.Location() + ": " + ignored.message);
-    }
+    const ConfigParameters* const autoAdjust = sgd.ExistsHere("AutoAdjust") ? sgd.FindBlock("AutoAdjust") : nullptr;
+    const ConfigParameters& given = autoAdjust != nullptr ? *autoAdjust : sgd;
+    std::vector<OptionProblem> ignored = FindIgnored(options);
+    // Directly in SGD they are the book's (7.2), without a mode.
+    if (autoAdjust != nullptr)
+        for (OptionProblem& unread : FindUnread(options, *autoAdjust))
+            ignored.push_back(std::move(unread));
+    for (const OptionProblem& problem : ignored)
+        log.Warn(given.WhereOf(problem.parameter).Location() + ": " + problem.message);
     if (options.parallelTrain.parallelizationMethod != ParallelizationMethod::None)
         if (const ConfigParameters* const block = sgd.FindBlock("ParallelTrain"))
             log.Warn(block->Where().Location() +

@@ -262,6 +262,45 @@ std::optional<OptionProblem> FindEndlessMomentum(const SgdOptions& options)
     return std::nullopt;
 }
 
+// Infinite numbers, which no range of a row refuses. Those that mean something are not here: no clipping, no increase
+// of the rate, statistics of batch normalization that never fade.
+std::optional<OptionProblem> FindInfinite(const SgdOptions& options)
+{
+    const AutoAdjustOptions& adjust = options.autoAdjust;
+    const std::pair<const char*, double> numbers[] = {
+        {"gaussianNoiseInjectStd", options.gaussianNoiseInjectStd},
+        {"rms_wgt_inc", options.rmsWgtInc},
+        {"rms_wgt_dec", options.rmsWgtDec},
+        {"rms_wgt_max", options.rmsWgtMax},
+        {"rms_wgt_min", options.rmsWgtMin},
+        {"adam_epsilon", options.adamEpsilon},
+        {"L2RegWeight", options.l2RegWeight},
+        {"L1RegWeight", options.l1RegWeight},
+        {"earlyStopMinImprovement", options.earlyStopMinImprovement},
+        {"saveEveryMinutes", options.saveEveryMinutes},
+        {"reduceLearnRateIfImproveLessThan", adjust.reduceLearnRateIfImproveLessThan},
+        {"learnRateIncreaseFactor", adjust.learnRateIncreaseFactor},
+        {"minibatchSearchCriterionErrorMargin", adjust.minibatchSearchCriterionErrorMargin},
+    };
+    const auto problemOf = [](const char* name, double number, const char* expected) {
+        return OptionProblem{name, Concat(name, " is ", PrintNumber(number), "; expected ", expected)};
+    };
+    for (const auto& [name, number] : numbers)
+        if (!std::isfinite(number))
+            return problemOf(name, number, "a finite number");
+    const auto find = [&](const char* name, const auto& values) -> std::optional<OptionProblem>
+    {
+        const auto found =
+            std::find_if(values.begin(), values.end(), [](auto number) { return !std::isfinite(number); });
+        if (found == values.end())
+            return std::nullopt;
+        return problemOf(name, double(*found), "finite numbers, in single precision below 3.4e38");
+    };
+    if (auto problem = find("learningRatesPerMB", options.learningRatesPerMB.values))
+        return problem;
+    return find("learningRatesPerSample", options.learningRatesPerSample.values);
+}
+
 std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataType precision)
 {
     if (options.maxEpochs == 0)
@@ -283,6 +322,8 @@ std::optional<OptionProblem> FindContradiction(const SgdOptions& options, DataTy
         return OptionProblem{options.momentumPerSample.empty() ? "momentumAsTimeConstant" : "momentumPerSample",
                              "momentum is given in more than one form; expected one of momentumPerMB, "
                              "momentumPerSample and momentumAsTimeConstant"};
+    if (auto problem = FindInfinite(options))
+        return problem;
     if (auto problem = FindEndlessMomentum(options))
         return problem;
     if (options.epochSize != 0)
@@ -347,6 +388,74 @@ std::vector<OptionProblem> FindIgnored(const SgdOptions& options)
     return ignored;
 }
 
+std::vector<OptionProblem> FindUnread(const SgdOptions& options, const ConfigParameters& autoAdjust)
+{
+    const LearningRateSearch mode = options.autoAdjust.autoAdjustLR;
+    const bool adjusts = mode == LearningRateSearch::AdjustAfterEpoch;
+    const bool searches = mode == LearningRateSearch::SearchBeforeEpoch;
+    const bool searchesSize = options.autoAdjust.autoAdjustMinibatch;
+    struct Readers
+    {
+        bool areThere; // some mode that reads the keys is on
+        const char* names;
+        std::vector<const char*> keys;
+    };
+    const Readers groups[] = {
+        {adjusts,
+         "autoAdjustLR=adjustAfterEpoch",
+         {"reduceLearnRateIfImproveLessThan", "continueReduce", "learnRateDecreaseFactor",
+          "increaseLearnRateIfImproveMoreThan", "learnRateIncreaseFactor", "loadBestModel"}},
+        {adjusts || searches,
+         "autoAdjustLR=adjustAfterEpoch or searchBeforeEpoch",
+         {"learnRateAdjustInterval", "UseCVSetControlLRIfCVExists"}},
+        {adjusts || options.earlyStopPatience > 0,
+         "autoAdjustLR=adjustAfterEpoch, or a training with earlyStopPatience,",
+         {"UseEvalCriterionControlLR"}},
+        {searches,
+         "autoAdjustLR=searchBeforeEpoch",
+         {"numPrevLearnRates", "numPrevLearnRate", "numBestSearchEpoch", "learnRateSearchGoal"}},
+        {searches || searchesSize,
+         "autoAdjustLR=searchBeforeEpoch or autoAdjustMinibatch=true",
+         {"numMiniBatch4LRSearch"}},
+        {searchesSize,
+         "autoAdjustMinibatch=true",
+         {"minibatchSizeTuningFrequency", "minibatchSizeTuningMax", "minibatchSearchCriterionErrorMargin"}},
+    };
+    std::vector<OptionProblem> unread;
+    for (const Readers& readers : groups)
+    {
+        std::vector<std::string> given;
+        for (const char* key : readers.keys)
+            if (!readers.areThere && autoAdjust.ExistsHere(key))
+                given.emplace_back(key);
+        if (given.empty())
+            continue;
+        const bool isOne = given.size() == 1;
+        unread.push_back({given[0], Concat(Join(given, ", "), isOne ? " has" : " have", " no effect: only ",
+                                           readers.names, " reads ", isOne ? "it" : "them")});
+    }
+    return unread;
+}
+
+namespace
+{
+
+// Where the user wrote it, under whatever name.
+SourcePos PlaceOf(const ConfigParameters& block, const std::string& parameter)
+{
+    std::vector<OptionInfo> infos = DescribeOptions<SgdOptions>();
+    for (OptionInfo& info : DescribeOptions<AutoAdjustOptions>())
+        infos.push_back(std::move(info));
+    if (!block.Exists(parameter))
+        for (const OptionInfo& info : infos)
+            for (const std::string& alias : info.aliases)
+                if (info.name == parameter && block.Exists(alias))
+                    return block.WhereOf(alias);
+    return block.WhereOf(parameter);
+}
+
+} // namespace
+
 SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)
 {
     auto options = ReadOptions<SgdOptions>(sgd);
@@ -356,7 +465,7 @@ SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)
         options.autoAdjust = ReadOptions<AutoAdjustOptions>(sgd);
     if (const auto problem = FindProblem(options, precision))
     {
-        FailAt((autoAdjust ? *autoAdjust : sgd).WhereOf(problem->parameter), ErrorKind::Config, "block '", sgd.Path(),
+        FailAt(PlaceOf(autoAdjust ? *autoAdjust : sgd, problem->parameter), ErrorKind::Config, "block '", sgd.Path(),
                "': ", problem->message);
     }
     return options;

@@ -204,5 +204,7 @@ struct OptionProblem
 std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision);
 // Parameters that others leave without effect.
 std::vector<OptionProblem> FindIgnored(const SgdOptions& options);
+// The same of those that the user wrote into the AutoAdjust block though no mode that is on reads them.
+std::vector<OptionProblem> FindUnread(const SgdOptions& options, const ConfigParameters& autoAdjust);
 
 } // namespace cntk

@@ -152,6 +152,22 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:7:18: 'AutoAdjust=adjustAfterEpoch' has no effect in block "
                                            "'Train:SGD'; expected a block, AutoAdjust=[ name=value ... ]"])
 
+    def test_parameters_of_a_mode_that_is_off(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[ autoAdjustLR=none; loadBestModel=true; numPrevLearnRate=3 ]")
+        place = "WARNING: exp.cntk:7:"
+        self.assertEqual(self.warnings(), [
+            place + "64: loadBestModel has no effect: only autoAdjustLR=adjustAfterEpoch reads it",
+            place + "87: numPrevLearnRate has no effect: only autoAdjustLR=searchBeforeEpoch reads it"])
+        self.edit("maxEpochs=1", "maxEpochs=1; loadBestModel=true")
+        self.assertEqual(self.warnings(), [])
+        self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[ autoAdjustLR=after; loadBestModel=true ]")
+        self.assertEqual(self.warnings(), [])
+
+    def test_infinite_numbers(self):
+        self.assertIn("block 'exp.cntk:Train:SGD': L1RegWeight is inf; expected a finite number",
+                      self.error("Train=[SGD=[L1RegWeight=1#INF]]"))
+        self.assertEqual(self.warnings("Train=[SGD=[clippingThresholdPerSample=1#INF]]"), [])
+
     def test_an_empty_value_where_a_block_belongs_says_that_there_is_none(self):
         self.edit("maxEpochs=1", 'maxEpochs=1; AutoAdjust=""')
         self.assertEqual(self.warnings(), [])

@@ -150,6 +150,86 @@ TEST(TrainingOptions, WhatOthersLeaveWithoutEffectIsNamed)
         "epoch (2 for maxEpochs=2)\n");
 }
 
+TEST(TrainingOptions, KeysThatNoModeReadsAreNamed)
+{
+    const auto unread = [](const std::string& inSgd, const std::string& inAutoAdjust)
+    {
+        const auto root = ConfigParameters::Parse("SGD=[maxEpochs=2;learningRatesPerMB=0.1;" + inSgd + ";AutoAdjust=[" +
+                                                  inAutoAdjust + "]]");
+        const ConfigParameters& sgd = root->RequireBlock("SGD");
+        std::string names;
+        for (const OptionProblem& problem :
+             FindUnread(ReadSgdOptions(sgd, DataType::Float32), sgd.RequireBlock("AutoAdjust")))
+            names += problem.parameter + ": " + problem.message + "\n";
+        return names;
+    };
+    const std::string adjusting = "reduceLearnRateIfImproveLessThan=0.1;continueReduce=true;learnRateDecreaseFactor="
+                                  "0.5;increaseLearnRateIfImproveMoreThan=1#INF;learnRateIncreaseFactor=2;"
+                                  "loadBestModel=true;";
+    const std::string searching = "numPrevLearnRate=3;numBestSearchEpoch=2;learnRateSearchGoal=best;";
+    const std::string sizing =
+        "minibatchSizeTuningFrequency=2;minibatchSizeTuningMax=64;minibatchSearchCriterionErrorMargin=2;";
+    const std::string both = "learnRateAdjustInterval=1;UseCVSetControlLRIfCVExists=true;";
+    const std::string all = adjusting + searching + sizing + both + "numMiniBatch4LRSearch=3;";
+    const std::string noAdjusting =
+        "reduceLearnRateIfImproveLessThan: reduceLearnRateIfImproveLessThan, continueReduce, learnRateDecreaseFactor, "
+        "increaseLearnRateIfImproveMoreThan, learnRateIncreaseFactor, loadBestModel have no effect: only "
+        "autoAdjustLR=adjustAfterEpoch reads them\n";
+    const std::string noSearching = "numPrevLearnRate: numPrevLearnRate, numBestSearchEpoch, learnRateSearchGoal have "
+                                    "no effect: only autoAdjustLR=searchBeforeEpoch reads them\n";
+    const std::string noSizing =
+        "minibatchSizeTuningFrequency: minibatchSizeTuningFrequency, minibatchSizeTuningMax, "
+        "minibatchSearchCriterionErrorMargin have no effect: only autoAdjustMinibatch=true reads them\n";
+    const std::string noBoth = "learnRateAdjustInterval: learnRateAdjustInterval, UseCVSetControlLRIfCVExists have no "
+                               "effect: only autoAdjustLR=adjustAfterEpoch or searchBeforeEpoch reads them\n";
+    const std::string noTrials = "numMiniBatch4LRSearch: numMiniBatch4LRSearch has no effect: only "
+                                 "autoAdjustLR=searchBeforeEpoch or autoAdjustMinibatch=true reads it\n";
+    EXPECT_EQ(unread("", all), noAdjusting + noBoth + noSearching + noTrials + noSizing);
+    EXPECT_EQ(unread("", all + "autoAdjustLR=after"), noSearching + noTrials + noSizing);
+    EXPECT_EQ(unread("", all + "autoAdjustLR=before"), noAdjusting + noSizing);
+    EXPECT_EQ(unread("", all + "autoAdjustMinibatch=true"), noAdjusting + noBoth + noSearching);
+    EXPECT_EQ(unread("", all + "autoAdjustLR=after;autoAdjustMinibatch=true"), noSearching);
+    const std::string byErrors = "UseEvalCriterionControlLR=true;";
+    EXPECT_EQ(unread("", byErrors + "autoAdjustLR=before"),
+              "UseEvalCriterionControlLR: UseEvalCriterionControlLR has no effect: only autoAdjustLR=adjustAfterEpoch, "
+              "or a training with earlyStopPatience, reads it\n");
+    EXPECT_EQ(unread("earlyStopPatience=2", byErrors), "");
+    EXPECT_EQ(unread("", byErrors + "autoAdjustLR=after"), "");
+    // Only what stands there: not what is inherited.
+    EXPECT_EQ(unread("loadBestModel=true", ""), "");
+}
+
+TEST(TrainingOptions, InfiniteNumbersAreRefused)
+{
+    const std::string begin = "SGD=[\nmaxEpochs=2\n", rate = "learningRatesPerMB=0.1\n";
+    const auto expect = [&](const std::string& text, const std::string& message, const std::string& place)
+    {
+        const std::string report = ReportOf(ErrorKind::Config, [&] { Read(begin + text + "\n]"); });
+        EXPECT_NE(report.find("block 'exp.cntk:SGD': " + message), std::string::npos) << report;
+        EXPECT_NE(report.find(place), std::string::npos) << report;
+    };
+    for (const char* name :
+         {"gaussianNoiseInjectStd", "rms_wgt_inc", "rms_wgt_dec", "rms_wgt_max", "rms_wgt_min", "adam_epsilon",
+          "L2RegWeight", "L1RegWeight", "earlyStopMinImprovement", "saveEveryMinutes",
+          "reduceLearnRateIfImproveLessThan", "learnRateIncreaseFactor", "minibatchSearchCriterionErrorMargin"})
+        for (const char* infinity : {"inf", "1#INF"})
+        {
+            expect(rate + name + "=" + infinity, Concat(name, " is inf; expected a finite number"), "exp.cntk:4:");
+            if (std::string(name).starts_with("reduce"))
+                expect(rate + "AutoAdjust=[\n" + name + "=" + infinity + "]",
+                       Concat(name, " is inf; expected a finite number"), "exp.cntk:5:");
+        }
+    const std::string finite = " is inf; expected finite numbers, in single precision below 3.4e38";
+    for (const char* name : {"learningRatesPerMB", "learningRatesPerSample"})
+        for (const char* rates : {"0.1:inf", "1e39"})
+            expect(Concat(name, "=", rates), name + finite, "exp.cntk:3:");
+    expect("learningRatePerSample=inf", "learningRatesPerSample" + finite, "exp.cntk:3:");
+    // No limit, never, and for ever.
+    for (const char* legal : {"clippingThresholdPerSample=1#INF", "increaseLearnRateIfImproveMoreThan=1#INF",
+                              "batchNormalizationTimeConstant=inf"})
+        EXPECT_EQ(Read(begin + rate + legal + "]").maxEpochs, 2u) << legal;
+}
+
 TEST(TrainingOptions, EverySpellingOfAChoice)
 {
     const auto rule = [](const std::string& word)

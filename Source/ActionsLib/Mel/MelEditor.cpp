@@ -47,15 +47,20 @@ NdlScript MacrosOf(const NdlScript& script)
     return macros;
 }
 
-// The snippet in a file: the section asked for, the one that run= names, the first, or the whole file.
+// The snippet in a file: the section asked for, the one that run= names, the first, or the whole file. The sections
+// that load= names come before it, with their macros and constants.
 NdlScript SnippetOf(const NdlScript& file, const MelArgument* section, const MelArgument& path)
 {
     std::vector<const NdlStatement*> sections;
     std::vector<std::string> names;
+    std::vector<std::string> load;
+    SourcePos loadWhere;
     std::string wanted = section == nullptr ? "" : section->text;
+    SourcePos wantedWhere = section == nullptr ? path.where : section->where;
     NdlScript rest;
     for (const NdlStatement& statement : file.statements)
     {
+        const bool isAssignment = statement.kind == NdlStatement::Kind::Assignment;
         if (statement.kind == NdlStatement::Kind::Section)
         {
             sections.push_back(&statement);
@@ -64,27 +69,45 @@ NdlScript SnippetOf(const NdlScript& file, const MelArgument* section, const Mel
         else if (EqualsIgnoreCase(statement.name, "run") && statement.value.kind == NdlExpression::Kind::Name)
         {
             wanted = section == nullptr ? statement.value.text : wanted;
+            wantedWhere = section == nullptr ? statement.where : wantedWhere;
         }
-        else if (!EqualsIgnoreCase(statement.name, "load"))
+        else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
+        {
+            load = statement.value.Names();
+            loadWhere = statement.where;
+        }
+        else
         {
             rest.statements.push_back(statement);
         }
     }
+    const auto bodyOf = [&](const std::string& name, const SourcePos& where) -> const NdlScript&
+    {
+        for (const NdlStatement* each : sections)
+            if (EqualsIgnoreCase(each->name, name))
+                return *each->body;
+        FailAt(where, ErrorKind::Config, "NDL file '", path.text, "' has no section '", name, "'",
+               DidYouMean(name, names));
+    };
     const bool hasNodes = std::any_of(rest.statements.begin(), rest.statements.end(),
                                       [](const NdlStatement& each) { return each.kind != NdlStatement::Kind::Macro; });
-    if (wanted.empty() && (sections.empty() || hasNodes))
-        return rest;
-    NdlScript snippet = MacrosOf(rest);
-    for (const NdlStatement* each : sections)
+    NdlScript snippet;
+    for (const std::string& name : load)
+        snippet.Append(bodyOf(name, loadWhere));
+    const auto isLoaded = [&load](const NdlStatement* each)
     {
-        if (!wanted.empty() && !EqualsIgnoreCase(each->name, wanted))
-            continue;
-        snippet.statements.insert(snippet.statements.end(), each->body->statements.begin(),
-                                  each->body->statements.end());
+        return std::any_of(load.begin(), load.end(),
+                           [each](const std::string& name) { return EqualsIgnoreCase(name, each->name); });
+    };
+    const auto first = std::find_if_not(sections.begin(), sections.end(), isLoaded);
+    if (wanted.empty() && (hasNodes || first == sections.end()))
+    {
+        snippet.Append(rest);
         return snippet;
     }
-    FailAt(section == nullptr ? path.where : section->where, ErrorKind::Config, "NDL file '", path.text,
-           "' has no section '", wanted, "'", DidYouMean(wanted, names));
+    snippet.Append(MacrosOf(rest));
+    snippet.Append(wanted.empty() ? *(*first)->body : bodyOf(wanted, wantedWhere));
+    return snippet;
 }
 
 } // namespace

@@ -84,7 +84,10 @@ private:
         while (!AtEnd() && delimiters.find(Char()) == std::string_view::npos)
             ++m_at;
         if (m_at == begin)
-            FailAt(Pos(begin, begin + 1), ErrorKind::Config, "a command or a name expected, found ", DescribeHere());
+            FailAt(Pos(begin, begin + 1), ErrorKind::Config, "a command or a name expected, found ", DescribeHere(),
+                   !AtEnd() && Char() == '['
+                       ? "; macros are defined in a snippet, name=[ ... ], or in the files of ndlMacros"
+                       : "");
         return m_chars.substr(begin, m_at - begin);
     }
 

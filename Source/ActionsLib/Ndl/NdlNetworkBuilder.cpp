@@ -85,17 +85,6 @@ NdlScript ParseSection(const ConfigValue& section, const std::string& name, cons
     return script;
 }
 
-// The names of load= and run= in a file: load=a:b, run=net.
-std::vector<std::string> NamesOf(const NdlExpression& value)
-{
-    if (value.kind != NdlExpression::Kind::Array)
-        return {value.text};
-    std::vector<std::string> names;
-    for (const NdlArgument& argument : value.arguments)
-        names.push_back(argument.value.text);
-    return names;
-}
-
 // The parts of a script file: its sections, load and run, and the rest.
 struct ScriptFile
 {
@@ -116,7 +105,7 @@ struct ScriptFile
             else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
             {
                 WarnOfTwo(statement, loadWhere, context);
-                load = NamesOf(statement.value);
+                load = statement.value.Names();
                 loadWhere = statement.where;
             }
             else if (isAssignment && EqualsIgnoreCase(statement.name, "run"))

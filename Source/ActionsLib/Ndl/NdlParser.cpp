@@ -479,6 +479,16 @@ std::string NdlExpression::InWords() const
     }
 }
 
+std::vector<std::string> NdlExpression::Names() const
+{
+    if (kind != Kind::Array)
+        return {text};
+    std::vector<std::string> names;
+    for (const NdlArgument& argument : arguments)
+        names.push_back(argument.value.text);
+    return names;
+}
+
 NdlScript ParseNdl(const ScriptText& text, size_t begin, size_t end)
 {
     return NdlParser(text, begin, end).ParseAll();

@@ -25,6 +25,12 @@ constexpr ArrayName c_arrays[] = {
     {"NodesReqMultiSeqHandling", std::nullopt},
 };
 
+// The same place of the same text, which may have been read twice.
+bool IsSamePlace(const SourcePos& a, const SourcePos& b)
+{
+    return a && b && a.offset == b.offset && a.text->Name() == b.text->Name() && a.text->Text() == b.text->Text();
+}
+
 const ArrayName* FindArray(std::string_view name)
 {
     for (const ArrayName& array : c_arrays)
@@ -160,7 +166,8 @@ void NdlBuilder::DefineMacro(const NdlStatement& statement)
         FailAt(statement.where, ErrorKind::Config, "macro '", statement.name,
                "' has the name of a built-in function, which cannot be redefined");
     const auto [place, isNew] = m_macros.emplace(ToLower(statement.name), &statement);
-    if (!isNew && place->second == &statement) // inside a macro that is expanded again
+    // Inside a macro that is expanded again, or in a file that is loaded twice.
+    if (!isNew && (place->second == &statement || IsSamePlace(place->second->where, statement.where)))
         return;
     if (!isNew)
         FailAt(statement.where, ErrorKind::Config, "macro '", statement.name, "' is already defined at ",

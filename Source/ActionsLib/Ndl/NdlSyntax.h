@@ -34,6 +34,7 @@ struct NdlExpression
     std::string AsWritten() const; // on one line; long ones are cut
     // For errors: "the call 'Tanh(x)'", "'x'". Of a value in parentheses also what to do about them.
     std::string InWords() const;
+    std::vector<std::string> Names() const; // of load=a:b, or load=a
 };
 
 struct NdlArgument

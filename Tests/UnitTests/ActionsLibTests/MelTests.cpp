@@ -469,6 +469,33 @@ TEST_F(MelTests, SnippetsFromFiles)
               "edit.mel:2:34: NDL file 'a.ndl' has no section 'othr'; did you mean 'other'?");
 }
 
+TEST_F(MelTests, MacrosAmongCommandsAreToldWhereTheyBelong)
+{
+    EXPECT_EQ(
+        ErrorOf("Half(x)\n[\nh=Sigmoid(x)\n]"),
+        "edit.mel:3:1: a command or a name expected, found '['; macros are defined in a snippet, name=[ ... ], or "
+        "in the files of ndlMacros");
+}
+
+TEST_F(MelTests, SnippetsFromFilesKnowTheSectionsThatTheirFilesLoad)
+{
+    const std::string sections = "macs=[\nDim=4\nHalf(x)\n[\nh=Sigmoid(x)\n]\n]\n"
+                                 "net=[\nf=Input(Dim, tag=feature)\na=Half(f)\n]\n";
+    m_folder.Write("run.ndl", "load=macs\nrun=net\n" + sections);
+    m_folder.Write("first.ndl", "load=macs\n" + sections);
+    m_folder.Write("wrong.ndl", "load=mac:other\nrun=net\n" + sections);
+    Edit("LoadNDLSnippet(a, run.ndl)\nLoadNDLSnippet(b, run.ndl, section=net)"); // its macros are read twice
+    EXPECT_THAT(Names("*", "a"), ElementsAre("a.h", "f"));
+    EXPECT_THAT(Names("*", "b"), ElementsAre("a.h", "f"));
+    Edit("LoadNDLSnippet(c, first.ndl)");
+    EXPECT_THAT(Names("*", "c"), ElementsAre("a.h", "f"));
+    m_folder.Write("other.ndl", "Half(x)\n[\nh=Tanh(x)\n]\nf=Input(2)\n");
+    EXPECT_EQ(ErrorOf("LoadNDLSnippet(a, run.ndl)\nLoadNDLSnippet(b, other.ndl)"),
+              "other.ndl:1:1: macro 'Half' is already defined at run.ndl:5:1");
+    EXPECT_EQ(ErrorOf("LoadNDLSnippet(a, wrong.ndl)"),
+              "wrong.ndl:1:1: NDL file 'wrong.ndl' has no section 'mac'; did you mean 'macs'?");
+}
+
 TEST_F(MelTests, SectionsOfAScript)
 {
     Run("load=macs\nedit=first:second\nmacs=[\nHalf(x)\n[\nh=Sigmoid(x)\n]\n]\nsecond=[\nhalf=Half(L1.RL)\n"

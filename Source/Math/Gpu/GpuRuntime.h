@@ -50,8 +50,8 @@ public:
     virtual void Use(int device) = 0;
     virtual void MemoryInfo(size_t& freeBytes, size_t& totalBytes) = 0;
 
-    virtual void* Allocate(size_t bytes) = 0; // null: there is not so much
-    virtual void Free(void* memory) noexcept = 0; // when all work has run
+    virtual void* Allocate(size_t bytes) = 0;       // null: there is not so much
+    virtual void Free(void* memory) noexcept = 0;   // when all work has run
     virtual void* AllocatePinned(size_t bytes) = 0; // host memory that copies can run from beside the host
     virtual void FreePinned(void* memory) noexcept = 0;
 

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Math/Kernels.h"
+#include "Math/OperandChecks.h"
 
 namespace cntk
 {
@@ -65,17 +66,6 @@ namespace Ops
 namespace
 {
 
-// One device and one element type for all operands.
-template <class... Rest>
-ImageKernels& CheckOperands(const char* operation, const MatrixView& first, const Rest&... rest)
-{
-    if (!first.device || ((rest.device != first.device) || ...))
-        Fail(ErrorKind::Internal, operation, ": operands are on different devices, or have no memory yet");
-    if (((rest.type != first.type) || ...))
-        Fail(ErrorKind::Internal, operation, ": operands are of different types");
-    return first.device->GetKernels().Images();
-}
-
 void CheckColumns(const char* operation, const char* name, const MatrixView& view, size_t rows, size_t columns,
                   const WindowGeometry& geometry)
 {
@@ -97,7 +87,7 @@ void CheckWeights(const char* operation, const MatrixView& weights, const Convol
 void Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
               const MatrixView& output, const ConvolutionEnding& ending)
 {
-    ImageKernels& kernels = CheckOperands("Convolve", output, weights, input);
+    ImageKernels& kernels = CheckOperands("Convolve", output, weights, input).Images();
     CheckWeights("Convolve", weights, geometry);
     CheckColumns("Convolve", "the input", input, geometry.InputElements(), output.columns, geometry);
     CheckColumns("Convolve", "the output", output, geometry.OutputElements(), input.columns, geometry);
@@ -116,7 +106,7 @@ void Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, co
 void ConvolveInputGradient(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& gradient,
                            const MatrixView& inputGradient, bool accumulate)
 {
-    ImageKernels& kernels = CheckOperands("ConvolveInputGradient", gradient, weights, inputGradient);
+    ImageKernels& kernels = CheckOperands("ConvolveInputGradient", gradient, weights, inputGradient).Images();
     CheckWeights("ConvolveInputGradient", weights, geometry);
     CheckColumns("ConvolveInputGradient", "the gradient", gradient, geometry.OutputElements(), inputGradient.columns,
                  geometry);
@@ -129,7 +119,7 @@ void ConvolveInputGradient(const ConvolutionGeometry& geometry, const MatrixView
 void ConvolveWeightGradient(const ConvolutionGeometry& geometry, const MatrixView& gradient, const MatrixView& input,
                             const MatrixView& weightGradient, bool accumulate)
 {
-    ImageKernels& kernels = CheckOperands("ConvolveWeightGradient", gradient, input, weightGradient);
+    ImageKernels& kernels = CheckOperands("ConvolveWeightGradient", gradient, input, weightGradient).Images();
     CheckWeights("ConvolveWeightGradient", weightGradient, geometry);
     CheckColumns("ConvolveWeightGradient", "the gradient", gradient, geometry.OutputElements(), input.columns,
                  geometry);
@@ -139,7 +129,7 @@ void ConvolveWeightGradient(const ConvolutionGeometry& geometry, const MatrixVie
 
 void Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input, const MatrixView& output)
 {
-    ImageKernels& kernels = CheckOperands("Pool", output, input);
+    ImageKernels& kernels = CheckOperands("Pool", output, input).Images();
     CheckColumns("Pool", "the input", input, geometry.InputElements(), output.columns, geometry);
     CheckColumns("Pool", "the output", output, geometry.OutputElements(), input.columns, geometry);
     if (output.Elements() > 0)
@@ -149,7 +139,7 @@ void Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input
 void PoolGradient(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input, const MatrixView& output,
                   const MatrixView& gradient, const MatrixView& inputGradient, bool accumulate)
 {
-    ImageKernels& kernels = CheckOperands("PoolGradient", gradient, input, output, inputGradient);
+    ImageKernels& kernels = CheckOperands("PoolGradient", gradient, input, output, inputGradient).Images();
     const size_t columns = gradient.columns;
     CheckColumns("PoolGradient", "the gradient", gradient, geometry.OutputElements(), columns, geometry);
     CheckColumns("PoolGradient", "the output", output, geometry.OutputElements(), columns, geometry);

@@ -76,7 +76,8 @@ class OldConfigsTest(MessagesTestCase):
 
     def test_arrays(self):
         self.check({sizes: (self.changed((SIZES, "layerSizes=" + sizes)),) for sizes in (
-            "(2:3:2)", "{2:3:2}", "(2\n3\n2)", "(2, 3, 2)", "(|2|3|2)", "(;2;3;2)", "2:3*1:2", "2::3:2", "( 2 : 3 : 2 )")})
+            "(2:3:2)", "{2:3:2}", "(2\n3\n2)", "(2, 3, 2)", "(|2|3|2)", "(;2;3;2)", "2:3*1:2", "2::3:2",
+            "( 2 : 3 : 2 )")})
         self.check({"schedule": (self.changed(("Sample=0.1", "Sample=0.1*3:0.05")),),
                     "variable": (self.changed((SIZES, "layerSizes=$all$"), ("modelPath", "all=(2:3:2)\nmodelPath")),),
                     "part": (self.changed((SIZES, "layerSizes=2:$inner$:2"), ("modelPath", "inner=3*1\nmodelPath")),)})

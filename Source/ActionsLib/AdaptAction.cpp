@@ -77,9 +77,9 @@ public:
             log.Print("Load Network From the original model file %s.\n", m_options.originalModelFileName.c_str());
             return LoadOriginal(device);
         };
-        m_request.openReader = [this] { return m_reader.Open(); };
+        m_request.openReader = [this] { return OpenReader(m_reader); };
         if (m_cvReader)
-            m_request.openCvReader = [this] { return m_cvReader.Open(); };
+            m_request.openCvReader = [this] { return OpenReader(m_cvReader); };
         m_request.networkReady = [&](const ComputationNetwork& network, bool isLoaded)
         {
             LogNetwork(log, network, TraceLevelOf(m_command));
@@ -114,12 +114,17 @@ public:
         const NodeTracer tracer(*network, m_request.options, log);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
             if (*reader)
-                CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *reader->Open(),
+                CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *OpenReader(*reader),
                             m_request.options.minibatchSize[0], true);
         plan.Finish();
     }
 
 private:
+    std::unique_ptr<MinibatchSource> OpenReader(const ReaderSource& reader) const
+    {
+        return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOf(m_command, "modelPath"));
+    }
+
     // Labels mixed with numbers of any size are no targets of a cross entropy; the criterion falls without end.
     void WarnOfScores(const ComputationNetwork& reference) const
     {

@@ -94,6 +94,9 @@ public:
         if (allThere)
             return;
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
+        const ListedFiles listed = ListedFilesOf(*source);
+        for (const std::string& file : m_files)
+            listed.RequireNone({"labelMappingFile", file}, m_reader.block->Where());
         const std::vector<std::string> written = source->CreateLabelMaps();
         if (m_traceLevel > 0)
             for (const std::string& file : written)

@@ -60,6 +60,20 @@ std::unique_ptr<MinibatchSource> ReaderSource::Open() const
     return source;
 }
 
+std::unique_ptr<MinibatchSource> ReaderSource::OpenFor(const NamedFile& written, const SourcePos& where) const
+{
+    std::unique_ptr<MinibatchSource> source = Open();
+    ListedFilesOf(*source).RequireNone(written, where);
+    return source;
+}
+
+ListedFiles ListedFilesOf(const MinibatchSource& source)
+{
+    ListedFiles files;
+    files.Add([&source](const ListedFileVisitor& visit) { source.VisitListedFiles(visit); });
+    return files;
+}
+
 void RequirePlugin(const ConfigParameters& block, const char* key, const std::string& type)
 {
     PluginLibrary::Open(type, PluginSearch::Default(), block.WhereOf(key));

@@ -26,7 +26,12 @@ struct ReaderSource
 
     explicit operator bool() const { return block != nullptr; }
     std::unique_ptr<MinibatchSource> Open() const;
+    // Fails at `where` if a list of the reader names the file, which the command writes.
+    std::unique_ptr<MinibatchSource> OpenFor(const NamedFile& written, const SourcePos& where) const;
 };
+
+// The files that the source finds in lists; asked for as long as the source is there.
+ListedFiles ListedFilesOf(const MinibatchSource& source);
 
 // Fails if there is no such library, or it does not load; key: what names it in the block.
 void RequirePlugin(const ConfigParameters& block, const char* key, const std::string& type);

@@ -208,7 +208,7 @@ public:
     {
         Log& log = m_command.program.log;
         if (m_writer != nullptr) // writes nothing until it gets data
-            OpenWriter({}, 0);
+            OpenWriter({}, 0, {});
         const Models models = Load([this](const std::string& path, const char* key)
                                    { return LoadModelToCheck(m_command, path, DeviceOf(m_command), key); });
         if (models.decoder == nullptr)
@@ -318,17 +318,19 @@ private:
         for (const StreamInfo& stream : source.Streams())
             if (stream.isLabel && stream.labelNames.size() == output->SampleElements())
                 decoding.names = stream.labelNames;
+        const ListedFiles listed = ListedFilesOf(source);
+        listed.RequireNone({"outputPath", m_options.outputPath}, PlaceOf(m_command, "outputPath"));
         if (!m_options.outputPath.empty())
             decoding.text = std::make_unique<AtomicFile>(m_options.outputPath);
         if (m_writer != nullptr)
-            decoding.writer = OpenWriter(output->Name(), output->SampleElements());
+            decoding.writer = OpenWriter(output->Name(), output->SampleElements(), listed);
         return decoding;
     }
 
-    std::unique_ptr<SentenceWriter> OpenWriter(const std::string& name, size_t words) const
+    std::unique_ptr<SentenceWriter> OpenWriter(const std::string& name, size_t words, const ListedFiles& listed) const
     {
         ProgramContext& program = m_command.program;
-        const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true};
+        const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true, false, &listed};
         if (program.dataType == DataType::Float32)
             return std::make_unique<LibrarySentenceWriter<float>>(LoadWriter<float>(m_writerType, context), name,
                                                                   words);

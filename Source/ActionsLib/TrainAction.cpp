@@ -100,9 +100,9 @@ public:
         };
         if (m_original.empty())
             m_request.buildForComparison = [&] { return BuildAside(m_command, *m_builder, device); };
-        m_request.openReader = [this] { return m_reader.Open(); };
+        m_request.openReader = [this] { return OpenReader(m_reader); };
         if (m_cvReader)
-            m_request.openCvReader = [this] { return m_cvReader.Open(); };
+            m_request.openCvReader = [this] { return OpenReader(m_cvReader); };
         m_request.networkReady = [&](const ComputationNetwork& network, bool isLoaded)
         {
             LogNetwork(log, network, m_traceLevel);
@@ -137,7 +137,7 @@ public:
         {
             if (!*reader)
                 continue;
-            const std::unique_ptr<MinibatchSource> source = reader->Open();
+            const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
             CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0], true);
         }
         log.Print("Command '%s' (action %s): %s into %s\n", m_command.name.c_str(),
@@ -147,6 +147,11 @@ public:
     }
 
 private:
+    std::unique_ptr<MinibatchSource> OpenReader(const ReaderSource& reader) const
+    {
+        return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOf(m_command, "modelPath"));
+    }
+
     std::unique_ptr<ComputationNetwork> Build(const std::shared_ptr<Device>& device) const
     {
         return Build(device, [&] { return LoadModelOf(m_command, m_original, device, OriginalKey()); });

@@ -160,7 +160,7 @@ public:
         const std::unique_ptr<ComputationNetwork> network = MakeNetwork();
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
-        const std::unique_ptr<Output> output = OpenOutput(nodes);
+        const std::unique_ptr<Output> output = OpenOutput(nodes, ListedFilesOf(*source));
         RequireWanted(*output, nodes);
 
         NodeTracer tracer(*network, m_options, log);
@@ -199,7 +199,9 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<Output> writer = m_writer != nullptr ? OpenWriter(*DeviceOf(m_command)) : nullptr;
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open();
+        const ListedFiles listed = ListedFilesOf(*source);
+        const std::unique_ptr<Output> writer = m_writer != nullptr ? OpenWriter(*DeviceOf(m_command), listed) : nullptr;
         const std::unique_ptr<ComputationNetwork> network =
             m_builder != nullptr ? MakeNetwork() : LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command));
         if (network == nullptr)
@@ -208,8 +210,10 @@ public:
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         if (writer != nullptr)
             RequireWanted(*writer, nodes);
+        else
+            RequireTextNotRead(nodes, listed);
         const NodeTracer tracer(*network, m_options, log);
-        CheckSource(log, *network, tracer.AddTo(nodes), *m_reader.Open(), m_options.minibatchSize[0], false);
+        CheckSource(log, *network, tracer.AddTo(nodes), *source, m_options.minibatchSize[0], false);
     }
 
 private:
@@ -261,24 +265,33 @@ private:
         return names;
     }
 
-    std::unique_ptr<Output> OpenOutput(const std::vector<ComputationNodePtr>& nodes) const
+    void RequireTextNotRead(const std::vector<ComputationNodePtr>& nodes, const ListedFiles& listed) const
+    {
+        if (m_options.outputPath == "-")
+            return;
+        std::vector<NamedFile> read = FilesNamedIn(*m_reader.block);
+        read.push_back({"modelPath", m_modelPath});
+        read.push_back({"format:labelMappingFile", m_format.labelMappingFile});
+        for (const ComputationNodePtr& node : nodes)
+        {
+            const NamedFile output{"outputPath", m_options.outputPath + "." + node->Name()};
+            RequireNotRead(output, read, PlaceOf(m_command, "outputPath"));
+            listed.RequireNone(output, PlaceOf(m_command, "outputPath"));
+        }
+    }
+
+    std::unique_ptr<Output> OpenOutput(const std::vector<ComputationNodePtr>& nodes, const ListedFiles& listed) const
     {
         ProgramContext& program = m_command.program;
         Device& device = *DeviceOf(m_command);
         if (m_writer == nullptr)
         {
-            std::vector<NamedFile> read = FilesNamedIn(*m_reader.block);
-            read.push_back({"modelPath", m_modelPath});
-            read.push_back({"format:labelMappingFile", m_format.labelMappingFile});
-            for (const ComputationNodePtr& node : nodes)
-                if (m_options.outputPath != "-")
-                    RequireNotRead({"outputPath", m_options.outputPath + "." + node->Name()}, read,
-                                   PlaceOf(m_command, "outputPath"));
+            RequireTextNotRead(nodes, listed);
             auto files = std::make_unique<TextFiles>(nodes, m_options.outputPath, m_format, program.log);
             files->Prepare(program.dataType, device);
             return files;
         }
-        return OpenWriter(device);
+        return OpenWriter(device, listed);
     }
 
     void RequireWanted(const Output& output, const std::vector<ComputationNodePtr>& nodes) const
@@ -294,10 +307,10 @@ private:
                        "; list it in the outputNodeNames of the command", DidYouMean(wanted, names));
     }
 
-    std::unique_ptr<Output> OpenWriter(Device& device) const
+    std::unique_ptr<Output> OpenWriter(Device& device, const ListedFiles& listed) const
     {
         ProgramContext& program = m_command.program;
-        const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true};
+        const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true, false, &listed};
         if (program.dataType == DataType::Float32)
             return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(m_writerType, context), device);
         return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(m_writerType, context), device);

@@ -33,6 +33,11 @@ public:
     size_t TotalSamples() override;
     std::vector<std::string> CreateLabelMaps() override;
     size_t ParallelSequences(size_t epoch) const override { return m_parts.front().reader->ParallelSequences(epoch); }
+    void VisitListedFiles(const ListedFileVisitor& visit) const override
+    {
+        for (const Part& part : m_parts)
+            part.reader->VisitListedFiles(visit);
+    }
 
 private:
     void CheckSamples(size_t part, size_t first, const MBLayout& layout, const MBLayout& expected) const;

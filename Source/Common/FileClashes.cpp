@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <sys/stat.h>
 #include <system_error>
 
 namespace cntk
@@ -83,6 +84,41 @@ void RequireNotReadBesides(const ConfigParameters& writer, const NamedFile& writ
     for (const char* name : c_models)
         if (const auto model = writer.Parent()->Exists(name) ? writer.Parent()->Find(name) : std::nullopt)
             RequireNotRead(written, {{name, model->Text()}}, where);
+}
+
+std::optional<ListedFiles::FileIdentity> ListedFiles::IdentityOf(const std::string& path)
+{
+    struct stat status = {};
+    if (::stat(ResolveInputPath(path).c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+        return std::nullopt;
+    return FileIdentity(status.st_dev, status.st_ino);
+}
+
+std::string ListedFiles::WhyRead(const std::string& path) const
+{
+    const auto identity = path.empty() || path == "-" ? std::nullopt : IdentityOf(path);
+    if (!identity)
+        return "";
+    if (!m_read)
+    {
+        m_read.emplace();
+        for (const auto& visitAll : m_lists)
+            visitAll(
+                [this](const std::string& listed, const std::string& what)
+                {
+                    if (const auto other = IdentityOf(listed))
+                        m_read->try_emplace(*other, what);
+                });
+    }
+    const auto found = m_read->find(*identity);
+    return found == m_read->end() ? "" : found->second;
+}
+
+void ListedFiles::RequireNone(const NamedFile& written, const SourcePos& where) const
+{
+    if (const std::string why = WhyRead(written.path); !why.empty())
+        FailAt(where, ErrorKind::Config, written.key, " would overwrite '", written.path, "', which is ", why,
+               "; expected another file");
 }
 
 } // namespace cntk

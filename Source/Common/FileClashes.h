@@ -4,7 +4,12 @@
 
 #include "Common/SourceText.h"
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cntk
@@ -33,5 +38,28 @@ void RequireNotRead(const NamedFile& written, const std::vector<NamedFile>& read
 
 // The same for a writer, whose block has the command's readers and models around it.
 void RequireNotReadBesides(const ConfigParameters& writer, const NamedFile& written, const SourcePos& where);
+
+// Is told a file of a list and what it is: "read as features (in.scp:12)".
+using ListedFileVisitor = std::function<void(const std::string& path, const std::string& what)>;
+
+// Files that readers find in lists, such as HTK script files, and that no value of the config names. The lists are gone
+// through once, and only if an output is there already: there may be millions of utterances.
+class ListedFiles
+{
+public:
+    void Add(std::function<void(const ListedFileVisitor&)> visitAll) { m_lists.push_back(std::move(visitAll)); }
+
+    // "read as features (in.scp:12)"; empty if the file is not there, or in no list.
+    std::string WhyRead(const std::string& path) const;
+    // Fails (Config) at `where` if the file that is written is in a list.
+    void RequireNone(const NamedFile& written, const SourcePos& where) const;
+
+private:
+    std::vector<std::function<void(const ListedFileVisitor&)>> m_lists;
+    // What the system knows a file by, whatever its spelling.
+    using FileIdentity = std::pair<uint64_t, uint64_t>;
+    static std::optional<FileIdentity> IdentityOf(const std::string& path);
+    mutable std::optional<std::map<FileIdentity, std::string>> m_read;
+};
 
 } // namespace cntk

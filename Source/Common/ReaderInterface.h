@@ -3,6 +3,7 @@
 // Readers fill host memory and a layout and know nothing of matrices or devices.
 #pragma once
 
+#include "Common/FileClashes.h"
 #include "Common/MBLayout.h"
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace cntk
 class ConfigParameters;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 4;
+constexpr uint32_t c_pluginAbi = 5;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 
@@ -98,6 +99,10 @@ public:
     // of each: rates per minibatch are then meant for minibatchSize steps of each. 1 where minibatchSize counts
     // samples.
     virtual size_t ParallelSequences(size_t /*epoch*/) const { return 1; }
+
+    // The files that it reads because a list names them; those that values of the config name are known. No command
+    // writes onto them.
+    virtual void VisitListedFiles(const ListedFileVisitor& /*visit*/) const {}
 };
 
 // What a reader is created with. The config block is the reader={...} block, with the enclosing blocks behind it.
@@ -108,6 +113,7 @@ struct ReaderContext
     int traceLevel = 0;
     bool forWriting = false;      // the write action: keep the order of the data (randomize=none)
     bool createLabelMaps = false; // createLabelMap: label mapping files need not be there (allowMapCreation=true)
+    const ListedFiles* listed = nullptr; // of a writer: what the command's readers read; null where there is none
 };
 
 using GetReaderFunctionF = void (*)(std::unique_ptr<IDataReader<float>>& reader, const ReaderContext& context);

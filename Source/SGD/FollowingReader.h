@@ -44,6 +44,7 @@ public:
     size_t TotalSamples() override { return m_reader->TotalSamples(); }
     std::vector<std::string> CreateLabelMaps() override { return m_reader->CreateLabelMaps(); }
     size_t ParallelSequences(size_t epoch) const override { return m_reader->ParallelSequences(epoch); }
+    void VisitListedFiles(const ListedFileVisitor& visit) const override { m_reader->VisitListedFiles(visit); }
 
 private:
     // A minibatch as read; used again when all of its sequences have been given.

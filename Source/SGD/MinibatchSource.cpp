@@ -31,6 +31,13 @@ size_t MinibatchSource::ParallelSequences(size_t epoch) const
     return std::visit([epoch](const auto& typed) { return typed.reader->ParallelSequences(epoch); }, m_typed);
 }
 
+void MinibatchSource::VisitListedFiles(const ListedFileVisitor& visit) const
+{
+    std::visit([&](const auto& typed) { typed.reader->VisitListedFiles(visit); }, m_typed);
+    for (const auto& companion : m_companions)
+        companion->VisitListedFiles(visit);
+}
+
 void MinibatchSource::BindTo(const std::vector<ComputationNodePtr>& roots)
 {
     m_binder.emplace(roots, Streams());

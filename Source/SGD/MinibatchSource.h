@@ -27,6 +27,8 @@ public:
     size_t TotalSamples();
     std::vector<std::string> CreateLabelMaps();
     size_t ParallelSequences(size_t epoch) const; // of truncated minibatches
+    // IDataReader's, of this source and of those that accompany it.
+    void VisitListedFiles(const ListedFileVisitor& visit) const;
 
     // From now on minibatches go to the inputs below these roots; before the first StartEpoch, and again whenever other
     // roots are evaluated. The network must be validated.

@@ -105,6 +105,47 @@ class FileClashTest(EndToEndTest):
         self.cntk("configFile=write.cntk", "command=Write")
         self.assertEqual((self.folder / "u2.htk").stat().st_size, 28)
 
+    def test_what_script_files_list_is_not_overwritten(self):
+        """By any output of a command whose reader finds the file in a list."""
+        features = struct.pack(">iihh4f", 2, 100000, 8, 9, 1, 2, 3, 4)
+        for name in "out.HLast", "archive":
+            (self.folder / name).write_bytes(features)
+        (self.folder / "link").symlink_to("archive")
+        self.write("in.scp", "a.x=out.HLast[0,0]\nb.x=out.HLast[1,1]\nc.x=archive[0,1]\n")
+        self.write("words.txt", "yes\nno\n")
+        self.write("vocabulary.txt", "0\t1\tyes\t0\n1\t1\tno\t0\n")
+        self.write("labels.mlf", "#!MLF!#\n" + "".join('"%s.lab"\n0 %d yes 0\n.\n' % (name, 100000 * frames)
+                                                    for name, frames in (("a", 1), ("b", 1), ("c", 2))))
+        self.write("mlfs.txt", "labels.mlf\n")
+        reader = "readerType=HTKMLFReader; features=[dim=2; scpFile=in.scp]"
+        sgd = "SGD=[maxEpochs=1; minibatchSize=2; learningRatesPerSample=0.1]"
+        text = "modelPath=m.dnn\ndeviceId=-1\n" + "".join(
+            "%s=[ action=write; outputNodeNames=HLast; reader=[ %s ]; %s ]\n" % (name, reader, output)
+            for name, output in (
+                ("Text", "outputPath=out"), ("Other", "outputPath=other"),
+                ("Binary", "writer=[ wfile=link; HLast=[ sectionType=data ] ]"),
+                ("Words", "writer=[ writerType=LMSequenceWriter; outputNodeNames=HLast; "
+                          "HLast=[ file=./archive; token=vocabulary.txt ] ]")))
+        for name, model, labels in ("Train", "archive", "mlfFile=labels.mlf"), ("Labels", "labels.mlf", "mlfFileList=mlfs.txt"):
+            text += ("%s=[ action=train; modelPath=%s; SimpleNetworkBuilder=[ layerSizes=2:3:2 ]\n%s\nreader=[ %s; labels="
+                     "[%s; labelMappingFile=words.txt; labelDim=2] ] ]\n" % (name, model, sgd, reader, labels))
+        self.write("lists.cntk", text)
+        for command, message in [
+                ("Text", "outputPath would overwrite 'out.HLast', which is read as features (in.scp:1)"),
+                ("Binary", "wfile would overwrite 'link', which is read as features (in.scp:3)"),
+                ("Words", "file would overwrite './archive', which is read as features (in.scp:3)"),
+                ("Labels", "modelPath would overwrite 'labels.mlf', which is read as labels (mlfs.txt)"),
+                ("Train", "modelPath would overwrite 'archive', which is read as features (in.scp:3)")]:
+            for check in [], ["--check"]:
+                run = self.cntk("configFile=lists.cntk", "command=" + command, "makeMode=false", *check, status=3)
+                self.assertIn(message + "; expected another file", run.stderr)
+                self.assertRegex(run.stderr, r"lists\.cntk:\d+:\d+: error: ")
+        for name in "out.HLast", "archive":
+            self.assertEqual((self.folder / name).read_bytes(), features)
+        for _ in range(2):
+            self.cntk("configFile=lists.cntk", "command=Other")
+        self.assertEqual(len(self.read("other.HLast").splitlines()), 4)
+
     def test_scripts_are_not_overwritten(self):
         self.write("snippet.ndl", "load=[ X=Constant(1) ]\n")
         for script, message in [

@@ -271,4 +271,24 @@ void HtkCorpus::DropUnlabelled(Log& log, int verbosity)
     }
 }
 
+void HtkCorpus::VisitListedFiles(const HtkConfig& config, const ListedFileVisitor& visit) const
+{
+    for (const auto& stream : m_features)
+    {
+        const ScpFile& scp = stream->Scp();
+        std::vector<bool> isTold(scp.paths.size());
+        for (size_t i = 0; i < scp.entries.size(); ++i)
+        {
+            const uint32_t path = scp.entries[i].path;
+            if (!isTold[path])
+                visit(scp.paths[path], "read as features (" + scp.Location(i) + ")");
+            isTold[path] = true;
+        }
+    }
+    for (const HtkLabelBlock& block : config.labels)
+        if (!block.options.mlfFileList.empty())
+            for (const std::string& file : LabelFilesOf(block))
+                visit(file, "read as labels (" + block.options.mlfFileList + ")");
+}
+
 } // namespace cntk

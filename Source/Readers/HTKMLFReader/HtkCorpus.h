@@ -2,6 +2,7 @@
 // lack labels are left out.
 #pragma once
 
+#include "Common/FileClashes.h"
 #include "Readers/HTKMLFReader/HtkFile.h"
 #include "Readers/HTKMLFReader/HtkOptions.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
@@ -86,6 +87,9 @@ public:
     std::vector<std::unique_ptr<HtkFeatureStream>>& Features() { return m_features; }
     const std::vector<std::unique_ptr<HtkFeatureStream>>& Features() const { return m_features; }
     const std::vector<HtkLabelStream>& Labels() const { return m_labels; }
+
+    // Feature files and archives of the script files, label files of mlfFileList.
+    void VisitListedFiles(const HtkConfig& config, const ListedFileVisitor& visit) const;
 
 private:
     void CheckLists(Log& log) const;

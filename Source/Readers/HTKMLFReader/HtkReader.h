@@ -29,6 +29,7 @@ public:
         return options.frameMode || countsFrames ? 1 : options.parallelSequences[epoch];
     }
     std::vector<std::string> CreateLabelMaps() override;
+    void VisitListedFiles(const ListedFileVisitor& visit) const override { m_corpus.VisitListedFiles(m_config, visit); }
 
     // For tests: chunks in memory now.
     size_t LoadedChunks() const { return m_store.Loaded(); }

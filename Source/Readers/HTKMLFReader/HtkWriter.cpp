@@ -44,16 +44,6 @@ std::vector<std::string> ReadOutputList(const std::string& path)
     return files;
 }
 
-// What the system knows a file by, whatever its spelling; none for what is no ordinary file.
-using FileIdentity = std::pair<uint64_t, uint64_t>;
-std::optional<FileIdentity> IdentityOf(const std::string& path)
-{
-    struct stat status = {};
-    if (::stat(ResolveInputPath(path).c_str(), &status) != 0 || !S_ISREG(status.st_mode))
-        return std::nullopt;
-    return FileIdentity(status.st_dev, status.st_ino);
-}
-
 } // namespace
 
 OptionTable<HtkOutputOptions> HtkOutputOptions::Options()
@@ -107,38 +97,27 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
                         last.files.size());
     }
     RequireDistinctFiles();
-    if (config.Parent() != nullptr)
-        RequireNothingRead(*config.Parent());
+    RequireNothingRead(context);
 }
 
 // Where the script file of the features was copied and its paths were not changed, the features would be gone. The
 // files that the command names itself, as its model and these script files, are no outputs either.
 template <class ElemType>
-void HtkWriter<ElemType>::RequireNothingRead(const ConfigParameters& command) const
+void HtkWriter<ElemType>::RequireNothingRead(const ReaderContext& context) const
 {
-    std::map<FileIdentity, std::string> read; // what each is read as
-    for (const NamedFile& file : FilesNamedIn(command))
-        if (const auto identity = IdentityOf(file.path))
-            read.try_emplace(*identity, "is " + file.key);
-    const ConfigParameters* const reader = command.FindBlock("reader");
-    for (const std::string& name : reader != nullptr ? reader->BlockNames() : std::vector<std::string>{})
-    {
-        const ConfigParameters& block = reader->RequireBlock(name);
-        const auto script = block.FindHere("scpFile");
-        if (!script || !FileExists(ResolveInputPath(script->Text())))
-            continue;
-        const auto prefix = block.Find("prefixPathInSCP");
-        const ScpFile scp = ReadScpFile(script->Text(), prefix ? prefix->Text() : "");
-        for (size_t i = 0; i < scp.entries.size(); ++i)
-            if (const auto identity = IdentityOf(scp.paths[scp.entries[i].path]))
-                read.try_emplace(*identity, "is read as features (" + scp.Location(i) + ")");
-    }
+    ListedFiles read = context.listed != nullptr ? *context.listed : ListedFiles();
+    if (const ConfigParameters* const command = context.config.Parent())
+        read.Add(
+            [command](const ListedFileVisitor& visit)
+            {
+                for (const NamedFile& file : FilesNamedIn(*command))
+                    visit(file.path, file.key);
+            });
     for (const Output& output : m_outputs)
         for (size_t i = 0; i < output.files.size(); ++i)
-            if (const auto identity = IdentityOf(output.files[i]))
-                if (const auto found = read.find(*identity); found != read.end())
-                    Fail(ErrorKind::Config, output.scpPath, ":", i + 1, ": the output would overwrite '",
-                         output.files[i], "', which ", found->second, "; expected another file");
+            if (const std::string why = read.WhyRead(output.files[i]); !why.empty())
+                Fail(ErrorKind::Config, output.scpPath, ":", i + 1, ": the output would overwrite '", output.files[i],
+                     "', which is ", why, "; expected another file");
 }
 
 // A file that two utterances are written to keeps the last one only. Folders have several spellings, too.

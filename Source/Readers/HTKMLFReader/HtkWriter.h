@@ -52,7 +52,7 @@ private:
         std::vector<std::string> files;
     };
 
-    void RequireNothingRead(const ConfigParameters& command) const;
+    void RequireNothingRead(const ReaderContext& context) const;
     void RequireDistinctFiles() const;
     void WriteFile(const Output& output, const StreamBatch<ElemType>& values);
 

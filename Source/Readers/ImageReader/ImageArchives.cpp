@@ -32,6 +32,11 @@ size_t SeparatorOf(const std::string& path)
 
 } // namespace
 
+std::string ImageArchives::FileOf(const std::string& path)
+{
+    return path.substr(0, SeparatorOf(path));
+}
+
 bool ImageArchives::IsInArchive(const std::string& path)
 {
     return SeparatorOf(path) != std::string::npos;

@@ -15,6 +15,8 @@ public:
     ~ImageArchives();
 
     static bool IsInArchive(const std::string& path);
+    // The archive, or the file that is in none.
+    static std::string FileOf(const std::string& path);
 
     // The bytes of the file. Threads may call it at once. Fails (Data) if there is no such archive or file or if it is
     // damaged, and (Device) if the program was built without libzip.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Common/SeedStream.h"
+#include "Readers/ImageReader/ImageArchives.h"
 #include "Readers/ImageReader/ImageList.h"
 #include "Readers/ImageReader/ImageTransform.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
@@ -25,6 +26,12 @@ public:
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_pipe.Next(minibatch); }
     size_t TotalSamples() override { return m_list.images.size() * m_config.features.Views(); }
     std::vector<std::string> CreateLabelMaps() override { return {}; }
+    void VisitListedFiles(const ListedFileVisitor& visit) const override
+    {
+        for (const ImageList::Image& image : m_list.images)
+            visit(ImageArchives::FileOf(image.path),
+                  "read as an image (" + m_list.path + ":" + std::to_string(image.line) + ")");
+    }
 
 private:
     using Slot = MinibatchSlot<ElemType>;

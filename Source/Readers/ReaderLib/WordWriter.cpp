@@ -67,6 +67,8 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
         output.words = WithPosition(block.WhereOf("token"), [&] { return load(ResolveInputPath(options.token)); });
         output.best = std::min(options.nbest, output.words.Size());
         RequireNotReadBesides(config, {"file", options.file}, block.WhereOf("file"));
+        if (context.listed != nullptr)
+            context.listed->RequireNone({"file", options.file}, block.WhereOf("file"));
         output.path = ResolveOutputPath(options.file);
         m_outputs.push_back(std::move(output));
     }

@@ -99,5 +99,40 @@ TEST_F(FileClashesTests, WritersKnowTheirReaders)
     EXPECT_THROW(RequireNotReadBesides(other->RequireBlock("C").RequireBlock("writer"), {"file", a}, {}), Error);
 }
 
+TEST_F(FileClashesTests, ListsAreGoneThroughOnceAndOnlyForAnOutputThatIsThere)
+{
+    const std::string a = Make("a"), b = Make("b");
+    std::filesystem::create_symlink(a, Path("link"));
+    size_t visits = 0;
+    ListedFiles files;
+    files.Add(
+        [&](const ListedFileVisitor& visit)
+        {
+            ++visits;
+            visit(a, "read as features (in.scp:1)");
+            visit(Path("missing"), "read as features (in.scp:2)");
+            visit(Path("link"), "read as features (in.scp:3)");
+        });
+    EXPECT_EQ(files.WhyRead(Path("new")), "");
+    EXPECT_EQ(files.WhyRead(Path("missing")), "");
+    EXPECT_EQ(files.WhyRead("-"), "");
+    EXPECT_EQ(visits, 0u);
+    for (const std::string& path : {a, Path("link"), Path("./a")})
+        EXPECT_EQ(files.WhyRead(path), "read as features (in.scp:1)") << path;
+    EXPECT_EQ(files.WhyRead(b), "");
+    EXPECT_EQ(visits, 1u);
+    EXPECT_NO_THROW(files.RequireNone({"wfile", b}, {}));
+    try
+    {
+        files.RequireNone({"wfile", a}, {});
+        ADD_FAILURE();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(),
+                  "wfile would overwrite '" + a + "', which is read as features (in.scp:1); expected another file");
+    }
+}
+
 } // namespace
 } // namespace cntk

@@ -139,7 +139,7 @@ class EditTest(EndToEndTest):
 
     def test_models(self):
         self.run_command("Train")
-        self.write("part.ndl", "load=none\nrun=Second\nFirst=[ P=Parameter(1, 1) ]\n"
+        self.write("part.ndl", "run=Second\nFirst=[ P=Parameter(1, 1) ]\n"
                                "Second=[ Q=Parameter(2, 2, init=fixedvalue, value=3) ]\n")
         self.edit("""
             LoadModelWithName(a, "$In$", format=cntk)

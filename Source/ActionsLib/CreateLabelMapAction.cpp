@@ -24,7 +24,7 @@ struct CreateLabelMapOptions
         return {Opt("section", &S::section, "name of the block (usually a train command) whose reader block is used")
                     .Required(),
                 Opt("minibatchSize", &S::minibatchSize, "samples read at a time"),
-                Opt("traceLevel", &S::traceLevel, "above 0, the files that were made are named")};
+                Opt("traceLevel", &S::traceLevel, "above 0, the files that were made are named, with the number of labels read")};
     }
 };
 
@@ -98,9 +98,11 @@ public:
         for (const std::string& file : m_files)
             listed.RequireNone({"labelMappingFile", file}, m_reader.block->Where());
         const std::vector<std::string> written = source->CreateLabelMaps();
-        if (m_traceLevel > 0)
-            for (const std::string& file : written)
-                log.Print("CreateLabelMap: produced %s\n", file.c_str());
+        if (m_traceLevel <= 0 || written.empty())
+            return;
+        const size_t labels = source->TotalSamples();
+        for (const std::string& file : written)
+            log.Print("read %zu labels and produced %s\n", labels, file.c_str());
     }
 
     void Check() override { m_reader.Open(); }

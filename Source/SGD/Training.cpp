@@ -434,7 +434,7 @@ void Training::TakeBestModel(size_t epochsDone)
     const size_t best = m_earlyStopping.BestEpoch();
     if (!m_earlyStopping.IsOn() || best == 0)
         return;
-    if (best != epochsDone)
+    if (best != epochsDone || m_control.MayRollBack()) // the rate's control may have gone back in that very epoch
     {
         RequireBestModel();
         ReloadModels(m_files.BestModel());

@@ -115,6 +115,28 @@ TEST_F(EarlyStoppingTraining, TheValidationSetDecidesWhateverControlsTheLearning
     }
 }
 
+// The last epoch is the best by the validation set, and the rate's control goes back in it: the second half of the data
+// has the validation set's labels.
+TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereTheRateGoesBackInItsEpoch)
+{
+    TrainingRequest request = Request(2);
+    request.openReader = []
+    {
+        SyntheticData data = TwoClasses(64, 3);
+        for (size_t i = data.labels.size() / 2; i < data.labels.size(); i++)
+            data.labels[i] = 1 - data.labels[i];
+        return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(data));
+    };
+    request.options.epochSize = 32;
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.autoAdjust.useCVSetControlLRIfCVExists = false;
+    EXPECT_EQ(EpochsOf(request), 2u);
+    EXPECT_THAT(LogText(), ::testing::HasSubstr("(rolling back to) previous model"));
+    EXPECT_THAT(LogText(), ::testing::HasSubstr("Early stopping: the best of 2 epochs was epoch 2 ("));
+    EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.best")));
+    EXPECT_NE(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
+}
+
 TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereEpochsRunOut)
 {
     EXPECT_EQ(EpochsOf(Request(3)), 3u);

@@ -105,6 +105,7 @@ private:
         Checkpoint checkpoint;
     };
     void SearchRate(size_t epoch);
+    double RateRatio(size_t epoch) const;
     void SearchSize(size_t epoch);
     size_t TrialSamples(size_t epoch) const;
     struct TrialStart;

@@ -336,11 +336,22 @@ void Training::SearchRate(size_t epoch)
         m_searchedRates.erase(m_searchedRates.begin());
 }
 
+// How far the rate fell by the list, or by searches. As in the original it does not count what AdjustAfterEpoch did.
+double Training::RateRatio(size_t epoch) const
+{
+    if (m_options.autoAdjust.autoAdjustLR != LearningRateSearch::AdjustAfterEpoch)
+        return m_firstRate > 0 ? m_rate.learningRatePerSample / m_firstRate : 1;
+    if (LearningRateCount(m_options) == 0)
+        return 1;
+    return LearningRatePerSample(m_options, epoch, NominalSize(epoch)) /
+           LearningRatePerSample(m_options, 0, NominalSize(0));
+}
+
 void Training::SearchSize(size_t epoch)
 {
     const AutoAdjustOptions& options = m_options.autoAdjust;
-    const double ratio = m_firstRate > 0 ? m_rate.learningRatePerSample / m_firstRate : 1;
-    const auto range = PlanSizeSearch(options, epoch, m_options.minibatchSize[epoch], m_minibatchSize, ratio);
+    const auto range =
+        PlanSizeSearch(options, epoch, m_options.minibatchSize[epoch], m_minibatchSize, RateRatio(epoch));
     if (!range)
     {
         m_log.Print("AdaptiveMinibatchSearch: Search for a better minibatchSize in epoch %zu skipped, keeping "

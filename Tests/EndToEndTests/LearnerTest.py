@@ -268,11 +268,11 @@ class Scalar:
         self.events.append(("best", rate, base))
         return rate
 
-    def search_size(self, epoch, chosen, rate, first_rate):
+    def search_size(self, epoch, chosen, rate, ratio):
         nominal, most = self.size(epoch), int(self.number("minibatchSizeTuningMax", 1048576))
         lower, upper = nominal, most
-        if rate < first_rate:
-            lower = int(nominal / math.sqrt(rate / first_rate))
+        if ratio < 1:
+            lower = int(nominal / math.sqrt(ratio))
         if epoch >= 2:
             frequency = int(self.number("minibatchSizeTuningFrequency", 1))
             if epoch + 1 > frequency and (epoch + 1) % frequency != 0:
@@ -315,7 +315,10 @@ class Scalar:
                 self.events.append(("end", rate))
                 return
             adapts = self.o.get("autoAdjustMinibatch") == "true" and i >= len(self.schedule("minibatchSize") or [256])
-            chosen = self.search_size(i, chosen, rate, first_rate) if adapts else self.size(i)
+            # What AdjustAfterEpoch did to the rate does not count.
+            listed = control == "adjustafterepoch" and self.rates()
+            ratio = self.listed_rate(i) / self.listed_rate(0) if listed else rate / first_rate
+            chosen = self.search_size(i, chosen, rate, ratio) if adapts else self.size(i)
             self.events.append(("start", rate, self.momentum(i) ** self.size(i)))
             loss, errors = self.run(i, rate, chosen)
             self.events.append(("train", loss, errors, rate))
@@ -563,6 +566,11 @@ class LearnerTest(EndToEndTest):
         self.check(minibatchSize="64:96", learningRatesPerSample=0.004, maxEpochs=5, adjust={
             "autoAdjustLR": "AdjustAfterEpoch", "reduceLearnRateIfImproveLessThan": 0.3, "autoAdjustMinibatch": "true",
             "numMiniBatch4LRSearch": 5, "minibatchSearchCriterionErrorMargin": 4})
+        for rates in ("0.004", "0.004:0.001"):
+            self.check(minibatchSize="64", learningRatesPerSample=rates, maxEpochs=5, adjust={
+                "autoAdjustLR": "AdjustAfterEpoch", "reduceLearnRateIfImproveLessThan": 0.9,
+                "learnRateDecreaseFactor": 0.2, "autoAdjustMinibatch": "true", "numMiniBatch4LRSearch": 5,
+                "minibatchSearchCriterionErrorMargin": 0.1, "loadBestModel": "false"})
         # Going back to the model before takes its minibatch size, too.
         self.check(minibatchSize="64", gradUpdateType="FSAdaGrad", learningRatesPerSample="0.25:5", epochSize=1000,
                    maxEpochs=6, adjust={"autoAdjustLR": "AdjustAfterEpoch", "learnRateDecreaseFactor": 0.5,

@@ -245,18 +245,20 @@ std::string TrainingFiles::Model(const WithinEpochPoint& point) const
 std::vector<WithinEpochPoint> TrainingFiles::WithinEpochPoints() const
 {
     std::vector<WithinEpochPoint> points;
-    VisitFiles(m_modelPath,
-               [&](const std::filesystem::path& path, const std::string& model)
-               {
-                   const std::string name = path.filename().string();
-                   std::string_view rest = name;
-                   if (!TakePrefix(rest, model))
-                       return;
-                   TakeSuffix(rest, ".ckp");
-                   const auto point = PointOf(rest);
-                   if (point && std::find(points.begin(), points.end(), *point) == points.end())
-                       points.push_back(*point);
-               });
+    const auto visit = [&](const std::filesystem::path& path, const std::string& model)
+    {
+        const std::string name = path.filename().string();
+        std::string_view rest = name;
+        if (!TakePrefix(rest, model))
+            return;
+        TakeSuffix(rest, ".ckp");
+        const auto point = PointOf(rest);
+        if (point && std::find(points.begin(), points.end(), *point) == points.end())
+            points.push_back(*point);
+    };
+    // A training of several networks may have been killed before it wrote the last one's model.
+    for (size_t number = 0; number < m_networks; ++number)
+        VisitFiles(OfNetwork(number, m_modelPath), visit);
     std::sort(points.begin(), points.end(),
               [](const WithinEpochPoint& a, const WithinEpochPoint& b) { return PlaceOf(a) > PlaceOf(b); });
     return points;

@@ -203,6 +203,23 @@ TEST_F(TrainingFilesTest, AnEpochOfSeveralNetworksNeedsAllModels)
     EXPECT_EQ(files.FindResumePoint(), 4u);
 }
 
+// Killed between the models of a point, which are written one after the other, and removed likewise.
+TEST_F(TrainingFilesTest, PointsOfWhichOneNetworksModelIsThereAreOutlived)
+{
+    const TrainingFiles files = TrainingFiles::OfNetworks(Path("m.dnn"), 4, 2);
+    Touch("m.dnn.0.1.at10", 5);
+    Touch("m.dnn.0.2.trial3.at4", 5);
+    Touch("m.dnn.1.3.at7", 5);
+    Touch("m.dnn.2.1.at10", 5); // of a third network
+    const WithinEpochPoint first{1, 10}, inTrial{2, 4, 3}, last{3, 7};
+    EXPECT_EQ(files.WithinEpochPoints(), (std::vector<WithinEpochPoint>{last, inTrial, first}));
+    for (const WithinEpochPoint& point : {first, inTrial, last})
+    {
+        EXPECT_FALSE(files.IsUsable(point));
+        EXPECT_TRUE(files.IsOutlived(point, std::nullopt, std::nullopt));
+    }
+}
+
 TEST_F(TrainingFilesTest, TemporariesOfAllNetworksAreStale)
 {
     for (const char* name : {"m.dnn.0.tmp", "m.dnn.1.tmp", "m.dnn.0.2.tmp", "m.dnn.1.2.tmp", "m.dnn.2.ckp.tmp"})

@@ -183,6 +183,7 @@ public:
         options.keepValues = models.roots;
         Evaluator evaluator(*models.decoder, nodes, options);
         Decoding decoding = MakeDecoding(models, *source);
+        OpenOutputs(decoding, *source);
         EvaluationSettings settings;
         settings.minibatchSize = m_options.minibatchSize[0];
         settings.epochSize = m_options.epochSize;
@@ -216,7 +217,9 @@ public:
         const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*models.decoder, m_options.evalNodeNames);
         LogNetwork(log, *models.encoder, 1);
         LogNetwork(log, *models.decoder, 1);
-        CheckSource(log, *models.decoder, nodes, *OpenSource(nodes, models.roots), m_options.minibatchSize[0], false);
+        const std::unique_ptr<MinibatchSource> source = OpenSource(nodes, models.roots);
+        MakeDecoding(models, *source); // what it decodes with is there
+        CheckSource(log, *models.decoder, nodes, *source, m_options.minibatchSize[0], false);
     }
 
 private:
@@ -241,6 +244,7 @@ private:
     struct Decoding
     {
         std::unique_ptr<BeamSearch> search;
+        ComputationNodePtr output;               // of the lone decoder: the scores of words
         std::shared_ptr<InputValueNode> words;   // of the paired decoder
         std::shared_ptr<InputValueNode> labels;  // that, or null
         std::vector<ComputationNodePtr> sources; // nodes of the encoder, one for each input of the lone decoder
@@ -281,7 +285,16 @@ private:
             FailAt(m_command.block.WhereOf("outputNodeNames"), ErrorKind::Config, "outputNodeNames names ",
                    m_options.outputNodeNames.size(), " nodes; expected one, with the scores of words");
         if (!m_options.outputNodeNames.empty())
-            return decoder.Require(m_options.outputNodeNames.front());
+        {
+            const std::string& name = m_options.outputNodeNames.front();
+            if (ComputationNodePtr node = decoder.Find(name))
+                return node;
+            std::vector<std::string> names;
+            for (const ComputationNodePtr& node : decoder.Nodes())
+                names.push_back(node->Name());
+            FailAt(m_command.block.WhereOf("outputNodeNames"), ErrorKind::Config,
+                   "outputNodeNames: the decoder has no node '", name, "'", DidYouMean(name, names));
+        }
         const auto& outputs = decoder.Group(NodeGroup::Output);
         if (outputs.empty())
             Fail(ErrorKind::Model,
@@ -318,13 +331,18 @@ private:
         for (const StreamInfo& stream : source.Streams())
             if (stream.isLabel && stream.labelNames.size() == output->SampleElements())
                 decoding.names = stream.labelNames;
-        const ListedFiles listed = ListedFilesOf(source);
-        listed.RequireNone({"outputPath", m_options.outputPath}, PlaceOf(m_command, "outputPath"));
+        decoding.output = output;
+        ListedFilesOf(source).RequireNone({"outputPath", m_options.outputPath}, PlaceOf(m_command, "outputPath"));
+        return decoding;
+    }
+
+    void OpenOutputs(Decoding& decoding, const MinibatchSource& source) const
+    {
         if (!m_options.outputPath.empty())
             decoding.text = std::make_unique<AtomicFile>(m_options.outputPath);
         if (m_writer != nullptr)
-            decoding.writer = OpenWriter(output->Name(), output->SampleElements(), listed);
-        return decoding;
+            decoding.writer =
+                OpenWriter(decoding.output->Name(), decoding.output->SampleElements(), ListedFilesOf(source));
     }
 
     std::unique_ptr<SentenceWriter> OpenWriter(const std::string& name, size_t words, const ListedFiles& listed) const

@@ -274,6 +274,7 @@ class EncoderDecoderTest(EndToEndTest):
     def test_what_cannot_be_decoded_is_told(self):
         self.train("epochs=1")
         for argument, status, message in (
+                ("outputNodeNames=output", 3, "the decoder has no node 'output'; did you mean 'outputs'?"),
                 ("outputNodeNames=labels", 5, "'labels' (InputValue), are computed from input 'labels'"),
                 ("outputNodeNames=features", 5, "node 'features' (SparseInputValue) has no value for each word"),
                 ("endWord=5", 3, "endWord is 5, but there are only 5 words"),
@@ -281,8 +282,9 @@ class EncoderDecoderTest(EndToEndTest):
                 ("endWord=-2", 3, "expected a whole number >= -1"),
                 ("encoderReader=[file=train.enc.ctf]", 0,
                  "of encoderReader is missing in decoderReader; what only the encoder has is not used")):
-            log = self.train("command=Test", "Test=[%s]" % argument, status=status).stderr
-            self.assertIn(message, log, argument)
+            for check in [[]] + [["--check"]] * (status != 0):  # a check tells it as well
+                log = self.train("command=Test", "Test=[%s]" % argument, *check, status=status).stderr
+                self.assertIn(message, log, (argument, check))
 
     def test_what_cannot_be_is_told(self):
         for arguments, message in (

@@ -211,7 +211,7 @@ class EncoderDecoderTest(EndToEndTest):
 
     def test_a_decoder_described_in_ndl(self):
         self.write("decoder.ndl", DECODER)
-        log = self.train("command=Train:Test", "epochs=10",
+        log = self.train("command=Train:Test", "epochs=15",
                          "Train=[DecoderNetworkBuilder=[networkDescription=decoder.ndl]]").stderr
         self.assertRegex(log, r"paired \S+ <-> memory")
         self.assertGreaterEqual(int(re.search(r"; (\d+) of them", log).group(1)), 97)

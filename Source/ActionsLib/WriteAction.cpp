@@ -294,17 +294,28 @@ private:
         return OpenWriter(device, listed);
     }
 
+    // The nodes that a writer wants are written, and a listed node that no writer wants is told of.
     void RequireWanted(const Output& output, const std::vector<ComputationNodePtr>& nodes) const
     {
+        const std::vector<std::string> allWanted = output.Wanted();
         std::vector<std::string> names;
         for (const ComputationNodePtr& node : nodes)
             names.push_back(node->Name());
-        for (const std::string& wanted : output.Wanted())
+        for (const std::string& wanted : allWanted)
             if (std::none_of(names.begin(), names.end(),
                              [&](const std::string& name) { return EqualsIgnoreCase(name, wanted); }))
                 FailAt(m_writer->Where(), ErrorKind::Config, "the ", m_writerType, " wants node '", wanted,
                        "', which the command does not write; it writes ", Join(names, ", "),
                        "; list it in the outputNodeNames of the command", DidYouMean(wanted, names));
+        if (allWanted.empty() || m_options.outputNodeNames.empty())
+            return;
+        for (const std::string& name : names)
+            if (std::none_of(allWanted.begin(), allWanted.end(),
+                             [&](const std::string& wanted) { return EqualsIgnoreCase(name, wanted); }))
+                m_command.program.log.Warn(Concat(m_command.block.WhereOf("outputNodeNames").Location(),
+                                                  ": outputNodeNames lists '", name, "', but the ", m_writerType,
+                                                  " writes only ", Join(allWanted, ", "), "; expected a block ", name,
+                                                  "=[...] in the writer, too"));
     }
 
     std::unique_ptr<Output> OpenWriter(Device& device, const ListedFiles& listed) const

@@ -289,6 +289,16 @@ class ConfigMessagesTest(MessagesTestCase):
                          "exp.cntk:36:57: error: outputNodeNames lists 'HLst', but the writer has no block HLst=[...] "
                          "that says where its values go; did you mean 'HLast'?")
 
+    def test_a_listed_node_that_the_writer_does_not_write(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  outputNodeNames=HLast:posteriorprob\n"
+                  "  writer=[ writerType=BinaryWriter; wfile=o.bin; HLast=[ sectionType=data ] ]")
+        warning = ("WARNING: exp.cntk:35:19: outputNodeNames lists 'PosteriorProb', but the BinaryWriter writes only "
+                   "HLast; expected a block PosteriorProb=[...] in the writer, too")
+        self.assertEqual(self.warnings("command=Write"), [warning])
+        self.assertIn(warning, self.cntk("configFile=exp.cntk", "command=Write").stderr)
+        self.assertEqual(self.warnings("command=Write", "Write=[outputNodeNames=hlast]"), [])
+
     def test_misspelt_key_of_a_writer(self):
         self.train()
         self.edit("  outputPath=out/values", "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLast; labels=x\n"

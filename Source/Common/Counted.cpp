@@ -14,7 +14,7 @@ std::string Counted(size_t number, const char* noun)
     const std::string_view word(noun);
     if (word.ends_with("ry")) // entry
         return text.replace(text.size() - 1, 1, "ies");
-    return text + (word.ends_with("s") || word.ends_with("ch") ? "es" : "s"); // class, minibatch
+    return text + (word.ends_with("s") || word.ends_with("tch") ? "es" : "s"); // class, minibatch; epoch
 }
 
 } // namespace cntk

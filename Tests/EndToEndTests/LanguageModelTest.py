@@ -70,7 +70,7 @@ class LanguageModelTest(EndToEndTest):
         self.write("test.txt", agreeing_text(rng, 500))
         text = self.run_script(EXAMPLE / "RunLanguageModel.py", "--train", "train.txt", "--test", "test.txt", "--vocabulary",
                                "19", "--classes", "4", "--cntk", CNTK, "--work", self.folder / "work", "numCPUThreads=2",
-                               "Hidden=30", "Lstm_Train=[SGD=[maxEpochs=8]]")
+                               "Hidden=60", "Lstm_Train=[SGD=[maxEpochs=16;learningRatesPerSample=0.05*8:0.02*4:0.005]]")
         found = self.perplexities(text)
         # The last word is certain to who remembers the first one; trigrams guess one of four.
         self.assertLess(found["Lstm"], 0.88 * found["Trigram, Kneser-Ney"], text)

@@ -5,6 +5,7 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/PluginLoader.h"
+#include "Common/ReaderInterface.h"
 #include "CommonTests/TemporaryFolder.h"
 #include "CommonTests/ThrownErrors.h"
 
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,7 +128,8 @@ TEST_F(PluginLoaderTests, OtherInterfaceVersion)
     EXPECT_EQ(MessageOf("OldReader", ErrorKind::Device),
               "'" + m_folder +
                   "/OldReader.so' cannot be used as a reader or writer: it was built for version 4711 of the plugin "
-                  "interface, this program has version 4; build both from the same sources");
+                  "interface, this program has version " +
+                  std::to_string(c_pluginAbi) + "; build both from the same sources");
 }
 
 TEST_F(PluginLoaderTests, LibraryThatIsNoPlugin)

@@ -24,7 +24,8 @@ struct CreateLabelMapOptions
         return {Opt("section", &S::section, "name of the block (usually a train command) whose reader block is used")
                     .Required(),
                 Opt("minibatchSize", &S::minibatchSize, "samples read at a time"),
-                Opt("traceLevel", &S::traceLevel, "above 0, the files that were made are named, with the number of labels read")};
+                Opt("traceLevel", &S::traceLevel,
+                    "above 0, the files that were made are named, with the number of labels read")};
     }
 };
 

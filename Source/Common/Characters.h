@@ -1,4 +1,4 @@
-// What the grammars of text files call a digit and a blank.
+// What the grammars of configs, scripts and data files call digits, letters and blanks.
 #pragma once
 
 #include <cstdint>

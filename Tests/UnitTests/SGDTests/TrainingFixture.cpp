@@ -46,6 +46,15 @@ std::string TrainingTest::LogText()
     return BytesOf(Path("log.txt"));
 }
 
+size_t TrainingTest::Count(const std::string& text)
+{
+    size_t count = 0;
+    const std::string log = LogText();
+    for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1))
+        ++count;
+    return count;
+}
+
 std::string TrainingTest::BytesOf(const std::string& path)
 {
     std::ifstream file(path, std::ios::binary);

@@ -102,6 +102,8 @@ protected:
     std::string Path(const std::string& name) const { return m_folder + "/" + name; }
     // Everything logged so far.
     std::string LogText();
+    // How often the text stands in it.
+    size_t Count(const std::string& text);
 
     // criterion = SquareError(labels, W * features), all scalars.
     std::unique_ptr<ComputationNetwork> Line(double weight, DataType type = DataType::Float64) const;

@@ -31,14 +31,6 @@ protected:
         { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(230, 11))); };
         return request;
     }
-    size_t Count(const std::string& text)
-    {
-        size_t count = 0;
-        const std::string log = LogText();
-        for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1))
-            ++count;
-        return count;
-    }
     std::vector<double> Values(const std::string& file, const std::string& parameter)
     {
         return ValuesOf(*LoadModel(Path(file), DataType::Float64, m_device), parameter);

@@ -10,7 +10,27 @@
 namespace cntk
 {
 
-using WithinEpochTest = TrainingTest;
+class WithinEpochTest : public TrainingTest
+{
+protected:
+    // The saved points that are there whenever the training, which saves as often as it can, asks whether to stop.
+    std::vector<std::string> PointsOf(TrainingRequest request)
+    {
+        request.options.saveEveryMinutes = 1e-9;
+        std::vector<std::string> seen;
+        request.stopRequested = [&]
+        {
+            std::string files;
+            for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+                if (entry.path().string().find(".at") != std::string::npos && entry.path().extension() != ".ckp")
+                    files += entry.path().filename().string() + " ";
+            seen.push_back(files);
+            return false;
+        };
+        Run(request);
+        return seen;
+    }
+};
 
 TEST_F(WithinEpochTest, AStoppedTrainingSavesItsPlaceAndSaysHowToGoOn)
 {
@@ -75,19 +95,7 @@ TEST_F(WithinEpochTest, StoppedInTheValidationItGoesOnAtTheEndOfTheEpoch)
 
 TEST_F(WithinEpochTest, SaveEveryMinutesKeepsTheLastPointOnly)
 {
-    TrainingRequest request = ClassifierRequest(2);
-    request.options.saveEveryMinutes = 1e-9;
-    std::vector<std::string> seen;
-    request.stopRequested = [&]
-    {
-        std::string files;
-        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
-            if (entry.path().string().find(".at") != std::string::npos && entry.path().extension() != ".ckp")
-                files += entry.path().filename().string() + " ";
-        seen.push_back(files);
-        return false;
-    };
-    Run(request);
+    const std::vector<std::string> seen = PointsOf(ClassifierRequest(2));
     ASSERT_EQ(seen.size(), 12u); // twice: in front, then after each of 5 minibatches
     EXPECT_EQ(seen[1], "");
     EXPECT_EQ(seen[2], "m.dnn.0.at1 ");
@@ -352,14 +360,6 @@ protected:
                 text += line.substr(0, line.find("EpochTime")) + "\n";
         return text;
     }
-    size_t Count(const std::string& text)
-    {
-        size_t count = 0;
-        const std::string log = LogText();
-        for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1))
-            ++count;
-        return count;
-    }
 };
 
 } // namespace
@@ -435,18 +435,7 @@ TEST_F(WithinSearchTest, SaveEveryMinutesSavesWithinTrials)
 {
     TrainingRequest request = SearchRequest(1);
     request.options.epochSize = 10;
-    request.options.saveEveryMinutes = 1e-9;
-    std::vector<std::string> seen;
-    request.stopRequested = [&]
-    {
-        std::string files;
-        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
-            if (entry.path().string().find(".at") != std::string::npos && entry.path().extension() != ".ckp")
-                files += entry.path().filename().string() + " ";
-        seen.push_back(files);
-        return false;
-    };
-    Run(request);
+    const std::vector<std::string> seen = PointsOf(request);
     ASSERT_GT(seen.size(), 12u);
     EXPECT_EQ(seen[1], "");
     EXPECT_EQ(seen[2], "m.dnn.0.trial1.at1 ");

@@ -198,13 +198,18 @@ void LoopProducts::Bind()
         const bool needsGradient = m_plan.NeedsGradient(&first);
         group->valueView =
             MakeView(group->value, first, group->outputs, group->isOfStep ? m_layout->ParallelSequences() : columns);
-        if (group->products.size() > 1)
+        group->parts.clear();
+        for (const ComputationNode* product : group->products)
+            group->parts.push_back(product->Input(0)->Value());
+        if (!group->weights.Reserve(group->parts, Ops::Transpose::No) && group->parts.size() > 1)
+        {
             group->stackedView = MakeView(group->stacked, first, group->outputs, inner);
-        group->weights.Reserve(group->StackedWeights(), Ops::Transpose::No);
+            group->parts.assign(1, group->stackedView);
+        }
         if (needsGradient)
         {
             group->gradientView = MakeView(group->gradient, first, group->outputs, columns);
-            group->transposedWeights.Reserve(group->StackedWeights(), Ops::Transpose::Yes);
+            group->transposedWeights.Reserve(group->parts, Ops::Transpose::Yes);
         }
         size_t row = 0;
         for (ComputationNode* product : group->products)
@@ -243,11 +248,6 @@ size_t LoopProducts::Bytes() const
     return bytes;
 }
 
-MatrixView LoopProducts::Group::StackedWeights() const
-{
-    return products.size() > 1 ? stackedView : products.front()->Input(0)->Value();
-}
-
 // ---- time steps ----
 
 // Into how many blocks of sequences the threads share out the loop; each then goes through all time steps without
@@ -282,14 +282,16 @@ void LoopProducts::BeginForward()
     for (const auto& group : m_groups)
     {
         size_t row = 0;
-        if (group->products.size() > 1)
-            for (const ComputationNode* product : group->products)
-            {
-                const MatrixView weights = product->Input(0)->Value();
+        for (size_t i = 0; i < group->products.size(); i++)
+        {
+            const MatrixView weights = group->products[i]->Input(0)->Value();
+            if (group->stackedView.data == nullptr)
+                group->parts[i] = weights;
+            else
                 Ops::Copy(weights, group->stackedView.Rows(row, weights.rows));
-                row += weights.rows;
-            }
-        group->weights.Pack(group->StackedWeights(), Ops::Transpose::No);
+            row += weights.rows;
+        }
+        group->weights.Pack(group->parts, Ops::Transpose::No);
     }
     for (const auto& chain : m_forwardChains)
         chain->Bind();
@@ -416,7 +418,7 @@ void LoopProducts::BeginBackward()
             continue;
         if (group->isZeroed)
             Ops::Fill(group->gradientView, 0);
-        group->transposedWeights.Pack(group->StackedWeights(), Ops::Transpose::Yes);
+        group->transposedWeights.Pack(group->parts, Ops::Transpose::Yes);
     }
     for (const auto& chain : m_backwardChains)
         chain->Bind();

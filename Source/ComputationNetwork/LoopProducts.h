@@ -68,15 +68,13 @@ private:
         size_t outputs = 0; // of all products
         Buffer value;
         Buffer gradient;
-        Buffer stacked; // weights of several products, [outputs x inner]
+        Buffer stacked; // weights of several products, [outputs x inner], where the device keeps no panels of them
+        std::vector<MatrixView> parts; // all weights, one above another: their own memory, or the stacked one
         PackedOperand weights;
         PackedOperand transposedWeights;
         MatrixView valueView, gradientView, stackedView;
         bool isOfStep = false; // the value: one time step's alone
         bool isZeroed = true;  // the gradient, before the first time step
-
-        // Of one product its own weights.
-        MatrixView StackedWeights() const;
     };
     // One of: a node, a group in the place of its first product, element-wise passes of several nodes.
     struct Action

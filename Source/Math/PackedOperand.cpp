@@ -12,7 +12,7 @@ size_t Kernels::PackedBytes(const Operand&)
     return 0;
 }
 
-void Kernels::Pack(const Operand&, void*)
+void Kernels::Pack(std::span<const MatrixView>, bool, void*)
 {
     Fail(ErrorKind::Internal, "this device keeps no panels of matrices");
 }
@@ -22,26 +22,49 @@ void Kernels::MultiplyPacked(const Operand&, const void*, const MatrixView&, con
     Fail(ErrorKind::Internal, "this device keeps no panels of matrices");
 }
 
-void PackedOperand::Reserve(const MatrixView& a, Ops::Transpose transpose)
+namespace
 {
-    if (a.device == nullptr)
+
+// The shape of matrices one above another, of which a single one is what it is.
+MatrixView Whole(std::span<const MatrixView> parts)
+{
+    if (parts.empty() || parts.front().device == nullptr)
         Fail(ErrorKind::Internal, "PackedOperand: the matrix is on no device");
-    const size_t bytes = a.device->GetKernels().PackedBytes({a, transpose == Ops::Transpose::Yes});
-    m_hasPanels = bytes > 0;
-    if (!m_hasPanels)
-        return;
-    if (m_panels.GetDevice() != a.device)
-        m_panels = Buffer(*a.device);
-    m_panels.Reserve(bytes);
+    MatrixView whole = parts.front();
+    for (const MatrixView& part : parts.subspan(1))
+    {
+        if (part.device != whole.device || part.type != whole.type || part.columns != whole.columns)
+            Fail(ErrorKind::Internal, "PackedOperand: matrices one above another differ in device, type or columns");
+        whole.rows += part.rows;
+        whole.data = nullptr; // not in one piece
+    }
+    return whole;
 }
 
-void PackedOperand::Pack(const MatrixView& a, Ops::Transpose transpose)
+} // namespace
+
+bool PackedOperand::Reserve(std::span<const MatrixView> parts, Ops::Transpose transpose)
 {
-    Reserve(a, transpose);
-    m_matrix = a;
+    const MatrixView whole = Whole(parts);
+    const size_t bytes = whole.device->GetKernels().PackedBytes({whole, transpose == Ops::Transpose::Yes});
+    m_hasPanels = bytes > 0;
+    if (!m_hasPanels)
+        return false;
+    if (m_panels.GetDevice() != whole.device)
+        m_panels = Buffer(*whole.device);
+    m_panels.Reserve(bytes);
+    return true;
+}
+
+void PackedOperand::Pack(std::span<const MatrixView> parts, Ops::Transpose transpose)
+{
+    const bool hasPanels = Reserve(parts, transpose);
+    m_matrix = Whole(parts);
     m_transposed = transpose == Ops::Transpose::Yes;
-    if (m_hasPanels)
-        a.device->GetKernels().Pack({m_matrix, m_transposed}, m_panels.Data());
+    if (hasPanels)
+        m_matrix.device->GetKernels().Pack(parts, m_transposed, m_panels.Data());
+    else if (parts.size() > 1)
+        Fail(ErrorKind::Internal, "PackedOperand: this device keeps no panels of matrices; expected them in one piece");
 }
 
 void PackedOperand::Multiply(const MatrixView& b, const MatrixView& c, double alpha, double beta) const

@@ -6,6 +6,7 @@
 #include "Math/Operations.h"
 
 #include <cstddef>
+#include <span>
 
 namespace cntk
 {
@@ -14,10 +15,12 @@ namespace cntk
 class PackedOperand
 {
 public:
-    // Memory for the panels of op(a), so that Pack allocates nothing.
-    void Reserve(const MatrixView& a, Ops::Transpose transpose);
+    // Memory for the panels of op(a), so that Pack allocates nothing. a: matrices of as many columns each, one above
+    // another. False: the backend keeps no panels, and a must be one matrix.
+    bool Reserve(std::span<const MatrixView> parts, Ops::Transpose transpose);
     // The panels are those of the values that a has now. a is referred to until the next Pack.
-    void Pack(const MatrixView& a, Ops::Transpose transpose);
+    void Pack(std::span<const MatrixView> parts, Ops::Transpose transpose);
+    void Pack(const MatrixView& a, Ops::Transpose transpose) { Pack({&a, 1}, transpose); }
 
     // c = beta*c + alpha * op(a) * b; to the last bit what Ops::Multiply gives where the backend has one kernel for
     // both.

@@ -42,7 +42,7 @@ public:
     void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias, ElementwiseOp activation,
                               const MatrixView& c) override;
     size_t PackedBytes(const Operand& a) override;
-    void Pack(const Operand& a, void* panels) override;
+    void Pack(std::span<const MatrixView> parts, bool transposed, void* panels) override;
     void MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c, double alpha,
                         double beta) override;
     void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;

@@ -117,20 +117,10 @@ size_t CpuKernels::PackedBytes(const Operand& a)
                      });
 }
 
-void CpuKernels::Pack(const Operand& a, void* panels)
+void CpuKernels::Pack(std::span<const MatrixView> parts, bool transposed, void* panels)
 {
-    VisitType(a.matrix.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  GemmTask<T> task;
-                  task.transA = a.transposed;
-                  task.m = a.Rows();
-                  task.k = a.Columns();
-                  task.a = a.matrix.As<T>();
-                  task.lda = a.matrix.stride;
-                  m_prepacked.Pack(task, static_cast<T*>(panels));
-              });
+    VisitType(parts.front().type,
+              [&](auto tag) { m_prepacked.Pack(parts, transposed, static_cast<decltype(tag)*>(panels)); });
 }
 
 void CpuKernels::MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c,

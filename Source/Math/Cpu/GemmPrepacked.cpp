@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace cntk
 {
@@ -17,6 +18,9 @@ constexpr double c_workPerThread = 250e3;
 // Rows that a task of packing takes, and elements from which threads help.
 constexpr size_t c_rowsTogether = 64;
 constexpr size_t c_leastShared = size_t(1) << 16;
+
+template <class T>
+using Register __attribute__((vector_size(16))) = T;
 
 // Columns whose panels are all whole, but for the last one's.
 struct Run
@@ -34,6 +38,66 @@ std::array<Run, 3> EvenRuns(size_t columns, size_t width)
     const size_t whole = columns - width - rest;
     const size_t half = (width + rest + 1) / 2;
     return {Run{0, whole}, Run{whole, half}, Run{whole + half, width + rest - half}};
+}
+
+template <class T>
+GemmTask<T> TaskOf(const MatrixView& a, bool transposed)
+{
+    GemmTask<T> task;
+    task.transA = transposed;
+    task.a = a.As<T>();
+    task.lda = a.stride;
+    return task;
+}
+
+// The square block of registers of 16 bytes, which every x86-64 has, transposed.
+void Transpose(Register<float> (&v)[4])
+{
+    const Register<float> a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
+    const Register<float> b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+    const Register<float> c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+    const Register<float> d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+}
+void Transpose(Register<double> (&v)[2])
+{
+    const Register<double> a = __builtin_shufflevector(v[0], v[1], 0, 2);
+    v[1] = __builtin_shufflevector(v[0], v[1], 1, 3);
+    v[0] = a;
+}
+
+// A panel of fewer columns than the tile is wide: of some sequences at one time step mostly. By registers, where the
+// panel has room for them; what then lies beyond the columns is not read.
+template <class T>
+void PackNarrow(const T* from, size_t stride, size_t columns, size_t depth, size_t width, T* to)
+{
+    constexpr size_t lanes = sizeof(Register<T>) / sizeof(T);
+    size_t j = 0;
+    for (; j < columns && j + lanes <= width; j += lanes)
+    {
+        const T* column[lanes];
+        for (size_t i = 0; i < lanes; ++i)
+            column[i] = from + std::min(j + i, columns - 1) * stride;
+        size_t p = 0;
+        for (; p + lanes <= depth; p += lanes)
+        {
+            Register<T> block[lanes];
+            for (size_t i = 0; i < lanes; ++i)
+                std::memcpy(&block[i], column[i] + p, sizeof block[i]);
+            Transpose(block);
+            for (size_t i = 0; i < lanes; ++i)
+                std::memcpy(to + (p + i) * width + j, &block[i], sizeof block[i]);
+        }
+        for (; p < depth; ++p)
+            for (size_t i = 0; i < lanes; ++i)
+                to[p * width + j + i] = column[i][p];
+    }
+    for (; j < columns; ++j)
+        for (size_t p = 0; p < depth; ++p)
+            to[p * width + j] = from[j * stride + p];
 }
 
 } // namespace
@@ -69,29 +133,104 @@ size_t GemmPrepacked::PanelElements(size_t m, size_t k) const
 }
 
 template <class T>
-void GemmPrepacked::Pack(const GemmTask<T>& task, T* panels)
+void GemmPrepacked::Pack(std::span<const MatrixView> parts, bool transposed, T* panels)
 {
-    if (task.m == 0 || task.k == 0)
+    size_t along = 0; // rows of the matrices, one above another
+    for (const MatrixView& part : parts)
+        along += part.rows;
+    const size_t m = transposed ? parts.front().columns : along;
+    const size_t k = transposed ? along : parts.front().columns;
+    if (m == 0 || k == 0)
         return;
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
-    const size_t depthEach = DepthEach<T>(task.k);
-    const size_t slabs = (task.k + depthEach - 1) / depthEach;
-    const size_t rowsEach =
-        task.m * task.k < c_leastShared ? PaddedRows<T>(task.m) : RoundUp(c_rowsTogether, functions.tileRows);
-    const size_t parts = (task.m + rowsEach - 1) / rowsEach;
+    const size_t depthEach = DepthEach<T>(k);
+    const size_t slabs = (k + depthEach - 1) / depthEach;
+    const size_t rowsEach = m * k < c_leastShared ? PaddedRows<T>(m) : RoundUp(c_rowsTogether, m_isa.Of<T>().tileRows);
+    const size_t tasks = (m + rowsEach - 1) / rowsEach;
     const auto pack = [&](size_t index, size_t)
     {
-        const size_t step = index / parts * depthEach;
-        const size_t depth = std::min(depthEach, task.k - step);
-        const size_t row = index % parts * rowsEach;
-        functions.packA(task, row, std::min(rowsEach, task.m - row), step, depth,
-                        panels + step * PaddedRows<T>(task.m) + row * depth);
+        const size_t step = index / tasks * depthEach;
+        const Slab slab{step, std::min(depthEach, k - step)};
+        const size_t row = index % tasks * rowsEach;
+        T* const to = panels + step * PaddedRows<T>(m) + row * slab.depth;
+        if (transposed)
+            PackAcross(parts, slab, row, std::min(rowsEach, m - row), to);
+        else
+            PackDown(parts, slab, row, std::min(rowsEach, m - row), to);
     };
-    if (parts == 1)
+    if (tasks == 1)
         for (size_t slab = 0; slab < slabs; ++slab)
             pack(slab, 0);
     else
-        m_pool.Run(slabs * parts, pack);
+        m_pool.Run(slabs * tasks, pack);
+}
+
+// Rows of the matrices one above another.
+template <class T>
+void GemmPrepacked::PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const
+{
+    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const size_t end = row + rows;
+    size_t first = 0; // row of the part at hand
+    for (auto part = parts.begin(); row < end;)
+    {
+        while (first + part->rows <= row)
+            first += (part++)->rows;
+        const size_t here = std::min(end, first + part->rows) - row;
+        const size_t whole = here / functions.tileRows * functions.tileRows;
+        // The last panel of all is filled up with zeros.
+        const size_t together = row + here == end ? here : whole;
+        if (together > 0)
+        {
+            functions.packA(TaskOf<T>(*part, false), row - first, together, slab.step, slab.depth, to);
+            row += together;
+            to += RoundUp(together, functions.tileRows) * slab.depth;
+            continue;
+        }
+        const size_t height = std::min(functions.tileRows, end - row);
+        PackPiecewise(parts.subspan(size_t(part - parts.begin())), slab, row - first, height, to);
+        row += height;
+        to += functions.tileRows * slab.depth;
+    }
+}
+
+// A panel of rows of several matrices, from a row of the first.
+template <class T>
+void GemmPrepacked::PackPiecewise(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows,
+                                  T* to) const
+{
+    const size_t tileRows = m_isa.Of<T>().tileRows;
+    if (rows < tileRows)
+        std::fill_n(to, tileRows * slab.depth, T(0));
+    for (size_t done = 0; done < rows; row = 0, parts = parts.subspan(1))
+    {
+        const MatrixView& part = parts.front();
+        const size_t here = std::min(part.rows - row, rows - done);
+        const T* from = part.As<T>() + row + slab.step * part.stride;
+        for (size_t p = 0; p < slab.depth; ++p)
+            std::copy_n(from + p * part.stride, here, to + p * tileRows + done);
+        done += here;
+    }
+}
+
+// Rows of the transposed matrices side by side: each matrix has some of the steps.
+template <class T>
+void GemmPrepacked::PackAcross(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows,
+                               T* to) const
+{
+    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    for (size_t panel = 0; panel < rows; panel += functions.tileRows, to += functions.tileRows * slab.depth)
+    {
+        size_t first = 0; // step of the part at hand
+        for (const MatrixView& part : parts)
+        {
+            const size_t begin = std::max(first, slab.step);
+            const size_t end = std::min(first + part.rows, slab.step + slab.depth);
+            if (begin < end)
+                functions.packA(TaskOf<T>(part, true), row + panel, std::min(functions.tileRows, rows - panel),
+                                begin - first, end - begin, to + (begin - slab.step) * functions.tileRows);
+            first += part.rows;
+        }
+    }
 }
 
 template <class T>
@@ -106,6 +245,19 @@ void GemmPrepacked::Multiply(const GemmTask<T>& task, const T* panels)
                    const size_t row = part * rowsEach;
                    MultiplyRows(task, panels, row, std::min(rowsEach, task.m - row), thread);
                });
+}
+
+// Columns of b as panels, of which the last may be narrow.
+template <class T>
+void GemmPrepacked::PackColumns(const GemmTask<T>& task, size_t column, size_t columns, const Slab& slab, T* to) const
+{
+    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const size_t whole = columns / functions.tileColumns * functions.tileColumns;
+    if (whole > 0)
+        functions.packB(task, column, whole, slab.step, slab.depth, to);
+    if (whole < columns)
+        PackNarrow(task.b + (column + whole) * task.ldb + slab.step, task.ldb, columns - whole, slab.depth,
+                   functions.tileColumns, to + whole * slab.depth);
 }
 
 template <class T>
@@ -126,8 +278,7 @@ void GemmPrepacked::MultiplyRows(const GemmTask<T>& task, const T* panels, size_
             for (size_t run = 0; run < runs.size(); ++run)
             {
                 panelsOfRun[run] = to;
-                if (runs[run].columns > 0)
-                    functions.packB(task, column + runs[run].first, runs[run].columns, step, depth, to);
+                PackColumns(task, column + runs[run].first, runs[run].columns, Slab{step, depth}, to);
                 to += RoundUp(runs[run].columns, functions.tileColumns) * depth;
             }
             const T* slab = panels + step * PaddedRows<T>(task.m);
@@ -144,8 +295,8 @@ void GemmPrepacked::MultiplyRows(const GemmTask<T>& task, const T* panels, size_
 
 template size_t GemmPrepacked::PanelElements<float>(size_t, size_t) const;
 template size_t GemmPrepacked::PanelElements<double>(size_t, size_t) const;
-template void GemmPrepacked::Pack<float>(const GemmTask<float>&, float*);
-template void GemmPrepacked::Pack<double>(const GemmTask<double>&, double*);
+template void GemmPrepacked::Pack<float>(std::span<const MatrixView>, bool, float*);
+template void GemmPrepacked::Pack<double>(std::span<const MatrixView>, bool, double*);
 template void GemmPrepacked::Multiply<float>(const GemmTask<float>&, const float*);
 template void GemmPrepacked::Multiply<double>(const GemmTask<double>&, const double*);
 

@@ -5,8 +5,10 @@
 #include "Math/Cpu/GemmIsa.h"
 #include "Math/Cpu/GemmShared.h"
 #include "Math/Cpu/ThreadPool.h"
+#include "Math/Matrix.h"
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace cntk
@@ -21,14 +23,28 @@ public:
     // Elements of the panels of op(a), m x k.
     template <class T>
     size_t PanelElements(size_t m, size_t k) const;
-    // Of the task only op(a), m and k count.
+    // op(a), where a are matrices one above another, of as many columns each.
     template <class T>
-    void Pack(const GemmTask<T>& task, T* panels);
+    void Pack(std::span<const MatrixView> parts, bool transposed, T* panels);
     // m, n and k are not 0. Bit for bit what the product on one thread gives.
     template <class T>
     void Multiply(const GemmTask<T>& task, const T* panels);
 
 private:
+    // Steps [step, step + depth) of a product.
+    struct Slab
+    {
+        size_t step = 0;
+        size_t depth = 0;
+    };
+    template <class T>
+    void PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const;
+    template <class T>
+    void PackPiecewise(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const;
+    template <class T>
+    void PackAcross(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const;
+    template <class T>
+    void PackColumns(const GemmTask<T>& task, size_t column, size_t columns, const Slab& slab, T* to) const;
     template <class T>
     void MultiplyRows(const GemmTask<T>& task, const T* panels, size_t firstRow, size_t rows, size_t thread);
     template <class T>

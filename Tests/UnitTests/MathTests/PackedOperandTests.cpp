@@ -75,6 +75,42 @@ TEST_P(PackedOperandTests, GiveTheSameBits)
             }
 }
 
+// Boundaries within panels and at their ends, parts of less than a panel, slabs that end within a part.
+TEST_P(PackedOperandTests, MatricesOneAboveAnotherAreAsOne)
+{
+    const auto [type, threads, isTransposed] = GetParam();
+    const auto device = MakeCpuDevice({.threads = threads});
+    const Ops::Transpose transpose = isTransposed ? Ops::Transpose::Yes : Ops::Transpose::No;
+    PackedOperand packed, inParts;
+    for (const std::vector<size_t>& heights :
+         std::vector<std::vector<size_t>>{{5, 3}, {200, 200, 200, 200}, {300, 300, 300, 300}, {1, 64, 7, 1, 1, 500}})
+        for (const size_t columns : {3, 200})
+        {
+            size_t rows = 0;
+            for (const size_t height : heights)
+                rows += height;
+            const Matrix a = Random(rows, columns, type, *device, rows);
+            const Matrix b = Random(isTransposed ? rows : columns, 10, type, *device, 5);
+            std::vector<Matrix> pieces;
+            std::vector<MatrixView> parts;
+            for (size_t row = 0; const size_t height : heights)
+            {
+                pieces.emplace_back(height, columns, type, *device);
+                Ops::Copy(a.View().Rows(row, height), pieces.back());
+                row += height;
+            }
+            for (const Matrix& piece : pieces)
+                parts.push_back(piece);
+            Matrix expected(isTransposed ? columns : rows, 10, type, *device);
+            Matrix actual(expected.Rows(), 10, type, *device);
+            packed.Pack(a, transpose);
+            packed.Multiply(b, expected);
+            inParts.Pack(parts, transpose);
+            inParts.Multiply(b, actual);
+            EXPECT_EQ(actual.ToHost(), expected.ToHost()) << heights.size() << " parts, " << columns << " columns";
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(, PackedOperandTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64), testing::Values(1, 4),
                                           testing::Bool()));
@@ -108,6 +144,28 @@ TEST(PackedOperandTest, BackendsWithoutPanelsMultiplyAsItLies)
     EXPECT_EQ(packed.Bytes(), 0u);
     packed.Multiply(b, c);
     EXPECT_EQ(c.ToHost(), std::vector<double>{31});
+}
+
+TEST(PackedOperandTest, PartsMustFit)
+{
+    const auto messageFor = [](Device& device, size_t columns)
+    {
+        const Matrix first(2, 3, DataType::Float32, device), second(2, columns, DataType::Float32, device);
+        const std::vector<MatrixView> parts{first, second};
+        try
+        {
+            PackedOperand().Pack(parts, Ops::Transpose::No);
+        }
+        catch (const Error& error)
+        {
+            return error.Message();
+        }
+        return std::string();
+    };
+    EXPECT_EQ(messageFor(*MakeCpuDevice(), 4),
+              "PackedOperand: matrices one above another differ in device, type or columns");
+    EXPECT_EQ(messageFor(*MakeReferenceDevice(), 3),
+              "PackedOperand: this device keeps no panels of matrices; expected them in one piece");
 }
 
 TEST(PackedOperandTest, OperandsMustFit)

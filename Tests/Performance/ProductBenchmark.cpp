@@ -13,7 +13,6 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -119,15 +118,13 @@ double Median(std::vector<double>& values)
     return values[values.size() / 2];
 }
 
-// Without an engine: the one that the program chooses.
-void Run(benchmark::State& state, const Shape& shape, std::optional<GemmEngine> engine, int threads)
+void Run(benchmark::State& state, const Shape& shape, GemmEngine engine, int threads)
 {
-    if (engine && *engine != GemmEngine::Own && FindSingleGemm(*engine) == nullptr)
+    if (engine != GemmEngine::Own && FindSingleGemm(engine) == nullptr)
         return state.SkipWithError("the library is not installed");
     ThreadPool pool(threads);
     GemmContext context(pool);
-    if (engine)
-        context.ForceEngine(*engine);
+    context.ForceEngine(engine);
     std::mt19937 random(1);
     std::uniform_real_distribution<float> uniform(-1, 1);
     // Where matrices lie in the program, too: at the beginning of a line of the cache, large ones in large pages.
@@ -175,10 +172,8 @@ void Run(benchmark::State& state, const Shape& shape, std::optional<GemmEngine> 
 
 [[maybe_unused]] const bool c_registered = []
 {
-    const std::pair<const char*, std::optional<GemmEngine>> engines[] = {{"chosen", std::nullopt},
-                                                                         {"own", GemmEngine::Own},
-                                                                         {"OpenBLAS", GemmEngine::OpenBlas},
-                                                                         {"oneDNN", GemmEngine::OneDnn}};
+    const std::pair<const char*, GemmEngine> engines[] = {
+        {"own", GemmEngine::Own}, {"OpenBLAS", GemmEngine::OpenBlas}, {"oneDNN", GemmEngine::OneDnn}};
     for (const Shape& shape : c_shapes)
         for (const int threads : {1, 4})
             for (const auto& [name, engine] : engines)

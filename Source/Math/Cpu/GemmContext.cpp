@@ -1,4 +1,4 @@
-// Which engine, how many threads, which tiles.
+// How many threads, which tiles.
 #include "Math/Cpu/GemmContext.h"
 
 #include "Common/Error.h"
@@ -24,9 +24,6 @@ constexpr double c_workForSharing = 2e6;
 constexpr size_t c_leastShared = 48;
 // Multiply-adds from which a product is worth all threads rather than one of several that are computed together.
 constexpr double c_workForAllThreads = 64e6;
-// Multiply-adds from which a library's better kernels are worth its way of being called.
-constexpr double c_workForLibrary = 16e6;
-
 template <class T>
 void ScaleOnly(const GemmTask<T>& task)
 {
@@ -114,26 +111,11 @@ bool GemmContext::IsShared(size_t m, size_t n, size_t k) const
 }
 
 template <class T>
-GemmEngine GemmContext::EngineFor(size_t m, size_t n, size_t k) const
-{
-    if (m_isForced)
-        return m_forced;
-    // Measured (Documentation/Performance.md). AVX2: our own are at 90-98 % of the core's peak for every shape of more
-    // than a few tiles, ahead of OpenBLAS and oneDNN or within their noise. AVX-512: oneDNN reaches 97 % of the peak on
-    // large products of floats, OpenBLAS 85 %.
-    if (sizeof(T) == sizeof(float) && &m_isa == &GemmAvx512() &&
-        double(m) * double(n) * double(k) >= c_workForLibrary && FindSingleGemm(GemmEngine::OneDnn) != nullptr)
-        return GemmEngine::OneDnn;
-    return GemmEngine::Own;
-}
-
-template <class T>
-void GemmContext::RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t firstRow,
-                          size_t thread)
+void GemmContext::RunTile(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow, size_t thread)
 {
     T* scratchA = reinterpret_cast<T*>(m_scratchA[thread].get());
     T* scratchB = reinterpret_cast<T*>(m_scratchB[thread].get());
-    if (const auto library = LibraryFor<T>(engine))
+    if (const auto library = LibraryFor<T>(m_engine))
         library(task);
     else
         m_isa.Of<T>().multiply(task, scratchA, scratchB);
@@ -151,21 +133,20 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
         epilogue.Apply(task.c, task.ldc, 0, task.m, task.n);
         return;
     }
-    const GemmEngine engine = EngineFor<T>(task.m, task.n, task.k);
-    if (engine == GemmEngine::Own && IsShared(task.m, task.n, task.k))
+    if (m_engine == GemmEngine::Own && IsShared(task.m, task.n, task.k))
     {
         if (m_trace)
-            Trace(task, engine, ", shared by the threads");
+            Trace(task, ", shared by the threads");
         m_shared.Multiply(task, epilogue);
         return;
     }
     const Grid grid = Split(task.m, task.n, task.k);
     const size_t tiles = grid.down * grid.across;
     if (m_trace)
-        Trace(task, engine, tiles == 1 ? ", one thread" : Concat(", ", tiles, " tiles for the threads"));
+        Trace(task, tiles == 1 ? ", one thread" : Concat(", ", tiles, " tiles for the threads"));
     if (tiles == 1)
     {
-        RunTile(task, engine, epilogue, 0, m_pool.Caller());
+        RunTile(task, epilogue, 0, m_pool.Caller());
         return;
     }
     m_pool.Run(tiles,
@@ -179,7 +160,7 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
                    part.a += task.transA ? row * task.lda : row;
                    part.b += task.transB ? column : column * task.ldb;
                    part.c += row + column * task.ldc;
-                   RunTile(part, engine, epilogue, row, thread);
+                   RunTile(part, epilogue, row, thread);
                });
 }
 
@@ -191,7 +172,7 @@ void GemmContext::MultiplyOnThread(const GemmTask<T>& task, size_t thread)
     if (task.k == 0 || task.alpha == 0)
         ScaleOnly(task);
     else
-        RunTile(task, EngineFor<T>(task.m, task.n, task.k), {}, 0, thread);
+        RunTile(task, {}, 0, thread);
 }
 
 // Not where a single product has enough work for all threads, who then share its packed panels.
@@ -223,32 +204,29 @@ void GemmContext::MultiplyStretch(const GemmTask<T>& task, size_t stretch, size_
 }
 
 template <class T>
-void GemmContext::Trace(const GemmTask<T>& task, GemmEngine engine, const std::string& how)
+void GemmContext::Trace(const GemmTask<T>& task, const std::string& how)
 {
     if (!m_traced.insert({task.m, task.n, task.k, task.transA, task.transB, sizeof(T)}).second)
         return;
     m_trace(Concat("Product ", task.m, " x ", task.k, task.transA ? " (transposed)" : "", " * ", task.k, " x ", task.n,
                    task.transB ? " (transposed)" : "",
-                   sizeof(T) == sizeof(float) ? ", float: " : ", double: ", DescribeEngine(engine), how));
+                   sizeof(T) == sizeof(float) ? ", float: " : ", double: ", Describe(), how));
 }
 
 template void GemmContext::Multiply<float>(const GemmTask<float>&, const GemmEpilogue<float>&);
 template void GemmContext::Multiply<double>(const GemmTask<double>&, const GemmEpilogue<double>&);
-template void GemmContext::Trace<float>(const GemmTask<float>&, GemmEngine, const std::string&);
-template void GemmContext::Trace<double>(const GemmTask<double>&, GemmEngine, const std::string&);
+template void GemmContext::Trace<float>(const GemmTask<float>&, const std::string&);
+template void GemmContext::Trace<double>(const GemmTask<double>&, const std::string&);
 template size_t GemmContext::StretchesOf<float>(const GemmTask<float>&, double) const;
 template size_t GemmContext::StretchesOf<double>(const GemmTask<double>&, double) const;
 template void GemmContext::MultiplyStretch<float>(const GemmTask<float>&, size_t, size_t, size_t);
 template void GemmContext::MultiplyStretch<double>(const GemmTask<double>&, size_t, size_t, size_t);
 template void GemmContext::MultiplyOnThread<float>(const GemmTask<float>&, size_t);
 template void GemmContext::MultiplyOnThread<double>(const GemmTask<double>&, size_t);
-template GemmEngine GemmContext::EngineFor<float>(size_t, size_t, size_t) const;
-template GemmEngine GemmContext::EngineFor<double>(size_t, size_t, size_t) const;
 
 std::string GemmContext::Describe() const
 {
-    const bool usesLibrary = EngineFor<float>(4096, 4096, 4096) == GemmEngine::OneDnn;
-    return DescribeEngine(GemmEngine::Own) + (usesLibrary ? ", oneDNN for large products" : "");
+    return DescribeEngine(m_engine);
 }
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// Matrix products on several threads: splits C into tiles, one engine call a tile, and can add a bias and a
+// Matrix products on several threads: splits C into tiles, one call a tile, and can add a bias and a
 // non-linearity to each tile while it is in the cache.
 #pragma once
 
@@ -57,7 +57,7 @@ public:
             const GemmTask<T> task = taskOf(i);
             stretches += StretchesOf(task, workEach);
             if (m_trace)
-                Trace(task, EngineFor<T>(task.m, task.n, task.k), ", beside others");
+                Trace(task, ", beside others");
         }
         m_pool.Run(stretches,
                    [&](size_t stretch, size_t thread)
@@ -77,13 +77,11 @@ public:
     template <class T>
     void MultiplyOnThread(const GemmTask<T>& task, size_t thread);
 
-    // The engine that a product of this shape runs on: fixed by measurement (Documentation/Performance.md).
-    template <class T>
-    GemmEngine EngineFor(size_t m, size_t n, size_t k) const;
-    // For tests and benchmarks: every product on this engine where it is there.
-    void ForceEngine(GemmEngine engine) { m_forced = engine, m_isForced = true; }
+    // For tests and benchmarks: every product on this engine where it is there. Our own kernels are as fast as any
+    // (Documentation/Performance.md), and threads can share their packed panels.
+    void ForceEngine(GemmEngine engine) { m_engine = engine; }
 
-    std::string Describe() const; // "own kernels AVX2, oneDNN for large products"
+    std::string Describe() const; // "own kernels AVX2"
 
     // Tells of each shape once, when it is first multiplied.
     void TraceTo(GemmTrace trace) { m_trace = std::move(trace); }
@@ -110,19 +108,17 @@ private:
     Grid Split(size_t m, size_t n, size_t k) const;
     bool IsShared(size_t m, size_t n, size_t k) const;
     template <class T>
-    void RunTile(const GemmTask<T>& task, GemmEngine engine, const GemmEpilogue<T>& epilogue, size_t firstRow,
-                 size_t thread);
+    void RunTile(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow, size_t thread);
 
     template <class T>
-    void Trace(const GemmTask<T>& task, GemmEngine engine, const std::string& how);
+    void Trace(const GemmTask<T>& task, const std::string& how);
 
     ThreadPool& m_pool;
     const GemmIsa& m_isa;
     std::vector<AlignedMemory> m_scratchA; // one a thread
     std::vector<AlignedMemory> m_scratchB;
     SharedGemm m_shared;
-    GemmEngine m_forced = GemmEngine::Own;
-    bool m_isForced = false;
+    GemmEngine m_engine = GemmEngine::Own;
     GemmTrace m_trace;
     std::set<std::array<size_t, 6>> m_traced; // m, n, k, transposes, size of an element
 };

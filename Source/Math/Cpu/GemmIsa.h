@@ -37,7 +37,8 @@ struct GemmFunctions
     void (*packB)(const GemmTask<T>& task, size_t column, size_t columns, size_t step, size_t depth, T* to);
     void (*tile)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                  size_t depth, const T* packedA, const T* packedB);
-    size_t tileRows; // of the register tile; panels of A and B have so many rows and columns
+    size_t (*depthEach)(size_t k); // steps that are packed at a time, and whose sums are added up
+    size_t tileRows;               // of the register tile; panels of A and B have so many rows and columns
     size_t tileColumns;
     size_t depth;    // most steps of a panel
     size_t scratchA; // elements that multiply needs

@@ -20,8 +20,9 @@ template <class T, size_t VectorBytes, size_t Columns>
 struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
 {
     using Base = GemmPanels<T, VectorBytes, Columns>;
-    using Base::c_blockColumns, Base::c_blockRows, Base::c_columns, Base::c_depth, Base::c_lanes, Base::c_rows;
-    using Base::EvenWidth, Base::Load, Base::PackA, Base::PackB, Base::Store;
+    using Base::c_blockColumns, Base::c_blockRows, Base::c_columns, Base::c_depth, Base::c_lanes, Base::c_lineElements,
+        Base::c_mostRowsOnce, Base::c_rows, Base::c_scratchA, Base::c_scratchB;
+    using Base::EvenWidth, Base::Load, Base::PackA, Base::PackB, Base::PackPanelOfB, Base::Store;
     using typename Base::Vector;
 
     enum class Panels
@@ -134,21 +135,70 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         }
     }
 
-    // The inner loops over a block of packed A and packed (or plain) B.
+    // How the inner loops get at B.
+    enum class SourceOfB
+    {
+        Packed,   // all panels are packed before
+        OnTheWay, // each right before it is needed
+        Plain
+    };
+
+    // What becomes of columns whose beginnings are multiples of this apart: they share the same few places of a
+    // first-level cache.
+    static constexpr size_t c_clashingBytes = 4096;
+
+    // Asks for a part of what the next panel of B is made of: its columns or steps are too short for a prefetcher of
+    // the processor to see them coming.
+    static void FetchB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, size_t part,
+                       size_t parts)
+    {
+        if (g.transB)
+        {
+            const size_t share = (depth + parts - 1) / parts;
+            const size_t end = Least(depth, (part + 1) * share);
+            const T* from = g.b + column + (step + part * share) * g.ldb;
+            for (size_t p = part * share; p < end; ++p, from += g.ldb)
+            {
+                __builtin_prefetch(from, 0, 2);
+                __builtin_prefetch(from + columns - 1, 0, 2);
+            }
+            return;
+        }
+        for (size_t j = part; j < columns; j += parts)
+            for (size_t p = 0; p < depth + c_lineElements; p += c_lineElements)
+                __builtin_prefetch(g.b + (column + j) * g.ldb + step + Least(p, depth - 1), 0, 2);
+    }
+
+    // The same for a packed panel.
+    static void FetchPanel(const T* panel, size_t elements, size_t part, size_t parts)
+    {
+        const size_t share = (elements / c_lineElements + parts - 1) / parts * c_lineElements;
+        for (size_t at = part * share; at < Least((part + 1) * share, elements); at += c_lineElements)
+            __builtin_prefetch(panel + at, 0, 2);
+    }
+
+    // The inner loops over a block of packed A. panelsB: all panels of B, or room for one.
     static void Block(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
-                      size_t depth, const T* packedA, const T* packedB)
+                      size_t depth, const T* packedA, SourceOfB source, T* panelsB)
     {
         const T beta = step == 0 ? g.beta : T(1);
+        const size_t tiles = (rows + c_rows - 1) / c_rows;
         for (size_t j = 0, panel = 0, width = 0; j < columns; j += width, panel += c_columns * depth)
         {
             width = EvenWidth(columns - j);
-            const PlainB b = packedB != nullptr ? PlainB{packedB + panel, c_columns, 1} : At(g, column + j, step);
+            T* const packed = panelsB + (source == SourceOfB::Packed ? panel : 0);
+            if (source == SourceOfB::OnTheWay)
+                PackPanelOfB(g, column + j, width, step, depth, packed);
+            const PlainB b = source == SourceOfB::Plain ? At(g, column + j, step) : PlainB{packed, c_columns, 1};
+            const size_t left = columns - j - width;
             for (size_t i = 0; i < rows; i += c_rows)
             {
                 const size_t height = Least(c_rows, rows - i);
                 const T* a = packedA + i * depth;
                 T* c = g.c + (row + i) + (column + j) * g.ldc;
-                if (packedB != nullptr)
+                if (left > 0 && source != SourceOfB::Packed)
+                    FetchB(g, column + j + width, EvenWidth(left), step, depth, i / c_rows, tiles);
+                if (source != SourceOfB::Plain)
                     TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, c_columns, 1, g.alpha, beta, c, g.ldc,
                                            height);
                 else
@@ -204,30 +254,21 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
             for (size_t j = 0; j < columns; j += c_columns)
             {
                 if (i + c_rows < rows)
-                    FetchPart(packedA + (i + c_rows) * depth, c_rows * depth, j, columns);
+                    FetchPanel(packedA + (i + c_rows) * depth, c_rows * depth, j / c_columns,
+                               (columns + c_columns - 1) / c_columns);
                 TileOf<Panels::Packed>(Least(c_columns, columns - j), depth, packedA + i * depth, c_rows,
                                        packedB + j * depth, c_columns, 1, g.alpha, beta,
                                        g.c + (row + i) + (column + j) * g.ldc, g.ldc, Least(c_rows, rows - i));
             }
     }
 
-    // Asks for a part of the next panel, which another core has packed, while
-    // panel j of all columns is multiplied.
-    static void FetchPart(const T* panel, size_t elements, size_t j, size_t columns)
-    {
-        constexpr size_t c_line = 64 / sizeof(T);
-        const size_t tiles = (columns + c_columns - 1) / c_columns;
-        const size_t share = (elements / c_line + tiles - 1) / tiles * c_line;
-        const size_t begin = j / c_columns * share;
-        for (size_t at = begin; at < Least(begin + share, elements); at += c_line)
-            __builtin_prefetch(panel + at, 0, 2);
-    }
-
-    // Steps that are packed at a time: as even as the depth allows.
+    // Steps that are packed at a time: as even as the depth allows, and in whole lines of the cache.
     static size_t DepthEach(size_t k)
     {
         const size_t passes = (k + c_depth - 1) / c_depth;
-        return passes == 0 ? 0 : (k + passes - 1) / passes;
+        if (passes <= 1)
+            return k;
+        return ((k + passes - 1) / passes + c_lineElements - 1) / c_lineElements * c_lineElements;
     }
 
     // The whole product on this thread. scratchA, scratchB: c_scratchA,
@@ -237,34 +278,49 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         // Packing pays when each packed value is used often enough.
         const bool packA = g.transA || g.n > 8 * c_columns;
         const bool packB = g.m > 8 * c_rows && g.n > c_columns;
+        // Panels of B that pass by once are packed right before, or not at all where they can be read as they lie.
+        const bool isOnce = packA && g.m <= c_mostRowsOnce;
+        const bool isReadable = !g.transB && g.ldb * sizeof(T) % c_clashingBytes != 0;
+        const SourceOfB source = !packB || (isOnce && isReadable) ? SourceOfB::Plain
+                                 : isOnce                         ? SourceOfB::OnTheWay
+                                                                  : SourceOfB::Packed;
         const size_t depthEach = DepthEach(g.k);
+        const size_t rowsEach = isOnce ? g.m : EvenRows(g.m);
         for (size_t column = 0; column < g.n; column += c_blockColumns)
         {
             const size_t columns = Least(c_blockColumns, g.n - column);
             for (size_t step = 0; step < g.k; step += depthEach)
             {
                 const size_t depth = Least(depthEach, g.k - step);
-                if (packB)
+                if (source == SourceOfB::Packed)
                     PackB(g, column, columns, step, depth, true, scratchB);
-                for (size_t row = 0; row < g.m; row += c_blockRows)
+                for (size_t row = 0; row < g.m; row += rowsEach)
                 {
-                    const size_t rows = Least(c_blockRows, g.m - row);
+                    const size_t rows = Least(rowsEach, g.m - row);
                     if (!packA)
                     {
-                        BlockOfPlainA(g, row, rows, column, columns, step, depth, packB ? scratchB : nullptr, scratchA);
+                        BlockOfPlainA(g, row, rows, column, columns, step, depth,
+                                      source == SourceOfB::Packed ? scratchB : nullptr, scratchA);
                         continue;
                     }
                     PackA(g, row, rows, step, depth, scratchA);
-                    Block(g, row, rows, column, columns, step, depth, scratchA, packB ? scratchB : nullptr);
+                    Block(g, row, rows, column, columns, step, depth, scratchA, source, scratchB);
                 }
             }
         }
     }
 
+    // Rows that are packed at a time: blocks as even as panels allow.
+    static size_t EvenRows(size_t m)
+    {
+        const size_t blocks = (m + c_blockRows - 1) / c_blockRows;
+        return ((m + blocks - 1) / blocks + c_rows - 1) / c_rows * c_rows;
+    }
+
     static GemmFunctions<T> Functions()
     {
-        return {&Run,      &PackA,  &Base::PackWholePanelsOfB, &TileOfPacked,           c_rows,
-                c_columns, c_depth, c_blockRows * c_depth,     c_blockColumns * c_depth};
+        return {&Run,       &PackA,    &Base::PackWholePanelsOfB, &TileOfPacked, &DepthEach, c_rows, c_columns, c_depth,
+                c_scratchA, c_scratchB};
     }
 };
 

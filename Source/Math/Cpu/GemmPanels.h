@@ -4,10 +4,10 @@
 #pragma once
 
 #include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/GemmTranspose.h"
 
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 namespace cntk
 {
@@ -30,17 +30,21 @@ constexpr size_t Greatest(size_t a, size_t b)
 template <class T, size_t VectorBytes, size_t Columns>
 struct GemmPanels
 {
-    using Vector __attribute__((vector_size(VectorBytes))) = T;
+    using Transpose = GemmTranspose<T, VectorBytes>;
+    using Vector = typename Transpose::Vector;
     static constexpr size_t c_lanes = VectorBytes / sizeof(T);
     static constexpr size_t c_rows = 2 * c_lanes;
     static constexpr size_t c_columns = Columns;
-    // Panels of A (c_rows x c_depth) stay in the first-level cache, blocks of A
-    // (c_blockRows x c_depth) in the second.
+    static constexpr size_t c_lineElements = 64 / sizeof(T);
+    // Panels of A (c_rows x c_depth) or of B stay in the first-level cache, blocks of A (c_blockRows x c_depth) in the
+    // second. Where B's panels pass by once, the block may be larger: processors with AVX-512 have a second-level cache
+    // of 1 MB and more, others often of half of it.
     static constexpr size_t c_depth = 1280 / sizeof(T);
     static constexpr size_t c_blockRows = 192 / c_rows * c_rows;
+    static constexpr size_t c_mostRowsOnce = VectorBytes == 64 ? 512 : c_blockRows;
     static constexpr size_t c_blockColumns = 3072 / Columns * Columns;
     // What the caller provides as scratch, in elements.
-    static constexpr size_t c_scratchA = c_blockRows * c_depth;
+    static constexpr size_t c_scratchA = c_mostRowsOnce * c_depth;
     static constexpr size_t c_scratchB = c_blockColumns * c_depth;
 
     // Registers go by reference: how wide ones are passed depends on the
@@ -52,29 +56,6 @@ struct GemmPanels
         Vector vector;
         Load(vector, from);
         Store(to, vector);
-    }
-
-    template <size_t Distance, size_t... Lane>
-    static void ExchangePair(Vector& a, Vector& b, std::index_sequence<Lane...>)
-    {
-        const Vector low = __builtin_shufflevector(a, b, int(Lane & Distance ? Lane - Distance + c_lanes : Lane)...);
-        b = __builtin_shufflevector(a, b, int(Lane & Distance ? Lane + c_lanes : Lane + Distance)...);
-        a = low;
-    }
-
-    // The square block of registers, transposed: halves, quarters, ... down to
-    // single elements change places.
-    template <size_t Distance = c_lanes / 2>
-    static void Transpose(Vector (&v)[c_lanes])
-    {
-        if constexpr (Distance > 0)
-        {
-#pragma GCC unroll 16
-            for (size_t i = 0; i < c_lanes; ++i)
-                if ((i & Distance) == 0)
-                    ExchangePair<Distance>(v[i], v[i + Distance], std::make_index_sequence<c_lanes>());
-            Transpose<Distance / 2>(v);
-        }
     }
 
     // Panels that lie beside each other in memory are packed together: each
@@ -121,23 +102,35 @@ struct GemmPanels
             return;
         }
         const T* from = g.a + row * g.lda + step;
-        size_t p = 0;
-        if (rows == c_rows)
-            for (; p + c_lanes <= depth; p += c_lanes)
-                for (size_t half = 0; half < c_rows; half += c_lanes)
+        if (depth < c_lanes)
+        {
+            for (size_t p = 0; p < depth; ++p)
+                for (size_t i = 0; i < c_rows; ++i)
+                    to[p * c_rows + i] = i < rows ? from[i * g.lda + p] : T(0);
+            return;
+        }
+        for (size_t p = 0; p < depth; p = NextBlock(p, depth))
+            for (size_t half = 0; half < c_rows; half += c_lanes)
+            {
+                Vector block[c_lanes];
+#pragma GCC unroll 16
+                for (size_t i = 0; i < c_lanes; ++i)
                 {
-                    Vector block[c_lanes];
-#pragma GCC unroll 16
-                    for (size_t i = 0; i < c_lanes; ++i)
-                        Load(block[i], from + (half + i) * g.lda + p);
-                    Transpose(block);
-#pragma GCC unroll 16
-                    for (size_t q = 0; q < c_lanes; ++q)
-                        Store(to + (p + q) * c_rows + half, block[q]);
+                    Load(block[i], from + Least(half + i, rows - 1) * g.lda + p);
+                    __builtin_prefetch(from + (c_rows + half + i) * g.lda + p, 0, 2); // for the next panel
                 }
-        for (; p < depth; ++p)
-            for (size_t i = 0; i < c_rows; ++i)
-                to[p * c_rows + i] = i < rows ? from[i * g.lda + p] : T(0);
+                Transpose::Square(block);
+#pragma GCC unroll 16
+                for (size_t q = 0; q < c_lanes; ++q)
+                    Store(to + (p + q) * c_rows + half, block[q]);
+            }
+    }
+
+    // The block of c_lanes steps after the one from step p on: the last one begins earlier where steps are no multiple.
+    static size_t NextBlock(size_t p, size_t depth)
+    {
+        p += c_lanes;
+        return p < depth && p + c_lanes > depth ? depth - c_lanes : p;
     }
 
     // Columns of the next panel of B. A narrow rest keeps too few registers busy:
@@ -203,27 +196,48 @@ struct GemmPanels
                     to[p * c_columns + j] = from[j];
             return;
         }
-        const T* from = g.b + column * g.ldb + step;
-        size_t p = 0;
-        // Whole registers are stored where only c_columns elements are meant: the
-        // next step overwrites the rest. The last steps are left to the loop below,
-        // which stays within the panel.
-        constexpr size_t c_transposed = c_columns < c_lanes ? c_columns : c_lanes;
-        if (c_columns <= c_lanes && columns == c_columns)
-            for (; p + 2 * c_lanes <= depth; p += c_lanes)
+        PackPlainB(g.b + column * g.ldb + step, g.ldb, columns, depth, to);
+    }
+
+    static void PackPlainB(const T* from, size_t stride, size_t columns, size_t depth, T* to)
+    {
+        if (depth < c_lanes)
+        {
+            for (size_t p = 0; p < depth; ++p)
+                for (size_t j = 0; j < columns; ++j)
+                    to[p * c_columns + j] = from[j * stride + p];
+            return;
+        }
+        for (size_t p = 0; p < depth; p = NextBlock(p, depth))
+        {
+            // Columns that are not there repeat the last one.
+            constexpr bool c_isDense = c_columns % Transpose::c_inPart == 0;
+            Vector block[c_isDense ? c_columns : c_lanes] = {};
+#pragma GCC unroll 16
+            for (size_t j = 0; j < c_columns; ++j)
             {
-                Vector block[c_lanes] = {};
-#pragma GCC unroll 16
-                for (size_t j = 0; j < c_transposed; ++j)
-                    Load(block[j], from + j * g.ldb + p);
-                Transpose(block);
-#pragma GCC unroll 16
-                for (size_t q = 0; q < c_lanes; ++q)
-                    Store(to + (p + q) * c_columns, block[q]);
+                Load(block[j], from + Least(j, columns - 1) * stride + p);
+                __builtin_prefetch(from + (c_columns + j) * stride + p, 0, 2); // for the next panel
             }
-        for (; p < depth; ++p)
-            for (size_t j = 0; j < columns; ++j)
-                to[p * c_columns + j] = from[j * g.ldb + p];
+            if constexpr (c_isDense)
+            {
+                Transpose::Dense(block);
+#pragma GCC unroll 16
+                for (size_t j = 0; j < c_columns; ++j)
+                    Store(to + p * c_columns + j * c_lanes, block[j]);
+            }
+            else
+            {
+                static_assert(c_columns < c_lanes);
+                Transpose::Square(block);
+                // Whole registers are stored where only c_columns elements are meant: the next step overwrites the
+                // rest.
+#pragma GCC unroll 16
+                for (size_t q = 0; q + 1 < c_lanes; ++q)
+                    Store(to + (p + q) * c_columns, block[q]);
+                std::memcpy(to + (p + c_lanes - 1) * c_columns, &block[c_lanes - 1], c_columns * sizeof(T));
+            }
+        }
     }
 };
 

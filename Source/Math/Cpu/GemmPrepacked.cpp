@@ -116,8 +116,7 @@ GemmPrepacked::GemmPrepacked(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool
 template <class T>
 size_t GemmPrepacked::DepthEach(size_t k) const
 {
-    const size_t passes = (k + m_isa.Of<T>().depth - 1) / m_isa.Of<T>().depth;
-    return passes == 0 ? 0 : (k + passes - 1) / passes;
+    return m_isa.Of<T>().depthEach(k);
 }
 
 template <class T>

@@ -156,8 +156,8 @@ template <class T>
 void SharedGemm::MultiplyBlock(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow)
 {
     const GemmFunctions<T>& functions = m_isa.Of<T>();
-    const size_t slabs = PartsOf(task.k, functions.depth);
-    const size_t depth = PartsOf(task.k, slabs);
+    const size_t depth = functions.depthEach(task.k);
+    const size_t slabs = PartsOf(task.k, depth);
     // Smaller tiles where there would be too few to go round.
     size_t downParts = PartsOf(task.m, c_tileRows);
     size_t acrossParts = PartsOf(task.n, c_tileColumns);

@@ -18,10 +18,12 @@ struct Shape
     size_t m, n, k;
 };
 
-// Below, at and beyond one register tile, one packed block and one pass over the depth.
-constexpr Shape c_shapes[] = {{1, 1, 1},    {2, 25, 50},   {7, 5, 3},      {16, 6, 8},      {17, 7, 9},
-                              {50, 25, 2},  {50, 50, 25},  {33, 13, 64},   {64, 1, 40},     {1, 64, 40},
-                              {96, 24, 33}, {200, 10, 41}, {130, 49, 331}, {193, 101, 641}, {260, 61, 77}};
+// Below, at and beyond one register tile, one packed block and one pass over the depth. The last one's columns of B
+// begin 4096 bytes apart.
+constexpr Shape c_shapes[] = {{1, 1, 1},      {2, 25, 50},     {7, 5, 3},     {16, 6, 8},
+                              {17, 7, 9},     {50, 25, 2},     {50, 50, 25},  {33, 13, 64},
+                              {64, 1, 40},    {1, 64, 40},     {96, 24, 33},  {200, 10, 41},
+                              {130, 49, 331}, {193, 101, 641}, {260, 61, 77}, {257, 13, 1023}};
 
 template <class T>
 struct Product

@@ -194,6 +194,8 @@ public:
         if (m_options.epochSize == 0)
             if (const std::string rest = source->RestOfCompanions(); !rest.empty())
                 log.Warn(rest + "; what only the encoder has is not used");
+        if (decoding.text) // both or none
+            decoding.text->Stage();
         if (decoding.writer)
             decoding.writer->Finish();
         if (decoding.text)

@@ -313,11 +313,11 @@ void TextOutput::PutThrough(std::string_view text)
     Flush(true);
 }
 
-void TextOutput::Finish()
+void TextOutput::Stage()
 {
     m_text += m_format.epilogue;
     Flush(true);
-    m_file.Commit();
+    m_file.Stage();
 }
 
 } // namespace cntk

@@ -44,7 +44,7 @@ struct OutputFormat
 // Reads and checks the block; fails (Config) for a precisionFormat that is none.
 OutputFormat ReadOutputFormat(const ConfigParameters& block);
 
-// Writes the values of one node, minibatch after minibatch. The file gets its name with Finish(); an error before
+// Writes the values of one node, minibatch after minibatch. The file gets its name with Commit(); an error before
 // leaves an older file as it was.
 class TextOutput
 {
@@ -57,7 +57,9 @@ public:
     void Write(std::span<const double> values, const TensorShape& sampleShape, const MBLayout* layout);
     // Writes what is still held back, and the text behind it: outputs that share standard output take turns.
     void PutThrough(std::string_view text = {});
-    void Finish();
+    // All values were given: the text is whole and on the disk, without its name.
+    void Stage();
+    void Commit() { m_file.Commit(); }
 
 private:
     void WriteSequence(std::span<const double> values, const TensorShape& sampleShape,

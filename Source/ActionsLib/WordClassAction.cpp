@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 
 namespace cntk
 {
@@ -302,20 +304,23 @@ private:
             if (i == 0 || classes[i] != classes[i - 1])
                 firstOfClass += std::to_string(i) + "\n";
         }
-        const auto write = [](const std::string& path, const std::string& text)
-        {
-            AtomicFile file(path);
-            file.Write(text);
-            file.Commit();
-        };
-        write(m_options.outputVocabFile, vocabulary);
+        std::vector<std::pair<std::string, std::string>> texts = {{m_options.outputVocabFile, vocabulary}};
         if (!m_options.outputMappingFile.empty())
-            write(m_options.outputMappingFile, mapping);
+            texts.emplace_back(m_options.outputMappingFile, mapping);
         if (m_options.nbrClass > 0)
         {
-            write(m_options.outputWord2Cls, classOfWord);
-            write(m_options.outputCls2Index, firstOfClass);
+            texts.emplace_back(m_options.outputWord2Cls, classOfWord);
+            texts.emplace_back(m_options.outputCls2Index, firstOfClass);
         }
+        std::vector<std::unique_ptr<AtomicFile>> files;
+        for (const auto& [path, text] : texts)
+        {
+            files.push_back(std::make_unique<AtomicFile>(path));
+            files.back()->Write(text);
+            files.back()->Stage();
+        }
+        for (const std::unique_ptr<AtomicFile>& file : files)
+            file->Commit();
     }
 
     CommandContext m_command;

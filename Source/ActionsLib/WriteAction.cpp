@@ -35,7 +35,9 @@ struct WriteOptions : NodesToTrace
                 Range{1}),
             Opt("epochSize", &S::epochSize, "samples to write; 0: all data"),
             Opt("outputNodeNames", &S::outputNodeNames, "nodes to write; empty: the model's output nodes"),
-            Opt("outputPath", &S::outputPath, "text files <outputPath>.<node name>; - is standard output"),
+            Opt("outputPath", &S::outputPath,
+                "text files <outputPath>.<node name>, all of them new or, after an error, all as before; - is standard "
+                "output"),
             Opt("nodeUnitTest", &S::nodeUnitTest,
                 "gradients of the inputs are not written (gradientcheck of SGD checks them)")
                 .WithoutEffect(),
@@ -80,7 +82,9 @@ public:
     void Finish() override
     {
         for (const std::unique_ptr<TextOutput>& file : m_files)
-            file->Finish();
+            file->Stage();
+        for (const std::unique_ptr<TextOutput>& file : m_files)
+            file->Commit();
     }
 
     void Prepare(DataType type, Device& device) { m_staging = Matrix(0, 0, type, device); }

@@ -269,30 +269,35 @@ AtomicFile::~AtomicFile()
 
 void AtomicFile::Write(const void* data, size_t bytes)
 {
-    CNTK_ASSERT(m_file);
+    CNTK_ASSERT(m_file && !m_isStaged);
     if (bytes > 0 && std::fwrite(data, 1, bytes, m_file) != bytes)
         FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout);
 }
 
-void AtomicFile::Commit()
+void AtomicFile::Stage()
 {
     CNTK_ASSERT(m_file);
-    const auto fail = [&] { FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout); };
-    if (std::fflush(m_file) != 0)
-        fail();
+    if (std::fflush(m_file) != 0 || (!m_temporaryPath.empty() && ::fsync(::fileno(m_file)) != 0))
+        FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout);
+    m_isStaged = true;
+}
+
+void AtomicFile::Commit()
+{
+    if (!m_isStaged)
+        Stage();
     if (m_file == stdout)
     {
         m_file = nullptr;
         return;
     }
+    const auto fail = [&] { FailToWrite(m_path, !m_temporaryPath.empty(), false); };
     if (m_temporaryPath.empty())
     {
         if (std::fclose(std::exchange(m_file, nullptr)) != 0)
             fail();
         return;
     }
-    if (::fsync(::fileno(m_file)) != 0)
-        fail();
     // Renamed while it is locked; everything is on the disk, so that closing it can tell nothing new.
     if (::rename(m_temporaryPath.c_str(), m_path.c_str()) != 0)
         fail();

@@ -30,7 +30,8 @@ std::string NearFilesHint(const std::string& path);
 
 // Writes <path>.tmp, and Commit() makes it <path> (flush, fsync, rename, fsync of the folder). Without Commit the
 // temporary file is removed (also when a signal ends the program) and an old <path> stays as it is. Makes missing
-// folders. "-" is standard output.
+// folders. "-" is standard output. Files that belong together are all staged before the first one is committed: then
+// what can fail, a disk that is full, leaves all of them as they were.
 class AtomicFile
 {
 public:
@@ -41,6 +42,9 @@ public:
 
     void Write(const void* data, size_t bytes);
     void Write(std::string_view text) { Write(text.data(), text.size()); }
+    // Everything is written and on the disk, under the temporary name; nothing is written behind it.
+    void Stage();
+    // Stages what is not staged yet.
     void Commit();
 
 private:
@@ -48,6 +52,7 @@ private:
     std::string m_temporaryPath;
     TemporaryFileMark m_mark;
     std::FILE* m_file = nullptr;
+    bool m_isStaged = false;
 };
 
 // A file of any size that is read piece by piece. Unlike a mapped one it may shrink meanwhile: the read that misses

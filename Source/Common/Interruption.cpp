@@ -29,7 +29,7 @@ struct TemporarySlot
 
 struct TemporaryFiles
 {
-    std::array<TemporarySlot, 16> slots; // more files than that are never written at once
+    std::array<TemporarySlot, 256> slots; // a write of several hundred nodes may leave some behind
 };
 
 namespace

@@ -19,7 +19,7 @@ namespace cntk
 class ConfigParameters;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 5;
+constexpr uint32_t c_pluginAbi = 6;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 

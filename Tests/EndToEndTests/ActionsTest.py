@@ -282,6 +282,26 @@ class ActionsTest(EndToEndTest):
         self.assertEqual(self.read("out/values.HLast"), before)
         self.assertEqual([path.name for path in (self.folder / "out").iterdir() if path.suffix == ".tmp"], [])
 
+    def test_files_of_one_command_are_all_new_or_all_old(self):
+        """Also where the disk is full when the last one is written."""
+        self.run_command("Train")
+        self.write("words.txt", "a b a\n")
+        words = ("Words=[action=writeWordAndClass; inputFile=words.txt; outputVocabFile=vocab.txt; vocabSize=4; cutoff=0; "
+                 "outputMappingFile=words.map; outputWord2Cls=classes.txt; outputCls2Index=firsts.txt; nbrClass=2; makeMode=false]")
+        for command, more, files in (
+                ("Write", "Write=[]", ["out/values.HLast", "out/values.PosteriorProb"]),
+                ("Words", words, ["vocab.txt", "words.map", "classes.txt", "firsts.txt"])):
+            for file in files:
+                self.write(file, "old\n")
+            self.fill_disk_for(files[-1])
+            run = self.run_command(command, more, status=6)
+            self.assertIn("error: cannot write file '%s': No space left on device; the previous file, if any, is intact\n"
+                          % files[-1], run.stderr)
+            self.assertEqual([self.read(file) for file in files], ["old\n"] * len(files))
+            self.assertEqual(list(self.folder.glob("**/*.tmp")), [])
+            self.run_command(command, more)
+            self.assertNotIn("old\n", [self.read(file) for file in files])
+
     def test_files_that_may_not_grow_are_told(self):
         self.write("edit.mel", "m=LoadModel(model/m.dnn)\nSaveModel(m, old.dnn)\n")
         self.run_command("Train")

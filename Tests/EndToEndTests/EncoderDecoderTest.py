@@ -271,6 +271,19 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("\nMinibatch[1-2]: SamplesSeen = ", log)
         self.assertEqual(re.findall("Final Results:.*", log), re.findall("Final Results:.*", whole))
 
+    def test_text_and_writer_are_both_new_or_both_old(self):
+        self.train("epochs=1")
+        writer = "Test=[writer=[writerType=BinaryWriter; wfile=said.bin; outputs=[sectionType=data]]]"
+        for full, other in ("said.bin", "said.txt"), ("said.txt", "said.bin"):
+            self.write(other, "old\n")
+            self.fill_disk_for(full)
+            self.assertIn("cannot write file '%s': No space left on device" % full,
+                          self.train("command=Test", writer, status=6).stderr)
+            self.assertEqual(self.read(other), "old\n")
+        self.train("command=Test", writer)
+        self.assertEqual(len(self.read("said.txt").splitlines()), 100)
+        self.assertGreater((self.folder / "said.bin").stat().st_size, 1000)
+
     def test_what_cannot_be_decoded_is_told(self):
         self.train("epochs=1")
         for argument, status, message in (

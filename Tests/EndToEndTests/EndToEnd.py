@@ -78,6 +78,12 @@ class EndToEndTest(unittest.TestCase):
             shutil.copyfile(source, target)
         return target
 
+    def fill_disk_for(self, name):
+        """The next run finds the disk full when it writes that file; skips the test where that cannot be had."""
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full here")
+        (self.folder / (name + ".tmp")).symlink_to("/dev/full")
+
     def cntk(self, *arguments, status=0, timeout=300, environment=None, address_space=None, file_size=None):
         """Runs the program in the scratch folder; fails the test when it exits otherwise than expected (None: any).
         address_space: the bytes that it may map; file_size: the bytes that a file may get."""

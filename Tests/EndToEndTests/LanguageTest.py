@@ -115,6 +115,13 @@ class LanguageTest(EndToEndTest):
         self.assertIn("also nbruttineachrecurrentiter", self.cntk("--help", "nbruttineachrecurrentiter").stdout)
         self.assertEqual(self.read("out/labels.txt"), "O O O CITY O \nO O CITY O \n")
         self.assertEqual(self.read("out/y.txt"), self.read("out/labels.txt"))
+        # The second one finds the disk full: the first one stays as it was, too.
+        for name in "y", "labels":
+            self.write("out/%s.txt" % name, "old\n")
+        self.fill_disk_for("out/labels.txt")
+        self.assertIn("cannot write file 'out/labels.txt': No space left on device",
+                      self.cntk("configFile=exp.cntk", "command=Write", status=6).stderr)
+        self.assertEqual([self.read("out/%s.txt" % name) for name in ("y", "labels")], ["old\n", "old\n"])
 
     def test_reader_messages_have_their_place(self):
         self.write("exp.cntk", SLOTS)

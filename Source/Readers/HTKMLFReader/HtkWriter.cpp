@@ -51,7 +51,10 @@ OptionTable<HtkOutputOptions> HtkOutputOptions::Options()
     using S = HtkOutputOptions;
     return {
         Opt("dim", &S::dim, "Required. Elements of a vector", Range{1, double(c_mostDimension)}).Required(),
-        Opt("scpFile", &S::scpFile, "Script file with the name of one output file a line, as many as inputs").Here(),
+        Opt("scpFile", &S::scpFile,
+            "Script file with the name of one output file a line, as many as inputs. Each is whole, and gets its name "
+            "as soon as its utterance is written")
+            .Here(),
         Opt("file", &S::file, "The same as scpFile").Here(),
         Opt("type", &S::type, "real"),
     };

@@ -139,8 +139,10 @@ void WordWriter<ElemType>::Finish()
     for (Output& output : m_outputs)
     {
         Begin(output); // of no data the file is empty
-        output.file->Commit();
+        output.file->Stage();
     }
+    for (const Output& output : m_outputs)
+        output.file->Commit();
 }
 
 void DescribeWordWriterOptions(PluginDescription& description, const char* tokenDoc)

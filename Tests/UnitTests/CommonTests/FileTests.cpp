@@ -72,6 +72,27 @@ TEST(FileTests, AtomicFileWithoutCommitLeavesNothing)
     EXPECT_FALSE(FileExists(folder / "m.dnn.tmp"));
 }
 
+TEST(FileTests, StagedFilesAreWholeWithoutTheirNames)
+{
+    const TemporaryFolder folder;
+    folder.Write("a", "old");
+    {
+        AtomicFile dropped(folder / "a");
+        dropped.Write("half");
+        dropped.Stage();
+        EXPECT_EQ(folder.Read("a.tmp"), "half");
+    }
+    EXPECT_FALSE(FileExists(folder / "a.tmp"));
+    EXPECT_EQ(folder.Read("a"), "old");
+    AtomicFile file(folder / "a");
+    file.Write("new");
+    file.Stage();
+    EXPECT_EQ(folder.Read("a"), "old");
+    file.Commit();
+    EXPECT_EQ(folder.Read("a"), "new");
+    EXPECT_FALSE(FileExists(folder / "a.tmp"));
+}
+
 TEST(FileTests, TwoThatWriteOneFileDoNotMix)
 {
     const TemporaryFolder folder;

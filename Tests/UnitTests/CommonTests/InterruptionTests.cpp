@@ -1,15 +1,18 @@
 // What signals do to a process: tried on children of the test.
 #include "Common/File.h"
 #include "Common/Interruption.h"
+#include "CommonTests/TemporaryFolder.h"
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
+#include <memory>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 namespace cntk
 {
@@ -60,6 +63,25 @@ TEST(Interruption, ASignalEndsTheProgramAndTakesTemporaryFilesAlong)
         EXPECT_FALSE(FileExists(folder + "/begun.tmp"));
     }
     std::filesystem::remove_all(folder);
+}
+
+// A write of many nodes holds as many files.
+TEST(Interruption, ASignalTakesTheTemporaryFilesOfManyOutputsAlong)
+{
+    const TemporaryFolder folder;
+    const int status = StatusOf(
+        [&]
+        {
+            std::vector<std::unique_ptr<AtomicFile>> files;
+            for (int i = 0; i < 100; ++i)
+            {
+                files.push_back(std::make_unique<AtomicFile>(folder / ("out." + std::to_string(i))));
+                files.back()->Stage();
+            }
+            ::raise(SIGTERM);
+        });
+    EXPECT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.Path()));
 }
 
 TEST(Interruption, AGracefulStopTakesTheFirstSignalAndNotTheSecond)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Editing models through the real program: every command of the model editing language (book 4.2), its messages, svd,
 adapt and convertdbn."""
+import os
 import re
 import struct
 
@@ -248,9 +249,29 @@ class EditTest(EndToEndTest):
                 ("m=LoadModel($In$)\nCopy(a, b, cpoy=all)",
                  "CopyNode has no optional parameter 'cpoy'. Valid parameters: CopyNode(from, to, [copy=all|value])"),
                 ("m=LoadModel($In$)\nSetProperty(a, Outptu, true)",
-                 "Invalid property, Outptu, is not supported; did you mean 'Output'")):
+                 "Invalid property, Outptu, is not supported; did you mean 'Output'"),
+                # Values that no model is needed for.
+                ("m=LoadModel($In$)\nSaveModel(m, $Out$, format=foo)", "the format of a model is 'foo', expected cntk"),
+                ("m=LoadModel($In$)\nDump(m, d.txt, includeData=maybe)",
+                 "includeData is 'maybe', expected true or false"),
+                ("m=LoadModel($In$)\nCopySubTree(a, b, copy=most)", "copy is 'most', expected all or value"),
+                ("m=LoadModel($In$)\nSetInput(a, first, b)", "'first' is no input, expected a whole number from 0"),
+                ("m=LoadModel($In$)\nSetProperty(a, Output, maybe)",
+                 "'maybe' is no property value, expected true or false"),
+                ("m=LoadModel($In$)\nSetProperty(a, LearningRateMultiplier, -1)",
+                 "'-1' is no learning rate multiplier, expected a number that is not negative, of at most 3.4e38"),
+                ("m=LoadModel($In$)\nSetPropertyForSubTree(a, Output, true)",
+                 "property 'Output' is not supported for a sub-tree, expected ComputeGradient, NeedsGradient or "
+                 "LearningRateMultiplier"),
+                ("m=LoadModel($In$)\nDelete(a, *.b.*)", "'*.b.*' has several '*', expected one at most"),
+                ("m=LoadModel($In$)\nRename(a, \"\")",
+                 "a name is empty, expected a node, a model, or a pattern with a '*'")):
             with self.subTest(script=script):
-                self.fails(script, message, line=2)
+                self.write("edit.mel", script)
+                run = self.run_command("Train:Edit", status=3)
+                self.assertRegex(run.stderr, r"edit\.mel:2:\d+: error: " + re.escape(message))
+                self.assertIn("while preparing command 'Edit'", run.stderr)
+                self.assertFalse((self.folder / "m.dnn").exists())
 
     def test_messages_about_models(self):
         self.run_command("Train")

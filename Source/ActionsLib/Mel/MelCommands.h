@@ -38,6 +38,9 @@ enum class MelCommand
     ReviseParameter
 };
 
+// Of a model that LoadModel or CreateModel makes without a name.
+constexpr const char* c_defaultModelName = "default";
+
 struct MelCommandInfo
 {
     MelCommand command;

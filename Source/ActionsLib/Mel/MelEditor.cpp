@@ -2,6 +2,8 @@
 #include "ActionsLib/Mel/MelEditor.h"
 
 #include "ActionsLib/Mel/MelParser.h"
+#include "ActionsLib/Mel/MelUse.h"
+#include "ActionsLib/Mel/MelValues.h"
 #include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
@@ -17,25 +19,6 @@ namespace cntk
 {
 namespace
 {
-
-constexpr const char* c_defaultName = "default";
-
-std::vector<const MelArgument*> Positional(const MelStatement& statement)
-{
-    std::vector<const MelArgument*> arguments;
-    for (const MelArgument& argument : statement.arguments)
-        if (argument.name.empty())
-            arguments.push_back(&argument);
-    return arguments;
-}
-
-void CheckFormat(const MelStatement& statement)
-{
-    const MelArgument* const format = FindMelOption(statement, "format");
-    if (format != nullptr && !EqualsIgnoreCase(format->text, "cntk") &&
-        !EqualsIgnoreCase(format->text, "cntk_legacy_no_tensorlib"))
-        FailAt(format->where, ErrorKind::Config, "the format of a model is '", format->text, "', expected cntk");
-}
 
 // Only the macros of a script.
 NdlScript MacrosOf(const NdlScript& script)
@@ -131,8 +114,7 @@ MelScript PrepareMel(ScriptText text)
         CheckMelArguments(info, statement);
         std::stable_partition(statement.arguments.begin(), statement.arguments.end(),
                               [](const MelArgument& argument) { return argument.name.empty(); });
-        if (info.command == MelCommand::SetProperty || info.command == MelCommand::SetPropertyForSubTree)
-            RequireMelProperty(*Positional(statement)[1]);
+        CheckMelValues(info, statement);
     }
     return script;
 }
@@ -147,7 +129,7 @@ std::vector<std::string> MelModelFiles(const MelScript& script, size_t first)
             continue;
         const MelCommandInfo& info = RequireMelCommand(statement);
         if (info.command == MelCommand::SaveModel || info.command == MelCommand::SaveDefaultModel)
-            files.push_back(ResolveOutputPath(Positional(statement).back()->text));
+            files.push_back(ResolveOutputPath(PositionalArguments(statement).back()->text));
     }
     return files;
 }
@@ -165,6 +147,8 @@ bool MelEditor::Run(const MelScript& script)
     for (size_t i = 0; i < script.statements.size(); ++i)
     {
         const MelStatement& statement = script.statements[i];
+        m_script = &script;
+        m_next = i + 1;
         try
         {
             if (!Execute(script, statement))
@@ -229,8 +213,8 @@ void MelEditor::RunSnippet(const std::string& name, const NdlScript& script)
 
 bool MelEditor::ExecuteCommand(const MelStatement& statement)
 {
-    const std::vector<const MelArgument*> arguments = Positional(statement);
-    const std::string ownName = statement.model.empty() ? c_defaultName : statement.model;
+    const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
+    const std::string ownName = statement.model.empty() ? c_defaultModelName : statement.model;
     const MelCommand command = RequireMelCommand(statement).command;
     switch (command)
     {
@@ -320,7 +304,7 @@ bool MelEditor::ExecuteCommand(const MelStatement& statement)
 
 bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement)
 {
-    CheckFormat(statement);
+    RequireModelFormat(statement);
     const PlannedModel* const planned = IsCheck() ? m_planned->Find(file.text) : nullptr;
     if (planned != nullptr && !planned->IsKnown())
     {
@@ -331,7 +315,8 @@ bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const
     m_loaded.push_back({"the model of " + file.where.Location(), ResolveInputPath(file.text)});
     try
     {
-        m_models.Add(name, m_models.LoadNetwork(file.text, planned));
+        MelModel& model = m_models.Add(name, m_models.LoadNetwork(file.text, planned));
+        model.files.push_back({MelModelFile::Kind::Loaded, ResolveInputPath(file.text), file.where});
     }
     catch (const Error& error)
     {
@@ -347,7 +332,7 @@ bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const
 
 void MelEditor::LoadSnippet(const MelStatement& statement)
 {
-    const std::vector<const MelArgument*> arguments = Positional(statement);
+    const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
     const MelArgument* section = FindMelOption(statement, "section");
     if (section != nullptr && arguments.size() == 3)
         FailAt(section->where, ErrorKind::Config, "'section' is given twice: '", arguments[2]->text, "' and '",
@@ -411,9 +396,37 @@ void MelEditor::RequireValid(const MelModel& model, const MelArgument& file, con
     throw error;
 }
 
-void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const MelStatement& statement)
+// A model goes back to the file that it is from without a word; that of another model is gone then.
+void MelEditor::TakeFile(MelModel& model, const std::string& path, const MelArgument& file)
 {
-    CheckFormat(statement);
+    const auto isFile = [&path](const MelModelFile& each) { return IsSameFile(path, each.path); };
+    const bool isOwn = std::any_of(model.files.begin(), model.files.end(), isFile);
+    for (MelModel* const other : m_models.All())
+    {
+        const auto found = std::find_if(other->files.begin(), other->files.end(), isFile);
+        if (found == other->files.end() || other == &model)
+            continue;
+        const bool isLoaded = found->kind == MelModelFile::Kind::Loaded;
+        const std::string whose = Concat("'", file.text, "', the file that model '", other->name, "' was ",
+                                         isLoaded ? "loaded from (" : "saved to (", found->where.Location(), ")");
+        const auto use = isOwn || !isLoaded ? std::nullopt
+                                            : NextUseOfModel(*m_script, m_next, other->name, m_models.IsDefault(*other),
+                                                             m_models.Names());
+        if (use)
+            FailAt(file.where, ErrorKind::Config, "model '", model.name, "' would replace ", whose,
+                   ", which is used again (", use->Location(), "); expected another file, or UnloadModel(", other->name,
+                   ") in front of it where that model is not needed any more");
+        if (!isOwn)
+            m_log.Warn(Concat(file.where.Location(), ": model '", model.name, "' replaces ", whose));
+        other->files.erase(found);
+    }
+    std::erase_if(model.files, isFile);
+    model.files.push_back({MelModelFile::Kind::Saved, path, file.where});
+}
+
+void MelEditor::SaveTo(MelModel& model, const MelArgument& file, const MelStatement& statement)
+{
+    RequireModelFormat(statement);
     if (model.network->size() == 0)
         FailAt(statement.where, ErrorKind::Model, "model '", model.name, "' cannot be saved to '", file.text,
                "': it has no nodes; expected some, copied from another model or described by NDL");
@@ -427,6 +440,7 @@ void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const Mel
     const std::string path = ResolveOutputPath(file.text);
     for (const std::vector<NamedFile>* other : {&m_texts, &m_dumped})
         RequireNotRead({"the model", path}, *other, file.where);
+    TakeFile(model, path, file);
     m_saved.push_back({"the model saved at " + file.where.Location(), path});
     if (IsCheck())
         m_planned->Save(path, *model.network);
@@ -436,12 +450,8 @@ void MelEditor::SaveTo(const MelModel& model, const MelArgument& file, const Mel
 
 void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStatement& statement)
 {
-    const MelArgument* const includeData = FindMelOption(statement, "includeData");
-    const std::optional<bool> printValues = includeData == nullptr ? false : ParseBool(includeData->text);
-    if (!printValues)
-        FailAt(includeData->where, ErrorKind::Config, "includeData is '", includeData->text,
-               "', expected true or false");
-    const MelArgument& file = *Positional(statement)[1];
+    const bool printValues = DumpsValues(statement);
+    const MelArgument& file = *PositionalArguments(statement)[1];
     const std::string path = ResolveOutputPath(file.text);
     for (const std::vector<NamedFile>* other : {&m_texts, &m_loaded, &m_saved})
         RequireNotRead({"the dump", path}, *other, file.where);
@@ -449,7 +459,7 @@ void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStat
     if (IsCheck())
         m_planned->SaveUnknown(path);
     else
-        DumpNodes(nodes, {.printValues = *printValues, .printMetadata = true}, path);
+        DumpNodes(nodes, {.printValues = printValues, .printMetadata = true}, path);
 }
 
 } // namespace cntk

@@ -52,7 +52,8 @@ private:
     bool LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement);
     void LoadSnippet(const MelStatement& statement);
     void RequireValid(const MelModel& model, const MelArgument& file, const MelStatement& statement);
-    void SaveTo(const MelModel& model, const MelArgument& file, const MelStatement& statement);
+    void TakeFile(MelModel& model, const std::string& path, const MelArgument& file);
+    void SaveTo(MelModel& model, const MelArgument& file, const MelStatement& statement);
     void Dump(const std::vector<ComputationNodePtr>& nodes, const MelStatement& statement);
     void Copy(const MelStatement& statement);
     void CopySubTree(const MelStatement& statement);
@@ -71,9 +72,11 @@ private:
     Log& m_log;
     PlannedModels* m_planned; // null: runs
     MelModels m_models;
-    std::vector<NamedFile> m_texts;  // that are read
-    std::vector<NamedFile> m_loaded; // models; a model may be saved onto them
-    std::vector<NamedFile> m_saved;  // models by statements so far; likewise
+    const MelScript* m_script = nullptr; // that is executed,
+    size_t m_next = 0;                   // and its statement behind the one that is
+    std::vector<NamedFile> m_texts;      // that are read
+    std::vector<NamedFile> m_loaded;     // models; a model may be saved onto them
+    std::vector<NamedFile> m_saved;      // models by statements so far; likewise
     std::vector<NamedFile> m_dumped;
 };
 

@@ -1,6 +1,8 @@
 // Models by name; names and wildcards.
 #include "ActionsLib/Mel/MelModels.h"
 
+#include "ActionsLib/Mel/MelUse.h"
+#include "ActionsLib/Mel/MelValues.h"
 #include "ActionsLib/PlannedModels.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
@@ -71,6 +73,22 @@ void MelModels::Remove(const MelModel& model)
     std::erase_if(m_models, [&](const std::unique_ptr<MelModel>& each) { return each.get() == &model; });
 }
 
+std::vector<MelModel*> MelModels::All() const
+{
+    std::vector<MelModel*> models;
+    for (const std::unique_ptr<MelModel>& model : m_models)
+        models.push_back(model.get());
+    return models;
+}
+
+std::vector<std::string> MelModels::Names() const
+{
+    std::vector<std::string> names;
+    for (const std::unique_ptr<MelModel>& model : m_models)
+        names.push_back(model->name);
+    return names;
+}
+
 MelModel* MelModels::Find(std::string_view name) const
 {
     for (const std::unique_ptr<MelModel>& model : m_models)
@@ -83,9 +101,7 @@ MelModel& MelModels::Require(const MelArgument& argument) const
 {
     if (MelModel* const model = Find(argument.text))
         return *model;
-    std::vector<std::string> names;
-    for (const std::unique_ptr<MelModel>& model : m_models)
-        names.push_back(model->name);
+    const std::vector<std::string> names = Names();
     FailAt(argument.where, ErrorKind::Config, "there is no model '", argument.text,
            names.empty() ? "'; none has been loaded" : "'; models: " + Join(names, ", "),
            DidYouMean(argument.text, names));
@@ -108,35 +124,35 @@ void MelModels::DefineMacros(const NdlScript& macros)
 
 MelPattern MelModels::ParsePattern(const MelArgument& argument) const
 {
-    if (argument.text.empty())
-        FailAt(argument.where, ErrorKind::Config, "a name is empty, expected a node, a model, or a pattern with a '*'");
+    RequirePattern(argument);
     MelPattern pattern;
     pattern.where = argument.where;
     pattern.written = argument.text;
     pattern.text = argument.text;
-    // The longest beginning that names a model: names of models may have dots.
-    for (size_t end = argument.text.find_first_of(".*"); pattern.model == nullptr;
-         end = argument.text.find_first_of(".*", end + 1))
+    if (const std::string name = ModelNamedBy(argument.text, Names()); !name.empty())
     {
-        const std::string_view name = std::string_view(argument.text).substr(0, end);
         pattern.model = Find(name);
-        if (pattern.model != nullptr)
-        {
-            if (end == std::string::npos)
-                pattern.text = "*";
-            else
-                pattern.text = argument.text.substr(argument.text[end] == '.' ? end + 1 : end);
-        }
-        if (end == std::string::npos || argument.text[end] == '*')
-            break;
+        pattern.text = argument.text.substr(name.size());
+        if (pattern.text.starts_with('.'))
+            pattern.text.erase(0, 1);
     }
-    if (pattern.model == nullptr)
+    else
+    {
         pattern.model = &Default(argument.where);
+    }
     if (pattern.text.empty())
         pattern.text = "*";
-    if (std::count(pattern.text.begin(), pattern.text.end(), '*') > 1)
-        FailAt(argument.where, ErrorKind::Config, "'", argument.text, "' has several '*', expected one at most");
     return pattern;
+}
+
+std::string MelModels::MissingModelHint(const MelPattern& pattern) const
+{
+    const std::string begin = pattern.written.substr(0, pattern.written.find_first_of(".*"));
+    const bool isOfModel = pattern.text != pattern.written;
+    if (isOfModel || begin.empty() || begin.size() == pattern.written.size() ||
+        !pattern.model->network->FindPattern(begin + ".*").empty())
+        return {};
+    return Concat("; there is no model '", begin, "'; models: ", Join(Names(), ", "));
 }
 
 std::vector<ComputationNodePtr> MelModels::FindNodes(const MelPattern& pattern) const

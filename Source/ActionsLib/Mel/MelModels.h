@@ -19,10 +19,23 @@ std::string JoinSome(const std::vector<std::string>& parts);
 class Log;
 struct PlannedModel;
 
+struct MelModelFile
+{
+    enum class Kind
+    {
+        Loaded,
+        Saved
+    };
+    Kind kind;
+    std::string path;
+    SourcePos where; // in the statement
+};
+
 // A model with the in-line NDL that was given for it.
 struct MelModel
 {
     std::string name;
+    std::vector<MelModelFile> files; // that hold it, as far as the script knows
     std::unique_ptr<ComputationNetwork> network;
     std::unique_ptr<NdlBuilder> ndl;
 };
@@ -54,6 +67,9 @@ public:
     void FinishNdl();
     void Remove(const MelModel& model);
     void SetDefault(MelModel& model) { m_default = &model; }
+    bool IsDefault(const MelModel& model) const { return m_default == &model; }
+    std::vector<MelModel*> All() const;
+    std::vector<std::string> Names() const;
 
     MelModel* Find(std::string_view name) const; // any case; null if there is none
     MelModel& Require(const MelArgument& argument) const;
@@ -63,6 +79,8 @@ public:
     void DefineMacros(const NdlScript& macros);
 
     MelPattern ParsePattern(const MelArgument& argument) const;
+    // "; there is no model 'm2'; models: m1" where a pattern's beginning is neither a model nor that of any node.
+    std::string MissingModelHint(const MelPattern& pattern) const;
     // In name order; fails where there is none.
     std::vector<ComputationNodePtr> FindNodes(const MelPattern& pattern) const;
     ComputationNodePtr FindSingle(const MelArgument& argument, const MelPattern& pattern) const;

@@ -1,5 +1,6 @@
 // Commands on nodes: copying, connecting, properties, deleting, renaming.
 #include "ActionsLib/Mel/MelEditor.h"
+#include "ActionsLib/Mel/MelValues.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -35,26 +35,6 @@ std::string Target(const MelPattern& pattern, std::string_view matched)
     name += matched;
     name += pattern.Tail();
     return name;
-}
-
-bool ParseFlag(const MelArgument& argument)
-{
-    const std::optional<bool> value = ParseBool(argument.text);
-    if (!value)
-        FailAt(argument.where, ErrorKind::Config, "'", argument.text, "' is no property value, expected true or false");
-    return *value;
-}
-
-bool CopiesValuesOnly(const MelStatement& statement)
-{
-    const MelArgument* option = FindMelOption(statement, "copy");
-    if (option == nullptr)
-        option = FindMelOption(statement, "copyFlag");
-    if (option == nullptr || IsAbbreviationOf(option->text, "all"))
-        return false;
-    if (IsAbbreviationOf(option->text, "value"))
-        return true;
-    FailAt(option->where, ErrorKind::Config, "copy is '", option->text, "', expected all or value");
 }
 
 // Of a parameter read from that file, after rounding to its type of element.
@@ -113,7 +93,7 @@ std::vector<NodeCopyPair> MelEditor::Pair(const MelPattern& from, const MelPatte
     if (!to.HasWildcard() || from.Head().empty() != to.Head().empty() || from.Tail().empty() != to.Tail().empty())
         FailAt(to.where, ErrorKind::Config,
                "The input symbols and output symbols must match, when the input matches has more than one element. '",
-               from.written, "' = '", to.written, "' not allowed");
+               from.written, "' = '", to.written, "' not allowed", m_models.MissingModelHint(to));
     pairs.reserve(nodes.size());
     for (const ComputationNodePtr& node : nodes)
         pairs.push_back({node, Target(to, MatchedBy(from, node->Name()))});
@@ -143,10 +123,7 @@ void MelEditor::Copy(const MelStatement& statement)
 // with Copy, and for the whole name of a node below that `from` does not match.
 void MelEditor::CopySubTree(const MelStatement& statement)
 {
-    std::vector<const MelArgument*> arguments;
-    for (const MelArgument& argument : statement.arguments)
-        if (argument.name.empty())
-            arguments.push_back(&argument);
+    const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
     const MelPattern from = m_models.ParsePattern(*arguments[0]);
     const MelPattern to = m_models.ParsePattern(*arguments[1]);
     const bool hasPrefix = arguments.size() == 3;
@@ -206,17 +183,14 @@ void MelEditor::SetInput(const MelStatement& statement)
 {
     const MelPattern pattern = m_models.ParsePattern(statement.arguments[0]);
     const std::vector<ComputationNodePtr> nodes = m_models.FindNodes(pattern);
-    const MelArgument& number = statement.arguments[1];
-    const auto index = ParseSize(number.text);
-    if (!index)
-        FailAt(number.where, ErrorKind::Config, "'", number.text, "' is no input, expected a whole number from 0");
+    const size_t index = ParseInputNumber(statement.arguments[1]);
     const MelPattern inputPattern = m_models.ParsePattern(statement.arguments[2]);
     const ComputationNodePtr input = m_models.FindSingle(statement.arguments[2], inputPattern);
     if (inputPattern.model != pattern.model)
         FailAt(inputPattern.where, ErrorKind::Config, "'", inputPattern.written, "' is in model '",
                inputPattern.model->name, "', expected a node of model '", pattern.model->name, "'");
     for (const ComputationNodePtr& node : nodes)
-        pattern.model->network->SetInput(node, *index, input);
+        pattern.model->network->SetInput(node, index, input);
 }
 
 void MelEditor::SetInputs(const MelStatement& statement)
@@ -242,27 +216,15 @@ void MelEditor::SetProperty(const MelStatement& statement, bool forSubTree)
     const MelArgument& value = statement.arguments[2];
     const MelProperty property = RequireMelProperty(statement.arguments[1]);
     ComputationNetwork& network = *pattern.model->network;
-    const bool isOfParameters =
-        property == MelProperty::NeedsGradient || property == MelProperty::LearningRateMultiplier;
     if (forSubTree)
     {
-        if (!isOfParameters)
-            FailAt(statement.arguments[1].where, ErrorKind::Config, "property '", statement.arguments[1].text,
-                   "' is not supported for a sub-tree, expected ComputeGradient, NeedsGradient or "
-                   "LearningRateMultiplier");
+        RequirePropertyOfSubTree(statement.arguments[1]);
         nodes = ComputationNetwork::Below(nodes);
     }
-    if (isOfParameters)
+    if (IsOfParameters(property))
     {
-        double multiplier = 0;
-        if (property == MelProperty::NeedsGradient)
-            multiplier = ParseFlag(value) ? 1 : 0;
-        else if (const auto number = ParseDouble(value.text);
-                 number && *number >= 0 && *number <= std::numeric_limits<float>::max())
-            multiplier = *number;
-        else
-            FailAt(value.where, ErrorKind::Config, "'", value.text,
-                   "' is no learning rate multiplier, expected a number that is not negative, of at most 3.4e38");
+        const double multiplier =
+            property == MelProperty::NeedsGradient ? double(ParseMelFlag(value)) : ParseMultiplier(value);
         bool isOfAny = false;
         for (const ComputationNodePtr& node : nodes)
         {
@@ -277,7 +239,7 @@ void MelEditor::SetProperty(const MelStatement& statement, bool forSubTree)
                               pattern.written, "'"));
         return;
     }
-    const bool isMember = ParseFlag(value);
+    const bool isMember = ParseMelFlag(value);
     if (property == MelProperty::None)
         return;
     if (isMember && (property == MelProperty::Feature || property == MelProperty::Label))

@@ -1,0 +1,101 @@
+// Follows names of models through the statements to come.
+#include "ActionsLib/Mel/MelUse.h"
+
+#include "ActionsLib/Mel/MelValues.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+namespace
+{
+
+bool IsAmong(const std::string& name, const std::vector<std::string>& names)
+{
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& each) { return EqualsIgnoreCase(each, name); });
+}
+
+// The model that the statement makes; empty: none.
+std::string ModelMadeBy(const MelStatement& statement, MelCommand command)
+{
+    switch (command)
+    {
+    case MelCommand::CreateModel:
+    case MelCommand::LoadModel:
+        return statement.model.empty() ? c_defaultModelName : statement.model;
+    case MelCommand::CreateModelWithName:
+    case MelCommand::LoadModelWithName:
+    case MelCommand::LoadNdlSnippet:
+        return PositionalArguments(statement)[0]->text;
+    default:
+        return {};
+    }
+}
+
+} // namespace
+
+std::string ModelNamedBy(const std::string& text, const std::vector<std::string>& names)
+{
+    for (size_t end = text.find_first_of(".*");; end = text.find_first_of(".*", end + 1))
+    {
+        const std::string name = text.substr(0, end);
+        if (IsAmong(name, names))
+            return name;
+        if (end == std::string::npos || text[end] == '*')
+            return {};
+    }
+}
+
+std::optional<SourcePos> NextUseOfModel(const MelScript& script, size_t first, const std::string& model, bool isDefault,
+                                        std::vector<std::string> names)
+{
+    for (size_t i = first; i < script.statements.size(); ++i)
+    {
+        const MelStatement& statement = script.statements[i];
+        if (statement.kind == MelStatement::Kind::Ndl)
+        {
+            if (isDefault)
+                return statement.where;
+            continue;
+        }
+        const bool isSnippet = statement.kind == MelStatement::Kind::Snippet;
+        const MelCommandInfo* const info = isSnippet ? nullptr : &RequireMelCommand(statement);
+        const std::string made = isSnippet ? statement.model : ModelMadeBy(statement, info->command);
+        if (EqualsIgnoreCase(made, model))
+            return std::nullopt;
+        if (!made.empty())
+        {
+            names.push_back(made);
+            continue;
+        }
+        const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
+        const auto isNamed = [&](const MelArgument* argument) { return EqualsIgnoreCase(argument->text, model); };
+        if (info->command == MelCommand::UnloadModel)
+        {
+            if (std::any_of(arguments.begin(), arguments.end(), isNamed))
+                return std::nullopt;
+            continue;
+        }
+        if (info->command == MelCommand::SetDefaultModel)
+        {
+            if (isNamed(arguments[0]))
+                return arguments[0]->where;
+            isDefault = false;
+            continue;
+        }
+        const std::vector<const MelArgument*> nodes = NodeArguments(*info, statement);
+        if (nodes.empty() && isDefault) // SaveModel(file), SaveDefaultModel
+            return statement.where;
+        for (const MelArgument* node : nodes)
+        {
+            const std::string named = ModelNamedBy(node->text, names);
+            if (named.empty() ? isDefault : EqualsIgnoreCase(named, model))
+                return node->where;
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace cntk

@@ -1,0 +1,24 @@
+// Whether the rest of a script still uses a model.
+#pragma once
+
+#include "ActionsLib/Mel/MelSyntax.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// The place of the first statement from `first` on that names the model, or that works on the default one while it is
+// that; nothing if there is none before the model is unloaded or another one takes its name. names: of all models that
+// there are so far.
+std::optional<SourcePos> NextUseOfModel(const MelScript& script, size_t first, const std::string& model, bool isDefault,
+                                        std::vector<std::string> names);
+
+// The model that the name of a node or model, or a pattern, begins with: the shortest beginning in front of a '.', a
+// '*', or the end, that is one of the names, in any case. Empty: none, so it is of the default model.
+std::string ModelNamedBy(const std::string& text, const std::vector<std::string>& names);
+
+} // namespace cntk

@@ -34,6 +34,8 @@ struct ProgramContext
     GpuOptions gpu{};
     bool timestamping = false; // of the log
     PlannedModels planned{};   // of the commands checked so far; empty but for --check
+    // Canonical paths of what the commands of this run make that are no trainings.
+    std::vector<std::string> made{};
 };
 
 // One command of `command=`: its name and its block at the root.

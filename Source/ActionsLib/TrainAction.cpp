@@ -98,7 +98,7 @@ public:
             ChooseNodes(*network);
             return network;
         };
-        if (m_original.empty())
+        if (m_original.empty() && !BeginsWithAMadeModel())
             m_request.buildForComparison = [&] { return BuildAside(m_command, *m_builder, device); };
         m_request.openReader = [this] { return OpenReader(m_reader); };
         if (m_cvReader)
@@ -186,6 +186,18 @@ private:
                             "; what it is computed from has other names there"));
         network->Validate();
         return network;
+    }
+
+    // Another command of the run makes the model that the training begins with: modelPath.0 of an edit that adds a
+    // layer, as the book's discriminative pre-training has it (7.1.5). The builder is there since a training needs one,
+    // and nobody expects what it describes.
+    bool BeginsWithAMadeModel() const
+    {
+        const std::string path = CanonicalPath(m_request.modelPath) + ".";
+        const std::vector<std::string>& made = m_command.program.made;
+        return std::any_of(made.begin(), made.end(),
+                           [&](const std::string& file)
+                           { return file.starts_with(path) && ParseSize(file.substr(path.size())); });
     }
 
     // As the user spells it.

@@ -125,6 +125,9 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
             }
             const auto note = [&] { return "while preparing command '" + name + "' (action '" + action->name + "')"; };
             jobs.push_back({action, name, WithNote([&] { return action->prepare({program, name, *block}); }, note)});
+            if (jobs.back().job->Epochs() == 0)
+                for (const std::string& file : jobs.back().job->Produces())
+                    program.made.push_back(CanonicalPath(file));
         }
     }
     return jobs;

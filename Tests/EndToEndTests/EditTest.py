@@ -352,8 +352,16 @@ class EditTest(EndToEndTest):
         self.assertIn("add.mel:2:", run.stderr)
         self.assertIn("model file 'stage3/m.dnn.1' does not exist",
                       self.run_command("Eval:Train1", "--check", status=5).stderr)
-        # Once it has run, the models that are there are looked at; the training is over.
-        self.run_command("Train1:Add2:Train2")
+        # Once it has run, the models that are there are looked at; the training is over. The builder of a training that
+        # begins with an edited model describes another network, also where it goes on in the middle.
+        log = self.run_command("Train1:Add2:Train2").stderr
+        (self.folder / "stage2/m.dnn").unlink()
+        log += self.run_command("Train1:Add2:Train2").stderr
+        self.assertEqual(log.count("Loaded model with"), 2)
+        self.assertNotIn("is not the network described now", log)
+        (self.folder / "stage2/m.dnn").unlink()
+        self.assertIn("is not the network described now", self.run_command("Train1", "Train1=[modelPath=stage2/m.dnn; "
+                                                                           "SGD=[maxEpochs=3]]").stderr)
         log = self.run_command("Train1:Add2:Train2:Add3:Train3", "--check").stderr
         self.assertIn("Command 'Train3' will go on with model", log)
         self.assertNotIn("Command 'Train2' will go on with model", log)

@@ -9,6 +9,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/RecurrentLoops.h"
 
 #include <algorithm>
@@ -115,9 +116,17 @@ void NetworkBuilder::TakeSimple(const CommandContext& command, const ConfigParam
     options.startValueSeeds = StartValueSeedsOf(command);
     for (const std::string& warning : WarningsOf(options, simple))
         command.program.log.Warn(warning);
-    m_build = [options, where = m_where, dataType = command.program.dataType](const std::shared_ptr<Device>& device,
-                                                                              const ComputationNode* encoderOutput)
-    { return AtPlace([&] { return BuildSimpleNetwork(options, dataType, device, encoderOutput); }, where); };
+    m_build = [options, where = m_where, sizes = simple.WhereOf("layerSizes"), dataType = command.program.dataType,
+               &ndl = command.program.ndl](const std::shared_ptr<Device>& device, const ComputationNode* encoderOutput)
+    {
+        auto network = AtPlace([&] { return BuildSimpleNetwork(options, dataType, device, encoderOutput); }, where);
+        // What does not fit the data is told with the sizes.
+        const auto noCallers = std::make_shared<const std::vector<std::string>>();
+        for (const ComputationNodePtr& node : network->Nodes())
+            if (std::dynamic_pointer_cast<InputValueNode>(node))
+                ndl.places[node.get()] = {node, sizes, noCallers};
+        return network;
+    };
 }
 
 std::unique_ptr<NetworkBuilder> NetworkBuilder::Require(const CommandContext& command)

@@ -83,9 +83,16 @@ void FailIfSeparatedByBlanks(const ConfigParameters& root, const std::string& na
            "'; the commands of a list are separated by ':', write ", mended);
 }
 
-std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vector<std::string>& commands,
+// "the config a.cntk+b.cntk"; "the command line" without files.
+std::string NameOf(const LoadedConfig& config)
+{
+    return config.files.empty() ? "the command line" : "the config " + Join(config.files, "+");
+}
+
+std::vector<PlannedJob> PrepareJobs(const LoadedConfig& config, const std::vector<std::string>& commands,
                                     ProgramContext& program)
 {
+    const ConfigParameters& root = *config.root;
     const SourcePos where = root.WhereOf("command");
     std::vector<PlannedJob> jobs;
     if (commands.empty())
@@ -94,9 +101,9 @@ std::vector<PlannedJob> PrepareJobs(const ConfigParameters& root, const std::vec
     {
         const ConfigParameters* block = root.FindBlock(name);
         if (block == nullptr && !root.Exists("command"))
-            Fail(ErrorKind::Config,
-                 "the config has no command=<block>[:<block>...] that says what to run, and no block "
-                 "'train', which would be run without it",
+            Fail(ErrorKind::Config, NameOf(config),
+                 " has no command=<block>[:<block>...] that says what to run, and no block 'train', which would be run "
+                 "without it",
                  BlocksHint(root));
         if (block == nullptr && root.ExistsHere(name))
             root.RequireBlock(name);
@@ -160,16 +167,16 @@ void AddLikelySlips(const ConfigParameters& root, const std::vector<std::string>
     }
 }
 
-std::vector<PlannedJob> PrepareWithHints(const ConfigParameters& root, const std::vector<std::string>& commands,
+std::vector<PlannedJob> PrepareWithHints(const LoadedConfig& config, const std::vector<std::string>& commands,
                                          ProgramContext& program)
 {
     try
     {
-        return PrepareJobs(root, commands, program);
+        return PrepareJobs(config, commands, program);
     }
     catch (Error& error)
     {
-        AddLikelySlips(root, commands, error);
+        AddLikelySlips(*config.root, commands, error);
         throw;
     }
 }
@@ -311,7 +318,7 @@ void RunConfig(const CommandLine& line, Log& log)
         log.Print("%s: randomSeed has no effect here, as in the original; trainingSeed=%s moves all that is drawn at "
                   "random\n",
                   ignored->Where().Location().c_str(), ignored->Text().c_str());
-    const std::vector<PlannedJob> jobs = PrepareWithHints(root, commands, program);
+    const std::vector<PlannedJob> jobs = PrepareWithHints(config, commands, program);
     CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), log);
 
     if (line.check)

@@ -469,7 +469,13 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertFalse((self.folder / "m.dnn").exists())
 
     def test_nothing_to_run(self):
-        self.assertIn("has no command=", self.last_line("Block=[a=1]", status=3))
+        missing = "error: %s has no command=<block>[:<block>...] that says what to run, and no block 'train', which would " \
+                  "be run without it; blocks in the config: Block"
+        self.assertEqual(self.last_line("Block=[a=1]", status=3), missing % "the command line")
+        self.write("some.cntk", "Block=[a=1]\n")
+        self.write("more.cntk", "b=2\n")
+        self.assertEqual(self.last_line("configFile=./some.cntk+more.cntk", status=3),
+                         missing % "the config ./some.cntk+more.cntk")
         self.assertIn("lists nothing to run; blocks in the config: Train, Test, Write", self.error("command=()"))
         self.assertIn("the value of 'Train:action' is empty", self.error("Train=[action=\"\"]"))
         self.assertIn("action= of command 'Train' names no action", self.error("Train=[action=()]"))

@@ -34,8 +34,9 @@ class MessagesTest(MessagesTestCase):
     def test_label_map_and_network_disagree(self):
         self.edit("layerSizes=2:3:2", "layerSizes=2:3:4")
         message = self.error()
-        for part in ("'labels' of the network has dimension 4", "has dimension 2", "train.txt"):
-            self.assertIn(part, message)
+        self.assertEqual(message, "exp.cntk:5:37: error: input node 'labels' of the network has dimension 4, but stream "
+                         "'labels' of the reader has dimension 2 (from 'train.txt', labelDim=2 at exp.cntk:16:39, with 2 labels in its map); expected "
+                         "labelDim of the reader and the label dimension of the network to agree")
 
     def test_missing_data_file(self):
         self.edit("file=train.txt\n    randomize", "file=trian.txt\n    randomize")

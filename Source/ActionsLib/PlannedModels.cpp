@@ -1,4 +1,5 @@
-// Models are kept as the bytes of their files, on the host whatever device they were checked on.
+// Models are kept as outlines, on the host whatever device they were checked on: what training will change has no
+// values that anybody could rely on, and a run may write many models.
 #include "ActionsLib/PlannedModels.h"
 
 #include "Common/Error.h"
@@ -20,12 +21,12 @@ std::string PlannedModel::WhyUnknown(const std::string& path) const
 std::unique_ptr<ComputationNetwork> PlannedModel::Load(const std::string& path, DataType dataType,
                                                        std::shared_ptr<Device> device) const
 {
-    return LoadModelInMemory(*bytes, path, dataType, std::move(device));
+    return LoadOutline(*outline, path, dataType, std::move(device));
 }
 
 PlannedModel PlannedModels::Make(const ComputationNetwork* network) const
 {
-    return {m_command, network == nullptr ? nullptr : std::make_shared<const std::string>(ModelInMemory(*network))};
+    return {m_command, network == nullptr ? nullptr : std::make_shared<const std::string>(OutlineOf(*network))};
 }
 
 void PlannedModels::Save(const std::string& path, const ComputationNetwork& network)

@@ -17,10 +17,10 @@ namespace cntk
 
 struct PlannedModel
 {
-    std::string command;                      // that writes it
-    std::shared_ptr<const std::string> bytes; // null: only its run will show what is in it
+    std::string command;                        // that writes it
+    std::shared_ptr<const std::string> outline; // null: only its run will show what is in it
 
-    bool IsKnown() const { return bytes != nullptr; }
+    bool IsKnown() const { return outline != nullptr; }
     // "model 'm.dnn' is not known before command 'Train' has run"
     std::string WhyUnknown(const std::string& path) const;
     std::unique_ptr<ComputationNetwork> Load(const std::string& path, DataType dataType,

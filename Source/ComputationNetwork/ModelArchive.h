@@ -46,6 +46,13 @@ public:
     virtual bool Mark(std::string_view mark) = 0;
     // Loading: the next i32, left in place (fields that very old files lack). Writing: 0.
     virtual int32_t PeekInt32() = 0;
+
+    // Not a file but an outline (ModelFile.h): it lacks the values of parameters that are trained.
+    bool IsOutline() const { return m_isOutline; }
+    void SetOutline(bool isOutline) { m_isOutline = isOutline; }
+
+private:
+    bool m_isOutline = false;
 };
 
 class ModelReader final : public ModelArchive

@@ -105,8 +105,9 @@ public:
     {
         ReadBeginning();
     }
+    // Of an outline.
     ModelFileReader(std::string_view text, const std::string& path)
-        : m_text(text), m_path(path), m_in(m_text, path, "model file")
+        : m_text(text), m_path(path), m_in(m_text, path, "model file"), m_isOutline(true)
     {
         ReadBeginning();
     }
@@ -138,6 +139,7 @@ public:
                    const std::function<ComputationNodePtr(const std::string& type, const std::string& name)>& create)
     {
         ModelReader archive(m_in, m_version, m_isOldDialect, dataType, device);
+        archive.SetOutline(m_isOutline);
         for (size_t i = 0; i < m_nodeCount; i++)
         {
             archive.SetElementType(ReadPrecision(dataType));
@@ -191,6 +193,7 @@ private:
     std::string_view m_text;
     std::string m_path;
     BinaryReader m_in;
+    bool m_isOutline = false;
     uint64_t m_version = 1;
     bool m_isOldDialect = false;
     size_t m_nodeCount = 0;
@@ -293,9 +296,10 @@ std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType da
 }
 
 // path: for messages.
-void WriteModel(const ComputationNetwork& network, BinaryWriter& out, const std::string& path)
+void WriteModel(const ComputationNetwork& network, BinaryWriter& out, const std::string& path, bool isOutline)
 {
     ModelWriter archive(out);
+    archive.SetOutline(isOutline);
     const std::vector<ComputationNodePtr> nodes = network.Nodes();
 
     out.WideText("BCN");
@@ -353,10 +357,10 @@ std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType 
     return ReadModel(file, dataType, std::move(device), registry);
 }
 
-std::unique_ptr<ComputationNetwork> LoadModelInMemory(std::string_view model, const std::string& path,
-                                                      DataType dataType, std::shared_ptr<Device> device)
+std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const std::string& path, DataType dataType,
+                                                std::shared_ptr<Device> device)
 {
-    ModelFileReader file(model, path);
+    ModelFileReader file(outline, path);
     return ReadModel(file, dataType, std::move(device), NodeRegistry::Standard());
 }
 
@@ -369,16 +373,16 @@ DataType DataTypeOfModel(const std::string& path, DataType fallback)
 void SaveModel(const ComputationNetwork& network, const std::string& path)
 {
     BinaryWriter out(path);
-    WriteModel(network, out, path);
+    WriteModel(network, out, path, false);
     out.Commit();
 }
 
-std::string ModelInMemory(const ComputationNetwork& network)
+std::string OutlineOf(const ComputationNetwork& network)
 {
-    std::string model;
-    BinaryWriter out(&model);
-    WriteModel(network, out, "memory");
-    return model;
+    std::string outline;
+    BinaryWriter out(&outline);
+    WriteModel(network, out, "memory", true);
+    return outline;
 }
 
 void ReloadParameters(ComputationNetwork& network, const std::string& path)

@@ -21,11 +21,12 @@ std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType 
 DataType DataTypeOfModel(const std::string& path, DataType fallback);
 // Whole or not at all (temporary name, fsync, rename).
 void SaveModel(const ComputationNetwork& network, const std::string& path);
-// The same without a file: what SaveModel would write, and the network that LoadModel would make of it. path: for
-// messages.
-std::string ModelInMemory(const ComputationNetwork& network);
-std::unique_ptr<ComputationNetwork> LoadModelInMemory(std::string_view model, const std::string& path,
-                                                      DataType dataType, std::shared_ptr<Device> device);
+// A model in memory, as its file but for the values of parameters that are trained (LearningRateMultiplier above 0),
+// most of a model's bytes: for those who look at names, types and shapes. LoadOutline gives zeros in their place. path:
+// for messages.
+std::string OutlineOf(const ComputationNetwork& network);
+std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const std::string& path, DataType dataType,
+                                                std::shared_ptr<Device> device);
 // Takes the parameters' (and precomputed nodes') values from the file into the nodes of the same names.
 void ReloadParameters(ComputationNetwork& network, const std::string& path);
 

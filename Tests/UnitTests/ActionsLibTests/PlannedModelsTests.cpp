@@ -3,6 +3,7 @@
 #include "Common/File.h"
 #include "CommonTests/TemporaryFolder.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -54,11 +55,26 @@ TEST_F(PlannedModelsTests, TheLastToBeWrittenIsFoundByAnySpelling)
     EXPECT_FALSE(FileExists("folder/m.dnn"));
 }
 
-TEST_F(PlannedModelsTests, TheModelInMemoryIsThatOfTheFile)
+TEST_F(PlannedModelsTests, ValuesThatAreTrainedAreNotKept)
 {
-    const auto network = Network("a");
-    SaveModel(*network, "m.dnn");
-    EXPECT_EQ(ModelInMemory(*network), ReadTextFile("m.dnn"));
+    ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
+    const auto add = [&network](const std::string& name, const TensorShape& shape, float multiplier)
+    {
+        const ComputationNodePtr node = network.AddParameter(name, shape);
+        auto& parameter = dynamic_cast<LearnableParameterNode&>(*node);
+        parameter.Values().FromHost(std::vector<double>(shape.Elements(), 0.5));
+        parameter.SetLearningRateMultiplier(multiplier);
+    };
+    add("constant", TensorShape{2, 1}, 0);
+    add("trained", TensorShape{300, 200}, 1);
+    m_planned.Save("m.dnn", network);
+    EXPECT_LT(m_planned.Find("m.dnn")->outline->size(), 1000u);
+    const auto loaded = m_planned.Find("m.dnn")->Load("m.dnn", DataType::Float64, MakeCpuDevice({.threads = 1}));
+    const auto valuesOf = [&loaded](const std::string& name)
+    { return std::dynamic_pointer_cast<LearnableParameterNode>(loaded->Require(name))->Values().ToHost(); };
+    EXPECT_EQ(valuesOf("constant"), std::vector<double>(2, 0.5));
+    EXPECT_EQ(valuesOf("trained"), std::vector<double>(300 * 200, 0.0));
+    EXPECT_EQ(loaded->Require("trained")->SampleLayout(), (TensorShape{300, 200}));
 }
 
 TEST_F(PlannedModelsTests, ATrainingWritesTheModelsOfItsEpochs)

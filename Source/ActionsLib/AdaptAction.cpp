@@ -9,6 +9,7 @@
 #include "Common/Interruption.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Criteria.h"
+#include "SGD/LabelMixer.h"
 #include "SGD/Trainer.h"
 
 namespace cntk
@@ -54,11 +55,11 @@ public:
                 for (NamedFile& file : FilesNamedIn(*reader->block))
                     read.push_back(std::move(file));
         RequireNotRead({"modelPath", m_request.modelPath}, read, PlaceOf(command, "modelPath"));
+        if (!m_request.makeMode)
+            RequireNoEpochOf(Files(), std::nullopt, Original(), PlaceOf(command, "modelPath"));
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
-        const SgdOptions& options = m_request.options;
-        if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0 &&
-            m_options.refNodeName.empty())
+        if (HasReference() && m_options.refNodeName.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "': refNodeName is missing; adaptationRegType=KL needs the name of the original model's output node "
                    "(its posteriors)");
@@ -92,9 +93,11 @@ public:
             log.Print("Load reference Network From the original model file %s.\nChecking refNodeName %s.\n",
                       m_options.originalModelFileName.c_str(), m_options.refNodeName.c_str());
             std::unique_ptr<ComputationNetwork> reference = LoadOriginal(device);
-            WarnOfScores(*reference);
+            CheckReference(*reference);
             return reference;
         };
+        if (m_request.makeMode)
+            RequireNoEpochOf(Files(), Files().FindResumePoint(), Original(), PlaceOf(m_command, "modelPath"));
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
         Train(m_request, log);
@@ -106,6 +109,9 @@ public:
         const std::unique_ptr<ComputationNetwork> original =
             LoadModelToCheck(m_command, m_options.originalModelFileName, DeviceOf(m_command), OriginalKey());
         TrainingPlan plan(m_command, m_request);
+        plan.RequireKept(Original(), PlaceOf(m_command, "modelPath"));
+        if (original != nullptr && HasReference())
+            CheckReference(*original);
         ComputationNetwork* const network = plan.Start(original.get());
         if (network == nullptr)
             return plan.Finish();
@@ -125,12 +131,28 @@ private:
         return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOf(m_command, "modelPath"));
     }
 
-    // Labels mixed with numbers of any size are no targets of a cross entropy; the criterion falls without end.
-    void WarnOfScores(const ComputationNetwork& reference) const
+    // The original may be the model of an epoch of modelPath itself: the adaptation then goes on with it, but must not
+    // write it anew.
+    NamedFile Original() const { return {OriginalKey(), m_options.originalModelFileName}; }
+    TrainingFiles Files() const
+    {
+        return TrainingFiles(ResolveOutputPath(m_request.modelPath), m_request.options.maxEpochs);
+    }
+
+    bool HasReference() const
     {
         const SgdOptions& options = m_request.options;
-        const ComputationNodePtr node = reference.Find(m_options.refNodeName);
-        if (node == nullptr || node->TypeName() == "Softmax" || node->TypeName() == "Exp")
+        return options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0;
+    }
+
+    // The node is there. Labels mixed with numbers of any size are no targets of a cross entropy; the criterion falls
+    // without end.
+    void CheckReference(const ComputationNetwork& reference) const
+    {
+        const SgdOptions& options = m_request.options;
+        const ComputationNodePtr node = AtPlace([&] { return RequireReferenceNode(reference, m_options.refNodeName); },
+                                                PlaceOf(m_command, "refNodeName"));
+        if (node->TypeName() == "Softmax" || node->TypeName() == "Exp")
             return;
         const TrainingNodes nodes =
             SelectTrainingNodes(reference, options.trainCriterionNodeName, options.evalCriterionNodeName);

@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
 
@@ -60,12 +61,17 @@ public:
     void Run() override
     {
         const std::unique_ptr<ComputationNetwork> network = Load();
-        DumpNodes(SelectNodes(*network), {m_options.printValues, m_options.printMetadata}, m_options.outputFile);
+        const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+        if (!m_options.nodeNameRegex.empty())
+            m_command.program.log.Print("DumpNodeInfo: dumping node info (%s printing values) to %s\n",
+                                        m_options.printValues ? "with" : "without", m_options.outputFile.c_str());
+        DumpNodes(nodes, {m_options.printValues, m_options.printMetadata}, m_options.outputFile);
     }
 
     void Check() override
     {
-        LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
+        if (const auto network = LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1})))
+            SelectNodes(*network); // tells of names that are not there
         m_command.program.planned.SaveUnknown(m_options.outputFile);
     }
 
@@ -80,17 +86,22 @@ private:
                       m_options.nodeNameRegex.c_str());
             for (const ComputationNodePtr& node : nodes)
                 log.Print("\t%s\n", node->Name().c_str());
-            log.Print("DumpNodeInfo: dumping node info (%s printing values) to %s\n",
-                      m_options.printValues ? "with" : "without", m_options.outputFile.c_str());
             return nodes;
         }
         if (m_options.nodeName == c_allNodes)
             return network.Nodes();
         if (const ComputationNodePtr node = network.Find(m_options.nodeName))
             return {node};
-        log.Print("Warning: node name '%s' does not exist in the network. dumping all nodes instead.\n",
-                  m_options.nodeName.c_str());
+        log.Print("Warning: node name '%s' does not exist in the network. dumping all nodes instead.%s\n",
+                  m_options.nodeName.c_str(), NearName(network).c_str());
         return network.Nodes();
+    }
+
+    // " Did you mean 'x'?", or nothing.
+    std::string NearName(const ComputationNetwork& network) const
+    {
+        std::string hint = DidYouMean(m_options.nodeName, network.NearestNames(m_options.nodeName));
+        return hint.empty() ? hint : " D" + hint.substr(hint.find("did you mean") + 1);
     }
 
     // On the CPU whatever deviceId says: nothing is computed.

@@ -23,25 +23,6 @@ namespace
 constexpr const char* c_simpleBlock = "SimpleNetworkBuilder";
 constexpr const char* c_ndlBlock = "NDLNetworkBuilder";
 
-// An error without a place passing through gets this one, unless it is the machine's.
-template <class Body>
-auto AtPlace(Body&& body, const SourcePos& where) -> decltype(body())
-{
-    try
-    {
-        return body();
-    }
-    catch (const Error& error)
-    {
-        if (error.Where() || !where || error.Kind() == ErrorKind::Device)
-            throw;
-        Error placed(error.Kind(), error.Message(), where);
-        for (const std::string& note : error.Notes())
-            placed.AddNote(note);
-        throw placed;
-    }
-}
-
 // Reads the block now, so that its mistakes are found before anything runs, and marks the sections and variables that
 // it will use.
 void MarkScript(const ConfigParameters& ndl)

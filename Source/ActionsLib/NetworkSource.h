@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ActionsLib/Action.h"
+#include "Common/Error.h"
 #include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/NodeError.h"
@@ -67,6 +68,25 @@ void AtPlacesOfNodes(const NdlContext& context, Body&& body)
     catch (const NodeError& error)
     {
         ThrowWithPlace(context, error);
+    }
+}
+
+// An error without a place passing through gets this one, unless it is the machine's.
+template <class Body>
+auto AtPlace(Body&& body, const SourcePos& where) -> decltype(body())
+{
+    try
+    {
+        return body();
+    }
+    catch (const Error& error)
+    {
+        if (error.Where() || !where || error.Kind() == ErrorKind::Device)
+            throw;
+        Error placed(error.Kind(), error.Message(), where);
+        for (const std::string& note : error.Notes())
+            placed.AddNote(note);
+        throw placed;
     }
 }
 

@@ -10,6 +10,7 @@
 #include "SGD/Evaluation.h"
 
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -166,24 +167,7 @@ public:
     void Run() override
     {
         Log& log = m_command.program.log;
-        bool isFinalDone = false;
-        for (size_t epoch = m_first; epoch <= m_last; epoch += m_step)
-        {
-            std::string path = m_modelPath + "." + std::to_string(epoch);
-            if (!FileExists(path))
-            {
-                log.Print("Model %s does not exist.\n", path.c_str());
-                // Models may end before the interval does: the final one has no number, and takes the first free place.
-                if (isFinalDone || !FileExists(m_modelPath))
-                    continue;
-                isFinalDone = true;
-                path = m_modelPath;
-            }
-            EvaluateOne(path);
-        }
-        if (m_best.empty())
-            Fail(ErrorKind::Model, "no model is evaluated: there is neither ", m_modelPath, ".", m_first, " nor ",
-                 m_modelPath);
+        ForEachModel(FileExists, [this](const std::string& path) { EvaluateOne(path); });
         log.Print("\nBest models:\n------------\n");
         for (size_t i = 0; i < m_best.size(); ++i)
             log.Print("Based on Err[%d]: Best model = %s with min err %.8g\n", int(i), m_best[i].path.c_str(),
@@ -195,10 +179,36 @@ private:
     std::string ModelToCheck() const override
     {
         const PlannedModels& planned = m_command.program.planned;
+        std::string first;
+        ForEachModel([&planned](const std::string& path) { return planned.WillExist(path); },
+                     [&first](const std::string& path) { first = first.empty() ? path : first; });
+        return first;
+    }
+
+    // Looks for each model when its turn comes: it may be trained meanwhile. Tells of those that are missing, and fails
+    // where all are.
+    void ForEachModel(const std::function<bool(const std::string&)>& exists,
+                      const std::function<void(const std::string&)>& visit) const
+    {
+        bool isAny = false, isFinalDone = false;
         for (size_t epoch = m_first; epoch <= m_last; epoch += m_step)
-            if (const std::string path = m_modelPath + "." + std::to_string(epoch); planned.WillExist(path))
-                return path;
-        return m_modelPath;
+        {
+            std::string path = m_modelPath + "." + std::to_string(epoch);
+            if (!exists(path))
+            {
+                m_command.program.log.Print("Model %s does not exist.\n", path.c_str());
+                // Models may end before the interval does: the final one has no number, and takes the first free place.
+                if (isFinalDone || !exists(m_modelPath))
+                    continue;
+                isFinalDone = true;
+                path = m_modelPath;
+            }
+            isAny = true;
+            visit(path);
+        }
+        if (!isAny)
+            Fail(ErrorKind::Model, "no model is evaluated: there is neither ", m_modelPath, ".", m_first, " nor ",
+                 m_modelPath);
     }
 
     void EvaluateOne(const std::string& path)

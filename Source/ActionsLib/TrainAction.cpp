@@ -76,6 +76,8 @@ public:
             RequireNotRead({"modelPath", m_request.modelPath}, {{OriginalKey(), m_original}},
                            PlaceOf(command, "modelPath"));
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
+        if (!m_original.empty() && !m_request.makeMode)
+            RequireNoEpochOf(Files(), std::nullopt, {OriginalKey(), m_original}, PlaceOf(command, "modelPath"));
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
     }
@@ -111,6 +113,9 @@ public:
         };
         if (m_command.program.progressTracing)
             m_request.epochDone = [this](const EpochReport& report) { TraceProgress(report); };
+        if (!m_original.empty() && m_request.makeMode)
+            RequireNoEpochOf(Files(), Files().FindResumePoint(), {OriginalKey(), m_original},
+                             PlaceOf(m_command, "modelPath"));
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
         Train(m_request, log);
@@ -127,6 +132,8 @@ public:
         if (described != nullptr)
             ChooseNodes(*described);
         TrainingPlan plan(m_command, m_request);
+        if (!m_original.empty())
+            plan.RequireKept({OriginalKey(), m_original}, PlaceOf(m_command, "modelPath"));
         ComputationNetwork* const network = plan.Start(described.get());
         if (network == nullptr)
             return plan.Finish();
@@ -147,6 +154,11 @@ public:
     }
 
 private:
+    TrainingFiles Files() const
+    {
+        return TrainingFiles(ResolveOutputPath(m_request.modelPath), m_request.options.maxEpochs);
+    }
+
     std::unique_ptr<MinibatchSource> OpenReader(const ReaderSource& reader) const
     {
         return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOf(m_command, "modelPath"));

@@ -5,10 +5,20 @@
 #include "ActionsLib/NetworkSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
 
 namespace cntk
 {
+
+void RequireNoEpochOf(const TrainingFiles& files, std::optional<size_t> newest, const NamedFile& read,
+                      const SourcePos& where)
+{
+    const std::string path = CanonicalPath(read.path), begin = CanonicalPath(files.FinalModel()) + ".";
+    const auto epochs = path.starts_with(begin) ? ParseSize(std::string_view(path).substr(begin.size())) : std::nullopt;
+    if (epochs && *epochs < files.MaxEpochs() && (!newest || *epochs > *newest))
+        RequireNotRead({"modelPath", files.Model(*epochs)}, {read}, where);
+}
 
 TrainingPlan::TrainingPlan(const CommandContext& command, const TrainingRequest& request)
     : m_command(command), m_files(ResolveOutputPath(request.modelPath), request.options.maxEpochs),
@@ -16,11 +26,21 @@ TrainingPlan::TrainingPlan(const CommandContext& command, const TrainingRequest&
 {
 }
 
+std::optional<size_t> TrainingPlan::FindResumePoint() const
+{
+    return m_makeMode ? m_command.program.planned.FindResumePoint(m_files) : std::nullopt;
+}
+
+void TrainingPlan::RequireKept(const NamedFile& read, const SourcePos& where) const
+{
+    RequireNoEpochOf(m_files, FindResumePoint(), read, where);
+}
+
 ComputationNetwork* TrainingPlan::Start(ComputationNetwork* made)
 {
     m_network = made;
     const PlannedModels& planned = m_command.program.planned;
-    const auto epochsDone = m_makeMode ? planned.FindResumePoint(m_files) : std::nullopt;
+    const auto epochsDone = FindResumePoint();
     if (!epochsDone)
         return m_network;
     const std::string model = m_files.Model(*epochsDone);

@@ -12,9 +12,6 @@
 namespace cntk
 {
 
-namespace
-{
-
 ComputationNodePtr RequireReferenceNode(const ComputationNetwork& reference, const std::string& name)
 {
     if (name.empty())
@@ -29,6 +26,9 @@ ComputationNodePtr RequireReferenceNode(const ComputationNetwork& reference, con
     Fail(ErrorKind::Config, "refNodeName names '", name, "', but there is no such node in the original model",
          DidYouMean(name, names));
 }
+
+namespace
+{
 
 size_t LabelStreamOf(const ComputationNetwork& trained, const ComputationNode& node,
                      const std::vector<StreamInfo>& streams)

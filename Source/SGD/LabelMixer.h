@@ -15,6 +15,9 @@
 namespace cntk
 {
 
+// The node of that name; fails (Config) with near names if there is none.
+ComputationNodePtr RequireReferenceNode(const ComputationNetwork& reference, const std::string& name);
+
 class LabelMixer
 {
 public:

@@ -152,6 +152,13 @@ class ActionsTest(EndToEndTest):
                                 "Model model/m.dnn.4 does not exist."])
         errors = [float(value) for value in re.findall(r"CrossEntropyWithSoftmax/Sample = (\S+) ", run.stderr)]
         self.assertEqual(len(errors), 3)
+        # A check tells of what is missing, too, but not of what the run will have made.
+        missing = re.compile(r"^Model \S+ does not exist\.", re.M)
+        check = self.run_command("Cv", "Cv=[crossValidationInterval=0:1:4]", "--check").stderr
+        self.assertEqual(missing.findall(check), [line for line in said if "exist" in line])
+        check = self.run_command("Train:Cv", "Train=[modelPath=new.dnn]", "Cv=[modelPath=new.dnn; "
+                                 "crossValidationInterval=1:1:4]", "--check").stderr
+        self.assertEqual(missing.findall(check), ["Model new.dnn.3 does not exist.", "Model new.dnn.4 does not exist."])
         best = re.findall(r"^Based on Err\[(\d)\]: Best model = (\S+) with min err (\S+)$", run.stderr, re.M)
         self.assertEqual([number for number, _, _ in best], ["0", "1"])
         self.assertAlmostEqual(float(best[1][2]), min(errors), places=6)
@@ -171,8 +178,10 @@ class ActionsTest(EndToEndTest):
             self.assertIn(message, run.stderr)
         for model in (self.folder / "model").iterdir():
             model.unlink()
-        run = self.run_command("Cv", status=5)
-        self.assertIn("no model is evaluated: there is neither model/m.dnn.1 nor model/m.dnn", run.stderr)
+        for check in [], ["--check"]:
+            run = self.run_command("Cv", *check, status=5)
+            self.assertIn("no model is evaluated: there is neither model/m.dnn.1 nor model/m.dnn", run.stderr)
+            self.assertEqual(run.stderr.count(" does not exist.\n"), 2)
 
     def test_write_text(self):
         self.run_command("Train:Write")
@@ -343,7 +352,19 @@ class ActionsTest(EndToEndTest):
         dump("nodeName=W0; printValues=false")
         self.assertEqual(self.read("dump.txt").strip(), text.splitlines()[1].strip())
         run = dump("nodeNameRegex=\"[WB]0\"")
-        self.assertIn("DumpNodeInfo: 2 nodes matching RegEx([WB]0): \n\tB0\n\tW0\n", run.stderr)
+        self.assertIn("DumpNodeInfo: 2 nodes matching RegEx([WB]0): \n\tB0\n\tW0\nDumpNodeInfo: dumping node info (with "
+                      "printing values) to dump.txt\n", run.stderr)
+        # A check tells the same of names, and writes nothing.
+        text = self.read("dump.txt")
+        for options, message in (
+                ("nodeNameRegex=\"[WB]7\"", "DumpNodeInfo: 0 nodes matching RegEx([WB]7): \n"),
+                ("nodeName=HLats", "Warning: node name 'HLats' does not exist in the network. dumping all nodes instead. Did "
+                 "you mean 'HLast'?\n")):
+            self.assertIn(message, self.run_command("Dump", "Dump=[action=dumpnode; outputFile=dump.txt; %s]" % options,
+                                                    "--check").stderr)
+            self.assertEqual(self.read("dump.txt"), text)
+            self.assertIn(message, dump(options).stderr)
+            dump("nodeNameRegex=\"[WB]0\"")
         self.assertEqual(re.findall(r"^(\w+)=", self.read("dump.txt"), re.M), ["B0", "W0"])
         run = dump("nodeName=nosuch")
         self.assertIn("Warning: node name 'nosuch' does not exist in the network. dumping all nodes instead.",

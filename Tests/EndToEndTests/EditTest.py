@@ -414,6 +414,38 @@ class EditTest(EndToEndTest):
         run = self.run_command("Train:Test", "Train=[modelPath=four.dnn; SGD=[maxEpochs=4]]", "Test=[modelPath=four.dnn]")
         self.assertEqual(adapted, RESULT.search(run.stderr).group(1))
 
+    def test_adapt_does_not_write_onto_the_epoch_that_it_reads(self):
+        self.run_command("Train")
+        before = (self.folder / "m.dnn.1").read_bytes()
+        kept = "Adapt=[origModelFileName=./m.dnn.1; modelPath=m.dnn; SGD=[maxEpochs=%d]]"
+        message = ("error: modelPath would overwrite 'm.dnn.1', which is origModelFileName as well; expected another "
+                   "file\n")
+        for check in [], ["--check"]:
+            run = self.run_command("Adapt", kept % 4, "Adapt=[makeMode=false]", *check, status=3)
+            self.assertIn(message, run.stderr)
+            self.assertIn("while preparing command 'Adapt'", run.stderr)
+        # Not an epoch of this training; one that it goes on from; one that it passes over and would write anew.
+        self.run_command("Adapt", kept % 1, "Adapt=[makeMode=false; modelPath=other.dnn]", "--check")
+        self.run_command("Adapt", kept % 1, "Adapt=[makeMode=false]", "--check")
+        (self.folder / "m.dnn").unlink()
+        self.run_command("Adapt", kept % 3)
+        self.assertEqual((self.folder / "m.dnn.1").read_bytes(), before)
+        (self.folder / "m.dnn").unlink()
+        (self.folder / "m.dnn.2").unlink()
+        os.utime(self.folder / "m.dnn.1", (1e9, 1e9))  # older than m.dnn.0
+        for check in [], ["--check"]:
+            self.assertIn(message, self.run_command("Adapt", kept % 3, *check, status=3).stderr)
+        self.assertEqual((self.folder / "m.dnn.1").read_bytes(), before)
+
+    def test_the_reference_node_of_an_adaptation_is_there(self):
+        self.run_command("Train")
+        kl = "Adapt=[refNodeName=CE.BFF.FF.Q; SGD=[adaptationRegType=KL; adaptationRegWeight=0.5]]"
+        for check in [], ["--check"]:
+            self.assertRegex(self.run_command("Adapt", kl, *check, status=3).stderr,
+                             r"command line:1:\d+: error: refNodeName names 'CE\.BFF\.FF\.Q', but there is no such node in "
+                             r"the original model; did you mean 'CE\.BFF\.FF\.P' or ")
+        self.assertEqual(list(self.folder.glob("adapted.dnn*")), [])
+
     def test_scores_are_no_posteriors(self):
         self.run_command("Train")
         kl = "Adapt=[refNodeName=%s; SGD=[adaptationRegType=KL; adaptationRegWeight=0.5]]"

@@ -161,6 +161,9 @@ class TrainSequenceTest(EndToEndTest):
         self.run_command("Frames")
         self.assertIn("modelPath would overwrite 'frames.dnn', which is origModelFileName as well",
                       self.run_command("Sequences", "Sequences=[modelPath=frames.dnn]", status=3))
+        self.assertIn("modelPath would overwrite 'frames.dnn.1', which is origModelFileName as well",
+                      self.run_command("Sequences", "original=frames.dnn.1", "Sequences=[modelPath=frames.dnn; "
+                                       "makeMode=false]", status=3))
         self.write("other.ndl", SEQUENCES.replace("z=Plus(Times(W, features), B)", "y=Plus(Times(W, features), B)\nz=Tanh(y)"))
         self.assertIn("node 'z' is of type Tanh in the described network and Plus in the original model; the "
                       "criterion's inputs are found by their names: expected the same type",

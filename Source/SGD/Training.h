@@ -104,6 +104,7 @@ private:
         WithinEpochPoint point;
         Checkpoint checkpoint;
     };
+    bool SearchesBefore(size_t epoch) const;
     void SearchRate(size_t epoch);
     double RateRatio(size_t epoch) const;
     void SearchSize(size_t epoch);

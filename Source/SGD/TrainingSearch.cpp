@@ -7,6 +7,7 @@
 #include "SGD/Schedules.h"
 #include "SGD/Training.h"
 #include "SGD/TrialSearch.h"
+#include "SGD/TrialSettings.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +20,9 @@ namespace cntk
 namespace
 {
 
-constexpr const char* c_trialsKey = "searchTrials"; // in the extra part of checkpoints
+// In the extra part of checkpoints.
+constexpr const char* c_trialsKey = "searchTrials";
+constexpr const char* c_settingsKey = "searchSettings";
 
 std::string AsksForOthers(size_t epoch)
 {
@@ -252,13 +255,27 @@ void Training::SaveTrial(size_t epoch, const Trial& trial)
         done.AppendTo(numbers);
     trial.AppendTo(numbers);
     info.extra[c_trialsKey] = ExactTexts(numbers);
+    info.extra[c_settingsKey] = TextOfSettings(TrialSettingsOf(m_options, epoch));
     const size_t minibatches = size_t(NumberOf(info.extra, "withinMinibatches", 0));
     SavePoint({epoch, minibatches, m_trials.size() + 1}, info);
+}
+
+bool Training::SearchesBefore(size_t epoch) const
+{
+    const AutoAdjustOptions& options = m_options.autoAdjust;
+    return (options.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch && epoch >= LearningRateCount(m_options)) ||
+           (options.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size());
 }
 
 void Training::GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint)
 {
     m_savedWithin = point; // goes when there is a newer one
+    if (!SearchesBefore(point.epochsDone))
+    {
+        m_log.Warn(Concat("'", m_files.Checkpoint(point), "' is of a search before epoch ", point.epochsDone + 1,
+                          ", which the options do not ask for any more; what it has found is not used"));
+        return RemoveWithin();
+    }
     const auto& extra = checkpoint.info.extra;
     const std::string seed = m_request.trainingSeed == 0 ? "" : std::to_string(m_request.trainingSeed);
     std::vector<Trial> trials = TrialsOf(NumbersOf(extra, c_trialsKey));
@@ -269,6 +286,10 @@ void Training::GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint)
         why = "is of a training with another trainingSeed";
     else if (trials.size() != point.trial)
         why = "does not say which trials were done";
+    else if (const std::string others =
+                 DifferenceFrom(TextOf(extra, c_settingsKey), TrialSettingsOf(m_options, point.epochsDone));
+             !others.empty())
+        why = Concat("has trials that were made with ", others);
     if (!why.empty())
         return BeginTrialsAnew(Concat("'", m_files.Checkpoint(point), "' ", why), 1);
     m_goOnInTrial = TrialPoint{std::move(trials.back()), point, std::move(checkpoint)};

@@ -471,6 +471,71 @@ TEST_F(WithinSearchTest, OtherOptionsThanBeforeAreToldAndTheirTrialsRunAnew)
     EXPECT_EQ(Count("the search before epoch 2 asks for another trial than"), 1u);
 }
 
+// Trials that were made under other settings say nothing of these.
+TEST_F(WithinSearchTest, OtherSettingsThanThoseOfTheTrialsBeginTheSearchAnew)
+{
+    using Change = std::function<void(SgdOptions&)>;
+    for (const auto& [difference, change] :
+         std::vector<std::pair<std::string, Change>>{
+             {"L1RegWeight=0 (now 0.01)", [](SgdOptions& options) { options.l1RegWeight = 0.01; }},
+             {"L2RegWeight=0 (now 0.02)", [](SgdOptions& options) { options.l2RegWeight = 0.02; }},
+             {"dropoutRate=0.02 (now 0.5)", [](SgdOptions& options) { options.dropoutRate = 0.5; }},
+             {"momentumPerMB=0.9 (now 0.5), useNAG=0 (now 1)",
+              [](SgdOptions& options)
+              {
+                  options.momentumPerMB = 0.5f;
+                  options.useNAG = true;
+              }},
+             {"momentumPerMB=0.9 (now momentumPerSample=0.75)",
+              [](SgdOptions& options) { options.momentumPerSample = 0.75f; }}})
+    {
+        SCOPED_TRACE(difference);
+        TrainingRequest request = SearchRequest(1, true);
+        request.options.momentumPerMB = 0.9f;
+        StopAt(request, 12);
+        change(request.options);
+        if (!request.options.momentumPerSample.empty())
+            request.options.momentumPerMB = {};
+        Run(request);
+        EXPECT_EQ(Count("m.dnn.0.trial2.at3.ckp' has trials that were made with " + difference +
+                        "; the search goes on with trial 1, without what was found from there on\n"),
+                  1u)
+            << LogText();
+        const std::string changed = BytesOf(Path("m.dnn"));
+        request.modelPath = Path("whole.dnn");
+        Run(request);
+        EXPECT_EQ(changed, BytesOf(Path("whole.dnn")));
+        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+            if (entry.path().filename().string().find(".dnn") != std::string::npos)
+                std::filesystem::remove(entry.path());
+    }
+}
+
+TEST_F(WithinSearchTest, ASearchThatIsNotAskedForAnyMoreDoesNotGoOn)
+{
+    TrainingRequest request = SearchRequest(2);
+    StopAt(request, 12);
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::None;
+    request.options.learningRatesPerSample = 0.05f;
+    Run(request);
+    EXPECT_EQ(Count("m.dnn.0.trial2.at3.ckp' is of a search before epoch 1, which the options do not ask for any more; "
+                    "what it has found is not used\n"),
+              1u)
+        << LogText();
+    EXPECT_EQ(Count("Going on with the search"), 0u);
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3")));
+    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3.ckp")));
+    // A list of rates that now covers the epoch says the same.
+    request = SearchRequest(2);
+    request.modelPath = Path("other.dnn");
+    StopAt(request, 12);
+    request.options.learningRatesPerSample = 0.05f;
+    Run(request);
+    EXPECT_EQ(Count("which the options do not ask for any more"), 2u);
+    EXPECT_EQ(Count("Going on with the search"), 0u);
+    EXPECT_EQ(Count("The search before epoch 2"), 1u);
+}
+
 TEST_F(WithinSearchTest, WhatCannotBeUsedIsToldAndRunsAnew)
 {
     TrainingRequest request = SearchRequest(1);

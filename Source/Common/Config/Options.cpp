@@ -105,6 +105,11 @@ const ConfigParameters* FindOptionBlock(const ConfigParameters& block, const Opt
     return nullptr;
 }
 
+bool HasElements(const ConfigValue& value)
+{
+    return value.Text().find_first_not_of(" \t\r\n()[]{}") != std::string::npos;
+}
+
 void FailMissing(const ConfigParameters& block, const OptionInfo& info, bool isLocal)
 {
     std::vector<std::string> names;

@@ -172,6 +172,9 @@ bool IsEmptySchedule(const Schedule<T>& schedule)
     return schedule.empty();
 }
 
+// Whether the text of a list is more than brackets: 0.1*0 is an element, if one that is there no time.
+bool HasElements(const ConfigValue& value);
+
 template <class T>
 struct OptionType<std::optional<T>>
 {
@@ -270,8 +273,8 @@ Option<S> Opt(std::string name, T S::*member, std::string doc, Range range = {},
     option.read = [member, range](S& options, const ConfigValue& value)
     {
         T read = OptionType<T>::Read(value, range);
-        // Where the default is empty, an empty schedule means that nothing is given.
-        if (IsEmptySchedule(read) && !IsEmptySchedule(options.*member))
+        // Where the default is empty, an empty schedule means that nothing is given; 0.1*0 means nothing at all.
+        if (IsEmptySchedule(read) && (!IsEmptySchedule(options.*member) || HasElements(value)))
             value.FailExpected("at least one value");
         options.*member = std::move(read);
     };

@@ -162,6 +162,11 @@ TEST(OptionsTests, SchedulesWithoutAValue)
     EXPECT_THAT(ReportOf("sizes=()"), ::testing::EndsWith("error: 's:sizes' is '()', expected at least one value"));
     EXPECT_THAT(ReportOf("sizes=4*0"), ::testing::EndsWith("error: 's:sizes' is '4*0', expected at least one value"));
     EXPECT_TRUE(Read("rates=()").rates.empty());
+    // Counts below 1 give no element.
+    EXPECT_EQ(ReportOf("rates=0.1*0:0.2*-1"),
+              "    2 | rates=0.1*0:0.2*-1]\n      |       ^~~~~~~~~~~~\n"
+              "x.cntk:2:7: error: 's:rates' is '0.1*0:0.2*-1', expected at least one value");
+    EXPECT_EQ(Read("rates=0.1*0:0.2").rates[0], 0.2f);
     EXPECT_TRUE(Read("dims=()").dims.empty());
 }
 

@@ -1,7 +1,7 @@
 // A list of the values that were inserted; between two of them offsets differ by a constant.
 #include "ActionsLib/Ndl/ScriptText.h"
 
-#include "Common/Config/ConfigParameters.h"
+#include "Common/Config/ConfigTree.h"
 #include "Common/Config/Tokenizer.h"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ ScriptText::ScriptText(std::shared_ptr<const SourceText> source, size_t begin, s
     const auto clean = std::make_shared<const SourceText>(m_source->Name(),
                                                           RemoveComments(m_source->Text().substr(0, begin + length)));
     const std::string_view text = clean->Text().substr(begin);
-    m_resolved = std::make_shared<std::string>(block.ResolveVariables(text, {clean, begin, length}));
+    m_resolved = std::make_shared<std::string>(ConfigTree::ResolveScript(block, text, {clean, begin, length}));
     size_t grown = 0; // modulo 2^64: values may be shorter than their names
     for (auto variable = NextVariable(text, 0); variable; variable = NextVariable(text, variable->end))
     {
         const size_t written = variable->end - variable->begin;
-        const std::string value = block.ResolveVariables(text.substr(variable->begin, written), {});
+        const std::string value = ConfigTree::ResolveScript(block, text.substr(variable->begin, written), {});
         const size_t at = variable->begin + grown;
         m_inserted.push_back({at, at + value.size(), begin + variable->begin, begin + variable->end});
         grown += value.size() - written;

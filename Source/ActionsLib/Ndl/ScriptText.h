@@ -20,7 +20,8 @@ class ScriptText
 public:
     // As it stands.
     ScriptText(std::shared_ptr<const SourceText> source) : m_source(std::move(source)) {}
-    // A stretch of it with the variables that the block knows. What stands in comments is not looked up.
+    // A stretch of it with the variables that the block knows, its own before those around it. What stands in comments
+    // is not looked up.
     ScriptText(std::shared_ptr<const SourceText> source, size_t begin, size_t length, const ConfigParameters& block);
 
     std::string_view Text() const { return m_resolved ? std::string_view(*m_resolved) : m_source->Text(); }

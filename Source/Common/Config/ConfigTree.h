@@ -92,10 +92,21 @@ public:
     // A text that entries of this tree may refer to.
     const ConfigText& Keep(std::string text, const SourcePos& where);
 
-    // Replaces every $name$. The root's value wins; else the innermost block's, from scope outwards.
-    std::string Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where);
+    // Which value $name$ stands for: in a config the root's, else the innermost block's from the scope outwards; in a
+    // script file, which the original resolves as the block sees it, the innermost block's.
+    enum class Lookup
+    {
+        RootFirst,
+        InnermostFirst
+    };
+    // Replaces every $name$.
+    std::string Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where,
+                        Lookup lookup = Lookup::RootFirst);
+    // The text of a script file, read for the block.
+    static std::string ResolveScript(const ConfigParameters& block, std::string_view text, const SourcePos& where);
     // The entry that $name$ stands for as seen from scope, and the block that holds it; null if there is none.
-    std::pair<ConfigEntry*, const ConfigParameters*> FindVariable(const ConfigParameters& scope, std::string_view name);
+    std::pair<ConfigEntry*, const ConfigParameters*> FindVariable(const ConfigParameters& scope, std::string_view name,
+                                                                  Lookup lookup = Lookup::RootFirst);
     static bool HasVariable(const ConfigParameters& scope, std::string_view name);
     // Folded names of all variables that the user's text refers to anywhere.
     const std::unordered_set<std::string>& ReferencedNames();

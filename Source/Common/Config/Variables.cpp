@@ -30,9 +30,9 @@ private:
 } // namespace
 
 std::pair<ConfigEntry*, const ConfigParameters*> ConfigTree::FindVariable(const ConfigParameters& scope,
-                                                                          std::string_view name)
+                                                                          std::string_view name, Lookup lookup)
 {
-    if (ConfigEntry* const entry = FindHere(*m_root, name))
+    if (ConfigEntry* const entry = lookup == Lookup::RootFirst ? FindHere(*m_root, name) : nullptr)
         return {entry, m_root};
     for (const ConfigParameters* block = &scope; block; block = block->Parent())
         if (ConfigEntry* const entry = FindHere(*block, name))
@@ -45,7 +45,13 @@ bool ConfigTree::HasVariable(const ConfigParameters& scope, std::string_view nam
     return scope.m_impl->tree->FindVariable(scope, name).first != nullptr;
 }
 
-std::string ConfigTree::Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where)
+std::string ConfigTree::ResolveScript(const ConfigParameters& block, std::string_view text, const SourcePos& where)
+{
+    return block.m_impl->tree->Resolve(block, text, where, Lookup::InnermostFirst);
+}
+
+std::string ConfigTree::Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where,
+                                Lookup lookup)
 {
     std::string result;
     size_t done = 0;
@@ -57,7 +63,7 @@ std::string ConfigTree::Resolve(const ConfigParameters& scope, std::string_view 
             at.offset += variable->begin;
             at.length = variable->end - variable->begin;
         }
-        const auto [entry, holder] = FindVariable(scope, variable->name);
+        const auto [entry, holder] = FindVariable(scope, variable->name, lookup);
         if (!entry)
         {
             std::vector<std::string> names;

@@ -50,6 +50,20 @@ TEST(ScriptText, PlacesAreThoseInTheSource)
     EXPECT_EQ(script.At(script.size(), script.size() + 1).Location(), "a.mel:2:14");
 }
 
+// Otherwise than in a config, where the root's value wins: as the original looks names up for the block of the script.
+TEST(ScriptText, TheBlocksOwnVariablesWin)
+{
+    const auto config = ConfigParameters::Parse(
+        "modelPath=root\nx=1\ny=$x$\nEdit=[ modelPath=own; x=2; z=$x$$modelPath$; Inner=[ x=3 ] ]\n", "exp.cntk");
+    const auto source = std::make_shared<SourceText>("a.mel", "$modelPath$ $x$ $y$ $z$");
+    const ConfigParameters& edit = config->RequireBlock("Edit");
+    const auto textFor = [&](const ConfigParameters& block)
+    { return std::string(ScriptText(source, 0, source->Text().size(), block).Text()); };
+    EXPECT_EQ(textFor(edit), "own 2 1 1root"); // the values themselves are config
+    EXPECT_EQ(textFor(edit.RequireBlock("Inner")), "own 3 1 1root");
+    EXPECT_EQ(edit.ResolveVariables("$modelPath$ $x$", {}), "root 1");
+}
+
 TEST(ScriptText, AStretchOfAFile)
 {
     const auto block = ConfigParameters::Parse("x=10\n", "exp.cntk");

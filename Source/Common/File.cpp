@@ -159,7 +159,8 @@ void MakeFoldersFor(const std::string& filePath)
         return;
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error && !fs::is_directory(folder))
+    std::error_code ignored;
+    if (error && !fs::is_directory(folder, ignored))
         Fail(ErrorKind::Device, "cannot create folder '", folder.string(), "' for file '", filePath,
              "': ", error.message());
 }

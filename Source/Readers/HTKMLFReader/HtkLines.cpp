@@ -26,6 +26,7 @@ std::string ExistingPath(const std::string& path, const char* what)
 HtkLines::HtkLines(const std::string& path, const char* what) : m_file(ExistingPath(path, what))
 {
     Fill();
+    RequirePlainText(m_buffer, Concat(what, " '", Path(), "'"));
     if (m_buffer.starts_with(c_byteOrderMark))
         m_at = c_byteOrderMark.size();
 }

@@ -21,15 +21,20 @@ DataFile::DataFile(const std::string& path) : PiecewiseFile(RequireDataFile(path
         Fail(ErrorKind::Data, "data file '", path, "' is empty");
 }
 
+void RequirePlainText(std::string_view firstBytes, const std::string& file)
+{
+    if (firstBytes.starts_with("\xFF\xFE") || firstBytes.starts_with("\xFE\xFF"))
+        Fail(ErrorKind::Data, file, " is UTF-16 text, expected UTF-8 or ASCII");
+    if (firstBytes.starts_with("\x1F\x8B"))
+        Fail(ErrorKind::Data, file, " is compressed by gzip, expected text");
+}
+
 size_t BeginOfText(const PiecewiseFile& file)
 {
     constexpr size_t c_looksAt = size_t(64) << 10;
     std::string head(std::min(file.Size(), c_looksAt), '\0');
     file.Read(0, head.data(), head.size());
-    if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF"))
-        Fail(ErrorKind::Data, "data file '", file.Path(), "' is UTF-16 text, expected UTF-8 or ASCII");
-    if (head.starts_with("\x1F\x8B"))
-        Fail(ErrorKind::Data, "data file '", file.Path(), "' is compressed by gzip, expected text");
+    RequirePlainText(head, Concat("data file '", file.Path(), "'"));
     const size_t carriageReturn = head.find('\r');
     if (carriageReturn < head.find_last_not_of(" \t\r") && head.find('\n') == std::string::npos)
         Fail(ErrorKind::Data, "data file '", file.Path(), "' has carriage returns without newlines, the first as byte ",

@@ -186,6 +186,13 @@ TEST(FileTests, FolderThatCannotBeMade)
     EXPECT_EQ(ReportOf(ErrorKind::Device, [] { AtomicFile("file/x"); }),
               "error: cannot create folder 'file' for file 'file/x': Not a directory");
     MakeFoldersFor("plain");
+    // Longer than the system takes.
+    std::string longPath;
+    for (int i = 0; i < 50; ++i)
+        longPath += std::string(100, 'd') + "/";
+    EXPECT_EQ(ReportOf(ErrorKind::Device, [&] { MakeFoldersFor(longPath + "x"); }),
+              "error: cannot create folder '" + longPath.substr(0, longPath.size() - 1) + "' for file '" + longPath +
+                  "x': File name too long");
 }
 
 TEST(FileTests, FolderThatIsNotWritable)

@@ -69,6 +69,13 @@ TEST_F(ScpMlfTests, ScpErrors)
     EXPECT_EQ(ScpError("=b"), "data: x.scp:1: '=b' has no name before '='");
 }
 
+TEST_F(ScpMlfTests, WhatIsNoPlainText)
+{
+    EXPECT_EQ(ScpError("\x1F\x8B\x08 u1.mfc"), "data: script file 'x.scp' is compressed by gzip, expected text");
+    EXPECT_EQ(ScpError("\xFF\xFEu"), "data: script file 'x.scp' is UTF-16 text, expected UTF-8 or ASCII");
+    EXPECT_EQ(MlfError("\x1F\x8B\x08"), "data: label file 'x.mlf' is compressed by gzip, expected text");
+}
+
 TEST_F(ScpMlfTests, Segments)
 {
     LabelTable table(2);

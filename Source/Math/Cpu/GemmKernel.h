@@ -45,12 +45,11 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         return {g.b + column * g.ldb + step, 1, g.ldb};
     }
 
-    // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: c_rows
-    // values a step, steps aStride apart; b[p][j] at b + p*bRow + j*bColumn. rows
-    // < c_rows: only these rows of C exist. With packed panels the strides are
-    // known when compiling. kept: not null where the panel of A is to be packed
-    // on the way.
-    template <Panels Kind, size_t N>
+    // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: V registers of a panel's c_rows values a step,
+    // steps aStride apart; b[p][j] at b + p*bRow + j*bColumn. Of C only so many rows exist, the last of them in the
+    // last register. With packed panels the strides are known when compiling. kept: not null where the panel of A is to
+    // be packed on the way.
+    template <Panels Kind, size_t N, size_t V>
     static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow, size_t bColumn, T alpha, T beta,
                      T* c, size_t ldc, size_t rows, T* kept)
     {
@@ -64,61 +63,59 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         for (size_t j = 0; j < N; ++j)
         {
             __builtin_prefetch(c + j * ldc, 1);
-            __builtin_prefetch(c + j * ldc + c_rows - 1, 1);
+            if constexpr (V == 2)
+                __builtin_prefetch(c + j * ldc + c_rows - 1, 1);
         }
-        Vector low[N] = {};
-        Vector high[N] = {};
+        Vector sums[V][N] = {};
         for (size_t p = 0; p < depth; ++p, a += aStride, b += bRow)
         {
-            Vector aLow;
-            Vector aHigh;
-            Load(aLow, a);
-            Load(aHigh, a + c_lanes);
-            if constexpr (Kind == Panels::PlainKeepingA)
+            Vector of[V];
+#pragma GCC unroll 2
+            for (size_t v = 0; v < V; ++v)
             {
-                // Each step is in a page of its own: no prefetcher of the processor
-                // follows.
-                __builtin_prefetch(a + 12 * aStride);
-                Store(kept + p * c_rows, aLow);
-                Store(kept + p * c_rows + c_lanes, aHigh);
+                Load(of[v], a + v * c_lanes);
+                if constexpr (Kind == Panels::PlainKeepingA)
+                {
+                    // Each step is in a page of its own: no prefetcher of the processor follows.
+                    __builtin_prefetch(a + 12 * aStride + v * c_lanes);
+                    Store(kept + p * c_rows + v * c_lanes, of[v]);
+                }
             }
 #pragma GCC unroll 16
             for (size_t j = 0; j < N; ++j)
             {
                 const T factor = b[j * bColumn];
-                low[j] += aLow * factor;
-                high[j] += aHigh * factor;
+#pragma GCC unroll 2
+                for (size_t v = 0; v < V; ++v)
+                    sums[v][j] += of[v] * factor;
             }
         }
-        if (rows == c_rows)
+        if (rows == V * c_lanes)
         {
 #pragma GCC unroll 16
             for (size_t j = 0; j < N; ++j, c += ldc)
-            {
-                low[j] *= alpha;
-                high[j] *= alpha;
-                if (beta != 0)
-                {
-                    Vector before;
-                    Load(before, c);
-                    low[j] += beta * before;
-                    Load(before, c + c_lanes);
-                    high[j] += beta * before;
-                }
-                Store(c, low[j]);
-                Store(c + c_lanes, high[j]);
-            }
+#pragma GCC unroll 2
+                for (size_t v = 0; v < V; ++v)
+                    Base::Add(sums[v][j], alpha, beta, c + v * c_lanes);
             return;
         }
-        T column[c_rows];
+#if defined(CNTK_GEMM_MASKS)
 #pragma GCC unroll 16
         for (size_t j = 0; j < N; ++j, c += ldc)
         {
-            Store(column, low[j] * alpha);
-            Store(column + c_lanes, high[j] * alpha);
-            for (size_t i = 0; i < rows; ++i)
-                c[i] = beta == 0 ? column[i] : column[i] + beta * c[i];
+            if constexpr (V == 2)
+                Base::Add(sums[0][j], alpha, beta, c);
+            Base::AddFirst(sums[V - 1][j], alpha, beta, c + (V - 1) * c_lanes, rows - (V - 1) * c_lanes);
         }
+#else
+        T scaled[N * V * c_lanes];
+#pragma GCC unroll 16
+        for (size_t j = 0; j < N; ++j)
+#pragma GCC unroll 2
+            for (size_t v = 0; v < V; ++v)
+                Store(scaled + (j * V + v) * c_lanes, sums[v][j] * alpha);
+        Base::template AddRest<V * c_lanes>(scaled, N, beta, c, ldc, rows);
+#endif
     }
 
     // The same for a number of columns known at run time.
@@ -128,10 +125,12 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     {
         if constexpr (N > 0)
         {
-            if (columns == N)
-                Tile<Kind, N>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
-            else
+            if (columns != N)
                 TileOf<Kind, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
+            else if (rows > c_lanes || Kind == Panels::PlainKeepingA)
+                Tile<Kind, N, 2>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
+            else if constexpr (Kind != Panels::PlainKeepingA)
+                Tile<Kind, N, 1>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
         }
     }
 
@@ -142,6 +141,10 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         OnTheWay, // each right before it is needed
         Plain
     };
+
+    // Panels of B up to which A is packed panel by panel, each where it is used first, as it is where it is transposed
+    // and B has a few.
+    static constexpr size_t c_mostUsesOfPlainA = VectorBytes == 64 ? 32 : 8;
 
     // What becomes of columns whose beginnings are multiples of this apart: they share the same few places of a
     // first-level cache.
@@ -218,7 +221,7 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         {
             const size_t height = Least(c_rows, rows - i);
             // A whole register must not be read beyond the last rows.
-            bool isPacked = height != c_rows;
+            bool isPacked = g.transA || height != c_rows;
             if (isPacked)
                 PackA(g, row + i, height, step, depth, panel);
             for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
@@ -276,7 +279,7 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     static void Run(const GemmTask<T>& g, T* scratchA, T* scratchB)
     {
         // Packing pays when each packed value is used often enough.
-        const bool packA = g.transA || g.n > 8 * c_columns;
+        const bool packA = g.n > (g.transA ? 8 : c_mostUsesOfPlainA) * c_columns;
         const bool packB = g.m > 8 * c_rows && g.n > c_columns;
         // Panels of B that pass by once are packed right before, or not at all where they can be read as they lie.
         const bool isOnce = packA && g.m <= c_mostRowsOnce;

@@ -9,6 +9,12 @@
 #include <cstddef>
 #include <cstring>
 
+// Loads and stores of a part of a register, which the compiler's vectors do not have.
+#if defined(__AVX512F__) && !defined(CNTK_EMULATE_AVX512)
+#define CNTK_GEMM_MASKS
+#include <immintrin.h>
+#endif
+
 namespace cntk
 {
 namespace
@@ -51,6 +57,108 @@ struct GemmPanels
     // instruction set.
     static void Load(Vector& vector, const T* from) { std::memcpy(&vector, from, sizeof vector); }
     static void Store(T* to, const Vector& vector) { std::memcpy(to, &vector, sizeof vector); }
+#if defined(CNTK_GEMM_MASKS)
+    static constexpr bool c_hasMasks = VectorBytes == 64;
+    // The first so many elements; those beyond are 0.
+    static void LoadFirst(Vector& vector, const T* from, size_t count)
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            vector = (Vector)_mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
+        else
+            vector = (Vector)_mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
+    }
+    static void StoreFirst(T* to, const Vector& vector, size_t count)
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), (__m512)vector);
+        else
+            _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), (__m512d)vector);
+    }
+#else
+    static constexpr bool c_hasMasks = false;
+#endif
+
+    // c = alpha*sum + beta*c
+    static void Add(Vector& sum, T alpha, T beta, T* c)
+    {
+        sum *= alpha;
+        if (beta != 0)
+        {
+            Vector before;
+            Load(before, c);
+            sum += beta * before;
+        }
+        Store(c, sum);
+    }
+#if defined(CNTK_GEMM_MASKS)
+    // The same for the first so many elements.
+    static void AddFirst(Vector& sum, T alpha, T beta, T* c, size_t count)
+    {
+        sum *= alpha;
+        if (beta != 0)
+        {
+            Vector before;
+            LoadFirst(before, c, count);
+            sum += beta * before;
+        }
+        StoreFirst(c, sum, count);
+    }
+#endif
+
+    // c = sums + beta*c for columns of so many rows, fewer than their registers in sums hold. A function of its own: in
+    // line it would slow down the tiles that are whole.
+    template <size_t Stride>
+    [[gnu::noinline]] static void AddRest(const T* sums, size_t columns, T beta, T* c, size_t ldc, size_t rows)
+    {
+        for (size_t j = 0; j < columns; ++j, sums += Stride, c += ldc)
+        {
+            size_t i = 0;
+            for (; i + c_lanes <= rows; i += c_lanes)
+            {
+                Vector sum;
+                Load(sum, sums + i);
+                Add(sum, 1, beta, c + i);
+            }
+            AddPieces(sums + i, beta, c + i, rows - i);
+        }
+    }
+
+    // A register of memory of which only the first so many elements are there.
+    static void MoveFirst(T* to, const T* from, size_t count)
+    {
+#if defined(CNTK_GEMM_MASKS)
+        Vector vector;
+        LoadFirst(vector, from, count);
+        Store(to, vector);
+#else
+        if (count == c_lanes)
+            Move(to, from);
+        else
+            MovePieces(to, from, count);
+#endif
+    }
+
+    // In pieces of halves, quarters, ... of a register, down to single elements.
+    template <size_t Size = c_lanes / 2>
+    static void MovePieces(T* to, const T* from, size_t count)
+    {
+        const size_t piece = count & Size;
+        if (piece != 0)
+            std::memcpy(to, from, Size * sizeof(T));
+        if constexpr (Size > 1)
+            MovePieces<Size / 2>(to + piece, from + piece, count);
+    }
+    template <size_t Size = c_lanes / 2>
+    static void AddPieces(const T* sums, T beta, T* c, size_t count)
+    {
+        const size_t piece = count & Size;
+        if (piece != 0)
+#pragma GCC unroll 16
+            for (size_t i = 0; i < Size; ++i)
+                c[i] = beta == 0 ? sums[i] : sums[i] + beta * c[i];
+        if constexpr (Size > 1)
+            AddPieces<Size / 2>(sums + piece, beta, c + piece, count);
+    }
     static void Move(T* to, const T* from)
     {
         Vector vector;
@@ -62,8 +170,8 @@ struct GemmPanels
     // step's line is read as a whole.
     static constexpr size_t c_panelsTogether = 4;
 
-    // Rows [row, row+rows) and steps [step, step+depth) of op(a) as panels of
-    // c_rows, the last one filled up with zeros.
+    // Rows [row, row+rows) and steps [step, step+depth) of op(a) as panels of c_rows. What the last one has beyond the
+    // register with the last row is not written.
     static void PackA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, T* to)
     {
         for (size_t panel = 0; panel < rows;)
@@ -97,32 +205,45 @@ struct GemmPanels
             if (rows == c_rows)
                 return PackPlainA(from, g.lda, 1, depth, to);
             for (size_t p = 0; p < depth; ++p, from += g.lda)
-                for (size_t i = 0; i < c_rows; ++i)
-                    to[p * c_rows + i] = i < rows ? from[i] : T(0);
+                for (size_t half = 0; half < rows; half += c_lanes)
+                    MoveFirst(to + p * c_rows + half, from + half, Least(c_lanes, rows - half));
             return;
         }
         const T* from = g.a + row * g.lda + step;
-        if (depth < c_lanes)
-        {
-            for (size_t p = 0; p < depth; ++p)
-                for (size_t i = 0; i < c_rows; ++i)
-                    to[p * c_rows + i] = i < rows ? from[i * g.lda + p] : T(0);
-            return;
-        }
+        if (depth >= c_lanes)
+            return PackTransposedA<false>(from, g.lda, rows, depth, to);
+        if constexpr (c_hasMasks)
+            return PackTransposedA<true>(from, g.lda, rows, depth, to);
+        for (size_t p = 0; p < depth; ++p)
+            for (size_t i = 0; i < rows; ++i)
+                to[p * c_rows + i] = from[i * g.lda + p];
+    }
+
+    // IsShort: not as many steps as a register has lanes.
+    template <bool IsShort>
+    static void PackTransposedA(const T* from, size_t stride, size_t rows, size_t depth, T* to)
+    {
         for (size_t p = 0; p < depth; p = NextBlock(p, depth))
-            for (size_t half = 0; half < c_rows; half += c_lanes)
+            for (size_t half = 0; half < rows; half += c_lanes)
             {
+                // Rows that are not there repeat the last one.
                 Vector block[c_lanes];
 #pragma GCC unroll 16
                 for (size_t i = 0; i < c_lanes; ++i)
                 {
-                    Load(block[i], from + Least(half + i, rows - 1) * g.lda + p);
-                    __builtin_prefetch(from + (c_rows + half + i) * g.lda + p, 0, 2); // for the next panel
+                    const T* const line = from + Least(half + i, rows - 1) * stride + p;
+                    if constexpr (IsShort)
+                        LoadFirst(block[i], line, depth);
+                    else
+                        Load(block[i], line);
+                    if constexpr (VectorBytes == 64) // for the next panel
+                        __builtin_prefetch(from + (c_rows + half + i) * stride + p, 0, 2);
                 }
                 Transpose::Square(block);
 #pragma GCC unroll 16
                 for (size_t q = 0; q < c_lanes; ++q)
-                    Store(to + (p + q) * c_rows + half, block[q]);
+                    if (!IsShort || q < depth)
+                        Store(to + (p + q) * c_rows + half, block[q]);
             }
     }
 
@@ -217,7 +338,8 @@ struct GemmPanels
             for (size_t j = 0; j < c_columns; ++j)
             {
                 Load(block[j], from + Least(j, columns - 1) * stride + p);
-                __builtin_prefetch(from + (c_columns + j) * stride + p, 0, 2); // for the next panel
+                if constexpr (VectorBytes == 64) // for the next panel
+                    __builtin_prefetch(from + (c_columns + j) * stride + p, 0, 2);
             }
             if constexpr (c_isDense)
             {

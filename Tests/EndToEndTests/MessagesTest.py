@@ -6,6 +6,7 @@ on standard error (or the whole warning).
 """
 import os
 import re
+from unittest import mock
 
 from EndToEnd import main
 from Messages import CONFIG, DATA, MessagesTestCase
@@ -226,6 +227,20 @@ class MessagesTest(MessagesTestCase):
         for word in ("CNTK Classic", "CPU", "matrix products: own kernels", "OpenBLAS", "oneDNN", "CUDA", "MPI",
                      "readers: ", "UCIFastReader"):
             self.assertIn(word, run.stdout)
+
+    # A plugin may need OpenBLAS: it must know the processor before any is loaded.
+    def test_openblas_is_told_the_processor_unless_the_user_says_another(self):
+        with mock.patch.dict(os.environ):
+            os.environ.pop("OPENBLAS_CORETYPE", None)
+            version = self.cntk("--version").stdout
+        if "OpenBLAS not found" in version:
+            self.skipTest("OpenBLAS is not installed")
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = set(re.search(r"flags\s*:(.*)", file.read())[1].split())
+        if {"avx512f", "avx512dq", "avx512bw"} <= flags:
+            self.assertIn("OpenBLAS SkylakeX found", version)
+        self.assertIn("OpenBLAS Nehalem found",
+                      self.cntk("--version", environment={"OPENBLAS_CORETYPE": "Nehalem"}).stdout)
 
 
 if __name__ == "__main__":

@@ -26,13 +26,7 @@ struct OpenBlas
 
     OpenBlas()
     {
-        // The user's own choice wins.
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512bw"))
-            setenv("OPENBLAS_CORETYPE", "SKYLAKEX", 0);
-        else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && !__builtin_cpu_is("amd"))
-            setenv("OPENBLAS_CORETYPE", "HASWELL", 0);
-        setenv("OPENBLAS_NUM_THREADS", "1", 0);
+        PrepareEngines();
         void* library = nullptr;
         for (const char* name : {"libopenblas.so.0", "libopenblas.so"})
             if (library == nullptr)
@@ -113,6 +107,15 @@ void OneDnnFloat(const GemmTask<float>& t)
 }
 
 } // namespace
+
+void PrepareEngines()
+{
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        setenv("OPENBLAS_CORETYPE", "SKYLAKEX", 0);
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && !__builtin_cpu_is("amd"))
+        setenv("OPENBLAS_CORETYPE", "HASWELL", 0);
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
+}
 
 const char* NameOf(GemmEngine engine)
 {

@@ -17,8 +17,12 @@ enum class GemmEngine
 };
 const char* NameOf(GemmEngine engine);
 
-// Null where the library is missing. OpenBLAS is told the processor's core type before it is loaded: Debian's version
-// does not know recent processors and would fall back to kernels at a fifth of their speed.
+// Tells OpenBLAS the processor's core type in its environment variables, where the user has not set them: Debian's
+// version does not know recent processors and would fall back to kernels at a half or a fifth of their speed. It reads
+// them when it is loaded, which a reader's plugin may bring about: for the beginning of the program.
+void PrepareEngines();
+
+// Null where the library is missing.
 using SingleGemm = void (*)(const GemmTask<float>& task);
 using DoubleGemm = void (*)(const GemmTask<double>& task);
 SingleGemm FindSingleGemm(GemmEngine engine);

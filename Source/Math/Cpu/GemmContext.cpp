@@ -104,10 +104,11 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
 }
 
 // Whether the threads share packed panels. Below that, and for few steps, the products that need no packing win.
-bool GemmContext::IsShared(size_t m, size_t n, size_t k) const
+template <class T>
+bool GemmContext::IsShared(const GemmTask<T>& task) const
 {
-    return m_pool.Threads() > 1 && m >= c_leastShared && n >= c_leastShared && k >= c_leastShared &&
-           double(m) * double(n) * double(k) >= c_workForSharing * double(m_pool.Threads());
+    return m_pool.Threads() > 1 && task.m >= c_leastShared && task.n >= c_leastShared && task.k >= c_leastShared &&
+           Work(task) >= c_workForSharing * double(m_pool.Threads()) && m_isa.Of<T>().packsBlocks(task);
 }
 
 template <class T>
@@ -133,7 +134,7 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
         epilogue.Apply(task.c, task.ldc, 0, task.m, task.n);
         return;
     }
-    if (m_engine == GemmEngine::Own && IsShared(task.m, task.n, task.k))
+    if (m_engine == GemmEngine::Own && IsShared(task))
     {
         if (m_trace)
             Trace(task, ", shared by the threads");
@@ -215,6 +216,8 @@ void GemmContext::Trace(const GemmTask<T>& task, const std::string& how)
 
 template void GemmContext::Multiply<float>(const GemmTask<float>&, const GemmEpilogue<float>&);
 template void GemmContext::Multiply<double>(const GemmTask<double>&, const GemmEpilogue<double>&);
+template bool GemmContext::IsShared<float>(const GemmTask<float>&) const;
+template bool GemmContext::IsShared<double>(const GemmTask<double>&) const;
 template void GemmContext::Trace<float>(const GemmTask<float>&, const std::string&);
 template void GemmContext::Trace<double>(const GemmTask<double>&, const std::string&);
 template size_t GemmContext::StretchesOf<float>(const GemmTask<float>&, double) const;

@@ -106,7 +106,8 @@ private:
     template <class T>
     void MultiplyStretch(const GemmTask<T>& task, size_t stretch, size_t stretches, size_t thread);
     Grid Split(size_t m, size_t n, size_t k) const;
-    bool IsShared(size_t m, size_t n, size_t k) const;
+    template <class T>
+    bool IsShared(const GemmTask<T>& task) const;
     template <class T>
     void RunTile(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow, size_t thread);
 

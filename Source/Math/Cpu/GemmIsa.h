@@ -32,13 +32,18 @@ struct GemmFunctions
     // The whole product on the calling thread.
     void (*multiply)(const GemmTask<T>& task, T* scratchA, T* scratchB);
     // Parts of a product that threads share: panels of some rows of op(a) or columns of op(b) for the steps
-    // [step, step+depth), and a tile of C of such panels.
+    // [step, step+depth), and a tile of C of such panels; packedB may be null
+    // where canTilesReadB.
     void (*packA)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, T* to);
     void (*packB)(const GemmTask<T>& task, size_t column, size_t columns, size_t step, size_t depth, T* to);
     void (*tile)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                  size_t depth, const T* packedA, const T* packedB);
-    size_t (*depthEach)(size_t k); // steps that are packed at a time, and whose sums are added up
-    size_t tileRows;               // of the register tile; panels of A and B have so many rows and columns
+    size_t (*depthEach)(size_t k);                  // steps that are packed at a time, and whose sums are added up
+    bool (*canTilesReadB)(const GemmTask<T>& task); // as it lies
+    // Whether op(a) is packed block by block, which threads can share. With few columns each panel is packed where it
+    // is needed.
+    bool (*packsBlocks)(const GemmTask<T>& task);
+    size_t tileRows; // of the register tile; panels of A and B have so many rows and columns
     size_t tileColumns;
     size_t depth;    // most steps of a panel
     size_t scratchA; // elements that multiply needs

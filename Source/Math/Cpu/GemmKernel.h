@@ -146,9 +146,26 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     // and B has a few.
     static constexpr size_t c_mostUsesOfPlainA = VectorBytes == 64 ? 32 : 8;
 
+    static bool PacksBlocks(const GemmTask<T>& g)
+    {
+        return g.n > (g.transA ? 8 : c_mostUsesOfPlainA) * c_columns;
+    }
+
     // What becomes of columns whose beginnings are multiples of this apart: they share the same few places of a
     // first-level cache.
     static constexpr size_t c_clashingBytes = 4096;
+
+    // Whether B need not be packed where each of its panels passes by a block of A once.
+    static bool IsReadable(const GemmTask<T>& g)
+    {
+        return !g.transB && g.ldb * sizeof(T) % c_clashingBytes != 0;
+    }
+
+    // The same in tiles that threads share out; measured for wide registers alone.
+    static bool CanTilesReadB(const GemmTask<T>& g)
+    {
+        return VectorBytes == 64 && IsReadable(g);
+    }
 
     // Asks for a part of what the next panel of B is made of: its columns or steps are too short for a prefetcher of
     // the processor to see them coming.
@@ -247,11 +264,13 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         }
     }
 
-    // A tile of C of packed panels of both; a panel of A stays in the first-level
-    // cache, the tile's panels of B in the second.
+    // A tile of C of packed panels of A and of B, where it is packed. Of packed ones a panel of A stays in the
+    // first-level cache, the tile's panels of B in the second.
     static void TileOfPacked(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                              size_t depth, const T* packedA, const T* packedB)
     {
+        if (packedB == nullptr)
+            return Block(g, row, rows, column, columns, step, depth, packedA, SourceOfB::Plain, nullptr);
         const T beta = step == 0 ? g.beta : T(1);
         for (size_t i = 0; i < rows; i += c_rows)
             for (size_t j = 0; j < columns; j += c_columns)
@@ -279,11 +298,11 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     static void Run(const GemmTask<T>& g, T* scratchA, T* scratchB)
     {
         // Packing pays when each packed value is used often enough.
-        const bool packA = g.n > (g.transA ? 8 : c_mostUsesOfPlainA) * c_columns;
+        const bool packA = PacksBlocks(g);
         const bool packB = g.m > 8 * c_rows && g.n > c_columns;
         // Panels of B that pass by once are packed right before, or not at all where they can be read as they lie.
         const bool isOnce = packA && g.m <= c_mostRowsOnce;
-        const bool isReadable = !g.transB && g.ldb * sizeof(T) % c_clashingBytes != 0;
+        const bool isReadable = IsReadable(g);
         const SourceOfB source = !packB || (isOnce && isReadable) ? SourceOfB::Plain
                                  : isOnce                         ? SourceOfB::OnTheWay
                                                                   : SourceOfB::Packed;
@@ -322,8 +341,10 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
 
     static GemmFunctions<T> Functions()
     {
-        return {&Run,       &PackA,    &Base::PackWholePanelsOfB, &TileOfPacked, &DepthEach, c_rows, c_columns, c_depth,
-                c_scratchA, c_scratchB};
+        return {&Run,          &PackA,     &Base::PackWholePanelsOfB,
+                &TileOfPacked, &DepthEach, &CanTilesReadB,
+                &PacksBlocks,  c_rows,     c_columns,
+                c_depth,       c_scratchA, c_scratchB};
     }
 };
 

@@ -47,7 +47,7 @@ struct SharedGemm::Job
     size_t depth;    // of a slab
     size_t slabs;
     Cut packA;
-    Cut packB;
+    Cut packB; // no parts: B is read as it lies
     Cut down;
     Cut across;
 
@@ -113,7 +113,7 @@ struct SharedGemm::Job
         const size_t columns = std::min(across.size, task.n - column);
         const size_t steps = StepsOf(slab);
         functions.tile(task, row, rows, column, columns, slab * depth, steps, PanelsA(slab) + row * steps,
-                       PanelsB(slab) + column * steps);
+                       packB.parts > 0 ? PanelsB(slab) + column * steps : nullptr);
         if (slab + 1 == slabs)
             epilogue.Apply(task.c + row + column * task.ldc, task.ldc, firstRow + row, rows, columns);
         slabsOfTile.store(uint32_t(slab + 1), std::memory_order_release);
@@ -173,7 +173,9 @@ void SharedGemm::MultiplyBlock(const GemmTask<T>& task, const GemmEpilogue<T>& e
     for (size_t tile = 0; tile < down.parts * across.parts; ++tile)
         m_slabsOfTile[tile].store(0, std::memory_order_relaxed);
     const Cut packA(task.m, PartsOf(task.m, c_panelRowsTogether), functions.tileRows);
-    const Cut packB(task.n, PartsOf(task.n, c_panelRowsTogether), functions.tileColumns);
+    Cut packB(task.n, PartsOf(task.n, c_panelRowsTogether), functions.tileColumns);
+    if (functions.canTilesReadB(task))
+        packB.parts = 0;
     const Job<T> job{*this, task, functions, epilogue, firstRow, depth, slabs, packA, packB, down, across};
     m_pool.Run(job.Tasks(), [&job](size_t index, size_t thread) { job.Run(index, thread); });
 }

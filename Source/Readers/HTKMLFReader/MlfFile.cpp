@@ -77,6 +77,12 @@ size_t UtteranceKeys::FindByName(std::string_view name) const
     return found == m_byName.end() ? c_none : found->second;
 }
 
+bool UtteranceKeys::IsOfSeveral(std::string_view name) const
+{
+    const auto found = m_byName.find(name);
+    return found != m_byName.end() && found->second == c_none;
+}
+
 class LabelTable::Parser
 {
 public:
@@ -110,6 +116,11 @@ public:
         if (m_skipped > c_mostWarnings)
             m_log.Warn(Concat(m_lines.Path(), ": ", m_skipped - c_mostWarnings, " more entries without a name in ",
                               "double quotes are skipped"));
+        if (m_ofSeveral > 0)
+            m_log.Warn(Concat(m_firstOfSeveral,
+                              m_ofSeveral > 1 ? Concat(" (and of ", m_ofSeveral - 1, " more)") : std::string(),
+                              " are left out: utterances of several folders have that name; expected the name with its "
+                              "folder, as in the script file"));
         return entries;
     }
 
@@ -186,7 +197,11 @@ private:
         if (!byWholeKey)
             utterance = m_keys.FindByName(LastComponent(key));
         if (utterance == UtteranceKeys::c_none)
+        {
+            if (m_keys.IsOfSeveral(key) && m_ofSeveral++ == 0)
+                m_firstOfSeveral = Concat(m_lines.Location(), ": the labels of '", key, "'");
             return nullptr;
+        }
         Entry& entry = m_table.m_ranges[utterance];
         if (entry.count > 0 && entry.byWholeKey == byWholeKey)
         {
@@ -282,7 +297,9 @@ private:
     HtkLines m_lines;
     std::string m_key; // of the utterance at hand
     Log& m_log;
-    size_t m_skipped = 0; // entries without a name
+    size_t m_skipped = 0;         // entries without a name
+    size_t m_ofSeveral = 0;       // entries without a folder that could be of several utterances,
+    std::string m_firstOfSeveral; // and the first of them for a message
 };
 
 size_t LabelTable::ReadMlf(const std::string& path, const UtteranceKeys& keys, const StateList& states, size_t classes,

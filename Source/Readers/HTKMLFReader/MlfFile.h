@@ -59,6 +59,8 @@ public:
     size_t Find(std::string_view key) const;
     // The last path component, if only one utterance has it.
     size_t FindByName(std::string_view name) const;
+    // Utterances of several folders have it as their last component.
+    bool IsOfSeveral(std::string_view name) const;
 
 private:
     struct Hash

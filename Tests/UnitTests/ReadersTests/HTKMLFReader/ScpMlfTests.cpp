@@ -2,6 +2,8 @@
 #include "Readers/HTKMLFReader/MlfFile.h"
 #include "Readers/HTKMLFReader/ScpFile.h"
 
+#include <gmock/gmock.h>
+
 namespace cntk
 {
 namespace
@@ -124,6 +126,26 @@ TEST_F(ScpMlfTests, ManyEntriesWithoutAQuotedNameAreCounted)
     const std::string log = LogText();
     EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 11);
     EXPECT_THAT(log, testing::HasSubstr(Path("x.mlf: 3 more entries without a name in double quotes are skipped")));
+}
+
+// As the sentences that every speaker of a corpus says.
+TEST_F(ScpMlfTests, LabelsThatCouldBeOfSeveralUtterances)
+{
+    LabelTable table(3);
+    UtteranceKeys keys;
+    keys.Add("fcjf0/sa1", 0);
+    keys.Add("fdaw0/sa1", 1);
+    keys.Add("fdaw0/si2", 2);
+    const std::string labels = "\n0 2 s1\n.\n";
+    table.ReadMlf(Write("x.mlf", "#!MLF!#\n\"*/si2.lab\"" + labels + "\"*/sa1.lab\"" + labels + "\"sa1.rec\"" + labels +
+                                     "\"other/sa1.lab\"" + labels),
+                  keys, States(), 2, m_log);
+    EXPECT_TRUE(table.Has(2));
+    EXPECT_FALSE(table.Has(0) || table.Has(1));
+    EXPECT_THAT(LogText(),
+                testing::HasSubstr("x.mlf:5: the labels of 'sa1' (and of 1 more) are left out: utterances of "
+                                   "several folders have that name; expected the name with its folder, as in "
+                                   "the script file\n"));
 }
 
 TEST_F(ScpMlfTests, NumbersInsteadOfAStateList)

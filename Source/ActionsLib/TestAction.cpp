@@ -208,7 +208,7 @@ private:
         }
         if (!isAny)
             Fail(ErrorKind::Model, "no model is evaluated: there is neither ", m_modelPath, ".", m_first, " nor ",
-                 m_modelPath);
+                 m_modelPath, NearFilesHint(m_modelPath));
     }
 
     void EvaluateOne(const std::string& path)

@@ -300,8 +300,8 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
                 self.assertIn("__CHECKED__", run.stderr)
             else:
                 uses_models.append(config)
-                self.assertRegex(run.stderr, r"error: model file 'exp/\S*' does not exist; folder 'exp/\S*' "
-                                             r"does not exist\n$")
+                self.assertRegex(run.stderr, r"error: (model file 'exp/\S*' does not exist|no model is evaluated: there is "
+                                             r"neither exp/\S+ nor exp/\S+); folder 'exp/\S*' does not exist\n$")
             # Not every config uses every variable that they share; all else must be known.
             self.assertEqual(re.findall(r"WARNING: (?!Globals)\S* unknown key.*", run.stderr), [])
         self.assertEqual(uses_models, ["CrossValidate.cntk", "DumpNodes.cntk", "Evaluate.cntk", "WriteBottleneck.cntk",

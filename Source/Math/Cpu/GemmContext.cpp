@@ -19,9 +19,11 @@ constexpr double c_workPerThread = 250e3;
 // From this much work a thread on, tiles are cut in two, so that a core that is taken away does not hold up the rest.
 constexpr double c_workForSpareTiles = 8e6;
 
-// Multiply-adds a thread from which packed panels are shared, and the least of each dimension.
+// Multiply-adds a thread from which packed panels are shared, and the least of each dimension; of the columns, in
+// panels of B: for fewer, each thread packs its own panels of A on the way.
 constexpr double c_workForSharing = 2e6;
 constexpr size_t c_leastShared = 48;
+constexpr size_t c_leastPanelsShared = 10;
 // Multiply-adds from which a product is worth all threads rather than one of several that are computed together.
 constexpr double c_workForAllThreads = 64e6;
 template <class T>
@@ -107,8 +109,9 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
 template <class T>
 bool GemmContext::IsShared(const GemmTask<T>& task) const
 {
-    return m_pool.Threads() > 1 && task.m >= c_leastShared && task.n >= c_leastShared && task.k >= c_leastShared &&
-           Work(task) >= c_workForSharing * double(m_pool.Threads()) && m_isa.Of<T>().packsBlocks(task);
+    return m_pool.Threads() > 1 && task.m >= c_leastShared && task.k >= c_leastShared &&
+           task.n >= c_leastPanelsShared * m_isa.Of<T>().tileColumns &&
+           Work(task) >= c_workForSharing * double(m_pool.Threads());
 }
 
 template <class T>

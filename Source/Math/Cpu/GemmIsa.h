@@ -40,9 +40,6 @@ struct GemmFunctions
                  size_t depth, const T* packedA, const T* packedB);
     size_t (*depthEach)(size_t k);                  // steps that are packed at a time, and whose sums are added up
     bool (*canTilesReadB)(const GemmTask<T>& task); // as it lies
-    // Whether op(a) is packed block by block, which threads can share. With few columns each panel is packed where it
-    // is needed.
-    bool (*packsBlocks)(const GemmTask<T>& task);
     size_t tileRows; // of the register tile; panels of A and B have so many rows and columns
     size_t tileColumns;
     size_t depth;    // most steps of a panel

@@ -146,11 +146,6 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     // and B has a few.
     static constexpr size_t c_mostUsesOfPlainA = VectorBytes == 64 ? 32 : 8;
 
-    static bool PacksBlocks(const GemmTask<T>& g)
-    {
-        return g.n > (g.transA ? 8 : c_mostUsesOfPlainA) * c_columns;
-    }
-
     // What becomes of columns whose beginnings are multiples of this apart: they share the same few places of a
     // first-level cache.
     static constexpr size_t c_clashingBytes = 4096;
@@ -298,7 +293,7 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     static void Run(const GemmTask<T>& g, T* scratchA, T* scratchB)
     {
         // Packing pays when each packed value is used often enough.
-        const bool packA = PacksBlocks(g);
+        const bool packA = g.n > (g.transA ? 8 : c_mostUsesOfPlainA) * c_columns;
         const bool packB = g.m > 8 * c_rows && g.n > c_columns;
         // Panels of B that pass by once are packed right before, or not at all where they can be read as they lie.
         const bool isOnce = packA && g.m <= c_mostRowsOnce;
@@ -343,8 +338,8 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     {
         return {&Run,          &PackA,     &Base::PackWholePanelsOfB,
                 &TileOfPacked, &DepthEach, &CanTilesReadB,
-                &PacksBlocks,  c_rows,     c_columns,
-                c_depth,       c_scratchA, c_scratchB};
+                c_rows,        c_columns,  c_depth,
+                c_scratchA,    c_scratchB};
     }
 };
 

@@ -119,9 +119,16 @@ public:
                                                         m_request.options.evalCriterionNodeName);
         const NodeTracer tracer(*network, m_request.options, log);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
-            if (*reader)
-                CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *OpenReader(*reader),
-                            m_request.options.minibatchSize[0], true);
+        {
+            if (!*reader)
+                continue;
+            const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
+            if (reader == &m_reader && original != nullptr && HasReference()) // its outputs and the labels can be mixed
+                LabelMixer(
+                    LoadModelToCheck(m_command, m_options.originalModelFileName, DeviceOf(m_command), OriginalKey()),
+                    m_options.refNodeName, *network, source->Streams(), m_request.options.adaptationRegWeight);
+            CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0], true);
+        }
         plan.Finish();
     }
 

@@ -1,6 +1,7 @@
 // action=edit (book 3.5.6): executes scripts of the model editing language.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Mel/MelEditor.h"
+#include "ActionsLib/Mel/MelUse.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/Ndl/NdlParser.h"
 #include "ActionsLib/NetworkSource.h"
@@ -45,6 +46,9 @@ public:
             m_macros.push_back(ParseNdl(text));
         for (const ScriptText& text : ReadFiles(options.editPath, "editPath"))
             m_scripts.push_back(PrepareMel(text));
+        std::vector<std::string> models;
+        for (const MelScript& script : m_scripts)
+            CheckModelNames(script, models);
     }
 
     std::vector<std::string> Produces() const override

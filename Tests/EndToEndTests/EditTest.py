@@ -265,7 +265,13 @@ class EditTest(EndToEndTest):
                  "LearningRateMultiplier"),
                 ("m=LoadModel($In$)\nDelete(a, *.b.*)", "'*.b.*' has several '*', expected one at most"),
                 ("m=LoadModel($In$)\nRename(a, \"\")",
-                 "a name is empty, expected a node, a model, or a pattern with a '*'")):
+                 "a name is empty, expected a node, a model, or a pattern with a '*'"),
+                # Models by their names.
+                ("model=LoadModel($In$); new=[ A=Parameter(1, 1) ]\nSaveModel(mode, $Out$)",
+                 "there is no model 'mode'; models: model, new; did you mean 'model'?"),
+                ("UnloadModel(m)\nDumpModel(m, d.txt)", "there is no model 'm'; none has been loaded"),
+                ("LoadModel($In$); SaveModel(default, $Out$); UnloadModel(Default); CreateModelWithName(m)\n"
+                 "SetDefaultModel(default)", "there is no model 'default'; models: m")):
             with self.subTest(script=script):
                 self.write("edit.mel", script)
                 run = self.run_command("Train:Edit", status=3)
@@ -444,6 +450,9 @@ class EditTest(EndToEndTest):
             self.assertRegex(self.run_command("Adapt", kl, *check, status=3).stderr,
                              r"command line:1:\d+: error: refNodeName names 'CE\.BFF\.FF\.Q', but there is no such node in "
                              r"the original model; did you mean 'CE\.BFF\.FF\.P' or ")
+            self.assertIn("error: refNodeName 'L1.BFF.B' has dimension 4, but label 'labels' has 2; expected the same, since "
+                          "they are mixed\n",
+                          self.run_command("Adapt", kl.replace("CE.BFF.FF.Q", "L1.BFF.B"), *check, status=3).stderr)
         self.assertEqual(list(self.folder.glob("adapted.dnn*")), [])
 
     def test_scores_are_no_posteriors(self):

@@ -101,10 +101,7 @@ MelModel& MelModels::Require(const MelArgument& argument) const
 {
     if (MelModel* const model = Find(argument.text))
         return *model;
-    const std::vector<std::string> names = Names();
-    FailAt(argument.where, ErrorKind::Config, "there is no model '", argument.text,
-           names.empty() ? "'; none has been loaded" : "'; models: " + Join(names, ", "),
-           DidYouMean(argument.text, names));
+    FailNoModel(argument, Names());
 }
 
 MelModel& MelModels::Default(const SourcePos& where) const

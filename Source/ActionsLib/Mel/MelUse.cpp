@@ -2,6 +2,7 @@
 #include "ActionsLib/Mel/MelUse.h"
 
 #include "ActionsLib/Mel/MelValues.h"
+#include "Common/Error.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -34,7 +35,52 @@ std::string ModelMadeBy(const MelStatement& statement, MelCommand command)
     }
 }
 
+// The argument that must be the name of a model; null: there is none.
+const MelArgument* ModelArgument(const MelStatement& statement, MelCommand command)
+{
+    const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
+    switch (command)
+    {
+    case MelCommand::SetDefaultModel:
+    case MelCommand::DumpModel:
+        return arguments[0];
+    case MelCommand::SaveModel:
+        return arguments.size() > 1 ? arguments[0] : nullptr;
+    default:
+        return nullptr;
+    }
+}
+
 } // namespace
+
+void FailNoModel(const MelArgument& argument, const std::vector<std::string>& names)
+{
+    FailAt(argument.where, ErrorKind::Config, "there is no model '", argument.text,
+           names.empty() ? "'; none has been loaded" : "'; models: " + Join(names, ", "),
+           DidYouMean(argument.text, names));
+}
+
+void CheckModelNames(const MelScript& script, std::vector<std::string>& names)
+{
+    for (const MelStatement& statement : script.statements)
+    {
+        const bool isCommand = statement.kind == MelStatement::Kind::Command;
+        if (statement.kind == MelStatement::Kind::Ndl)
+            continue;
+        const MelCommandInfo* const info = isCommand ? &RequireMelCommand(statement) : nullptr;
+        const std::string made = isCommand ? ModelMadeBy(statement, info->command) : statement.model;
+        if (!made.empty() && !IsAmong(made, names))
+            names.push_back(made);
+        if (!isCommand)
+            continue;
+        if (const MelArgument* const model = ModelArgument(statement, info->command);
+            model != nullptr && !IsAmong(model->text, names))
+            FailNoModel(*model, names);
+        if (info->command == MelCommand::UnloadModel)
+            for (const MelArgument* unloaded : PositionalArguments(statement))
+                std::erase_if(names, [&](const std::string& name) { return EqualsIgnoreCase(name, unloaded->text); });
+    }
+}
 
 std::string ModelNamedBy(const std::string& text, const std::vector<std::string>& names)
 {

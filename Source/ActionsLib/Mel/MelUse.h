@@ -1,4 +1,4 @@
-// Whether the rest of a script still uses a model.
+// Which models a script names, as far as that can be seen without executing it.
 #pragma once
 
 #include "ActionsLib/Mel/MelSyntax.h"
@@ -16,6 +16,11 @@ namespace cntk
 // there are so far.
 std::optional<SourcePos> NextUseOfModel(const MelScript& script, size_t first, const std::string& model, bool isDefault,
                                         std::vector<std::string> names);
+
+// Follows the models that the statements make and unload. Fails (Config) at a command for a model that is not there
+// then. names: of the models in front of the script, and afterwards behind it.
+void CheckModelNames(const MelScript& script, std::vector<std::string>& names);
+[[noreturn]] void FailNoModel(const MelArgument& argument, const std::vector<std::string>& names);
 
 // The model that the name of a node or model, or a pattern, begins with: the shortest beginning in front of a '.', a
 // '*', or the end, that is one of the names, in any case. Empty: none, so it is of the default model.

@@ -162,23 +162,11 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         return VectorBytes == 64 && IsReadable(g);
     }
 
-    // Asks for a part of what the next panel of B is made of: its columns or steps are too short for a prefetcher of
-    // the processor to see them coming.
+    // Asks for a part of what the next panel of B, which is not transposed, is made of: its columns are too short for a
+    // prefetcher of the processor to see them coming.
     static void FetchB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, size_t part,
                        size_t parts)
     {
-        if (g.transB)
-        {
-            const size_t share = (depth + parts - 1) / parts;
-            const size_t end = Least(depth, (part + 1) * share);
-            const T* from = g.b + column + (step + part * share) * g.ldb;
-            for (size_t p = part * share; p < end; ++p, from += g.ldb)
-            {
-                __builtin_prefetch(from, 0, 2);
-                __builtin_prefetch(from + columns - 1, 0, 2);
-            }
-            return;
-        }
         for (size_t j = part; j < columns; j += parts)
             for (size_t p = 0; p < depth + c_lineElements; p += c_lineElements)
                 __builtin_prefetch(g.b + (column + j) * g.ldb + step + Least(p, depth - 1), 0, 2);
@@ -211,7 +199,7 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
                 const size_t height = Least(c_rows, rows - i);
                 const T* a = packedA + i * depth;
                 T* c = g.c + (row + i) + (column + j) * g.ldc;
-                if (left > 0 && source != SourceOfB::Packed)
+                if (left > 0 && source != SourceOfB::Packed && !g.transB)
                     FetchB(g, column + j + width, EvenWidth(left), step, depth, i / c_rows, tiles);
                 if (source != SourceOfB::Plain)
                     TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, c_columns, 1, g.alpha, beta, c, g.ldc,
@@ -296,7 +284,8 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         const bool packA = g.n > (g.transA ? 8 : c_mostUsesOfPlainA) * c_columns;
         const bool packB = g.m > 8 * c_rows && g.n > c_columns;
         // Panels of B that pass by once are packed right before, or not at all where they can be read as they lie.
-        const bool isOnce = packA && g.m <= c_mostRowsOnce;
+        // Transposed, packing several side by side reads whole lines of the cache.
+        const bool isOnce = packA && !g.transB && g.m <= c_mostRowsOnce;
         const bool isReadable = IsReadable(g);
         const SourceOfB source = !packB || (isOnce && isReadable) ? SourceOfB::Plain
                                  : isOnce                         ? SourceOfB::OnTheWay

@@ -17,6 +17,8 @@ using Group = ColumnSlices::Group;
 
 // From so many samples on, a product with packed panels is faster than passing by the slice for each.
 constexpr size_t c_membersForProduct = 6;
+// Threads that share a slice take so many columns of it, or a multiple.
+constexpr size_t c_columnsOfPart = 16;
 // Element operations of the softmax for each element of the errors.
 constexpr size_t c_softmaxOperations = 16;
 
@@ -161,28 +163,24 @@ private:
         return size_t(m_slices.requests[group.firstMember + member].sample);
     }
 
-    // slice' * own
+    // slice' * own, past the slice as it lies: packing it would cost as much as the product.
     void Scores(const MatrixView& weights, const Group& group, const T* own, T* scores, size_t thread) const
     {
-        if (group.memberCount < c_membersForProduct && thread != c_together)
+        const size_t rows = weights.rows;
+        const auto compute = [&](size_t begin, size_t end)
         {
-            for (size_t i = 0; i < group.memberCount; ++i)
-                m_kernels.innerProducts(SliceOf<T>(weights, group), weights.rows, group.columnCount,
-                                        own + i * weights.rows, scores + i * group.columnCount);
-            return;
-        }
-        GemmTask<T> task;
-        task.transA = true;
-        task.m = group.columnCount;
-        task.n = group.memberCount;
-        task.k = weights.rows;
-        task.a = SliceOf<T>(weights, group).data;
-        task.lda = weights.stride;
-        task.b = own;
-        task.ldb = weights.rows;
-        task.c = scores;
-        task.ldc = group.columnCount;
-        Multiply(m_products, task, thread);
+            m_kernels.innerProducts({SliceOf<T>(weights, group).Column(begin), weights.stride}, {own, rows}, rows,
+                                    end - begin, group.memberCount, scores + begin, group.columnCount);
+        };
+        if (thread != c_together)
+            return compute(0, group.columnCount);
+        ForEachPart(m_pool, group.columnCount, c_columnsOfPart,
+                    UsefulThreads(group.columnCount * group.memberCount * rows, m_pool),
+                    [&](int, size_t begin, size_t end)
+                    {
+                        if (begin < end)
+                            compute(begin, end);
+                    });
     }
 
     // Of some members of a group: their losses, and softmax - onehot in place of their scores.

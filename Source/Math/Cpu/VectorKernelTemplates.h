@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/Cpu/VectorKernels.h"
+#include "Math/Cpu/VectorProductTemplates.h"
 #include "Math/Cpu/VectorReductionTemplates.h"
 #include "Math/Cpu/VectorSoftmaxTemplates.h"
 
@@ -132,102 +133,6 @@ constexpr typename VectorKernels<T>::ElementwiseFunction RepeatedKernel()
         return &ElementwiseKernel<T, Formula, repeatFirst, repeatSecond>;
     else
         return nullptr;
-}
-
-// ---- products with few columns -------------------------------------------------------------------------------------
-
-// Four columns at a time, so that x (or y) is read a quarter as often.
-template <class T>
-void InnerProducts(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* x, T* results)
-{
-    size_t j = 0;
-    for (; j + 4 <= columns; j += 4)
-    {
-        const T* first = a.data + j * a.stride;
-        const T* second = first + a.stride;
-        const T* third = second + a.stride;
-        const T* fourth = third + a.stride;
-        T s0 = 0;
-        T s1 = 0;
-        T s2 = 0;
-        T s3 = 0;
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-        for (size_t i = 0; i < rows; ++i)
-        {
-            s0 += first[i] * x[i];
-            s1 += second[i] * x[i];
-            s2 += third[i] * x[i];
-            s3 += fourth[i] * x[i];
-        }
-        results[j] = s0;
-        results[j + 1] = s1;
-        results[j + 2] = s2;
-        results[j + 3] = s3;
-    }
-    for (; j < columns; ++j)
-    {
-        const T* column = a.data + j * a.stride;
-        T sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (size_t i = 0; i < rows; ++i)
-            sum += column[i] * x[i];
-        results[j] = sum;
-    }
-}
-
-// The first columns of a combination that replaces what y holds; returns how many.
-template <class T>
-size_t BeginCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
-                        size_t factorStride, T* y)
-{
-    const T* first = a.data;
-    const T f0 = factors[0];
-    if (columns >= 4)
-    {
-        const T* second = first + a.stride;
-        const T* third = second + a.stride;
-        const T* fourth = third + a.stride;
-        const T f1 = factors[factorStride];
-        const T f2 = factors[2 * factorStride];
-        const T f3 = factors[3 * factorStride];
-#pragma omp simd
-        for (size_t i = 0; i < rows; ++i)
-            y[i] = (f0 * first[i] + f1 * second[i]) + (f2 * third[i] + f3 * fourth[i]);
-        return 4;
-    }
-#pragma omp simd
-    for (size_t i = 0; i < rows; ++i)
-        y[i] = f0 * first[i];
-    return 1;
-}
-
-template <class T>
-void AddCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors, size_t factorStride,
-                    T* y, bool replaces)
-{
-    size_t j = replaces ? BeginCombination(a, rows, columns, factors, factorStride, y) : 0;
-    for (; j + 4 <= columns; j += 4)
-    {
-        const T* first = a.data + j * a.stride;
-        const T* second = first + a.stride;
-        const T* third = second + a.stride;
-        const T* fourth = third + a.stride;
-        const T f0 = factors[j * factorStride];
-        const T f1 = factors[(j + 1) * factorStride];
-        const T f2 = factors[(j + 2) * factorStride];
-        const T f3 = factors[(j + 3) * factorStride];
-#pragma omp simd
-        for (size_t i = 0; i < rows; ++i)
-            y[i] += (f0 * first[i] + f1 * second[i]) + (f2 * third[i] + f3 * fourth[i]);
-    }
-    for (; j < columns; ++j)
-    {
-        const T* column = a.data + j * a.stride;
-        const T factor = factors[j * factorStride];
-#pragma omp simd
-        for (size_t i = 0; i < rows; ++i)
-            y[i] += factor * column[i];
-    }
 }
 
 // ---- update rules ---------------------------------------------------------------------------------------------------

@@ -84,8 +84,10 @@ struct VectorKernels
     // y += factor * x
     void (*addScaled)(T factor, const T* x, T* y, size_t count);
 
-    // results[j] = column j of a * x, each over so many rows; kept in T.
-    void (*innerProducts)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* x, T* results);
+    // results[j + i * stride] = column j of a * column i of b, each over so many rows; kept in T. columns: of a,
+    // others: of b.
+    void (*innerProducts)(const ColumnBlock<const T>& a, const ColumnBlock<const T>& b, size_t rows, size_t columns,
+                          size_t others, T* results, size_t stride);
     // y += sum_j factors[j * factorStride] * column j of a, of which there is one at least; replaces: y is not read
     void (*addCombination)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
                            size_t factorStride, T* y, bool replaces);

@@ -77,9 +77,9 @@ public:
     virtual void MultiplyAll(std::span<const Product> products);
     virtual void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
                                       ElementwiseOp activation, const MatrixView& c) = 0;
-    // Panels of op(a), which is then the left operand of many products (PackedOperand.h): of matrices one above another.
-    // No bytes, which is what a backend says that does not override these, mean that it keeps none; the other two are
-    // then not called. Of the a of PackedBytes and MultiplyPacked only its shape and type count.
+    // Panels of op(a), which is then the left operand of many products (PackedOperand.h): of matrices one above
+    // another. No bytes, which is what a backend says that does not override these, mean that it keeps none; the other
+    // two are then not called. Of the a of PackedBytes and MultiplyPacked only its shape and type count.
     virtual size_t PackedBytes(const Operand& a);
     virtual void Pack(std::span<const MatrixView> parts, bool transposed, void* panels);
     virtual void MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c,
@@ -111,6 +111,10 @@ public:
     virtual void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction,
                                          std::span<const uint8_t> mask, const MatrixView& logSoftmax,
                                          const MatrixView& softmax, const MatrixView& output) = 0;
+    // The same without logSoftmax. False, which is what a backend says that has no such pass of its own: not done.
+    virtual bool CrossEntropyWithSoftmaxAlone(const SparseView& labels, const MatrixView& prediction,
+                                              std::span<const uint8_t> mask, const MatrixView& softmax,
+                                              const MatrixView& output);
     virtual void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
                                                  const MatrixView& predictionGradient) = 0;
@@ -145,6 +149,10 @@ public:
     // touched: null where all columns take part in the dense form.
     virtual void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                                 double rate, double momentum, const TouchedColumns* touched) = 0;
+    // What that does to the parameter without momentum, bit for bit, and no smoothed gradient. False, which is what a
+    // backend says that has no such pass: not done.
+    virtual bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
+                         const TouchedColumns* touched);
     // As UpdateRules.h has it. A backend that has none fails (kind Device).
     virtual void UpdateParameter(const UpdateCall& call, const MatrixView& parameter,
                                  std::span<const MatrixView> states, const MatrixView& gradient);

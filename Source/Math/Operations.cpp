@@ -8,6 +8,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
+
+namespace cntk
+{
+
+bool Kernels::CrossEntropyWithSoftmaxAlone(const SparseView&, const MatrixView&, std::span<const uint8_t>,
+                                           const MatrixView&, const MatrixView&)
+{
+    return false;
+}
+
+} // namespace cntk
 
 namespace cntk::Ops
 {
@@ -350,7 +362,8 @@ namespace
 
 template <class Labels>
 void CrossEntropyChecked(const Labels& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
-                         const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
+                         const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output,
+                         bool wantLogarithms = true)
 {
     constexpr const char* name = "CrossEntropyWithSoftmax";
     Kernels& kernels = CheckOperands(name, prediction, labels, logSoftmax, softmax, output);
@@ -359,6 +372,9 @@ void CrossEntropyChecked(const Labels& labels, const MatrixView& prediction, std
     CheckSameShape(name, "softmax", softmax, "prediction", prediction);
     CheckScalar(name, "the output", output);
     CheckMask(name, mask, prediction.columns);
+    if constexpr (std::is_same_v<Labels, SparseView>)
+        if (!wantLogarithms && kernels.CrossEntropyWithSoftmaxAlone(labels, prediction, mask, softmax, output))
+            return;
     kernels.CrossEntropyWithSoftmax(labels, prediction, mask, logSoftmax, softmax, output);
 }
 
@@ -384,9 +400,10 @@ void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& predict
 }
 
 void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
-                             const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
+                             const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output,
+                             bool wantLogarithms)
 {
-    CrossEntropyChecked(labels, prediction, mask, logSoftmax, softmax, output);
+    CrossEntropyChecked(labels, prediction, mask, logSoftmax, softmax, output, wantLogarithms);
 }
 
 void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
@@ -426,22 +443,42 @@ void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64
 
 // ---- update rules ---------------------------------------------------------------------------------------------------
 
+namespace
+{
+
+// The touched columns, null where all are.
+const TouchedColumns* CheckTouched(const char* operation, const MatrixView& parameter, const MatrixView& gradient,
+                                   const TouchedColumns* touched)
+{
+    CheckSameShape(operation, "gradient", gradient, "parameter", parameter);
+    if (!touched || touched->all)
+        return nullptr;
+    if (!touched->columns.empty() &&
+        (touched->columns.front() < 0 || size_t(touched->columns.back()) >= parameter.columns))
+    {
+        Fail(ErrorKind::Internal, operation, ": touched columns ", touched->columns.front(), " to ",
+             touched->columns.back(), " do not fit parameter [", ShapeOf(parameter), "]");
+    }
+    return touched;
+}
+
+} // namespace
+
 void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
                     double momentum, const TouchedColumns* touched)
 {
     Kernels& kernels = CheckOperands("MomentumUpdate", parameter, smoothed, gradient);
     CheckSameShape("MomentumUpdate", "smoothed gradient", smoothed, "parameter", parameter);
-    CheckSameShape("MomentumUpdate", "gradient", gradient, "parameter", parameter);
-    if (touched && touched->all)
-        touched = nullptr;
-    if (touched && !touched->columns.empty() &&
-        (touched->columns.front() < 0 || size_t(touched->columns.back()) >= parameter.columns))
-    {
-        Fail(ErrorKind::Internal, "MomentumUpdate: touched columns ", touched->columns.front(), " to ",
-             touched->columns.back(), " do not fit parameter [", ShapeOf(parameter), "]");
-    }
+    touched = CheckTouched("MomentumUpdate", parameter, gradient, touched);
     if (!IsEmpty(parameter))
         kernels.MomentumUpdate(parameter, smoothed, gradient, rate, momentum, touched);
+}
+
+bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate, const TouchedColumns* touched)
+{
+    Kernels& kernels = CheckOperands("Descend", parameter, gradient);
+    touched = CheckTouched("Descend", parameter, gradient, touched);
+    return IsEmpty(parameter) || kernels.Descend(parameter, gradient, rate, touched);
 }
 
 } // namespace cntk::Ops

@@ -79,11 +79,13 @@ void LogSoftmaxGradient(const MatrixView& gradient, const MatrixView& value, con
 void ArgMax(const MatrixView& input, const MatrixView& output);
 void ArgMax(const SparseView& input, const MatrixView& output);
 // One criterion pass: logSoftmax = LogSoftmax(prediction), softmax = exp of it; output (1x1) = -sum labels .*
-// logSoftmax over the columns whose mask byte is not 0 (empty mask: all).
+// logSoftmax over the columns whose mask byte is not 0 (empty mask: all). With wantLogarithms = false logSoftmax is
+// undefined.
 void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
                              const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output);
 void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
-                             const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output);
+                             const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output,
+                             bool wantLogarithms = true);
 // predictionGradient += scale(1x1) * (softmax - labels), masked columns untouched
 void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
                                      const MatrixView& scale, const MatrixView& predictionGradient);
@@ -101,5 +103,8 @@ void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64
 // S = momentum*S + (1-momentum)*rate*G;  W -= S. With touched columns only those take part (the sheet's sparse form).
 void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
                     double momentum, const TouchedColumns* touched = nullptr);
+// What that does to W where the momentum is 0, bit for bit. False: the device has no such pass, and nothing is done.
+bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
+             const TouchedColumns* touched = nullptr);
 
 } // namespace cntk::Ops

@@ -93,6 +93,8 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
     const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
     const size_t parts = m_source.Parts();
+    // A part whose criterion is not finite ends a minibatch without an update, after others changed the gradients.
+    m_learner.LetGradientsStay(parts == 1);
     bool isFinite = true;
     for (size_t part = 0; part < parts && isFinite; ++part)
     {
@@ -207,6 +209,7 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
             }
         },
         note);
+    m_learner.LetGradientsStay(false);
     if (m_minibatches == 0 && !result.notFiniteAt)
         Fail(ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1);
     if (const size_t first = FirstNotFinite(); first != 0)

@@ -112,6 +112,15 @@ void Learner::UpdateParameters(double ratePerSample, size_t columns)
         const MatrixView values = node.Values();
         const TouchedColumns* touched = ColumnsOf(parameter, step);
         m_transforms.Prepare(step, touched != nullptr);
+        const bool mayWait = m_gradientsStay && m_isPlainDescent && step.momentum == 0 && !step.HasExtras() &&
+                             (touched == nullptr ? parameter.wasDense : touched->standsForDense);
+        parameter.wasDense = touched == nullptr;
+        parameter.isPending = mayWait && Ops::Descend(values, node.Gradient(), step.rate, touched);
+        if (parameter.isPending)
+        {
+            parameter.lastRate = step.rate;
+            continue;
+        }
         m_rule->Step(values, parameter.state, node.Gradient(), touched, step);
         m_transforms.Finish(values, step, touched != nullptr);
     }
@@ -126,7 +135,9 @@ const TouchedColumns* Learner::ColumnsOf(Parameter& parameter, const UpdateStep&
         return &touched;
     if (touched.all || !m_isPlainDescent || step.momentum != 0)
     {
-        Complete(parameter);
+        if (step.momentum != 0 || !m_isPlainDescent)
+            Complete(parameter);
+        parameter.isPartial = false; // without momentum all of the state is new
         // L2 and noise add to all of the gradient; all of it must be cleared before the next one.
         touched.all = touched.all || !m_isPlainDescent;
         return nullptr;
@@ -137,21 +148,43 @@ const TouchedColumns* Learner::ColumnsOf(Parameter& parameter, const UpdateStep&
     return &touched;
 }
 
-// S = rate G of the columns updated last, 0 elsewhere, as the dense form leaves it.
+// S = rate G of the columns updated last, 0 elsewhere, as the dense form leaves it. What is pending is still in the
+// gradient; it is added to 0, as an update does, so that no zero is negative.
 void Learner::Complete(Parameter& parameter)
 {
-    if (!parameter.isPartial)
-        return;
-    parameter.isPartial = false;
     const MatrixView state = parameter.state;
-    size_t next = 0; // the first column not looked at yet
-    for (const int32_t column : parameter.lastColumns)
+    const MatrixView gradient = parameter.node->Gradient();
+    if (parameter.isPending)
+        Ops::Fill(state, 0);
+    if (parameter.isPending && !parameter.isPartial)
+        Ops::Elementwise(ElementwiseOp::Copy, gradient, state, parameter.lastRate, 1);
+    if (parameter.isPartial)
     {
-        Ops::Fill(state.Columns(next, size_t(column) - next), 0);
-        Ops::Scale(state.Columns(size_t(column), 1), parameter.lastRate);
-        next = size_t(column) + 1;
+        size_t next = 0; // the first column not looked at yet
+        for (const int32_t column : parameter.lastColumns)
+        {
+            const MatrixView own = state.Columns(size_t(column), 1);
+            Ops::Fill(state.Columns(next, size_t(column) - next), 0);
+            if (parameter.isPending)
+                Ops::Elementwise(ElementwiseOp::Copy, gradient.Columns(size_t(column), 1), own, 1, 1);
+            Ops::Scale(own, parameter.lastRate);
+            next = size_t(column) + 1;
+        }
+        Ops::Fill(state.Columns(next, state.columns - next), 0);
     }
-    Ops::Fill(state.Columns(next, state.columns - next), 0);
+    parameter.isPartial = parameter.isPending = false;
+}
+
+void Learner::LetGradientsStay(bool stay)
+{
+    m_gradientsStay = stay && !m_work.IsOn();
+    for (Parameter& parameter : m_parameters)
+        if (!m_gradientsStay)
+        {
+            if (parameter.isPending)
+                Complete(parameter);
+            parameter.wasDense = false;
+        }
 }
 
 void Learner::Reset()
@@ -161,7 +194,7 @@ void Learner::Reset()
         const Matrix& values = parameter.node->Values();
         parameter.state.Resize(values.Rows(), values.Columns());
         parameter.state.SetZero();
-        parameter.isPartial = false;
+        parameter.isPartial = parameter.isPending = false;
     }
     m_rule->SetCounter(0);
     m_rule->SetSecondCounter(0);
@@ -197,7 +230,7 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
     for (size_t i = 0; i < states.size(); ++i)
     {
         m_parameters[i].state = std::move(states[i]);
-        m_parameters[i].isPartial = false;
+        m_parameters[i].isPartial = m_parameters[i].isPending = false;
     }
 }
 
@@ -206,7 +239,7 @@ void Learner::CopyStates(const std::vector<Matrix>& states)
     for (size_t i = 0; i < states.size(); ++i)
     {
         m_parameters[i].state.CopyFrom(states[i]);
-        m_parameters[i].isPartial = false;
+        m_parameters[i].isPartial = m_parameters[i].isPending = false;
     }
 }
 

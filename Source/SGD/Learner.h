@@ -25,6 +25,10 @@ public:
     // UpdateCall has it.
     void Update(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop = {});
 
+    // Whether gradients stay what they are from an update to the next back-propagation that an update follows: without
+    // momentum the states are then made of them only when somebody asks, or at the end of that. Off at first.
+    void LetGradientsStay(bool stay);
+
     // As before the first update.
     void Reset();
     // The states in the order of the parameters, for a checkpoint.
@@ -49,6 +53,11 @@ private:
         std::vector<int32_t> lastColumns = {};
         double lastRate = 0;
         bool isPartial = false;
+        // The last update had all columns. Of sparse gradients only the first one of an epoch counts as dense, and what
+        // it leaves in the state is still there after those that follow.
+        bool wasDense = false;
+        bool isPending =
+            false; // the update was one without momentum, and the state is still to be made of the gradient
     };
     class UpdateWork;
     void UpdateParameters(double ratePerSample, size_t columns);
@@ -65,6 +74,7 @@ private:
     size_t m_momentumColumns = 0;
     double m_momentum = 0;
     MatrixView m_stop{}; // of the update at hand
+    bool m_gradientsStay = false;
     // Updates that a device records and repeats.
     RepeatedWork m_work;
     std::vector<uint64_t> m_key;

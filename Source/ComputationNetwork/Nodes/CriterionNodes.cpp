@@ -114,9 +114,7 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        // The logarithms are needed afterwards only for the gradient of the labels, which data do not have.
-        const bool labelsAreData = Input(0)->Type().traits.isLeaf && !Input(0)->IsTrainableLeaf();
-        return {TemporaryLikeInput(*this, 1, labelsAreData ? Life::Forward : Life::ForwardBackward),
+        return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Life::Forward : Life::ForwardBackward),
                 TemporaryLikeInput(*this, 1, Life::ForwardBackward)};
     }
 
@@ -127,7 +125,7 @@ public:
         const MatrixView softmax = Temporary(1, range);
         if (Input(0)->IsSparse())
             Ops::CrossEntropyWithSoftmax(Input(0)->SparseValue(range), prediction, SampleMask(1), logSoftmax, softmax,
-                                         Value());
+                                         Value(), !LabelsAreData());
         else
             Ops::CrossEntropyWithSoftmax(Input(0)->Value(), prediction, SampleMask(1), logSoftmax, softmax, Value());
     }
@@ -144,6 +142,10 @@ public:
             Ops::CrossEntropyWithSoftmaxGradient(Input(0)->Value(), Temporary(1, range), SampleMask(1), Gradient(),
                                                  inputGradient);
     }
+
+private:
+    // The logarithms are needed afterwards only for the gradient of the labels, which data do not have.
+    bool LabelsAreData() const { return Input(0)->Type().traits.isLeaf && !Input(0)->IsTrainableLeaf(); }
 };
 
 // v = -sum labels * log p, with the floor of the logarithm and of the division.

@@ -67,6 +67,9 @@ public:
     void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
                                  const MatrixView& logSoftmax, const MatrixView& softmax,
                                  const MatrixView& output) override;
+    bool CrossEntropyWithSoftmaxAlone(const SparseView& labels, const MatrixView& prediction,
+                                      std::span<const uint8_t> mask, const MatrixView& softmax,
+                                      const MatrixView& output) override;
     void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
                                          std::span<const uint8_t> mask, const MatrixView& scale,
                                          const MatrixView& predictionGradient) override;
@@ -96,6 +99,8 @@ public:
 
     void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                         double rate, double momentum, const TouchedColumns* touched) override;
+    bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
+                 const TouchedColumns* touched) override;
     void UpdateParameter(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
                          const MatrixView& gradient) override;
 

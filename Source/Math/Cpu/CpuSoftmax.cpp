@@ -12,6 +12,8 @@ namespace
 
 // Two exponentials an element.
 constexpr size_t c_operationsPerElement = 16;
+// With fewer rows columns are too short for passes of their own.
+constexpr size_t c_rowsForColumns = 64;
 // The search for the largest element looks at one after the other: as much time as four additions.
 constexpr size_t c_operationsOfSearch = 4;
 
@@ -258,6 +260,47 @@ void CpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixV
 {
     Visit(prediction.type, [&](const auto& kernels)
           { CrossEntropyWithSoftmaxOf(kernels, m_pool, labels, prediction, mask, logSoftmax, softmax, output); });
+}
+
+// Column by column, which stays in the cache from one pass to the next.
+bool CpuKernels::CrossEntropyWithSoftmaxAlone(const SparseView& labels, const MatrixView& prediction,
+                                              std::span<const uint8_t> mask, const MatrixView& softmax,
+                                              const MatrixView& output)
+{
+    if (prediction.rows < c_rowsForColumns)
+        return false;
+    Visit(prediction.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              double sums[c_mostParts] = {};
+              const int parts =
+                  UsefulThreads(prediction.Elements() * c_operationsPerElement / 2, m_pool, c_operationsPerSum);
+              const T* labelValues = static_cast<const T*>(labels.values);
+              const auto computeColumn = [&](size_t column)
+              {
+                  const T* scores = ColumnOf<T>(prediction, column);
+                  const Normalizer<T> normalizer =
+                      kernels.softmaxColumn(scores, softmax.As<T>() + column * softmax.stride, prediction.rows);
+                  double sum = 0;
+                  for (int32_t at = labels.columnStarts[column];
+                       IsData(mask, column) && at < labels.columnStarts[column + 1]; ++at)
+                      if (labelValues[at] != T(0))
+                          sum -= double(labelValues[at]) *
+                                 double((scores[labels.rowIndices[at]] - normalizer.largest) - normalizer.logSum);
+                  return sum;
+              };
+              ForEachPart(m_pool, prediction.columns, 1, parts,
+                          [&](int part, size_t begin, size_t end)
+                          {
+                              for (size_t column = begin; column < end; ++column)
+                                  sums[part] += computeColumn(column);
+                          });
+              double sum = 0;
+              for (int part = 0; part < parts; ++part)
+                  sum += sums[part];
+              *output.As<T>() = T(sum);
+          });
+    return true;
 }
 
 void CpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,

@@ -12,6 +12,52 @@ namespace
 // still in the cache, and the beginning of the parameter will be, which the next product begins with.
 constexpr size_t c_block = 16 * 1024;
 
+template <class T>
+T* At(const MatrixView& view, size_t column, size_t row)
+{
+    return view.As<T>() + column * view.stride + row;
+}
+
+// body(column, row, count) for stretches of the parameter that the threads share out: of touched columns, or of all
+// elements, which count as one column where all matrices are in one piece.
+template <class Body>
+void ForEachStretch(ThreadPool& pool, const MatrixView& parameter, bool isContiguous, const TouchedColumns* touched,
+                    Body&& body)
+{
+    if (touched)
+    {
+        const size_t columns = touched->columns.size();
+        ForEachPart(pool, columns, 1, UsefulThreads(2 * columns * parameter.rows, pool),
+                    [&](int, size_t begin, size_t end)
+                    {
+                        for (size_t i = begin; i < end; ++i)
+                            body(size_t(touched->columns[i]), 0, parameter.rows);
+                    });
+        return;
+    }
+    const int parts = UsefulThreads(2 * parameter.Elements(), pool);
+    if (isContiguous)
+    {
+        ForEachPart(pool, parameter.Elements(), 64, parts,
+                    [&](int, size_t begin, size_t end)
+                    {
+                        while (end > begin)
+                        {
+                            const size_t first = begin + (end - begin - 1) / c_block * c_block;
+                            body(0, first, end - first);
+                            end = first;
+                        }
+                    });
+        return;
+    }
+    ForEachPart(pool, parameter.columns, 1, parts,
+                [&](int, size_t begin, size_t end)
+                {
+                    for (size_t column = begin; column < end; ++column)
+                        body(column, 0, parameter.rows);
+                });
+}
+
 } // namespace
 
 void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
@@ -23,47 +69,31 @@ void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
               // The sparse form keeps the rate out of the smoothed gradient.
               const T factor = touched ? T(1 - momentum) : T((1 - momentum) * rate);
               const T step = touched ? T(rate) : T(1);
-              const auto updateColumn = [&](size_t column)
-              {
-                  kernels.momentumUpdate(
-                      parameter.As<T>() + column * parameter.stride, smoothed.As<T>() + column * smoothed.stride,
-                      gradient.As<T>() + column * gradient.stride, parameter.rows, T(momentum), factor, step);
-              };
-              if (touched)
-              {
-                  const size_t columns = touched->columns.size();
-                  ForEachPart(m_pool, columns, 1, UsefulThreads(2 * columns * parameter.rows, m_pool),
-                              [&](int, size_t begin, size_t end)
-                              {
-                                  for (size_t i = begin; i < end; ++i)
-                                      updateColumn(size_t(touched->columns[i]));
-                              });
-                  return;
-              }
-              const int parts = UsefulThreads(2 * parameter.Elements(), m_pool);
-              if (parameter.IsContiguous() && smoothed.IsContiguous() && gradient.IsContiguous())
-              {
-                  ForEachPart(m_pool, parameter.Elements(), 64, parts,
-                              [&](int, size_t begin, size_t end)
-                              {
-                                  while (end > begin)
-                                  {
-                                      const size_t first = begin + (end - begin - 1) / c_block * c_block;
-                                      kernels.momentumUpdate(parameter.As<T>() + first, smoothed.As<T>() + first,
-                                                             gradient.As<T>() + first, end - first, T(momentum), factor,
-                                                             step);
-                                      end = first;
-                                  }
-                              });
-                  return;
-              }
-              ForEachPart(m_pool, parameter.columns, 1, parts,
-                          [&](int, size_t begin, size_t end)
-                          {
-                              for (size_t column = begin; column < end; ++column)
-                                  updateColumn(column);
-                          });
+              ForEachStretch(m_pool, parameter,
+                             parameter.IsContiguous() && smoothed.IsContiguous() && gradient.IsContiguous(), touched,
+                             [&](size_t column, size_t row, size_t count)
+                             {
+                                 kernels.momentumUpdate(At<T>(parameter, column, row), At<T>(smoothed, column, row),
+                                                        At<T>(gradient, column, row), count, T(momentum), factor, step);
+                             });
           });
+}
+
+bool CpuKernels::Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
+                         const TouchedColumns* touched)
+{
+    Visit(parameter.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              const T factor = touched ? T(1) : T(rate);
+              const T step = touched ? T(rate) : T(1);
+              ForEachStretch(m_pool, parameter, parameter.IsContiguous() && gradient.IsContiguous(), touched,
+                             [&](size_t column, size_t row, size_t count) {
+                                 kernels.descend(At<T>(parameter, column, row), At<T>(gradient, column, row), count,
+                                                 factor, step);
+                             });
+          });
+    return true;
 }
 
 } // namespace cntk

@@ -149,6 +149,17 @@ void MomentumUpdate(T* w, T* s, const T* g, size_t count, T momentum, T factor, 
     }
 }
 
+template <class T>
+void Descend(T* w, const T* g, size_t count, T factor, T rate)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; ++i)
+    {
+        const T smoothed = factor * g[i];
+        w[i] -= rate * smoothed;
+    }
+}
+
 // ---- the table ------------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -185,12 +196,14 @@ constexpr VectorKernels<T> MakeKernels()
     kernels.innerProducts = &InnerProducts<T>;
     kernels.addCombination = &AddCombination<T>;
     kernels.logSoftmax = &LogSoftmax<T>;
+    kernels.softmaxColumn = &SoftmaxColumn<T>;
     kernels.softmaxGradient = &SoftmaxGradient<T>;
     kernels.logSoftmaxGradient = &LogSoftmaxGradient<T>;
     kernels.crossEntropy = &CrossEntropy<T>;
     kernels.addScaledDifference = &AddScaledDifference<T>;
     kernels.argMax = &ArgMax<T>;
     kernels.momentumUpdate = &MomentumUpdate<T>;
+    kernels.descend = &Descend<T>;
     return kernels;
 }
 

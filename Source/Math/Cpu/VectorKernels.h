@@ -44,6 +44,14 @@ struct ColumnBlock
     T* Column(size_t column) const { return data + column * stride; }
 };
 
+// What turns numbers into the logarithms of their softmax: (x - largest) - logSum.
+template <class T>
+struct Normalizer
+{
+    T largest = 0;
+    T logSum = 0;
+};
+
 template <class T>
 struct VectorKernels
 {
@@ -95,6 +103,8 @@ struct VectorKernels
     // softmax may have no data where it is not wanted; logSoftmax may not, but may be the same memory as softmax.
     void (*logSoftmax)(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax,
                        const ColumnBlock<T>& softmax, size_t rows, size_t columns);
+    // Of one column of at least one row. The memory of both may be the same.
+    Normalizer<T> (*softmaxColumn)(const T* input, T* softmax, size_t rows);
     void (*softmaxGradient)(const T* gradient, const T* value, T* inputGradient, size_t rows);
     void (*logSoftmaxGradient)(const T* gradient, const T* value, T* inputGradient, size_t rows);
     // -sum labels * logSoftmax of one column, where a label of 0 contributes nothing.
@@ -105,6 +115,8 @@ struct VectorKernels
 
     // s = momentum * s + factor * g; w -= rate * s
     void (*momentumUpdate)(T* w, T* s, const T* g, size_t count, T momentum, T factor, T rate);
+    // w -= rate * (factor * g), rounded as above with s = 0 before
+    void (*descend)(T* w, const T* g, size_t count, T factor, T rate);
 };
 
 // The set must be one that the processor has.

@@ -9,13 +9,22 @@ namespace cntk::simd
 namespace
 {
 
-// Adds exp(x - largest) of a block of lanes.
+// Adds exp(x - largest) of a block of lanes, and keeps it where there is memory for that.
 template <class T>
-[[gnu::always_inline]] inline void AddExponentials(const T* x, T largest, double* sums)
+[[gnu::always_inline]] inline void AddExponentials(const T* x, T largest, double* sums, T* kept = nullptr)
 {
+    T values[c_vectorLength<T>];
 #pragma omp simd
     for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
-        sums[lane] += double(ExponentialOfNegative(x[lane] - largest));
+    {
+        values[lane] = ExponentialOfNegative(x[lane] - largest);
+        sums[lane] += double(values[lane]);
+    }
+    if (!kept)
+        return;
+#pragma omp simd
+    for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
+        kept[lane] = values[lane];
 }
 
 // One block of lanes. Both outputs may be one and the same memory: the softmax is what remains.
@@ -66,6 +75,33 @@ void LogSoftmaxColumn(const T* input, T* logSoftmax, T* softmax, size_t rows)
         logSoftmax[whole + lane] = logTail[lane];
     for (size_t lane = 0; softmax && lane < rest; ++lane)
         softmax[whole + lane] = softTail[lane];
+}
+
+// The softmax alone, with one exponential an element; log softmax(x) = (x - largest) - logSum.
+template <class T>
+Normalizer<T> SoftmaxColumn(const T* input, T* softmax, size_t rows)
+{
+    constexpr size_t lanes = c_vectorLength<T>;
+    const size_t rest = rows % lanes;
+    const size_t whole = rows - rest;
+    const T largest = Maximum(input, rows, input[0]);
+    T tail[lanes];
+    for (size_t lane = 0; lane < lanes; ++lane)
+        tail[lane] = lane < rest ? input[whole + lane] : -T(__builtin_inff());
+
+    double sums[lanes];
+    Clear(sums);
+    for (size_t i = 0; i < whole; i += lanes)
+        AddExponentials(input + i, largest, sums, softmax + i);
+    AddExponentials(tail, largest, sums, tail);
+    const double sum = SumOfLanes(sums);
+    const T factor = T(1 / sum);
+#pragma omp simd
+    for (size_t i = 0; i < whole; ++i)
+        softmax[i] *= factor;
+    for (size_t lane = 0; lane < rest; ++lane)
+        softmax[whole + lane] = tail[lane] * factor;
+    return {largest, T(__builtin_log(sum))};
 }
 
 // Few rows: the columns are the lanes, by way of a transposed tile.

@@ -1,5 +1,6 @@
 // Updates in part: gradients that touch few columns change the same parameters and leave the same state as dense ones.
 #include "ComputationNetwork/Evaluator.h"
+#include "Math/Operations.h"
 #include "SGD/Learner.h"
 
 #include <gtest/gtest.h>
@@ -140,6 +141,37 @@ TEST(LearnerTest, UpdatesInPartGoOnFromSavedStates)
         for (size_t i = 0; i < expected.size(); i++)
             EXPECT_EQ(found[i]->ToHost(), expected[i]->ToHost()) << "stopped after minibatch " << stop;
     }
+}
+
+// States that are made of the last gradients are those that every update writes: when somebody asks, and at the end.
+TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
+{
+    for (const bool isDense : {false, true})
+        for (const size_t asked : {size_t(1), size_t(3), SIZE_MAX})
+        {
+            WordModel lazy{SgdOptions()};
+            WordModel eager{SgdOptions()};
+            // Epochs of three minibatches, of which the last has momentum.
+            for (size_t minibatch = 0; minibatch < 9; minibatch++)
+            {
+                if (minibatch % 3 == 0)
+                    lazy.learner->LetGradientsStay(true);
+                const double momentum = minibatch < 6 ? 0 : 0.7;
+                lazy.Train(minibatch, momentum, isDense);
+                eager.Train(minibatch, momentum, isDense);
+                if (minibatch == asked)
+                    ExpectSame(lazy, eager);
+                if (minibatch % 3 == 2)
+                {
+                    lazy.learner->LetGradientsStay(false);
+                    for (const auto& parameter : lazy.evaluator->Parameters()) // that an evaluation takes away
+                        Ops::Fill(parameter->Gradient(), 1e10);
+                    for (const auto& parameter : lazy.evaluator->Parameters())
+                        parameter->GradientColumns().all = true;
+                    ExpectSame(lazy, eager);
+                }
+            }
+        }
 }
 
 // A trial's end: the states become what they were before it, also those that grow with the first update.

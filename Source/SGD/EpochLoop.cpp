@@ -93,8 +93,10 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
     const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
     const size_t parts = m_source.Parts();
-    // A part whose criterion is not finite ends a minibatch without an update, after others changed the gradients.
-    m_learner.LetGradientsStay(parts == 1);
+    // A part whose criterion is not finite ends a minibatch without an update, after others changed the gradients. An
+    // update with momentum reads what the one before left in the states: of an epoch's minibatches some may be long
+    // enough for a momentum of 0, a shorter one not.
+    m_learner.LetGradientsStay(parts == 1 && MomentumOfMinibatch(settings.momentumPerSample, m_source.Columns()) == 0);
     bool isFinite = true;
     for (size_t part = 0; part < parts && isFinite; ++part)
     {

@@ -26,7 +26,8 @@ public:
     void Update(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop = {});
 
     // Whether gradients stay what they are from an update to the next back-propagation that an update follows: without
-    // momentum the states are then made of them only when somebody asks, or at the end of that. Off at first.
+    // momentum the states are then made of them only when somebody asks, or at the end of that. Off at first. To be
+    // ended before the back-propagation of a minibatch that has momentum: its update reads the states.
     void LetGradientsStay(bool stay);
 
     // As before the first update.

@@ -60,6 +60,41 @@ TEST_F(TrainerTest, MomentumFollowsTheFormulaAndShortMinibatchesGetMore)
     EXPECT_NEAR(checkpoint.smoothedGradients[0].ToHost()[0], smoothed, 1e-14);
 }
 
+// The momentum of a long minibatch is too small for a number, that of the short one at the end is not.
+TEST_F(TrainerTest, AShortMinibatchGoesOnFromLongOnesThatHadNoMomentum)
+{
+    TrainingRequest request = LineRequest();
+    request.options.maxEpochs = 1;
+    request.options.minibatchSize = 400;
+    request.options.momentumPerMB = {};
+    request.options.momentumPerSample = 0.1f;
+    request.options.learningRatesPerSample = 0.001f;
+    m_points = {.featureDim = 1, .labelDim = 1, .features = {}, .labels = {}};
+    for (size_t i = 0; i < 1201; ++i)
+    {
+        m_points.features.push_back(0.1 * double(i % 11) - 0.4);
+        m_points.labels.push_back(0.1 * double(i % 7));
+    }
+    Run(request);
+
+    double w = 0.25;
+    double smoothed = 0;
+    for (size_t first = 0; first < 1201; first += 400)
+    {
+        const size_t columns = std::min<size_t>(400, 1201 - first);
+        double gradient = 0;
+        for (size_t i = first; i < first + columns; ++i)
+            gradient -= 2 * (m_points.labels[i] - w * m_points.features[i]) * m_points.features[i];
+        const double momentum = std::pow(double(0.1f), double(columns));
+        EXPECT_EQ(momentum == 0, columns > 1);
+        smoothed = momentum * smoothed + (1 - momentum) * double(0.001f) * gradient;
+        w -= smoothed;
+    }
+    EXPECT_NEAR(ValuesOf(*Load("line.dnn"), "W")[0], w, 1e-14);
+    const Checkpoint checkpoint = LoadCheckpoint(Path("line.dnn.ckp"), DataType::Float64, *m_device);
+    EXPECT_NEAR(checkpoint.smoothedGradients[0].ToHost()[0], smoothed, 1e-14);
+}
+
 TEST_F(TrainerTest, EpochsSmallerAndLargerThanTheDataGoOnWhereTheReaderStopped)
 {
     for (const size_t epochSize : {3, 8})

@@ -129,6 +129,12 @@ ComputationNodePtr NetworkParts::AddCriterion(const CriterionWord& word, const s
     const std::string nodeName = name.empty() ? word.nodeName : name;
     if (word.inputs == Inputs::Product)
     {
+        // Such weights are hidden x vocabulary: the criteria of these networks compute the scores of a few words only.
+        if (output.extra)
+            Fail(ErrorKind::Config, "the criterion ", word.word,
+                 " needs the scores of all words, which this network does not compute; expected "
+                 "ClassCrossEntropyWithSoftmax for rnnType CLASSLM, CLASSLSTM or CLSTM, and NoiseContrastiveEstimation "
+                 "for NCELSTM");
         if (!output.product)
             output.product = output.weights ? Add("Times", "", {output.weights, output.hidden}) : output.hidden;
         return Add(word.nodeType, nodeName, {labels, output.product});

@@ -52,14 +52,39 @@ Error::Error(ErrorKind kind, std::string message, SourcePos where)
 {
 }
 
+namespace
+{
+
+// Messages quote what they found in files; a control character in it would be unseen, or a command to the terminal, and
+// makes the log a binary file for other programs.
+std::string WithVisibleCharacters(const std::string& text)
+{
+    std::string visible;
+    for (const char c : text)
+    {
+        const auto code = static_cast<unsigned char>(c);
+        if ((code >= ' ' && code != 0x7f) || c == '\n' || c == '\t')
+            visible += c;
+        else
+        {
+            char number[5];
+            std::snprintf(number, sizeof number, "\\x%02x", unsigned(code));
+            visible += number;
+        }
+    }
+    return visible;
+}
+
+} // namespace
+
 std::string Error::Report() const
 {
     std::string report;
     for (const std::string& note : m_notes)
-        report += "note: " + note + '\n';
+        report += "note: " + WithVisibleCharacters(note) + '\n';
     if (m_where)
         report += m_where.Excerpt() + '\n' + m_where.Location() + ": ";
-    return report + "error: " + m_message;
+    return report + "error: " + WithVisibleCharacters(m_message);
 }
 
 #ifndef NDEBUG

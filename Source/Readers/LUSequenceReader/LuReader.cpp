@@ -101,6 +101,12 @@ bool LuReader<ElemType>::Fill(Slot& slot)
         return false;
     }
     m_hasDelivered = true;
+    if (!m_text.LoneWord().empty() && !m_hasToldLoneWord)
+    {
+        m_hasToldLoneWord = true;
+        slot.log += "WARNING: " + m_text.LoneWord() +
+                    " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
+    }
     const std::vector<LuText::Sentence>& group = m_text.Group();
     m_sentences += group.size();
     const PlaceRange share = ShareOfWorker(m_request, group.size());

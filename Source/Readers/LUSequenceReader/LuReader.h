@@ -43,6 +43,7 @@ private:
     EpochRequest m_request;
     size_t m_sentences = 0; // of the epoch so far
     bool m_hasDelivered = false;
+    bool m_hasToldLoneWord = false;
     std::vector<LuText::Sentence> m_share; // this worker's sentences of the minibatch
     size_t m_steps = 0;                    // the longest one
     std::vector<int32_t> m_ids;

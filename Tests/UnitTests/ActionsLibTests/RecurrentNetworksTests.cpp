@@ -278,6 +278,25 @@ TEST(RecurrentNetworks, SaysWhatIsMissing)
                                 "rnnType CLASSLM, CLASSLSTM or CLSTM");
 }
 
+TEST(RecurrentNetworks, CriteriaOfAllWordsDoNotFitFactoredOutputs)
+{
+    SimpleNetworkOptions classes = OptionsFor("CLASSLM", {9, 4, 9});
+    classes.vocabSize = 9;
+    classes.nbrClass = 3;
+    classes.trainingCriterion = "CrossEntropyWithSoftmax";
+    const std::string rest = " needs the scores of all words, which this network does not compute; expected "
+                             "ClassCrossEntropyWithSoftmax for rnnType CLASSLM, CLASSLSTM or CLSTM, and "
+                             "NoiseContrastiveEstimation for NCELSTM";
+    EXPECT_EQ(MessageOf(classes), "the criterion CrossEntropyWithSoftmax" + rest);
+    classes.trainingCriterion = "ClassCrossEntropyWithSoftmax";
+    classes.evalCriterion = "ErrorPrediction";
+    EXPECT_EQ(MessageOf(classes), "the criterion ErrorPrediction" + rest);
+    SimpleNetworkOptions noise = OptionsFor("NCELSTM", {9, 3, 9});
+    noise.noise_number = 2;
+    noise.trainingCriterion = "CrossEntropyWithSoftmax";
+    EXPECT_EQ(MessageOf(noise), "the criterion CrossEntropyWithSoftmax" + rest);
+}
+
 TEST(RecurrentNetworks, NumbersOfLayersThatAreNotThere)
 {
     const auto about = [](const std::string& rest) { return WarningsAbout("layerSizes=6:3:4:6\n" + rest); };

@@ -54,5 +54,12 @@ TEST(ErrorTests, NotesAreAddedOnTheWayUp)
     EXPECT_EQ(WithNote([] { return 5; }, [] { return std::string(); }), 5);
 }
 
+TEST(ErrorTests, ControlCharactersAreShownByTheirCodes)
+{
+    Error error(ErrorKind::Data, std::string("a\0b \x1b[2J \x7f d\u00fc\n\te", 17));
+    error.AddNote("\r");
+    EXPECT_EQ(error.Report(), "note: \\x0d\nerror: a\\x00b \\x1b[2J \\x7f d\u00fc\n\te");
+}
+
 } // namespace
 } // namespace cntk

@@ -249,7 +249,8 @@ TEST(ComputationNetwork, InputsOfDifferentAxesCannotMeet)
     EXPECT_EQ(ReportOf([&] { net.network.Validate(); }),
               "note: while validating sum = Plus(a [3 x *], b [3 x *other])\n"
               "error: inputs 'a' and 'b' have different minibatch layouts (different dynamic axes); they cannot be "
-              "combined");
+              "combined; ReconcileMBLayout gives one of them the other's layout where their sequences have the same "
+              "lengths");
 }
 
 ComputationNodePtr AddInputOfAxis(TestNetwork& net, const std::string& name, const std::string& axis)

@@ -245,7 +245,8 @@ TEST(ReshapeNodesTest, NodesThatReshapeAlikeHaveOneLayout)
     EXPECT_EQ(a2->GetMBLayout(), b2->GetMBLayout());
     net.Add("RowStack", "wrong", {a2, b});
     EXPECT_EQ(ValidationMessage(net), "inputs 'a2' and 'b' have different minibatch layouts (different dynamic axes); "
-                                      "they cannot be combined");
+                                      "they cannot be combined; ReconcileMBLayout gives one of them the other's layout "
+                                      "where their sequences have the same lengths");
 }
 
 TEST(ReshapeNodesTest, ImagesTakeWhatIsMissingFromTheRows)

@@ -77,6 +77,10 @@ TEST_F(LuReaderTests, WordsAndLabels)
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 0),
                 ElementsAre("1x4 row0[0,4); 0:1; 3:1 4:1; 2:1; 1:1", "1x1 row0[0,1); 4:1", "1x1 row0[0,1); 3:1 4:1"));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 1, false), ElementsAre("0:1; 1:1; 0:1; 0:1", "0:1", "1:1"));
+    // Told once, not in each epoch.
+    EXPECT_EQ(LogText(), "WARNING: " + Path("text.txt") +
+                             ":3:1: 'alone' stands alone and is passed over, as are other lines of one column; "
+                             "expected a label behind it\n");
 }
 
 TEST_F(LuReaderTests, ContextStopsAtTheEndsOfTheSentence)

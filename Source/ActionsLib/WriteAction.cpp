@@ -9,6 +9,7 @@
 #include "Common/Text.h"
 #include "Common/WriterInterface.h"
 #include "ComputationNetwork/Evaluator.h"
+#include "Math/Operations.h"
 
 #include <algorithm>
 #include <map>
@@ -45,6 +46,19 @@ struct WriteOptions : NodesToTrace
     }
 };
 
+// Files and writers take dense values; only inputs can be sparse.
+void CopyDenseValue(const ComputationNode& node, Matrix& target)
+{
+    if (!node.IsSparse())
+    {
+        target.CopyFrom(node.Value());
+        return;
+    }
+    const SparseView values = node.SparseValue(FrameRange::All());
+    target.Resize(values.rows, values.columns);
+    Ops::ToDense(values, target.View());
+}
+
 // A place that the values of the nodes go to, minibatch after minibatch.
 class Output
 {
@@ -72,7 +86,7 @@ public:
     {
         for (size_t i = 0; i < nodes.size(); ++i)
         {
-            m_staging.CopyFrom(nodes[i]->Value());
+            CopyDenseValue(*nodes[i], m_staging);
             m_files[i]->Write(m_staging.ToHost(), nodes[i]->SampleLayout(), nodes[i]->GetMBLayout().get());
             if (m_isConsole) // node by node, an empty line behind each minibatch
                 m_files[i]->PutThrough(i + 1 == nodes.size() ? "\n" : "");
@@ -109,7 +123,7 @@ public:
         for (const ComputationNodePtr& node : nodes)
         {
             StreamBatch<ElemType>& batch = m_batches[node->Name()];
-            m_staging.CopyFrom(node->Value());
+            CopyDenseValue(*node, m_staging);
             batch.rows = m_staging.Rows();
             batch.columns = m_staging.Columns();
             batch.values.resize(m_staging.Elements());

@@ -95,8 +95,7 @@ MBLayoutPtr ComputationNode::CommonLayoutOfInputs(ShapeInference& inference) con
         else if (first->m_layout != input->m_layout && inference.IsFinalPass())
             Fail(ErrorKind::Model, "inputs '", first->Name(), "' and '", input->Name(),
                  "' have different minibatch layouts (different dynamic axes); they cannot be combined; "
-                 "ReconcileMBLayout gives "
-                 "one of them the other's layout where their sequences have the same lengths");
+                 "ReconcileMBLayout gives one of them the other's layout where their sequences have the same lengths");
     }
     return first == nullptr ? nullptr : first->m_layout;
 }

@@ -123,6 +123,23 @@ class LanguageTest(EndToEndTest):
                       self.cntk("configFile=exp.cntk", "command=Write", status=6).stderr)
         self.assertEqual([self.read("out/%s.txt" % name) for name in ("y", "labels")], ["old\n", "old\n"])
 
+    def test_sparse_inputs_are_written_as_dense_ones(self):
+        self.write("exp.cntk", SLOTS + "Words=[ action=write; outputPath=out/values; outputNodeNames=features\n"
+                   "  reader=[ $slots$ ] ]\n")
+        self.write("net.ndl", NETWORK)
+        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
+        self.write("tags.txt", "O\nCITY\n")
+        self.write("both.txt", "BOS\nto\nrome\nfly\nEOS\n>BOS\n>to\n>rome\n>fly\n>EOS\n")
+        self.write("train.txt", "BOS O\nrome CITY\nEOS O\n\nfly O\nEOS O\n\n")
+        self.cntk("configFile=exp.cntk", "command=Train:Words")
+        rows = [[i for i, value in enumerate(line.split()) if float(value) == 1]
+                for line in self.read("out/values.features").splitlines()]
+        # The word, and five rows below the one behind it; the last one is behind itself.
+        self.assertEqual(rows, [[0, 7], [2, 9], [4, 9], [3, 9], [4, 9]])
+        self.cntk("configFile=exp.cntk", "command=Write", "Write=[writer=[outputNodeNames=features; "
+                  "features=[file=out/words.txt; token=both.txt; nbest=2]]]", "outputNodeNames=features")
+        self.assertEqual(self.read("out/words.txt").splitlines(), ["BOS >rome rome >EOS EOS >EOS ", "fly >EOS EOS >EOS "])
+
     def test_reader_messages_have_their_place(self):
         self.write("exp.cntk", SLOTS)
         self.write("net.ndl", NETWORK)

@@ -41,9 +41,10 @@ struct Product
         task.lda = (transA ? shape.k : shape.m) + 3;
         task.ldb = (transB ? shape.n : shape.k) + 1;
         task.ldc = shape.m + 2;
-        a = Fill(task.lda * (transA ? shape.m : shape.k));
-        b = Fill(task.ldb * (transB ? shape.k : shape.n));
-        c = Fill(task.ldc * shape.n);
+        // Their memory ends with the last column.
+        a = transA ? Fill(shape.k, shape.m, task.lda) : Fill(shape.m, shape.k, task.lda);
+        b = transB ? Fill(shape.n, shape.k, task.ldb) : Fill(shape.k, shape.n, task.ldb);
+        c = Fill(shape.m, shape.n, task.ldc);
         if (beta == 0) // must not be read
             for (size_t j = 0; j < shape.n; ++j)
                 for (size_t i = 0; i < shape.m; ++i)
@@ -54,10 +55,10 @@ struct Product
         task.c = c.data();
     }
 
-    std::vector<T> Fill(size_t count)
+    std::vector<T> Fill(size_t rows, size_t columns, size_t stride)
     {
         std::uniform_real_distribution<T> uniform(-1, 1);
-        std::vector<T> values(count);
+        std::vector<T> values(columns == 0 ? 0 : (columns - 1) * stride + rows);
         for (T& value : values)
             value = uniform(random);
         return values;
@@ -82,7 +83,7 @@ struct Product
                 ASSERT_NEAR(double(c[j * task.ldc + i]), Expected(i, j) + (bias.empty() ? 0 : double(bias[i])),
                             tolerance)
                     << "row " << i << ", column " << j;
-            for (size_t i = task.m; i < task.ldc; ++i)
+            for (size_t i = task.m; j + 1 < task.n && i < task.ldc; ++i)
                 ASSERT_EQ(c[j * task.ldc + i], before[j * task.ldc + i]) << "written between the columns";
         }
     }

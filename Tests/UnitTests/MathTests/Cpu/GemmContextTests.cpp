@@ -3,7 +3,9 @@
 #include "Math/Cpu/GemmKernel.h"
 #include "MathTests/Cpu/GemmCase.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,37 @@ TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
     }
 }
 
+// What fills up registers beyond the last row and the last column reaches nothing else: elements that are no numbers
+// are seen in their own row or column of C alone.
+TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
+{
+    for (const GemmIsa& isa : {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"),
+                               MakeGemmIsa<64, 12>("64 bytes"), BestGemmIsa()})
+    {
+        const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+        std::vector<TypeParam> scratchA(functions.scratchA, std::numeric_limits<TypeParam>::quiet_NaN());
+        std::vector<TypeParam> scratchB(functions.scratchB, std::numeric_limits<TypeParam>::quiet_NaN());
+        for (const Shape& shape : {Shape{1, 1, 1}, Shape{15, 13, 3}, Shape{17, 31, 20}, Shape{33, 19, 321},
+                                   Shape{49, 120, 47}, Shape{300, 130, 9}, Shape{530, 37, 33}})
+            for (const bool transA : {false, true})
+                for (const bool transB : {false, true})
+                {
+                    SCOPED_TRACE(testing::Message() << isa.name << ", " << shape.m << " x " << shape.n << " x "
+                                                    << shape.k << ", transA " << transA << ", transB " << transB);
+                    Product<TypeParam> product(shape, transA, transB, 1, 0);
+                    // The last element of all, of A and of B.
+                    product.a.back() = std::numeric_limits<TypeParam>::quiet_NaN();
+                    product.b.back() = std::numeric_limits<TypeParam>::infinity();
+                    functions.multiply(product.task, scratchA.data(), scratchB.data());
+                    for (size_t j = 0; j < shape.n; ++j)
+                        for (size_t i = 0; i < shape.m; ++i)
+                            ASSERT_EQ(std::isfinite(product.c[j * product.task.ldc + i]),
+                                      i + 1 < shape.m && j + 1 < shape.n)
+                                << "row " << i << ", column " << j;
+                }
+    }
+}
+
 TYPED_TEST(GemmContextTest, EpilogueSeesEachElementOnce)
 {
     for (const int threads : {1, 4})
@@ -72,7 +105,7 @@ TYPED_TEST(GemmContextTest, EpilogueSeesEachElementOnce)
         {
             SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
             Product<TypeParam> product(shape, false, false, 1, 0);
-            const std::vector<TypeParam> bias = product.Fill(shape.m);
+            const std::vector<TypeParam> bias = product.Fill(shape.m, 1, shape.m);
             const auto add =
                 [](const void* bias, TypeParam* tile, size_t stride, size_t firstRow, size_t rows, size_t columns)
             {

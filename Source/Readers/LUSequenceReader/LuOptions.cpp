@@ -32,9 +32,6 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
     vocabulary.words =
         WithPosition(block.WhereOf(key),
                      [&] { return isClass ? Vocabulary::FromClassList(path) : Vocabulary::FromList(path, true); });
-    if (isClass && vocabulary.words.Size() < Vocabulary::c_classRows)
-        FailAt(block.WhereOf(key), ErrorKind::Config, "'", block.Name(), "': mode=class needs four words at least, '",
-               path, "' has ", vocabulary.words.Size());
     const size_t labelDim = vocabulary.options.labelDim;
     if (labelDim > 0 && labelDim != vocabulary.words.Size())
         log.Warn(Concat(block.WhereOf("labelDim").Location(), ": labelDim=", labelDim, " of '", block.Name(),

@@ -38,10 +38,17 @@ LuReader<ElemType>::LuReader(const ReaderContext& context)
     m_streams.push_back(std::move(words));
     StreamInfo labels;
     labels.name = m_config.output.name;
-    labels.rows = m_config.output.words.Size();
+    // Word, class, and the bounds of the class. The original kept a row for each token, all but four of them zero,
+    // which ClassBasedCrossEntropyWithSoftmax does not take.
+    labels.rows = m_config.output.options.isClass ? Vocabulary::c_classRows : m_config.output.words.Size();
     labels.isLabel = true;
     labels.sparse = !m_config.output.options.isClass;
-    if (!m_config.output.options.isClass)
+    if (m_config.output.options.isClass)
+    {
+        labels.wordClasses = m_config.output.words.Classes().size();
+        labels.wordClassSource = m_config.output.words.Source();
+    }
+    else
         labels.labelNames = m_config.output.words.Words();
     labels.source = sourceOf(m_config.output);
     m_streams.push_back(std::move(labels));

@@ -129,6 +129,17 @@ TEST_F(LuReaderTests, ClassLabels)
     Write("text.txt", "a O\na B-x\na B-y\n");
     EXPECT_THAT(ReadStream(*Make(Block("", "mode=class")), MakeRequest(0, 10), 1, false),
                 ElementsAre("0 0 0 1; 1 1 1 3; 3 2 3 4"));
+    // Four rows, whether there are fewer tokens or more.
+    Write("tags.txt", "O 0\nB-x 1\n");
+    Write("text.txt", "a O\na B-x\n");
+    EXPECT_THAT(ReadStream(*Make(Block("", "mode=class")), MakeRequest(0, 10), 1, false),
+                ElementsAre("0 0 0 1; 1 1 1 2"));
+    Write("tags.txt", "O 0\nB-x 1\nI-x 1\nB-y 2\nI-y 2\n");
+    EXPECT_THAT(ReadStream(*Make(Block("", "mode=class")), MakeRequest(0, 10), 1, false),
+                ElementsAre("0 0 0 1; 1 1 1 3"));
+    EXPECT_EQ(Make(Block("", "mode=class"))->Streams()[1].rows, 4u);
+    EXPECT_EQ(Make(Block("", "mode=class"))->Streams()[1].wordClasses, 3u);
+    EXPECT_EQ(Make(Block("", "mode=class"))->Streams()[1].wordClassSource, Path("tags.txt"));
 }
 
 TEST_F(LuReaderTests, ShufflesOnlyWhereAsked)

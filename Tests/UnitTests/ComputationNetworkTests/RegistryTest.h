@@ -44,6 +44,12 @@ class RegistryTest : public testing::TestWithParam<RegisteredType>
 protected:
     const NodeRegistry& Registry() const { return *GetParam().registry; }
     const NodeType& Type() const { return *Registry().Find(GetParam().name); }
+    // One device for all networks: each has memory in work that takes longer to make than most of them to be evaluated.
+    static const std::shared_ptr<Device>& Cpu()
+    {
+        static const std::shared_ptr<Device> cpu = MakeCpuDevice();
+        return cpu;
+    }
 
     // body(case factory) for each sample and each layout that makes a difference to it.
     template <class Body>
@@ -95,7 +101,7 @@ protected:
                         [&, dataType = dataType, tolerance = tolerance](const GradientSample& sample, Layout layout)
                         {
                             SCOPED_TRACE(cntk::NameOf(dataType));
-                            NodeCase cpu(Type(), sample, layout, dataType, MakeCpuDevice(), Registry());
+                            NodeCase cpu(Type(), sample, layout, dataType, Cpu(), Registry());
                             NodeCase other(Type(), sample, layout, dataType, makeDevice(), Registry());
                             ExpectNear(Run(cpu, cpu.Options()), Run(other, other.Options()), tolerance);
                         });

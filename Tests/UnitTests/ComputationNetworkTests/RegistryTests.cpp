@@ -55,7 +55,7 @@ TEST_P(RegistryTest, GradientsAgreeWithDifferences)
     ForEachCase({Layout::Frames, Layout::Ragged, Layout::Dirty},
                 [&](const GradientSample& sample, Layout layout)
                 {
-                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
+                    NodeCase node(Type(), sample, layout, DataType::Float64, Cpu(), Registry());
                     if (!node.Options().training)
                         return;
                     Evaluator evaluator(node.Network(), {node.Criterion()}, node.Options());
@@ -97,7 +97,7 @@ TEST_P(RegistryTest, TraitsAreTrue)
     ForEachCase({Layout::Frames, Layout::Ragged},
                 [&](const GradientSample& sample, Layout layout)
                 {
-                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
+                    NodeCase node(Type(), sample, layout, DataType::Float64, Cpu(), Registry());
                     if (!node.Options().training)
                         return;
                     EvaluatorOptions options = node.Options();
@@ -129,8 +129,8 @@ TEST_P(RegistryTest, FrameByFrameEqualsWholeMinibatch)
     ForEachCase({Layout::Ragged, Layout::Dirty},
                 [&](const GradientSample& sample, Layout layout)
                 {
-                    NodeCase whole(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
-                    NodeCase byFrame(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
+                    NodeCase whole(Type(), sample, layout, DataType::Float64, Cpu(), Registry());
+                    NodeCase byFrame(Type(), sample, layout, DataType::Float64, Cpu(), Registry());
                     EvaluatorOptions options = byFrame.Options();
                     options.frameByFrame = true;
                     ExpectNear(Run(whole, whole.Options()), Run(byFrame, options), 1e-12);
@@ -239,7 +239,7 @@ TEST_P(RegistryTest, TakesAnEmptyMinibatch)
     ForEachCase({Layout::Empty},
                 [&](const GradientSample& sample, Layout layout)
                 {
-                    NodeCase node(Type(), sample, layout, DataType::Float64, MakeCpuDevice(), Registry());
+                    NodeCase node(Type(), sample, layout, DataType::Float64, Cpu(), Registry());
                     Evaluator evaluator(node.Network(), {node.Criterion()}, node.Options());
                     evaluator.Forward();
                     if (!node.Options().training)
@@ -263,9 +263,9 @@ TEST_P(RegistryTest, SavedAgainIsTheSame)
                     const std::string folder = testing::TempDir();
                     const std::string first = folder + "registry." + Type().name + ".first.dnn";
                     const std::string second = folder + "registry." + Type().name + ".second.dnn";
-                    NodeCase node(Type(), sample, layout, DataType::Float32, MakeCpuDevice(), Registry());
+                    NodeCase node(Type(), sample, layout, DataType::Float32, Cpu(), Registry());
                     SaveModel(node.Network(), first);
-                    const auto loaded = LoadModel(first, DataType::Float32, MakeCpuDevice(), Registry());
+                    const auto loaded = LoadModel(first, DataType::Float32, Cpu(), Registry());
                     SaveModel(*loaded, second);
                     EXPECT_EQ(MappedFile(first).Text(), MappedFile(second).Text());
                     EXPECT_EQ(loaded->Require("node")->Type().name, Type().name);
@@ -280,7 +280,7 @@ TEST_P(RegistryTest, DefaultsAreAsDocumented)
     const std::string file = testing::TempDir() + "registry." + Type().name + ".default.dnn";
     const auto modelOf = [&](const GradientSample& sample, Layout layout)
     {
-        NodeCase node(Type(), sample, layout, DataType::Float32, MakeCpuDevice(), Registry());
+        NodeCase node(Type(), sample, layout, DataType::Float32, Cpu(), Registry());
         SaveModel(node.Network(), file);
         return std::string(MappedFile(file).Text()) + node.Node()->DescribeFields();
     };
@@ -316,7 +316,7 @@ TEST_P(RegistryTest, ParametersAreRead)
             wrong.parameters[parameter.name] = "what?";
             try
             {
-                NodeCase(Type(), wrong, Layout::Frames, DataType::Float64, MakeCpuDevice(), Registry());
+                NodeCase(Type(), wrong, Layout::Frames, DataType::Float64, Cpu(), Registry());
             }
             catch (const Error& error)
             {

@@ -103,8 +103,8 @@ protected:
             const size_t columns = layout == Layout::Frames ? 4 : 12;
             const GradientSample sparseSample = WithData(sample, chosen, true, columns);
             const GradientSample denseSample = WithData(sample, chosen, false, columns);
-            NodeCase sparse(Type(), sparseSample, layout, DataType::Float64, MakeCpuDevice(), Registry());
-            NodeCase dense(Type(), denseSample, layout, DataType::Float64, MakeCpuDevice(), Registry());
+            NodeCase sparse(Type(), sparseSample, layout, DataType::Float64, Cpu(), Registry());
+            NodeCase dense(Type(), denseSample, layout, DataType::Float64, Cpu(), Registry());
             ExpectNear(Run(sparse, sparse.Options()), Run(dense, dense.Options()), 1e-12);
         }
     }

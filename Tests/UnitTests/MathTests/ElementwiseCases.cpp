@@ -109,11 +109,12 @@ void AddBroadcastCases(std::vector<KernelCase>& cases)
         {"ReduceAlternatingOther", {2, 3, 3, 2, 2, 3, 3, 2}, {2, 1, 1, 2, 1, 3, 1, 2}, {1, 3, 1, 2, 1, 3, 1, 2}},
         {"ReduceWide", {700, 5}, {1}, {700}},
         {"ReduceLong", {7, 1000}, {1}, {7}},
-        {"Large", {700, 800}, {700, 800}, {700, 800}},
-        {"LargeBias", {700, 800}, {700}, {700, 800}},
+        // Worth three threads.
+        {"Large", {700, 150}, {700, 150}, {700, 150}},
+        {"LargeBias", {700, 150}, {700}, {700, 150}},
         {"LargeReduceColumns", {700, 800}, {700}, {700}},
-        {"LargeReduceRows", {700, 800}, {700}, {1, 800}},
-        {"LargeReduceAll", {700, 800}, {700}, {}},
+        {"LargeReduceRows", {700, 150}, {700}, {1, 150}},
+        {"LargeReduceAll", {700, 570}, {700}, {}},
     };
     for (const Broadcast& broadcast : broadcasts)
     {

@@ -9,7 +9,10 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
+#include <memory>
 #include <ostream>
+#include <string>
 
 namespace cntk
 {
@@ -40,6 +43,16 @@ constexpr Target c_targets[] = {
 InstructionSet InstructionSetOf(const Target& target)
 {
     return target.threads > 1 ? BestInstructionSet() : target.instructionSet;
+}
+
+// One for all cases: each has memory in work that takes longer to make than most cases to run.
+Device& DeviceOf(const Target& target)
+{
+    static std::map<std::string, std::shared_ptr<Device>> devices;
+    std::shared_ptr<Device>& device = devices[target.name];
+    if (!device)
+        device = MakeCpuDeviceWith(InstructionSetOf(target), target.threads);
+    return *device;
 }
 
 std::vector<KernelCase> AllCases()
@@ -93,8 +106,7 @@ TEST_P(KernelTests, EqualsReference)
             if (InstructionSetOf(target) > BestInstructionSet())
                 continue;
             SCOPED_TRACE(target.name);
-            const auto device = MakeCpuDeviceWith(InstructionSetOf(target), target.threads);
-            KernelCaseRun run(*device, type);
+            KernelCaseRun run(DeviceOf(target), type);
             GetParam().run(run);
             EXPECT_TRUE(run.GuardsAreIntact()) << "the kernel wrote outside of its output";
             Compare(run.Results(), expected.Results(), GetParam().tolerance * epsilon);

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -19,10 +18,9 @@ namespace cntk
 {
 
 // Parameters may be separated by blanks in these tests: puts each "name=" on a line of its own.
-inline std::string OnLines(const std::string& parameters)
-{
-    return std::regex_replace(parameters, std::regex("([ \\[])(\\w+=)"), "$1\n$2");
-}
+std::string OnLines(const std::string& parameters);
+// A message whose quoted paths have lost their folder.
+std::string WithoutFolders(const std::string& message);
 
 // A folder of its own for each test; gone afterwards.
 class ReaderTest : public testing::Test

@@ -48,7 +48,7 @@ protected:
                 auto reader = Open<float>(documents, File<float>(Queries(), 2), parameters);
                 ReadStream(*reader, MakeRequest(0, 10), 0);
             });
-        return std::regex_replace(message, std::regex("'[^']*/"), "'");
+        return WithoutFolders(message);
     }
 };
 

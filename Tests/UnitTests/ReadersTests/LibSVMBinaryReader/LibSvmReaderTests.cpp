@@ -73,7 +73,7 @@ protected:
     {
         const std::string message =
             MessageOf([&] { ReadStream(*Open<float>(data, parameters), MakeRequest(0, 10), 0); });
-        return std::regex_replace(message, std::regex("'[^']*/"), "'");
+        return WithoutFolders(message);
     }
 };
 

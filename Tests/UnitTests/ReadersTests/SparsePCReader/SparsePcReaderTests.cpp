@@ -42,7 +42,7 @@ protected:
     {
         const std::string message =
             MessageOf([&] { ReadStream(*Open<float>(data, parameters, blocks), MakeRequest(0, 10), 0); });
-        return std::regex_replace(message, std::regex("'[^']*/"), "'");
+        return WithoutFolders(message);
     }
 };
 

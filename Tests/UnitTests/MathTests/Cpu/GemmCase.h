@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Math/Cpu/GemmIsa.h"
+#include "MathTests/Cpu/PageEndAllocator.h"
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -28,6 +29,8 @@ constexpr Shape c_shapes[] = {{1, 1, 1},      {2, 25, 50},     {7, 5, 3},     {1
 template <class T>
 struct Product
 {
+    using Values = std::vector<T, PageEndAllocator<T>>;
+
     Product(Shape shape, bool transA, bool transB, T alpha, T beta)
     {
         task.transA = transA;
@@ -41,7 +44,7 @@ struct Product
         task.lda = (transA ? shape.k : shape.m) + 3;
         task.ldb = (transB ? shape.n : shape.k) + 1;
         task.ldc = shape.m + 2;
-        // Their memory ends with the last column.
+        // Their memory ends with the last column, and nothing behind it can be read.
         a = transA ? Fill(shape.k, shape.m, task.lda) : Fill(shape.m, shape.k, task.lda);
         b = transB ? Fill(shape.n, shape.k, task.ldb) : Fill(shape.k, shape.n, task.ldb);
         c = Fill(shape.m, shape.n, task.ldc);
@@ -55,10 +58,10 @@ struct Product
         task.c = c.data();
     }
 
-    std::vector<T> Fill(size_t rows, size_t columns, size_t stride)
+    Values Fill(size_t rows, size_t columns, size_t stride)
     {
         std::uniform_real_distribution<T> uniform(-1, 1);
-        std::vector<T> values(columns == 0 ? 0 : (columns - 1) * stride + rows);
+        Values values(columns == 0 ? 0 : (columns - 1) * stride + rows);
         for (T& value : values)
             value = uniform(random);
         return values;
@@ -74,7 +77,7 @@ struct Product
     }
 
     // bias: added to each row's expected value where it is not empty.
-    void Check(const std::vector<T>& bias = {}) const
+    void Check(const Values& bias = {}) const
     {
         const double tolerance = 4 * double(std::numeric_limits<T>::epsilon()) * (4 + double(task.k));
         for (size_t j = 0; j < task.n; ++j)
@@ -90,7 +93,7 @@ struct Product
 
     std::mt19937 random{1};
     GemmTask<T> task;
-    std::vector<T> a, b, c, before;
+    Values a, b, c, before;
 };
 
 template <class T, class Multiply>

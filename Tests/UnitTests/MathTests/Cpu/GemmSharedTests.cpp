@@ -71,7 +71,7 @@ TYPED_TEST(GemmSharedTest, EpilogueSeesEachElementOnceAfterTheLastSlab)
     {
         SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
         Product<TypeParam> product(shape, false, false, 1, 0);
-        const std::vector<TypeParam> bias = product.Fill(shape.m, 1, shape.m);
+        const auto bias = product.Fill(shape.m, 1, shape.m);
         const auto add =
             [](const void* bias, TypeParam* tile, size_t stride, size_t firstRow, size_t rows, size_t columns)
         {

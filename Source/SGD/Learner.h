@@ -57,8 +57,8 @@ private:
         // The last update had all columns. Of sparse gradients only the first one of an epoch counts as dense, and what
         // it leaves in the state is still there after those that follow.
         bool wasDense = false;
-        bool isPending =
-            false; // the update was one without momentum, and the state is still to be made of the gradient
+        // The last update was one without momentum, and the state is still to be made of its gradient.
+        bool isPending = false;
     };
     class UpdateWork;
     void UpdateParameters(double ratePerSample, size_t columns);

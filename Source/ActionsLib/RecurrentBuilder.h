@@ -35,9 +35,18 @@ public:
     void BuildLstmEncoder();
     void BuildAlignmentDecoder(bool hasCriteria);
     void BuildTransducer();
+    void BuildBidirectionalStreams();
 
 private:
     using Output = NetworkParts::Output;
+
+    struct Streams
+    {
+        ComputationNodePtr both;
+        ComputationNodePtr letters;
+        size_t rows = 0; // of both
+        size_t letterRows = 0;
+    };
 
     ComputationNodePtr Add(std::string_view type, std::vector<ComputationNodePtr> inputs, std::string name = "")
     {
@@ -75,7 +84,9 @@ private:
                                ComputationNodePtr peephole);
     ComputationNodePtr AddLstm(size_t block, const ComputationNodePtr& input, size_t inputSize, size_t size);
     ComputationNodePtr AddLstmNode(size_t block, const ComputationNodePtr& input, size_t inputSize, size_t size);
-    ComputationNodePtr AddStreams(size_t& rows);
+    Streams AddStreams(const char* kind);
+    void AddStreamOutput(const ComputationNodePtr& hidden);
+    ComputationNodePtr AddLstmStack(size_t firstBlock, ComputationNodePtr hidden, size_t rows);
     ComputationNodePtr AddLstmLayers(ComputationNodePtr hidden, size_t offset, bool all,
                                      std::vector<ComputationNodePtr>* layers = nullptr);
     void AddClassOutput(const ComputationNodePtr& hidden, Output& output, ComputationNodePtr& evaluation);

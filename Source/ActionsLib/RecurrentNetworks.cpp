@@ -76,12 +76,17 @@ void RecurrentBuilder::BuildCrf()
 }
 
 // The label before and the letters, each embedded, one above the other.
-ComputationNodePtr RecurrentBuilder::AddStreams(size_t& rows)
+RecurrentBuilder::Streams RecurrentBuilder::AddStreams(const char* kind)
 {
     constexpr const char* c_names[] = {"featurepastValueedTarget", "ltrForward"};
     constexpr size_t c_streams = 2;
+    if (m_hiddenLayers < 2)
+        Fail(ErrorKind::Config, "rnnType ", kind,
+             " needs an embedding and a hidden layer in layerSizes, as in 100:50:200:40");
+    if (m_options.applyMeanVarNorm)
+        Fail(ErrorKind::Config, "applyMeanVarNorm=true: rnnType ", kind, " embeds words, which are not normalised");
     if (m_options.streamSizes.size() != c_streams || m_options.lookupTableOrderSizes.size() != c_streams)
-        Fail(ErrorKind::Config, "rnnType TRANSDUCER needs two entries each in streamSizes and lookupTableOrderSizes, ",
+        Fail(ErrorKind::Config, "rnnType ", kind, " needs two entries each in streamSizes and lookupTableOrderSizes, ",
              "for ", c_names[0], " and ", c_names[1], "; found ", m_options.streamSizes.size(), " and ",
              m_options.lookupTableOrderSizes.size());
     std::vector<ComputationNodePtr> features, embedded;
@@ -93,29 +98,24 @@ ComputationNodePtr RecurrentBuilder::AddStreams(size_t& rows)
                  ", expected a multiple of its lookupTableOrderSizes, ", order);
         features.push_back(m_parts.AddFeatures(c_names[stream], size, m_options.sparseinput));
     }
-    rows = 0;
+    Streams streams;
     for (size_t stream = 0; stream < c_streams; stream++)
     {
         const size_t order = m_options.lookupTableOrderSizes[stream];
         const ComputationNodePtr embedding =
             m_parts.AddRandom(Numbered("Embedding", stream), Size(1), m_options.streamSizes[stream] / order);
         embedded.push_back(Add("LookupTable", {embedding, features[stream]}, Numbered("LOOKUP", stream)));
-        rows += Size(1) * order;
+        streams.letterRows = Size(1) * order;
+        streams.rows += streams.letterRows;
     }
-    return Add("RowStack", std::move(embedded), "Parallel0");
+    streams.letters = embedded.back();
+    streams.both = Add("RowStack", std::move(embedded), "Parallel0");
+    return streams;
 }
 
-void RecurrentBuilder::BuildTransducer()
+// Of networks over streams: what every word of the output gets, the criteria, the posteriors.
+void RecurrentBuilder::AddStreamOutput(const ComputationNodePtr& hidden)
 {
-    if (m_hiddenLayers < 2)
-        Fail(ErrorKind::Config, "rnnType TRANSDUCER needs an embedding and a hidden layer in layerSizes, as in "
-                                "100:50:200:40");
-    if (m_options.applyMeanVarNorm)
-        Fail(ErrorKind::Config, "applyMeanVarNorm=true: rnnType TRANSDUCER embeds words, which are not normalised");
-    size_t rows = 0;
-    ComputationNodePtr hidden = AddStreams(rows);
-    for (size_t layer = 1; layer < m_hiddenLayers; layer++)
-        hidden = AddLstmNode(layer, hidden, layer == 1 ? rows : Size(layer), Size(layer + 1));
     const ComputationNodePtr weights =
         m_parts.AddRandom("ConnectToLowerLayers", Size(m_hiddenLayers + 1), Size(m_hiddenLayers));
     Output output;
@@ -127,6 +127,38 @@ void RecurrentBuilder::BuildTransducer()
         return SetOutput(outputs);
     const ComputationNodePtr logOfPrior = Add("Log", {Add("Mean", {labels})}, "LogOfPrior");
     SetOutput(Add("Minus", {outputs, logOfPrior}, "ScaledLogLikelihood"));
+}
+
+void RecurrentBuilder::BuildTransducer()
+{
+    const Streams streams = AddStreams("TRANSDUCER");
+    ComputationNodePtr hidden = streams.both;
+    for (size_t layer = 1; layer < m_hiddenLayers; layer++)
+        hidden = AddLstmNode(layer, hidden, layer == 1 ? streams.rows : Size(layer), Size(layer + 1));
+    AddStreamOutput(hidden);
+}
+
+// LSTM blocks of all hidden layers behind the embedding, one above the other.
+ComputationNodePtr RecurrentBuilder::AddLstmStack(size_t firstBlock, ComputationNodePtr hidden, size_t rows)
+{
+    for (size_t layer = 1; layer < m_hiddenLayers; layer++)
+        hidden = AddLstm(firstBlock + layer - 1, hidden, layer == 1 ? rows : Size(layer), Size(layer + 1));
+    return hidden;
+}
+
+// The letters are read in both directions, forwards together with the label before. The layers' sizes hold for either
+// direction; the block over both has the last of them.
+void RecurrentBuilder::BuildBidirectionalStreams()
+{
+    constexpr size_t c_firstForward = 101, c_firstBackward = 201;
+    const Streams streams = AddStreams("JOINTCONDITIONALBILSTMSTREAMS");
+    const ComputationNodePtr forward = AddLstmStack(c_firstForward, streams.both, streams.rows);
+    const ComputationNodePtr reversed = Add("TimeReverse", {streams.letters});
+    const ComputationNodePtr backward =
+        Add("TimeReverse", {AddLstmStack(c_firstBackward, reversed, streams.letterRows)});
+    const ComputationNodePtr both = Add("RowStack", {forward, backward}, "Parallel1");
+    const size_t size = Size(m_hiddenLayers);
+    AddStreamOutput(AddLstm(m_hiddenLayers, both, 2 * size, size));
 }
 
 void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
@@ -158,6 +190,8 @@ void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
         builder.BuildAlignmentDecoder(false);
     else if (kind == "TRANSDUCER")
         builder.BuildTransducer();
+    else if (kind == "JOINTCONDITIONALBILSTMSTREAMS")
+        builder.BuildBidirectionalStreams();
     else
         Fail(ErrorKind::Internal, "no builder for rnnType ", kind);
 }

@@ -28,13 +28,6 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
            DidYouMean(word, accepted));
 }
 
-// The one kind of 2015 that nothing on record describes well enough to build it.
-bool IsBidirectionalStreams(const std::string& kind)
-{
-    return EqualsIgnoreCase(kind, "JOINTCONDITIONALBILSTMSTREAMS") ||
-           EqualsIgnoreCase(kind, "BIDIRECTIONALLSTMWITHPASTPREDICTION");
-}
-
 // The kinds in the order in which the original looks for them.
 constexpr const char* c_kinds[] = {"SIMPLENET",
                                    "SIMPLERNN",
@@ -49,11 +42,28 @@ constexpr const char* c_kinds[] = {"SIMPLENET",
                                    "LSTMENCODER",
                                    "ALIGNMENTSIMILARITYGENERATOR",
                                    "ALIGNMENTSIMILARITYGFORWARDDECODER",
-                                   "TRANSDUCER"};
-constexpr const char* c_transducerAlias = "UNIDIRECTIONALLSTMWITHPASTPREDICTION";
+                                   "TRANSDUCER",
+                                   "JOINTCONDITIONALBILSTMSTREAMS"};
+struct KindAlias
+{
+    const char* alias;
+    const char* kind;
+};
+constexpr KindAlias c_kindAliases[] = {
+    {"UNIDIRECTIONALLSTMWITHPASTPREDICTION", "TRANSDUCER"},
+    {"BIDIRECTIONALLSTMWITHPASTPREDICTION", "JOINTCONDITIONALBILSTMSTREAMS"},
+};
 
 // The original's version of 2015 took the word and built the feed-forward network.
 constexpr const char* c_deepRnn = "DEEPRNN";
+
+bool IsKind(const std::string& word)
+{
+    const auto isWord = [&](const char* known) { return EqualsIgnoreCase(word, known); };
+    return isWord(c_deepRnn) || std::any_of(std::begin(c_kinds), std::end(c_kinds), isWord) ||
+           std::any_of(std::begin(c_kindAliases), std::end(c_kindAliases),
+                       [&](const KindAlias& alias) { return isWord(alias.alias); });
+}
 
 std::string KindOf(const SimpleNetworkOptions& options)
 {
@@ -61,9 +71,10 @@ std::string KindOf(const SimpleNetworkOptions& options)
         for (const std::string& word : options.rnnType)
             if (EqualsIgnoreCase(word, kind))
                 return kind;
-    for (const std::string& word : options.rnnType)
-        if (EqualsIgnoreCase(word, c_transducerAlias))
-            return "TRANSDUCER";
+    for (const KindAlias& alias : c_kindAliases)
+        for (const std::string& word : options.rnnType)
+            if (EqualsIgnoreCase(word, alias.alias))
+                return alias.kind;
     return c_kinds[0];
 }
 
@@ -191,7 +202,9 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
             "(log-bilinear), NPLM (feed-forward language model), CRF (sequences of labels); for trainEncoderDecoder "
             "LSTMENCODER, ALIGNMENTSIMILARITYGENERATOR (a decoder that attends to the encoder's outputs) or "
             "ALIGNMENTSIMILARITYGFORWARDDECODER (the same without a criterion); TRANSDUCER, also called "
-            "UNIDIRECTIONALLSTMWITHPASTPREDICTION (LSTM over the last label and the letters of two streams)"),
+            "UNIDIRECTIONALLSTMWITHPASTPREDICTION (LSTM over the last label and the letters of two streams); "
+            "JOINTCONDITIONALBILSTMSTREAMS, also called BIDIRECTIONALLSTMWITHPASTPREDICTION (the same, with the "
+            "letters read in both directions)"),
         Opt("layerSizes", &S::layerSizes, "sizes of the input, the hidden layers and the output: 784:256:10"),
         Opt("layerTypes", &S::layerTypes,
             "non-linearity of each hidden layer: Sigmoid, RectifiedLinear, Tanh or None; the last one repeats",
@@ -227,9 +240,10 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("outputGateInitVal", &S::outputGateInitVal, "LSTM: start value of the output gate's bias"),
         Opt("sparseinput", &S::sparseinput, "LSTM: the features are sparse (words)"),
         Opt("auxfeatdim", &S::auxfeatdim, "CLSTM: size of the second input, binaryFeature"),
-        Opt("streamSizes", &S::streamSizes, "TRANSDUCER: sizes of its inputs, featurepastValueedTarget and ltrForward"),
+        Opt("streamSizes", &S::streamSizes,
+            "TRANSDUCER, JOINTCONDITIONALBILSTMSTREAMS: sizes of the inputs, featurepastValueedTarget and ltrForward"),
         Opt("lookupTableOrderSizes", &S::lookupTableOrderSizes,
-            "TRANSDUCER: how many words stand stacked in each of its inputs"),
+            "TRANSDUCER, JOINTCONDITIONALBILSTMSTREAMS: how many words stand stacked in each of the inputs"),
         Opt("labelEmbeddingSize", &S::labelEmbeddingSize, "").WithoutEffect(),
         Opt("deviceId", &S::deviceId, "the command's counts").WithoutEffect(),
         Opt("word2cls", &S::word2cls, "the reader reads the words' classes").WithoutEffect(),
@@ -244,11 +258,9 @@ SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
     SimpleNetworkOptions options = ReadOptions<SimpleNetworkOptions>(block);
     const std::vector<std::string> kinds(std::begin(c_kinds), std::end(c_kinds));
     for (const std::string& kind : options.rnnType)
-        if (!EqualsIgnoreCase(kind, c_deepRnn) && !EqualsIgnoreCase(kind, c_transducerAlias) &&
-            std::none_of(kinds.begin(), kinds.end(), [&](const auto& known) { return EqualsIgnoreCase(known, kind); }))
-            FailAt(block.WhereOf("rnnType"), ErrorKind::Config,
-                   IsBidirectionalStreams(kind) ? "this program does not have rnnType '" : "unknown rnnType '", kind,
-                   "'", "; accepted: ", Join(kinds, ", "), DidYouMean(kind, kinds));
+        if (!IsKind(kind))
+            FailAt(block.WhereOf("rnnType"), ErrorKind::Config, "unknown rnnType '", kind,
+                   "'; accepted: ", Join(kinds, ", "), DidYouMean(kind, kinds));
     if (options.layerTypes.empty())
         options.layerTypes.emplace_back("None");
     for (const std::string& type : options.layerTypes)

@@ -456,8 +456,11 @@ class ConfigMessagesTest(MessagesTestCase):
             message = self.error("Train=[SimpleNetworkBuilder=[%s=SequenceWithSoftmax]]" % key)
             self.assertIn("error: %s 'SequenceWithSoftmax' is not there yet: it is the criterion of sequence training over "
                           "HTK lattices, which no reader of this program reads" % key, message)
-        self.assertIn("error: this program does not have rnnType 'JOINTCONDITIONALBILSTMSTREAMS'; accepted: SIMPLENET, ",
-                      self.error("Train=[SimpleNetworkBuilder=[rnnType=JOINTCONDITIONALBILSTMSTREAMS]]"))
+
+    def test_unknown_kind_of_network(self):
+        self.assertRegex(self.error("Train=[SimpleNetworkBuilder=[rnnType=JOINTCONDITIONALLSTMSTREAMS]]"),
+                         "error: unknown rnnType 'JOINTCONDITIONALLSTMSTREAMS'; accepted: SIMPLENET, .*, "
+                         "JOINTCONDITIONALBILSTMSTREAMS; did you mean 'JOINTCONDITIONALBILSTMSTREAMS'\\?$")
 
     def test_no_network(self):
         self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]", "")

@@ -122,6 +122,27 @@ TEST(RecurrentNetworks, ATransducerSeesTheLabelBeforeAndTheLetters)
     EXPECT_EQ(network->Group(NodeGroup::Feature).size(), 2u);
 }
 
+TEST(RecurrentNetworks, StreamsAreReadInBothDirections)
+{
+    SimpleNetworkOptions options = OptionsFor("jointConditionalBiLSTMStreams", {1, 3, 4, 2, 5});
+    options.streamSizes = {5, 12};
+    options.lookupTableOrderSizes = {1, 2};
+    const auto network = Build(options);
+    const auto columns = [&](const char* name)
+    { return std::dynamic_pointer_cast<LearnableParameterNode>(network->Require(name))->Values().Columns(); };
+    EXPECT_EQ(CountOf(*network, "TimeReverse"), 2u);
+    EXPECT_EQ(columns("WXI101"), 9u) << "the label before and two letters";
+    EXPECT_EQ(columns("WXI201"), 6u) << "two letters";
+    EXPECT_EQ(columns("WXI102"), 4u);
+    EXPECT_EQ(columns("WXI202"), 4u);
+    EXPECT_EQ(columns("WXI3"), 4u) << "both directions";
+    EXPECT_EQ(columns("ConnectToLowerLayers"), 2u);
+    EXPECT_EQ(network->Require("Parallel1")->Input(1)->TypeName(), "TimeReverse");
+    options.layerSizes = {1, 3, 5};
+    EXPECT_EQ(MessageOf(options), "rnnType JOINTCONDITIONALBILSTMSTREAMS needs an embedding and a hidden layer in "
+                                  "layerSizes, as in 100:50:200:40");
+}
+
 TEST(RecurrentNetworks, WhatATransducerNeeds)
 {
     SimpleNetworkOptions options = OptionsFor("TRANSDUCER", {1, 3, 5});

@@ -5,6 +5,7 @@ from the dumped parameters."""
 import math
 import random
 import re
+import struct
 
 from EndToEnd import EndToEndTest, main
 
@@ -68,12 +69,13 @@ class Lstm:
 
 
 class LstmBlock:
-    """The same of single nodes, each with a matrix of its own; what comes before a word is 0.1."""
+    """The same of single nodes, each with a matrix of its own; what comes before a word is 0.1, as a float."""
 
     def __init__(self, parameters, number):
         self.weights = {name[:-len(str(number))]: rows for name, rows in parameters.items()
                         if re.fullmatch("[A-Za-z]+%d" % number, name)}
-        self.c = [0.1] * len(self.weights["bc"])
+        before, = struct.unpack("f", struct.pack("f", 0.1))
+        self.c = [before] * len(self.weights["bc"])
         self.h = self.c
 
     def sums(self, gate, x):
@@ -204,7 +206,7 @@ class TransducerTest(EndToEndTest):
         # Sequences of a minibatch stand in the order of their length: the same lines, in whatever order.
         for ours, theirs in zip(sorted(computed), sorted(written)):
             for a, b in zip(ours, theirs):
-                self.assertAlmostEqual(a, b, delta=1e-9)  # parameters are dumped with ten digits
+                self.assertAlmostEqual(a, b, delta=1e-10)
 
         # Words that the training has not seen; one by one and side by side.
         loss, wrong, count = 0, 0, 0

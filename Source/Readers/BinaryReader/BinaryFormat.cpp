@@ -50,7 +50,7 @@ std::array<char, BinaryHeader::c_bytes> BinaryHeader::Encode() const
     Put<uint16_t>(header, 12, elementBytes);
     Put<uint16_t>(header, 16, elementsPerRecord);
     Put<uint16_t>(header, 18, flags);
-    Put<uint64_t>(header, 32, records);
+    Put<uint64_t>(header, 32, elements);
     Put<uint16_t>(header, 40, labelKind);
     Put<uint16_t>(header, 42, labelDim);
     std::memcpy(header.data() + c_descriptionAt, description.data(),
@@ -76,13 +76,21 @@ BinaryHeader BinaryHeader::Read(const PiecewiseFile& file, size_t position)
     if (magic != (isFile ? c_fileMagic : c_sectionMagic))
         Fail(ErrorKind::Data, "'", file.Path(), "': expected the header of a ", isFile ? "binary data file" : "section",
              " at byte ", position, ", found the mark ", magic, " instead of ", isFile ? c_fileMagic : c_sectionMagic);
+    const auto version = Take<uint16_t>(raw, 2);
+    if (version != c_version)
+        Fail(ErrorKind::Data, "'", file.Path(), "': the header at byte ", position, " is of version ", version,
+             ", expected ", c_version);
     BinaryHeader header;
+    header.headerBytes = Take<uint16_t>(raw, 4);
+    if (header.headerBytes < c_bytes || header.headerBytes >= 2 * c_bytes)
+        Fail(ErrorKind::Data, "'", file.Path(), "': the header at byte ", position, " has ", header.headerBytes,
+             " bytes, expected ", c_bytes, " to ", 2 * c_bytes - 1);
     header.type = BinarySectionType(Take<uint16_t>(raw, 8));
     header.element = BinaryElement(Take<uint16_t>(raw, 10));
     header.elementBytes = Take<uint16_t>(raw, 12);
     header.elementsPerRecord = Take<uint16_t>(raw, 16);
     header.flags = Take<uint16_t>(raw, 18);
-    header.records = Take<uint64_t>(raw, 32);
+    header.elements = Take<uint64_t>(raw, 32);
     header.labelKind = Take<uint16_t>(raw, 40);
     header.labelDim = Take<uint16_t>(raw, 42);
     const char* description = raw.data() + c_descriptionAt;
@@ -90,11 +98,16 @@ BinaryHeader BinaryHeader::Read(const PiecewiseFile& file, size_t position)
     header.bytes = Take<uint64_t>(raw, 256);
     header.bytesWithSections = Take<uint64_t>(raw, 264);
     const auto count = Take<uint16_t>(raw, 6);
-    if (count > c_mostSections)
+    const size_t most = (header.headerBytes - c_sectionsAt) / sizeof(uint64_t);
+    if (count > most)
         Fail(ErrorKind::Data, "'", file.Path(), "': the header at byte ", position, " has ", count,
-             " sections, expected at most ", c_mostSections);
-    for (size_t i = 0; i < count; ++i)
-        header.sections.push_back(Take<uint64_t>(raw, c_sectionsAt + i * sizeof(uint64_t)));
+             " sections, expected at most ", most);
+    const size_t begin = position + c_sectionsAt, bytes = count * sizeof(uint64_t);
+    if (begin + bytes > file.Size())
+        Fail(ErrorKind::Data, "'", file.Path(), "': expected the positions of ", count, " sections at byte ", begin,
+             ", found the end of the file at byte ", file.Size());
+    header.sections.resize(count);
+    file.Read(begin, reinterpret_cast<char*>(header.sections.data()), bytes);
     return header;
 }
 

@@ -36,7 +36,7 @@ struct BinaryHeader
 {
     static constexpr size_t c_bytes = 320;
     static constexpr size_t c_alignment = 65536;
-    static constexpr size_t c_mostSections = 6;    // whose positions fit in the header
+    static constexpr size_t c_mostSections = 5;    // that the original reads behind a header of 320 bytes
     static constexpr uint16_t c_variableSized = 4; // a flag: records differ in size
 
     BinarySectionType type = BinarySectionType::Data;
@@ -46,8 +46,10 @@ struct BinaryHeader
     uint16_t flags = 0;
     uint16_t labelKind = 0; // 0 none, 1 category, 2 regression
     uint16_t labelDim = 0;
-    uint64_t records = 0;
-    uint64_t bytes = 0; // with the header
+    // Elements of all records; in the header of the file: records.
+    uint64_t elements = 0;
+    size_t headerBytes = c_bytes; // the data begin behind it; up to twice the usual, with room for more sections
+    uint64_t bytes = 0;           // with the header
     uint64_t bytesWithSections = 0;
     std::string description;        // "name:Data Section"
     std::vector<uint64_t> sections; // positions in the file
@@ -55,6 +57,12 @@ struct BinaryHeader
     // "features" of "features:Data Section"
     std::string Name() const { return description.substr(0, description.find(':')); }
     size_t RecordBytes() const { return size_t(elementsPerRecord) * elementBytes; }
+    // Of a section. A count that is the one of the file's header counts records, too: descriptions of the format
+    // differ.
+    uint64_t Records(const BinaryHeader& file) const
+    {
+        return elementsPerRecord == 0 || elements == file.elements ? elements : elements / elementsPerRecord;
+    }
 
     std::array<char, c_bytes> Encode() const;
     // Fails (Data) with the file and the position.

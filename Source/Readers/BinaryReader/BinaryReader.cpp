@@ -50,35 +50,38 @@ BinarySource<ElemType>::BinarySource(const std::vector<std::string>& paths)
 {
     for (const std::string& path : paths)
     {
-        m_files.push_back(std::make_unique<PiecewiseFile>(RequireDataFile(path)));
-        AddInnerSections(*m_files.back(), 0, BinaryHeader::Read(*m_files.back(), 0), c_noStream);
+        m_files.push_back(std::make_unique<BinaryFile>(RequireDataFile(path)));
+        AddInnerSections(*m_files.back(), 0, m_files.back()->header, c_noStream);
     }
     if (m_sections.empty())
         Fail(ErrorKind::Data, "'", Join(paths, "', '"), "': there is no section of data or labels");
 }
 
 template <class ElemType>
-void BinarySource<ElemType>::AddInnerSections(const PiecewiseFile& file, size_t position, const BinaryHeader& header,
+void BinarySource<ElemType>::AddInnerSections(const BinaryFile& file, size_t position, const BinaryHeader& header,
                                               size_t parent)
 {
     for (const uint64_t inner : header.sections)
     {
         if (inner <= position) // would come back to where it began
-            Fail(ErrorKind::Data, "'", file.Path(), "': the header at byte ", position, " has a section at byte ",
-                 inner, ", expected one behind it");
+            Fail(ErrorKind::Data, "'", file.content.Path(), "': the header at byte ", position,
+                 " has a section at byte ", inner, ", expected one behind it");
         AddSection(file, size_t(inner), parent);
     }
 }
 
 template <class ElemType>
-void BinarySource<ElemType>::AddSection(const PiecewiseFile& file, size_t position, size_t parent)
+void BinarySource<ElemType>::AddSection(const BinaryFile& binary, size_t position, size_t parent)
 {
-    Section section{&file, BinaryHeader::Read(file, position), position + BinaryHeader::c_bytes};
+    const PiecewiseFile& file = binary.content;
+    Section section{&file, BinaryHeader::Read(file, position)};
     const BinaryHeader& header = section.header;
+    section.data = position + header.headerBytes;
+    section.records = header.Records(binary.header);
     if (header.type == BinarySectionType::LabelMap)
         AddLabelNames(section, parent);
     if (header.type != BinarySectionType::Data && header.type != BinarySectionType::Labels)
-        return AddInnerSections(file, position, header, parent);
+        return AddInnerSections(binary, position, header, parent);
     const bool isLabel = header.type == BinarySectionType::Labels;
     const bool isCategory = isLabel && header.element == BinaryElement::Int && header.labelKind <= c_categoryLabels;
     const bool isNumber =
@@ -88,16 +91,16 @@ void BinarySource<ElemType>::AddSection(const PiecewiseFile& file, size_t positi
         Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has elements of kind ",
              unsigned(header.element), " and ", Counted(header.elementBytes, "byte"),
              "; expected numbers of 4 or 8 bytes, or one class of 4 bytes a record");
-    const size_t room = file.Size() - section.data;
-    if (header.RecordBytes() == 0 || header.records > room / header.RecordBytes())
+    const size_t room = file.Size() - std::min<size_t>(section.data, file.Size());
+    if (header.RecordBytes() == 0 || section.records > room / header.RecordBytes())
         Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has ",
-             Counted(header.records, "record"), " of ", Counted(header.RecordBytes(), "byte"), ", but the file has ",
+             Counted(section.records, "record"), " of ", Counted(header.RecordBytes(), "byte"), ", but the file has ",
              Counted(room, "byte"), " behind its header");
     if (m_sections.empty())
-        m_records = header.records;
-    if (header.records != m_records)
+        m_records = section.records;
+    if (section.records != m_records)
         Fail(ErrorKind::Data, "section '", header.description, "' of '", file.Path(), "' has ",
-             Counted(header.records, "record"), ", section '", m_sections[0].header.description, "' has ", m_records,
+             Counted(section.records, "record"), ", section '", m_sections[0].header.description, "' has ", m_records,
              "; they must agree");
     StreamInfo stream;
     stream.name = header.Name();
@@ -112,18 +115,19 @@ void BinarySource<ElemType>::AddSection(const PiecewiseFile& file, size_t positi
     }
     m_streams.push_back(std::move(stream));
     m_sections.push_back(section);
-    AddInnerSections(file, position, header, m_streams.size() - 1);
+    AddInnerSections(binary, position, header, m_streams.size() - 1);
 }
 
 // Texts with a zero behind each, in the order of their ids: of the section that they are in, or of one of that name.
 template <class ElemType>
 void BinarySource<ElemType>::AddLabelNames(const Section& section, size_t parent)
 {
-    if (section.header.bytes < BinaryHeader::c_bytes ||
-        section.header.bytes - BinaryHeader::c_bytes > section.file->Size() - section.data)
+    const size_t headerBytes = section.header.headerBytes;
+    if (section.header.bytes < headerBytes || section.data > section.file->Size() ||
+        section.header.bytes - headerBytes > section.file->Size() - section.data)
         Fail(ErrorKind::Data, "'", section.file->Path(), "': section '", section.header.description, "' of ",
              section.header.bytes, " bytes goes beyond the end of the file");
-    std::string text(section.header.bytes - BinaryHeader::c_bytes, '\0');
+    std::string text(section.header.bytes - headerBytes, '\0');
     section.file->Read(section.data, text.data(), text.size());
     for (size_t i = 0; i < m_streams.size(); ++i)
     {
@@ -132,7 +136,7 @@ void BinarySource<ElemType>::AddLabelNames(const Section& section, size_t parent
             continue;
         for (const std::string_view name : Split(text, '\0'))
         {
-            if (stream.labelNames.size() < section.header.records && !name.empty())
+            if (stream.labelNames.size() < section.records && !name.empty())
                 stream.labelNames.emplace_back(name);
         }
     }
@@ -143,7 +147,7 @@ size_t BinarySource<ElemType>::FileBytes() const
 {
     size_t bytes = 0;
     for (const auto& file : m_files)
-        bytes += file->Size();
+        bytes += file->content.Size();
     return bytes;
 }
 

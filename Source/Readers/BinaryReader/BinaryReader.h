@@ -28,21 +28,28 @@ public:
     bool IsComplete() const override { return true; }
 
 private:
+    struct BinaryFile
+    {
+        explicit BinaryFile(const std::string& path) : content(path), header(BinaryHeader::Read(content, 0)) {}
+        PiecewiseFile content;
+        BinaryHeader header;
+    };
     struct Section
     {
         const PiecewiseFile* file = nullptr;
         BinaryHeader header;
         size_t data = 0; // position of the first record
+        size_t records = 0;
     };
 
     // parent: the stream of the section that it is in, if any.
-    void AddSection(const PiecewiseFile& file, size_t position, size_t parent);
-    void AddInnerSections(const PiecewiseFile& file, size_t position, const BinaryHeader& header, size_t parent);
+    void AddSection(const BinaryFile& file, size_t position, size_t parent);
+    void AddInnerSections(const BinaryFile& file, size_t position, const BinaryHeader& header, size_t parent);
     void AddLabelNames(const Section& section, size_t parent);
     template <class Stored>
     void ReadNumbers(const Section& section, size_t first, size_t count, ElemType* values);
 
-    std::vector<std::unique_ptr<PiecewiseFile>> m_files;
+    std::vector<std::unique_ptr<BinaryFile>> m_files;
     std::vector<Section> m_sections; // one a stream
     std::vector<StreamInfo> m_streams;
     size_t m_records = 0;

@@ -234,7 +234,7 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::Statistics
     inner.header.element = BinaryElement::Struct;
     inner.header.elementBytes = BinaryStatistics::c_recordBytes;
     inner.header.elementsPerRecord = 1;
-    inner.header.records = section.statisticNames.size();
+    inner.header.elements = section.statisticNames.size();
     inner.header.description = section.statisticsBlock + ":Data Statistics";
     inner.data = section.statistics.Encode(section.statisticNames);
     return inner;
@@ -250,7 +250,7 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::LabelMapOf
     inner.header.elementBytes = sizeof(char);
     inner.header.elementsPerRecord = 1;
     inner.header.flags = BinaryHeader::c_variableSized;
-    inner.header.records = section.labelNames.size();
+    inner.header.elements = section.labelNames.size();
     inner.header.description = section.labelMapBlock + ":Label Map";
     for (const std::string& name : section.labelNames)
         inner.data.append(name.c_str(), name.size() + 1);
@@ -290,6 +290,7 @@ void BinaryWriter<ElemType>::Finish()
     file.element = BinaryElement::None;
     file.description = "Binary Data File";
     file.bytes = BinaryHeader::c_alignment;
+    file.elements = m_sections.front().records;
     std::vector<BinaryHeader> headers;
     size_t position = BinaryHeader::c_alignment;
     for (const Section& section : m_sections)
@@ -301,7 +302,7 @@ void BinaryWriter<ElemType>::Finish()
         header.elementsPerRecord = section.isCategory ? 1 : uint16_t(section.rows);
         header.labelKind = !section.isLabel ? 0 : section.isCategory ? 1 : 2;
         header.labelDim = section.isLabel ? uint16_t(section.rows) : 0;
-        header.records = section.records;
+        header.elements = section.records * header.elementsPerRecord;
         header.bytes = BinaryHeader::c_bytes + section.records * header.RecordBytes();
         header.bytesWithSections = header.bytes;
         header.description = section.name + (section.isLabel ? ":Labels" : ":Data Section");

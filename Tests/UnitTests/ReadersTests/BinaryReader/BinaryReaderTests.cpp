@@ -97,6 +97,7 @@ TEST_F(BinaryReaderTests, PlacesOfTheFormat)
     EXPECT_EQ(number(4, 2), 320u);
     EXPECT_EQ(number(6, 2), 2u);
     EXPECT_EQ(number(8, 2), 1u);
+    EXPECT_EQ(number(32, 8), 5u); // records
     EXPECT_EQ(number(264, 8), text.size());
     EXPECT_EQ(number(272, 8), 65536u);
     EXPECT_EQ(number(280, 8), 131072u);
@@ -106,12 +107,26 @@ TEST_F(BinaryReaderTests, PlacesOfTheFormat)
     EXPECT_EQ(number(data + 8, 2), 2u);
     EXPECT_EQ(number(data + 12, 2), 4u);
     EXPECT_EQ(number(data + 16, 2), 2u);
-    EXPECT_EQ(number(data + 32, 8), 5u);
+    EXPECT_EQ(number(data + 32, 8), 10u); // elements
     EXPECT_EQ(number(data + 256, 8), 320u + 5 * 8);
     EXPECT_STREQ(text.data() + data + 128, "x:Data Section");
     EXPECT_STREQ(text.data() + 2 * data + 128, "l:Labels");
     EXPECT_EQ(number(2 * data + 42, 2), 3u);
     EXPECT_EQ(number(2 * data + 324, 4), 1u); // class of the second record
+}
+
+TEST_F(BinaryReaderTests, CountsOfRecordsAndLargerHeaders)
+{
+    WriteExample<float>();
+    // A section that counts its records instead of its elements.
+    EXPECT_EQ(Open<float>(Changed(65536 + 32, "\x05"))->TotalSamples(), 5u);
+    // Data that begin 64 bytes later.
+    std::string text(MappedFile(Path("data.bin")).Text());
+    text.insert(65536 + 320, 64, '\0');
+    text.erase(65536 + 384 + 5 * 8, 64);
+    text[65536 + 4] = char(384 - 256);
+    EXPECT_THAT(ReadStream(*Open<float>(Write("larger.bin", text)), MakeRequest(0, 5), 0, false),
+                ElementsAre("1 2; 3 4; 5 6; 7 8; -9 0.5"));
 }
 
 TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
@@ -254,6 +269,10 @@ TEST_F(BinaryReaderTests, MalformedFiles)
     EXPECT_THAT(errorOf(Changed(0, "\xD1\xBA")), HasSubstr("was not written to its end"));
     EXPECT_THAT(errorOf(Changed(0, "PK")), HasSubstr("expected the header of a binary data file at byte 0"));
     EXPECT_THAT(errorOf(Changed(65536, "PK")), HasSubstr("expected the header of a section at byte 65536"));
+    EXPECT_THAT(errorOf(Changed(2, "\x01\x02")), HasSubstr("the header at byte 0 is of version 513, expected 256"));
+    EXPECT_THAT(errorOf(Changed(65536 + 2, "\x02")), HasSubstr("the header at byte 65536 is of version 258"));
+    EXPECT_THAT(errorOf(Changed(4, "\x3F")), HasSubstr("the header at byte 0 has 319 bytes, expected 320 to 639"));
+    EXPECT_THAT(errorOf(Changed(4, "\x80\x02")), HasSubstr("the header at byte 0 has 640 bytes"));
     EXPECT_THAT(errorOf(Changed(6, "\x09")), HasSubstr("has 9 sections, expected at most 6"));
     EXPECT_THAT(errorOf(Changed(272, "\xFF\xFF\xFF")), HasSubstr("found the end of the file"));
     EXPECT_THAT(errorOf(Changed(65536 + 32, "\xFF\xFF\xFF")), HasSubstr("bytes, but the file has"));
@@ -278,7 +297,7 @@ TEST_F(BinaryReaderTests, WriterNeedsItsNodes)
                     [&] {
                         BinaryWriter<float> writer({m_config->RequireBlock("writer"), m_log});
                     }),
-                HasSubstr("the writer has 0 sections, expected 1 to 6 blocks"));
+                HasSubstr("the writer has 0 sections, expected 1 to 5 blocks"));
     BinaryWriter<float> writer({m_config->RequireBlock("other"), m_log});
     EXPECT_THAT(MessageOf([&] { writer.SaveMinibatch({}, {}); }),
                 HasSubstr("the command does not write a node of that name"));

@@ -67,6 +67,7 @@ private:
 
     std::unordered_set<size_t> m_errors; // offsets: a sample that is parsed again is not counted again
     std::set<std::string> m_told;
+    std::vector<std::string> m_leftOut; // malformed samples of the sequence that is parsed
     std::string m_logText;
 };
 

@@ -1,6 +1,7 @@
 // Parsed chunks in memory, and what is said about malformed samples.
 #include "Common/Characters.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 
 #include <algorithm>
@@ -81,6 +82,7 @@ void CtfStore<ElemType>::ParseOne(const CtfIndex::Chunk& chunk, uint32_t sequenc
         for (size_t i = 0; i < text.size() && IsDigit(text[i]); ++i)
             id = id * 10 + uint64_t(text[i] - '0');
     }
+    m_leftOut.clear();
     const bool endsFile = offset + text.size() == m_index.File().Size();
     const size_t missing =
         m_parser.ParseSequence(text, offset, m_index.Sequences()[number].samples, id, endsFile, data);
@@ -89,7 +91,8 @@ void CtfStore<ElemType>::ParseOne(const CtfIndex::Chunk& chunk, uint32_t sequenc
     const CtfStream& stream = m_config.streams[missing];
     Fail(ErrorKind::Data, m_index.File().Path(), ":", m_index.LineOf(offset), ": ",
          m_index.HasIds() ? Concat("sequence ", id) : std::string("the row"), " has no sample of stream '",
-         stream.alias, "', expected one at least", m_logText.empty() ? "" : "; samples were left out: " + m_logText);
+         stream.alias, "', expected one at least",
+         m_leftOut.empty() ? "" : "; malformed samples were left out: " + Join(m_leftOut, "; "));
 }
 
 template <class ElemType>
@@ -158,10 +161,12 @@ void CtfStore<ElemType>::Receive(const CtfFinding& finding)
 {
     if (!finding.isError && !m_told.insert(finding.message).second)
         return;
-    if (finding.isError && !m_errors.insert(finding.offset).second)
-        return;
     const std::string text =
         Concat(m_index.File().Path(), ":", m_index.LineOf(finding.offset), ":", finding.column, ": ", finding.message);
+    if (finding.isError)
+        m_leftOut.push_back(text);
+    if (finding.isError && !m_errors.insert(finding.offset).second)
+        return;
     const size_t maxErrors = m_config.reader.maxErrors;
     if (m_errors.size() > maxErrors)
         Fail(ErrorKind::Data, text,

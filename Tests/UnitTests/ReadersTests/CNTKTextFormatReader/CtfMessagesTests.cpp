@@ -72,6 +72,13 @@ TEST_F(CtfMessagesTests, SequencesWithoutASample)
     EXPECT_EQ(ErrorOf("5 |x 1|s 1:1\n6 |x 1\n6 |x 2\n"),
               "2: sequence 6 has no sample of stream 's', expected one at least");
     EXPECT_EQ(ErrorOf("|x 1|s 1:1\n|x 1\n"), "2: the row has no sample of stream 's', expected one at least");
+    // Why it has none; what was wrong with other sequences is told in the log.
+    for (const std::string trace : {"", " traceLevel=0"})
+        EXPECT_EQ(
+            ErrorOf("5 |x a\n5 |x 1|s 1:1\n6 |x 1|s b\n6 |x 2|s c\n", "maxErrors=9" + trace),
+            "3: sequence 6 has no sample of stream 's', expected one at least; malformed samples were left out: " +
+                Path("data.txt") + ":3:10: expected a pair index:value of sparse stream 's', found 'b'; " +
+                Path("data.txt") + ":4:10: expected a pair index:value of sparse stream 's', found 'c'");
 }
 
 TEST_F(CtfMessagesTests, ErrorsAreToleratedUpToALimit)

@@ -68,7 +68,16 @@ std::pair<const ConfigParameters*, const ConfigParameters*> FindLabelBlocks(cons
             config.Where(), ErrorKind::Config, "the reader has ", labels.size(),
             " label blocks; expected two, the first one (by its name, or inputLabel) for the input words, the second "
             "one (or outputLabel) for the labels, such as labelIn=[token=words.txt] labels=[token=tags.txt]");
-    return {find("inputLabel", options.inputLabel, 0), find("outputLabel", options.outputLabel, 1)};
+    const ConfigParameters* input = find("inputLabel", options.inputLabel, 0);
+    const ConfigParameters* output = find("outputLabel", options.outputLabel, 1);
+    if (input != output)
+        return {input, output};
+    const bool isInput = !options.inputLabel.empty();
+    const char* const byName = isInput ? "outputLabel is not given: the second" : "inputLabel is not given: the first";
+    const bool areBoth = isInput && !options.outputLabel.empty();
+    FailAt(config.WhereOf(isInput ? "inputLabel" : "outputLabel"), ErrorKind::Config,
+           "inputLabel and outputLabel are the same block, '", input->Name(), "'",
+           areBoth ? "" : Concat(" (", byName, " by name)"), "; expected two of ", Join(labels, ", "));
 }
 
 } // namespace

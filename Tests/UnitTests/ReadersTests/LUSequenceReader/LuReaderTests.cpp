@@ -188,6 +188,13 @@ TEST_F(LuReaderTests, BlocksByName)
     EXPECT_THAT(ErrorOf("inputLabel=wrds outputLabel=alabels " + block.substr(0, block.find(" input")) +
                         block.substr(block.find(" features"))),
                 HasSubstr("config: inputLabel: there is no label block 'wrds'; label blocks: alabels, words"));
+    const auto errorWith = [&](const std::string& keys)
+    { return ErrorOf(keys + " " + block.substr(0, block.find(" input")) + block.substr(block.find(" features"))); };
+    EXPECT_THAT(errorWith("inputLabel=words"),
+                HasSubstr("config: inputLabel and outputLabel are the same block, 'words' (outputLabel is not given: "
+                          "the second by name); expected two of alabels, words"));
+    EXPECT_THAT(errorWith("outputLabel=alabels"), HasSubstr("'alabels' (inputLabel is not given: the first by name)"));
+    EXPECT_THAT(errorWith("inputLabel=words outputLabel=Words"), HasSubstr("are the same block, 'words'; expected"));
 }
 
 // Each block is a reader of its own; what it lacks is the outer block's.

@@ -144,6 +144,8 @@ public:
 
 class CvJob final : public EvaluatingJob
 {
+    static constexpr size_t c_mostModels = 100'000; // a line of the log tells of each that is missing
+
 public:
     explicit CvJob(const CommandContext& command) : EvaluatingJob(command)
     {
@@ -161,6 +163,9 @@ public:
         if (m_step == 0)
             FailAt(interval.Where(), ErrorKind::Config,
                    "the step of crossValidationInterval is 0; it must be at least 1");
+        if ((m_last - m_first) / m_step >= c_mostModels)
+            FailAt(interval.Where(), ErrorKind::Config, "crossValidationInterval names more than ", c_mostModels,
+                   " models; each is looked for, so give the last epoch there may be");
         m_pause = options.sleepTimeBetweenRuns;
     }
 
@@ -191,8 +196,9 @@ private:
                       const std::function<void(const std::string&)>& visit) const
     {
         bool isAny = false, isFinalDone = false;
-        for (size_t epoch = m_first; epoch <= m_last; epoch += m_step)
+        for (size_t i = 0; i <= (m_last - m_first) / m_step; ++i)
         {
+            const size_t epoch = m_first + i * m_step;
             std::string path = m_modelPath + "." + std::to_string(epoch);
             if (!exists(path))
             {

@@ -173,7 +173,9 @@ class ActionsTest(EndToEndTest):
     def test_cv_messages(self):
         self.run_command("Train")
         for interval, message in (("1:2", "crossValidationInterval needs first:step:last, as in 1:1:10; found '1:2'"),
-                                  ("3:1:2", "crossValidationInterval ends at epoch 2, before its first, 3")):
+                                  ("3:1:2", "crossValidationInterval ends at epoch 2, before its first, 3"),
+                                  ("0:2:18446744073709551615",
+                                   "crossValidationInterval names more than 100000 models")):
             run = self.run_command("Cv", "Cv=[crossValidationInterval=%s]" % interval, status=3)
             self.assertIn(message, run.stderr)
         for model in (self.folder / "model").iterdir():

@@ -74,6 +74,7 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::OfBlock(const CommandContext& co
 void NetworkBuilder::TakeNdl(const CommandContext& command, const ConfigParameters& ndl)
 {
     MarkScript(ndl);
+    m_logName = "NDLBuilder";
     m_where = ndl.Where();
     for (const char* key : {"run", "networkDescription"})
         if (const std::optional<ConfigValue> value = ndl.Find(key))
@@ -92,6 +93,7 @@ void NetworkBuilder::TakeNdl(const CommandContext& command, const ConfigParamete
 
 void NetworkBuilder::TakeSimple(const CommandContext& command, const ConfigParameters& simple)
 {
+    m_logName = c_simpleBlock;
     m_where = simple.Where();
     SimpleNetworkOptions options = ReadSimpleNetworkOptions(simple);
     options.startValueSeeds = StartValueSeedsOf(command);

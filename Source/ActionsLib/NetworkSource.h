@@ -28,6 +28,8 @@ public:
     static std::unique_ptr<NetworkBuilder> OfBlock(const CommandContext& command, const std::string& name);
 
     const std::string& BlockName() const { return m_blockName; }
+    // As the log calls it: "SimpleNetworkBuilder" or "NDLBuilder".
+    const char* LogName() const { return m_logName; }
     // Of what describes the network: the value of networkDescription or run, else the block.
     const SourcePos& Where() const { return m_where; }
     // encoderOutput: the node of another network that a decoder is made for.
@@ -42,6 +44,7 @@ private:
     void TakeNdl(const CommandContext& command, const ConfigParameters& block);
 
     std::string m_blockName;
+    const char* m_logName = "";
     SourcePos m_where;
     std::function<std::unique_ptr<ComputationNetwork>(const std::shared_ptr<Device>&, const ComputationNode*)> m_build;
 };

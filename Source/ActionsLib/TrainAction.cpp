@@ -91,10 +91,10 @@ public:
         const std::shared_ptr<Device> device = DeviceOf(m_command);
         bool isBuilt = false;
         m_request.device = device;
+        log.Print("%s Using %s\n", m_builder->LogName(), DeviceWords(*device).c_str());
         m_request.buildNetwork = [&]
         {
-            log.Print("%s Using %s\n\nCreating virgin network.\n", m_builder->BlockName().c_str(),
-                      DeviceWords(*device).c_str());
+            log.Print("\nCreating virgin network.\n");
             isBuilt = true;
             std::unique_ptr<ComputationNetwork> network = Build(device);
             ChooseNodes(*network);

@@ -228,7 +228,7 @@ private:
 
     std::unique_ptr<ComputationNetwork> BuildVirgin(const Stage& stage)
     {
-        m_command.program.log.Print("%s Using %s\n\nCreating virgin network.\n", stage.builder->BlockName().c_str(),
+        m_command.program.log.Print("%s Using %s\n\nCreating virgin network.\n", stage.builder->LogName(),
                                     DeviceWords(*DeviceOf(m_command)).c_str());
         return Build(stage);
     }

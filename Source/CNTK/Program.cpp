@@ -36,6 +36,7 @@ namespace
 struct PlannedJob
 {
     const Action* action;
+    std::string word; // the action as the config spells it, which the log repeats: "eval" is "test"
     std::string command;
     std::unique_ptr<Job> job;
 };
@@ -131,7 +132,8 @@ std::vector<PlannedJob> PrepareJobs(const LoadedConfig& config, const std::vecto
                        "'; actions: ", Join(names, ", "), DidYouMean(word, names));
             }
             const auto note = [&] { return "while preparing command '" + name + "' (action '" + action->name + "')"; };
-            jobs.push_back({action, name, WithNote([&] { return action->prepare({program, name, *block}); }, note)});
+            const auto prepare = [&] { return action->prepare({program, name, *block}); };
+            jobs.push_back({action, word, name, WithNote(prepare, note)});
             if (jobs.back().job->Epochs() == 0)
                 for (const std::string& file : jobs.back().job->Produces())
                     program.made.push_back(CanonicalPath(file));
@@ -207,7 +209,7 @@ void RunJobs(const std::vector<PlannedJob>& jobs, const NdlContext& ndl, Log& lo
         if (StopRequested())
             throw Interrupted(Concat("stopped as asked in front of command '", planned.command,
                                      "'; to go on, run it again with ", CommandsFrom(jobs, i)));
-        const std::string banner = "# Action \"" + planned.action->name + "\"";
+        const std::string banner = "# Action \"" + planned.word + "\"";
         log.Print("\n%s\n#%*s#\n%-77s#\n#%*s#\n%s\n\n", std::string(78, '#').c_str(), 76, "", banner.c_str(), 76, "",
                   std::string(78, '#').c_str());
         const bool trains = planned.job->Epochs() > 0;
@@ -218,7 +220,7 @@ void RunJobs(const std::vector<PlannedJob>& jobs, const NdlContext& ndl, Log& lo
         WithNote([&] { AtPlacesOfNodes(ndl, [&] { planned.job->Run(); }); }, note);
         if (trains)
             log.Print("CNTKCommandTrainEnd: %s\n", planned.command.c_str());
-        log.Print("\nAction \"%s\" complete.\n\n", planned.action->name.c_str());
+        log.Print("\nAction \"%s\" complete.\n\n", planned.word.c_str());
     }
 }
 

@@ -55,7 +55,8 @@ class ActionsTest(EndToEndTest):
         run = self.run_command("Train")
         names = sorted(path.name for path in (self.folder / "model").iterdir())
         self.assertEqual(names, ["m.dnn", "m.dnn.0", "m.dnn.1", "m.dnn.1.ckp", "m.dnn.2", "m.dnn.2.ckp", "m.dnn.ckp"])
-        for line in ("CNTKCommandTrainBegin: Train", 'Action "train" complete.', "__COMPLETED__",
+        for line in ("CNTKCommandTrainBegin: Train\nSimpleNetworkBuilder Using CPU", 'Action "train" complete.',
+                     "__COMPLETED__",
                      "CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : 3"):
             self.assertIn(line + "\n", run.stderr)
         self.assertEqual(len(re.findall(r"^Finished Epoch\[ \d of 3\]: \[Training Set\] TrainLossPerSample = ",
@@ -122,6 +123,9 @@ class ActionsTest(EndToEndTest):
                             r"ErrorPrediction/Sample = (\S+)    CrossEntropyWithSoftmax: "
                             r"CrossEntropyWithSoftmax/Sample = (\S+)    Perplexity = \S+    \n", run.stderr)
         self.assertEqual(len(finals), 3)
+        # The action as the config spells it.
+        self.assertRegex(run.stderr, r'\n# Action "eval" {62}#\n')
+        self.assertIn('\nAction "eval" complete.\n', run.stderr)
         self.assertIn("Best models:\n------------\nBased on Err[0]: Best model = model/m.dnn.", run.stderr)
 
     def test_readers_side_by_side_that_differ_in_their_order(self):

@@ -242,6 +242,17 @@ OutputNodes=(CE.F)
         self.check(SMALL, "Train=[NDLNetworkBuilder=[dumpFileName=net.txt]]")
         self.assertRegex(self.read("net.txt"), r"(?m)^z=Times \( W \[2, ?3\] ,? *, features|^z=Times")
 
+    def test_the_log_names_builder_and_device(self):
+        self.prepare()
+        self.write("net.ndl", SMALL)
+        epochs = "Train=[SGD=[maxEpochs=2; keepCheckPointFiles=true]]"
+        log = self.cntk("configFile=exp.cntk", epochs).stderr
+        self.assertIn("CNTKCommandTrainBegin: Train\nNDLBuilder Using CPU\n\nCreating virgin network.\n", log)
+        (self.folder / "m.dnn").unlink()
+        log = self.cntk("configFile=exp.cntk", epochs).stderr
+        self.assertIn("CNTKCommandTrainBegin: Train\nNDLBuilder Using CPU\n"
+                      "Starting from checkpoint. Loading network from 'm.dnn.1'.\n", log)
+
     # ---- start values ---------------------------------------------------------------------------------------------------
 
     def start(self, arguments, *more):

@@ -91,8 +91,8 @@ void CheckMelValues(const MelCommandInfo& info, const MelStatement& statement)
 void RequireModelFormat(const MelStatement& statement)
 {
     const MelArgument* const format = FindMelOption(statement, "format");
-    if (format != nullptr && !EqualsIgnoreCase(format->text, "cntk") &&
-        !EqualsIgnoreCase(format->text, "cntk_legacy_no_tensorlib"))
+    if (format != nullptr && !IsAbbreviationOf(format->text, "cntk") &&
+        !IsAbbreviationOf(format->text, "cntk_legacy_no_tensorlib"))
         FailAt(format->where, ErrorKind::Config, "the format of a model is '", format->text, "', expected cntk");
 }
 

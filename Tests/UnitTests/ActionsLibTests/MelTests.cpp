@@ -397,7 +397,7 @@ TEST_F(MelTests, SectionsOfAScript)
 
 TEST_F(MelTests, AbbreviationsAndCase)
 {
-    Edit("SETDEFAULTM(M1)\nDumpN(l1.rl, a.txt)\nDump(m1, b.txt)\nRenam(Err, E2)\nSaveDefault(c.dnn, form=cntk)");
+    Edit("SETDEFAULTM(M1)\nDumpN(l1.rl, a.txt)\nDump(m1, b.txt)\nRenam(Err, E2)\nSaveDefault(c.dnn, form=cn)");
     EXPECT_TRUE(FileExists("a.txt") && FileExists("b.txt") && FileExists("c.dnn"));
     EXPECT_EQ(ErrorOf("Dmp(m1, x)"), "edit.mel:2:1: Unknown Editor function Dmp; did you mean 'Dump'?");
     EXPECT_EQ(ErrorOf("Rename(Err)"),

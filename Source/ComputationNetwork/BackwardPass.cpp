@@ -29,8 +29,9 @@ void ForEachRun(const std::vector<int32_t>& numbers, Body&& body)
 
 } // namespace
 
-BackwardPass::BackwardPass(const EvaluationProgram& program, std::span<const std::unique_ptr<LoopProducts>> loops)
-    : m_program(program), m_loops(loops)
+BackwardPass::BackwardPass(const EvaluationProgram& program, std::span<const std::unique_ptr<LoopProducts>> loops,
+                           std::span<const std::unique_ptr<LookupProducts>> lookups)
+    : m_program(program), m_loops(loops), m_lookups(lookups)
 {
 }
 
@@ -53,18 +54,16 @@ void BackwardPass::PrepareGradient(const BackwardCall& call)
     touched.columns.clear();
 }
 
-// isListed: products may wait in m_products, if only for calls that do not write what they read.
-void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bool isListed)
+template <class Add>
+void BackwardPass::AddToGradient(const BackwardCall& call, Add&& add)
 {
-    if (call.isPassedOn)
-        return;
     if (!call.isParameter)
     {
         if (call.isFirst && call.mayOverwrite)
             NodeBinder::SetGradientIsFresh(*call.input, true);
         else if (call.isFirst)
             PrepareGradient(call);
-        call.node->BackpropTo(call.inputIndex, range);
+        add();
         NodeBinder::SetGradientIsFresh(*call.input, false);
         return;
     }
@@ -81,8 +80,7 @@ void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bo
         else if (call.isFirst && !m_accumulates)
             PrepareGradient(call);
         touched.all = true;
-        if (!isListed || !call.node->ListBackprop(call.inputIndex, m_products))
-            call.node->BackpropTo(call.inputIndex, range);
+        add();
         NodeBinder::SetGradientIsFresh(*call.input, false);
         return;
     }
@@ -91,11 +89,24 @@ void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bo
     else if (call.isFirst && !m_accumulates)
         PrepareGradient(call);
     touched.isRecorded = false;
-    call.node->BackpropTo(call.inputIndex, range);
+    add();
     NodeBinder::SetGradientIsFresh(*call.input, false);
     // A node that added without recording counts as dense; one that records may meet known columns only, or none.
     if (!touched.isRecorded)
         touched.all = true;
+}
+
+// isListed: products may wait in m_products, if only for calls that do not write what they read.
+void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bool isListed)
+{
+    if (call.isPassedOn)
+        return;
+    AddToGradient(call,
+                  [&]
+                  {
+                      if (!isListed || !call.node->ListBackprop(call.inputIndex, m_products))
+                          call.node->BackpropTo(call.inputIndex, range);
+                  });
 }
 
 void BackwardPass::RunCallInTime(const BackwardCall& call, int direction)
@@ -114,6 +125,8 @@ void BackwardPass::RunStep(size_t index)
     const BackwardStep& step = m_program.backwardSteps[index];
     LoopProducts* const loop = m_loops[m_loops.size() - 1 - index].get();
     const BackwardCall* calls = m_program.calls.data();
+    if (step.kind == PlanStep::Kind::Lookup)
+        return RunLookup(step, *m_lookups[m_lookups.size() - 1 - index]);
     if (step.kind != PlanStep::Kind::Loop)
     {
         for (size_t i = step.calls.begin; i < step.calls.end; i++)
@@ -147,13 +160,36 @@ void BackwardPass::RunCallsAfterLoop(const EvaluationProgram::Range& range)
     for (size_t i = range.begin; i < range.end; i++)
     {
         const BackwardCall& call = m_program.calls[i];
-        const void* target = call.input->Gradient().data;
-        if (std::any_of(m_products.begin(), m_products.end(),
-                        [&](const Product& product) { return product.c.data == target; }))
-            ComputeProducts();
+        ComputeProductsInto(*call.input);
         RunCall(call, FrameRange::All(), true);
     }
     ComputeProducts();
+}
+
+// Gradients flow along the chains to the products; from there on they are those of the words that differ.
+void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
+{
+    lookup.BeginBackward();
+    for (size_t i = step.calls.begin; i < step.calls.end; i++)
+    {
+        const BackwardCall& call = m_program.calls[i];
+        ComputeProductsInto(*call.input);
+        if (lookup.IsLookup(*call.node))
+            AddToGradient(call, [&] { lookup.AddTableGradient(); });
+        else if (call.inputIndex == 0 && lookup.IsProduct(*call.node))
+            AddToGradient(call, [&] { m_products.push_back(lookup.WeightGradient(*call.node)); });
+        else
+            RunCall(call, FrameRange::All());
+    }
+    ComputeProducts();
+}
+
+// Before something else is added to the same gradient.
+void BackwardPass::ComputeProductsInto(const ComputationNode& input)
+{
+    if (std::any_of(m_products.begin(), m_products.end(),
+                    [&](const Product& product) { return product.c.data == input.Gradient().data; }))
+        ComputeProducts();
 }
 
 void BackwardPass::ComputeProducts()

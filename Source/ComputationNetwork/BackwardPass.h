@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/EvaluationProgram.h"
+#include "ComputationNetwork/LookupProducts.h"
 #include "ComputationNetwork/LoopProducts.h"
 #include "Math/ProductList.h"
 
@@ -16,8 +17,9 @@ namespace cntk
 class BackwardPass
 {
 public:
-    // Program and loops (by forward step; null: run node by node) live longer than the pass.
-    BackwardPass(const EvaluationProgram& program, std::span<const std::unique_ptr<LoopProducts>> loops);
+    // Program, loops and lookups (by forward step; null: run node by node) live longer than the pass.
+    BackwardPass(const EvaluationProgram& program, std::span<const std::unique_ptr<LoopProducts>> loops,
+                 std::span<const std::unique_ptr<LookupProducts>> lookups);
 
     // Whether gradients of parameters are added to what the pass before left.
     void SetAccumulates(bool accumulates) { m_accumulates = accumulates; }
@@ -29,13 +31,19 @@ private:
     using BackwardCall = EvaluationProgram::BackwardCall;
 
     void PrepareGradient(const BackwardCall& call);
+    // Calls add() where the input's gradient is ready for it: GradientBeta is then what it must be.
+    template <class Add>
+    void AddToGradient(const BackwardCall& call, Add&& add);
     void RunCall(const BackwardCall& call, const FrameRange& range, bool isListed = false);
+    void RunLookup(const BackwardStep& step, LookupProducts& lookup);
+    void ComputeProductsInto(const ComputationNode& input);
     void RunCallInTime(const BackwardCall& call, int direction);
     void RunCallsAfterLoop(const EvaluationProgram::Range& range);
     void ComputeProducts();
 
     const EvaluationProgram& m_program;
     std::span<const std::unique_ptr<LoopProducts>> m_loops;
+    std::span<const std::unique_ptr<LookupProducts>> m_lookups;
     std::vector<Product> m_products; // that wait to be computed together
     bool m_accumulates = false;
 };

@@ -114,7 +114,10 @@ EvaluationPlan EvaluationPlan::Build(const std::vector<ComputationNodePtr>& root
         plan.m_needsGradient = NodesWithGradient(plan.m_steps, plan.m_backwardRoot);
     }
     if (options.fuse)
+    {
         plan.FuseAffineChains(options.keepValues);
+        plan.FuseLookups(options.keepValues);
+    }
     return plan;
 }
 
@@ -155,6 +158,8 @@ std::string EvaluationPlan::ToString() const
             text += step.direction > 0 ? "loop forward: " : "loop backward: ";
         else if (step.kind == PlanStep::Kind::FusedAffine)
             text += "fused: ";
+        else if (step.kind == PlanStep::Kind::Lookup)
+            text += "lookup: ";
         text += Join(names, ", ") + "\n";
     }
     return text;

@@ -9,7 +9,7 @@
 namespace cntk
 {
 
-// A node computed for the whole minibatch, or a recurrent loop stepped in time.
+// A node computed for the whole minibatch, a recurrent loop stepped in time, or nodes that are computed as one.
 struct PlanStep
 {
     enum class Kind
@@ -17,12 +17,29 @@ struct PlanStep
         Node,
         Loop,
         // Times, Plus of a bias and a non-linearity as one pass; nodes = {times, plus, activation or nothing}
-        FusedAffine
+        FusedAffine,
+        // LookupTable and all that reads it; nodes = {lookup, times, plus or nothing, activation or nothing, times, ..}
+        Lookup
     };
     Kind kind = Kind::Node;
     std::vector<ComputationNodePtr> nodes; // one node; the loop's nodes in order of one time step; the fused chain
     ElementwiseOp activation = ElementwiseOp::Copy; // of the fused chain
     int direction = +1;                             // loops: +1 t = 0..T-1 (PastValue), -1 backwards (FutureValue)
+
+    // Of a Lookup: the k-th node is one of the products that read the embedding.
+    bool IsProductOfLookup(size_t k) const
+    {
+        return k > 0 && nodes[k]->InputCount() == 2 && nodes[k]->Input(1) == nodes[0];
+    }
+    // The value of the k-th node is not there: only the next one, or all products of a Lookup, would read it.
+    bool IsFusedAway(size_t k) const
+    {
+        if (kind == Kind::Lookup)
+            return k == 0 || (k + 1 < nodes.size() && !IsProductOfLookup(k + 1));
+        return kind == Kind::FusedAffine && k + 1 < nodes.size();
+    }
+    // Neither is the gradient.
+    bool IsGradientFusedAway(size_t k) const { return kind == Kind::Lookup && k == 0; }
 };
 
 // Immutable. Tarjan's strongly connected components; a loop without a delay, or with contradicting directions, is an
@@ -56,6 +73,8 @@ public:
 
 private:
     void FuseAffineChains(const std::vector<ComputationNodePtr>& keepValues); // PlanFusion.cpp
+    void FuseLookups(const std::vector<ComputationNodePtr>& keepValues);      // after the chains
+    void MergeLookup(size_t lookup, const std::vector<size_t>& chains);
 
     std::vector<PlanStep> m_steps;
     std::vector<ComputationNodePtr> m_roots;

@@ -90,6 +90,8 @@ void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, bo
         ComputationNode& input = *node.Input(i);
         if (!m_plan.NeedsGradient(&input))
             continue;
+        if (step.IsGradientFusedAway(0) && &input == step.nodes.front().get())
+            continue;
         if (isLoop && inside != (std::find(step.nodes.begin(), step.nodes.end(), node.Input(i)) != step.nodes.end()))
             continue;
         const bool isAlias = m_memory.IsGradientAlias(&input);

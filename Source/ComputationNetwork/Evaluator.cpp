@@ -6,6 +6,7 @@
 #include "ComputationNetwork/BackwardPass.h"
 #include "ComputationNetwork/BoundMemory.h"
 #include "ComputationNetwork/EvaluationProgram.h"
+#include "ComputationNetwork/LookupProducts.h"
 #include "ComputationNetwork/LoopProducts.h"
 #include "ComputationNetwork/NodeBinder.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
@@ -74,7 +75,8 @@ struct Evaluator::Impl
 
     std::unique_ptr<EvaluationProgram> m_program;
     LoopProducts::NodeSet m_wanted;
-    std::vector<std::unique_ptr<LoopProducts>> m_loops; // by step; null: no loop, or run node by node
+    std::vector<std::unique_ptr<LoopProducts>> m_loops;     // by step; null: no loop, or run node by node
+    std::vector<std::unique_ptr<LookupProducts>> m_lookups; // by step; null: none
 
     std::optional<BackwardPass> m_backwardPass;
     std::optional<BoundMemory> m_bound;
@@ -153,7 +155,7 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     m_nodes = m_plan.NodesInOrder();
     m_program = std::make_unique<EvaluationProgram>(m_plan, m_memory, options.frameByFrame);
     PlanLoops();
-    m_backwardPass.emplace(*m_program, m_loops);
+    m_backwardPass.emplace(*m_program, m_loops, m_lookups);
 
     for (const ComputationNodePtr& node : m_nodes)
     {
@@ -204,6 +206,10 @@ void Evaluator::Impl::PlanLoops()
 {
     const std::vector<PlanStep>& steps = m_plan.Steps();
     m_loops.resize(steps.size());
+    m_lookups.resize(steps.size());
+    for (size_t i = 0; i < steps.size(); i++)
+        if (steps[i].kind == PlanStep::Kind::Lookup)
+            m_lookups[i] = std::make_unique<LookupProducts>(steps[i], m_plan);
     if (!m_options.fuse || m_options.frameByFrame)
         return;
     for (const ComputationNodePtr& root : m_plan.Roots())
@@ -262,6 +268,9 @@ void Evaluator::Impl::Bind()
     for (const auto& loop : m_loops)
         if (loop)
             loop->Bind();
+    for (const auto& lookup : m_lookups)
+        if (lookup)
+            lookup->Bind();
 }
 
 void Evaluator::Impl::MakeLayout(ComputationNode& maker)
@@ -299,7 +308,9 @@ void Evaluator::Impl::RunForward(size_t index)
     LoopProducts* loop = m_loops[index].get();
     ComputationNode* const* nodes = m_program->forwardNodes.data() + step.nodes.begin;
     const size_t count = step.nodes.end - step.nodes.begin;
-    if (step.kind == PlanStep::Kind::FusedAffine)
+    if (step.kind == PlanStep::Kind::Lookup)
+        m_lookups[index]->Forward();
+    else if (step.kind == PlanStep::Kind::FusedAffine)
         RunFused(nodes, count, step.activation);
     else if (step.kind == PlanStep::Kind::Node && !step.stepByStep)
     {
@@ -479,6 +490,9 @@ size_t Evaluator::BytesAllocated() const
     for (const auto& loop : m_impl->m_loops)
         if (loop)
             bytes += loop->Bytes();
+    for (const auto& lookup : m_impl->m_lookups)
+        if (lookup)
+            bytes += lookup->Bytes();
     return bytes;
 }
 

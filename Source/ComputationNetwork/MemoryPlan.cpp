@@ -40,9 +40,13 @@ public:
                 for (const ComputationNodePtr& input : node->Inputs())
                     m_consumers[input.get()].push_back({node.get(), i});
             }
-            if (step.kind == PlanStep::Kind::FusedAffine)
-                for (size_t k = 0; k + 1 < step.nodes.size(); k++)
+            for (size_t k = 0; k < step.nodes.size(); k++)
+            {
+                if (step.IsFusedAway(k))
                     m_neverComputed.insert(step.nodes[k].get());
+                if (step.IsGradientFusedAway(k))
+                    m_withoutGradient.insert(step.nodes[k].get());
+            }
         }
         for (const ComputationNodePtr& root : plan.Roots())
             m_kept.insert(root.get());
@@ -86,7 +90,7 @@ private:
 
     void AddGradient(const ComputationNode& node, size_t step)
     {
-        if (!m_plan.NeedsGradient(&node))
+        if (!m_plan.NeedsGradient(&node) || m_withoutGradient.contains(&node))
             return;
         Life life{.node = &node, .what = Life::What::Gradient, .first = BackwardOf(step), .last = BackwardOf(step)};
         if (&node == m_plan.BackwardRoot().get())
@@ -154,6 +158,7 @@ private:
     std::unordered_map<const ComputationNode*, size_t> m_stepOf;
     std::unordered_map<const ComputationNode*, std::vector<Consumer>> m_consumers;
     std::unordered_set<const ComputationNode*> m_neverComputed;
+    std::unordered_set<const ComputationNode*> m_withoutGradient;
     std::unordered_set<const ComputationNode*> m_kept;
     std::unordered_set<const ComputationNode*> m_aliased;
     std::vector<Life> m_lives;

@@ -48,6 +48,7 @@ public:
     }
 
     static void SetGradientIsFresh(ComputationNode& node, bool isFresh) { node.m_gradientIsFresh = isFresh; }
+    static double GradientBeta(const ComputationNode& node) { return node.m_gradientIsFresh ? 0 : 1; }
 };
 
 } // namespace cntk

@@ -86,19 +86,43 @@ private:
             if (step.kind == PlanStep::Kind::FusedAffine)
                 for (size_t k = 0; k + 1 < step.nodes.size(); k++)
                     m_inside.emplace(step.nodes[k].get(), step.nodes[k + 1].get());
+            if (step.kind == PlanStep::Kind::Lookup)
+                TakeLookup(step);
         }
     }
 
+    // The embedding is read by products that begin chains, and by nobody else.
+    void TakeLookup(const PlanStep& step)
+    {
+        const ComputationNode& lookup = *step.nodes.front();
+        m_lookups.emplace(&lookup, std::unordered_set<const ComputationNode*>());
+        for (size_t k = 1; k < step.nodes.size(); k++)
+        {
+            const ComputationNode& node = *step.nodes[k];
+            if (node.InputCount() == 2 && node.Input(1).get() == &lookup)
+                m_lookups[&lookup].insert(&node);
+            else
+                m_inside.emplace(step.nodes[k - 1].get(), &node);
+        }
+    }
+
+    bool IsLookupOf(const ComputationNode& lookup, const ComputationNode& product) const
+    {
+        const auto found = m_lookups.find(&lookup);
+        return found != m_lookups.end() && found->second.contains(&product);
+    }
+
     // Fused nodes but the last compute no value of their own; nobody but the next of the chain may want it.
-    bool IsInside(const ComputationNode& node) const { return m_inside.contains(&node); }
+    bool IsInside(const ComputationNode& node) const { return m_inside.contains(&node) || m_lookups.contains(&node); }
 
     void CheckForward(const ComputationNode& node, size_t time)
     {
         for (const ComputationNodePtr& input : InputsReadBy(node))
         {
-            if (const auto inside = m_inside.find(input.get()); inside != m_inside.end())
+            if (IsInside(*input))
             {
-                if (inside->second != &node)
+                const auto inside = m_inside.find(input.get());
+                if (!IsLookupOf(*input, node) && (inside == m_inside.end() || inside->second != &node))
                     Reject("node '", node.Name(), "' reads the value of '", input->Name(), "', which is fused away");
             }
             else if (!input->OwnsValue())
@@ -114,7 +138,8 @@ private:
     void CheckBackward(const ComputationNode& node, size_t time)
     {
         const NodeTraits& traits = node.Type().traits;
-        RequireAlive(node, What::Gradient, 0, time, "which its own backward pass reads,");
+        if (!m_lookups.contains(&node))
+            RequireAlive(node, What::Gradient, 0, time, "which its own backward pass reads,");
         if (&node == m_plan.BackwardRoot().get())
             RequireAlive(node, What::Gradient, 0, m_end / 2, "which is set when the backward pass begins,");
         if (node.IsTrainableLeaf())
@@ -130,6 +155,8 @@ private:
         }
         for (const ComputationNodePtr& input : node.Inputs())
         {
+            if (IsLookupOf(*input, node))
+                continue;
             if (traits.backpropReadsInputs)
             {
                 if (IsInside(*input))
@@ -245,6 +272,8 @@ private:
     size_t m_end = 0;
     std::map<std::tuple<const ComputationNode*, What, size_t>, const Life*> m_lives;
     std::unordered_map<const ComputationNode*, const ComputationNode*> m_inside; // fused node -> the next of its chain
+    // embedding -> the products that have it in their memory
+    std::unordered_map<const ComputationNode*, std::unordered_set<const ComputationNode*>> m_lookups;
 };
 
 } // namespace

@@ -1,5 +1,6 @@
-// A pass over the plan: Times or Convolution, Plus of a bias and a non-linearity become one step where nobody else
-// wants the values in between. The gradients still flow through the three nodes.
+// Two passes over the plan. Times or Convolution, Plus of a bias and a non-linearity become one step where nobody else
+// wants the values in between; the gradients still flow through the three nodes. Then a LookupTable that only products
+// read becomes one step with these, which computes them for the words that differ (LookupProducts).
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
@@ -63,6 +64,34 @@ bool IsBiasAddition(const ComputationNode& node, const ComputationNode& product)
            bias.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes();
 }
 
+// An embedding of one word a sample, of which the host can see how often it occurs.
+bool IsEmbedding(const ComputationNode& node)
+{
+    return node.TypeName() == "LookupTable" && node.HasMBLayout() && !node.Input(0)->HasMBLayout() &&
+           IsSparseInput(*node.Input(1)) && node.Input(0)->ValueColumns() == node.Input(1)->SampleElements() &&
+           node.GetDevice().IsHostMemory();
+}
+
+bool IsParameter(const ComputationNode& node)
+{
+    return dynamic_cast<const LearnableParameterNode*>(&node) != nullptr;
+}
+
+// A product of an embedding, or the chain of one, that can be computed where the first product stands: what it reads
+// besides are parameters.
+bool IsChainOf(const PlanStep& step, const ComputationNode& embedding)
+{
+    if ((step.kind != PlanStep::Kind::Node && step.kind != PlanStep::Kind::FusedAffine) ||
+        !IsPlainProduct(*step.nodes.front()) || step.nodes.front()->Input(1).get() != &embedding)
+        return false;
+    for (const ComputationNodePtr& node : step.nodes)
+        for (const ComputationNodePtr& input : node->Inputs())
+            if (input.get() != &embedding && !IsParameter(*input) &&
+                std::find(step.nodes.begin(), step.nodes.end(), input) == step.nodes.end())
+                return false;
+    return true;
+}
+
 } // namespace
 
 void EvaluationPlan::FuseAffineChains(const std::vector<ComputationNodePtr>& keepValues)
@@ -119,6 +148,58 @@ void EvaluationPlan::FuseAffineChains(const std::vector<ComputationNodePtr>& kee
         *last = std::move(fused);
     }
     std::erase_if(m_steps, [](const PlanStep& step) { return step.nodes.empty(); });
+}
+
+void EvaluationPlan::FuseLookups(const std::vector<ComputationNodePtr>& keepValues)
+{
+    for (size_t i = 0; i < m_steps.size(); i++)
+    {
+        if (m_steps[i].kind != PlanStep::Kind::Node || !IsEmbedding(*m_steps[i].nodes.front()))
+            continue;
+        const ComputationNodePtr embedding = m_steps[i].nodes.front();
+        const auto isEmbedding = [&](const ComputationNodePtr& node) { return node == embedding; };
+        std::vector<size_t> chains; // the steps that read it
+        bool isReadByChains = std::none_of(m_roots.begin(), m_roots.end(), isEmbedding) &&
+                              std::none_of(keepValues.begin(), keepValues.end(), isEmbedding);
+        for (size_t k = i + 1; k < m_steps.size() && isReadByChains; k++)
+        {
+            const std::vector<ComputationNodePtr>& nodes = m_steps[k].nodes;
+            if (std::none_of(nodes.begin(), nodes.end(),
+                             [&](const ComputationNodePtr& node)
+                             { return std::any_of(node->Inputs().begin(), node->Inputs().end(), isEmbedding); }))
+                continue;
+            chains.push_back(k);
+            isReadByChains = IsChainOf(m_steps[k], *embedding);
+        }
+        if (isReadByChains && !chains.empty())
+            MergeLookup(i, chains);
+    }
+    std::erase_if(m_steps, [](const PlanStep& step) { return step.nodes.empty(); });
+}
+
+// The step takes the place of the first chain; parameters that come later go before it.
+void EvaluationPlan::MergeLookup(size_t lookup, const std::vector<size_t>& chains)
+{
+    PlanStep merged{PlanStep::Kind::Lookup, std::move(m_steps[lookup].nodes), ElementwiseOp::Copy, +1};
+    m_steps[lookup].nodes.clear();
+    for (const size_t chain : chains)
+    {
+        merged.nodes.insert(merged.nodes.end(), m_steps[chain].nodes.begin(), m_steps[chain].nodes.end());
+        m_steps[chain].nodes.clear();
+    }
+    std::vector<PlanStep> parameters;
+    for (size_t k = chains.front(); k < chains.back(); k++)
+    {
+        std::vector<ComputationNodePtr>& nodes = m_steps[k].nodes;
+        if (m_steps[k].kind == PlanStep::Kind::Node && !nodes.empty() && IsParameter(*nodes.front()))
+        {
+            parameters.push_back(m_steps[k]);
+            nodes.clear();
+        }
+    }
+    const auto place = m_steps.begin() + ptrdiff_t(chains.front());
+    *place = std::move(merged);
+    m_steps.insert(place, parameters.begin(), parameters.end());
 }
 
 } // namespace cntk

@@ -16,7 +16,8 @@ namespace cntk
 
 using Life = MemoryPlan::Life;
 
-BoundMemory::BoundMemory(const std::vector<ComputationNodePtr>& nodes, const MemoryPlan& plan, Device& device)
+BoundMemory::BoundMemory(const std::vector<ComputationNodePtr>& nodes, const MemoryPlan& plan,
+                         const Elsewhere& elsewhere, Device& device)
     : m_nodes(nodes), m_plan(plan)
 {
     std::unordered_map<const ComputationNode*, ComputationNode*> mutableNodes;
@@ -33,6 +34,7 @@ BoundMemory::BoundMemory(const std::vector<ComputationNodePtr>& nodes, const Mem
         Binding binding{mutableNodes.at(life.node), life.what, life.index, life.slot, {}};
         if (life.what == Life::What::Temporary)
             binding.temporary = life.node->Temporaries()[life.index];
+        binding.isElsewhere = elsewhere.contains({life.node, life.what});
         m_bindings.push_back(binding);
     }
     for (size_t i = 0; i < m_plan.SlotCount(); i++)
@@ -86,6 +88,8 @@ void BoundMemory::BindSize(ComputationNode& node)
 
 void BoundMemory::BindMemory(const Binding& binding)
 {
+    if (binding.isElsewhere)
+        return;
     MatrixView view = ViewOf(binding);
     view.data = m_slots[binding.slot].Data();
     NodeBinder::Bind(*binding.node, binding.what, binding.index, view, LayoutOf(binding));
@@ -121,6 +125,8 @@ void BoundMemory::Bind()
     std::fill(m_slotBytes.begin(), m_slotBytes.end(), 0);
     for (const Binding& binding : m_bindings)
     {
+        if (binding.isElsewhere)
+            continue;
         const MatrixView view = ViewOf(binding);
         m_slotBytes[binding.slot] = std::max(m_slotBytes[binding.slot], view.Elements() * SizeOf(view.type));
     }

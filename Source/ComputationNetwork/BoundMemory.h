@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace cntk
@@ -15,8 +17,12 @@ namespace cntk
 class BoundMemory
 {
 public:
+    // Values and gradients that somebody else binds.
+    using Elsewhere = std::set<std::pair<const ComputationNode*, MemoryPlan::Life::What>>;
+
     // Nodes and plan must outlive this.
-    BoundMemory(const std::vector<ComputationNodePtr>& nodes, const MemoryPlan& plan, Device& device);
+    BoundMemory(const std::vector<ComputationNodePtr>& nodes, const MemoryPlan& plan, const Elsewhere& elsewhere,
+                Device& device);
 
     // Layouts that follow from others take their form.
     void UpdateLayouts(ComputationNetwork& network);
@@ -44,6 +50,7 @@ private:
         size_t index;
         size_t slot;
         TemporarySpec temporary;
+        bool isElsewhere = false;
     };
     struct LayoutSize
     {

@@ -168,7 +168,11 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     // Paired networks may have parameters of the same name: the order of the plan decides.
     std::stable_sort(m_parameters.begin(), m_parameters.end(),
                      [](const auto& a, const auto& b) { return a->Name() < b->Name(); });
-    m_bound.emplace(m_nodes, m_memory, network.GetDevice());
+    BoundMemory::Elsewhere elsewhere;
+    for (const auto& loop : m_loops)
+        if (loop)
+            loop->AppendBound(elsewhere);
+    m_bound.emplace(m_nodes, m_memory, elsewhere, network.GetDevice());
     m_key.emplace(m_nodes);
     m_forwardWork.emplace(network.GetDevice(), "the forward pass");
     m_backwardWork.emplace(network.GetDevice(), "the backward pass");

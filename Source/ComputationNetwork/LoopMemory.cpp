@@ -165,6 +165,15 @@ void LoopMemory::Unbind()
             NodeBinder::Bind(*other, What::Gradient, 0, {});
 }
 
+void LoopMemory::AppendBound(BoundMemory::Elsewhere& bound) const
+{
+    for (const OfStep& own : m_ofStep)
+        bound.insert({own.node, own.what});
+    for (const auto& [root, shared] : m_shared)
+        for (const ComputationNode* other : shared.others)
+            bound.insert({other, What::Gradient});
+}
+
 size_t LoopMemory::Bytes() const
 {
     size_t bytes = 0;

@@ -2,6 +2,7 @@
 // own time step looks at, of which one step's columns stay in the cache, and gradients that are those of another node.
 #pragma once
 
+#include "ComputationNetwork/BoundMemory.h"
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/MemoryPlan.h"
@@ -46,6 +47,7 @@ public:
     void Bind(size_t sequences);
     void Unbind();
     size_t Bytes() const;
+    void AppendBound(BoundMemory::Elsewhere& bound) const;
 
 private:
     struct OfStep

@@ -237,6 +237,21 @@ void LoopProducts::Unbind()
                 NodeBinder::Bind(*product, what, 0, {});
 }
 
+void LoopProducts::AppendBound(BoundMemory::Elsewhere& bound) const
+{
+    const auto append = [&](const std::vector<ComputationNode*>& nodes)
+    {
+        for (const ComputationNode* node : nodes)
+            for (const What what : {What::Value, What::Gradient})
+                bound.insert({node, what});
+    };
+    for (const Twins& twins : m_twins)
+        append(twins.delays);
+    for (const auto& group : m_groups)
+        append(group->products);
+    m_memory.AppendBound(bound);
+}
+
 size_t LoopProducts::Bytes() const
 {
     size_t bytes = m_memory.Bytes();

@@ -4,6 +4,7 @@
 // of being rearranged at each time step.
 #pragma once
 
+#include "ComputationNetwork/BoundMemory.h"
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/LoopChain.h"
@@ -34,6 +35,8 @@ public:
     void Bind();
     void Unbind();
     size_t Bytes() const;
+    // What of the nodes Bind gives memory to. After SetBackward.
+    void AppendBound(BoundMemory::Elsewhere& bound) const;
 
     // All nodes of the loop, in order, time step by time step: forwards in time with direction +1.
     void Forward(int direction);

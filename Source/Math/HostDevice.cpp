@@ -1,4 +1,4 @@
-// Host memory, aligned to cache lines; large pieces in large pages where the system has them.
+// Host memory, aligned to cache lines; pieces of some size in large pages where the system has them.
 #include "Math/HostDevice.h"
 
 #include "Math/OutOfMemory.h"
@@ -19,7 +19,13 @@ namespace
 {
 
 constexpr size_t c_lineBytes = 64;
-constexpr size_t c_largePageBytes = size_t(2) << 20;
+constexpr size_t c_largePageBytes = LargePages::c_pageBytes;
+// AddressSanitizer knows the end of what is allocated alone.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool c_sharesPages = false;
+#else
+constexpr bool c_sharesPages = true;
+#endif
 
 // What the system could still give, and the limit of this process's address space (ulimit -v) allows. 0: unknown.
 size_t FreeHostMemory()
@@ -45,6 +51,9 @@ size_t FreeHostMemory()
 
 void* HostDevice::Allocate(size_t bytes)
 {
+    if (c_sharesPages && bytes >= LargePages::c_leastBytes && bytes < c_largePageBytes)
+        if (void* const memory = m_pages.Allocate(bytes))
+            return memory;
     // Products walk through a matrix in steps of a column: with ordinary pages nearly each step needs another one.
     const bool isLarge = bytes >= c_largePageBytes;
     const size_t alignment = isLarge ? c_largePageBytes : c_lineBytes;
@@ -65,7 +74,8 @@ void* HostDevice::Allocate(size_t bytes)
 
 void HostDevice::Free(void* memory) noexcept
 {
-    std::free(memory);
+    if (!m_pages.Free(memory))
+        std::free(memory);
 }
 
 void HostDevice::CopyFromHost(void* destination, const void* host, size_t bytes)

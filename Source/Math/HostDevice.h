@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Math/Device.h"
+#include "Math/LargePages.h"
 
 namespace cntk
 {
@@ -18,6 +19,9 @@ public:
     void Zero(void* destination, size_t bytes) override;
     void Synchronize() override {}
     bool IsHostMemory() const override { return true; }
+
+private:
+    LargePages m_pages;
 };
 
 } // namespace cntk

@@ -48,6 +48,7 @@ std::array<char, BinaryHeader::c_bytes> BinaryHeader::Encode() const
     Put<uint16_t>(header, 8, uint16_t(type));
     Put<uint16_t>(header, 10, uint16_t(element));
     Put<uint16_t>(header, 12, elementBytes);
+    Put<uint16_t>(header, 14, structure);
     Put<uint16_t>(header, 16, elementsPerRecord);
     Put<uint16_t>(header, 18, flags);
     Put<uint64_t>(header, 32, elements);

@@ -37,11 +37,14 @@ struct BinaryHeader
     static constexpr size_t c_bytes = 320;
     static constexpr size_t c_alignment = 65536;
     static constexpr size_t c_mostSections = 5;    // that the original reads behind a header of 320 bytes
+    static constexpr uint16_t c_auxiliary = 2;     // a flag: one for all records, not one a record
     static constexpr uint16_t c_variableSized = 4; // a flag: records differ in size
+    static constexpr uint16_t c_statistics = 1;    // a structure
 
     BinarySectionType type = BinarySectionType::Data;
     BinaryElement element = BinaryElement::Float;
-    uint16_t elementBytes = 0;
+    uint16_t elementBytes = 0; // 0: they differ
+    uint16_t structure = 0;    // which, if elements are structures
     uint16_t elementsPerRecord = 0;
     uint16_t flags = 0;
     uint16_t labelKind = 0; // 0 none, 1 category, 2 regression

@@ -233,6 +233,8 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::Statistics
     inner.header.type = BinarySectionType::Stats;
     inner.header.element = BinaryElement::Struct;
     inner.header.elementBytes = BinaryStatistics::c_recordBytes;
+    inner.header.structure = BinaryHeader::c_statistics;
+    inner.header.flags = BinaryHeader::c_auxiliary;
     inner.header.elementsPerRecord = 1;
     inner.header.elements = section.statisticNames.size();
     inner.header.description = section.statisticsBlock + ":Data Statistics";
@@ -247,9 +249,8 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::LabelMapOf
     InnerSection inner;
     inner.header.type = BinarySectionType::LabelMap;
     inner.header.element = BinaryElement::String;
-    inner.header.elementBytes = sizeof(char);
     inner.header.elementsPerRecord = 1;
-    inner.header.flags = BinaryHeader::c_variableSized;
+    inner.header.flags = BinaryHeader::c_auxiliary | BinaryHeader::c_variableSized;
     inner.header.elements = section.labelNames.size();
     inner.header.description = section.labelMapBlock + ":Label Map";
     for (const std::string& name : section.labelNames)

@@ -159,6 +159,8 @@ TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
             std::memcpy(&found[text.data() + position + 320 + 32 * i], text.data() + position + 344 + 32 * i, 8);
         return found;
     };
+    EXPECT_EQ(text[2 * 65536 + 14], 1); // the structure
+    EXPECT_EQ(text[2 * 65536 + 18], 2); // one for all records
     const auto all = statistics(2 * 65536);
     EXPECT_EQ(all.size(), 9u);
     EXPECT_DOUBLE_EQ(all.at("sum"), 4);
@@ -219,6 +221,8 @@ TEST_F(BinaryReaderTests, NamesOfLabelsStandBehindTheirSection)
     const char* const section = text.data() + 2 * 65536;
     EXPECT_EQ(section[8], 4);  // a label mapping
     EXPECT_EQ(section[10], 2); // of strings
+    EXPECT_EQ(section[12], 0); // of different sizes
+    EXPECT_EQ(section[18], 6); // one for all records, variable sized
     EXPECT_EQ(section[32], 3);
     EXPECT_STREQ(section + 128, "map:Label Map");
     EXPECT_EQ(std::string(section + 320, 20), std::string("yes\0no\0perhaps not\0\0", 20));

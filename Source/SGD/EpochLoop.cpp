@@ -213,7 +213,14 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
         note);
     m_learner.LetGradientsStay(false);
     if (m_minibatches == 0 && !result.notFiniteAt)
-        Fail(ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1);
+        Fail(
+            ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1,
+            settings.epochSize == c_wholeDataSet
+                ? ""
+                : Concat(", of ", Counted(settings.epochSize, "sample"), " from sample ",
+                         settings.epoch * settings.epochSize,
+                         " on, where no sequence begins; give more (epochSize, or numMiniBatch4LRSearch for the trials "
+                         "of a search)"));
     if (const size_t first = FirstNotFinite(); first != 0)
         result.notFiniteAt = first;
     result.wentOn = result.notFiniteAt && *result.notFiniteAt <= m_minibatches;

@@ -58,6 +58,22 @@ class MessagesTest(MessagesTestCase):
         self.write("exp.cntk", self.read("exp.cntk").replace("minibatchSize=4", "minibatchSize=2\n    epochSize=4"))
         self.train()
 
+    def test_epochs_shorter_than_sequences(self):
+        """The second epoch is behind the beginning of the last sequence and before the next."""
+        self.write("train.ctf", "".join("%d |features %d 1 |labels 1 0\n" % (i // 5, i) for i in range(10)))
+        reader = CONFIG[CONFIG.index("  reader=["):CONFIG.index("Test=[")]
+        self.write("exp.cntk", CONFIG.replace(reader, """  reader=[
+    readerType=CNTKTextFormatReader
+    file=train.ctf
+    randomize=none
+    input=[ features=[ dim=2; format=dense ]; labels=[ dim=2; format=dense ] ]
+  ]
+]
+""").replace("maxEpochs=1", "maxEpochs=2").replace("minibatchSize=4", "minibatchSize=1; epochSize=2"))
+        self.assertEqual(self.error(status=4),
+                         "error: the reader delivered no data for epoch 2, of 2 samples from sample 2 on, where no sequence "
+                         "begins; give more (epochSize, or numMiniBatch4LRSearch for the trials of a search)")
+
     def test_unknown_reader_of_a_later_command(self):
         """Nothing is trained before it is told, and nothing is said about keys that only the reader knows."""
         for command in ("Test", "Write"):

@@ -409,7 +409,7 @@ void LoopProducts::ChainBackward()
         {
             chain = nullptr;
             action.overwrites = IsFirst(action);
-            action.delay = DelayOf(action.node);
+            action.delay = DelayOf(action.group != nullptr ? action.group->operand : action.node);
             m_canBackwardApart = m_canBackwardApart && (action.group != nullptr || action.delay != nullptr);
             actions.push_back(action);
         }
@@ -439,12 +439,20 @@ void LoopProducts::BeginBackward()
         chain->Bind();
 }
 
+// Of the operand at the time: what a delay does not pass on nobody reads.
+bool LoopProducts::IsGradientRead(const BackwardAction& action, size_t time)
+{
+    return action.delay == nullptr || action.delay->PassesGradient(time);
+}
+
 void LoopProducts::RunBackward(const Part& part) const
 {
     for (const BackwardAction& action : m_backward)
     {
         if (action.chain != nullptr)
             action.chain->Run(part.firstColumn, part.sequences, part.firstSequence);
+        else if (action.group != nullptr && !IsGradientRead(action, part.time))
+            continue;
         else if (action.group != nullptr)
             action.group->transposedWeights.Multiply(
                 action.group->gradientView.Columns(part.firstColumn, part.sequences),

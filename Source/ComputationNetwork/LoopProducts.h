@@ -90,7 +90,7 @@ private:
     struct BackwardAction
     {
         ComputationNode* node = nullptr;
-        DelayNode* delay = nullptr;
+        DelayNode* delay = nullptr; // what the node is, or the group's operand
         size_t input = 0;
         Group* group = nullptr;
         bool overwrites = false; // of the group: nothing was added to the operand's gradient before
@@ -111,6 +111,7 @@ private:
     void FindFirstContributions(std::span<ComputationNode* const> zeroed);
     void ChainBackward();
     bool IsFirst(const BackwardAction& action) const;
+    static bool IsGradientRead(const BackwardAction& action, size_t time);
     bool IsOnlyUsedInside(const ComputationNode* node) const;
     bool IsPlainProduct(const ComputationNode& node) const;
     ComputationNode* FirstTwin(ComputationNode* node) const;

@@ -154,6 +154,12 @@ void DelayNode::ForwardSequences(size_t time, size_t firstSequence, size_t count
         Ops::Copy(Input(0)->Value().Columns(source * rows + firstSequence, count), to);
 }
 
+bool DelayNode::PassesGradient(size_t time) const
+{
+    const bool isFromOutside = m_isPast ? time < TimeStep() : time + TimeStep() >= GetMBLayout()->TimeSteps();
+    return m_sourceOfStep[time] != c_initial && !isFromOutside;
+}
+
 // Nothing flows to other minibatches, over the ends of sequences or from gaps.
 void DelayNode::BackpropSequences(size_t time, size_t firstSequence, size_t count)
 {
@@ -167,12 +173,10 @@ void DelayNode::BackpropSequences(size_t time, size_t firstSequence, size_t coun
         Ops::Elementwise(ElementwiseOp::Copy, Gradient().Columns(time * rows + row, columns),
                          inputGradient.Columns(from * rows + row, columns), 1, 1);
     };
-    if (source == c_initial)
+    if (!PassesGradient(time))
         return;
     if (source != c_mixed)
         return add(source, firstSequence, count);
-    if (m_isPast ? time < delay : time + delay >= layout.TimeSteps())
-        return;
     for (size_t row = firstSequence; row < firstSequence + count; row++)
         if (!layout.IsGap(row, time) &&
             !(m_isPast ? layout.IsBeyondStart(row, time, delay) : layout.IsBeyondEnd(row, time, delay)))

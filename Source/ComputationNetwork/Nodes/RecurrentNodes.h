@@ -91,6 +91,8 @@ public:
     // One time step of some of the parallel sequences, of an input that is not sparse.
     void ForwardSequences(size_t time, size_t firstSequence, size_t count);
     void BackpropSequences(size_t time, size_t firstSequence, size_t count);
+    // Whether that does anything: of the first steps nothing flows on, all of it would go to the minibatch before.
+    bool PassesGradient(size_t time) const;
 
     void SaveState(std::string& bytes) const override;
     void RestoreState(const char*& position, const char* end) override;

@@ -301,9 +301,39 @@ struct GemmPanels
     static void PackTransposedB(const T* from, size_t stride, size_t panels, size_t depth, T* to)
     {
         for (size_t p = 0; p < depth; ++p, from += stride)
-            for (size_t panel = 0; panel < panels; ++panel)
+        {
+            size_t panel = 0;
+#if defined(CNTK_GEMM_MASKS)
+            // Whole lines are read, three for four panels: pieces of a panel's width would wait for memory twice as
+            // long.
+            if constexpr (4 * c_columns == 3 * c_lanes)
+                for (; panel + 4 <= panels; panel += 4)
+                    CopyToFourPanels(from + panel * c_columns, to + (panel * depth + p) * c_columns, c_columns * depth);
+#endif
+            for (; panel < panels; ++panel)
                 std::memcpy(to + (panel * depth + p) * c_columns, from + panel * c_columns, c_columns * sizeof(T));
+        }
     }
+#if defined(CNTK_GEMM_MASKS)
+    static void CopyToFourPanels(const T* from, T* to, size_t panelElements)
+    {
+        Vector first, second, third;
+        Load(first, from);
+        Load(second, from + c_lanes);
+        Load(third, from + 2 * c_lanes);
+        StoreFirst(to, first, c_columns);
+        StoreFirst(to + panelElements, Behind<12>(first, second), c_columns);
+        StoreFirst(to + 2 * panelElements, Behind<8>(second, third), c_columns);
+        StoreFirst(to + 3 * panelElements, Behind<4>(third, third), c_columns);
+    }
+    // The 16 elements of two registers behind so many.
+    template <int S>
+    static Vector Behind(const Vector& low, const Vector& high)
+    {
+        return __builtin_shufflevector(low, high, S, S + 1, S + 2, S + 3, S + 4, S + 5, S + 6, S + 7, S + 8, S + 9,
+                                       S + 10, S + 11, S + 12, S + 13, S + 14, S + 15);
+    }
+#endif
 
     static void PackPanelOfB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, T* to)
     {

@@ -259,7 +259,12 @@ void ReadGroups(BinaryReader& in, ComputationNetwork& network)
         if (mark.group == NodeGroup::Evaluation)
             skipOldGroup();
         if (!MarkEither(in, mark.begin))
-            continue; // a group may be absent
+        {
+            // A group may be absent, but of that of the labels the original wants to see the end all the same.
+            if (mark.group == NodeGroup::Label)
+                MarkEither(in, mark.end);
+            continue;
+        }
         for (const auto& [position, name] : ReadNames(in))
         {
             const ComputationNodePtr node = network.Find(name);

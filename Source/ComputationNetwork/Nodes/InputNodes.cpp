@@ -57,7 +57,7 @@ void InputValueNode::SerializeFields(ModelArchive& archive)
     uint64_t columns = 0;
     archive.Field(rows);
     archive.Field(columns);
-    archive.Shape(shape, archive.Version() <= 7);
+    archive.Shape(shape, archive.Version() <= 9);
     if (archive.Version() >= 8)
     {
         uint32_t axes = 1;

@@ -421,6 +421,25 @@ TEST_F(ModelFileTests, ReadsShapeNodesOfTheOldDialect)
     EXPECT_EQ(network->Require("cut")->SampleElements(), 4u);
 }
 
+// What the original reads without ever writing it: the older form of a shape in a newer file, the end of a group that
+// is not there.
+TEST_F(ModelFileTests, ReadsWhatTheOriginalTolerates)
+{
+    Bytes file;
+    file.Version(8).Number(uint64_t(1)).Mark("BNodeList").Mark("float").Mark("InputValue").Mark("x");
+    file.Number(uint64_t(0)).Number(uint64_t(0));
+    file.Number(uint64_t(4)).Number(uint64_t(3)).Number(uint64_t(2)); // width, height, channels
+    file.Number(uint32_t(1)).Mark("").Mark("ENodeList");
+    file.Mark("BRelation").Mark("x").Number(uint64_t(0)).Mark("ERelation").Mark("BRootNodes");
+    file.Mark("BFeatureNodes").Number(uint64_t(1)).Mark("x").Mark("EFeatureNodes");
+    file.Mark("ELabelNodes").Mark("ERootNodes").Mark("ECN");
+    WriteBytes(Path("odd.dnn"), file.Text());
+    const auto network = LoadModel(Path("odd.dnn"), DataType::Float32, m_device);
+    EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "2 x 4 x 3");
+    EXPECT_EQ(network->Group(NodeGroup::Feature).size(), 1u);
+    EXPECT_TRUE(network->Group(NodeGroup::Label).empty());
+}
+
 TEST_F(ModelFileTests, ReadsSparseMatricesOfGpuBuilds)
 {
     Bytes file;

@@ -122,7 +122,7 @@ void GemmContext::RunTile(const GemmTask<T>& task, const GemmEpilogue<T>& epilog
     if (const auto library = LibraryFor<T>(m_engine))
         library(task);
     else
-        m_isa.Of<T>().multiply(task, scratchA, scratchB);
+        m_isa.Of<T>().multiply(&task, 1, scratchA, scratchB);
     epilogue.Apply(task.c, task.ldc, firstRow, task.m, task.n);
 }
 
@@ -166,6 +166,22 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
                    part.c += row + column * task.ldc;
                    RunTile(part, epilogue, row, thread);
                });
+}
+
+// Of one b, and so alone on a thread all of them where the first one is. False: nothing was done.
+template <class T>
+bool GemmContext::MultiplyWithOneB(std::span<const GemmTask<T>> tasks)
+{
+    const GemmTask<T>& first = tasks.front();
+    const bool isScaled =
+        std::any_of(tasks.begin(), tasks.end(), [](const GemmTask<T>& task) { return task.alpha == 0; });
+    const Grid grid = Split(first.m, first.n, first.k);
+    if (tasks.size() < 2 || m_engine != GemmEngine::Own || grid.down * grid.across > 1 || Work(first) == 0 || isScaled)
+        return false;
+    const size_t thread = m_pool.Caller();
+    m_isa.Of<T>().multiply(tasks.data(), tasks.size(), reinterpret_cast<T*>(m_scratchA[thread].get()),
+                           reinterpret_cast<T*>(m_scratchB[thread].get()));
+    return true;
 }
 
 template <class T>
@@ -227,6 +243,8 @@ template size_t GemmContext::StretchesOf<float>(const GemmTask<float>&, double) 
 template size_t GemmContext::StretchesOf<double>(const GemmTask<double>&, double) const;
 template void GemmContext::MultiplyStretch<float>(const GemmTask<float>&, size_t, size_t, size_t);
 template void GemmContext::MultiplyStretch<double>(const GemmTask<double>&, size_t, size_t, size_t);
+template bool GemmContext::MultiplyWithOneB<float>(std::span<const GemmTask<float>>);
+template bool GemmContext::MultiplyWithOneB<double>(std::span<const GemmTask<double>>);
 template void GemmContext::MultiplyOnThread<float>(const GemmTask<float>&, size_t);
 template void GemmContext::MultiplyOnThread<double>(const GemmTask<double>&, size_t);
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,7 @@ public:
         }
         if (count == 1 || !IsWorthSharing(most, work))
         {
-            for (size_t i = 0; i < count; ++i)
-                Multiply(taskOf(i));
+            MultiplyOneByOne<T>(count, taskOf);
             return;
         }
         // Each is cut into stretches of columns, in all some for each thread.
@@ -101,6 +101,26 @@ private:
         return double(task.m) * double(task.n) * double(task.k);
     }
     bool IsWorthSharing(double most, double work) const;
+    // Those of one b that follow one another as one where that is packed for a single thread.
+    template <class T, class TaskOf>
+    void MultiplyOneByOne(size_t count, TaskOf&& taskOf)
+    {
+        constexpr size_t c_mostTogether = 8;
+        std::array<GemmTask<T>, c_mostTogether> together;
+        for (size_t i = 0; i < count;)
+        {
+            size_t found = 0;
+            do
+                together[found] = taskOf(i + found);
+            while (++found < std::min(c_mostTogether, count - i) && HaveOneB(together[0], taskOf(i + found)));
+            if (m_trace || !MultiplyWithOneB<T>({together.data(), found}))
+                for (size_t j = 0; j < found; ++j)
+                    Multiply(together[j]);
+            i += found;
+        }
+    }
+    template <class T>
+    bool MultiplyWithOneB(std::span<const GemmTask<T>> tasks);
     template <class T>
     size_t StretchesOf(const GemmTask<T>& task, double workEach) const;
     template <class T>

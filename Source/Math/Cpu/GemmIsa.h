@@ -25,12 +25,20 @@ struct GemmTask
     size_t ldc = 0;
 };
 
+// Whether b is packed for one as for the other.
+template <class T>
+bool HaveOneB(const GemmTask<T>& x, const GemmTask<T>& y)
+{
+    return x.b == y.b && x.ldb == y.ldb && x.transB == y.transB && x.n == y.n && x.k == y.k && x.m == y.m &&
+           x.transA == y.transA;
+}
+
 // The functions of one instruction set for one element type.
 template <class T>
 struct GemmFunctions
 {
-    // The whole product on the calling thread.
-    void (*multiply)(const GemmTask<T>& task, T* scratchA, T* scratchB);
+    // Whole products on the calling thread, which have the same op(b), m and transA.
+    void (*multiply)(const GemmTask<T>* tasks, size_t count, T* scratchA, T* scratchB);
     // Parts of a product that threads share: panels of some rows of op(a) or columns of op(b) for the steps
     // [step, step+depth), and a tile of C of such panels; packedB may be null
     // where canTilesReadB.

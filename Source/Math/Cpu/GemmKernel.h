@@ -276,10 +276,11 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         return ((k + passes - 1) / passes + c_lineElements - 1) / c_lineElements * c_lineElements;
     }
 
-    // The whole product on this thread. scratchA, scratchB: c_scratchA,
-    // c_scratchB elements, aligned to 64 bytes.
-    static void Run(const GemmTask<T>& g, T* scratchA, T* scratchB)
+    // Whole products of one op(b), and of as many rows each, on this thread: b is packed once for all. scratchA,
+    // scratchB: c_scratchA, c_scratchB elements, aligned to 64 bytes.
+    static void Run(const GemmTask<T>* tasks, size_t count, T* scratchA, T* scratchB)
     {
+        const GemmTask<T>& g = tasks[0];
         // Packing pays when each packed value is used often enough.
         const bool packA = g.n > (g.transA ? 8 : c_mostUsesOfPlainA) * c_columns;
         const bool packB = g.m > 8 * c_rows && g.n > c_columns;
@@ -300,18 +301,19 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
                 const size_t depth = Least(depthEach, g.k - step);
                 if (source == SourceOfB::Packed)
                     PackB(g, column, columns, step, depth, true, scratchB);
-                for (size_t row = 0; row < g.m; row += rowsEach)
-                {
-                    const size_t rows = Least(rowsEach, g.m - row);
-                    if (!packA)
+                for (const GemmTask<T>* task = tasks; task < tasks + count; ++task)
+                    for (size_t row = 0; row < g.m; row += rowsEach)
                     {
-                        BlockOfPlainA(g, row, rows, column, columns, step, depth,
-                                      source == SourceOfB::Packed ? scratchB : nullptr, scratchA);
-                        continue;
+                        const size_t rows = Least(rowsEach, g.m - row);
+                        if (!packA)
+                        {
+                            BlockOfPlainA(*task, row, rows, column, columns, step, depth,
+                                          source == SourceOfB::Packed ? scratchB : nullptr, scratchA);
+                            continue;
+                        }
+                        PackA(*task, row, rows, step, depth, scratchA);
+                        Block(*task, row, rows, column, columns, step, depth, scratchA, source, scratchB);
                     }
-                    PackA(g, row, rows, step, depth, scratchA);
-                    Block(g, row, rows, column, columns, step, depth, scratchA, source, scratchB);
-                }
             }
         }
     }

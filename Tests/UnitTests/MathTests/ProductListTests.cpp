@@ -75,6 +75,47 @@ TEST_P(ProductListTests, GiveTheSameBits)
         }
 }
 
+// Gradients of several gates' weights have the gates' input in common, which is packed once for all of them.
+TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
+{
+    const auto [type, threads] = GetParam();
+    const auto device = threads == 0 ? MakeReferenceDevice() : MakeCpuDevice({.threads = threads});
+    const Shape small{20, 3, 5}, packed{300, 50, 700};
+    for (const Shape& shape : threads == 0 ? std::vector<Shape>{small} : std::vector<Shape>{small, packed})
+        for (const Ops::Transpose transposeA : {Ops::Transpose::No, Ops::Transpose::Yes})
+            for (const Ops::Transpose transposeB : {Ops::Transpose::No, Ops::Transpose::Yes})
+            {
+                const auto& [m, n, k] = shape;
+                const auto random = [&](size_t rows, size_t columns, bool isTransposed, uint64_t seed)
+                { return Random(isTransposed ? columns : rows, isTransposed ? rows : columns, type, *device, seed); };
+                const Matrix b = random(k, n, transposeB == Ops::Transpose::Yes, 1);
+                const Matrix other = random(k, n, transposeB == Ops::Transpose::Yes, 2);
+                std::vector<Matrix> operands, together, apart;
+                std::vector<Product> products;
+                for (size_t i = 0; i < 12; ++i)
+                {
+                    operands.push_back(random(i == 5 ? m / 2 : m, k, transposeA == Ops::Transpose::Yes, 10 + i));
+                    together.push_back(Random(i == 5 ? m / 2 : m, n, type, *device, 30 + i));
+                    apart.push_back(Random(i == 5 ? m / 2 : m, n, type, *device, 30 + i));
+                }
+                for (size_t i = 0; i < operands.size(); ++i)
+                    products.push_back({.a = operands[i],
+                                        .transposeA = transposeA,
+                                        .b = i == 7 ? other : b,
+                                        .transposeB = transposeB,
+                                        .c = together[i],
+                                        .alpha = i == 9 ? 0.0 : 0.5,
+                                        .beta = i % 2 == 0 ? 0.0 : 1.0});
+                Ops::MultiplyAll(products);
+                for (size_t i = 0; i < products.size(); ++i)
+                {
+                    products[i].c = apart[i];
+                    Ops::Multiply(products[i]);
+                    EXPECT_EQ(together[i].ToHost(), apart[i].ToHost()) << m << " rows, product " << i;
+                }
+            }
+}
+
 INSTANTIATE_TEST_SUITE_P(, ProductListTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
                                           testing::Values(0, 1, 4)));

@@ -60,7 +60,7 @@ TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
         std::vector<TypeParam> scratchA(functions.scratchA);
         std::vector<TypeParam> scratchB(functions.scratchB);
         CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task)
-                            { functions.multiply(task, scratchA.data(), scratchB.data()); });
+                            { functions.multiply(&task, 1, scratchA.data(), scratchB.data()); });
     }
 }
 
@@ -85,7 +85,7 @@ TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
                     // The last element of all, of A and of B.
                     product.a.back() = std::numeric_limits<TypeParam>::quiet_NaN();
                     product.b.back() = std::numeric_limits<TypeParam>::infinity();
-                    functions.multiply(product.task, scratchA.data(), scratchB.data());
+                    functions.multiply(&product.task, 1, scratchA.data(), scratchB.data());
                     for (size_t j = 0; j < shape.n; ++j)
                         for (size_t i = 0; i < shape.m; ++i)
                             ASSERT_EQ(std::isfinite(product.c[j * product.task.ldc + i]),

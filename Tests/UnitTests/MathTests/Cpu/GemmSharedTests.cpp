@@ -53,7 +53,7 @@ TYPED_TEST(GemmSharedTest, EachBitIsThatOfOneThread)
                 SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k << ", transA "
                                                 << transA << ", transB " << transB);
                 Product<TypeParam> alone(shape, transA, transB, TypeParam(0.5), 1);
-                functions.multiply(alone.task, scratchA.data(), scratchB.data());
+                functions.multiply(&alone.task, 1, scratchA.data(), scratchB.data());
                 for (int repeat = 0; repeat < 3; ++repeat)
                 {
                     Product<TypeParam> together(shape, transA, transB, TypeParam(0.5), 1);

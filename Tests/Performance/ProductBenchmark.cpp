@@ -43,10 +43,11 @@ const std::vector<Shape> c_shapes = {
     {10, 256, 32, false, true},      {200, 10, 200, false, false},    {800, 10, 200, false, false},
     {200, 10, 800, true, false},     {200, 64, 800, true, false},     {800, 64, 200, false, false},
     {800, 640, 200, false, false},   {800, 200, 640, false, true},    {10000, 100, 200, false, false},
-    {10000, 200, 100, false, true},  {1200, 10, 300, false, false},   {300, 10, 1200, true, false},
-    {2048, 32, 512, false, false},   {512, 32, 2048, true, false},    {2048, 640, 512, false, false},
-    {2048, 512, 640, false, true},   {512, 640, 2048, true, false},   {50, 25, 2, false, false},
-    {50, 25, 50, false, false},      {50, 25, 50, true, false},       {50, 50, 25, false, true},
+    {10000, 200, 100, false, true},  {200, 100, 10000, true, false},  {1200, 10, 300, false, false},
+    {300, 10, 1200, true, false},    {2048, 32, 512, false, false},   {512, 32, 2048, true, false},
+    {2048, 640, 512, false, false},  {2048, 512, 640, false, true},   {512, 640, 2048, true, false},
+    {50, 25, 2, false, false},       {50, 25, 50, false, false},      {50, 25, 50, true, false},
+    {50, 50, 25, false, true},
 };
 
 // Sums that wait for nobody but themselves, each begun with another value: the compiler must not see that they are one.

@@ -172,6 +172,22 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
                 __builtin_prefetch(g.b + (column + j) * g.ldb + step + Least(p, depth - 1), 0, 2);
     }
 
+    // From so many panels of B and so large a matrix on, the next panel of A is asked for while one is multiplied.
+    static constexpr size_t c_leastPanelsToFetchA = 6;
+    static constexpr size_t c_secondCache = 1 << 20;
+
+    // Asks for a part of a panel of A, which is not transposed: each step of it is in a page of its own.
+    static void FetchA(const GemmTask<T>& g, size_t row, size_t step, size_t depth, size_t part, size_t parts)
+    {
+        const size_t share = (depth + parts - 1) / parts;
+        const T* from = g.a + row + (step + part * share) * g.lda;
+        for (size_t p = part * share; p < Least((part + 1) * share, depth); ++p, from += g.lda)
+        {
+            __builtin_prefetch(from, 0, 2);
+            __builtin_prefetch(from + c_lanes, 0, 2);
+        }
+    }
+
     // The same for a packed panel.
     static void FetchPanel(const T* panel, size_t elements, size_t part, size_t parts)
     {
@@ -217,6 +233,9 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
                               size_t depth, const T* packedB, T* panel)
     {
         const T beta = step == 0 ? g.beta : T(1);
+        const size_t panels = (columns + c_columns - 1) / c_columns;
+        const bool fetches =
+            VectorBytes == 64 && !g.transA && panels >= c_leastPanelsToFetchA && g.m * g.k * sizeof(T) > c_secondCache;
         for (size_t i = 0; i < rows; i += c_rows)
         {
             const size_t height = Least(c_rows, rows - i);
@@ -228,6 +247,8 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
             {
                 width = EvenWidth(columns - j);
                 const PlainB b = packedB != nullptr ? PlainB{packedB + panelB, c_columns, 1} : At(g, column + j, step);
+                if (fetches && i + c_rows < rows)
+                    FetchA(g, row + i + c_rows, step, depth, j / c_columns, panels);
                 const T* a = isPacked ? panel : g.a + (row + i) + step * g.lda;
                 const size_t aStride = isPacked ? c_rows : g.lda;
                 T* c = g.c + (row + i) + (column + j) * g.ldc;

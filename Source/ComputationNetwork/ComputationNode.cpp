@@ -46,8 +46,8 @@ MatrixView ComputationNode::Gradient(const FrameRange& range) const
 
 SparseView ComputationNode::SparseValue(const FrameRange& range) const
 {
-    CNTK_ASSERT(m_sparse != nullptr);
-    SparseView view = m_sparse->View();
+    CNTK_ASSERT(HasSparseForm());
+    SparseView view = (m_sparse != nullptr ? m_sparse : m_sparseForm)->View();
     if (range.IsAll() || !m_layout)
         return view;
     return view.Columns(range.FirstColumn(m_layout.get()), range.ColumnCount(m_layout.get(), view.columns));

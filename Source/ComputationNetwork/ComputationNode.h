@@ -136,7 +136,10 @@ public:
     MatrixView Gradient() const { return m_gradient; }
     MatrixView Gradient(const FrameRange& range) const;
     bool IsSparse() const { return m_sparse != nullptr; } // the value is sparse (SparseInputValue)
-    SparseView SparseValue(const FrameRange& range) const;
+    // The value is there as a sparse matrix: IsSparse(), or a dense input whose data came so. For types with the trait
+    // inputsReadSparse.
+    bool HasSparseForm() const { return m_sparse != nullptr || m_sparseForm != nullptr; }
+    SparseView SparseValue(const FrameRange& range) const; // with HasSparseForm()
     // Columns that sparse contributions touched; the gradient of a parameter only.
     TouchedColumns& GradientColumns() { return m_gradientColumns; }
 
@@ -205,6 +208,7 @@ protected:
     std::vector<MatrixView> m_temporaries;
     std::vector<const MBLayout*> m_temporaryLayouts; // null: the temporary has fixed columns
     const SparseMatrix* m_sparse = nullptr;
+    const SparseMatrix* m_sparseForm = nullptr; // of a dense value
     TouchedColumns m_gradientColumns;
     bool m_needsGradient = false;
     bool m_isTraining = false; // evaluated for training, with a backward pass to follow

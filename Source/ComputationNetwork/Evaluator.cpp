@@ -51,6 +51,7 @@ struct Evaluator::Impl
     void MakeLayout(ComputationNode& maker);
     void CheckInputs() const;
 
+    bool IsReadAsSparse(const InputValueNode& input) const;
     void PlanLoops();
     void RunForward(size_t index);
     void RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation);
@@ -80,7 +81,8 @@ struct Evaluator::Impl
 
     std::optional<BackwardPass> m_backwardPass;
     std::optional<BoundMemory> m_bound;
-    std::vector<const InputValueNode*> m_inputs;
+    std::vector<InputValueNode*> m_inputs;
+    std::vector<InputValueNode*> m_inputsReadAsSparse; // of dense inputs those of which nobody reads the dense form
     std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
     bool m_isBound = false;
 
@@ -159,8 +161,12 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
 
     for (const ComputationNodePtr& node : m_nodes)
     {
-        if (auto* input = dynamic_cast<const InputValueNode*>(node.get()))
+        if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
+        {
             m_inputs.push_back(input);
+            if (IsReadAsSparse(*input))
+                m_inputsReadAsSparse.push_back(input);
+        }
         auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node);
         if (parameter && m_plan.NeedsGradient(parameter.get()))
             m_parameters.push_back(std::move(parameter));
@@ -206,6 +212,21 @@ void Evaluator::Impl::FindCounters()
     m_savedCounters.resize(m_counters.size());
 }
 
+// Whether all that is read of a dense input is its sparse form, where its data come in that.
+bool Evaluator::Impl::IsReadAsSparse(const InputValueNode& input) const
+{
+    const auto isInput = [&](const ComputationNodePtr& node) { return node.get() == &input; };
+    const std::vector<ComputationNodePtr>& kept = m_options.keepValues;
+    if (input.IsSparseInput() || std::any_of(m_plan.Roots().begin(), m_plan.Roots().end(), isInput) ||
+        std::any_of(kept.begin(), kept.end(), isInput))
+        return false;
+    for (const ComputationNodePtr& node : m_nodes)
+        for (size_t i = 0; i < node->InputCount(); i++)
+            if (isInput(node->Input(i)) && (node->Type().traits.inputsReadSparse >> i & 1) == 0)
+                return false;
+    return true;
+}
+
 void Evaluator::Impl::PlanLoops()
 {
     const std::vector<PlanStep>& steps = m_plan.Steps();
@@ -244,6 +265,8 @@ Evaluator::Impl::~Impl()
     for (const auto& loop : m_loops)
         if (loop)
             loop->Unbind();
+    for (InputValueNode* input : m_inputsReadAsSparse)
+        input->ReadAsSparse(false);
     m_bound->Unbind(); // no views of memory that is gone
     m_network.SetBoundBy(nullptr);
 }
@@ -268,6 +291,9 @@ void Evaluator::Impl::Bind()
         NodeBinder::Prepare(*node, m_plan.NeedsGradient(node.get()));
         NodeBinder::SetTraining(*node, m_options.training);
     }
+    for (InputValueNode* input : m_inputs)
+        input->ReadAsSparse(std::find(m_inputsReadAsSparse.begin(), m_inputsReadAsSparse.end(), input) !=
+                            m_inputsReadAsSparse.end());
     m_bound->Bind();
     for (const auto& loop : m_loops)
         if (loop)
@@ -297,7 +323,7 @@ void Evaluator::Impl::CheckInputs() const
         if (!input->HasMBLayout())
             continue;
         const size_t columns =
-            input->IsSparse() ? input->SparseValue(FrameRange::All()).columns : input->Value().columns;
+            input->HasSparseForm() ? input->SparseValue(FrameRange::All()).columns : input->Value().columns;
         if (columns != input->GetMBLayout()->Columns())
             Fail(ErrorKind::Internal, "input '", input->Name(), "' holds ", columns,
                  " columns, but its minibatch layout has ", input->GetMBLayout()->Columns());

@@ -49,6 +49,8 @@ struct NodeTraits
     // Where GradientBeta() is 0 it replaces what the columns hold that were recorded before, instead of adding to
     // zeros.
     bool replacesTouchedColumns = false;
+    // Bit i: of input i only the sparse form is read where there is one (ComputationNode::HasSparseForm).
+    unsigned inputsReadSparse = 0;
     unsigned inputsReadWhole = 0; // bit i: input i is read at all steps of time; it cannot be part of the node's loop
 };
 

@@ -117,10 +117,10 @@ public:
                                               const MatrixView& output);
     virtual void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
-                                                 const MatrixView& predictionGradient) = 0;
+                                                 const MatrixView& predictionGradient, double beta) = 0;
     virtual void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
-                                                 const MatrixView& predictionGradient) = 0;
+                                                 const MatrixView& predictionGradient, double beta) = 0;
 
     // Of sparse labels; only their elements are looked at. The mask may be empty.
     virtual void CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
@@ -132,7 +132,7 @@ public:
     // As SampledProducts.h has them; there is at least one member, or stored element.
     virtual void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
                               const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
-                              bool wantErrors) = 0;
+                              bool wantErrors, const MatrixView& work) = 0;
     virtual void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights,
                                            const MatrixView& errors, const MatrixView& scale, const MatrixView& work,
                                            const MatrixView& inputGradient) = 0;

@@ -380,7 +380,7 @@ void CrossEntropyChecked(const Labels& labels, const MatrixView& prediction, std
 
 template <class Labels>
 void CrossEntropyGradientChecked(const Labels& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
-                                 const MatrixView& scale, const MatrixView& predictionGradient)
+                                 const MatrixView& scale, const MatrixView& predictionGradient, double beta)
 {
     constexpr const char* name = "CrossEntropyWithSoftmaxGradient";
     Kernels& kernels = CheckOperands(name, softmax, labels, scale, predictionGradient);
@@ -388,7 +388,7 @@ void CrossEntropyGradientChecked(const Labels& labels, const MatrixView& softmax
     CheckSameShape(name, "prediction gradient", predictionGradient, "softmax", softmax);
     CheckScalar(name, "the scale", scale);
     CheckMask(name, mask, softmax.columns);
-    kernels.CrossEntropyWithSoftmaxGradient(labels, softmax, mask, scale, predictionGradient);
+    kernels.CrossEntropyWithSoftmaxGradient(labels, softmax, mask, scale, predictionGradient, beta);
 }
 
 } // namespace
@@ -407,15 +407,15 @@ void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& predict
 }
 
 void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
-                                     const MatrixView& scale, const MatrixView& predictionGradient)
+                                     const MatrixView& scale, const MatrixView& predictionGradient, double beta)
 {
-    CrossEntropyGradientChecked(labels, softmax, mask, scale, predictionGradient);
+    CrossEntropyGradientChecked(labels, softmax, mask, scale, predictionGradient, beta);
 }
 
 void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
-                                     const MatrixView& scale, const MatrixView& predictionGradient)
+                                     const MatrixView& scale, const MatrixView& predictionGradient, double beta)
 {
-    CrossEntropyGradientChecked(labels, softmax, mask, scale, predictionGradient);
+    CrossEntropyGradientChecked(labels, softmax, mask, scale, predictionGradient, beta);
 }
 
 // ---- random ---------------------------------------------------------------------------------------------------------

@@ -86,11 +86,12 @@ void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& predict
 void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
                              const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output,
                              bool wantLogarithms = true);
-// predictionGradient += scale(1x1) * (softmax - labels), masked columns untouched
+// predictionGradient = beta * predictionGradient + scale(1x1) * (softmax - labels), in masked columns without the
+// second term; beta: 1, or 0 where what is there must not be read.
 void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
-                                     const MatrixView& scale, const MatrixView& predictionGradient);
+                                     const MatrixView& scale, const MatrixView& predictionGradient, double beta = 1);
 void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
-                                     const MatrixView& scale, const MatrixView& predictionGradient);
+                                     const MatrixView& scale, const MatrixView& predictionGradient, double beta = 1);
 
 // ---- random (the original's streams on Linux; Common/Random.h) ------------------------------------------------------
 // Elements in column-major order from one fresh generator with this seed.

@@ -90,7 +90,8 @@ void CheckSlices(const char* operation, const ColumnSlices& slices, size_t colum
 } // namespace
 
 void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
-                  const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool wantErrors)
+                  const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool wantErrors,
+                  const MatrixView& work)
 {
     constexpr const char* name = "SliceSoftmax";
     Kernels& kernels = KernelsOf(name, weights, inputs, gathered, errors, losses);
@@ -100,8 +101,13 @@ void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const M
     CheckSizes(name, "gathered", gathered, weights.rows, slices.Members());
     CheckSizes(name, "errors", errors, 1, slices.elements);
     CheckSizes(name, "losses", losses, 1, slices.Members());
+    if (work.data != nullptr)
+    {
+        KernelsOf(name, weights, work);
+        CheckSizes(name, "work", work, weights.rows, slices.Members());
+    }
     if (slices.Members() > 0)
-        kernels.SliceSoftmax(slices, weights, inputs, gathered, errors, losses, wantErrors);
+        kernels.SliceSoftmax(slices, weights, inputs, gathered, errors, losses, wantErrors, work);
 }
 
 void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& errors,

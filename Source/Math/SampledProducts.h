@@ -49,10 +49,13 @@ namespace Ops
 // For each group: errors = softmax(weights(:, slice)' * inputs(:, members)) - onehot(targets), where losses get
 // -log softmax at the target of each member. inputs H x samples, weights H x columns; gathered (H x members) keeps the
 // members' inputs in order; errors 1 x slices.elements; losses 1 x members. With wantErrors = false errors are
-// undefined.
+// undefined. work (H x members): begins what SliceSoftmaxInputGradient does, while a slice is in the cache; without
+// data where that does not follow.
 void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
-                  const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool wantErrors);
-// inputGradient(:, members) += scale (1x1) * weights(:, slice) * errors; work: H x members.
+                  const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool wantErrors,
+                  const MatrixView& work = {});
+// inputGradient(:, members) += scale (1x1) * weights(:, slice) * errors; work: what SliceSoftmax left in it; afterwards
+// the products without the scale.
 void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& errors,
                                const MatrixView& scale, const MatrixView& work, const MatrixView& inputGradient);
 // weightGradient(:, slice) += scale (1x1) * gathered * errors'; adds the slices' columns to touched. isNew: the

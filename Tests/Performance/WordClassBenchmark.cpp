@@ -40,7 +40,7 @@ struct Layer
         errors = Matrix(1, slices.elements, DataType::Float32, device);
     }
 
-    void Forward() { Ops::SliceSoftmax(slices, weights, inputs, gathered, errors, losses, true); }
+    void Forward() { Ops::SliceSoftmax(slices, weights, inputs, gathered, errors, losses, true, work); }
     void InputGradient() { Ops::SliceSoftmaxInputGradient(slices, weights, errors, one, work, inputGradient); }
     void WeightGradient()
     {

@@ -54,7 +54,7 @@ public:
         m_errors.Resize(1, m_slices.elements);
         const MatrixView losses = Temporary(4, range).Columns(0, m_slices.Members());
         Ops::SliceSoftmax(m_slices, Input(2)->Value(), Input(1)->Value(), Gathered(2), m_errors, losses,
-                          NeedsGradient());
+                          NeedsGradient(), Input(1)->NeedsGradient() ? Gathered(3) : MatrixView{});
         Ops::SumAll(losses, Value(), 1, 1);
     }
 

@@ -123,7 +123,7 @@ public:
         const MatrixView prediction = Input(1)->Value();
         const MatrixView logSoftmax = Temporary(0, range);
         const MatrixView softmax = Temporary(1, range);
-        if (Input(0)->IsSparse())
+        if (Input(0)->HasSparseForm())
             Ops::CrossEntropyWithSoftmax(Input(0)->SparseValue(range), prediction, SampleMask(1), logSoftmax, softmax,
                                          Value(), !LabelsAreData());
         else
@@ -133,14 +133,15 @@ public:
     void BackpropTo(size_t input, const FrameRange& range) override
     {
         const MatrixView inputGradient = InputGradient(input, range);
+        const double beta = GradientBeta(input);
         if (input == 0)
-            Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, 1);
-        else if (Input(0)->IsSparse())
+            Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, beta);
+        else if (Input(0)->HasSparseForm())
             Ops::CrossEntropyWithSoftmaxGradient(Input(0)->SparseValue(range), Temporary(1, range), SampleMask(1),
-                                                 Gradient(), inputGradient);
+                                                 Gradient(), inputGradient, beta);
         else
             Ops::CrossEntropyWithSoftmaxGradient(Input(0)->Value(), Temporary(1, range), SampleMask(1), Gradient(),
-                                                 inputGradient);
+                                                 inputGradient, beta);
     }
 
 private:
@@ -170,7 +171,7 @@ public:
 
     void ForwardProp(const FrameRange& range) override
     {
-        if (Input(0)->IsSparse())
+        if (Input(0)->HasSparseForm())
             return Ops::CrossEntropy(Input(0)->SparseValue(range), Input(1)->Value(), SampleMask(1), Value());
         const MatrixView logarithm = Temporary(0, range);
         const MatrixView work = Temporary(1, range);
@@ -185,7 +186,7 @@ public:
         const MatrixView inputGradient = InputGradient(input, range);
         if (input == 0)
             return Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, beta);
-        if (Input(0)->IsSparse())
+        if (Input(0)->HasSparseForm())
         {
             if (beta == 0)
                 Ops::Fill(inputGradient, 0);
@@ -235,7 +236,7 @@ public:
     {
         const MatrixView label = Temporary(0, range);
         const MatrixView isRight = Temporary(1, range);
-        if (Input(0)->IsSparse())
+        if (Input(0)->HasSparseForm())
             Ops::ArgMax(Input(0)->SparseValue(range), label);
         else
             Ops::ArgMax(Input(0)->Value(), label);
@@ -415,6 +416,8 @@ void RegisterCrossEntropies(NodeRegistry& registry)
     withSoftmax.doc =
         "v = -sum labels * log softmax(z) over all samples; gradient of z: softmax(z) - labels. Labels may "
         "be sparse.";
+    withSoftmax.traits.backpropOverwrites = true;
+    withSoftmax.traits.inputsReadSparse = 1;
     // The gradient formula of z holds where labels sum to 1.
     GradientSample::Input soft = NotChecked(Values(TensorShape{4}, true));
     soft.oneHot = true;
@@ -428,6 +431,7 @@ void RegisterCrossEntropies(NodeRegistry& registry)
     plain.doc = "v = -sum labels * log(p) over all samples, p probabilities; logarithms have a floor of -85.1. Labels "
                 "may be sparse.";
     plain.traits.backpropOverwrites = true;
+    plain.traits.inputsReadSparse = 1;
     plain.samples = {Case({Values(TensorShape{4}, true, 0, 1), Values(TensorShape{4}, true, 0.1, 1)}),
                      Case({Labels(4, false), Values(TensorShape{4}, true, 0.1, 1)}),
                      Case({Labels(4, true), Values(TensorShape{4}, true, 0.1, 1)}),
@@ -474,6 +478,7 @@ void RegisterCriterionNodes(NodeRegistry& registry)
         "on ties); with topK, not among the K largest. Labels may be sparse.";
     errors.traits.backpropReadsInputs = false;
     errors.traits.differentiable = false;
+    errors.traits.inputsReadSparse = 1;
     GradientSample::Input topK = NotChecked(Values(TensorShape{1}, false));
     topK.values = {2};
     errors.samples = {Case({Labels(4, false), Values(TensorShape{4}, true)}),

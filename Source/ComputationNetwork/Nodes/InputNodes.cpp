@@ -93,12 +93,29 @@ void InputValueNode::TakeDense(const void* values, size_t columns)
     m_dense.Resize(SampleElements(), columns);
     m_dense.CopyFromHost(values);
     m_value = m_dense.View();
+    m_denseIsMissing = false;
 }
+
+namespace
+{
+
+// Whether no column names a row twice, or a later one first.
+bool IsStrictlyAscending(std::span<const int32_t> rowIndices, std::span<const int32_t> columnStarts)
+{
+    for (size_t j = 0; j + 1 < columnStarts.size(); j++)
+        for (int32_t k = columnStarts[j] + 1; k < columnStarts[j + 1]; k++)
+            if (rowIndices[size_t(k)] <= rowIndices[size_t(k) - 1])
+                return false;
+    return true;
+}
+
+} // namespace
 
 template <class ElemType>
 void InputValueNode::SetDense(const ElemType* values, size_t rows, size_t columns)
 {
     CheckRows(rows);
+    m_sparseForm = nullptr;
     const size_t count = rows * columns;
     if (!m_isSparseInput && GetDataType() == DataTypeOf<ElemType>())
         return TakeDense(values, columns);
@@ -135,6 +152,8 @@ void InputValueNode::ReferToDense(const ElemType* values, size_t rows, size_t co
     if (m_isSparseInput || GetDataType() != DataTypeOf<ElemType>() || !GetDevice().IsHostMemory())
         return SetDense(values, rows, columns);
     CheckRows(rows);
+    m_sparseForm = nullptr;
+    m_denseIsMissing = false;
     m_value = MatrixView{};
     m_value.data = const_cast<ElemType*>(values); // nobody writes the value of an input
     m_value.rows = rows;
@@ -155,25 +174,21 @@ void InputValueNode::SetSparse(const ElemType* values, const int32_t* rowIndices
         if (rowIndices[k] < 0 || size_t(rowIndices[k]) >= rows)
             Fail(ErrorKind::Data, "input '", Name(), "' has ", Counted(rows, "row"), ", but the data name row ",
                  rowIndices[k], " (rows are counted from 0)");
-    if (m_isSparseInput)
+    const std::span<const int32_t> rowsOfAll{rowIndices, count}, starts{columnStarts, columns + 1};
+    m_sparseForm = nullptr;
+    if (m_isSparseInput || (GetDevice().IsHostMemory() && IsStrictlyAscending(rowsOfAll, starts)))
     {
-        if (SparseMatrix& sparse = m_sparseValues; sparse.Type() != GetDataType() || sparse.Rows() == 0)
-            sparse = SparseMatrix(GetDataType(), GetDevice());
-        const void* typed = values;
-        if (GetDataType() != DataTypeOf<ElemType>())
-            VisitType(GetDataType(),
-                      [&](auto tag)
-                      {
-                          using T = decltype(tag);
-                          m_hostValues.resize(count * sizeof(T));
-                          T* converted = reinterpret_cast<T*>(m_hostValues.data());
-                          std::transform(values, values + count, converted, [](ElemType value) { return T(value); });
-                          typed = converted;
-                      });
-        m_sparseValues.FromHost(rows, columns, typed, {rowIndices, count}, {columnStarts, columns + 1});
-        m_sparse = &m_sparseValues;
+        TakeSparse(values, rowsOfAll, starts);
+        if (m_isSparseInput)
+            return;
+        m_sparseForm = &m_sparseValues;
+        m_value = MatrixView{};
+        m_denseIsMissing = true;
+        if (!m_isReadAsSparse)
+            MakeDense();
         return;
     }
+    m_denseIsMissing = false;
     VisitType(GetDataType(),
               [&](auto tag)
               {
@@ -186,6 +201,47 @@ void InputValueNode::SetSparse(const ElemType* values, const int32_t* rowIndices
                           dense[j * rows + size_t(rowIndices[k])] += T(values[k]);
                   TakeDense(dense, columns);
               });
+}
+
+template <class ElemType>
+void InputValueNode::TakeSparse(const ElemType* values, std::span<const int32_t> rowIndices,
+                                std::span<const int32_t> columnStarts)
+{
+    if (m_sparseValues.Type() != GetDataType() || m_sparseValues.Rows() == 0)
+        m_sparseValues = SparseMatrix(GetDataType(), GetDevice());
+    const void* typed = values;
+    if (GetDataType() != DataTypeOf<ElemType>())
+        VisitType(GetDataType(),
+                  [&](auto tag)
+                  {
+                      using T = decltype(tag);
+                      m_hostValues.resize(rowIndices.size() * sizeof(T));
+                      T* converted = reinterpret_cast<T*>(m_hostValues.data());
+                      std::transform(values, values + rowIndices.size(), converted,
+                                     [](ElemType value) { return T(value); });
+                      typed = converted;
+                  });
+    m_sparseValues.FromHost(SampleElements(), columnStarts.size() - 1, typed, rowIndices, columnStarts);
+    if (m_isSparseInput)
+        m_sparse = &m_sparseValues;
+}
+
+void InputValueNode::MakeDense()
+{
+    const SparseView sparse = m_sparseValues.View();
+    if (!m_dense.IsAllocated())
+        m_dense = Matrix(0, 0, GetDataType(), GetDevice());
+    m_dense.Resize(sparse.rows, sparse.columns);
+    Ops::ToDense(sparse, m_dense);
+    m_value = m_dense.View();
+    m_denseIsMissing = false;
+}
+
+void InputValueNode::ReadAsSparse(bool isReadAsSparse)
+{
+    m_isReadAsSparse = isReadAsSparse;
+    if (!isReadAsSparse && m_denseIsMissing)
+        MakeDense();
 }
 
 template void InputValueNode::SetDense(const float*, size_t, size_t);

@@ -102,7 +102,7 @@ public:
     void SetLayout(MBLayoutPtr layout); // the network's layout of this node's dynamic axis
 
     // The reader's data, host memory, SampleElements() x columns. A dense batch for a sparse input (and the reverse) is
-    // converted.
+    // converted. Where the device computes in host memory, a sparse batch for a dense input is there in both forms.
     template <class ElemType>
     void SetDense(const ElemType* values, size_t rows, size_t columns);
     // The same without a copy where the device computes in host memory and the types agree: the values must then stay
@@ -112,13 +112,21 @@ public:
     template <class ElemType>
     void SetSparse(const ElemType* values, const int32_t* rowIndices, const int32_t* columnStarts, size_t rows,
                    size_t columns);
+    // Whether nobody reads the dense form of sparse batches: it is then not made until somebody does. Off at first.
+    void ReadAsSparse(bool isReadAsSparse);
 
 private:
     void CheckRows(size_t rows) const;
     // All values of a minibatch, columns * rows of them, in the node's element type.
     void TakeDense(const void* values, size_t columns);
 
+    template <class ElemType>
+    void TakeSparse(const ElemType* values, std::span<const int32_t> rowIndices, std::span<const int32_t> columnStarts);
+    void MakeDense();
+
     bool m_isSparseInput;
+    bool m_isReadAsSparse = false;
+    bool m_denseIsMissing = false;
     std::string m_dynamicAxis;
     Matrix m_dense;
     SparseMatrix m_sparseValues;

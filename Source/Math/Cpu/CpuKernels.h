@@ -72,10 +72,10 @@ public:
                                       const MatrixView& output) override;
     void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
                                          std::span<const uint8_t> mask, const MatrixView& scale,
-                                         const MatrixView& predictionGradient) override;
+                                         const MatrixView& predictionGradient, double beta) override;
     void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
                                          std::span<const uint8_t> mask, const MatrixView& scale,
-                                         const MatrixView& predictionGradient) override;
+                                         const MatrixView& predictionGradient, double beta) override;
 
     void CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
                       const MatrixView& output) override;
@@ -83,8 +83,8 @@ public:
                               const MatrixView& scale, const MatrixView& probabilityGradient) override;
 
     void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
-                      const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
-                      bool wantErrors) override;
+                      const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool wantErrors,
+                      const MatrixView& work) override;
     void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& errors,
                                    const MatrixView& scale, const MatrixView& work,
                                    const MatrixView& inputGradient) override;

@@ -67,7 +67,7 @@ public:
     }
 
     void Softmax(const MatrixView& weights, const MatrixView& inputs, const MatrixView& gathered,
-                 const MatrixView& errors, T* losses, bool wantErrors) const
+                 const MatrixView& errors, T* losses, bool wantErrors, T* work) const
     {
         const size_t rows = weights.rows;
         ForEachGroup(m_slices, rows + c_softmaxOperations, true, m_pool,
@@ -85,36 +85,18 @@ public:
                          ForEachPart(m_pool, group.memberCount, 1, parts,
                                      [&](int, size_t begin, size_t end)
                                      { Errors(group, begin, end, scores, losses, wantErrors); });
+                         if (wantErrors && work != nullptr)
+                             InputProducts(weights, group, scores, work + group.firstMember * rows, thread);
                      });
     }
 
-    void InputGradient(const MatrixView& weights, const MatrixView& errors, T scale, T* work,
-                       const MatrixView& inputGradient) const
+    // work: the products, which Softmax left there.
+    void InputGradient(size_t rows, T scale, const T* work, const MatrixView& inputGradient) const
     {
-        const size_t rows = weights.rows;
         ForEachGroup(m_slices, rows, true, m_pool,
-                     [&](const Group& group, size_t thread)
+                     [&](const Group& group, size_t)
                      {
-                         const T* error = errors.As<T>() + group.firstElement;
-                         T* own = work + group.firstMember * rows;
-                         if (group.memberCount >= c_membersForProduct || thread == c_together)
-                         {
-                             GemmTask<T> task;
-                             task.m = rows;
-                             task.n = group.memberCount;
-                             task.k = group.columnCount;
-                             task.a = SliceOf<T>(weights, group).data;
-                             task.lda = weights.stride;
-                             task.b = error;
-                             task.ldb = group.columnCount;
-                             task.c = own;
-                             task.ldc = rows;
-                             Multiply(m_products, task, thread);
-                         }
-                         else
-                             for (size_t i = 0; i < group.memberCount; ++i)
-                                 m_kernels.addCombination(SliceOf<T>(weights, group), rows, group.columnCount,
-                                                          error + i * group.columnCount, 1, own + i * rows, true);
+                         const T* own = work + group.firstMember * rows;
                          for (size_t i = 0; i < group.memberCount; ++i)
                              m_kernels.addScaled(scale, own + i * rows,
                                                  inputGradient.As<T>() + SampleOf(group, i) * inputGradient.stride,
@@ -183,6 +165,30 @@ private:
                     });
     }
 
+    // slice * errors of the group's members, right behind the scores: the slice is still in the cache.
+    void InputProducts(const MatrixView& weights, const Group& group, const T* errors, T* products, size_t thread) const
+    {
+        const size_t rows = weights.rows;
+        if (group.memberCount < c_membersForProduct && thread != c_together)
+        {
+            for (size_t i = 0; i < group.memberCount; ++i)
+                m_kernels.addCombination(SliceOf<T>(weights, group), rows, group.columnCount,
+                                         errors + i * group.columnCount, 1, products + i * rows, true);
+            return;
+        }
+        GemmTask<T> task;
+        task.m = rows;
+        task.n = group.memberCount;
+        task.k = group.columnCount;
+        task.a = SliceOf<T>(weights, group).data;
+        task.lda = weights.stride;
+        task.b = errors;
+        task.ldb = group.columnCount;
+        task.c = products;
+        task.ldc = rows;
+        Multiply(m_products, task, thread);
+    }
+
     // Of some members of a group: their losses, and softmax - onehot in place of their scores.
     void Errors(const Group& group, size_t begin, size_t end, T* scores, T* losses, bool wantErrors) const
     {
@@ -219,25 +225,25 @@ private:
 
 void CpuKernels::SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
                               const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
-                              bool wantErrors)
+                              bool wantErrors, const MatrixView& work)
 {
     Visit(weights.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
               SliceWork<T>(kernels, m_gemm, m_pool, slices)
-                  .Softmax(weights, inputs, gathered, errors, losses.As<T>(), wantErrors);
+                  .Softmax(weights, inputs, gathered, errors, losses.As<T>(), wantErrors, work.As<T>());
           });
 }
 
-void CpuKernels::SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights,
-                                           const MatrixView& errors, const MatrixView& scale, const MatrixView& work,
+void CpuKernels::SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView&,
+                                           const MatrixView& scale, const MatrixView& work,
                                            const MatrixView& inputGradient)
 {
     Visit(weights.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
               SliceWork<T>(kernels, m_gemm, m_pool, slices)
-                  .InputGradient(weights, errors, *scale.As<T>(), work.As<T>(), inputGradient);
+                  .InputGradient(weights.rows, *scale.As<T>(), work.As<T>(), inputGradient);
           });
 }
 

@@ -128,15 +128,20 @@ void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, ThreadPool& pool
 }
 
 template <class T, class Subtract>
-void SoftmaxMinusLabels(const VectorKernels<T>& kernels, ThreadPool& pool, const MatrixView& softmax,
-                        std::span<const uint8_t> mask, const MatrixView& gradient, Subtract&& subtract)
+void SoftmaxMinusLabels(ThreadPool& pool, const MatrixView& softmax, std::span<const uint8_t> mask,
+                        const MatrixView& gradient, double beta, Subtract&& subtract)
 {
     ForEachColumnRange(softmax, 1, pool,
                        [&](int, size_t begin, size_t end)
                        {
                            for (size_t column = begin; column < end; ++column)
+                           {
+                               T* own = gradient.As<T>() + column * gradient.stride;
                                if (IsData(mask, column))
-                                   subtract(kernels, column, gradient.As<T>() + column * gradient.stride);
+                                   subtract(column, own);
+                               else if (beta == 0)
+                                   std::fill_n(own, softmax.rows, T(0));
+                           }
                        });
 }
 
@@ -305,57 +310,58 @@ bool CpuKernels::CrossEntropyWithSoftmaxAlone(const SparseView& labels, const Ma
 
 void CpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
-                                                 const MatrixView& predictionGradient)
+                                                 const MatrixView& predictionGradient, double beta)
 {
     Visit(softmax.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
               const T factor = *scale.As<T>();
+              const auto blend = beta == 0 ? kernels.setScaledDifference : kernels.addScaledDifference;
               if (mask.empty() && softmax.IsContiguous() && labels.IsContiguous() && predictionGradient.IsContiguous())
               {
                   ForEachPart(m_pool, softmax.Elements(), 64, UsefulThreads(softmax.Elements(), m_pool),
-                              [&](int, size_t begin, size_t end)
-                              {
-                                  kernels.addScaledDifference(factor, softmax.As<T>() + begin, labels.As<T>() + begin,
-                                                              predictionGradient.As<T>() + begin, end - begin);
+                              [&](int, size_t begin, size_t end) {
+                                  blend(factor, softmax.As<T>() + begin, labels.As<T>() + begin,
+                                        predictionGradient.As<T>() + begin, end - begin);
                               });
                   return;
               }
-              SoftmaxMinusLabels(kernels, m_pool, softmax, mask, predictionGradient,
-                                 [&](const VectorKernels<T>& vector, size_t column, T* gradient)
-                                 {
-                                     vector.addScaledDifference(factor, ColumnOf<T>(softmax, column),
-                                                                ColumnOf<T>(labels, column), gradient, softmax.rows);
-                                 });
+              SoftmaxMinusLabels<T>(m_pool, softmax, mask, predictionGradient, beta,
+                                    [&](size_t column, T* gradient) {
+                                        blend(factor, ColumnOf<T>(softmax, column), ColumnOf<T>(labels, column),
+                                              gradient, softmax.rows);
+                                    });
           });
 }
 
 void CpuKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
-                                                 const MatrixView& predictionGradient)
+                                                 const MatrixView& predictionGradient, double beta)
 {
     Visit(softmax.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
               const T factor = *scale.As<T>();
               const T* values = static_cast<const T*>(labels.values);
-              SoftmaxMinusLabels(kernels, m_pool, softmax, mask, predictionGradient,
-                                 [&](const VectorKernels<T>& vector, size_t column, T* gradient)
-                                 {
-                                     const T* source = ColumnOf<T>(softmax, column);
-                                     // The labels' rows take the difference, as in the dense form; the rest is 0.
-                                     int32_t at = labels.columnStarts[column];
-                                     const int32_t last = labels.columnStarts[column + 1];
-                                     size_t row = 0;
-                                     for (; at < last; ++at)
-                                     {
-                                         const size_t label = size_t(labels.rowIndices[at]);
-                                         vector.addScaled(factor, source + row, gradient + row, label - row);
-                                         gradient[label] += factor * (source[label] - values[at]);
-                                         row = label + 1;
-                                     }
-                                     vector.addScaled(factor, source + row, gradient + row, softmax.rows - row);
-                                 });
+              const auto blend = beta == 0 ? kernels.setScaled : kernels.addScaled;
+              SoftmaxMinusLabels<T>(m_pool, softmax, mask, predictionGradient, beta,
+                                    [&](size_t column, T* gradient)
+                                    {
+                                        const T* source = ColumnOf<T>(softmax, column);
+                                        // The labels' rows take the difference, as in the dense form; the rest is 0.
+                                        int32_t at = labels.columnStarts[column];
+                                        const int32_t last = labels.columnStarts[column + 1];
+                                        size_t row = 0;
+                                        for (; at < last; ++at)
+                                        {
+                                            const size_t label = size_t(labels.rowIndices[at]);
+                                            blend(factor, source + row, gradient + row, label - row);
+                                            gradient[label] = (beta == 0 ? T(0) : gradient[label]) +
+                                                              factor * (source[label] - values[at]);
+                                            row = label + 1;
+                                        }
+                                        blend(factor, source + row, gradient + row, softmax.rows - row);
+                                    });
           });
 }
 

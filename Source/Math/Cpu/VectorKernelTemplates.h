@@ -193,6 +193,7 @@ constexpr VectorKernels<T> MakeKernels()
     kernels.minimumOfColumns = &MinimumOfColumns<T>;
     kernels.hasNotFinite = &HasNotFinite<T>;
     kernels.addScaled = &AddScaled<T>;
+    kernels.setScaled = &SetScaled<T>;
     kernels.innerProducts = &InnerProducts<T>;
     kernels.addCombination = &AddCombination<T>;
     kernels.logSoftmax = &LogSoftmax<T>;
@@ -201,6 +202,7 @@ constexpr VectorKernels<T> MakeKernels()
     kernels.logSoftmaxGradient = &LogSoftmaxGradient<T>;
     kernels.crossEntropy = &CrossEntropy<T>;
     kernels.addScaledDifference = &AddScaledDifference<T>;
+    kernels.setScaledDifference = &SetScaledDifference<T>;
     kernels.argMax = &ArgMax<T>;
     kernels.momentumUpdate = &MomentumUpdate<T>;
     kernels.descend = &Descend<T>;

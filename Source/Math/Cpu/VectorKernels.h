@@ -89,8 +89,9 @@ struct VectorKernels
     void (*maximumOfColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result);
     void (*minimumOfColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, T* result);
     bool (*hasNotFinite)(const T* values, size_t count);
-    // y += factor * x
+    // y += factor * x, y = factor * x
     void (*addScaled)(T factor, const T* x, T* y, size_t count);
+    void (*setScaled)(T factor, const T* x, T* y, size_t count);
 
     // results[j + i * stride] = column j of a * column i of b, each over so many rows; kept in T. columns: of a,
     // others: of b.
@@ -109,8 +110,9 @@ struct VectorKernels
     void (*logSoftmaxGradient)(const T* gradient, const T* value, T* inputGradient, size_t rows);
     // -sum labels * logSoftmax of one column, where a label of 0 contributes nothing.
     double (*crossEntropy)(const T* labels, const T* logSoftmax, size_t rows);
-    // output += scale * (a - b)
+    // output += scale * (a - b), output = scale * (a - b)
     void (*addScaledDifference)(T scale, const T* a, const T* b, T* output, size_t count);
+    void (*setScaledDifference)(T scale, const T* a, const T* b, T* output, size_t count);
     size_t (*argMax)(const T* values, size_t count);
 
     // s = momentum * s + factor * g; w -= rate * s

@@ -268,6 +268,22 @@ void AddScaled(T factor, const T* x, T* y, size_t count)
 }
 
 template <class T>
+void SetScaled(T factor, const T* x, T* y, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; ++i)
+        y[i] = factor * x[i];
+}
+
+template <class T>
+void SetScaledDifference(T scale, const T* a, const T* b, T* output, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; ++i)
+        output[i] = scale * (a[i] - b[i]);
+}
+
+template <class T>
 void AddScaledDifference(T scale, const T* a, const T* b, T* output, size_t count)
 {
 #pragma omp simd

@@ -64,28 +64,35 @@ __global__ void ExponentialOf(const DeviceMatrix<T> logs, const DeviceMatrix<T> 
         values.At(index) = Exponential(logs.At(index));
 }
 
-// predictionGradient += scale * (softmax - labels)
+// predictionGradient = beta * predictionGradient + scale * (softmax - labels); of beta = 0 nothing is read
 template <class T>
 __global__ void AddSoftmaxError(const DeviceMatrix<T> labels, const DeviceMatrix<T> softmax, const uint8_t* mask,
-                                const T* scale, const DeviceMatrix<T> predictionGradient)
+                                const T* scale, const DeviceMatrix<T> predictionGradient, T beta)
 {
     for (size_t index = FirstElement(); index < softmax.Elements(); index += ElementStep())
     {
+        const T before = beta == T(0) ? T(0) : predictionGradient.At(index);
         if (IsData(mask, index / softmax.rows))
-            predictionGradient.At(index) += *scale * (softmax.At(index) - labels.At(index));
+            predictionGradient.At(index) = before + *scale * (softmax.At(index) - labels.At(index));
+        else
+            predictionGradient.At(index) = before;
     }
 }
 
 // Of a sparse label the whole column's error: the label is looked for among the few that the column has.
 template <class T>
 __global__ void AddSparseSoftmaxError(const DeviceSparse<T> labels, const DeviceMatrix<T> softmax, const uint8_t* mask,
-                                      const T* scale, const DeviceMatrix<T> predictionGradient)
+                                      const T* scale, const DeviceMatrix<T> predictionGradient, T beta)
 {
     for (size_t index = FirstElement(); index < softmax.Elements(); index += ElementStep())
     {
         const size_t column = index / softmax.rows;
+        const T before = beta == T(0) ? T(0) : predictionGradient.At(index);
         if (!IsData(mask, column))
+        {
+            predictionGradient.At(index) = before;
             continue;
+        }
         const size_t row = index % softmax.rows;
         int32_t low = labels.columnStarts[column];
         int32_t high = labels.columnStarts[column + 1];
@@ -98,7 +105,7 @@ __global__ void AddSparseSoftmaxError(const DeviceSparse<T> labels, const Device
                 high = middle;
         }
         const bool isLabel = low < labels.columnStarts[column + 1] && size_t(labels.rowIndices[low]) == row;
-        predictionGradient.At(index) += *scale * (softmax.At(index) - (isLabel ? labels.values[low] : T(0)));
+        predictionGradient.At(index) = before + *scale * (softmax.At(index) - (isLabel ? labels.values[low] : T(0)));
     }
 }
 
@@ -174,7 +181,7 @@ void GpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixV
 
 void GpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
-                                                 const MatrixView& predictionGradient)
+                                                 const MatrixView& predictionGradient, double beta)
 {
     if (softmax.Elements() == 0)
         return;
@@ -186,13 +193,13 @@ void GpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const
                   Launch("CrossEntropyWithSoftmaxGradient", m_context.Stream(),
                          BlocksFor(softmax.Elements(), c_threads), c_threads, AddSoftmaxError<T>,
                          DeviceMatrix<T>(labels), DeviceMatrix<T>(softmax), maskThere, scale.As<const T>(),
-                         DeviceMatrix<T>(predictionGradient));
+                         DeviceMatrix<T>(predictionGradient), T(beta));
               });
 }
 
 void GpuKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
-                                                 const MatrixView& predictionGradient)
+                                                 const MatrixView& predictionGradient, double beta)
 {
     if (softmax.Elements() == 0)
         return;
@@ -204,7 +211,7 @@ void GpuKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels, const
                   Launch("CrossEntropyWithSoftmaxGradient", m_context.Stream(),
                          BlocksFor(softmax.Elements(), c_threads), c_threads, AddSparseSoftmaxError<T>,
                          DeviceSparse<T>(labels), DeviceMatrix<T>(softmax), maskThere, scale.As<const T>(),
-                         DeviceMatrix<T>(predictionGradient));
+                         DeviceMatrix<T>(predictionGradient), T(beta));
               });
 }
 

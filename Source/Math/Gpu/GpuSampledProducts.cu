@@ -147,7 +147,8 @@ constexpr unsigned c_sliceThreads = 128;
 } // namespace
 
 void GpuKernels::SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
-                              const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool)
+                              const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool,
+                              const MatrixView&)
 {
     const std::vector<Member> members = MembersOf(slices);
     const GpuArray<Member> there(m_context, std::span<const Member>(members));

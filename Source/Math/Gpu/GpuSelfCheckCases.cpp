@@ -261,7 +261,8 @@ void CriterionOf(Run& run, const Labels& labels, size_t rows, size_t columns)
     const MatrixView prediction = run.Input(rows, columns), log = run.Output(rows, columns),
                      softmax = run.Output(rows, columns);
     Ops::CrossEntropyWithSoftmax(labels, prediction, mask, log, softmax, run.Output(1, 1));
-    Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Number(0.5), run.Output(rows, columns));
+    for (const double beta : {0, 1})
+        Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Number(0.5), run.Output(rows, columns), beta);
 }
 
 void Criteria(Run& run)
@@ -292,10 +293,9 @@ void SampledSoftmaxes(Run& run)
     slices.MakeGroups();
     const MatrixView weights = run.Input(rows, columns, -1, 1), inputs = run.Input(rows, samples, -1, 1);
     const MatrixView gathered = run.Output(rows, slices.Members()), errors = run.Output(1, slices.elements);
-    const MatrixView scale = run.Number(0.5);
-    Ops::SliceSoftmax(slices, weights, inputs, gathered, errors, run.Output(1, slices.Members()), true);
-    Ops::SliceSoftmaxInputGradient(slices, weights, errors, scale, run.Input(rows, slices.Members()),
-                                   run.Output(rows, samples));
+    const MatrixView scale = run.Number(0.5), work = run.Output(rows, slices.Members());
+    Ops::SliceSoftmax(slices, weights, inputs, gathered, errors, run.Output(1, slices.Members()), true, work);
+    Ops::SliceSoftmaxInputGradient(slices, weights, errors, scale, work, run.Output(rows, samples));
     TouchedColumns touched;
     Ops::SliceSoftmaxWeightGradient(slices, gathered, errors, scale, run.Output(rows, columns), touched);
     const SparseView pattern = run.Sparse(columns, samples, 3);

@@ -357,16 +357,14 @@ void CrossEntropyOf(ReferenceKernels& kernels, const Labels& labels, const Matri
 
 template <class Labels>
 void CrossEntropyGradientOf(const Labels& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
-                            const MatrixView& scale, const MatrixView& predictionGradient)
+                            const MatrixView& scale, const MatrixView& predictionGradient, double beta)
 {
     ForEach(softmax,
             [&](size_t row, size_t column)
             {
-                if (IsData(mask, column))
-                {
-                    const double difference = Get(softmax, row, column) - Get(labels, row, column);
-                    Blend(predictionGradient, row, column, 1, Get(scale, 0, 0) * difference);
-                }
+                const double difference =
+                    IsData(mask, column) ? Get(softmax, row, column) - Get(labels, row, column) : 0;
+                Blend(predictionGradient, row, column, beta, Get(scale, 0, 0) * difference);
             });
 }
 
@@ -398,16 +396,16 @@ void ReferenceKernels::CrossEntropyWithSoftmax(const SparseView& labels, const M
 
 void ReferenceKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
                                                        std::span<const uint8_t> mask, const MatrixView& scale,
-                                                       const MatrixView& predictionGradient)
+                                                       const MatrixView& predictionGradient, double beta)
 {
-    CrossEntropyGradientOf(labels, softmax, mask, scale, predictionGradient);
+    CrossEntropyGradientOf(labels, softmax, mask, scale, predictionGradient, beta);
 }
 
 void ReferenceKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax,
                                                        std::span<const uint8_t> mask, const MatrixView& scale,
-                                                       const MatrixView& predictionGradient)
+                                                       const MatrixView& predictionGradient, double beta)
 {
-    CrossEntropyGradientOf(labels, softmax, mask, scale, predictionGradient);
+    CrossEntropyGradientOf(labels, softmax, mask, scale, predictionGradient, beta);
 }
 
 // ---- random ---------------------------------------------------------------------------------------------------------

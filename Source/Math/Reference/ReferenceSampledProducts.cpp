@@ -38,7 +38,7 @@ void ForEachElement(const ColumnSlices& slices, Body&& body)
 
 void ReferenceKernels::SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
                                     const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses,
-                                    bool)
+                                    bool, const MatrixView&)
 {
     VisitType(weights.type,
               [&](auto tag)

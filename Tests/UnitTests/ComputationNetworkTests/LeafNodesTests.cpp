@@ -1,5 +1,6 @@
 // Leaves: initial values (the original's), text files, parameters, the reader's data, the model file's fields.
 #include "Common/Error.h"
+#include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/ParameterFile.h"
@@ -193,6 +194,95 @@ TEST(InputValueTest, ConvertsWhatTheReaderGives)
     sparse->SetSparse(nonZeros.data(), rows.data(), starts.data(), 3, 2);
     EXPECT_EQ(sparse->SparseValue(FrameRange::All()).nonZeros, 2u);
     EXPECT_EQ(sparse->DescribeFields(), "[ 3 ]");
+}
+
+// Dense labels whose data come as words: criteria read the words, and the dense form is made for those who read that.
+struct Words
+{
+    Words()
+    {
+        net.SetFrames(3);
+        labels = std::dynamic_pointer_cast<InputValueNode>(net.network.AddInput("labels", {4}));
+        z = std::dynamic_pointer_cast<InputValueNode>(net.network.AddInput("z", {4}));
+        z->SetDense(predictions.data(), 4, 3);
+    }
+    void Set(const std::vector<int32_t>& words) { labels->SetSparse(ones.data(), words.data(), starts.data(), 4, 3); }
+
+    const std::vector<double> predictions = {0.1, 0.2, 0.3, 0.4, 0.5, 0.1, 0.1, 0.3, 0.2, 0.2, 0.5, 0.1};
+    const std::vector<double> ones = {1, 1, 1};
+    const std::vector<int32_t> starts = {0, 1, 2, 3};
+    TestNetwork net;
+    std::shared_ptr<InputValueNode> labels, z;
+};
+
+TEST(InputValueTest, WordsAreReadAsTheyCome)
+{
+    for (const char* type : {"CrossEntropyWithSoftmax", "CrossEntropy", "ErrorPrediction"})
+    {
+        Words words;
+        const ComputationNodePtr criterion = words.net.Add(type, "c", {words.labels, words.z});
+        const ComputationNodePtr distance = words.net.Add("SquareError", "d", {words.labels, words.z});
+        words.net.network.Validate();
+        const auto valueOf = [](Evaluator& evaluator, const ComputationNodePtr& root)
+        {
+            evaluator.Forward();
+            return ValueOf(root)[0];
+        };
+        Evaluator dense(words.net.network, {distance});
+        {
+            Evaluator evaluator(words.net.network, {criterion});
+            for (const std::vector<int32_t>& chosen : {std::vector<int32_t>{3, 0, 0}, {1, 0, 2}})
+            {
+                words.Set(chosen);
+                const double value = valueOf(evaluator, criterion);
+                std::vector<double> oneHot(12);
+                for (size_t sample = 0; sample < 3; sample++)
+                    oneHot[4 * sample + size_t(chosen[sample])] = 1;
+                words.labels->SetDense(oneHot.data(), 4, 3);
+                EXPECT_FALSE(words.labels->HasSparseForm());
+                EXPECT_NEAR(valueOf(evaluator, criterion), value, 1e-14) << type;
+            }
+            words.Set({1, 0, 2});
+            EXPECT_EQ(words.labels->Value().data, nullptr); // nobody reads it
+            EXPECT_NEAR(valueOf(dense, distance), 1.6, 1e-14);
+            words.Set({3, 1, 2}); // while the dense form is read
+            EXPECT_THAT(ValueOf(words.labels), ElementsAre(0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0));
+            valueOf(evaluator, criterion);
+            words.Set({2, 1, 2});
+        }
+        EXPECT_THAT(ValueOf(words.labels), ElementsAre(0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0)) << "nobody's any more";
+    }
+}
+
+TEST(InputValueTest, WordsThatAreRootsOrKeptAreDense)
+{
+    Words words;
+    const ComputationNodePtr criterion = words.net.Add("CrossEntropyWithSoftmax", "c", {words.labels, words.z});
+    words.net.network.Validate();
+    Evaluator first(words.net.network, {criterion});
+    EvaluatorOptions options;
+    options.keepValues = {words.labels};
+    Evaluator keeping(words.net.network, {criterion}, options), asRoot(words.net.network, {words.labels});
+    for (Evaluator* evaluator : {&keeping, &asRoot})
+    {
+        words.Set({3, 0, 1});
+        first.Forward();
+        words.Set({3, 1, 2});
+        evaluator->Forward();
+        EXPECT_THAT(ValueOf(words.labels), ElementsAre(0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0));
+    }
+}
+
+TEST(InputValueTest, RepeatedRowsAddUp)
+{
+    TestNetwork net;
+    net.SetFrames(1);
+    auto input = std::dynamic_pointer_cast<InputValueNode>(net.network.AddInput("x", {3}));
+    const std::vector<float> values = {5, 7, 1};
+    const std::vector<int32_t> rows = {1, 1, 0}, starts = {0, 3};
+    input->SetSparse(values.data(), rows.data(), starts.data(), 3, 1);
+    EXPECT_FALSE(input->HasSparseForm());
+    EXPECT_THAT(ValueOf(input), ElementsAre(1, 12, 0));
 }
 
 TEST(InputValueTest, RefusesDataOfAnotherSize)

@@ -39,11 +39,11 @@ void RunSlices(KernelCaseRun& run, size_t rows, const std::vector<size_t>& sizes
     {
         const MatrixView gathered = run.Undefined(rows, slices.Members());
         const MatrixView errors = run.Undefined(1, slices.elements);
-        Ops::SliceSoftmax(slices, weights, inputs, gathered, errors, run.Undefined(1, slices.Members()), true);
+        const MatrixView work = run.Undefined(rows, slices.Members());
+        Ops::SliceSoftmax(slices, weights, inputs, gathered, errors, run.Undefined(1, slices.Members()), true, work);
         const MatrixView factor = run.Output(1, 1);
         Ops::Fill(factor, scale);
-        Ops::SliceSoftmaxInputGradient(slices, weights, errors, factor, run.Undefined(rows, slices.Members()),
-                                       run.Output(rows, samples, pad));
+        Ops::SliceSoftmaxInputGradient(slices, weights, errors, factor, work, run.Output(rows, samples, pad));
         TouchedColumns touched;
         touched.columns = {0, 1};
         Ops::SliceSoftmaxWeightGradient(slices, gathered, errors, factor, run.Output(rows, columns, pad), touched);

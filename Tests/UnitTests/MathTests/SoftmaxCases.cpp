@@ -37,6 +37,8 @@ void RunCriterion(KernelCaseRun& run, const Labels& labels, size_t rows, size_t 
         Ops::CrossEntropyWithSoftmax(labels, prediction, mask, run.Undefined(rows, columns), softmax,
                                      run.Undefined(1, 1));
         Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Input(1, 1), run.Output(rows, columns, pad));
+        Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Input(1, 1), run.Undefined(rows, columns, pad),
+                                             0);
         if constexpr (std::is_same_v<Labels, SparseView>)
         {
             const Matrix undefined(rows, columns, prediction.type, *prediction.device);

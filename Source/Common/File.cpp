@@ -46,6 +46,13 @@ private:
     int m_fd;
 };
 
+// Version 1.1 took "|command" to write to and "command|" to read from for pipes.
+[[noreturn]] void FailForCommand(const std::string& path)
+{
+    Fail(ErrorKind::Config, "'", path,
+         "' is a command, expected a file, '-', or a named pipe that the command uses, too");
+}
+
 int OpenForReading(const std::string& path)
 {
     if (path == "-")
@@ -55,6 +62,8 @@ int OpenForReading(const std::string& path)
     if (fd < 0)
     {
         const int error = errno;
+        if (error == ENOENT && path.ends_with('|'))
+            FailForCommand(path);
         Fail(ErrorKind::Data, "cannot open file '", path, "': ", Reason(error),
              error == ENOENT ? NearFilesHint(path) : std::string());
     }
@@ -167,6 +176,8 @@ void MakeFoldersFor(const std::string& filePath)
 
 void RequireWritable(const std::string& filePath)
 {
+    if (filePath.starts_with('|'))
+        FailForCommand(filePath);
     const std::string path = ResolveOutputPath(filePath);
     std::error_code ignored;
     if (fs::is_directory(path, ignored))
@@ -230,6 +241,8 @@ AtomicFile::AtomicFile(const std::string& path) : m_path(path)
         m_file = stdout;
         return;
     }
+    if (path.starts_with('|'))
+        FailForCommand(path);
     m_path = ResolveOutputPath(path);
     std::error_code error;
     if (fs::is_symlink(m_path, error))

@@ -45,6 +45,18 @@ TEST(FileTests, ReadTextFile)
     EXPECT_EQ(ReportOf(ErrorKind::Data, [] { ReadTextFile("."); }), "error: '.' is a folder, expected a file");
 }
 
+TEST(FileTests, CommandsAreNoFiles)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    const std::string reason = "' is a command, expected a file, '-', or a named pipe that the command uses, too";
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [] { AtomicFile("|gzip > x.gz"); }), "error: '|gzip > x.gz" + reason);
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [] { RequireWritable("|gzip > x.gz"); }), "error: '|gzip > x.gz" + reason);
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ReadTextFile("gzip -dc x.gz|"); }), "error: 'gzip -dc x.gz|" + reason);
+    folder.Write("odd|", "x");
+    EXPECT_EQ(ReadTextFile("odd|"), "x");
+}
+
 TEST(FileTests, AtomicFileReplacesOnCommit)
 {
     const TemporaryFolder folder;

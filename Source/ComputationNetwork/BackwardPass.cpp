@@ -133,7 +133,11 @@ void BackwardPass::RunStep(size_t index)
             if (step.stepByStep)
                 RunCallInTime(calls[i], step.direction);
             else
-                RunCall(calls[i], FrameRange::All());
+            {
+                RunCall(calls[i], FrameRange::All(), calls[i].isListed);
+                if (calls[i].endsList)
+                    ComputeProducts();
+            }
         return;
     }
     if (loop != nullptr && step.calls.begin != step.calls.end)

@@ -102,7 +102,9 @@ void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, bo
                          .isFirst = isFirst,
                          .mayOverwrite = node.Type().traits.backpropOverwrites && !StepsInTime(node),
                          .isParameter = input.IsTrainableLeaf(),
-                         .isPassedOn = isAlias && node.Type().traits.gradientPassesThrough});
+                         .isPassedOn = isAlias && node.Type().traits.gradientPassesThrough,
+                         .isListed = false,
+                         .endsList = false});
     }
 }
 

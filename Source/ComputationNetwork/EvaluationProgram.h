@@ -40,6 +40,8 @@ public:
         bool mayOverwrite; // of the node's type
         bool isParameter;  // the input is one; its gradient may be known to be sparse
         bool isPassedOn;   // nothing to do: the two gradients are the same memory
+        bool isListed;     // outside of loops: a product that can wait for others of its operand,
+        bool endsList;     // the last of which this is
     };
 
     struct BackwardStep

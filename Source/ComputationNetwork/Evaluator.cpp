@@ -254,7 +254,9 @@ void Evaluator::Impl::PlanLoops()
             std::span(m_program->loopGradients)
                 .subspan(backward.zeroed.begin, backward.zeroed.end - backward.zeroed.begin),
             std::span(m_program->calls)
-                .subspan(backward.callsAfter.begin, backward.callsAfter.end - backward.callsAfter.begin));
+                .subspan(backward.callsAfter.begin, backward.callsAfter.end - backward.callsAfter.begin),
+            m_memory);
+        m_loops[i]->ListProducts(m_program->calls);
     }
 }
 

@@ -36,6 +36,8 @@ public:
     bool IsPassedOn(const EvaluationProgram::BackwardCall& call) const;
     void PassOn(const EvaluationProgram::BackwardCall& call, const NodeSet& merged);
     bool IsShared(const ComputationNode* node) const { return m_passedOn.contains(node); }
+    // Whose gradient's memory is that of the node's; the node itself where it shares none.
+    const ComputationNode* OwnerOfGradient(const ComputationNode* node) const;
     // replaced: gradients that the first contribution of a step sets. callsAfter: those that see all steps.
     void FindGradientsOfStep(const NodeSet& replaced, const NodeSet& merged,
                              std::span<const EvaluationProgram::BackwardCall> callsAfter);

@@ -17,16 +17,26 @@ namespace
 
 using What = MemoryPlan::Life::What;
 
-MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, size_t columns)
+// Columns that begin at multiples of the former bytes share a few places of a first-level cache: products could not
+// read them as they lie.
+size_t StrideOf(size_t rows, DataType type)
+{
+    constexpr size_t c_clashingBytes = 4096, c_lineBytes = 64;
+    return rows * SizeOf(type) % c_clashingBytes == 0 ? rows + c_lineBytes / SizeOf(type) : rows;
+}
+
+// stride 0: as many as rows
+MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, size_t columns, size_t stride = 0)
 {
     MatrixView view;
     view.type = like.GetDataType();
     view.device = &like.GetDevice();
-    view.rows = view.stride = rows;
+    view.rows = rows;
+    view.stride = std::max(rows, stride);
     view.columns = columns;
     if (buffer.GetDevice() == nullptr)
         buffer = Buffer(like.GetDevice());
-    buffer.Reserve(rows * columns * SizeOf(view.type));
+    buffer.Reserve(view.stride * columns * SizeOf(view.type));
     view.data = buffer.Data();
     return view;
 }
@@ -208,7 +218,8 @@ void LoopProducts::Bind()
         }
         if (needsGradient)
         {
-            group->gradientView = MakeView(group->gradient, first, group->outputs, columns);
+            group->gradientView = MakeView(group->gradient, first, group->outputs, columns,
+                                           StrideOf(group->outputs, first.GetDataType()));
             group->transposedWeights.Reserve(group->parts, Ops::Transpose::Yes);
         }
         size_t row = 0;
@@ -222,11 +233,13 @@ void LoopProducts::Bind()
         }
     }
     m_memory.Bind(m_layout->ParallelSequences());
+    m_gradients.Bind();
 }
 
 void LoopProducts::Unbind()
 {
     m_memory.Unbind();
+    m_gradients.Unbind();
     for (const Twins& twins : m_twins)
         for (ComputationNode* delay : twins.delays)
             for (const What what : {What::Value, What::Gradient})
@@ -250,6 +263,7 @@ void LoopProducts::AppendBound(BoundMemory::Elsewhere& bound) const
     for (const auto& group : m_groups)
         append(group->products);
     m_memory.AppendBound(bound);
+    m_gradients.AppendBound(bound);
 }
 
 size_t LoopProducts::Bytes() const
@@ -340,7 +354,7 @@ void LoopProducts::Forward(int direction)
 
 void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> calls,
                                std::span<ComputationNode* const> zeroed,
-                               std::span<const EvaluationProgram::BackwardCall> callsAfter)
+                               std::span<EvaluationProgram::BackwardCall> callsAfter, const MemoryPlan& memory)
 {
     for (const EvaluationProgram::BackwardCall& call : calls)
         m_memory.PassOn(call, m_merged);
@@ -368,6 +382,7 @@ void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> 
     for (const auto& [node, call] : m_firstContributions)
         replaced.insert(node);
     m_memory.FindGradientsOfStep(replaced, m_merged, callsAfter);
+    m_gradients.Find(callsAfter, m_plan, memory, m_memory, m_merged, m_wanted);
     ChainBackward();
 }
 

@@ -8,6 +8,7 @@
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/EvaluationProgram.h"
 #include "ComputationNetwork/LoopChain.h"
+#include "ComputationNetwork/LoopGradients.h"
 #include "ComputationNetwork/LoopMemory.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "Math/PackedOperand.h"
@@ -42,9 +43,11 @@ public:
     void Forward(int direction);
 
     // The calls of the backward pass inside the loop, of which merged ones are left out, and the gradients to zero.
-    // callsAfter: those that follow, for the whole minibatch.
+    // callsAfter: those that follow, for the whole minibatch; those that have nothing to do are marked.
     void SetBackward(std::span<const EvaluationProgram::BackwardCall> calls, std::span<ComputationNode* const> zeroed,
-                     std::span<const EvaluationProgram::BackwardCall> callsAfter);
+                     std::span<EvaluationProgram::BackwardCall> callsAfter, const MemoryPlan& memory);
+    // The whole backward pass.
+    void ListProducts(std::span<EvaluationProgram::BackwardCall> calls) const { m_gradients.ListProducts(calls); }
     void Backward(int direction);
 
 private:
@@ -121,6 +124,7 @@ private:
     NodeSet m_members;
     LoopMemory::Consumers m_consumers;
     LoopMemory m_memory;
+    LoopGradients m_gradients;
     NodeSet m_merged;                                                          // products of groups
     std::unordered_map<const ComputationNode*, ComputationNode*> m_firstTwins; // of the others
     std::unordered_map<const ComputationNode*, Group*> m_groupOf;

@@ -19,14 +19,14 @@ namespace
 struct Lstm : TestNetwork
 {
     explicit Lstm(const std::string& delayType = "PastValue", DataType type = DataType::Float64,
-                  std::shared_ptr<Device> device = nullptr)
+                  std::shared_ptr<Device> device = nullptr, size_t size = 4, bool hasReaderOutside = false)
         : TestNetwork(type, std::move(device))
     {
         x = Input("x", {3});
         const auto delay = [&](const std::string& name)
         {
             NodeParameters parameters;
-            parameters.Set("rows", "4");
+            parameters.Set("rows", std::to_string(size));
             return network.AddUnconnected(delayType, name, parameters);
         };
         std::vector<ComputationNodePtr> pastHidden, pastCell;
@@ -37,14 +37,14 @@ struct Lstm : TestNetwork
         }
         const auto sum = [&](const std::string& gate, const ComputationNodePtr& past)
         {
-            product[gate] = Add("Times", "R" + gate, {Parameter("WR" + gate, {4, 4}), past});
-            const auto input = Add("Times", "X" + gate, {Parameter("WX" + gate, {4, 3}), x});
+            product[gate] = Add("Times", "R" + gate, {Parameter("WR" + gate, {size, size}), past});
+            const auto input = Add("Times", "X" + gate, {Parameter("WX" + gate, {size, 3}), x});
             return Add("Plus", "s" + gate,
-                       {Add("Plus", "t" + gate, {input, Parameter("b" + gate, {4, 1})}), product[gate]});
+                       {Add("Plus", "t" + gate, {input, Parameter("b" + gate, {size, 1})}), product[gate]});
         };
         const auto gate = [&](const std::string& name, const ComputationNodePtr& past, const ComputationNodePtr& cell)
         {
-            const auto peephole = Add("DiagTimes", "P" + name, {Parameter("WP" + name, {4, 1}), cell});
+            const auto peephole = Add("DiagTimes", "P" + name, {Parameter("WP" + name, {size, 1}), cell});
             return Add("Sigmoid", "gate." + name, {Add("Plus", "u" + name, {sum(name, past), peephole})});
         };
         const auto added = Add("ElementTimes", "added",
@@ -57,7 +57,8 @@ struct Lstm : TestNetwork
             network.SetInputs(past, {h});
         for (const auto& past : pastCell)
             network.SetInputs(past, {cell});
-        criterion = Add("TestCriterion", "criterion", {Add("Times", "y", {Parameter("V", {2, 4}), h})});
+        const auto output = hasReaderOutside ? Add("Plus", "both", {h, network.Find("tf")}) : h;
+        criterion = Add("TestCriterion", "criterion", {Add("Times", "y", {Parameter("V", {2, size}), output})});
         network.Validate();
     }
 
@@ -171,6 +172,50 @@ TEST(LoopProducts, WhatOneStepAloneLooksAtHasMemoryOfOneStep)
     EXPECT_EQ(find("kept")->Gradient().data, find("cell")->Gradient().data);
     EXPECT_EQ(find("tanh")->Gradient().columns, 3u);
     EXPECT_EQ(find("cell")->Gradient().columns, 18u) << "the time step before adds to it";
+}
+
+// A gate's sum of the products with input and past: what the loop passes on is the gradient of its own product.
+TEST(LoopProducts, SumsOutsideHaveTheGradientsOfTheLoopsProducts)
+{
+    for (const bool hasReaderOutside : {false, true})
+        for (const size_t size : {4, 128}) // with 128 the columns of all gates would begin at multiples of 4096 bytes
+        {
+            const auto run = [&](const auto& check, bool merged)
+            {
+                Lstm net("PastValue", DataType::Float64, nullptr, size, hasReaderOutside);
+                net.SetSequences({5, 2, 4});
+                net.FillInputs();
+                Evaluator evaluator(net.network, {net.criterion}, Training(merged));
+                std::vector<double> all;
+                for (int minibatch = 0; minibatch < 2; minibatch++)
+                {
+                    evaluator.Forward();
+                    evaluator.Backward(net.criterion);
+                    check(net);
+                    for (const auto& parameter : evaluator.Parameters())
+                    {
+                        const std::vector<double> gradient = GradientOf(parameter);
+                        all.insert(all.end(), gradient.begin(), gradient.end());
+                    }
+                }
+                return all;
+            };
+            const auto merged = run(
+                [&](const Lstm& net)
+                {
+                    for (const std::string gate : {"i", "f", "o", "c"})
+                    {
+                        const MatrixView own = net.product.at(gate)->Gradient();
+                        EXPECT_NE(own.stride * sizeof(double) % 4096, 0u);
+                        const bool isShared = !hasReaderOutside || gate != "f";
+                        for (const std::string name : {"t", "X"})
+                            EXPECT_EQ(net.network.Find(name + gate)->Gradient().data == own.data, isShared)
+                                << name << gate;
+                    }
+                },
+                true);
+            ExpectNear(merged, run([](const Lstm&) {}, false));
+        }
 }
 
 TEST(LoopProducts, ValuesThatOthersReadKeepTheirMemory)

@@ -36,6 +36,7 @@ struct ProgramContext
     PlannedModels planned{};   // of the commands checked so far; empty but for --check
     // Canonical paths of what the commands of this run make that are no trainings.
     std::vector<std::string> made{};
+    double fsAdagradColumns = 0; // FSAdaGrad's mean size of a minibatch goes on from one command to the next
 };
 
 // One command of `command=`: its name and its block at the root.

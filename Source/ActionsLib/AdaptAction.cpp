@@ -59,6 +59,7 @@ public:
             RequireNoEpochOf(Files(), std::nullopt, Original(), PlaceOf(command, "modelPath"));
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
+        m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
         if (HasReference() && m_options.refNodeName.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "': refNodeName is missing; adaptationRegType=KL needs the name of the original model's output node "

@@ -80,6 +80,7 @@ public:
             RequireNoEpochOf(Files(), std::nullopt, {OriginalKey(), m_original}, PlaceOf(command, "modelPath"));
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
+        m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
     }
 
     size_t Epochs() const override { return m_request.options.maxEpochs; }

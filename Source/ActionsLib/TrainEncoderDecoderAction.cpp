@@ -86,6 +86,7 @@ public:
         m_request.makeMode = ReadOptions<TrainEncoderDecoderOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
+        m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
         m_request.readerName = m_stages.back().names.reader;
     }
 

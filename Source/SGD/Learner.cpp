@@ -15,6 +15,7 @@ namespace
 {
 
 constexpr const char* c_ruleKey = "updateRule";
+constexpr const char* c_counterKey = "updateCounter";
 
 } // namespace
 
@@ -52,8 +53,8 @@ private:
 };
 
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
-                 DataType type, Device& device, uint64_t trainingSeed)
-    : m_rule(MakeUpdateRule(options)), m_transforms(options, trainingSeed),
+                 DataType type, Device& device, uint64_t trainingSeed, double fsAdagradColumns)
+    : m_rule(MakeUpdateRule(options, fsAdagradColumns)), m_transforms(options, trainingSeed),
       m_isPlainDescent(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG &&
                        options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0),
       m_work(device, "the update")
@@ -196,7 +197,7 @@ void Learner::Reset()
         parameter.state.SetZero();
         parameter.isPartial = parameter.isPending = false;
     }
-    m_rule->SetCounter(0);
+    m_rule->SetCounter(m_rule->FirstCounter());
     m_rule->SetSecondCounter(0);
     m_transforms.SetNoiseNumber(c_firstNoise);
 }
@@ -249,10 +250,20 @@ std::string Learner::OtherRuleIn(const std::map<std::string, std::string>& extra
     return found == extra.end() || found->second == m_rule->Name() ? "" : found->second;
 }
 
+double Learner::FsAdagradColumns(double before) const
+{
+    return m_rule->Name() == c_fsAdagradName ? m_rule->Counter() : before;
+}
+
+double Learner::FsAdagradColumnsIn(const std::map<std::string, std::string>& extra, double before)
+{
+    return TextOf(extra, c_ruleKey) == c_fsAdagradName ? NumberOf(extra, c_counterKey, before) : before;
+}
+
 void Learner::SaveExtra(std::map<std::string, std::string>& extra) const
 {
     extra[c_ruleKey] = m_rule->Name();
-    extra["updateCounter"] = ExactText(m_rule->Counter());
+    extra[c_counterKey] = ExactText(m_rule->Counter());
     extra["updateCounter2"] = ExactText(m_rule->SecondCounter());
     extra["noiseSeed"] = std::to_string(m_transforms.NoiseNumber());
 }
@@ -261,7 +272,7 @@ void Learner::RestoreExtra(const std::map<std::string, std::string>& extra)
 {
     if (OtherRuleIn(extra).empty())
     {
-        m_rule->SetCounter(NumberOf(extra, "updateCounter", 0));
+        m_rule->SetCounter(NumberOf(extra, c_counterKey, m_rule->FirstCounter()));
         m_rule->SetSecondCounter(NumberOf(extra, "updateCounter2", 0));
     }
     m_transforms.SetNoiseNumber(uint64_t(NumberOf(extra, "noiseSeed", double(c_firstNoise))));

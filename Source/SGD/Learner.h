@@ -19,7 +19,7 @@ class Learner
 public:
     // parameters: in the order of checkpoints (case-sensitive names).
     Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options, DataType type,
-            Device& device, uint64_t trainingSeed = 0);
+            Device& device, uint64_t trainingSeed = 0, double fsAdagradColumns = 0);
 
     // From the gradients that Backward left in the parameter nodes. Allocates nothing after the first call. stop: as
     // UpdateCall has it.
@@ -41,6 +41,10 @@ public:
     // The gradUpdateType whose states a checkpoint holds, if it says so and it is another one: they are no use here.
     std::string OtherRuleIn(const std::map<std::string, std::string>& extra) const;
     const char* RuleName() const { return m_rule->Name(); }
+    // FSAdaGrad's mean size of a minibatch after this training: now's, or that in the extra part of a checkpoint. Of
+    // other rules the one given.
+    double FsAdagradColumns(double before) const;
+    static double FsAdagradColumnsIn(const std::map<std::string, std::string>& extra, double before);
     // What belongs to the learner besides the states: counters (not those of another rule) and seeds.
     void SaveExtra(std::map<std::string, std::string>& extra) const;
     void RestoreExtra(const std::map<std::string, std::string>& extra);

@@ -108,6 +108,23 @@ void AddSources(const TrainingRequest& request, const Encoders& encoders, Miniba
         source.Accompany(std::move(others[i]), encoders.roots[i], request.encoders[i].readerName, request.readerName);
 }
 
+// What a training that is finished has left, so that those behind it do the same as if it had run just now.
+void PassOnColumns(const TrainingRequest& request, const std::string& checkpointPath)
+{
+    if (request.fsAdagradColumns == nullptr || request.options.gradUpdateType != GradientUpdateType::FSAdaGrad ||
+        request.options.useAdagrad || !FileExists(checkpointPath))
+        return;
+    try
+    {
+        const Checkpoint checkpoint = LoadCheckpoint(checkpointPath, request.dataType, *request.device);
+        *request.fsAdagradColumns = Learner::FsAdagradColumnsIn(checkpoint.info.extra, *request.fsAdagradColumns);
+    }
+    catch (const Error&)
+    {
+        // Nothing else of this checkpoint is wanted, since its training is over: a damaged one is as good as none.
+    }
+}
+
 } // namespace
 
 void Train(const TrainingRequest& request, Log& log)
@@ -137,6 +154,7 @@ void Train(const TrainingRequest& request, Log& log)
         if (FileExists(lockPath))
             lock.Take(lockPath); // left by a training that was killed; goes with the lock
         CleanUp(files, options, request.makeMode, newest, std::nullopt, log);
+        PassOnColumns(request, files.Checkpoint(options.maxEpochs));
         log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
         return;
     }
@@ -220,6 +238,8 @@ void Train(const TrainingRequest& request, Log& log)
     if (start.inTrial)
         training.GoOnInTrial(*start.inTrial, std::move(*start.trialCheckpoint));
     training.Run(start.epochsDone);
+    if (request.fsAdagradColumns != nullptr)
+        *request.fsAdagradColumns = training.FsAdagradColumns(*request.fsAdagradColumns);
 }
 
 } // namespace cntk

@@ -45,6 +45,10 @@ struct TrainingRequest
     // Of dropout and noise; what builds networks and opens readers knows it, too. 0: the original's random streams.
     uint64_t trainingSeed = 0;
 
+    // FSAdaGrad's mean size of a minibatch, which goes on from one training of a process to the next: what those before
+    // have left, and afterwards what this one leaves. Null: begins at 0.
+    double* fsAdagradColumns = nullptr;
+
     DataType dataType = DataType::Float32;
     std::shared_ptr<Device> device;
     const NodeRegistry* registry = nullptr; // of models that are loaded; null: the standard one

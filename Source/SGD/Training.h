@@ -39,6 +39,8 @@ public:
     // After Restore: the search in front of the first epoch goes on within a trial. checkpoint: the point's.
     void GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint);
     void Run(size_t firstEpoch);
+    // Learner's.
+    double FsAdagradColumns(double before) const { return m_learner.FsAdagradColumns(before); }
 
 private:
     bool StopRequested() const { return m_request.stopRequested && m_request.stopRequested(); }

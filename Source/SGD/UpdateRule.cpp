@@ -156,13 +156,16 @@ private:
 };
 
 // V = k V + (1-k) G^2, k = exp(-n / 720000);  w = min(0.0025 sqrt(A) / sqrt(V), 10), 0 where V = 0;
-// S = m S + (1-m) w G;  W -= rate S. A is the running mean of n over all updates; V and S lie side by side in the
-// state.
+// S = m S + (1-m) w G;  W -= rate S. A is the running mean of n over all updates of all parameters, those of trainings
+// before in the process included; V and S lie side by side in the state.
 class FSAdaGradRule final : public UpdateRule
 {
 public:
-    const char* Name() const override { return "fsAdagrad"; }
+    explicit FSAdaGradRule(double firstColumns) : m_firstColumns(firstColumns), m_meanColumns(firstColumns) {}
+
+    const char* Name() const override { return c_fsAdagradName.data(); }
     size_t StateColumns(size_t parameterColumns) const override { return 2 * parameterColumns; }
+    double FirstCounter() const override { return m_firstColumns; }
     double Counter() const override { return m_meanColumns; }
     void SetCounter(double value) override { m_meanColumns = value; }
 
@@ -183,7 +186,8 @@ public:
     }
 
 private:
-    double m_meanColumns = 0;
+    double m_firstColumns;
+    double m_meanColumns;
 };
 
 // With the mean gradient g = G / n: S = m S + (1-m) g;  V = b V + (1-b) g^2;
@@ -239,7 +243,7 @@ bool UpdateStep::HasExtras() const
            std::isfinite(extras.gradientLimit) || extras.decay != 0 || extras.shrinkage != 0;
 }
 
-std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options)
+std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, double fsAdagradColumns)
 {
     const auto kind = options.useAdagrad ? GradientUpdateType::AdaGrad : options.gradUpdateType;
     switch (kind)
@@ -249,7 +253,7 @@ std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options)
     case GradientUpdateType::RmsProp:
         return std::make_unique<RmsPropRule>(options);
     case GradientUpdateType::FSAdaGrad:
-        return std::make_unique<FSAdaGradRule>();
+        return std::make_unique<FSAdaGradRule>(fsAdagradColumns);
     case GradientUpdateType::Adam:
         return std::make_unique<AdamRule>(options);
     case GradientUpdateType::None:

@@ -9,6 +9,7 @@
 
 #include <limits>
 #include <memory>
+#include <string_view>
 
 namespace cntk
 {
@@ -31,6 +32,8 @@ struct UpdateStep
     bool HasExtras() const;
 };
 
+inline constexpr std::string_view c_fsAdagradName = "fsAdagrad"; // of the rule, in checkpoints
+
 class UpdateRule
 {
 public:
@@ -52,12 +55,14 @@ public:
     virtual void BeginUpdate(double /*momentum*/) {}
 
     // What the rule remembers besides the matrices (a running count); checkpoints keep it.
+    virtual double FirstCounter() const { return 0; }
     virtual double Counter() const { return 0; }
     virtual void SetCounter(double) {}
     virtual double SecondCounter() const { return 0; }
     virtual void SetSecondCounter(double) {}
 };
 
-std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options);
+// fsAdagradColumns: the mean size of a minibatch with which FSAdaGrad begins.
+std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, double fsAdagradColumns = 0);
 
 } // namespace cntk

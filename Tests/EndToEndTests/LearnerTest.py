@@ -460,6 +460,29 @@ class LearnerTest(EndToEndTest):
         self.check(gradUpdateType="rmsprop", rms_wgt_inc=1.5, rms_wgt_dec=0.5, rms_wgt_max=1.1, rms_wgt_min=0.3,
                    rms_gamma=0.8, maxEpochs=6)
 
+    def test_the_mean_size_of_a_minibatch_goes_on_from_training_to_training(self):
+        options = {"maxEpochs": 2, "minibatchSize": 6, "learningRatesPerSample": 5, "gradUpdateType": "FSAdaGrad"}
+        lines = "\n".join("    %s=%s" % item for item in options.items())
+        first = Scalar(options, self.train, None, self.start)
+        first.learn()
+        second = Scalar(options, self.train, None, self.start)
+        second.mean_columns = first.mean_columns
+        second.learn()
+        config = CONFIG % (lines, READER % "train.txt", "")
+        both = config.replace("command=Train", "command=Train:Again", 1) + config[config.index("Train=["):].replace(
+            "Train=[", "Again=[", 1).replace("m.dnn", "again.dnn")
+        for name in ("first.cntk", "both.cntk"):
+            self.write(name, config if name == "first.cntk" else both)
+        want = [event for event in first.events + second.events if event[0] == "train"]
+        for preparation in (["configFile=both.cntk"], ["configFile=first.cntk", "configFile=both.cntk"]):
+            for path in self.folder.glob("*.dnn*"):
+                path.unlink()
+            found = [event for arguments in preparation for event in events_of(self.cntk(arguments).stderr)
+                     if event[0] == "train"]
+            self.assertEqual([len(found), len(want)], [4, 4])
+            for got, wanted in zip(found, want):
+                self.assertAlmostEqual(got[1], wanted[1], delta=5.1e-8 * wanted[1])
+
     def test_clipping_and_regularization_with_every_rule(self):
         for rule in ("none", "AdaGrad", "RmsProp", "FSAdaGrad", "Adam"):
             rate = 0.02 if rule != "FSAdaGrad" else 5

@@ -130,7 +130,7 @@ public:
     explicit WordsOfColumns(const ComputationNode& node)
         : m_numbers(1, node.ValueColumns(), node.GetDataType(), node.GetDevice())
     {
-        if (node.IsSparse())
+        if (node.HasSparseForm())
             Ops::ArgMax(node.SparseValue(FrameRange::All()), m_numbers);
         else
             Ops::ArgMax(node.Value(), m_numbers);

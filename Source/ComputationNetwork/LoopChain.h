@@ -5,6 +5,9 @@
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "Math/ElementwiseChain.h"
 
+#include <memory>
+#include <span>
+#include <unordered_set>
 #include <vector>
 
 namespace cntk
@@ -15,14 +18,19 @@ class LoopChain
 public:
     // False, and nothing is added, where the pass is over other rows than those before it.
     bool Add(const ElementwisePass& pass, bool overwrites, const LoopMemory& memory);
-    // Once a minibatch, when the memory of all nodes is bound.
-    void Bind();
+    // Whether a value is one that the chain computes.
+    bool Computes(const ComputationNode* node) const;
+    // Those of one direction, once a minibatch, when the memory of all nodes is bound.
+    static void Bind(std::span<const std::unique_ptr<LoopChain>> chains);
     void Run(size_t firstColumn, size_t columns, size_t firstSequence) const
     {
         Ops::RunChain(m_chain, firstColumn, columns, firstSequence);
     }
 
 private:
+    bool BindPlaces();
+    void NumberTemporaries(const std::unordered_set<const void*>& own);
+
     struct Part
     {
         ElementwisePass pass;

@@ -90,9 +90,13 @@ void LoopProducts::PlanForward(const PlanStep& loop)
         const std::optional<ElementwisePass> pass = ForwardPassOf(*node);
         if (!pass)
         {
-            chain = nullptr;
-            m_forward.push_back({.node = node.get(), .delay = DelayOf(node.get()), .group = group});
-            m_canForwardApart = m_canForwardApart && (group != nullptr || m_forward.back().delay != nullptr);
+            const Action action{.node = node.get(), .delay = DelayOf(node.get()), .group = group};
+            m_canForwardApart = m_canForwardApart && (group != nullptr || action.delay != nullptr);
+            // Before the chain, which can go on then, where it reads nothing of it: delays read other time steps.
+            const bool isBefore = chain != nullptr && (action.delay != nullptr || !ReadsFrom(action, *chain));
+            m_forward.insert(isBefore ? m_forward.end() - 1 : m_forward.end(), action);
+            if (!isBefore)
+                chain = nullptr;
         }
         else if (chain == nullptr || !chain->Add(*pass, true, m_memory))
         {
@@ -101,6 +105,15 @@ void LoopProducts::PlanForward(const PlanStep& loop)
             m_forward.push_back({.chain = chain});
         }
     }
+}
+
+bool LoopProducts::ReadsFrom(const Action& action, const LoopChain& chain) const
+{
+    if (action.group != nullptr)
+        return chain.Computes(action.group->operand);
+    const std::vector<ComputationNodePtr>& inputs = action.node->Inputs();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const ComputationNodePtr& input) { return chain.Computes(input.get()); });
 }
 
 bool LoopProducts::IsOnlyUsedInside(const ComputationNode* node) const
@@ -322,8 +335,7 @@ void LoopProducts::BeginForward()
         }
         group->weights.Pack(group->parts, Ops::Transpose::No);
     }
-    for (const auto& chain : m_forwardChains)
-        chain->Bind();
+    LoopChain::Bind(m_forwardChains);
 }
 
 void LoopProducts::RunForward(const Part& part) const
@@ -450,8 +462,7 @@ void LoopProducts::BeginBackward()
             Ops::Fill(group->gradientView, 0);
         group->transposedWeights.Pack(group->parts, Ops::Transpose::Yes);
     }
-    for (const auto& chain : m_backwardChains)
-        chain->Bind();
+    LoopChain::Bind(m_backwardChains);
 }
 
 // Of the operand at the time: what a delay does not pass on nobody reads.

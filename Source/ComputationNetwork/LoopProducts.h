@@ -115,6 +115,7 @@ private:
     void ChainBackward();
     bool IsFirst(const BackwardAction& action) const;
     static bool IsGradientRead(const BackwardAction& action, size_t time);
+    bool ReadsFrom(const Action& action, const LoopChain& chain) const;
     bool IsOnlyUsedInside(const ComputationNode* node) const;
     bool IsPlainProduct(const ComputationNode& node) const;
     ComputationNode* FirstTwin(ComputationNode* node) const;

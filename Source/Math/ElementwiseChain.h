@@ -14,12 +14,16 @@ namespace cntk
 // output = beta * output + alpha * op(inputs)
 struct ElementwiseLink
 {
+    static constexpr int c_kept = -1;
     // A matrix whose columns are so many elements apart; 0: one column stands for all.
     struct Place
     {
         void* data = nullptr;
         size_t stride = 0;
         bool isOfStep = false; // it has the columns of one time step alone
+        // What only later links of the same chain read has a number, and its memory need not be written; the same
+        // number where lives do not overlap.
+        int temporary = c_kept;
     };
 
     ElementwiseOp op = ElementwiseOp::Copy;

@@ -1,11 +1,14 @@
 // Chains of element-wise operations: so many elements at a time go through all of them that what one link
-// writes is still in the cache when the next one reads it.
+// writes is still in the cache when the next one reads it. What nobody reads after the chain has memory for that many
+// alone, which never leaves the cache.
+#include "Math/Cpu/AlignedMemory.h"
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/ElementwiseRunner.h"
 #include "Math/Cpu/Threads.h"
 #include "Math/ElementwiseChain.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace cntk
 {
@@ -22,6 +25,7 @@ constexpr size_t c_rowGranule = 16; // whole registers of any instruction set
 
 struct Tile
 {
+    size_t elements = 0; // of a whole tile
     size_t row = 0;
     size_t rows = 0;
     size_t column = 0;
@@ -29,15 +33,28 @@ struct Tile
     size_t columns = 0;
 };
 
+// Temporaries with larger numbers use their memory.
+constexpr size_t c_mostTemporaries = 8;
+
 template <class T>
-T* At(const ElementwiseLink::Place& place, const Tile& tile)
+struct BoundPlace
 {
+    T* data;
+    ptrdiff_t stride;
+};
+
+// temporaries: of as many elements each as a tile has.
+template <class T>
+BoundPlace<T> At(const ElementwiseLink::Place& place, const Tile& tile, std::remove_const_t<T>* temporaries)
+{
+    if (place.temporary != ElementwiseLink::c_kept && size_t(place.temporary) < c_mostTemporaries)
+        return {temporaries + size_t(place.temporary) * tile.elements, ptrdiff_t(tile.rows)};
     const size_t column = place.isOfStep ? tile.columnOfStep : tile.column;
-    return static_cast<T*>(place.data) + column * place.stride + tile.row;
+    return {static_cast<T*>(place.data) + column * place.stride + tile.row, ptrdiff_t(place.stride)};
 }
 
 template <class T>
-void RunTile(const VectorKernels<T>& kernels, const ElementwiseChain& chain, const Tile& tile)
+void RunTile(const VectorKernels<T>& kernels, const ElementwiseChain& chain, const Tile& tile, T* temporaries)
 {
     for (const ElementwiseLink& link : chain.links)
     {
@@ -48,11 +65,13 @@ void RunTile(const VectorKernels<T>& kernels, const ElementwiseChain& chain, con
         loop.outer = tile.columns;
         for (size_t i = 0; i < ArityOf(link.op); ++i)
         {
-            loop.inputs[i] = At<const T>(link.inputs[i], tile);
-            loop.inputStrides[i] = ptrdiff_t(link.inputs[i].stride);
+            const BoundPlace<const T> input = At<const T>(link.inputs[i], tile, temporaries);
+            loop.inputs[i] = input.data;
+            loop.inputStrides[i] = input.stride;
         }
-        loop.output = At<T>(link.output, tile);
-        loop.outputStride = ptrdiff_t(link.output.stride);
+        const BoundPlace<T> output = At<T>(link.output, tile, temporaries);
+        loop.output = output.data;
+        loop.outputStride = output.stride;
         kernels.elementwise[size_t(link.op)][0](loop);
     }
 }
@@ -72,17 +91,22 @@ void CpuKernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, siz
     const size_t columnsEach = std::max<size_t>(1, elements / chain.rows);
     const int parts =
         std::min(UsefulThreads(operations * chain.rows * columns, m_pool), int(std::min<size_t>(columns, c_mostParts)));
+    const size_t tileElements = rowsEach * columnsEach;
     Visit(chain.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
               ForEachPart(m_pool, columns, 1, parts,
                           [&](int, size_t begin, size_t end)
                           {
+                              static thread_local GrowingMemory memory;
+                              T* const temporaries = memory.Of<T>(c_mostTemporaries * tileElements);
                               for (size_t column = begin; column < end; column += columnsEach)
                                   for (size_t row = 0; row < chain.rows; row += rowsEach)
                                       RunTile(kernels, chain,
-                                              Tile{row, std::min(rowsEach, chain.rows - row), firstColumn + column,
-                                                   firstOfStep + column, std::min(columnsEach, end - column)});
+                                              Tile{tileElements, row, std::min(rowsEach, chain.rows - row),
+                                                   firstColumn + column, firstOfStep + column,
+                                                   std::min(columnsEach, end - column)},
+                                              temporaries);
                           });
           });
 }

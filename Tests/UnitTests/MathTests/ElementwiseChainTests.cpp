@@ -151,6 +151,37 @@ TEST_P(ElementwiseChainTests, OneStepMayHaveMemoryOfItsOwn)
         }
 }
 
+// Results that only later links read need not be written, and may take turns in one place; everything else is the same.
+TEST_P(ElementwiseChainTests, TemporariesChangeNothingElse)
+{
+    const auto [type, backend] = GetParam();
+    const auto device = MakeBackend(backend);
+    for (const size_t rows : {1, 7, 200, 1111, 9000})
+        for (const size_t columns : {1, 10, 65})
+            for (const int number : {0, 3, 1000}) // as many as a backend may have no room for
+            {
+                const Gate gate(*device, type, rows, columns), apart(*device, type, rows, columns);
+                ElementwiseChain chain = gate.Chain();
+                const void* const sum = gate.sum.View().data;
+                for (size_t i = 0; i < chain.links.size(); ++i)
+                    for (ElementwiseLink::Place* place :
+                         {&chain.links[i].inputs[0], &chain.links[i].inputs[1], &chain.links[i].output})
+                        if (place->data == sum)
+                            place->temporary = number + (i < 3 ? 0 : 1); // two results, one after the other
+                const size_t first = columns / 3;
+                Ops::RunChain(chain, first, columns - first);
+                apart.RunLinks(first, columns - first);
+                const auto others = [](const Gate& one)
+                {
+                    std::vector<std::vector<double>> all;
+                    for (const Matrix* matrix : {&one.wide, &one.gate, &one.cell, &one.gradient, &one.cellGradient})
+                        all.push_back(matrix->ToHost());
+                    return all;
+                };
+                ASSERT_EQ(others(gate), others(apart)) << rows << " x " << columns << ", number " << number;
+            }
+}
+
 INSTANTIATE_TEST_SUITE_P(, ElementwiseChainTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
                                           testing::Values(Backend::Reference, Backend::OneThread,

@@ -34,14 +34,16 @@ std::unordered_map<const ComputationNode*, size_t> CountReaders(const Evaluation
     return counts;
 }
 
-// Nodes that are computed for the whole minibatch, alone or with their bias.
+// Nodes that are computed for the whole minibatch, alone or with their bias, and whose gradients may be rows of a
+// larger matrix.
 std::unordered_map<const ComputationNode*, ComputationNode*> PlainNodes(const EvaluationPlan& plan)
 {
     std::unordered_map<const ComputationNode*, ComputationNode*> plain;
     for (const PlanStep& step : plan.Steps())
         if (step.kind == PlanStep::Kind::Node || step.kind == PlanStep::Kind::FusedAffine)
             for (const ComputationNodePtr& node : step.nodes)
-                plain[node.get()] = node.get();
+                if (ReadsGradientByColumns(*node))
+                    plain[node.get()] = node.get();
     return plain;
 }
 

@@ -16,6 +16,16 @@ using What = MemoryPlan::Life::What;
 
 } // namespace
 
+bool ReadsGradientByColumns(const ComputationNode& node)
+{
+    if (ForwardPassOf(node) || ElementwiseOpOf(node))
+        return true;
+    if (node.TypeName() != "Times")
+        return false;
+    const ComputationNode& matrix = *node.Input(0);
+    return !matrix.HasMBLayout() && matrix.SampleLayout().Rank() <= 2 && node.SampleElements() == matrix.ValueRows();
+}
+
 LoopMemory::LoopMemory(const EvaluationPlan& plan, const NodeSet& members, const Consumers& consumers,
                        const NodeSet& wanted)
     : m_plan(plan), m_members(members), m_consumers(consumers), m_wanted(wanted)
@@ -89,6 +99,21 @@ bool LoopMemory::IsPassedOn(const EvaluationProgram::BackwardCall& call) const
     return found != m_passedOn.end() && found->second == call.node;
 }
 
+// Whether all who read the gradient, and all who add to it, do so column by column.
+bool LoopMemory::MayBeRows(const ComputationNode* root, const Shared& shared, const NodeSet& merged) const
+{
+    const auto adds = [&](const ComputationNode* consumer)
+    {
+        return !m_plan.NeedsGradient(consumer) || consumer->Type().traits.isDelay || merged.contains(consumer) ||
+               ForwardPassOf(*consumer) || ElementwiseOpOf(*consumer);
+    };
+    const auto consumers = m_consumers.find(root);
+    return ReadsGradientByColumns(*root) &&
+           std::all_of(shared.others.begin(), shared.others.end(),
+                       [](const ComputationNode* other) { return ReadsGradientByColumns(*other); }) &&
+           (consumers == m_consumers.end() || std::all_of(consumers->second.begin(), consumers->second.end(), adds));
+}
+
 void LoopMemory::PassOn(const EvaluationProgram::BackwardCall& call, const NodeSet& merged)
 {
     const std::optional<ElementwisePass> pass = BackwardPassOf(*call.node, call.inputIndex);
@@ -106,11 +131,14 @@ void LoopMemory::PassOn(const EvaluationProgram::BackwardCall& call, const NodeS
         shared = {const_cast<ComputationNode*>(root), {}};
     if (merged.contains(call.input))
     {
-        if (merged.contains(shared.owner))
-            return; // rows of one matrix cannot be those of two products
+        // Rows of one matrix cannot be those of two products.
+        if (merged.contains(shared.owner) || !MayBeRows(root, shared, merged))
+            return;
         shared.others.push_back(shared.owner);
         shared.owner = call.input;
     }
+    else if (merged.contains(shared.owner) && !ReadsGradientByColumns(*call.input))
+        return;
     else
         shared.others.push_back(call.input);
     m_passedOn[call.input] = call.node;

@@ -17,6 +17,10 @@
 namespace cntk
 {
 
+// Whether the node takes its gradient column by column, so that it may be rows of a larger matrix: other types of nodes
+// may take it for one piece of memory.
+bool ReadsGradientByColumns(const ComputationNode& node);
+
 // Of one loop of a plan. Delays are not asked about: other time steps look at them.
 class LoopMemory
 {
@@ -68,6 +72,7 @@ private:
     bool HasValueOfStep(const ComputationNode* node) const;
     bool IsReadInStepsAlone(const ComputationNode* node) const;
     const ComputationNode* RootOf(const ComputationNode* node) const;
+    bool MayBeRows(const ComputationNode* root, const Shared& shared, const NodeSet& merged) const;
 
     const EvaluationPlan& m_plan;
     const NodeSet& m_members;

@@ -218,6 +218,60 @@ TEST(LoopProducts, SumsOutsideHaveTheGradientsOfTheLoopsProducts)
         }
 }
 
+// Products' gradients are rows of one matrix, which only some types of nodes can read and add to: others outside of the
+// loop and in it, here two matrices one above the other, keep theirs in one piece.
+TEST(LoopProducts, GradientsOfOtherNodesAreInOnePiece)
+{
+    for (const bool isOutside : {false, true})
+    {
+        TestNetwork net;
+        const auto x = net.Input("x", {3});
+        NodeParameters parameters;
+        parameters.Set("rows", "4");
+        const auto past = net.network.AddUnconnected("PastValue", "past", parameters);
+        const auto stack =
+            [&](const std::string& name, const ComputationNodePtr& first, const ComputationNodePtr& second)
+        {
+            const std::string top = name + ".top", bottom = name + ".bottom";
+            return net.Add(
+                "RowStack", name,
+                {net.Add("Times", top, {net.Parameter(top + ".W", {1, first->SampleElements()}), first}),
+                 net.Add("Times", bottom, {net.Parameter(bottom + ".W", {3, second->SampleElements()}), second})});
+        };
+        const auto product = [&](const std::string& name, const ComputationNodePtr& of, size_t columns) {
+            return net.Add("Times", name, {net.Parameter(name + ".W", {4, columns}), of});
+        };
+        std::vector<ComputationNodePtr> gates;
+        for (const std::string gate : {"a", "b"})
+        {
+            const auto input = isOutside ? stack("in." + gate, x, x) : product("in." + gate, x, 3);
+            const auto sum = net.Add("Plus", "sum." + gate, {input, product("recurrent." + gate, past, 4)});
+            gates.push_back(isOutside ? net.Add("Tanh", "gate." + gate, {sum})
+                                      : net.Add("RowStack", "gate." + gate, {sum}));
+        }
+        const auto h = net.Add("Tanh", "h", {net.Add("Plus", "both", {gates[0], gates[1]})});
+        net.network.SetInputs(past, {h});
+        const auto criterion = net.Add("TestCriterion", "criterion", {h});
+        net.network.Validate();
+        net.SetSequences({4, 2, 3});
+        net.FillInputs();
+        const auto run = [&](bool merged)
+        {
+            Evaluator evaluator(net.network, {criterion}, Training(merged));
+            evaluator.Forward();
+            evaluator.Backward(criterion);
+            std::vector<double> all = ValueOf(criterion);
+            for (const auto& parameter : evaluator.Parameters())
+            {
+                const std::vector<double> gradient = GradientOf(parameter);
+                all.insert(all.end(), gradient.begin(), gradient.end());
+            }
+            return all;
+        };
+        ExpectNear(run(true), run(false));
+    }
+}
+
 TEST(LoopProducts, ValuesThatOthersReadKeepTheirMemory)
 {
     Lstm net;

@@ -1,5 +1,6 @@
 // Checkpoints: round trips, the original's files, the older form, refusals on their full text.
 #include "Common/Error.h"
+#include "CommonTests/TemporaryFolder.h"
 #include "ComputationNetwork/BinaryStream.h"
 #include "ComputationNetwork/CheckpointFile.h"
 #include "ComputationNetwork/ModelFile.h"
@@ -19,17 +20,6 @@ namespace
 {
 
 namespace fs = std::filesystem;
-
-std::string ReadBytes(const std::string& path)
-{
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void WriteBytes(const std::string& path, std::string_view bytes)
-{
-    std::ofstream(path, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
-}
 
 class CheckpointFileTests : public ::testing::Test
 {

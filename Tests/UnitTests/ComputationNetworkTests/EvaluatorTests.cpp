@@ -25,25 +25,6 @@ EvaluatorOptions Training()
     return options;
 }
 
-void ExpectGradientsAgree(Evaluator& evaluator, const ComputationNodePtr& criterion)
-{
-    size_t compared = 0;
-    for (const GradientComparison& comparison : CompareGradients(evaluator, criterion))
-    {
-        compared++;
-        EXPECT_NEAR(comparison.backpropagated, comparison.numeric, 1e-7 * (1 + std::abs(comparison.numeric)))
-            << comparison.parameter->Name() << " [" << comparison.row << ", " << comparison.column << "]";
-    }
-    EXPECT_GT(compared, 0u);
-}
-
-void ExpectNear(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance)
-{
-    ASSERT_EQ(actual.size(), expected.size());
-    for (size_t i = 0; i < actual.size(); i++)
-        EXPECT_NEAR(actual[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "element " << i;
-}
-
 // Two layers, softmax above.
 struct Layers : TestNetwork
 {
@@ -416,9 +397,9 @@ TEST(EvaluatorSparse, ASecondEvaluatorLeavesNothingBehind)
 // ---- loops ----
 
 // h = Tanh(U x + R delay(h) + b), with the input side and the output side outside the loop
-struct Recurrent : TestNetwork
+struct DelayedSum : TestNetwork
 {
-    explicit Recurrent(const std::string& delayType)
+    explicit DelayedSum(const std::string& delayType)
     {
         x = Input("x", {3});
         auto ux = Add("Times", "Ux", {Parameter("U", {2, 3}), x});
@@ -440,7 +421,7 @@ class RecurrentLoops : public ::testing::TestWithParam<std::string>
 
 TEST_P(RecurrentLoops, ForwardFollowsTime)
 {
-    Recurrent net(GetParam());
+    DelayedSum net(GetParam());
     const std::vector<size_t> lengths{4, 2, 3};
     net.SetSequences(lengths);
     net.FillInputs();
@@ -477,7 +458,7 @@ TEST_P(RecurrentLoops, ForwardFollowsTime)
 
 TEST_P(RecurrentLoops, GradientsAgreeWithDifferences)
 {
-    Recurrent net(GetParam());
+    DelayedSum net(GetParam());
     Evaluator evaluator(net.network, {net.criterion}, Training());
     for (const std::vector<size_t>& lengths :
          {std::vector<size_t>{5}, std::vector<size_t>{3, 3}, std::vector<size_t>{4, 1, 3}, std::vector<size_t>{1, 1}})
@@ -491,7 +472,7 @@ TEST_P(RecurrentLoops, GradientsAgreeWithDifferences)
 TEST_P(RecurrentLoops, LoopInsideTheGradientOfAnother)
 {
     // A second loop over the first one's output, both reading the input's projection.
-    Recurrent net(GetParam());
+    DelayedSum net(GetParam());
     auto d = net.Add("TestDelayFromFuture", "d2", {net.output});
     auto g = net.Add("Sigmoid", "g",
                      {net.Add("Plus", "g0",
@@ -510,7 +491,7 @@ INSTANTIATE_TEST_SUITE_P(BothDirections, RecurrentLoops, ::testing::Values("Test
 
 TEST(Evaluator, FrameByFrameEqualsWhole)
 {
-    Recurrent net("TestDelay");
+    DelayedSum net("TestDelay");
     net.SetSequences({4, 2, 3});
     net.FillInputs();
     const auto run = [&](bool frameByFrame)

@@ -52,9 +52,9 @@ void SetSamples(const ComputationNodePtr& node, const std::vector<Sample>& sampl
 }
 
 // Every way in which a product of the embedding can go on: into a loop, with a bias, with a non-linearity behind that.
-struct Words : TestNetwork
+struct EmbeddedWords : TestNetwork
 {
-    Words()
+    EmbeddedWords()
     {
         x = network.AddInput("x", {7}, true);
         table = Parameter("E", {3, 7});
@@ -109,14 +109,7 @@ std::vector<double> RunOn(TestNetwork& net, const ComputationNodePtr& criterion,
     return all;
 }
 
-void ExpectNear(const std::vector<double>& a, const std::vector<double>& b)
-{
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); i++)
-        EXPECT_NEAR(a[i], b[i], 1e-12 * std::max(1.0, std::abs(a[i]))) << "element " << i;
-}
-
-void ExpectTheSame(Words& net, const std::vector<size_t>& lengths, const std::vector<Sample>& samples)
+void ExpectTheSame(EmbeddedWords& net, const std::vector<size_t>& lengths, const std::vector<Sample>& samples)
 {
     net.SetSequences(lengths);
     SetSamples(net.x, samples);
@@ -135,13 +128,13 @@ std::string PlanOf(const std::vector<ComputationNodePtr>& roots, const std::vect
 
 TEST(LookupProducts, AreOneStepWithTheirBiases)
 {
-    Words net;
+    EmbeddedWords net;
     EXPECT_THAT(PlanOf({net.criterion}), HasSubstr("lookup: emb, Xc, Xi, zi, gate, Xo, zo\n"));
 }
 
 TEST(LookupProducts, NotWhereSomebodyWantsTheEmbedding)
 {
-    Words net;
+    EmbeddedWords net;
     EXPECT_THAT(PlanOf({net.criterion, net.embedding}), Not(HasSubstr("lookup: ")));
     EXPECT_THAT(PlanOf({net.criterion}, {net.embedding}), Not(HasSubstr("lookup: ")));
     const auto reader = net.Add("Tanh", "reader", {net.embedding});
@@ -205,7 +198,7 @@ TEST(Checker, RejectsReadersOfAnEmbeddingThatIsNotThere)
 
 TEST(LookupProducts, TheEmbeddingHasNoMemoryOfThePlan)
 {
-    Words net;
+    EmbeddedWords net;
     const EvaluationPlan plan =
         EvaluationPlan::Build({net.criterion}, {.training = true, .fuse = true, .backwardRoot = {}, .keepValues = {}});
     const MemoryPlan memory = MemoryPlan::Build(plan, {true, true, {}});
@@ -218,7 +211,7 @@ TEST(LookupProducts, TheEmbeddingHasNoMemoryOfThePlan)
 
 TEST(LookupProducts, ComputeWhatTheNodesCompute)
 {
-    Words net;
+    EmbeddedWords net;
     ExpectTheSame(net, {3, 3}, OneHot({1, 5, 1, 1, 0, 5}));
     ExpectTheSame(net, {1, 1, 1, 1}, OneHot({6, 2, 0, 4})); // all of them differ
     ExpectTheSame(net, {5}, OneHot({3, 3, 3, 3, 3}));
@@ -226,7 +219,7 @@ TEST(LookupProducts, ComputeWhatTheNodesCompute)
 
 TEST(LookupProducts, GapsAddNothing)
 {
-    Words net;
+    EmbeddedWords net;
     // Columns are sequences side by side, step by step: gaps at 4, 7 and 8.
     ExpectTheSame(net, {3, 1, 2}, OneHot({1, 5, 1, 2, 6, 1, 5, 0, 2}));
     // A gap without a word, as readers leave them, and one of words that are nowhere else.
@@ -239,7 +232,7 @@ TEST(LookupProducts, GapsAddNothing)
 // What is not finite in a gap alone must not meet zeros in a product.
 TEST(LookupProducts, WordsOfGapsMayBeAnything)
 {
-    Words net;
+    EmbeddedWords net;
     std::vector<double> table = std::dynamic_pointer_cast<LearnableParameterNode>(net.table)->Values().ToHost();
     table[3 * 6] = c_infinity; // word 6
     std::dynamic_pointer_cast<LearnableParameterNode>(net.table)->Values().FromHost(table);
@@ -255,7 +248,7 @@ TEST(LookupProducts, WordsOfGapsMayBeAnything)
 
 TEST(LookupProducts, SamplesNeedNotBeOneHot)
 {
-    Words net;
+    EmbeddedWords net;
     const Sample half{{2, 0.5}}, whole{{2, 1}}, both{{2, 1}, {4, -3}}, none{}, nothing{{2, 0}};
     ExpectTheSame(net, {4, 4}, {half, whole, both, none, half, both, nothing, none});
 }
@@ -287,7 +280,7 @@ TEST(LookupProducts, MinibatchesMayBeEmpty)
 
 TEST(LookupProducts, GradientsAgreeWithDifferences)
 {
-    Words net;
+    EmbeddedWords net;
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
     for (const std::vector<size_t>& lengths : {std::vector<size_t>{4}, std::vector<size_t>{4, 2, 3}})
     {
@@ -334,7 +327,7 @@ TEST(LookupProducts, ThreadsGiveTheSameBits)
 
 TEST(LookupProducts, PartsOfAMinibatchAddUp)
 {
-    Words net;
+    EmbeddedWords net;
     const auto gradients = [&](bool fuse)
     {
         Evaluator evaluator(net.network, {net.criterion}, Training(fuse));
@@ -358,7 +351,7 @@ TEST(LookupProducts, PartsOfAMinibatchAddUp)
 
 TEST(LookupProducts, OnlyTheColumnsOfWordsAreTouched)
 {
-    Words net;
+    EmbeddedWords net;
     net.SetSequences({3, 2});
     SetSamples(net.x, OneHot({1, 5, 1, 1, 0, 6}));
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
@@ -404,7 +397,7 @@ TEST(LookupProducts, ParametersMayBeFixed)
     for (const std::vector<std::string>& fixed :
          {std::vector<std::string>{"E"}, {"Wi"}, {"E", "Wi", "bi"}, {"Wi", "Wc", "Wo"}, {"E", "Wi", "Wc", "Wo"}})
     {
-        Words net;
+        EmbeddedWords net;
         for (const std::string& name : fixed)
             std::dynamic_pointer_cast<LearnableParameterNode>(net.network.Find(name))->SetLearningRateMultiplier(0);
         ExpectTheSame(net, {3, 2}, OneHot({1, 5, 1, 1, 0, 6}));
@@ -414,7 +407,7 @@ TEST(LookupProducts, ParametersMayBeFixed)
 // A product that is evaluated beside the criterion has a value and no gradient.
 TEST(LookupProducts, ProductsMayBeEvaluatedOnly)
 {
-    Words net;
+    EmbeddedWords net;
     const auto extra = net.Add("Times", "extra", {net.Parameter("Wextra", {2, 3}), net.embedding});
     net.network.Validate();
     net.SetSequences({3, 2});
@@ -436,7 +429,7 @@ TEST(LookupProducts, ProductsMayBeEvaluatedOnly)
 
 TEST(LookupProducts, AllocateOnlyForLargerMinibatches)
 {
-    Words net;
+    EmbeddedWords net;
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
     const auto run = [&](const std::vector<int32_t>& words)
     {

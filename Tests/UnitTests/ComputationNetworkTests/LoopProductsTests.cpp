@@ -90,13 +90,6 @@ std::vector<double> RunLstm(Lstm& net, EvaluatorOptions options)
     return all;
 }
 
-void ExpectNear(const std::vector<double>& a, const std::vector<double>& b)
-{
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); i++)
-        EXPECT_NEAR(a[i], b[i], 1e-12 * std::max(1.0, std::abs(a[i]))) << "element " << i;
-}
-
 } // namespace
 
 TEST(LoopProducts, MergedLoopsComputeTheSame)

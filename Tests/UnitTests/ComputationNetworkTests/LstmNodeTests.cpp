@@ -17,15 +17,6 @@ namespace
 
 constexpr size_t c_inputs = 3, c_cells = 2;
 
-EvaluatorOptions Checked(bool training)
-{
-    EvaluatorOptions options;
-    options.training = training;
-    options.checkPlan = true;
-    options.poisonMemory = true;
-    return options;
-}
-
 struct LstmNetwork : TestNetwork
 {
     LstmNetwork()
@@ -46,14 +37,6 @@ struct LstmNetwork : TestNetwork
     ComputationNodePtr x, h, criterion;
     std::vector<ComputationNodePtr> weights;
 };
-
-std::vector<double> SomeData(size_t count)
-{
-    std::vector<double> data(count);
-    for (size_t i = 0; i < count; i++)
-        data[i] = std::sin(0.7 * double(i) + 1);
-    return data;
-}
 
 // The outputs of one sequence, written out for a single cell at a time.
 std::vector<double> Outputs(const LstmNetwork& net, const std::vector<double>& x)
@@ -89,7 +72,7 @@ std::vector<double> Outputs(const LstmNetwork& net, const std::vector<double>& x
 }
 
 // Steps [begin, end) of two rows: one sequence of 6; sequences of 4 and 2.
-constexpr size_t c_steps = 6;
+constexpr size_t c_lstmSteps = 6;
 void SetPart(LstmNetwork& net, const std::vector<double>& data, size_t begin, size_t end)
 {
     MBLayout& layout = *net.network.Layout();
@@ -107,12 +90,12 @@ void SetPart(LstmNetwork& net, const std::vector<double>& data, size_t begin, si
 
 std::vector<double> Chunked(LstmNetwork& net, Evaluator& evaluator, size_t size)
 {
-    const std::vector<double> data = SomeData(c_inputs * 2 * c_steps);
+    const std::vector<double> data = SomeData(c_inputs * 2 * c_lstmSteps);
     std::vector<double> values;
     net.network.Layout()->BeginPass();
-    for (size_t begin = 0; begin < c_steps; begin += size)
+    for (size_t begin = 0; begin < c_lstmSteps; begin += size)
     {
-        SetPart(net, data, begin, std::min(begin + size, c_steps));
+        SetPart(net, data, begin, std::min(begin + size, c_lstmSteps));
         evaluator.Forward();
         evaluator.Forward(); // computing a minibatch again changes nothing
         const std::vector<double> part = ValueOf(net.h);
@@ -162,7 +145,7 @@ TEST(LstmNode, StateGoesOnInTheNextMinibatch)
 {
     LstmNetwork net;
     Evaluator evaluator(net.network, {net.h}, Checked(false));
-    const std::vector<double> whole = Chunked(net, evaluator, c_steps);
+    const std::vector<double> whole = Chunked(net, evaluator, c_lstmSteps);
     for (const size_t size : {1, 2, 3, 4, 5})
     {
         const std::vector<double> chunked = Chunked(net, evaluator, size);
@@ -176,9 +159,9 @@ TEST(LstmNode, GradientsOfTruncatedSequencesAgreeWithDifferences)
 {
     LstmNetwork net;
     Evaluator evaluator(net.network, {net.criterion}, Checked(true));
-    const std::vector<double> data = SomeData(c_inputs * 2 * c_steps);
+    const std::vector<double> data = SomeData(c_inputs * 2 * c_lstmSteps);
     net.network.Layout()->BeginPass();
-    for (size_t begin = 0; begin < c_steps; begin += 3)
+    for (size_t begin = 0; begin < c_lstmSteps; begin += 3)
     {
         SetPart(net, data, begin, begin + 3);
         for (const GradientComparison& one : CompareGradients(evaluator, net.criterion))
@@ -189,7 +172,7 @@ TEST(LstmNode, GradientsOfTruncatedSequencesAgreeWithDifferences)
 
 TEST(LstmNode, StateIsSavedAndRestored)
 {
-    const std::vector<double> data = SomeData(c_inputs * 2 * c_steps);
+    const std::vector<double> data = SomeData(c_inputs * 2 * c_lstmSteps);
     LstmNetwork net;
     Evaluator evaluator(net.network, {net.h}, Checked(false));
     net.network.Layout()->BeginPass();

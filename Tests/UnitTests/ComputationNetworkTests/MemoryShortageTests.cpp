@@ -53,9 +53,9 @@ TEST(MemoryShortageTests, ANetworkThatNeverFitsIsCalledSo)
 }
 
 // x of 1000 dimensions through two layers: a network whose values grow with the minibatch.
-struct Layers : TestNetwork
+struct GpuLayers : TestNetwork
 {
-    explicit Layers(std::shared_ptr<Device> device) : TestNetwork(DataType::Float64, std::move(device))
+    explicit GpuLayers(std::shared_ptr<Device> device) : TestNetwork(DataType::Float64, std::move(device))
     {
         const auto x = Input("x", {10});
         const auto h = Add("Sigmoid", "H", {Add("Times", "H.times", {Parameter("W1", {1000, 10}), x})});
@@ -79,7 +79,7 @@ struct Layers : TestNetwork
 TEST(MemoryShortageTests, TheMinibatchThatIsNamedFits)
 {
     constexpr size_t c_deviceBytes = 16 << 20;
-    Layers layers(MakeEmulatedGpu(EmulatedMemory::Open, c_deviceBytes));
+    GpuLayers layers(MakeEmulatedGpu(EmulatedMemory::Open, c_deviceBytes));
     const std::string report = ReportOf([&] { layers.Train(5000); });
     EXPECT_THAT(report, HasSubstr("GPU 0 is out of memory: "));
     EXPECT_THAT(report, HasSubstr("the memory was for the "));
@@ -89,8 +89,8 @@ TEST(MemoryShortageTests, TheMinibatchThatIsNamedFits)
     const size_t fits = std::stoul(found[1]);
     EXPECT_GT(fits, 300u);
     EXPECT_LT(fits, 5000u);
-    Layers(MakeEmulatedGpu(EmulatedMemory::Open, c_deviceBytes)).Train(fits);
-    EXPECT_THAT(ReportOf([&] { Layers(MakeEmulatedGpu(EmulatedMemory::Open, c_deviceBytes)).Train(fits * 3 / 2); }),
+    GpuLayers(MakeEmulatedGpu(EmulatedMemory::Open, c_deviceBytes)).Train(fits);
+    EXPECT_THAT(ReportOf([&] { GpuLayers(MakeEmulatedGpu(EmulatedMemory::Open, c_deviceBytes)).Train(fits * 3 / 2); }),
                 HasSubstr("out of memory"));
 }
 

@@ -1,6 +1,7 @@
 // Model files: the original's own files, round trips, refusals on their full text, and damage at every byte.
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "CommonTests/TemporaryFolder.h"
 #include "ComputationNetwork/BinaryStream.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/ForeignFiles.h"
@@ -21,17 +22,6 @@ namespace
 {
 
 namespace fs = std::filesystem;
-
-std::string ReadBytes(const std::string& path)
-{
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void WriteBytes(const std::string& path, std::string_view bytes)
-{
-    std::ofstream(path, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
-}
 
 class ModelFileTests : public ::testing::Test
 {

@@ -1,5 +1,6 @@
 // The dump and the DOT graph, character by character; the original's own dump where it is at hand.
 #include "Common/Error.h"
+#include "CommonTests/TemporaryFolder.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -42,12 +43,7 @@ protected:
     {
         const std::string path = (m_folder / "dump.txt").string();
         DumpNodes(nodes, options, path);
-        return Read(path);
-    }
-    static std::string Read(const fs::path& path)
-    {
-        std::ifstream file(path, std::ios::binary);
-        return {std::istreambuf_iterator<char>(file), {}};
+        return ReadBytes(path);
     }
 
     fs::path m_folder;
@@ -144,10 +140,10 @@ TEST_F(NetworkReportTests, DumpsTheOriginalsModelAsTheOriginalDid)
     if (shared == nullptr || !fs::exists(folder))
         GTEST_SKIP() << "CNTK_TEST_SHARED names no folder with golden cases";
     const auto network = LoadModel((folder / "start" / "base.dnn").string(), DataType::Float64, MakeCpuDevice());
-    EXPECT_EQ(Dump(network->Nodes(), {}), Read(folder / "expected" / "all.txt"));
+    EXPECT_EQ(Dump(network->Nodes(), {}), ReadBytes(folder / "expected" / "all.txt"));
     EXPECT_EQ(Dump(network->Nodes(), {.printValues = false, .printMetadata = true}),
-              Read(folder / "expected" / "bare.txt"));
-    EXPECT_EQ(Dump({network->Require("L1.BFF1.W")}, {}), Read(folder / "expected" / "one.txt"));
+              ReadBytes(folder / "expected" / "bare.txt"));
+    EXPECT_EQ(Dump({network->Require("L1.BFF1.W")}, {}), ReadBytes(folder / "expected" / "one.txt"));
 }
 
 } // namespace

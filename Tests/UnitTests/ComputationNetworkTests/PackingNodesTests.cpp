@@ -14,29 +14,6 @@ namespace cntk::Testing
 namespace
 {
 
-EvaluatorOptions Checked(bool training)
-{
-    EvaluatorOptions options;
-    options.training = training;
-    options.checkPlan = true;
-    options.poisonMemory = true;
-    return options;
-}
-
-void SetInput(const ComputationNodePtr& node, const std::vector<double>& values)
-{
-    auto& input = dynamic_cast<InputValueNode&>(*node);
-    input.SetDense(values.data(), input.SampleElements(), values.size() / input.SampleElements());
-}
-
-std::vector<double> SomeData(size_t count)
-{
-    std::vector<double> data(count);
-    for (size_t i = 0; i < count; i++)
-        data[i] = std::sin(0.7 * double(i) + 1);
-    return data;
-}
-
 constexpr double c_gap = -9;
 
 std::vector<double> WithoutNaN(std::vector<double> values)

@@ -13,11 +13,6 @@ namespace
 
 using testing::ElementsAre;
 
-std::string ValidationMessage(TestNetwork& net)
-{
-    return MessageOf([&] { net.network.Validate(); });
-}
-
 TEST(ProductNodesTest, InnerDimensionsMustAgree)
 {
     TestNetwork net;

@@ -23,28 +23,6 @@ NodeParameters Delayed(size_t timeStep, double initialValue = 0.1)
     return parameters;
 }
 
-EvaluatorOptions Checked(bool training)
-{
-    EvaluatorOptions options;
-    options.training = training;
-    options.checkPlan = true;
-    options.poisonMemory = true;
-    return options;
-}
-
-void SetInput(const ComputationNodePtr& node, const std::vector<double>& values)
-{
-    auto& input = dynamic_cast<InputValueNode&>(*node);
-    input.SetDense(values.data(), input.SampleElements(), values.size() / input.SampleElements());
-}
-
-void ExpectGradientsAgree(Evaluator& evaluator, const ComputationNodePtr& criterion)
-{
-    for (const GradientComparison& one : CompareGradients(evaluator, criterion))
-        EXPECT_NEAR(one.backpropagated, one.numeric, 1e-6 * std::max(1.0, std::abs(one.numeric)))
-            << one.parameter->Name() << " (" << one.row << ", " << one.column << ")";
-}
-
 // Row 0: a sequence of 2, then one of 3; row 1: one of 4, then a gap.
 void SetTwoRows(MBLayout& layout)
 {
@@ -179,14 +157,6 @@ void SetTruncated(MBLayout& layout, size_t begin, size_t end)
     if (end > 4)
         layout.AddSequence(2, 1, 4 + shift, 6 + shift);
     layout.BeginMinibatch();
-}
-
-std::vector<double> SomeData(size_t count)
-{
-    std::vector<double> data(count);
-    for (size_t i = 0; i < count; i++)
-        data[i] = std::sin(0.7 * double(i) + 1);
-    return data;
 }
 
 std::vector<double> Chunked(Recurrent& net, Evaluator& evaluator, size_t size)

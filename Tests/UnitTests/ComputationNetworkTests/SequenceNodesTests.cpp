@@ -12,12 +12,6 @@ namespace cntk::Testing
 namespace
 {
 
-void SetInput(const ComputationNodePtr& node, const std::vector<double>& values)
-{
-    auto& input = dynamic_cast<InputValueNode&>(*node);
-    input.SetDense(values.data(), input.SampleElements(), values.size() / input.SampleElements());
-}
-
 // One sequence of three steps, two labels.
 struct Tagger : TestNetwork
 {

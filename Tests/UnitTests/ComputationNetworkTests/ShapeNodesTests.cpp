@@ -37,11 +37,6 @@ std::vector<double> Evaluated(TestNetwork& net, const ComputationNodePtr& node)
     return ValueOf(node);
 }
 
-std::string ValidationMessage(TestNetwork& net)
-{
-    return MessageOf([&] { net.network.Validate(); });
-}
-
 TEST(ShapeNodesTest, ValuesOfMatrices)
 {
     TestNetwork net;

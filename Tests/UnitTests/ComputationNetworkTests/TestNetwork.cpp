@@ -2,9 +2,11 @@
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include "Common/Error.h"
+#include "ComputationNetwork/GradientCheck.h"
 #include "Math/Operations.h"
 
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <random>
 
@@ -212,6 +214,48 @@ void TestNetwork::FillInputs(unsigned seed)
     }
 }
 
+EvaluatorOptions Checked(bool training)
+{
+    EvaluatorOptions options;
+    options.training = training;
+    options.checkPlan = true;
+    options.poisonMemory = true;
+    return options;
+}
+
+void SetInput(const ComputationNodePtr& node, const std::vector<double>& values)
+{
+    auto& input = dynamic_cast<InputValueNode&>(*node);
+    input.SetDense(values.data(), input.SampleElements(), values.size() / input.SampleElements());
+}
+
+std::vector<double> SomeData(size_t count)
+{
+    std::vector<double> data(count);
+    for (size_t i = 0; i < count; i++)
+        data[i] = std::sin(0.7 * double(i) + 1);
+    return data;
+}
+
+void ExpectNear(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance)
+{
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); i++)
+        EXPECT_NEAR(actual[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "element " << i;
+}
+
+void ExpectGradientsAgree(Evaluator& evaluator, const ComputationNodePtr& criterion)
+{
+    size_t compared = 0;
+    for (const GradientComparison& comparison : CompareGradients(evaluator, criterion))
+    {
+        compared++;
+        EXPECT_NEAR(comparison.backpropagated, comparison.numeric, 1e-7 * (1 + std::abs(comparison.numeric)))
+            << comparison.parameter->Name() << " [" << comparison.row << ", " << comparison.column << "]";
+    }
+    EXPECT_GT(compared, 0u);
+}
+
 std::vector<double> HostCopy(const MatrixView& view)
 {
     std::vector<double> values;
@@ -249,6 +293,11 @@ std::string MessageOf(const std::function<void()>& body)
         return error.Message();
     }
     return "";
+}
+
+std::string ValidationMessage(TestNetwork& net)
+{
+    return MessageOf([&] { net.network.Validate(); });
 }
 
 std::string ReportOf(const std::function<void()>& body)

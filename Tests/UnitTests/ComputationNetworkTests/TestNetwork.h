@@ -39,12 +39,22 @@ struct TestNetwork
     ComputationNetwork network;
 };
 
+// With the checks of the plan, and memory that is not a number where nothing was written.
+EvaluatorOptions Checked(bool training);
+void SetInput(const ComputationNodePtr& node, const std::vector<double>& values);
+std::vector<double> SomeData(size_t count); // reproducible values in +-1
+// Element by element, in parts of 1 + what is expected.
+void ExpectNear(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance = 1e-12);
+// Those of all parameters with central differences.
+void ExpectGradientsAgree(Evaluator& evaluator, const ComputationNodePtr& criterion);
+
 std::vector<double> ValueOf(const ComputationNodePtr& node);
 std::vector<double> GradientOf(const ComputationNodePtr& node);
 std::vector<double> HostCopy(const MatrixView& view);
 
 // The message of the Error that body throws; "" if it throws none.
 std::string MessageOf(const std::function<void()>& body);
+std::string ValidationMessage(TestNetwork& net);
 // The whole report: notes and message.
 std::string ReportOf(const std::function<void()>& body);
 

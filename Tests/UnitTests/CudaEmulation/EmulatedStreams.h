@@ -20,6 +20,8 @@ enum class WorkOrder : uint8_t
     FirstLate, // the first stream late, the others as soon as they may
     FirstEager // the first stream as soon as it may, the others late
 };
+inline constexpr WorkOrder c_workOrders[] = {WorkOrder::Eager, WorkOrder::Late, WorkOrder::FirstLate,
+                                             WorkOrder::FirstEager};
 
 // What was asked of a device so far. Kernels in graphs that are launched count as one launch of a graph.
 struct WorkCounts

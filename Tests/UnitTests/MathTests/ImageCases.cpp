@@ -1,7 +1,7 @@
 // Kernel cases of convolution and pooling: both memory layouts, sizes that fill no register, strides, padding, more
 // axes, kernels that are not shared.
-#include "Math/ImageOperations.h"
 #include "MathTests/KernelCases.h"
+#include "MathTests/WindowAxes.h"
 
 namespace cntk
 {
@@ -19,11 +19,6 @@ struct Plane
     WindowAxis a;
     WindowAxis b;
 };
-
-WindowAxis Axis(size_t input, size_t kernel, size_t stride, ptrdiff_t start, size_t windows)
-{
-    return {.input = input, .kernel = kernel, .stride = stride, .start = start, .windows = windows};
-}
 
 const Plane c_planes[] = {
     {"Valid", 3, 8, Axis(7, 3, 1, 0, 5), Axis(6, 2, 1, 0, 5)},

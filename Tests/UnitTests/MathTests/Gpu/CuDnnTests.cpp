@@ -11,6 +11,7 @@
 #include "Math/Operations.h"
 #include "MathTests/Gpu/AllocationsOfGpu.h"
 #include "MathTests/KernelCases.h"
+#include "MathTests/WindowAxes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,11 +25,6 @@ namespace
 using CuDnnEmulation::Calls;
 using CuDnnEmulation::CallsOfThread;
 using Weights = ConvolutionGeometry::Weights;
-
-WindowAxis Axis(size_t input, size_t kernel, size_t stride, ptrdiff_t start, size_t windows)
-{
-    return {.input = input, .kernel = kernel, .stride = stride, .start = start, .windows = windows};
-}
 
 WindowAxis Channels(size_t channels, size_t maps)
 {

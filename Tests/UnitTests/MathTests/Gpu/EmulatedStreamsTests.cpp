@@ -14,8 +14,6 @@ namespace cntk
 namespace
 {
 
-constexpr WorkOrder c_orders[] = {WorkOrder::Eager, WorkOrder::Late, WorkOrder::FirstLate, WorkOrder::FirstEager};
-
 void AddTo(int* target, const int* source, int factor)
 {
     *target += factor * *source;
@@ -74,7 +72,7 @@ std::string ErrorOf(Body&& body)
 
 TEST(EmulatedStreamsTests, AStreamKeepsItsOrder)
 {
-    for (const WorkOrder order : c_orders)
+    for (const WorkOrder order : CudaEmulation::c_workOrders)
     {
         Bench bench(order);
         for (const GpuStream stream : {bench.first, bench.second})
@@ -153,7 +151,7 @@ TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
         bench.runtime.Synchronize(bench.first);
         return bench.device[1];
     };
-    for (const WorkOrder order : c_orders)
+    for (const WorkOrder order : CudaEmulation::c_workOrders)
         EXPECT_EQ(run(order, true), 3) << int(order);
     EXPECT_EQ(run(WorkOrder::Eager, false), 3);
     EXPECT_EQ(run(WorkOrder::Late, false), 0);
@@ -164,7 +162,7 @@ TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
 // An event stands for the last record before a wait; one never recorded for nothing.
 TEST(EmulatedStreamsTests, EventsAreTakenAsTheyStand)
 {
-    for (const WorkOrder order : c_orders)
+    for (const WorkOrder order : CudaEmulation::c_workOrders)
     {
         Bench bench(order);
         bench.runtime.WaitFor(bench.first, bench.event);
@@ -187,7 +185,7 @@ TEST(EmulatedStreamsTests, EventsAreTakenAsTheyStand)
 
 TEST(EmulatedStreamsTests, AGraphRunsWithTheArgumentsOfItsCapture)
 {
-    for (const WorkOrder order : c_orders)
+    for (const WorkOrder order : CudaEmulation::c_workOrders)
     {
         Bench bench(order);
         int factor = 2;

@@ -13,11 +13,9 @@ namespace cntk
 namespace
 {
 
-constexpr WorkOrder c_orders[] = {WorkOrder::Eager, WorkOrder::Late, WorkOrder::FirstLate, WorkOrder::FirstEager};
-
-struct Bench
+struct UploadsBench
 {
-    explicit Bench(WorkOrder order)
+    explicit UploadsBench(WorkOrder order)
         : runtime(EmulatedMemory::Open, size_t(512) << 20, order), context(runtime, "GPU 0", 4)
     {
     }
@@ -29,9 +27,9 @@ struct Bench
 // The work reads each piece before the next one takes its place.
 TEST(GpuUploadsTests, PiecesOfAllSizesArriveInOrder)
 {
-    for (const WorkOrder order : c_orders)
+    for (const WorkOrder order : CudaEmulation::c_workOrders)
     {
-        Bench bench(order);
+        UploadsBench bench(order);
         std::minstd_rand random(7);
         const size_t sizes[] = {4, 1000, 70000, 300000, 64 << 10, 2 << 20, 5 << 20, 100, 90000, 17 << 20, 70001};
         const GpuArray<std::byte> place(bench.context, size_t(20) << 20);
@@ -63,7 +61,7 @@ TEST(GpuUploadsTests, PiecesOfAllSizesArriveInOrder)
 // waiting, and its stream does not wait for the work.
 TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
 {
-    Bench bench(WorkOrder::FirstLate); // the stream of the work runs nothing until somebody waits for it
+    UploadsBench bench(WorkOrder::FirstLate); // the stream of the work runs nothing until somebody waits for it
     const size_t bytes = size_t(1) << 20;
     const GpuArray<std::byte> place(bench.context, bytes);
     std::vector<std::byte> host(bytes, std::byte(1));
@@ -83,9 +81,9 @@ TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
 // The ring may get memory that the work has given back and has not done with yet.
 TEST(GpuUploadsTests, TheRingWaitsForTheWorkThatHadItsMemory)
 {
-    for (const WorkOrder order : c_orders)
+    for (const WorkOrder order : CudaEmulation::c_workOrders)
     {
-        Bench bench(order);
+        UploadsBench bench(order);
         const size_t bytes = size_t(1) << 20;
         const GpuArray<std::byte> received(bench.context, bytes);
         const GpuArray<std::byte> place(bench.context, bytes / 4);
@@ -108,7 +106,7 @@ TEST(GpuUploadsTests, TheRingWaitsForTheWorkThatHadItsMemory)
 
 TEST(GpuUploadsTests, TheRingGrowsAndIsUsedAgain)
 {
-    Bench bench(WorkOrder::Late);
+    UploadsBench bench(WorkOrder::Late);
     std::vector<std::byte> host(size_t(1) << 20);
     const GpuArray<std::byte> place(bench.context, host.size());
     for (int i = 0; i < 40; ++i)

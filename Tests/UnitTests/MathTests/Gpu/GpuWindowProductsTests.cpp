@@ -12,14 +12,14 @@ namespace cntk
 namespace
 {
 
-struct Gpu
+struct WindowGpu
 {
     int allocations = 0;
     CudaEmulation::WorkCounts before;
     const EmulatedRuntime* runtime = nullptr;
     std::shared_ptr<Device> device;
 
-    explicit Gpu(size_t memoryBytes)
+    explicit WindowGpu(size_t memoryBytes)
     {
         auto owned = std::make_unique<AllocationCountingRuntime>(memoryBytes, allocations);
         runtime = owned.get();
@@ -82,22 +82,22 @@ TEST(GpuWindowProductsTests, WhereMemoryIsShortFewerSamplesAndThenNumberByNumber
     {
         SCOPED_TRACE(channelsFirst);
         const ConvolutionGeometry geometry = Geometry(channelsFirst);
-        Gpu large(c_emulatedMemoryBytes);
+        WindowGpu large(c_emulatedMemoryBytes);
         const std::vector<double> expected = ConvolveAll(*large.device, geometry, 4);
         EXPECT_EQ(large.Kernels(), channelsFirst ? 6u : 9u);
         ConvolutionGeometry one = geometry;
         one.mostSamplesAtOnce = 1;
-        Gpu limited(c_emulatedMemoryBytes);
+        WindowGpu limited(c_emulatedMemoryBytes);
         EXPECT_EQ(ConvolveAll(*limited.device, one, 4), expected);
         EXPECT_EQ(limited.Kernels(), 4 * (channelsFirst ? 6u : 9u));
         // The windows of a sample take 264 KiB, the images and gradients 240 KiB: there is room for one.
-        Gpu medium(768 << 10);
+        WindowGpu medium(768 << 10);
         EXPECT_EQ(ConvolveAll(*medium.device, geometry, 4), expected);
         EXPECT_EQ(medium.Kernels(), limited.Kernels());
         const int allocations = medium.allocations;
         EXPECT_EQ(ConvolveAll(*medium.device, geometry, 4), expected);
         EXPECT_EQ(medium.allocations, allocations) << "what is not there is not asked for again";
-        Gpu small(384 << 10);
+        WindowGpu small(384 << 10);
         EXPECT_EQ(ConvolveAll(*small.device, geometry, 4), expected);
         EXPECT_EQ(small.Kernels(), 3u);
         const int before = small.allocations;
@@ -108,7 +108,7 @@ TEST(GpuWindowProductsTests, WhereMemoryIsShortFewerSamplesAndThenNumberByNumber
 
 TEST(GpuWindowProductsTests, AllocatesOnce)
 {
-    Gpu gpu(c_emulatedMemoryBytes);
+    WindowGpu gpu(c_emulatedMemoryBytes);
     ConvolveAll(*gpu.device, Geometry(false), 4);
     const int allocations = gpu.allocations;
     for (int repeat = 0; repeat < 3; ++repeat)
@@ -120,7 +120,7 @@ TEST(GpuWindowProductsTests, KernelsThatAreNotSharedAreLeft)
 {
     ConvolutionGeometry geometry = Geometry(false);
     geometry.axes[0].isShared = false;
-    Gpu gpu(c_emulatedMemoryBytes);
+    WindowGpu gpu(c_emulatedMemoryBytes);
     ConvolveAll(*gpu.device, geometry, 2);
     EXPECT_EQ(gpu.Kernels(), 3u);
 }

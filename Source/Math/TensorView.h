@@ -28,14 +28,14 @@ struct MatrixView
     MatrixView Columns(size_t first, size_t count) const
     {
         MatrixView view = *this;
-        view.data = static_cast<std::byte*>(data) + first * stride * SizeOf(type);
+        view.data = Beyond(first * stride);
         view.columns = count;
         return view;
     }
     MatrixView Rows(size_t first, size_t count) const
     {
         MatrixView view = *this;
-        view.data = static_cast<std::byte*>(data) + first * SizeOf(type);
+        view.data = Beyond(first);
         view.rows = count;
         return view;
     }
@@ -43,6 +43,13 @@ struct MatrixView
     T* As() const
     {
         return static_cast<T*>(data);
+    }
+
+private:
+    // An empty matrix has no memory, and no parts in it either.
+    void* Beyond(size_t elements) const
+    {
+        return data == nullptr ? nullptr : static_cast<std::byte*>(data) + elements * SizeOf(type);
     }
 };
 

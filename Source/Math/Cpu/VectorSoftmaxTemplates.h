@@ -45,63 +45,63 @@ template <class T>
         softmax[lane] = ExponentialOfNegative(values[lane]);
 }
 
+// Largest element of a column, and the sum of exp(x - largest). Exponentials are kept where there is memory for them.
+template <class T>
+struct SumOfExponentials
+{
+    static constexpr size_t lanes = c_vectorLength<T>;
+    size_t rest;
+    size_t whole; // elements of full blocks
+    T largest;
+    // Those left over, or their exponentials. Other lanes hold minus infinity, whose exponential is 0.
+    T tail[lanes];
+    double sum;
+
+    [[gnu::always_inline]] SumOfExponentials(const T* x, size_t rows, T* kept)
+        : rest(rows % lanes), whole(rows - rest), largest(Maximum(x, rows, x[0]))
+    {
+        for (size_t lane = 0; lane < lanes; ++lane)
+            tail[lane] = lane < rest ? x[whole + lane] : -T(__builtin_inff());
+        double sums[lanes];
+        Clear(sums);
+        for (size_t i = 0; i < whole; i += lanes)
+            AddExponentials(x + i, largest, sums, kept ? kept + i : nullptr);
+        AddExponentials(tail, largest, sums, kept ? tail : nullptr);
+        sum = SumOfLanes(sums);
+    }
+};
+
 template <class T>
 void LogSoftmaxColumn(const T* input, T* logSoftmax, T* softmax, size_t rows)
 {
     constexpr size_t lanes = c_vectorLength<T>;
-    const size_t rest = rows % lanes;
-    const size_t whole = rows - rest;
-    const T largest = Maximum(input, rows, input[0]);
-    // Lanes that are left over hold minus infinity, whose exponential is 0.
-    T tail[lanes];
-    for (size_t lane = 0; lane < lanes; ++lane)
-        tail[lane] = lane < rest ? input[whole + lane] : -T(__builtin_inff());
-
-    double sums[lanes];
-    Clear(sums);
-    for (size_t i = 0; i < whole; i += lanes)
-        AddExponentials(input + i, largest, sums);
-    AddExponentials(tail, largest, sums);
-    const T logSum = T(__builtin_log(SumOfLanes(sums)));
-
-    for (size_t i = 0; i < whole; i += lanes)
-        StoreLogSoftmax(input + i, largest, logSum, logSoftmax + i, softmax ? softmax + i : nullptr);
-    if (rest == 0)
+    const SumOfExponentials<T> column(input, rows, nullptr);
+    const T logSum = T(__builtin_log(column.sum));
+    for (size_t i = 0; i < column.whole; i += lanes)
+        StoreLogSoftmax(input + i, column.largest, logSum, logSoftmax + i, softmax ? softmax + i : nullptr);
+    if (column.rest == 0)
         return;
     T logTail[lanes];
     T softTail[lanes];
-    StoreLogSoftmax(tail, largest, logSum, logTail, softTail);
-    for (size_t lane = 0; lane < rest; ++lane)
-        logSoftmax[whole + lane] = logTail[lane];
-    for (size_t lane = 0; softmax && lane < rest; ++lane)
-        softmax[whole + lane] = softTail[lane];
+    StoreLogSoftmax(column.tail, column.largest, logSum, logTail, softTail);
+    for (size_t lane = 0; lane < column.rest; ++lane)
+        logSoftmax[column.whole + lane] = logTail[lane];
+    for (size_t lane = 0; softmax && lane < column.rest; ++lane)
+        softmax[column.whole + lane] = softTail[lane];
 }
 
 // The softmax alone, with one exponential an element; log softmax(x) = (x - largest) - logSum.
 template <class T>
 Normalizer<T> SoftmaxColumn(const T* input, T* softmax, size_t rows)
 {
-    constexpr size_t lanes = c_vectorLength<T>;
-    const size_t rest = rows % lanes;
-    const size_t whole = rows - rest;
-    const T largest = Maximum(input, rows, input[0]);
-    T tail[lanes];
-    for (size_t lane = 0; lane < lanes; ++lane)
-        tail[lane] = lane < rest ? input[whole + lane] : -T(__builtin_inff());
-
-    double sums[lanes];
-    Clear(sums);
-    for (size_t i = 0; i < whole; i += lanes)
-        AddExponentials(input + i, largest, sums, softmax + i);
-    AddExponentials(tail, largest, sums, tail);
-    const double sum = SumOfLanes(sums);
-    const T factor = T(1 / sum);
+    const SumOfExponentials<T> column(input, rows, softmax);
+    const T factor = T(1 / column.sum);
 #pragma omp simd
-    for (size_t i = 0; i < whole; ++i)
+    for (size_t i = 0; i < column.whole; ++i)
         softmax[i] *= factor;
-    for (size_t lane = 0; lane < rest; ++lane)
-        softmax[whole + lane] = tail[lane] * factor;
-    return {largest, T(__builtin_log(sum))};
+    for (size_t lane = 0; lane < column.rest; ++lane)
+        softmax[column.whole + lane] = column.tail[lane] * factor;
+    return {column.largest, T(__builtin_log(column.sum))};
 }
 
 // Few rows: the columns are the lanes, by way of a transposed tile.

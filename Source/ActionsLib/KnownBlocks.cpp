@@ -78,9 +78,9 @@ void AddSections(const ConfigParameters& stream, KnownBlock& streams, std::vecto
     }
 }
 
-std::string BlockNameOf(const ConfigParameters& root, std::string_view name)
+std::string BlockNameOf(const ConfigParameters& holder, std::string_view name)
 {
-    for (const std::string& spelled : root.BlockNames())
+    for (const std::string& spelled : holder.BlockNames())
         if (EqualsIgnoreCase(spelled, name))
             return spelled;
     return std::string(name);
@@ -167,14 +167,14 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
     }
 }
 
-void AddCommand(const ConfigParameters& root, const std::string& name, const Action& action,
+void AddCommand(const ConfigParameters& holder, const std::string& name, const Action& action,
                 std::vector<KnownBlock>& blocks)
 {
-    blocks.push_back({BlockNameOf(root, name), {}, OptionsOf(action)});
+    blocks.push_back({BlockNameOf(holder, name), {}, OptionsOf(action)});
     // Old configs say these in every command, also of actions that have no use for them.
     for (const char* key : {"deviceId", "traceLevel"})
         blocks.back().options.push_back(InfoOf({"", key, "", ""}));
-    const ConfigParameters* own = root.FindBlock(name);
+    const ConfigParameters* own = holder.FindBlock(name);
     if (own == nullptr)
         return;
     for (const std::string& inner : action.blocks)
@@ -208,10 +208,11 @@ std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
         // createLabelMap reads the reader of another block.
         const ConfigParameters* own = root.FindBlock(name);
         const auto section = own != nullptr ? own->FindHere("section") : std::nullopt;
-        if (section && root.FindBlock(section->Text()) != nullptr)
+        const ConfigParameters* const read = section ? own->FindBlock(section->Text()) : nullptr;
+        if (read != nullptr) // it may stand in the command itself
             for (const Action& candidate : Actions())
                 if (candidate.name == "train" || candidate.name == "test")
-                    AddCommand(root, section->Text(), candidate, blocks);
+                    AddCommand(*read->Parent(), section->Text(), candidate, blocks);
     }
     return blocks;
 }

@@ -453,6 +453,12 @@ class ActionsTest(EndToEndTest):
         self.assertIn("labelDim=1 of 'labels', but the data have 2 labels; expected labelDim=2", run.stderr)
         run = self.run_command("Map")
         self.assertIn("CreateLabelMap: the label mapping file 'map.txt' already exists, no work to do.", run.stderr)
+        (self.folder / "map.txt").unlink()
+        within = "Map=[section=Own; Own=[reader=[$streams$; randomise=none]]]"
+        run = self.run_command("Map", within)
+        self.assertEqual(self.read("map.txt").split(), ["yes", "no"])
+        self.assertEqual(re.findall("WARNING: .*", run.stderr), [
+            "WARNING: command line:1:75: unknown key 'randomise' in block 'Map:Own:reader'; did you mean 'randomize'?"])
 
     def test_keys_that_old_configs_have_in_every_command(self):
         self.write("words.txt", "a b a\n")

@@ -71,9 +71,10 @@ bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t 
     m_sums.Add(m_source.Samples(), part == 0);
     if (m_sums.SeesEveryValue() && !std::isfinite(m_sums.LastValue(0)))
         return false;
+    // The check leaves the gradients; a second backward pass would read values that the first one's gradients replaced.
     if (settings.gradientCheckDigits > 0 && part == 0)
         CheckMinibatchGradients(settings.gradientCheckDigits, minibatch);
-    if (backward && part == 0)
+    else if (backward && part == 0)
         m_evaluator.Backward(m_nodes.criterion);
     else if (backward)
         m_evaluator.BackwardAccumulate(m_nodes.criterion);

@@ -292,6 +292,34 @@ TEST_F(GradientCheckedTraining, ChangesNothingAndTellsTheWorst)
                                                     "worst, the derivative of 'ce' by element"));
 }
 
+// Values that the backward pass reads early and does not keep to its end, in minibatches of one part and of several.
+TEST_F(GradientCheckedTraining, ChangesNothingWhereGradientsTakeTheMemoryOfValues)
+{
+    for (const size_t parts : {1, 2})
+    {
+        TrainingRequest request = ClassifierRequest(2);
+        request.makeMode = false;
+        request.options.numSubminibatches = parts;
+        request.buildNetwork = [this]
+        {
+            auto network = Classifier();
+            ComputationNodePtr hidden = network->Require("H1");
+            for (const char* name : {"H2", "H3", "H4"})
+                hidden = network->Add("ElementTimes", name,
+                                      {network->Add("Softmax", Concat(name, ".softmax"), {hidden}),
+                                       network->Add("Tanh", Concat(name, ".tanh"), {hidden})});
+            network->SetInput(network->Require("W1*H1"), 1, hidden);
+            network->Validate();
+            return network;
+        };
+        Run(request);
+        const std::string plain = BytesOf(Path("m.dnn"));
+        request.options.gradientCheck = true;
+        Run(request);
+        EXPECT_EQ(BytesOf(Path("m.dnn")), plain) << parts;
+    }
+}
+
 TEST_F(GradientCheckedTraining, StopsWhereDifferencesDisagree)
 {
     TrainingRequest request = ClassifierRequest(1);

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from EndToEnd import CNTK, EndToEndTest, main
+from EndToEnd import CNTK, EndToEndTest, heed_signals, main
 
 WORDS = 4
 CONFIG = """command=Train
@@ -170,7 +170,8 @@ class EncoderDecoderTest(EndToEndTest):
         arguments = ["epochs=4", "folder=cut", "rule=none", "rate=0.001",
                      "Train=[SGD=[momentumPerMB=0.9;saveEveryMinutes=0.00001]]"]
         process = subprocess.Popen([str(CNTK), "configFile=config.cntk", *arguments], cwd=self.folder,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   preexec_fn=heed_signals)
         while process.poll() is None and not (self.folder / "cut/m.dnn.1.1").exists():
             time.sleep(0.002)
         process.send_signal(signal.SIGINT)

@@ -18,6 +18,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CNTK = pathlib.Path(os.environ.get("CNTK", ROOT / "build/bin/cntk")).absolute()
 SHARED = pathlib.Path(os.environ.get("CNTK_TEST_SHARED", ROOT.parent / "shared")).absolute()
 SKIPPED = 77  # what ctest takes for "skipped"
+
+
+def heed_signals():
+    """For Popen's preexec_fn, where a signal is to be sent: a script's background job ignores SIGINT, what nohup starts
+    ignores SIGHUP, and the program would, too."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Instants:

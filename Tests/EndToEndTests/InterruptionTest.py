@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from EndToEnd import CNTK, EndToEndTest, Instants, main
+from EndToEnd import CNTK, EndToEndTest, Instants, heed_signals, main
 
 CONFIG = """command=Train
 precision=double
@@ -80,7 +80,7 @@ class InterruptionTest(EndToEndTest):
 
     def start(self, arguments):
         return subprocess.Popen([str(CNTK), *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=heed_signals)
 
     def files(self, folder):
         return sorted(path.name for path in (self.folder / folder).iterdir())

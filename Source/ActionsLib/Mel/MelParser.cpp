@@ -77,6 +77,14 @@ private:
         return Char() == '\n' ? "the end of the line" : Concat("'", Char(), "'");
     }
 
+    // What follows the head of a macro, "FF(x, w)", follows no command.
+    const char* MacroHint() const
+    {
+        return !AtEnd() && (Char() == '[' || Char() == '{' || Char() == '=')
+                   ? "; macros are defined in a snippet, name=[ ... ], or in the files of ndlMacros"
+                   : "";
+    }
+
     std::string_view ParseName()
     {
         constexpr std::string_view delimiters = " \t\r\n,;()[]{}=\"";
@@ -85,9 +93,7 @@ private:
             ++m_at;
         if (m_at == begin)
             FailAt(Pos(begin, begin + 1), ErrorKind::Config, "a command or a name expected, found ", DescribeHere(),
-                   !AtEnd() && Char() == '['
-                       ? "; macros are defined in a snippet, name=[ ... ], or in the files of ndlMacros"
-                       : "");
+                   MacroHint());
         return m_chars.substr(begin, m_at - begin);
     }
 
@@ -140,7 +146,7 @@ private:
             SkipBlanks();
             if (!AtEnd() && Char() != '\n' && Char() != ';' && Char() != ',')
                 FailAt(Pos(m_at, m_at + 1), ErrorKind::Config, "the end of the statement expected, found ",
-                       DescribeHere());
+                       DescribeHere(), MacroHint());
         }
         m_end = m_chars.size();
     }

@@ -366,6 +366,12 @@ TEST_F(MelTests, MacrosAmongCommandsAreToldWhereTheyBelong)
         ErrorOf("Half(x)\n[\nh=Sigmoid(x)\n]"),
         "edit.mel:3:1: a command or a name expected, found '['; macros are defined in a snippet, name=[ ... ], or "
         "in the files of ndlMacros");
+    for (const auto& [text, place] :
+         {std::pair("Half(x)\n{\nh=Sigmoid(x)\n}", "3:1: a command or a name expected, found '{'"),
+          std::pair("Half(x) { h=Sigmoid(x) }", "2:9: the end of the statement expected, found '{'"),
+          std::pair("Half(x)=[\nh=Sigmoid(x)\n]", "2:8: the end of the statement expected, found '='")})
+        EXPECT_EQ(ErrorOf(text), std::string("edit.mel:") + place +
+                                     "; macros are defined in a snippet, name=[ ... ], or in the files of ndlMacros");
 }
 
 TEST_F(MelTests, SnippetsFromFilesKnowTheSectionsThatTheirFilesLoad)

@@ -130,10 +130,10 @@ class ToolsTest(unittest.TestCase):
     def test_names_in_tests(self):
         for name in "A", "B":
             self.write("Tests/UnitTests/MathTests/%s.cpp" % name, "constexpr int c_size = 1;\nstruct Bench\n{\n};\n"
-                       "int Twice(int x)\n{\n    return 2 * x;\n}\nint %s(int x)\n{\n    return x;\n}\n" % name)
+                       "int Twice(int %s)\n{\n    return 2;\n}\nint %s(int x)\n{\n    return x;\n}\n" % (name.lower(), name))
         self.write("Tests/UnitTests/SGDTests/C.cpp", "constexpr int c_size = 1;\n")
         self.assert_caught("CheckTestNames", *("A.cpp: the %s is in Tests/UnitTests/MathTests/B.cpp, too" % name for name in
-                                               ("constant c_size", "type Bench", "function int Twice(int x)")),
+                                               ("constant c_size", "type Bench", "function int Twice(int)")),
                            "6 names, 3 in several files")
 
     def test_format(self):

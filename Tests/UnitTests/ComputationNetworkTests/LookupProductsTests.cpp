@@ -81,16 +81,6 @@ struct EmbeddedWords : TestNetwork
     ComputationNodePtr x, table, embedding, past, h, criterion;
 };
 
-EvaluatorOptions Training(bool fuse)
-{
-    EvaluatorOptions options;
-    options.training = true;
-    options.checkPlan = true;
-    options.poisonMemory = true;
-    options.fuse = fuse;
-    return options;
-}
-
 void Append(std::vector<double>& all, const std::vector<double>& more)
 {
     all.insert(all.end(), more.begin(), more.end());

@@ -66,16 +66,6 @@ struct Lstm : TestNetwork
     std::map<std::string, ComputationNodePtr> product;
 };
 
-EvaluatorOptions Training(bool merged)
-{
-    EvaluatorOptions options;
-    options.training = true;
-    options.checkPlan = true;
-    options.poisonMemory = true;
-    options.fuse = merged;
-    return options;
-}
-
 std::vector<double> RunLstm(Lstm& net, EvaluatorOptions options)
 {
     Evaluator evaluator(net.network, {net.criterion}, options);

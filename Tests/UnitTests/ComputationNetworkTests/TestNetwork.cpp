@@ -223,6 +223,13 @@ EvaluatorOptions Checked(bool training)
     return options;
 }
 
+EvaluatorOptions Training(bool fuse)
+{
+    EvaluatorOptions options = Checked(true);
+    options.fuse = fuse;
+    return options;
+}
+
 void SetInput(const ComputationNodePtr& node, const std::vector<double>& values)
 {
     auto& input = dynamic_cast<InputValueNode&>(*node);

@@ -41,6 +41,7 @@ struct TestNetwork
 
 // With the checks of the plan, and memory that is not a number where nothing was written.
 EvaluatorOptions Checked(bool training);
+EvaluatorOptions Training(bool fuse); // the same for training, with or without steps that merge nodes
 void SetInput(const ComputationNodePtr& node, const std::vector<double>& values);
 std::vector<double> SomeData(size_t count); // reproducible values in +-1
 // Element by element, in parts of 1 + what is expected.

@@ -16,15 +16,6 @@ namespace cntk::Testing
 namespace
 {
 
-EvaluatorOptions Training()
-{
-    EvaluatorOptions options;
-    options.training = true;
-    options.checkPlan = true;
-    options.poisonMemory = true;
-    return options;
-}
-
 // Two layers, softmax above.
 struct Layers : TestNetwork
 {
@@ -67,7 +58,7 @@ TEST(Evaluator, GradientsAgreeWithDifferences)
     for (const bool fuse : {true, false})
         for (const bool share : {true, false})
         {
-            EvaluatorOptions options = Training();
+            EvaluatorOptions options = Checked(true);
             options.fuse = fuse;
             options.shareMemory = share;
             Evaluator evaluator(net.network, {net.criterion}, options);
@@ -84,7 +75,7 @@ TEST(Evaluator, ListsTrainedParametersCaseSensitively)
     auto h = net.Add("Times", "h", {net.Parameter("b", {2, 2}), net.Add("Times", "below", {frozen, x})});
     auto criterion = net.Add("TestCriterion", "ce", {net.Add("Times", "g", {net.Parameter("W", {2, 2}), h})});
     net.network.Validate();
-    Evaluator evaluator(net.network, {criterion}, Training());
+    Evaluator evaluator(net.network, {criterion}, Checked(true));
     ASSERT_EQ(evaluator.Parameters().size(), 2u);
     EXPECT_EQ(evaluator.Parameters()[0]->Name(), "W");
     EXPECT_EQ(evaluator.Parameters()[1]->Name(), "b");
@@ -102,7 +93,7 @@ TEST(Evaluator, GradientsOfSharedInputsAddUp)
     net.network.Validate();
     net.SetFrames(3);
     net.FillInputs();
-    Evaluator evaluator(net.network, {criterion}, Training());
+    Evaluator evaluator(net.network, {criterion}, Checked(true));
     ExpectGradientsAgree(evaluator, criterion);
 }
 
@@ -113,12 +104,12 @@ TEST(Evaluator, EvaluationNodesBesideTheCriterion)
     net.network.Validate();
     net.SetFrames(4);
     net.FillInputs();
-    Evaluator evaluator(net.network, {evaluation, net.criterion}, Training());
+    Evaluator evaluator(net.network, {evaluation, net.criterion}, Checked(true));
     ExpectGradientsAgree(evaluator, net.criterion);
     EXPECT_FALSE(std::isnan(ValueOf(evaluation)[0]));
     EXPECT_EQ(MessageOf([&] { evaluator.Backward(evaluation); }),
               "back-propagation from 'eval' was not planned; the plan's criterion is 'ce'");
-    EvaluatorOptions options = Training();
+    EvaluatorOptions options = Checked(true);
     options.backwardRoot = evaluation;
     Evaluator other(net.network, {evaluation, net.criterion}, options);
     ExpectGradientsAgree(other, evaluation);
@@ -127,7 +118,7 @@ TEST(Evaluator, EvaluationNodesBesideTheCriterion)
 TEST(Evaluator, AccumulatesOverPartsOfAMinibatch)
 {
     Layers net;
-    Evaluator evaluator(net.network, {net.criterion}, Training());
+    Evaluator evaluator(net.network, {net.criterion}, Checked(true));
     net.SetFrames(4);
     net.FillInputs(1);
     evaluator.Forward();
@@ -155,7 +146,7 @@ TEST(Evaluator, AccumulatesOverPartsOfAMinibatch)
 TEST(Evaluator, SeveralEvaluatorsTakeTurns)
 {
     Layers net;
-    Evaluator training(net.network, {net.criterion}, Training());
+    Evaluator training(net.network, {net.criterion}, Checked(true));
     Evaluator testing(net.network, {net.output});
     net.SetFrames(5);
     net.FillInputs();
@@ -199,7 +190,7 @@ TEST(Evaluator, KeepsAskedForValues)
     Layers net;
     net.SetFrames(5);
     net.FillInputs();
-    EvaluatorOptions options = Training();
+    EvaluatorOptions options = Checked(true);
     options.keepValues = {net.network.Find("p1"), net.network.Find("z1"), net.h};
     Evaluator evaluator(net.network, {net.criterion}, options);
     evaluator.Forward();
@@ -237,8 +228,8 @@ TEST(Evaluator, WorksInSinglePrecision)
         net->SetFrames(5);
         net->FillInputs();
     }
-    Evaluator a(single.network, {single.criterion}, Training()),
-        b(reference.network, {reference.criterion}, Training());
+    Evaluator a(single.network, {single.criterion}, Checked(true)),
+        b(reference.network, {reference.criterion}, Checked(true));
     a.Forward();
     b.Forward();
     a.Backward(single.criterion);
@@ -260,7 +251,7 @@ TEST(Evaluator, AxesOfDifferentLengthsInOneNetwork)
     auto b = net.Add("TestCriterion", "b", {net.Add("Sigmoid", "sy", {net.Add("Times", "py", {w, y})})});
     auto criterion = net.Add("Plus", "ce", {a, b});
     net.network.Validate();
-    Evaluator evaluator(net.network, {criterion}, Training());
+    Evaluator evaluator(net.network, {criterion}, Checked(true));
     for (const size_t columns : {7, 2, 9})
     {
         net.SetFrames(4);
@@ -273,7 +264,7 @@ TEST(Evaluator, AxesOfDifferentLengthsInOneNetwork)
 TEST(Evaluator, EmptyMinibatchesHaveZeroGradients)
 {
     Layers net;
-    Evaluator evaluator(net.network, {net.criterion}, Training());
+    Evaluator evaluator(net.network, {net.criterion}, Checked(true));
     for (const size_t samples : {4, 0})
     {
         net.SetFrames(samples);
@@ -314,7 +305,7 @@ struct SparseNetwork : TestNetwork
 TEST(EvaluatorSparse, OnlyTouchedColumnsHoldAGradient)
 {
     SparseNetwork net;
-    Evaluator evaluator(net.network, {net.criterion}, Training());
+    Evaluator evaluator(net.network, {net.criterion}, Checked(true));
     for (const std::vector<int32_t>& words : {std::vector<int32_t>{4, 1, 4}, {0, 1}, {5}})
     {
         net.Set(words);
@@ -343,7 +334,7 @@ TEST(EvaluatorSparse, ContributionsThatTouchNothingNewLeaveItSparse)
     auto again = net.Add("TestCriterion", "ae", {net.Add("Sigmoid", "s", {net.Add("Times", "q", {net.w, net.x})})});
     auto criterion = net.Add("Plus", "both", {net.criterion, again});
     net.network.Validate();
-    Evaluator evaluator(net.network, {criterion}, Training());
+    Evaluator evaluator(net.network, {criterion}, Checked(true));
     net.Set({4, 1, 4}); // both products touch the same columns
     ExpectGradientsAgree(evaluator, criterion);
     EXPECT_FALSE(net.w->GradientColumns().all);
@@ -369,7 +360,7 @@ TEST(EvaluatorSparse, ADenseContributionMakesItDense)
     net.network.Validate();
     net.Set({3, 0});
     std::dynamic_pointer_cast<InputValueNode>(y)->SetDense(std::vector<double>(12, 0.5).data(), 6, 2);
-    Evaluator evaluator(net.network, {criterion}, Training());
+    Evaluator evaluator(net.network, {criterion}, Checked(true));
     ExpectGradientsAgree(evaluator, criterion);
     EXPECT_TRUE(net.w->GradientColumns().all);
 }
@@ -377,7 +368,7 @@ TEST(EvaluatorSparse, ADenseContributionMakesItDense)
 TEST(EvaluatorSparse, ASecondEvaluatorLeavesNothingBehind)
 {
     SparseNetwork net;
-    EvaluatorOptions options = Training();
+    EvaluatorOptions options = Checked(true);
     Evaluator first(net.network, {net.criterion}, options), second(net.network, {net.criterion}, options);
     net.Set({4, 1});
     first.Forward();
@@ -459,7 +450,7 @@ TEST_P(RecurrentLoops, ForwardFollowsTime)
 TEST_P(RecurrentLoops, GradientsAgreeWithDifferences)
 {
     DelayedSum net(GetParam());
-    Evaluator evaluator(net.network, {net.criterion}, Training());
+    Evaluator evaluator(net.network, {net.criterion}, Checked(true));
     for (const std::vector<size_t>& lengths :
          {std::vector<size_t>{5}, std::vector<size_t>{3, 3}, std::vector<size_t>{4, 1, 3}, std::vector<size_t>{1, 1}})
     {
@@ -483,7 +474,7 @@ TEST_P(RecurrentLoops, LoopInsideTheGradientOfAnother)
     net.network.Validate();
     net.SetSequences({4, 2, 3});
     net.FillInputs();
-    Evaluator evaluator(net.network, {criterion}, Training());
+    Evaluator evaluator(net.network, {criterion}, Checked(true));
     ExpectGradientsAgree(evaluator, criterion);
 }
 
@@ -496,7 +487,7 @@ TEST(Evaluator, FrameByFrameEqualsWhole)
     net.FillInputs();
     const auto run = [&](bool frameByFrame)
     {
-        EvaluatorOptions options = Training();
+        EvaluatorOptions options = Checked(true);
         options.frameByFrame = frameByFrame;
         Evaluator evaluator(net.network, {net.criterion}, options);
         evaluator.Forward();
@@ -565,7 +556,7 @@ TEST(Evaluator, RandomGraphsAreEqualWithAndWithoutSharing)
 
         const auto run = [&](bool share, bool fuse)
         {
-            EvaluatorOptions options = Training();
+            EvaluatorOptions options = Checked(true);
             options.shareMemory = share;
             options.fuse = fuse;
             Evaluator evaluator(net.network, {second, criterion}, options);

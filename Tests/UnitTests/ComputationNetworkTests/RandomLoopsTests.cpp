@@ -34,8 +34,9 @@ private:
     std::mt19937 m_random;
 };
 
-// Some delays of one direction, and nodes that read them, each other, an input and parameters; most work element by
-// element, so that they form chains, and products and changes of the number of rows interrupt them.
+// Some delays of one direction, and nodes that read them, each other, an input, nodes outside of the loop and
+// parameters; most work element by element, so that they form chains, and products, gates and changes of the number of
+// rows interrupt them.
 class RandomLoop : public TestNetwork
 {
 public:
@@ -47,6 +48,10 @@ public:
         AddDelays();
         const auto x = Input("x", {m_rows});
         m_same.push_back(x);
+        m_outside.push_back(x);
+        for (size_t i = 0; i < m_draw.Below(4); i++)
+            AddOutside();
+        m_same.insert(m_same.end(), m_outside.begin() + 1, m_outside.end());
         const size_t count = 4 + m_draw.Below(20);
         for (size_t i = 0; i < count; i++)
             AddNode();
@@ -79,6 +84,49 @@ private:
         m_same = m_delays;
     }
 
+    void AddOutside()
+    {
+        const ComputationNodePtr input = m_draw.Of(m_outside);
+        const size_t kind = m_draw.Below(4);
+        m_outside.push_back(kind == 0   ? Product(m_rows, input)
+                            : kind == 1 ? Rearranged(input)
+                            : kind == 2 ? Add("Plus", Name(), {Product(m_rows, input), Parameter(Name(), {m_rows, 1})})
+                                        : Add("Minus", Name(), {Product(m_rows, input), Product(m_rows, input)}));
+    }
+
+    // Of nodes that take a gradient for one piece of memory.
+    ComputationNodePtr Rearranged(const ComputationNodePtr& node)
+    {
+        if (m_rows == 1 || m_draw.Chance(30))
+            return Add("RowStack", Name(), {node});
+        const size_t first = 1 + m_draw.Below(m_rows - 1);
+        const auto rows = [&](size_t begin, size_t count) -> ComputationNodePtr
+        {
+            if (m_draw.Chance(50))
+                return Product(count, node);
+            NodeParameters parameters;
+            parameters.Set("startIndex", std::to_string(begin));
+            parameters.Set("numRows", std::to_string(count));
+            return network.Add("RowSlice", Name(), {node}, parameters);
+        };
+        return Add("RowStack", Name(), {rows(0, first), rows(first, m_rows - first)});
+    }
+
+    // Several products of one operand, each with something from outside, as in an LSTM.
+    ComputationNodePtr Gates()
+    {
+        const ComputationNodePtr operand = m_draw.Chance(60) ? m_draw.Of(m_delays) : Recent();
+        ComputationNodePtr sum;
+        for (size_t i = 0; i < 2 + m_draw.Below(3); i++)
+        {
+            ComputationNodePtr gate = Add("Plus", Name(), {Product(m_rows, operand), m_draw.Of(m_outside)});
+            if (m_draw.Chance(50))
+                gate = m_draw.Chance(30) ? Rearranged(gate) : Add(Unary(), Name(), {gate});
+            sum = sum ? Add("Plus", Name(), {sum, gate}) : gate;
+        }
+        return Add("Tanh", Name(), {sum});
+    }
+
     // Mostly one of the last nodes, as in a chain.
     const ComputationNodePtr& Recent()
     {
@@ -99,7 +147,11 @@ private:
         const auto square = [&](size_t rows, size_t columns) { return Parameter(Name(), {rows, columns}); };
         const auto squash = [&](const ComputationNodePtr& node) { return Add("Tanh", Name(), {node}); };
         ComputationNodePtr node;
-        if (kind < 30)
+        if (kind < 5)
+            node = Gates();
+        else if (kind < 10)
+            node = Rearranged(Recent());
+        else if (kind < 30)
             node = Add(Unary(), Name(), {Recent()});
         else if (kind < 50)
             node = Add(m_draw.Chance(50) ? "Plus" : "Minus", Name(), {Recent(), m_draw.Of(m_same)});
@@ -136,7 +188,7 @@ private:
     bool m_isPast = true;
     size_t m_rows = 1;
     size_t m_names = 0;
-    std::vector<ComputationNodePtr> m_delays, m_same; // nodes of m_rows rows
+    std::vector<ComputationNodePtr> m_delays, m_outside, m_same; // nodes of m_rows rows
 };
 
 // Rows of sequences with gaps between them; some begin before the minibatch or go on behind it. Minibatch i of all.

@@ -7,6 +7,7 @@
 #include "MathTests/KernelCases.h"
 
 #include <cmath>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
@@ -157,7 +158,7 @@ TEST_P(KernelTests, GpuEqualsReference)
 INSTANTIATE_TEST_SUITE_P(Cpu, KernelTests, testing::ValuesIn(AllCases()),
                          [](const testing::TestParamInfo<KernelCase>& info) { return info.param.name; });
 
-// What the cases above could not run on is counted here.
+// What the cases above could not run on is counted here. The others are no lower ones in disguise.
 class KernelTargetTests : public testing::TestWithParam<Target>
 {
 };
@@ -167,6 +168,8 @@ TEST_P(KernelTargetTests, IsTested)
     if (InstructionSetOf(GetParam()) > BestInstructionSet())
         GTEST_SKIP() << AllCases().size() << " cases are not run: the processor has no "
                      << NameOf(GetParam().instructionSet);
+    EXPECT_THAT(DeviceOf(GetParam()).Describe(),
+                testing::HasSubstr(std::string(", ") + NameOf(InstructionSetOf(GetParam())) + ";"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, KernelTargetTests, testing::ValuesIn(c_targets),

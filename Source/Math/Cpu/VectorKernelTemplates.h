@@ -54,6 +54,59 @@ constexpr bool c_isExpensive<LogGradientFormula> = true;
 template <class Activation>
 constexpr bool c_isExpensive<ActivatedSum<Activation>> = c_isExpensive<Activation>;
 
+// Formulas in two steps, each over a stretch of elements that stays in the cache: one after the other they are so long
+// a chain of instructions that a processor has too few elements under way at a time.
+template <class Formula>
+struct Steps
+{
+    static constexpr bool c_areTwo = false;
+};
+template <>
+struct Steps<SigmoidFormula>
+{
+    static constexpr bool c_areTwo = true;
+    template <class T>
+    [[gnu::always_inline]] static T First(T a, T)
+    {
+        return LogisticExponential(a);
+    }
+    template <class T>
+    [[gnu::always_inline]] static T Second(T a, T, T first)
+    {
+        return LogisticQuotient(a, first);
+    }
+};
+template <>
+struct Steps<TanhFormula>
+{
+    static constexpr bool c_areTwo = true;
+    template <class T>
+    [[gnu::always_inline]] static T First(T a, T)
+    {
+        return TangentExponential(a);
+    }
+    template <class T>
+    [[gnu::always_inline]] static T Second(T a, T, T first)
+    {
+        return TangentQuotient(a, first);
+    }
+};
+template <class Activation>
+struct Steps<ActivatedSum<Activation>>
+{
+    static constexpr bool c_areTwo = Steps<Activation>::c_areTwo;
+    template <class T>
+    [[gnu::always_inline]] static T First(T a, T b)
+    {
+        return Steps<Activation>::First(a + b, b);
+    }
+    template <class T>
+    [[gnu::always_inline]] static T Second(T a, T b, T first)
+    {
+        return Steps<Activation>::Second(a + b, b, first);
+    }
+};
+
 template <class T, class Formula, bool repeatFirst, bool repeatSecond, bool blend>
 [[gnu::always_inline]] inline void ElementwiseStretch(const T* a, const T* b, const T* c, T* output, size_t count,
                                                       T alpha, T beta)
@@ -72,39 +125,74 @@ template <class T, class Formula, bool repeatFirst, bool repeatSecond, bool blen
     }
 }
 
+// The same of a formula in two steps.
+template <class T, class Formula, bool blend>
+[[gnu::always_inline]] inline void ElementwiseInSteps(const T* a, const T* b, T* output, size_t count, T alpha, T beta)
+{
+    constexpr size_t longest = 2048 / sizeof(T);
+    alignas(64) T between[longest];
+    for (size_t begin = 0; begin < count; begin += longest)
+    {
+        const size_t size = count - begin < longest ? count - begin : longest;
+        const T* const first = a + begin;
+        const T* const second = b + (Formula::c_arity >= 2 ? begin : 0);
+        T* const to = output + begin;
+#pragma omp simd
+        for (size_t i = 0; i < size; ++i)
+            between[i] = Steps<Formula>::First(first[i], Formula::c_arity >= 2 ? second[i] : T(0));
+#pragma omp simd
+        for (size_t i = 0; i < size; ++i)
+        {
+            const T value =
+                alpha * Steps<Formula>::Second(first[i], Formula::c_arity >= 2 ? second[i] : T(0), between[i]);
+            to[i] = blend ? value + beta * to[i] : value;
+        }
+    }
+}
+
 // The last elements of a row, fewer than a vector, in a vector of their own.
 template <class T, class Formula, bool blend>
 [[gnu::always_inline]] inline void ElementwiseRest(const T* a, const T* b, T* output, size_t count, T alpha, T beta)
 {
     constexpr size_t length = c_vectorLength<T>;
-    T first[length];
-    T second[length];
-    T result[length];
-    for (size_t i = 0; i < length; ++i)
-    {
-        const size_t at = i < count ? i : count - 1;
-        first[i] = a[at];
-        second[i] = Formula::c_arity >= 2 ? b[at] : T(0);
-        result[i] = blend ? output[at] : T(0);
-    }
+    alignas(64) T first[length], second[length] = {}, result[length];
+    LoadFirst(first, a, count);
+    if constexpr (Formula::c_arity >= 2)
+        LoadFirst(second, b, count);
+    if constexpr (blend)
+        LoadFirst(result, output, count);
     ElementwiseStretch<T, Formula, false, false, blend>(first, second, nullptr, result, length, alpha, beta);
-    for (size_t i = 0; i < count; ++i)
-        output[i] = result[i];
+    StoreFirst(output, result, count);
 }
 
 template <class T, class Formula, bool repeatFirst, bool repeatSecond, bool blend>
 [[gnu::always_inline]] inline void ElementwiseRow(const T* a, const T* b, const T* c, T* output, size_t count, T alpha,
                                                   T beta)
 {
-    constexpr bool hasRest = c_isExpensive<Formula> && !repeatFirst && !repeatSecond;
-    const size_t rest = hasRest ? count % c_vectorLength<T> : 0;
-    const size_t whole = count - rest;
-    ElementwiseStretch<T, Formula, repeatFirst, repeatSecond, blend>(a, b, c, output, whole, alpha, beta);
-    if (rest > 0)
+    if constexpr (!c_isExpensive<Formula> || repeatFirst || repeatSecond)
+        ElementwiseStretch<T, Formula, repeatFirst, repeatSecond, blend>(a, b, c, output, count, alpha, beta);
+    else
     {
-        ElementwiseRest<T, Formula, blend>(a + whole, b + (Formula::c_arity >= 2 ? whole : 0), output + whole, rest,
-                                           alpha, beta);
+        const size_t rest = count % c_vectorLength<T>;
+        const size_t whole = count - rest;
+        if constexpr (Steps<Formula>::c_areTwo)
+            ElementwiseInSteps<T, Formula, blend>(a, b, output, whole, alpha, beta);
+        else
+            ElementwiseStretch<T, Formula, false, false, blend>(a, b, c, output, whole, alpha, beta);
+        if (rest > 0)
+            ElementwiseRest<T, Formula, blend>(a + whole, b + (Formula::c_arity >= 2 ? whole : 0), output + whole, rest,
+                                               alpha, beta);
     }
+}
+
+// Whether the columns of all operands lie one behind another.
+template <class T, class Formula>
+[[gnu::always_inline]] inline bool IsOneRow(const ElementwiseLoop<T>& loop)
+{
+    bool isOne = loop.outputStride == ptrdiff_t(loop.inner);
+    for (int i = 0; i < Formula::c_arity; ++i)
+        isOne = isOne && loop.inputStrides[i] == loop.outputStride;
+    return isOne;
 }
 
 template <class T, class Formula, bool repeatFirst, bool repeatSecond>
@@ -112,7 +200,10 @@ void ElementwiseKernel(const ElementwiseLoop<T>& loop)
 {
     const T alpha = loop.alpha;
     const T beta = loop.beta;
-    for (size_t j = 0; j < loop.outer; ++j)
+    const bool isOneRow = !repeatFirst && !repeatSecond && IsOneRow<T, Formula>(loop);
+    const size_t outer = isOneRow && loop.outer > 0 ? 1 : loop.outer;
+    const size_t inner = isOneRow ? loop.inner * loop.outer : loop.inner;
+    for (size_t j = 0; j < outer; ++j)
     {
         const ptrdiff_t column = ptrdiff_t(j);
         const T* a = loop.inputs[0] + column * loop.inputStrides[0];
@@ -120,9 +211,9 @@ void ElementwiseKernel(const ElementwiseLoop<T>& loop)
         const T* c = loop.inputs[2] + (Formula::c_arity >= 3 ? column * loop.inputStrides[2] : 0);
         T* output = loop.output + column * loop.outputStride;
         if (beta == T(0))
-            ElementwiseRow<T, Formula, repeatFirst, repeatSecond, false>(a, b, c, output, loop.inner, alpha, beta);
+            ElementwiseRow<T, Formula, repeatFirst, repeatSecond, false>(a, b, c, output, inner, alpha, beta);
         else
-            ElementwiseRow<T, Formula, repeatFirst, repeatSecond, true>(a, b, c, output, loop.inner, alpha, beta);
+            ElementwiseRow<T, Formula, repeatFirst, repeatSecond, true>(a, b, c, output, inner, alpha, beta);
     }
 }
 

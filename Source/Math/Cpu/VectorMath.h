@@ -273,19 +273,50 @@ CNTK_VECTOR_FUNCTION double CosineOfOctant(double x)
 
 // ---- sigmoid and tanh -----------------------------------------------------------------------------------------------
 
+// x < 0 ? negative : other, by bits: of a condition compilers make two divisions in Logistic, one for either value. (Of
+// -0 it is the former.)
+CNTK_VECTOR_FUNCTION float ChooseBySign(float x, float negative, float other)
+{
+    const uint32_t sign = uint32_t(__builtin_bit_cast(int32_t, x) >> 31);
+    return __builtin_bit_cast(float, (__builtin_bit_cast(uint32_t, negative) & sign) |
+                                         (__builtin_bit_cast(uint32_t, other) & ~sign));
+}
+CNTK_VECTOR_FUNCTION double ChooseBySign(double x, double negative, double other)
+{
+    const uint64_t sign = uint64_t(__builtin_bit_cast(int64_t, x) >> 63);
+    return __builtin_bit_cast(double, (__builtin_bit_cast(uint64_t, negative) & sign) |
+                                          (__builtin_bit_cast(uint64_t, other) & ~sign));
+}
+
+// Both in two steps, exponential and quotient: loops may take one after the other (see VectorKernelTemplates.h).
+
 // y = 1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) for negative x, where the former would lose small results.
 template <class T>
-CNTK_VECTOR_FUNCTION T Logistic(T x)
+CNTK_VECTOR_FUNCTION T LogisticExponential(T x)
 {
-    const T e = ExponentialOfNegative(-Absolute(x));
+    return ExponentialOfNegative(-Absolute(x));
+}
+template <class T>
+CNTK_VECTOR_FUNCTION T LogisticQuotient(T x, T e)
+{
     const T sum = T(1) + e;
     const T lost = e - (sum - T(1)); // what rounding the sum left out
-    const T quotient = (x < T(0) ? e : T(1)) / sum;
+    const T quotient = ChooseBySign(x, e, T(1)) / sum;
     const T inverse = x < T(0) ? T(1) - quotient : quotient; // of the sum
     return quotient - quotient * lost * inverse;
 }
+template <class T>
+CNTK_VECTOR_FUNCTION T Logistic(T x)
+{
+    return LogisticQuotient(x, LogisticExponential(x));
+}
 
-CNTK_VECTOR_FUNCTION float HyperbolicTangent(float x)
+template <class T>
+CNTK_VECTOR_FUNCTION T TangentExponential(T x)
+{
+    return ExponentialUpTo64(T(2) * Absolute(x));
+}
+CNTK_VECTOR_FUNCTION float TangentQuotient(float x, float e)
 {
     const float magnitude = Absolute(x);
     const float z = x * x;
@@ -295,11 +326,11 @@ CNTK_VECTOR_FUNCTION float HyperbolicTangent(float x)
     p = p * z + 1.33314422036e-1f;
     p = p * z - 3.33332819422e-1f;
     const float near = magnitude + p * z * magnitude;
-    const float far = 1.0f - 2.0f / (ExponentialUpTo64(2.0f * magnitude) + 1.0f);
+    const float far = 1.0f - 2.0f / (e + 1.0f);
     return CopySign(magnitude < 0.625f ? near : far, x);
 }
 
-CNTK_VECTOR_FUNCTION double HyperbolicTangent(double x)
+CNTK_VECTOR_FUNCTION double TangentQuotient(double x, double e)
 {
     const double magnitude = Absolute(x);
     const bool isNear = magnitude < 0.625;
@@ -312,8 +343,14 @@ CNTK_VECTOR_FUNCTION double HyperbolicTangent(double x)
     q = q * z + 4.84406305325125486048e3;
     // One division serves both ranges.
     const double numerator = isNear ? p * z : -2.0;
-    const double quotient = numerator / (isNear ? q : ExponentialUpTo64(2.0 * magnitude) + 1.0);
+    const double quotient = numerator / (isNear ? q : e + 1.0);
     return CopySign(isNear ? magnitude + magnitude * quotient : 1.0 + quotient, x);
+}
+
+template <class T>
+CNTK_VECTOR_FUNCTION T HyperbolicTangent(T x)
+{
+    return TangentQuotient(x, TangentExponential(x));
 }
 
 } // namespace

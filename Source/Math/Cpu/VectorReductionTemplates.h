@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Math/Cpu/VectorKernels.h"
+#include "Math/Cpu/VectorLanes.h"
 #include "Math/Cpu/VectorMath.h"
 
 #include <cstddef>
@@ -71,17 +72,6 @@ double InnerProduct(const T* a, const T* b, size_t count)
         sum += double(a[i]) * double(b[i]);
     return sum;
 }
-
-// Elements in a vector of the instruction set that this is compiled for.
-#if defined(__AVX512F__)
-constexpr size_t c_vectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr size_t c_vectorBytes = 32;
-#else
-constexpr size_t c_vectorBytes = 16;
-#endif
-template <class T>
-constexpr size_t c_vectorLength = c_vectorBytes / sizeof(T);
 
 // Partial results in lanes; the last block may overlap the one before. The comparisons pass over NaN.
 template <class T, class Better>

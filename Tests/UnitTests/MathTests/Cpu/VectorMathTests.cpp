@@ -2,6 +2,7 @@
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/DataType.h"
 #include "Math/ElementwiseFunctions.h"
+#include "MathTests/Cpu/PageEndAllocator.h"
 
 #include <cmath>
 #include <cstring>
@@ -126,6 +127,40 @@ void CheckFunctions(InstructionSet set)
     }
 }
 
+// Columns that lie one behind another, some that are further apart, their rests and what is worked on at a time: an
+// element's result is the same wherever it stands. Memory ends with the last element.
+template <class T>
+void CheckColumns(InstructionSet set, ElementwiseOp op, size_t rows, size_t columns, size_t stride)
+{
+    using Values = std::vector<T, PageEndAllocator<T>>;
+    constexpr T untouched = T(7);
+    const auto function = VectorKernelsFor<T>(set).elementwise[size_t(op)][0];
+    Values input((columns - 1) * stride + rows), output(input.size(), untouched);
+    std::mt19937 random(1);
+    std::uniform_real_distribution<T> uniform(-3, 3);
+    for (T& value : input)
+        value = uniform(random);
+    ElementwiseLoop<T> loop;
+    loop.inner = rows;
+    loop.outer = columns;
+    loop.inputs[0] = input.data();
+    loop.output = output.data();
+    loop.inputStrides[0] = loop.outputStride = ptrdiff_t(stride);
+    function(loop);
+    for (size_t i = 0; i < input.size(); ++i)
+    {
+        T alone = untouched;
+        ElementwiseLoop<T> one;
+        one.inner = 1;
+        one.inputs[0] = &input[i];
+        one.output = &alone;
+        if (i % stride < rows)
+            function(one);
+        ASSERT_EQ(output[i], alone) << NameOf(op) << " of " << NameOf(DataTypeOf<T>()) << ", element " << i << " of "
+                                    << rows << " x " << columns << ", columns " << stride << " apart";
+    }
+}
+
 class VectorMathTests : public testing::TestWithParam<InstructionSet>
 {
 protected:
@@ -144,6 +179,17 @@ TEST_P(VectorMathTests, FloatsAreAccurate)
 TEST_P(VectorMathTests, DoublesAreAccurate)
 {
     CheckFunctions<double>(GetParam());
+}
+
+TEST_P(VectorMathTests, AnElementIsTheSameWhereverItStands)
+{
+    for (const ElementwiseOp op : {ElementwiseOp::Exp, ElementwiseOp::Sigmoid, ElementwiseOp::Tanh})
+        for (const size_t rows : {1, 7, 16, 50, 300, 512, 1100})
+            for (const size_t gap : {0, 5})
+            {
+                CheckColumns<float>(GetParam(), op, rows, 3, rows + gap);
+                CheckColumns<double>(GetParam(), op, rows, 3, rows + gap);
+            }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, VectorMathTests,

@@ -203,8 +203,9 @@ void BoundMemory::Poison(size_t time, bool atStart)
     const std::vector<Life>& lives = m_plan.Lives();
     for (size_t i = 0; i < lives.size(); i++)
     {
-        // Gradients are zeroed, or replaced, by the first contribution.
-        if ((atStart ? lives[i].first : lives[i].last) != time || lives[i].what == Life::What::Gradient)
+        // Gradients are zeroed, or replaced, by the first contribution; what became one is still wanted.
+        if ((atStart ? lives[i].first : lives[i].last) != time || lives[i].what == Life::What::Gradient ||
+            (!atStart && lives[i].aliasOf != nullptr))
             continue;
         const Binding& binding = m_bindings[i];
         const MatrixView view = binding.what == Life::What::Value

@@ -55,6 +55,9 @@ struct TemporarySpec
     size_t fixedColumns = 0; // 0: as many columns as the minibatch of the node's (or layoutOfInput's) layout
     int layoutOfInput = -1;  // -1: the node's own layout; else columns of that input's value
     Life life = Life::ForwardBackward;
+    // It has the form of this input's value, and where GradientBeta() is 0, BackpropTo can replace it by the input's
+    // gradient in the same memory: nothing reads it after that. -1: of none.
+    int gradientOfInput = -1;
 };
 
 class ComputationNode : public std::enable_shared_from_this<ComputationNode>

@@ -137,6 +137,31 @@ private:
 
     bool IsLoop(size_t step) const { return m_plan.Steps()[step].kind == PlanStep::Kind::Loop; }
 
+    // The input whose gradient the temporary may become: the node's contribution to it is the first and replaces what
+    // is there. Null where that is impossible.
+    const ComputationNode* GradientMadeOf(const ComputationNode& node, const TemporarySpec& spec, size_t step)
+    {
+        if (spec.gradientOfInput < 0 || !m_options.aliasGradients || !m_plan.NeedsGradient(&node))
+            return nullptr;
+        const ComputationNode& input = *node.Input(size_t(spec.gradientOfInput));
+        const auto isOnItsOwn = [&](size_t index)
+        {
+            const PlanStep::Kind kind = m_plan.Steps()[index].kind;
+            return kind == PlanStep::Kind::Node || kind == PlanStep::Kind::FusedAffine;
+        };
+        if (!m_plan.NeedsGradient(&input) || input.IsTrainableLeaf() || !isOnItsOwn(step) ||
+            !isOnItsOwn(m_stepOf.at(&input)))
+            return nullptr;
+        size_t uses = 0; // by the node itself
+        for (const Consumer& consumer : m_consumers[&input])
+        {
+            uses += consumer.node == &node;
+            if (m_plan.NeedsGradient(consumer.node) && consumer.step > step)
+                return nullptr;
+        }
+        return uses == 1 && m_replaced.insert(&input).second ? &input : nullptr; // of one temporary only
+    }
+
     void AddTemporaries(const ComputationNode& node, size_t step)
     {
         const std::vector<TemporarySpec> specs = node.Temporaries();
@@ -148,7 +173,8 @@ private:
                                .what = Life::What::Temporary,
                                .index = i,
                                .first = step,
-                               .last = untilBackward ? BackwardOf(step) : step});
+                               .last = untilBackward ? BackwardOf(step) : step,
+                               .aliasOf = untilBackward ? GradientMadeOf(node, specs[i], step) : nullptr});
         }
     }
 
@@ -161,6 +187,7 @@ private:
     std::unordered_set<const ComputationNode*> m_withoutGradient;
     std::unordered_set<const ComputationNode*> m_kept;
     std::unordered_set<const ComputationNode*> m_aliased;
+    std::unordered_set<const ComputationNode*> m_replaced; // inputs with a temporary in their gradient's memory
     std::vector<Life> m_lives;
 };
 
@@ -177,7 +204,7 @@ size_t NominalSize(const Life& life)
     return spec.rows * columnsOf(spec.layoutOfInput < 0 ? node : *node.Input(size_t(spec.layoutOfInput)));
 }
 
-// Buffers that are one piece of memory: a gradient and those aliased to it.
+// Buffers that are one piece of memory: a gradient, those aliased to it and the temporary that it is made of.
 struct Group
 {
     std::vector<size_t> lives;
@@ -197,7 +224,7 @@ std::vector<Group> MakeGroups(const std::vector<Life>& lives)
     for (size_t i = 0; i < lives.size(); i++)
     {
         size_t group = groups.size();
-        if (lives[i].what == Life::What::Gradient)
+        if (lives[i].what == Life::What::Gradient || lives[i].aliasOf != nullptr)
         {
             const Life* owner = &lives[i];
             while (owner->aliasOf != nullptr)

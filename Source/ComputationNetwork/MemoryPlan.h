@@ -22,7 +22,8 @@ public:
     {
         bool share = true;
         // A gradient may be the memory of its only consumer's gradient where the consumer passes it through (Plus) or
-        // can work in place (Sigmoid); not possible frame by frame.
+        // can work in place (Sigmoid), a temporary that of the gradient that is made of it (a criterion's softmax); not
+        // possible frame by frame.
         bool aliasGradients = true;
         std::vector<ComputationNodePtr> keepValues;
     };
@@ -43,7 +44,8 @@ public:
         size_t index = 0; // of the temporary
         size_t slot = c_none;
         size_t first = 0, last = 0; // both included
-        // A gradient that is the memory of this consumer's gradient on purpose.
+        // A gradient that is the memory of this consumer's gradient on purpose; a temporary that is that of this
+        // input's.
         const ComputationNode* aliasOf = nullptr;
     };
     const std::vector<Life>& Lives() const { return m_lives; }

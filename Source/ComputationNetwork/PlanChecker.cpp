@@ -231,7 +231,8 @@ private:
 
     bool AreAliases(const Life& a, const Life& b) const
     {
-        return a.what == What::Gradient && b.what == What::Gradient && &EndOfAliases(a) == &EndOfAliases(b);
+        const auto isGradient = [](const Life& life) { return life.what == What::Gradient || life.aliasOf != nullptr; };
+        return isGradient(a) && isGradient(b) && &EndOfAliases(a) == &EndOfAliases(b);
     }
 
     // An aliased gradient needs a consumer that is the only one to add to it and leaves the rest of its gradient's
@@ -243,6 +244,11 @@ private:
         {
             if (life.aliasOf == nullptr)
                 continue;
+            if (life.what == What::Temporary)
+            {
+                CheckReplaced(life);
+                continue;
+            }
             const ComputationNode& consumer = *life.aliasOf;
             size_t uses = 0;
             bool consumerIsIt = false;
@@ -265,6 +271,33 @@ private:
                 Reject("the gradients of '", aliasOfConsumer[&consumer]->Name(), "' and '", life.node->Name(),
                        "' are both the memory of the gradient of '", consumer.Name(), "'");
         }
+    }
+
+    // A temporary that becomes the gradient of an input: nobody may have added to that before, and the node must
+    // replace it.
+    void CheckReplaced(const Life& life) const
+    {
+        const TemporarySpec spec = life.node->Temporaries()[life.index];
+        const ComputationNode& input = *life.aliasOf;
+        bool isPossible = spec.gradientOfInput >= 0 && life.node->Type().traits.backpropOverwrites &&
+                          life.node->Input(size_t(spec.gradientOfInput)).get() == &input && !input.IsTrainableLeaf() &&
+                          life.slot == Find(input, What::Gradient, 0).slot;
+        bool isBehind = false; // the node: in the order of the plan
+        size_t uses = 0;
+        for (const PlanStep& step : m_plan.Steps())
+            for (const ComputationNodePtr& node : step.nodes)
+            {
+                isBehind = isBehind || node.get() == life.node;
+                for (const ComputationNodePtr& read : node->Inputs())
+                {
+                    if (read.get() != &input || !m_plan.NeedsGradient(node.get()))
+                        continue;
+                    uses += node.get() == life.node;
+                    isPossible = isPossible && (!isBehind || node.get() == life.node);
+                }
+            }
+        if (!isPossible || uses != 1)
+            Reject(Describe(life), " cannot be the memory of the gradient of '", input.Name(), "'");
     }
 
     const EvaluationPlan& m_plan;

@@ -87,7 +87,7 @@ void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& predict
                              const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output,
                              bool wantLogarithms = true);
 // predictionGradient = beta * predictionGradient + scale(1x1) * (softmax - labels), in masked columns without the
-// second term; beta: 1, or 0 where what is there must not be read.
+// second term; beta: 1, or 0 where what is there must not be read but may be the softmax, which is then replaced.
 void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,
                                      const MatrixView& scale, const MatrixView& predictionGradient, double beta = 1);
 void CrossEntropyWithSoftmaxGradient(const SparseView& labels, const MatrixView& softmax, std::span<const uint8_t> mask,

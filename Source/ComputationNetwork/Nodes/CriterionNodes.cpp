@@ -114,8 +114,9 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Life::Forward : Life::ForwardBackward),
-                TemporaryLikeInput(*this, 1, Life::ForwardBackward)};
+        TemporarySpec softmax = TemporaryLikeInput(*this, 1, Life::ForwardBackward);
+        softmax.gradientOfInput = 1;
+        return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Life::Forward : Life::ForwardBackward), softmax};
     }
 
     void ForwardProp(const FrameRange& range) override

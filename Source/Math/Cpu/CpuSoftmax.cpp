@@ -127,6 +127,13 @@ void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, ThreadPool& pool
     *output.As<T>() = T(sum);
 }
 
+template <class T>
+void SubtractLabels(const SparseView& labels, size_t column, T* from)
+{
+    for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
+        from[labels.rowIndices[at]] -= static_cast<const T*>(labels.values)[at];
+}
+
 template <class T, class Subtract>
 void SoftmaxMinusLabels(ThreadPool& pool, const MatrixView& softmax, std::span<const uint8_t> mask,
                         const MatrixView& gradient, double beta, Subtract&& subtract)
@@ -344,10 +351,14 @@ void CpuKernels::CrossEntropyWithSoftmaxGradient(const SparseView& labels, const
               const T factor = *scale.As<T>();
               const T* values = static_cast<const T*>(labels.values);
               const auto blend = beta == 0 ? kernels.setScaled : kernels.addScaled;
+              // Most of the gradient may be there already.
+              const bool isInPlace = softmax.data == predictionGradient.data && factor == T(1);
               SoftmaxMinusLabels<T>(m_pool, softmax, mask, predictionGradient, beta,
                                     [&](size_t column, T* gradient)
                                     {
                                         const T* source = ColumnOf<T>(softmax, column);
+                                        if (isInPlace)
+                                            return SubtractLabels(labels, column, gradient);
                                         // The labels' rows take the difference, as in the dense form; the rest is 0.
                                         int32_t at = labels.columnStarts[column];
                                         const int32_t last = labels.columnStarts[column + 1];

@@ -50,6 +50,32 @@ TEST(CriterionNodesTest, SquareErrorHasNoFactor)
         EXPECT_DOUBLE_EQ(Compared("SquareError", 2, {1, 2, 3, 4}, {1, 0, 0, 4}, sparse).Value(), 13);
 }
 
+// The softmax is in the memory of the gradient where nobody added to that before; with a factor and without.
+TEST(CriterionNodesTest, GradientOfTheSoftmaxBesideOthers)
+{
+    for (const bool sparse : {false, true})
+        for (const bool isLast : {false, true})
+            for (const char* scale : {"", "Times"})
+            {
+                TestNetwork net;
+                const ComputationNodePtr labels = net.network.AddInput("labels", {3}, sparse);
+                auto z = net.Add("Times", "z", {net.Parameter("W", {3, 2}), net.Input("x", {2})});
+                auto softmax = net.Add("CrossEntropyWithSoftmax", "ce", {labels, z});
+                if (*scale != 0)
+                    softmax = net.Add(scale, "scaled", {net.Parameter("factor", {1}), softmax});
+                auto other = net.Add("SumElements", "sum", {net.Add("Sigmoid", "s", {z})});
+                auto total =
+                    isLast ? net.Add("Plus", "total", {other, softmax}) : net.Add("Plus", "total", {softmax, other});
+                net.network.Validate();
+                net.SetSequences({3, 2}); // with a gap
+                net.FillInputs();
+                const std::vector<double> words{1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0};
+                dynamic_cast<InputValueNode&>(*labels).SetDense(words.data(), 3, 6);
+                Evaluator evaluator(net.network, {total}, Checked(true));
+                ExpectGradientsAgree(evaluator, total);
+            }
+}
+
 TEST(CriterionNodesTest, CrossEntropyStandsZerosAndExtremes)
 {
     for (const bool sparse : {false, true})

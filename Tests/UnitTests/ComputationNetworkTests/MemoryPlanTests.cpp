@@ -133,6 +133,56 @@ TEST(MemoryPlan, FusedValuesHaveNoMemory)
     EXPECT_EQ(memory.SlotOfGradient(z.get()), memory.SlotOfGradient(h.get()));
 }
 
+// z = W x, read by a criterion with softmax and by a sum of sigmoids; the gradient goes first to whichever comes last.
+struct TwoReaders : TestNetwork
+{
+    explicit TwoReaders(bool softmaxIsLast)
+    {
+        z = Add("Times", "z", {Parameter("W", {3, 2}), Input("x", {2})});
+        softmax = Add("CrossEntropyWithSoftmax", "ce", {Input("labels", {3}), z});
+        auto other = Add("SumElements", "sum", {Add("Sigmoid", "s", {z})});
+        total = softmaxIsLast ? Add("Plus", "total", {other, softmax}) : Add("Plus", "total", {softmax, other});
+        network.Validate();
+    }
+    ComputationNodePtr z, softmax, total;
+};
+
+TEST(MemoryPlan, ASoftmaxBecomesTheFirstContributionToAGradient)
+{
+    TwoReaders net(true);
+    const EvaluationPlan plan = PlanOf({net.total}, true);
+    const MemoryPlan memory = MemoryOf(plan);
+    CheckPlan(plan, memory);
+    EXPECT_EQ(memory.SlotsOfTemporaries(net.softmax.get())[1], memory.SlotOfGradient(net.z.get()));
+    EXPECT_NE(memory.SlotsOfTemporaries(net.softmax.get())[0], memory.SlotOfGradient(net.z.get()));
+    const MemoryPlan without = MemoryOf(plan, false);
+    CheckPlan(plan, without);
+    EXPECT_NE(without.SlotsOfTemporaries(net.softmax.get())[1], without.SlotOfGradient(net.z.get()));
+    const EvaluationPlan inference = PlanOf({net.total}, false);
+    CheckPlan(inference, MemoryOf(inference));
+}
+
+TEST(MemoryPlan, NoSoftmaxReplacesWhatOthersAddedBefore)
+{
+    TwoReaders net(false);
+    const EvaluationPlan plan = PlanOf({net.total}, true);
+    const MemoryPlan memory = MemoryOf(plan);
+    CheckPlan(plan, memory);
+    EXPECT_NE(memory.SlotsOfTemporaries(net.softmax.get())[1], memory.SlotOfGradient(net.z.get()));
+    const MemoryPlan apart = MemoryPlan::Build(plan, {.share = false, .aliasGradients = true, .keepValues = {}});
+    std::vector<Life> lives = apart.Lives();
+    for (Life& life : lives)
+        if (life.node == net.softmax.get() && life.what == What::Temporary && life.index == 1)
+        {
+            life.aliasOf = net.z.get();
+            life.slot = apart.SlotOfGradient(net.z.get());
+        }
+    EXPECT_THAT(
+        MessageOf([&] { CheckPlan(plan, MemoryPlan::FromLives(lives)); }),
+        HasSubstr("the temporary of node 'ce' (CrossEntropyWithSoftmax) cannot be the memory of the gradient of "
+                  "'z'"));
+}
+
 // ---- the checker ----
 
 struct CheckerTest : ::testing::Test

@@ -39,6 +39,14 @@ void RunCriterion(KernelCaseRun& run, const Labels& labels, size_t rows, size_t 
         Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Input(1, 1), run.Output(rows, columns, pad));
         Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Input(1, 1), run.Undefined(rows, columns, pad),
                                              0);
+        for (const double scale : {1.0, 0.5})
+        {
+            const MatrixView replaced = run.Undefined(rows, columns, pad);
+            const MatrixView factor = run.Undefined(1, 1);
+            Ops::Elementwise(ElementwiseOp::Copy, softmax, replaced);
+            Ops::Fill(factor, scale);
+            Ops::CrossEntropyWithSoftmaxGradient(labels, replaced, mask, factor, replaced, 0);
+        }
         if constexpr (std::is_same_v<Labels, SparseView>)
         {
             const Matrix undefined(rows, columns, prediction.type, *prediction.device);

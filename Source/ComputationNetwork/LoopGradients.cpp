@@ -34,13 +34,13 @@ std::unordered_map<const ComputationNode*, size_t> CountReaders(const Evaluation
     return counts;
 }
 
-// Nodes that are computed for the whole minibatch, alone or with their bias, and whose gradients may be rows of a
-// larger matrix.
+// Nodes that are computed for the whole minibatch, alone, with their bias or once for each word, and whose gradients
+// may be rows of a larger matrix.
 std::unordered_map<const ComputationNode*, ComputationNode*> PlainNodes(const EvaluationPlan& plan)
 {
     std::unordered_map<const ComputationNode*, ComputationNode*> plain;
     for (const PlanStep& step : plan.Steps())
-        if (step.kind == PlanStep::Kind::Node || step.kind == PlanStep::Kind::FusedAffine)
+        if (step.kind != PlanStep::Kind::Loop)
             for (const ComputationNodePtr& node : step.nodes)
                 if (ReadsGradientByColumns(*node))
                     plain[node.get()] = node.get();

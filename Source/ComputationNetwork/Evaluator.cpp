@@ -76,6 +76,7 @@ struct Evaluator::Impl
 
     std::unique_ptr<EvaluationProgram> m_program;
     LoopProducts::NodeSet m_wanted;
+    Buffer m_loopPanels;                                    // packed weights of the loop at hand
     std::vector<std::unique_ptr<LoopProducts>> m_loops;     // by step; null: no loop, or run node by node
     std::vector<std::unique_ptr<LookupProducts>> m_lookups; // by step; null: none
 
@@ -245,7 +246,7 @@ void Evaluator::Impl::PlanLoops()
     {
         if (steps[i].kind != PlanStep::Kind::Loop)
             continue;
-        m_loops[i] = std::make_unique<LoopProducts>(steps[i], m_plan, m_wanted);
+        m_loops[i] = std::make_unique<LoopProducts>(steps[i], m_plan, m_wanted, m_loopPanels);
         if (m_program->backwardSteps.empty())
             continue;
         const EvaluationProgram::BackwardStep& backward = m_program->backwardSteps[steps.size() - 1 - i];
@@ -518,7 +519,7 @@ const MemoryPlan& Evaluator::Memory() const
 
 size_t Evaluator::BytesAllocated() const
 {
-    size_t bytes = m_impl->m_bound->Bytes();
+    size_t bytes = m_impl->m_bound->Bytes() + m_impl->m_loopPanels.Bytes();
     for (const auto& loop : m_impl->m_loops)
         if (loop)
             bytes += loop->Bytes();

@@ -17,11 +17,18 @@ namespace
 
 using What = MemoryPlan::Life::What;
 
+constexpr size_t c_lineBytes = 64;
+
+constexpr size_t RoundUp(size_t value, size_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
 // Columns that begin at multiples of the former bytes share a few places of a first-level cache: products could not
 // read them as they lie.
 size_t StrideOf(size_t rows, DataType type)
 {
-    constexpr size_t c_clashingBytes = 4096, c_lineBytes = 64;
+    constexpr size_t c_clashingBytes = 4096;
     return rows * SizeOf(type) % c_clashingBytes == 0 ? rows + c_lineBytes / SizeOf(type) : rows;
 }
 
@@ -55,8 +62,8 @@ DelayNode* DelayOf(ComputationNode* node)
 
 // ---- planning ----
 
-LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted)
-    : m_plan(plan), m_wanted(wanted), m_memory(plan, m_members, m_consumers, wanted),
+LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted, Buffer& panels)
+    : m_plan(plan), m_wanted(wanted), m_panels(panels), m_memory(plan, m_members, m_consumers, wanted),
       m_layout(loop.nodes.front()->GetMBLayout().get()), m_device(loop.nodes.front()->GetDevice())
 {
     for (const ComputationNodePtr& node : loop.nodes)
@@ -214,6 +221,8 @@ void LoopProducts::Bind()
                 NodeBinder::Bind(*delay, What::Gradient, 0, gradient);
         }
     }
+    // Where the panels of the next group are, in either direction.
+    size_t forwardPanels = 0, backwardPanels = 0;
     for (const auto& group : m_groups)
     {
         const ComputationNode& first = *group->products.front();
@@ -224,7 +233,10 @@ void LoopProducts::Bind()
         group->parts.clear();
         for (const ComputationNode* product : group->products)
             group->parts.push_back(product->Input(0)->Value());
-        if (!group->weights.Reserve(group->parts, Ops::Transpose::No) && group->parts.size() > 1)
+        group->weights.UseMemory(m_panels, forwardPanels);
+        const size_t bytes = group->weights.Reserve(group->parts, Ops::Transpose::No);
+        forwardPanels += RoundUp(bytes, c_lineBytes);
+        if (bytes == 0 && group->parts.size() > 1)
         {
             group->stackedView = MakeView(group->stacked, first, group->outputs, inner);
             group->parts.assign(1, group->stackedView);
@@ -233,7 +245,8 @@ void LoopProducts::Bind()
         {
             group->gradientView = MakeView(group->gradient, first, group->outputs, columns,
                                            StrideOf(group->outputs, first.GetDataType()));
-            group->transposedWeights.Reserve(group->parts, Ops::Transpose::Yes);
+            group->transposedWeights.UseMemory(m_panels, backwardPanels);
+            backwardPanels += RoundUp(group->transposedWeights.Reserve(group->parts, Ops::Transpose::Yes), c_lineBytes);
         }
         size_t row = 0;
         for (ComputationNode* product : group->products)
@@ -285,8 +298,7 @@ size_t LoopProducts::Bytes() const
     for (const Twins& twins : m_twins)
         bytes += twins.value.Bytes() + twins.gradient.Bytes();
     for (const auto& group : m_groups)
-        bytes += group->value.Bytes() + group->gradient.Bytes() + group->stacked.Bytes() + group->weights.Bytes() +
-                 group->transposedWeights.Bytes();
+        bytes += group->value.Bytes() + group->gradient.Bytes() + group->stacked.Bytes();
     return bytes;
 }
 

@@ -29,13 +29,14 @@ class LoopProducts
 {
 public:
     using NodeSet = LoopMemory::NodeSet;
-    // wanted: nodes whose values others read; they keep their memory.
-    LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted);
+    // wanted: nodes whose values others read; they keep their memory. panels: memory for packed weights, which all
+    // loops share, and both directions of one; what is there is not needed outside of Forward and Backward.
+    LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted, Buffer& panels);
 
     // After the evaluator bound the nodes' memory.
     void Bind();
     void Unbind();
-    size_t Bytes() const;
+    size_t Bytes() const; // without the panels
     // What of the nodes Bind gives memory to. After SetBackward.
     void AppendBound(BoundMemory::Elsewhere& bound) const;
 
@@ -122,6 +123,7 @@ private:
 
     const EvaluationPlan& m_plan;
     const NodeSet& m_wanted;
+    Buffer& m_panels;
     NodeSet m_members;
     LoopMemory::Consumers m_consumers;
     LoopMemory m_memory;

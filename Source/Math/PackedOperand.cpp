@@ -43,26 +43,36 @@ MatrixView Whole(std::span<const MatrixView> parts)
 
 } // namespace
 
-bool PackedOperand::Reserve(std::span<const MatrixView> parts, Ops::Transpose transpose)
+void PackedOperand::UseMemory(Buffer& memory, size_t offset)
+{
+    m_shared = &memory;
+    m_offset = offset;
+    m_own = Buffer();
+}
+
+size_t PackedOperand::Reserve(std::span<const MatrixView> parts, Ops::Transpose transpose)
 {
     const MatrixView whole = Whole(parts);
     const size_t bytes = whole.device->GetKernels().PackedBytes({whole, transpose == Ops::Transpose::Yes});
-    m_hasPanels = bytes > 0;
-    if (!m_hasPanels)
-        return false;
-    if (m_panels.GetDevice() != whole.device)
-        m_panels = Buffer(*whole.device);
-    m_panels.Reserve(bytes);
-    return true;
+    if (bytes == 0)
+        return 0;
+    Buffer& memory = m_shared != nullptr ? *m_shared : m_own;
+    if (memory.GetDevice() != whole.device)
+        memory = Buffer(*whole.device);
+    memory.Reserve(m_offset + bytes);
+    return bytes;
 }
 
 void PackedOperand::Pack(std::span<const MatrixView> parts, Ops::Transpose transpose)
 {
-    const bool hasPanels = Reserve(parts, transpose);
+    m_hasPanels = Reserve(parts, transpose) > 0;
     m_matrix = Whole(parts);
     m_transposed = transpose == Ops::Transpose::Yes;
-    if (hasPanels)
-        m_matrix.device->GetKernels().Pack(parts, m_transposed, m_panels.Data());
+    if (m_hasPanels)
+    {
+        m_panels = static_cast<std::byte*>((m_shared != nullptr ? *m_shared : m_own).Data()) + m_offset;
+        m_matrix.device->GetKernels().Pack(parts, m_transposed, m_panels);
+    }
     else if (parts.size() > 1)
         Fail(ErrorKind::Internal, "PackedOperand: this device keeps no panels of matrices; expected them in one piece");
 }
@@ -81,7 +91,7 @@ void PackedOperand::Multiply(const MatrixView& b, const MatrixView& c, double al
         Fail(ErrorKind::Internal, "PackedOperand: the product of [", a.Rows(), " x ", a.Columns(), "] and [", b.rows,
              " x ", b.columns, "] does not fit [", c.rows, " x ", c.columns, "]");
     if (c.Elements() > 0)
-        m_matrix.device->GetKernels().MultiplyPacked(a, m_panels.Data(), b, c, alpha, beta);
+        m_matrix.device->GetKernels().MultiplyPacked(a, m_panels, b, c, alpha, beta);
 }
 
 } // namespace cntk

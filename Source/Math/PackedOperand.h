@@ -15,9 +15,12 @@ namespace cntk
 class PackedOperand
 {
 public:
-    // Memory for the panels of op(a), so that Pack allocates nothing. a: matrices of as many columns each, one above
-    // another. False: the backend keeps no panels, and a must be one matrix.
-    bool Reserve(std::span<const MatrixView> parts, Ops::Transpose transpose);
+    // Memory of others for the panels, from so many bytes on (a multiple of 64); its own without. Operands whose panels
+    // are not needed at the same time may share it: from Pack until the last product they are.
+    void UseMemory(Buffer& memory, size_t offset);
+    // Memory for the panels of op(a), so that Pack allocates nothing, and how many bytes they take. a: matrices of as
+    // many columns each, one above another. 0: the backend keeps no panels, and a must be one matrix.
+    size_t Reserve(std::span<const MatrixView> parts, Ops::Transpose transpose);
     // The panels are those of the values that a has now. a is referred to until the next Pack.
     void Pack(std::span<const MatrixView> parts, Ops::Transpose transpose);
     void Pack(const MatrixView& a, Ops::Transpose transpose) { Pack({&a, 1}, transpose); }
@@ -26,13 +29,16 @@ public:
     // both.
     void Multiply(const MatrixView& b, const MatrixView& c, double alpha = 1, double beta = 0) const;
 
-    size_t Bytes() const { return m_panels.Bytes(); }
+    size_t Bytes() const { return m_own.Bytes(); } // of its own memory
 
 private:
     MatrixView m_matrix;
     bool m_transposed = false;
     bool m_hasPanels = false;
-    Buffer m_panels;
+    Buffer m_own;
+    Buffer* m_shared = nullptr;
+    size_t m_offset = 0; // in the shared memory
+    void* m_panels = nullptr;
 };
 
 } // namespace cntk

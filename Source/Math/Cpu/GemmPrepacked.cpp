@@ -19,9 +19,6 @@ constexpr double c_workPerThread = 250e3;
 constexpr size_t c_rowsTogether = 64;
 constexpr size_t c_leastShared = size_t(1) << 16;
 
-template <class T>
-using Register __attribute__((vector_size(16))) = T;
-
 // Columns whose panels are all whole, but for the last one's.
 struct Run
 {
@@ -50,54 +47,16 @@ GemmTask<T> TaskOf(const MatrixView& a, bool transposed)
     return task;
 }
 
-// The square block of registers of 16 bytes, which every x86-64 has, transposed.
-void Transpose(Register<float> (&v)[4])
-{
-    const Register<float> a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
-    const Register<float> b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
-    const Register<float> c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-    const Register<float> d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
-    v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-    v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-    v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
-    v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
-}
-void Transpose(Register<double> (&v)[2])
-{
-    const Register<double> a = __builtin_shufflevector(v[0], v[1], 0, 2);
-    v[1] = __builtin_shufflevector(v[0], v[1], 1, 3);
-    v[0] = a;
-}
-
-// A panel of fewer columns than the tile is wide: of some sequences at one time step mostly. By registers, where the
-// panel has room for them; what then lies beyond the columns is not read.
+// In pieces of 16 bytes: of so few elements a call of the library would take longer than copying.
 template <class T>
-void PackNarrow(const T* from, size_t stride, size_t columns, size_t depth, size_t width, T* to)
+void CopyShort(const T* from, size_t count, T* to)
 {
-    constexpr size_t lanes = sizeof(Register<T>) / sizeof(T);
-    size_t j = 0;
-    for (; j < columns && j + lanes <= width; j += lanes)
-    {
-        const T* column[lanes];
-        for (size_t i = 0; i < lanes; ++i)
-            column[i] = from + std::min(j + i, columns - 1) * stride;
-        size_t p = 0;
-        for (; p + lanes <= depth; p += lanes)
-        {
-            Register<T> block[lanes];
-            for (size_t i = 0; i < lanes; ++i)
-                std::memcpy(&block[i], column[i] + p, sizeof block[i]);
-            Transpose(block);
-            for (size_t i = 0; i < lanes; ++i)
-                std::memcpy(to + (p + i) * width + j, &block[i], sizeof block[i]);
-        }
-        for (; p < depth; ++p)
-            for (size_t i = 0; i < lanes; ++i)
-                to[p * width + j + i] = column[i][p];
-    }
-    for (; j < columns; ++j)
-        for (size_t p = 0; p < depth; ++p)
-            to[p * width + j] = from[j * stride + p];
+    constexpr size_t piece = 16 / sizeof(T);
+    size_t i = 0;
+    for (; i + piece <= count; i += piece)
+        std::memcpy(to + i, from + i, 16);
+    for (; i < count; ++i)
+        to[i] = from[i];
 }
 
 } // namespace
@@ -206,7 +165,7 @@ void GemmPrepacked::PackPiecewise(std::span<const MatrixView> parts, const Slab&
         const size_t here = std::min(part.rows - row, rows - done);
         const T* from = part.As<T>() + row + slab.step * part.stride;
         for (size_t p = 0; p < slab.depth; ++p)
-            std::copy_n(from + p * part.stride, here, to + p * tileRows + done);
+            CopyShort(from + p * part.stride, here, to + p * tileRows + done);
         done += here;
     }
 }
@@ -246,19 +205,6 @@ void GemmPrepacked::Multiply(const GemmTask<T>& task, const T* panels)
                });
 }
 
-// Columns of b as panels, of which the last may be narrow.
-template <class T>
-void GemmPrepacked::PackColumns(const GemmTask<T>& task, size_t column, size_t columns, const Slab& slab, T* to) const
-{
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
-    const size_t whole = columns / functions.tileColumns * functions.tileColumns;
-    if (whole > 0)
-        functions.packB(task, column, whole, slab.step, slab.depth, to);
-    if (whole < columns)
-        PackNarrow(task.b + (column + whole) * task.ldb + slab.step, task.ldb, columns - whole, slab.depth,
-                   functions.tileColumns, to + whole * slab.depth);
-}
-
 template <class T>
 void GemmPrepacked::MultiplyRows(const GemmTask<T>& task, const T* panels, size_t firstRow, size_t rows, size_t thread)
 {
@@ -277,7 +223,7 @@ void GemmPrepacked::MultiplyRows(const GemmTask<T>& task, const T* panels, size_
             for (size_t run = 0; run < runs.size(); ++run)
             {
                 panelsOfRun[run] = to;
-                PackColumns(task, column + runs[run].first, runs[run].columns, Slab{step, depth}, to);
+                functions.packB(task, column + runs[run].first, runs[run].columns, step, depth, to);
                 to += RoundUp(runs[run].columns, functions.tileColumns) * depth;
             }
             const T* slab = panels + step * PaddedRows<T>(task.m);

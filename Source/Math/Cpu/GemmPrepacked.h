@@ -44,8 +44,6 @@ private:
     template <class T>
     void PackAcross(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const;
     template <class T>
-    void PackColumns(const GemmTask<T>& task, size_t column, size_t columns, const Slab& slab, T* to) const;
-    template <class T>
     void MultiplyRows(const GemmTask<T>& task, const T* panels, size_t firstRow, size_t rows, size_t thread);
     template <class T>
     size_t DepthEach(size_t k) const;

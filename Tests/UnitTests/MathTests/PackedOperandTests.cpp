@@ -111,6 +111,43 @@ TEST(PackedOperandTest, PanelsAreThoseOfThePackedValues)
     EXPECT_EQ(c.ToHost(), std::vector<double>{20});
 }
 
+// Two side by side, then one in their place.
+TEST(PackedOperandTest, MemoryMayBeShared)
+{
+    const auto device = MakeCpuDevice({.threads = 1});
+    Matrix a(70, 20, DataType::Float32, *device), b(20, 30, DataType::Float32, *device);
+    Ops::FillUniform(a, -1, 1, 1);
+    Ops::FillUniform(b, -1, 1, 2);
+    const std::vector<MatrixView> as{a}, bs{b};
+    Buffer memory;
+    PackedOperand first, second, later;
+    first.UseMemory(memory, 0);
+    const size_t bytes = (first.Reserve(as, Ops::Transpose::No) + 63) / 64 * 64;
+    second.UseMemory(memory, bytes);
+    const size_t all = bytes + second.Reserve(bs, Ops::Transpose::Yes);
+    later.UseMemory(memory, 0);
+    later.Reserve(as, Ops::Transpose::Yes);
+    EXPECT_GE(memory.Bytes(), all);
+    const auto expectProduct = [&](const PackedOperand& packed, const Matrix& of, Ops::Transpose transpose)
+    {
+        const bool isTransposed = transpose == Ops::Transpose::Yes;
+        Matrix right(isTransposed ? of.Rows() : of.Columns(), 3, DataType::Float32, *device);
+        Matrix actual(isTransposed ? of.Columns() : of.Rows(), 3, DataType::Float32, *device);
+        Ops::FillUniform(right, -1, 1, 3);
+        Matrix expected = actual.Clone();
+        Ops::Multiply(of, transpose, right, Ops::Transpose::No, expected);
+        packed.Multiply(right, actual);
+        EXPECT_EQ(actual.ToHost(), expected.ToHost());
+    };
+    first.Pack(a, Ops::Transpose::No);
+    second.Pack(b, Ops::Transpose::Yes);
+    expectProduct(first, a, Ops::Transpose::No);
+    expectProduct(second, b, Ops::Transpose::Yes);
+    later.Pack(a, Ops::Transpose::Yes);
+    expectProduct(later, a, Ops::Transpose::Yes);
+    EXPECT_EQ(first.Bytes() + second.Bytes() + later.Bytes(), 0u) << "none of their own";
+}
+
 TEST(PackedOperandTest, BackendsWithoutPanelsMultiplyAsItLies)
 {
     const auto device = MakeReferenceDevice();

@@ -9,40 +9,51 @@ namespace cntk::simd
 namespace
 {
 
-// Adds exp(x - largest) of a block of lanes, and keeps it where there is memory for that.
+// Elements that go through one step after the other: they stay in the first-level cache, and each step is a short loop,
+// of which the processor has more vectors under way than of a long one.
 template <class T>
-[[gnu::always_inline]] inline void AddExponentials(const T* x, T largest, double* sums, T* kept = nullptr)
+constexpr size_t c_stretch = 4096 / sizeof(T);
+
+// Adds exp(x - largest) of whole vectors to their lanes, and keeps it where there is memory for that.
+template <class T>
+[[gnu::always_inline]] inline void AddExponentials(const T* x, size_t count, T largest, double* sums, T* kept)
 {
-    T values[c_vectorLength<T>];
-#pragma omp simd
-    for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
+    constexpr size_t lanes = c_vectorLength<T>;
+    alignas(64) T passing[c_stretch<T>];
+    for (size_t begin = 0; begin < count; begin += c_stretch<T>)
     {
-        values[lane] = ExponentialOfNegative(x[lane] - largest);
-        sums[lane] += double(values[lane]);
-    }
-    if (!kept)
-        return;
+        const size_t size = count - begin < c_stretch<T> ? count - begin : c_stretch<T>;
+        const T* const from = x + begin;
+        T* const values = kept ? kept + begin : passing;
 #pragma omp simd
-    for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
-        kept[lane] = values[lane];
+        for (size_t i = 0; i < size; ++i)
+            values[i] = ExponentialOfNegative(from[i] - largest);
+        for (size_t i = 0; i < size; i += lanes)
+        {
+#pragma omp simd
+            for (size_t lane = 0; lane < lanes; ++lane)
+                sums[lane] += double(values[i + lane]);
+        }
+    }
 }
 
-// One block of lanes. Both outputs may be one and the same memory: the softmax is what remains.
+// Of whole vectors. Both outputs may be one and the same memory: the softmax is what remains.
 template <class T>
-[[gnu::always_inline]] inline void StoreLogSoftmax(const T* x, T largest, T logSum, T* logSoftmax, T* softmax)
+[[gnu::always_inline]] inline void StoreLogSoftmax(const T* x, size_t count, T largest, T logSum, T* logSoftmax,
+                                                   T* softmax)
 {
-    T values[c_vectorLength<T>];
-#pragma omp simd
-    for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
+    for (size_t begin = 0; begin < count; begin += c_stretch<T>)
     {
-        values[lane] = (x[lane] - largest) - logSum;
-        logSoftmax[lane] = values[lane];
-    }
-    if (!softmax)
-        return;
+        const size_t end = count - begin < c_stretch<T> ? count : begin + c_stretch<T>;
 #pragma omp simd
-    for (size_t lane = 0; lane < c_vectorLength<T>; ++lane)
-        softmax[lane] = ExponentialOfNegative(values[lane]);
+        for (size_t i = begin; i < end; ++i)
+            logSoftmax[i] = (x[i] - largest) - logSum;
+        if (!softmax)
+            continue;
+#pragma omp simd
+        for (size_t i = begin; i < end; ++i)
+            softmax[i] = ExponentialOfNegative(logSoftmax[i]);
+    }
 }
 
 // Largest element of a column, and the sum of exp(x - largest). Exponentials are kept where there is memory for them.
@@ -64,9 +75,8 @@ struct SumOfExponentials
             tail[lane] = lane < rest ? x[whole + lane] : -T(__builtin_inff());
         double sums[lanes];
         Clear(sums);
-        for (size_t i = 0; i < whole; i += lanes)
-            AddExponentials(x + i, largest, sums, kept ? kept + i : nullptr);
-        AddExponentials(tail, largest, sums, kept ? tail : nullptr);
+        AddExponentials(x, whole, largest, sums, kept);
+        AddExponentials(tail, lanes, largest, sums, kept ? tail : nullptr);
         sum = SumOfLanes(sums);
     }
 };
@@ -77,13 +87,12 @@ void LogSoftmaxColumn(const T* input, T* logSoftmax, T* softmax, size_t rows)
     constexpr size_t lanes = c_vectorLength<T>;
     const SumOfExponentials<T> column(input, rows, nullptr);
     const T logSum = T(__builtin_log(column.sum));
-    for (size_t i = 0; i < column.whole; i += lanes)
-        StoreLogSoftmax(input + i, column.largest, logSum, logSoftmax + i, softmax ? softmax + i : nullptr);
+    StoreLogSoftmax(input, column.whole, column.largest, logSum, logSoftmax, softmax);
     if (column.rest == 0)
         return;
     T logTail[lanes];
     T softTail[lanes];
-    StoreLogSoftmax(column.tail, column.largest, logSum, logTail, softTail);
+    StoreLogSoftmax(column.tail, lanes, column.largest, logSum, logTail, softTail);
     for (size_t lane = 0; lane < column.rest; ++lane)
         logSoftmax[column.whole + lane] = logTail[lane];
     for (size_t lane = 0; softmax && lane < column.rest; ++lane)

@@ -24,6 +24,9 @@ constexpr double c_workForSpareTiles = 8e6;
 constexpr double c_workForSharing = 2e6;
 constexpr size_t c_leastShared = 48;
 constexpr size_t c_leastPanelsShared = 10;
+// Not with so many rows a thread and so small a B: each packs that for itself, and A on the way.
+constexpr size_t c_leastRowsEach = 1024;
+constexpr size_t c_mostBytesEach = size_t(256) << 10;
 // Multiply-adds from which a product is worth all threads rather than one of several that are computed together.
 constexpr double c_workForAllThreads = 64e6;
 template <class T>
@@ -63,7 +66,8 @@ const GemmIsa& BestGemmIsa()
     return GemmBaseline();
 }
 
-GemmContext::GemmContext(ThreadPool& pool) : m_pool(pool), m_isa(BestGemmIsa()), m_shared(pool, m_isa)
+GemmContext::GemmContext(ThreadPool& pool)
+    : m_pool(pool), m_isa(BestGemmIsa()), m_shared(pool, m_isa), m_inSteps(pool, m_isa)
 {
     const auto bytes = [](size_t floats, size_t doubles)
     { return std::max(floats * sizeof(float), doubles * sizeof(double)); };
@@ -109,7 +113,10 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
 template <class T>
 bool GemmContext::IsShared(const GemmTask<T>& task) const
 {
-    return m_pool.Threads() > 1 && task.m >= c_leastShared && task.k >= c_leastShared &&
+    // A few columns of B are packed by each thread in no time, beside so many rows of A.
+    const bool isTall =
+        task.m >= c_leastRowsEach * size_t(m_pool.Threads()) && task.n * task.k * sizeof(T) <= c_mostBytesEach;
+    return m_pool.Threads() > 1 && !isTall && task.m >= c_leastShared && task.k >= c_leastShared &&
            task.n >= c_leastPanelsShared * m_isa.Of<T>().tileColumns &&
            Work(task) >= c_workForSharing * double(m_pool.Threads());
 }
@@ -142,6 +149,13 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
         if (m_trace)
             Trace(task, ", shared by the threads");
         m_shared.Multiply(task, epilogue);
+        return;
+    }
+    if (m_engine == GemmEngine::Own && epilogue.apply == nullptr && m_inSteps.IsWorthIt(task))
+    {
+        if (m_trace)
+            Trace(task, ", its steps shared out to the threads");
+        m_inSteps.Run(task, [&](const GemmTask<T>& part, size_t thread) { RunTile(part, {}, 0, thread); });
         return;
     }
     const Grid grid = Split(task.m, task.n, task.k);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/Cpu/GemmEngines.h"
+#include "Math/Cpu/GemmInSteps.h"
 #include "Math/Cpu/GemmIsa.h"
 #include "Math/Cpu/GemmShared.h"
 #include "Math/Cpu/ThreadPool.h"
@@ -139,6 +140,7 @@ private:
     std::vector<AlignedMemory> m_scratchA; // one a thread
     std::vector<AlignedMemory> m_scratchB;
     SharedGemm m_shared;
+    GemmInSteps m_inSteps;
     GemmEngine m_engine = GemmEngine::Own;
     GemmTrace m_trace;
     std::set<std::array<size_t, 6>> m_traced; // m, n, k, transposes, size of an element

@@ -4,8 +4,10 @@
 #include "MathTests/Cpu/GemmCase.h"
 
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,40 @@ TYPED_TEST(GemmContextTest, EveryEngineMultipliesEveryShape)
             CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
         }
     }
+}
+
+// However a product is shared out: by tiles, by panels, by its steps where there are many of them, by rows.
+TYPED_TEST(GemmContextTest, EachBitIsThatOfOneThread)
+{
+    const GemmFunctions<TypeParam>& functions = BestGemmIsa().Of<TypeParam>();
+    std::vector<TypeParam> scratchA(functions.scratchA);
+    std::vector<TypeParam> scratchB(functions.scratchB);
+    std::set<std::string> ways;
+    for (const int threads : {2, 4})
+    {
+        ThreadPool pool(threads);
+        GemmContext context(pool);
+        context.TraceTo([&](const std::string& text) { ways.insert(text.substr(text.rfind(", ") + 2)); });
+        for (const Shape& shape : {Shape{37, 20, 6000}, Shape{200, 100, 2570}, Shape{1, 3, 300000},
+                                   Shape{230, 150, 300}, Shape{5000, 130, 50}, Shape{90, 30, 400}})
+            for (const bool transA : {false, true})
+                for (const bool transB : {false, true})
+                    for (const TypeParam beta : {TypeParam(0), TypeParam(-0.5)})
+                    {
+                        SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k
+                                                        << ", transA " << transA << ", transB " << transB << ", beta "
+                                                        << double(beta) << ", " << threads << " threads");
+                        Product<TypeParam> alone(shape, transA, transB, TypeParam(0.75), beta);
+                        functions.multiply(&alone.task, 1, scratchA.data(), scratchB.data());
+                        Product<TypeParam> together(shape, transA, transB, TypeParam(0.75), beta);
+                        context.Multiply(together.task);
+                        ASSERT_EQ(std::memcmp(together.c.data(), alone.c.data(), alone.c.size() * sizeof(TypeParam)),
+                                  0);
+                    }
+    }
+    EXPECT_TRUE(ways.contains("its steps shared out to the threads"));
+    EXPECT_TRUE(ways.contains("shared by the threads"));
+    EXPECT_TRUE(ways.contains("4 tiles for the threads"));
 }
 
 // The registers of each instruction set as this file's compiler makes them of others: the same code on any processor.

@@ -1,0 +1,12 @@
+// Memory for the sums of the slabs.
+#include "Math/Cpu/GemmInSteps.h"
+
+namespace cntk
+{
+
+GemmInSteps::GemmInSteps(ThreadPool& pool, const GemmIsa& isa)
+    : m_pool(pool), m_isa(isa), m_sums(pool.Threads() > 1 ? MakeAlignedMemory(c_mostBytes) : nullptr)
+{
+}
+
+} // namespace cntk

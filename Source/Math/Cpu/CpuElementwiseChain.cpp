@@ -18,7 +18,7 @@ namespace
 
 // Bytes that a tile of all links' results may take (a part of the second-level cache: with fewer, calling the links
 // costs more than the first level saves), and the least and most elements of a tile.
-constexpr size_t c_tileBytes = 192 * 1024;
+constexpr size_t c_tileBytes = 384 * 1024;
 constexpr size_t c_leastElements = 128;
 constexpr size_t c_mostElements = 8192;
 constexpr size_t c_rowGranule = 16; // whole registers of any instruction set

@@ -143,8 +143,10 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     };
 
     // Panels of B up to which A is packed panel by panel, each where it is used first, as it is where it is transposed
-    // and B has a few.
+    // and B has a few; or some more of them that can be read as they lie.
     static constexpr size_t c_mostUsesOfPlainA = VectorBytes == 64 ? 32 : 8;
+    static constexpr size_t c_mostUsesOfTransposedA = 8;
+    static constexpr size_t c_mostPanelsReadByPanelsOfA = VectorBytes == 64 ? 16 : 0;
 
     // What becomes of columns whose beginnings are multiples of this apart: they share the same few places of a
     // first-level cache.
@@ -303,12 +305,13 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     {
         const GemmTask<T>& g = tasks[0];
         // Packing pays when each packed value is used often enough.
-        const bool packA = g.n > (g.transA ? 8 : c_mostUsesOfPlainA) * c_columns;
-        const bool packB = g.m > 8 * c_rows && g.n > c_columns;
+        const bool isReadable = IsReadable(g);
+        const bool isByPanels = g.transA && isReadable && g.n <= c_mostPanelsReadByPanelsOfA * c_columns;
+        const bool packA = !isByPanels && g.n > (g.transA ? c_mostUsesOfTransposedA : c_mostUsesOfPlainA) * c_columns;
+        const bool packB = !isByPanels && g.m > 8 * c_rows && g.n > c_columns;
         // Panels of B that pass by once are packed right before, or not at all where they can be read as they lie.
         // Transposed, packing several side by side reads whole lines of the cache.
         const bool isOnce = packA && !g.transB && g.m <= c_mostRowsOnce;
-        const bool isReadable = IsReadable(g);
         const SourceOfB source = !packB || (isOnce && isReadable) ? SourceOfB::Plain
                                  : isOnce                         ? SourceOfB::OnTheWay
                                                                   : SourceOfB::Packed;

@@ -203,9 +203,12 @@ void BoundMemory::Poison(size_t time, bool atStart)
     const std::vector<Life>& lives = m_plan.Lives();
     for (size_t i = 0; i < lives.size(); i++)
     {
-        // Gradients are zeroed, or replaced, by the first contribution; what became one is still wanted.
+        // Gradients are zeroed, or replaced, by the first contribution. What one buffer hands over to the next in its
+        // memory is still wanted.
+        const bool isTemporary = lives[i].what == Life::What::Temporary;
+        const bool isHandedOver = lives[i].inPlaceWith != nullptr && isTemporary == atStart;
         if ((atStart ? lives[i].first : lives[i].last) != time || lives[i].what == Life::What::Gradient ||
-            (!atStart && lives[i].aliasOf != nullptr))
+            isHandedOver || (!atStart && lives[i].aliasOf != nullptr))
             continue;
         const Binding& binding = m_bindings[i];
         const MatrixView view = binding.what == Life::What::Value

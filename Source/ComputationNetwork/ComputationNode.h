@@ -58,6 +58,9 @@ struct TemporarySpec
     // It has the form of this input's value, and where GradientBeta() is 0, BackpropTo can replace it by the input's
     // gradient in the same memory: nothing reads it after that. -1: of none.
     int gradientOfInput = -1;
+    // It has the form of this input's value, which ForwardProp can replace in the same memory: where nobody reads the
+    // value after that. -1: of none.
+    int valueOfInput = -1;
 };
 
 class ComputationNode : public std::enable_shared_from_this<ComputationNode>

@@ -78,7 +78,7 @@ private:
         for (const Consumer& consumer : m_consumers[&node])
         {
             last = std::max(last, consumer.step);
-            if (m_plan.NeedsGradient(consumer.node) && consumer.node->Type().traits.backpropReadsInputs)
+            if (m_plan.NeedsGradient(consumer.node) && BackpropReads(*consumer.node, node))
                 last = std::max(last, BackwardOf(consumer.step));
         }
         if (m_plan.NeedsGradient(&node) && node.Type().traits.backpropReadsOutput)
@@ -86,6 +86,14 @@ private:
         if (m_kept.contains(&node))
             last = MemoryPlan::c_forever;
         m_lives.push_back({.node = &node, .what = Life::What::Value, .first = step, .last = last});
+    }
+
+    static bool BackpropReads(const ComputationNode& consumer, const ComputationNode& node)
+    {
+        for (size_t i = 0; i < consumer.InputCount(); i++)
+            if (consumer.Input(i).get() == &node && consumer.Type().traits.BackpropReads(i))
+                return true;
+        return false;
     }
 
     void AddGradient(const ComputationNode& node, size_t step)
@@ -137,6 +145,13 @@ private:
 
     bool IsLoop(size_t step) const { return m_plan.Steps()[step].kind == PlanStep::Kind::Loop; }
 
+    // Computed by itself: neither within a loop nor with the words of an embedding.
+    bool IsOnItsOwn(const ComputationNode& node) const
+    {
+        const PlanStep::Kind kind = m_plan.Steps()[m_stepOf.at(&node)].kind;
+        return kind == PlanStep::Kind::Node || kind == PlanStep::Kind::FusedAffine;
+    }
+
     // The input whose gradient the temporary may become: the node's contribution to it is the first and replaces what
     // is there. Null where that is impossible.
     const ComputationNode* GradientMadeOf(const ComputationNode& node, const TemporarySpec& spec, size_t step)
@@ -144,13 +159,7 @@ private:
         if (spec.gradientOfInput < 0 || !m_options.aliasGradients || !m_plan.NeedsGradient(&node))
             return nullptr;
         const ComputationNode& input = *node.Input(size_t(spec.gradientOfInput));
-        const auto isOnItsOwn = [&](size_t index)
-        {
-            const PlanStep::Kind kind = m_plan.Steps()[index].kind;
-            return kind == PlanStep::Kind::Node || kind == PlanStep::Kind::FusedAffine;
-        };
-        if (!m_plan.NeedsGradient(&input) || input.IsTrainableLeaf() || !isOnItsOwn(step) ||
-            !isOnItsOwn(m_stepOf.at(&input)))
+        if (!m_plan.NeedsGradient(&input) || input.IsTrainableLeaf() || !IsOnItsOwn(node) || !IsOnItsOwn(input))
             return nullptr;
         size_t uses = 0; // by the node itself
         for (const Consumer& consumer : m_consumers[&input])
@@ -162,6 +171,25 @@ private:
         return uses == 1 && m_replaced.insert(&input).second ? &input : nullptr; // of one temporary only
     }
 
+    // The life of the input's value whose memory the temporary may take over: the node is the last to read it, once.
+    // Null where that is impossible.
+    Life* ValueReplacedBy(const ComputationNode& node, const TemporarySpec& spec, size_t step)
+    {
+        if (spec.valueOfInput < 0 || !m_options.aliasGradients)
+            return nullptr;
+        const ComputationNode& input = *node.Input(size_t(spec.valueOfInput));
+        const std::vector<Consumer>& consumers = m_consumers[&input];
+        const auto value =
+            std::find_if(m_lives.begin(), m_lives.end(),
+                         [&](const Life& life) { return life.node == &input && life.what == Life::What::Value; });
+        if (value == m_lives.end() || value->last != step || value->inPlaceWith != nullptr || !IsOnItsOwn(node) ||
+            !IsOnItsOwn(input) ||
+            std::count_if(consumers.begin(), consumers.end(),
+                          [&](const Consumer& consumer) { return consumer.node == &node; }) != 1)
+            return nullptr;
+        return &*value;
+    }
+
     void AddTemporaries(const ComputationNode& node, size_t step)
     {
         const std::vector<TemporarySpec> specs = node.Temporaries();
@@ -169,12 +197,18 @@ private:
         {
             const bool untilBackward =
                 specs[i].life == TemporarySpec::Life::ForwardBackward && m_plan.NeedsGradient(&node);
-            m_lives.push_back({.node = &node,
-                               .what = Life::What::Temporary,
-                               .index = i,
-                               .first = step,
-                               .last = untilBackward ? BackwardOf(step) : step,
-                               .aliasOf = untilBackward ? GradientMadeOf(node, specs[i], step) : nullptr});
+            Life life{.node = &node,
+                      .what = Life::What::Temporary,
+                      .index = i,
+                      .first = step,
+                      .last = untilBackward ? BackwardOf(step) : step,
+                      .aliasOf = untilBackward ? GradientMadeOf(node, specs[i], step) : nullptr};
+            if (Life* const value = ValueReplacedBy(node, specs[i], step))
+            {
+                value->inPlaceWith = &node;
+                life.inPlaceWith = value->node;
+            }
+            m_lives.push_back(life);
         }
     }
 
@@ -204,7 +238,8 @@ size_t NominalSize(const Life& life)
     return spec.rows * columnsOf(spec.layoutOfInput < 0 ? node : *node.Input(size_t(spec.layoutOfInput)));
 }
 
-// Buffers that are one piece of memory: a gradient, those aliased to it and the temporary that it is made of.
+// Buffers that are one piece of memory: a gradient, those aliased to it, the temporary that it is made of and the value
+// that this replaces.
 struct Group
 {
     std::vector<size_t> lives;
@@ -213,24 +248,37 @@ struct Group
     size_t size = 0;
 };
 
-std::vector<Group> MakeGroups(const std::vector<Life>& lives)
+// For each life that one of its group that is at the end of all links.
+std::vector<size_t> FindEnds(const std::vector<Life>& lives)
 {
-    std::unordered_map<const ComputationNode*, const Life*> gradients;
-    for (const Life& life : lives)
-        if (life.what == Life::What::Gradient)
-            gradients[life.node] = &life;
-    std::vector<Group> groups;
-    std::unordered_map<const ComputationNode*, size_t> groupOfGradient; // by the node at the end of the alias chain
+    std::unordered_map<const ComputationNode*, size_t> gradients;
+    std::unordered_map<const ComputationNode*, size_t> replacing; // by the input
+    for (size_t i = 0; i < lives.size(); i++)
+        if (lives[i].what == Life::What::Gradient)
+            gradients[lives[i].node] = i;
+        else if (lives[i].what == Life::What::Temporary && lives[i].inPlaceWith != nullptr)
+            replacing[lives[i].inPlaceWith] = i;
+    std::vector<size_t> ends;
     for (size_t i = 0; i < lives.size(); i++)
     {
-        size_t group = groups.size();
-        if (lives[i].what == Life::What::Gradient || lives[i].aliasOf != nullptr)
-        {
-            const Life* owner = &lives[i];
-            while (owner->aliasOf != nullptr)
-                owner = gradients.at(owner->aliasOf);
-            group = groupOfGradient.emplace(owner->node, group).first->second;
-        }
+        size_t end = i;
+        if (lives[i].what == Life::What::Value && lives[i].inPlaceWith != nullptr)
+            end = replacing.at(lives[i].node);
+        while (lives[end].aliasOf != nullptr)
+            end = gradients.at(lives[end].aliasOf);
+        ends.push_back(end);
+    }
+    return ends;
+}
+
+std::vector<Group> MakeGroups(const std::vector<Life>& lives)
+{
+    const std::vector<size_t> ends = FindEnds(lives);
+    std::vector<Group> groups;
+    std::unordered_map<size_t, size_t> groupOf; // by the end
+    for (size_t i = 0; i < lives.size(); i++)
+    {
+        const size_t group = groupOf.emplace(ends[i], groups.size()).first->second;
         if (group == groups.size())
             groups.emplace_back();
         Group& into = groups[group];

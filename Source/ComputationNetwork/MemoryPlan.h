@@ -22,8 +22,8 @@ public:
     {
         bool share = true;
         // A gradient may be the memory of its only consumer's gradient where the consumer passes it through (Plus) or
-        // can work in place (Sigmoid), a temporary that of the gradient that is made of it (a criterion's softmax); not
-        // possible frame by frame.
+        // can work in place (Sigmoid), a temporary that of the value that it is made of, or of the gradient that is
+        // made of it (a criterion's softmax); not possible frame by frame.
         bool aliasGradients = true;
         std::vector<ComputationNodePtr> keepValues;
     };
@@ -47,6 +47,8 @@ public:
         // A gradient that is the memory of this consumer's gradient on purpose; a temporary that is that of this
         // input's.
         const ComputationNode* aliasOf = nullptr;
+        // Of a value, the consumer that replaces it in its memory by a temporary; of that temporary, the input.
+        const ComputationNode* inPlaceWith = nullptr;
     };
     const std::vector<Life>& Lives() const { return m_lives; }
     // Of given lives as they are, unchecked; what tests feed the plan checker with.

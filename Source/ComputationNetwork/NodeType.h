@@ -32,6 +32,7 @@ struct NodeTraits
 {
     bool isElementwise = false;         // column by column, element by element (with broadcasting)
     bool backpropReadsInputs = true;    // BackpropTo reads values of inputs
+    unsigned backpropIgnoresInputs = 0; // bit i: not that of input i, which only ForwardProp reads
     bool backpropReadsOutput = true;    // BackpropTo reads this node's value
     bool needsWholeMinibatch = false;   // cannot run frame by frame (criteria, statistics, TimeReverse)
     bool isCriterion = false;           // 1x1 value, a sum over samples
@@ -52,6 +53,12 @@ struct NodeTraits
     // Bit i: of input i only the sparse form is read where there is one (ComputationNode::HasSparseForm).
     unsigned inputsReadSparse = 0;
     unsigned inputsReadWhole = 0; // bit i: input i is read at all steps of time; it cannot be part of the node's loop
+
+    bool BackpropReads(size_t input) const
+    {
+        constexpr size_t c_bits = std::numeric_limits<unsigned>::digits;
+        return backpropReadsInputs && (input >= c_bits || (backpropIgnoresInputs >> input & 1) == 0);
+    }
 };
 
 enum class ParameterKind

@@ -153,11 +153,12 @@ private:
             if (!node.OwnsValue())
                 RequireAlive(node, What::Value, 0, time, "which its own backward pass reads,");
         }
-        for (const ComputationNodePtr& input : node.Inputs())
+        for (size_t i = 0; i < node.InputCount(); i++)
         {
+            const ComputationNodePtr& input = node.Input(i);
             if (IsLookupOf(*input, node))
                 continue;
-            if (traits.backpropReadsInputs)
+            if (traits.BackpropReads(i))
             {
                 if (IsInside(*input))
                     Reject("the backward pass of '", node.Name(), "' reads the value of '", input->Name(),
@@ -220,6 +221,8 @@ private:
     const Life& EndOfAliases(const Life& life) const
     {
         const Life* end = &life;
+        if (life.what == What::Value && life.inPlaceWith != nullptr)
+            end = &ReplacementOf(life);
         for (size_t guard = 0; end->aliasOf != nullptr; guard++)
         {
             if (guard > m_lives.size())
@@ -229,10 +232,27 @@ private:
         return *end;
     }
 
-    bool AreAliases(const Life& a, const Life& b) const
+    bool AreAliases(const Life& a, const Life& b) const { return &EndOfAliases(a) == &EndOfAliases(b); }
+
+    // The temporary that takes the memory of a value over. It must be one that can, and the only one of its consumer.
+    const Life& ReplacementOf(const Life& value) const
     {
-        const auto isGradient = [](const Life& life) { return life.what == What::Gradient || life.aliasOf != nullptr; };
-        return isGradient(a) && isGradient(b) && &EndOfAliases(a) == &EndOfAliases(b);
+        const ComputationNode& consumer = *value.inPlaceWith;
+        const std::vector<TemporarySpec> specs = consumer.Temporaries();
+        const Life* found = nullptr;
+        for (size_t i = 0; i < specs.size(); i++)
+        {
+            const Life& life = Find(consumer, What::Temporary, i);
+            if (life.inPlaceWith != value.node || specs[i].valueOfInput < 0 ||
+                consumer.Input(size_t(specs[i].valueOfInput)).get() != value.node)
+                continue;
+            if (found != nullptr)
+                Reject(Describe(value), " is replaced twice");
+            found = &life;
+        }
+        if (found == nullptr || found->slot != value.slot || found->first != value.last)
+            Reject(Describe(value), " cannot be replaced by a temporary of '", consumer.Name(), "'");
+        return *found;
     }
 
     // An aliased gradient needs a consumer that is the only one to add to it and leaves the rest of its gradient's

@@ -80,7 +80,7 @@ void ArgMax(const MatrixView& input, const MatrixView& output);
 void ArgMax(const SparseView& input, const MatrixView& output);
 // One criterion pass: logSoftmax = LogSoftmax(prediction), softmax = exp of it; output (1x1) = -sum labels .*
 // logSoftmax over the columns whose mask byte is not 0 (empty mask: all). With wantLogarithms = false logSoftmax is
-// undefined.
+// undefined. The softmax may replace the prediction in its memory.
 void CrossEntropyWithSoftmax(const MatrixView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
                              const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output);
 void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,

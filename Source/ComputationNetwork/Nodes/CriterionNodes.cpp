@@ -115,7 +115,7 @@ public:
     std::vector<TemporarySpec> Temporaries() const override
     {
         TemporarySpec softmax = TemporaryLikeInput(*this, 1, Life::ForwardBackward);
-        softmax.gradientOfInput = 1;
+        softmax.valueOfInput = softmax.gradientOfInput = 1;
         return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Life::Forward : Life::ForwardBackward), softmax};
     }
 
@@ -417,6 +417,7 @@ void RegisterCrossEntropies(NodeRegistry& registry)
     withSoftmax.doc =
         "v = -sum labels * log softmax(z) over all samples; gradient of z: softmax(z) - labels. Labels may "
         "be sparse.";
+    withSoftmax.traits.backpropIgnoresInputs = 2;
     withSoftmax.traits.backpropOverwrites = true;
     withSoftmax.traits.inputsReadSparse = 1;
     // The gradient formula of z holds where labels sum to 1.

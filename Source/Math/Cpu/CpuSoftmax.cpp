@@ -279,6 +279,12 @@ bool CpuKernels::CrossEntropyWithSoftmaxAlone(const SparseView& labels, const Ma
                                               std::span<const uint8_t> mask, const MatrixView& softmax,
                                               const MatrixView& output)
 {
+    constexpr int32_t c_mostLabels = 16; // of a column
+    const auto hasMany = [&](size_t column)
+    { return labels.columnStarts[column + 1] - labels.columnStarts[column] > c_mostLabels; };
+    for (size_t column = 0; column < labels.columns; ++column)
+        if (hasMany(column))
+            return false;
     if (prediction.rows < c_rowsForColumns)
         return false;
     Visit(prediction.type,
@@ -291,14 +297,18 @@ bool CpuKernels::CrossEntropyWithSoftmaxAlone(const SparseView& labels, const Ma
               const auto computeColumn = [&](size_t column)
               {
                   const T* scores = ColumnOf<T>(prediction, column);
+                  const int32_t first = labels.columnStarts[column];
+                  const int32_t count = IsData(mask, column) ? labels.columnStarts[column + 1] - first : 0;
+                  T ofLabels[c_mostLabels]; // which the softmax may replace
+                  for (int32_t i = 0; i < count; ++i)
+                      ofLabels[i] = scores[labels.rowIndices[first + i]];
                   const Normalizer<T> normalizer =
                       kernels.softmaxColumn(scores, softmax.As<T>() + column * softmax.stride, prediction.rows);
                   double sum = 0;
-                  for (int32_t at = labels.columnStarts[column];
-                       IsData(mask, column) && at < labels.columnStarts[column + 1]; ++at)
-                      if (labelValues[at] != T(0))
-                          sum -= double(labelValues[at]) *
-                                 double((scores[labels.rowIndices[at]] - normalizer.largest) - normalizer.logSum);
+                  for (int32_t i = 0; i < count; ++i)
+                      if (labelValues[first + i] != T(0))
+                          sum -= double(labelValues[first + i]) *
+                                 double((ofLabels[i] - normalizer.largest) - normalizer.logSum);
                   return sum;
               };
               ForEachPart(m_pool, prediction.columns, 1, parts,

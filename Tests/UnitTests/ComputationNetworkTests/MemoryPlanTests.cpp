@@ -162,6 +162,43 @@ TEST(MemoryPlan, ASoftmaxBecomesTheFirstContributionToAGradient)
     CheckPlan(inference, MemoryOf(inference));
 }
 
+TEST(MemoryPlan, ASoftmaxReplacesTheValueThatNobodyReadsAnyMore)
+{
+    for (const bool training : {true, false})
+    {
+        TwoReaders net(true);
+        const EvaluationPlan plan = PlanOf({net.total}, training);
+        const MemoryPlan memory = MemoryOf(plan);
+        CheckPlan(plan, memory);
+        const size_t softmax = memory.SlotsOfTemporaries(net.softmax.get())[1];
+        EXPECT_EQ(memory.SlotOfValue(net.z.get()), softmax);
+        const MemoryPlan without = MemoryOf(plan, false);
+        CheckPlan(plan, without);
+        EXPECT_NE(without.SlotOfValue(net.z.get()), without.SlotsOfTemporaries(net.softmax.get())[1]);
+        const MemoryPlan kept = MemoryOf(plan, true, {net.z});
+        CheckPlan(plan, kept);
+        EXPECT_NE(kept.SlotOfValue(net.z.get()), kept.SlotsOfTemporaries(net.softmax.get())[1]);
+    }
+    TwoReaders net(false); // the sigmoid comes after the softmax
+    const EvaluationPlan plan = PlanOf({net.total}, true);
+    const MemoryPlan memory = MemoryOf(plan);
+    CheckPlan(plan, memory);
+    EXPECT_NE(memory.SlotOfValue(net.z.get()), memory.SlotsOfTemporaries(net.softmax.get())[1]);
+    // The checker sees it where the planner does not.
+    const MemoryPlan apart = MemoryPlan::Build(plan, {.share = false, .aliasGradients = false, .keepValues = {}});
+    std::vector<Life> lives = apart.Lives();
+    for (Life& life : lives)
+        if (life.node == net.z.get() && life.what == What::Value)
+        {
+            life.inPlaceWith = net.softmax.get();
+            life.slot = apart.SlotsOfTemporaries(net.softmax.get())[1];
+        }
+        else if (life.node == net.softmax.get() && life.what == What::Temporary && life.index == 1)
+            life.inPlaceWith = net.z.get();
+    EXPECT_THAT(MessageOf([&] { CheckPlan(plan, MemoryPlan::FromLives(lives)); }),
+                HasSubstr("the value of node 'z' (Times) cannot be replaced by a temporary of 'ce'"));
+}
+
 TEST(MemoryPlan, NoSoftmaxReplacesWhatOthersAddedBefore)
 {
     TwoReaders net(false);

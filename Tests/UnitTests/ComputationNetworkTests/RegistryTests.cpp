@@ -110,10 +110,9 @@ TEST_P(RegistryTest, TraitsAreTrue)
                     const double noNumber = std::numeric_limits<double>::quiet_NaN();
                     if (!traits.backpropReadsOutput)
                         Ops::Fill(node.Node()->Value(), noNumber);
-                    if (!traits.backpropReadsInputs)
-                        for (const ComputationNodePtr& input : node.Inputs())
-                            if (!input->IsSparse())
-                                Ops::Fill(input->Value(), noNumber);
+                    for (size_t i = 0; i < node.Inputs().size(); i++)
+                        if (!traits.BackpropReads(i) && !node.Inputs()[i]->IsSparse())
+                            Ops::Fill(node.Inputs()[i]->Value(), noNumber);
                     evaluator.Backward(node.Criterion());
                     for (size_t source = 0; source < node.Sources().size(); source++)
                     {

@@ -39,6 +39,10 @@ void RunCriterion(KernelCaseRun& run, const Labels& labels, size_t rows, size_t 
         Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Input(1, 1), run.Output(rows, columns, pad));
         Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Input(1, 1), run.Undefined(rows, columns, pad),
                                              0);
+        const MatrixView replacedPrediction = run.Undefined(rows, columns, pad);
+        Ops::Elementwise(ElementwiseOp::Copy, prediction, replacedPrediction);
+        Ops::CrossEntropyWithSoftmax(labels, replacedPrediction, mask, run.Undefined(rows, columns), replacedPrediction,
+                                     run.Undefined(1, 1));
         for (const double scale : {1.0, 0.5})
         {
             const MatrixView replaced = run.Undefined(rows, columns, pad);
@@ -52,6 +56,9 @@ void RunCriterion(KernelCaseRun& run, const Labels& labels, size_t rows, size_t 
             const Matrix undefined(rows, columns, prediction.type, *prediction.device);
             Ops::CrossEntropyWithSoftmax(labels, prediction, mask, undefined, run.Undefined(rows, columns, pad),
                                          run.Undefined(1, 1), false);
+            const MatrixView replaced = run.Undefined(rows, columns, pad);
+            Ops::Elementwise(ElementwiseOp::Copy, prediction, replaced);
+            Ops::CrossEntropyWithSoftmax(labels, replaced, mask, undefined, replaced, run.Undefined(1, 1), false);
         }
     }
 }

@@ -87,6 +87,11 @@ std::string Error::Report() const
     return report + "error: " + WithVisibleCharacters(m_message);
 }
 
+void FailWith(ErrorKind kind, std::initializer_list<MessagePart> parts, const SourcePos& where)
+{
+    throw Error(kind, ConcatParts(parts), where);
+}
+
 #ifndef NDEBUG
 void AssertionFailed(const char* condition, const char* file, int line)
 {

@@ -2,9 +2,10 @@
 // the way up at four boundaries (command, file, node, minibatch).
 #pragma once
 
+#include "Common/Message.h"
 #include "Common/SourceText.h"
 
-#include <sstream>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -54,25 +55,19 @@ private:
     std::vector<std::string> m_notes;
 };
 
-template <class... Parts>
-std::string Concat(const Parts&... parts)
-{
-    std::ostringstream stream;
-    (stream << ... << parts);
-    return stream.str();
-}
+[[noreturn]] void FailWith(ErrorKind kind, std::initializer_list<MessagePart> parts, const SourcePos& where = {});
 
 // Fail(ErrorKind::Model, "node '", name, "': ", why)
 template <class... Parts>
 [[noreturn]] void Fail(ErrorKind kind, const Parts&... parts)
 {
-    throw Error(kind, Concat(parts...));
+    FailWith(kind, {MessagePart(parts)...});
 }
 
 template <class... Parts>
 [[noreturn]] void FailAt(const SourcePos& where, ErrorKind kind, const Parts&... parts)
 {
-    throw Error(kind, Concat(parts...), where);
+    FailWith(kind, {MessagePart(parts)...}, where);
 }
 
 // Runs body; an Error passing through gets note() added.

@@ -138,7 +138,7 @@ MelPattern MelModels::ParsePattern(const MelArgument& argument) const
         pattern.model = &Default(argument.where);
     }
     if (pattern.text.empty())
-        pattern.text = "*";
+        pattern.text.push_back('*');
     return pattern;
 }
 

@@ -61,6 +61,10 @@ struct NodeTraits
     }
 };
 
+// Of types that only move numbers: BackpropTo reads nothing but the gradient.
+inline constexpr NodeTraits c_readsGradientsOnly = {
+    .backpropReadsInputs = false, .backpropReadsOutput = false, .backpropOverwrites = true};
+
 enum class ParameterKind
 {
     Integer,

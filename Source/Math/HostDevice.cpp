@@ -18,7 +18,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_lineBytes = 64;
+constexpr size_t c_leastAlignment = 64; // of a cache line
 constexpr size_t c_largePageBytes = LargePages::c_pageBytes;
 // AddressSanitizer knows the end of what is allocated alone.
 #ifdef __SANITIZE_ADDRESS__
@@ -56,7 +56,7 @@ void* HostDevice::Allocate(size_t bytes)
             return memory;
     // Products walk through a matrix in steps of a column: with ordinary pages nearly each step needs another one.
     const bool isLarge = bytes >= c_largePageBytes;
-    const size_t alignment = isLarge ? c_largePageBytes : c_lineBytes;
+    const size_t alignment = isLarge ? c_largePageBytes : c_leastAlignment;
     // Sizes in whole units: std::aligned_alloc asks for it.
     const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* memory = rounded >= bytes ? std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment) : nullptr;

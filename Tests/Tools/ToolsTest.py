@@ -40,7 +40,7 @@ class ToolsTest(unittest.TestCase):
             self.assertIn(text, output)
 
     def test_clean_project_passes(self):
-        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckTestNames", "CheckDocs", "CheckQuotes", "CheckFormat"):
+        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckNames", "CheckDocs", "CheckQuotes", "CheckFormat"):
             code, output = self.run_tool(tool)
             self.assertEqual(code, 0, output)
 
@@ -127,14 +127,16 @@ class ToolsTest(unittest.TestCase):
         self.write("Source/Common/Long.cpp", "\n" * 701)
         self.assert_caught("CheckSizes", "Long.h: 401 lines, the limit is 400", "Long.cpp: 701 lines")
 
-    def test_names_in_tests(self):
+    def test_names(self):
         for name in "A", "B":
             self.write("Tests/UnitTests/MathTests/%s.cpp" % name, "constexpr int c_size = 1;\nstruct Bench\n{\n};\n"
                        "int Twice(int %s)\n{\n    return 2;\n}\nint %s(int x)\n{\n    return x;\n}\n" % (name.lower(), name))
         self.write("Tests/UnitTests/SGDTests/C.cpp", "constexpr int c_size = 1;\n")
-        self.assert_caught("CheckTestNames", *("A.cpp: the %s is in Tests/UnitTests/MathTests/B.cpp, too" % name for name in
-                                               ("constant c_size", "type Bench", "function int Twice(int)")),
-                           "6 names, 3 in several files")
+        for name in "SGD/A", "SGD/B", "Math/Cpu/A", "Math/Cpu/B":
+            self.write("Source/%s.cpp" % name, "constexpr int c_most = 1;\n")
+        self.assert_caught("CheckNames", *("A.cpp: the %s is in Tests/UnitTests/MathTests/B.cpp, too" % name for name in
+                                           ("constant c_size", "type Bench", "function int Twice(int)")),
+                           "Source/SGD/A.cpp: the constant c_most is in Source/SGD/B.cpp, too", "7 names, 4 in several files")
 
     def test_format(self):
         self.write("Source/Common/Text.h", "#pragma once\nint *x ;\n")

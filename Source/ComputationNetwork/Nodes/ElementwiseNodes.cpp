@@ -307,7 +307,7 @@ private:
 };
 
 // Shapes for the gradient check: both as samples, then each kind of repeating, parameters among them.
-std::vector<GradientSample> Samples(const ElementwiseRow& row)
+std::vector<GradientSample> SamplesOf(const ElementwiseRow& row)
 {
     const auto input = [&](TensorShape shape, bool inLayout)
     {
@@ -428,7 +428,7 @@ void RegisterElementwiseNodes(NodeRegistry& registry)
                                  .gradientPassesThrough = passesThrough,
                                  .backpropInPlace = inputs == 1},
                       .parameters = {},
-                      .samples = Samples(row),
+                      .samples = SamplesOf(row),
                       .bookSection = row.bookSection,
                       .create = [&row] { return std::make_shared<ElementwiseNode>(row); }});
     }

@@ -30,7 +30,7 @@ enum Gate : size_t
     c_gates
 };
 
-enum TemporaryIndex : size_t
+enum LstmTemporary : size_t
 {
     c_activations, // of the gates
     c_cells,
@@ -86,7 +86,7 @@ private:
     MatrixView Peephole(const MatrixView& weights) const { return weights.Columns(1 + InputSize() + Cells(), 1); }
     MatrixView Weights(size_t gate) const { return Input(1 + gate)->Value(); }
 
-    MatrixView Part(TemporaryIndex index, size_t part) const
+    MatrixView Part(LstmTemporary index, size_t part) const
     {
         return Temporary(index, FrameRange::All()).Rows(part * Cells(), Cells());
     }

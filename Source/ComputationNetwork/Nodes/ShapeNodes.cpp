@@ -219,9 +219,6 @@ private:
 
 using namespace Samples;
 
-constexpr NodeTraits c_readsGradientsOnly = {
-    .backpropReadsInputs = false, .backpropReadsOutput = false, .backpropOverwrites = true};
-
 } // namespace
 
 void RegisterShapeNodes(NodeRegistry& registry)

@@ -218,9 +218,6 @@ private:
 };
 using namespace Samples;
 
-constexpr NodeTraits c_readsGradientsOnly = {
-    .backpropReadsInputs = false, .backpropReadsOutput = false, .backpropOverwrites = true};
-
 } // namespace
 
 void RegisterStackNodes(NodeRegistry& registry)

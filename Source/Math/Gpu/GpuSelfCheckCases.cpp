@@ -189,7 +189,7 @@ void Chain(Run& run)
 // ---- products -------------------------------------------------------------------------------------------------------
 
 template <Transpose transposeA, Transpose transposeB>
-void Product(Run& run)
+void MatrixProduct(Run& run)
 {
     constexpr size_t rows = 65, columns = 35, inner = 40;
     const bool isA = transposeA == Transpose::Yes, isB = transposeB == Transpose::Yes;
@@ -421,10 +421,10 @@ const std::vector<SelfCheckCase>& SelfCheckCases()
 #undef CNTK_CASE_ROW
             {"reductions", &Reductions},
         {"chains of element-wise operations", &Chain},
-        {"the product A B", &Product<Transpose::No, Transpose::No>, true},
-        {"the product A' B", &Product<Transpose::Yes, Transpose::No>, true},
-        {"the product A B'", &Product<Transpose::No, Transpose::Yes>, true},
-        {"the product A' B'", &Product<Transpose::Yes, Transpose::Yes>, true},
+        {"the product A B", &MatrixProduct<Transpose::No, Transpose::No>, true},
+        {"the product A' B", &MatrixProduct<Transpose::Yes, Transpose::No>, true},
+        {"the product A B'", &MatrixProduct<Transpose::No, Transpose::Yes>, true},
+        {"the product A' B'", &MatrixProduct<Transpose::Yes, Transpose::Yes>, true},
         {"the product with a bias and a non-linearity", &ProductBiasActivation, true},
         {"inner products", &InnerProducts},
         {"products with sparse matrices", &SparseProducts},

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
 #include <random>
+#include <tuple>
 #include <vector>
 
 namespace cntk
@@ -67,23 +69,37 @@ struct Product
         return values;
     }
 
-    double Expected(size_t i, size_t j) const
+    // A B, column by column: what alpha, beta and what C was before have no part in.
+    std::vector<double> Sums() const
     {
-        double sum = 0;
-        for (size_t p = 0; p < task.k; ++p)
-            sum += double(task.transA ? a[p + i * task.lda] : a[i + p * task.lda]) *
-                   double(task.transB ? b[j + p * task.ldb] : b[p + j * task.ldb]);
-        return double(task.alpha) * sum + (task.beta == 0 ? 0 : double(task.beta) * double(before[j * task.ldc + i]));
+        std::vector<double> sums;
+        for (size_t j = 0; j < task.n; ++j)
+            for (size_t i = 0; i < task.m; ++i)
+            {
+                double sum = 0;
+                for (size_t p = 0; p < task.k; ++p)
+                    sum += double(task.transA ? a[p + i * task.lda] : a[i + p * task.lda]) *
+                           double(task.transB ? b[j + p * task.ldb] : b[p + j * task.ldb]);
+                sums.push_back(sum);
+            }
+        return sums;
+    }
+
+    double Expected(const std::vector<double>& sums, size_t i, size_t j) const
+    {
+        return double(task.alpha) * sums[j * task.m + i] +
+               (task.beta == 0 ? 0 : double(task.beta) * double(before[j * task.ldc + i]));
     }
 
     // bias: added to each row's expected value where it is not empty.
-    void Check(const Values& bias = {}) const
+    void Check(const Values& bias = {}) const { Check(Sums(), bias); }
+    void Check(const std::vector<double>& sums, const Values& bias) const
     {
         const double tolerance = 4 * double(std::numeric_limits<T>::epsilon()) * (4 + double(task.k));
         for (size_t j = 0; j < task.n; ++j)
         {
             for (size_t i = 0; i < task.m; ++i)
-                ASSERT_NEAR(double(c[j * task.ldc + i]), Expected(i, j) + (bias.empty() ? 0 : double(bias[i])),
+                ASSERT_NEAR(double(c[j * task.ldc + i]), Expected(sums, i, j) + (bias.empty() ? 0 : double(bias[i])),
                             tolerance)
                     << "row " << i << ", column " << j;
             for (size_t i = task.m; j + 1 < task.n && i < task.ldc; ++i)
@@ -96,6 +112,17 @@ struct Product
     Values a, b, c, before;
 };
 
+// Operands of one of c_shapes are the same random numbers each time: their product is worked out once for all engines.
+template <class T>
+const std::vector<double>& SumsOf(const Shape& shape, const Product<T>& product)
+{
+    static std::map<std::tuple<const Shape*, bool, bool>, std::vector<double>> sumsOf;
+    std::vector<double>& sums = sumsOf[{&shape, product.task.transA, product.task.transB}];
+    if (sums.empty())
+        sums = product.Sums();
+    return sums;
+}
+
 template <class T, class Multiply>
 void CheckAll(Multiply&& multiply)
 {
@@ -107,8 +134,9 @@ void CheckAll(Multiply&& multiply)
                     SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k << ", transA "
                                                     << transA << ", transB " << transB << ", beta " << double(beta));
                     Product<T> product(shape, transA, transB, T(beta == 0 ? 1 : 0.75), beta);
+                    const std::vector<double>& sums = SumsOf(shape, product);
                     multiply(product.task);
-                    product.Check();
+                    product.Check(sums, {});
                     if (testing::Test::HasFatalFailure())
                         return;
                 }

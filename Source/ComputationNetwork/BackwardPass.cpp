@@ -106,7 +106,42 @@ void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bo
                   {
                       if (!isListed || !call.node->ListBackprop(call.inputIndex, m_products))
                           call.node->BackpropTo(call.inputIndex, range);
+                      else
+                          AddUpdate(call);
                   });
+}
+
+// To the product that was listed last: the call's, and all of the parameter's gradient.
+void BackwardPass::AddUpdate(const BackwardCall& call)
+{
+    Product& product = m_products.back();
+    const size_t steps = product.transposeA == Ops::Transpose::Yes ? product.a.rows : product.a.columns;
+    if (!MayUpdate(call) || !Ops::CanUpdateBehind(product.c, steps))
+        return;
+    product.update = m_updates->UpdateOf(*call.input);
+    for (MatrixView* view : {&product.update.parameter, &product.update.smoothed})
+        if (view->data != nullptr)
+            *view = Reshaped(*view, product.c.rows, product.c.columns);
+}
+
+// Products wait for others, or for calls that still read the parameter that is updated behind them: the gradient of a
+// product's other operand.
+void BackwardPass::RunCalls(const BackwardStep& step)
+{
+    const std::span<const BackwardCall> calls =
+        std::span(m_program.calls).subspan(step.calls.begin, step.calls.end - step.calls.begin);
+    bool endsList = false, hasUpdates = false;
+    for (const BackwardCall& call : calls)
+    {
+        RunCall(call, FrameRange::All(), call.isListed || MayUpdate(call));
+        endsList = endsList || call.endsList;
+        hasUpdates = hasUpdates || (MayUpdate(call) && !call.isListed);
+    }
+    if (endsList)
+        return ComputeProducts();
+    for (const BackwardCall& call : calls)
+        if (hasUpdates && MayUpdate(call) && !call.isListed)
+            ComputeProductsInto(*call.input);
 }
 
 void BackwardPass::RunCallInTime(const BackwardCall& call, int direction)
@@ -129,15 +164,10 @@ void BackwardPass::RunStep(size_t index)
         return RunLookup(step, *m_lookups[m_lookups.size() - 1 - index]);
     if (step.kind != PlanStep::Kind::Loop)
     {
+        if (!step.stepByStep)
+            return RunCalls(step);
         for (size_t i = step.calls.begin; i < step.calls.end; i++)
-            if (step.stepByStep)
-                RunCallInTime(calls[i], step.direction);
-            else
-            {
-                RunCall(calls[i], FrameRange::All(), calls[i].isListed);
-                if (calls[i].endsList)
-                    ComputeProducts();
-            }
+            RunCallInTime(calls[i], step.direction);
         return;
     }
     if (loop != nullptr && step.calls.begin != step.calls.end)
@@ -181,19 +211,25 @@ void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
         if (lookup.IsLookup(*call.node))
             AddToGradient(call, [&] { lookup.AddTableGradient(); });
         else if (call.inputIndex == 0 && lookup.IsProduct(*call.node))
-            AddToGradient(call, [&] { m_products.push_back(lookup.WeightGradient(*call.node)); });
+            AddToGradient(call,
+                          [&]
+                          {
+                              m_products.push_back(lookup.WeightGradient(*call.node));
+                              AddUpdate(call);
+                          });
         else
             RunCall(call, FrameRange::All());
     }
     ComputeProducts();
 }
 
-// Before something else is added to the same gradient.
+// Before something else is added to the same gradient. The others wait: what they update may still be read.
 void BackwardPass::ComputeProductsInto(const ComputationNode& input)
 {
-    if (std::any_of(m_products.begin(), m_products.end(),
-                    [&](const Product& product) { return product.c.data == input.Gradient().data; }))
-        ComputeProducts();
+    const auto others = std::partition(m_products.begin(), m_products.end(),
+                                       [&](const Product& product) { return product.c.data == input.Gradient().data; });
+    Ops::MultiplyAll({m_products.begin(), others});
+    m_products.erase(m_products.begin(), others);
 }
 
 void BackwardPass::ComputeProducts()

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/EvaluationProgram.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/LookupProducts.h"
 #include "ComputationNetwork/LoopProducts.h"
 #include "Math/ProductList.h"
@@ -23,6 +24,8 @@ public:
 
     // Whether gradients of parameters are added to what the pass before left.
     void SetAccumulates(bool accumulates) { m_accumulates = accumulates; }
+    // Who updates parameters in this pass, which then does not accumulate; null: nobody.
+    void SetUpdates(GradientUpdates* updates) { m_updates = updates; }
 
     void RunStep(size_t index);
 
@@ -35,6 +38,9 @@ private:
     template <class Add>
     void AddToGradient(const BackwardCall& call, Add&& add);
     void RunCall(const BackwardCall& call, const FrameRange& range, bool isListed = false);
+    bool MayUpdate(const BackwardCall& call) const { return call.mayUpdate && m_updates != nullptr; }
+    void AddUpdate(const BackwardCall& call);
+    void RunCalls(const BackwardStep& step);
     void RunLookup(const BackwardStep& step, LookupProducts& lookup);
     void ComputeProductsInto(const ComputationNode& input);
     void RunCallInTime(const BackwardCall& call, int direction);
@@ -46,6 +52,7 @@ private:
     std::span<const std::unique_ptr<LookupProducts>> m_lookups;
     std::vector<Product> m_products; // that wait to be computed together
     bool m_accumulates = false;
+    GradientUpdates* m_updates = nullptr;
 };
 
 } // namespace cntk

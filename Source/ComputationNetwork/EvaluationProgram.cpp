@@ -1,7 +1,10 @@
 // Flattens a plan: the calls of the forward pass, and those of the backward pass in their order.
 #include "ComputationNetwork/EvaluationProgram.h"
 
+#include "Math/ProductList.h"
+
 #include <algorithm>
+#include <unordered_map>
 
 namespace cntk
 {
@@ -60,6 +63,7 @@ void EvaluationProgram::PlanBackward()
         backwardSteps.push_back(backward); // also where there is nothing to do: the index is the time
     }
     m_started.clear();
+    MarkUpdates();
 }
 
 void EvaluationProgram::PlanLoopBackward(const PlanStep& step, BackwardStep& backward)
@@ -102,9 +106,28 @@ void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, bo
                          .isFirst = isFirst,
                          .mayOverwrite = node.Type().traits.backpropOverwrites && !StepsInTime(node),
                          .isParameter = input.IsTrainableLeaf(),
+                         .mayUpdate = false,
                          .isPassedOn = isAlias && node.Type().traits.gradientPassesThrough,
                          .isListed = false,
                          .endsList = false});
+    }
+}
+
+// Calls that are all of a parameter's gradient. Not those that are made time step by time step.
+void EvaluationProgram::MarkUpdates()
+{
+    std::unordered_map<const ComputationNode*, size_t> contributions;
+    for (const BackwardCall& call : calls)
+        contributions[call.input] += StepsInTime(*call.node) ? 2 : 1;
+    for (BackwardCall& call : calls)
+    {
+        MatrixView gradient;
+        gradient.rows = gradient.stride = call.input->ValueRows();
+        gradient.columns = call.input->ValueColumns();
+        gradient.type = call.input->GetDataType();
+        gradient.device = &call.input->GetDevice();
+        call.mayUpdate =
+            call.isParameter && contributions.at(call.input) == 1 && Ops::CanUpdateBehind(gradient, SIZE_MAX);
     }
 }
 

@@ -39,6 +39,7 @@ public:
         bool isFirst;      // nothing was added to the input's gradient yet
         bool mayOverwrite; // of the node's type
         bool isParameter;  // the input is one; its gradient may be known to be sparse
+        bool mayUpdate;    // the input is a parameter that no other call adds to, and the device may update it behind
         bool isPassedOn;   // nothing to do: the two gradients are the same memory
         bool isListed;     // outside of loops: a product that can wait for others of its operand,
         bool endsList;     // the last of which this is
@@ -70,6 +71,7 @@ private:
     void PlanBackward();
     void PlanLoopBackward(const PlanStep& step, BackwardStep& backward);
     void AddCalls(ComputationNode& node, const PlanStep& step, bool inside);
+    void MarkUpdates();
 
     const EvaluationPlan& m_plan;
     const MemoryPlan& m_memory;

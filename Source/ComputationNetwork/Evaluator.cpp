@@ -56,7 +56,7 @@ struct Evaluator::Impl
     void RunForward(size_t index);
     void RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation);
     void Forward();
-    void Backward(const ComputationNodePtr& root, bool accumulate);
+    void Backward(const ComputationNodePtr& root, bool accumulate, GradientUpdates* updates);
 
     // The work of Forward and of Backward, which a device may record and repeat.
     class ForwardWork;
@@ -438,7 +438,7 @@ void Evaluator::Impl::RunForwardSteps()
 
 // ---- backward ----
 
-void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
+void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate, GradientUpdates* updates)
 {
     if (!m_plan.BackwardRoot() || root != m_plan.BackwardRoot())
         Fail(ErrorKind::Internal, "back-propagation from '", root->Name(), "' was not planned",
@@ -448,6 +448,7 @@ void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate)
     if (!m_plan.NeedsGradient(root.get()))
         return;
     m_backwardPass->SetAccumulates(accumulate);
+    m_backwardPass->SetUpdates(m_backwardWork->IsOn() ? nullptr : updates);
     if (m_lastKey == nullptr || !m_backwardWork->IsOn())
         return RunBackwardSteps();
     m_backwardKey.assign(m_lastKey->begin(), m_lastKey->end());
@@ -485,14 +486,14 @@ void Evaluator::Forward()
     m_impl->Forward();
 }
 
-void Evaluator::Backward(const ComputationNodePtr& root)
+void Evaluator::Backward(const ComputationNodePtr& root, GradientUpdates* updates)
 {
-    m_impl->Backward(root, false);
+    m_impl->Backward(root, false, updates);
 }
 
 void Evaluator::BackwardAccumulate(const ComputationNodePtr& root)
 {
-    m_impl->Backward(root, true);
+    m_impl->Backward(root, true, nullptr);
 }
 
 void Evaluator::SetTraining(bool isTraining)

@@ -3,6 +3,7 @@
 
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/EvaluationPlan.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/MemoryPlan.h"
 
 #include <memory>
@@ -38,7 +39,9 @@ public:
     void Forward();
     // From root (1x1), which must be the planned backward root: sets its gradient to 1, all parameter gradients below
     // to 0, and back-propagates.
-    void Backward(const ComputationNodePtr& root);
+    // updates: who may update parameters on the way, where the device can; of these the gradient is then not kept
+    // unless the update says so. Null: nobody.
+    void Backward(const ComputationNodePtr& root, GradientUpdates* updates = nullptr);
     // The same, but adds to the parameter gradients of the Backward before (parts of one minibatch).
     void BackwardAccumulate(const ComputationNodePtr& root);
 

@@ -75,6 +75,8 @@ public:
     virtual void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) = 0;
     // Products that know nothing of one another (ProductList.h). Backends without a way of their own take one by one.
     virtual void MultiplyAll(std::span<const Product> products);
+    // As ProductList.h has it; a backend without a MultiplyAll of its own makes no updates.
+    virtual bool CanUpdateBehind(const MatrixView& gradient, size_t steps) const;
     virtual void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
                                       ElementwiseOp activation, const MatrixView& c) = 0;
     // Panels of op(a), which is then the left operand of many products (PackedOperand.h): of matrices one above

@@ -7,11 +7,44 @@
 namespace cntk
 {
 
+bool Kernels::CanUpdateBehind(const MatrixView&, size_t) const
+{
+    return false;
+}
+
 void Kernels::MultiplyAll(std::span<const Product> products)
 {
     for (const Product& product : products)
         Ops::Multiply(product);
 }
+
+bool Ops::CanUpdateBehind(const MatrixView& gradient, size_t steps)
+{
+    return gradient.device->GetKernels().CanUpdateBehind(gradient, steps);
+}
+
+namespace
+{
+
+void CheckUpdate(const Product& product)
+{
+    const ProductUpdate& update = product.update;
+    const size_t steps = Operand{product.a, product.transposeA == Ops::Transpose::Yes}.Columns();
+    if (!Ops::CanUpdateBehind(product.c, steps))
+        Fail(ErrorKind::Internal, "MultiplyAll: no update can be made behind a product [", product.c.rows, " x ",
+             product.c.columns, "] of ", steps, " steps on this device");
+    if (update.smoothed.data == nullptr && update.momentum != 0)
+        Fail(ErrorKind::Internal, "MultiplyAll: an update with momentum needs a smoothed gradient");
+    for (const MatrixView* view : {&update.parameter, &update.smoothed})
+        if (view->data != nullptr &&
+            (view->device != product.c.device || view->type != product.c.type || view->rows != product.c.rows ||
+             view->columns != product.c.columns || !view->IsContiguous()))
+            Fail(ErrorKind::Internal, "MultiplyAll: an update of [", view->rows, " x ", view->columns,
+                 "] does not fit a gradient of [", product.c.rows, " x ", product.c.columns,
+                 "], is of another device or type, or is not in one piece");
+}
+
+} // namespace
 
 void Ops::Multiply(const Product& product)
 {
@@ -35,6 +68,8 @@ void Ops::MultiplyAll(std::span<const Product> products)
         if (a.Columns() != b.Rows() || product.c.rows != a.Rows() || product.c.columns != b.Columns())
             Fail(ErrorKind::Internal, "MultiplyAll: the product of [", a.Rows(), " x ", a.Columns(), "] and [",
                  b.Rows(), " x ", b.Columns(), "] does not fit [", product.c.rows, " x ", product.c.columns, "]");
+        if (product.update.parameter.data != nullptr)
+            CheckUpdate(product);
     }
     first.c.device->GetKernels().MultiplyAll(products);
 }

@@ -9,6 +9,18 @@
 namespace cntk
 {
 
+// The update of a parameter whose gradient is a product, block by block right behind it, while the gradient is in the
+// cache. To the last bit what Ops::MomentumUpdate gives with all columns of it; without momentum and smoothed gradient,
+// Ops::Descend. Parameter and smoothed gradient are of the gradient's shape and, as that is, in one piece.
+struct ProductUpdate
+{
+    MatrixView parameter = {}; // no data: no update
+    MatrixView smoothed = {};  // no data: none, and no momentum
+    double rate = 0;
+    double momentum = 0;
+    bool keepsGradient = true; // false: what is in the gradient's memory afterwards is nobody's business
+};
+
 // C = beta*C + alpha * op(A) * op(B)
 struct Product
 {
@@ -19,6 +31,8 @@ struct Product
     MatrixView c;
     double alpha = 1;
     double beta = 0;
+    // What it changes no product of the list reads.
+    ProductUpdate update = {};
 };
 
 namespace Ops
@@ -27,6 +41,9 @@ namespace Ops
 void Multiply(const Product& product);
 // No product reads or writes what another one writes. To the last bit what Multiply gives of each.
 void MultiplyAll(std::span<const Product> products);
+// Whether MultiplyAll makes an update behind a product of so many steps (its inner dimension) with this result, whose
+// memory does not matter here. All other products must have none: the device cannot, or it would not be faster.
+bool CanUpdateBehind(const MatrixView& gradient, size_t steps);
 
 } // namespace Ops
 

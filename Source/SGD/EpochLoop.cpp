@@ -59,6 +59,12 @@ void EpochLoop::CheckMinibatchGradients(int digits, size_t minibatch)
         m_worstGradient = worst;
 }
 
+// The criterion is known to be finite, and no other part adds to the gradients.
+bool EpochLoop::MayUpdateInBackward() const
+{
+    return m_sums.SeesEveryValue() && m_source.Parts() == 1;
+}
+
 // Forward and, where the minibatch is to update, backward; gradients of its parts are added up. False when the
 // criterion is not finite.
 bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward)
@@ -74,6 +80,11 @@ bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t 
     // The check leaves the gradients; a second backward pass would read values that the first one's gradients replaced.
     if (settings.gradientCheckDigits > 0 && part == 0)
         CheckMinibatchGradients(settings.gradientCheckDigits, minibatch);
+    else if (backward && part == 0 && MayUpdateInBackward())
+    {
+        m_learner.BeginUpdate(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns());
+        m_evaluator.Backward(m_nodes.criterion, &m_learner);
+    }
     else if (backward && part == 0)
         m_evaluator.Backward(m_nodes.criterion);
     else if (backward)

@@ -76,6 +76,7 @@ public:
 private:
     void Begin(const EpochSettings& settings);
     bool RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward);
+    bool MayUpdateInBackward() const;
     void Trace(size_t minibatch, size_t part);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
     void SetWindow(const SequenceWindow& window);

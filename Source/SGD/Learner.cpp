@@ -5,8 +5,10 @@
 #include "Math/Operations.h"
 #include "SGD/Schedules.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace cntk
 {
@@ -22,12 +24,9 @@ constexpr const char* c_counterKey = "updateCounter";
 class Learner::UpdateWork final : public RepeatedWork::Steps
 {
 public:
-    UpdateWork(Learner& learner, double ratePerSample, size_t columns)
-        : m_learner(learner), m_ratePerSample(ratePerSample), m_columns(columns)
-    {
-    }
+    explicit UpdateWork(Learner& learner) : m_learner(learner) {}
 
-    void Run() override { m_learner.UpdateParameters(m_ratePerSample, m_columns); }
+    void Run() override { m_learner.UpdateParameters(); }
     // The numbers of all rules are such as the device takes anew.
     void Repeat() override { Run(); }
     void Save() override
@@ -45,8 +44,6 @@ public:
 
 private:
     Learner& m_learner;
-    double m_ratePerSample;
-    size_t m_columns;
     double m_counter = 0;
     double m_secondCounter = 0;
     uint64_t m_noiseNumber = 0;
@@ -55,8 +52,8 @@ private:
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
                  DataType type, Device& device, uint64_t trainingSeed, double fsAdagradColumns)
     : m_rule(MakeUpdateRule(options, fsAdagradColumns)), m_transforms(options, trainingSeed),
-      m_isPlainDescent(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG &&
-                       options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0),
+      m_isMomentum(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG),
+      m_isPlainDescent(m_isMomentum && options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0),
       m_work(device, "the update")
 {
     for (auto& node : parameters)
@@ -67,26 +64,65 @@ Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters
     }
 }
 
-void Learner::Update(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop)
+void Learner::SetStep(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop)
 {
     if (columns != m_momentumColumns || momentumPerSample != m_momentumPerSample)
     {
-        m_momentum = MomentumOfMinibatch(momentumPerSample, columns);
+        m_step.momentum = MomentumOfMinibatch(momentumPerSample, columns);
         m_momentumColumns = columns;
         m_momentumPerSample = momentumPerSample;
     }
-    m_stop = stop;
-    UpdateWork work(*this, ratePerSample, columns);
+    m_step.rate = ratePerSample;
+    m_step.columns = columns;
+    m_step.stop = stop;
+}
+
+void Learner::Update(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop)
+{
+    SetStep(ratePerSample, momentumPerSample, columns, stop);
+    UpdateWork work(*this);
     if (!m_work.IsOn())
         return work.Run();
-    MakeKey(columns);
+    MakeKey();
     m_work.Run(m_key, work);
 }
 
-// Memory, and whatever else decides what is done rather than with which numbers.
-void Learner::MakeKey(size_t columns)
+void Learner::BeginUpdate(double ratePerSample, double momentumPerSample, size_t columns)
 {
-    m_key.assign({columns == 0, reinterpret_cast<uintptr_t>(m_stop.data)});
+    SetStep(ratePerSample, momentumPerSample, columns, {});
+    for (Parameter& parameter : m_parameters)
+        parameter.isUpdated = false;
+}
+
+// All of the gradient is one product, so all columns count; it stays in memory where the state may still be made of it.
+ProductUpdate Learner::UpdateOf(const ComputationNode& node)
+{
+    const auto found = std::find_if(m_parameters.begin(), m_parameters.end(),
+                                    [&](const Parameter& parameter) { return parameter.node.get() == &node; });
+    if (found == m_parameters.end() || !m_isMomentum)
+        return {};
+    Parameter& parameter = *found;
+    UpdateStep step = m_step;
+    step.rate = RateOf(parameter);
+    m_transforms.Prepare(step, false);
+    if (step.HasExtras())
+        return {};
+    const TouchedColumns* touched = ColumnsOf(parameter, step);
+    parameter.isUpdated = true;
+    parameter.isPending = MayWait(parameter, touched, step);
+    parameter.wasDense = true;
+    parameter.lastRate = step.rate;
+    return {.parameter = parameter.node->Values(),
+            .smoothed = parameter.isPending ? MatrixView() : parameter.state.View(),
+            .rate = step.rate,
+            .momentum = step.momentum,
+            .keepsGradient = parameter.isPending};
+}
+
+// Memory, and whatever else decides what is done rather than with which numbers.
+void Learner::MakeKey()
+{
+    m_key.assign({m_step.columns == 0, reinterpret_cast<uintptr_t>(m_step.stop.data)});
     for (const Parameter& parameter : m_parameters)
     {
         LearnableParameterNode& node = *parameter.node;
@@ -95,26 +131,36 @@ void Learner::MakeKey(size_t columns)
                                    reinterpret_cast<uintptr_t>(node.Gradient().data),
                                    reinterpret_cast<uintptr_t>(parameter.state.View().data), parameter.state.Columns(),
                                    touched.all, touched.standsForDense, touched.columns.empty(), parameter.isPartial,
-                                   node.LearningRateMultiplier() == 0, m_momentum == 0});
+                                   node.LearningRateMultiplier() == 0, m_step.momentum == 0});
     }
 }
 
-void Learner::UpdateParameters(double ratePerSample, size_t columns)
+double Learner::RateOf(const Parameter& parameter) const
 {
-    m_rule->BeginUpdate(m_momentum);
-    UpdateStep step;
-    step.momentum = m_momentum;
-    step.columns = columns;
-    step.stop = m_stop;
+    return m_step.rate * double(parameter.node->LearningRateMultiplier());
+}
+
+// Whether the state can be made of the gradient later, if at all.
+bool Learner::MayWait(const Parameter& parameter, const TouchedColumns* touched, const UpdateStep& step) const
+{
+    return m_gradientsStay && m_isPlainDescent && step.momentum == 0 && !step.HasExtras() &&
+           (touched == nullptr ? parameter.wasDense : touched->standsForDense);
+}
+
+void Learner::UpdateParameters()
+{
+    m_rule->BeginUpdate(m_step.momentum);
+    UpdateStep step = m_step;
     for (Parameter& parameter : m_parameters)
     {
+        if (std::exchange(parameter.isUpdated, false))
+            continue;
         LearnableParameterNode& node = *parameter.node;
-        step.rate = ratePerSample * double(node.LearningRateMultiplier());
         const MatrixView values = node.Values();
+        step.rate = RateOf(parameter);
         const TouchedColumns* touched = ColumnsOf(parameter, step);
         m_transforms.Prepare(step, touched != nullptr);
-        const bool mayWait = m_gradientsStay && m_isPlainDescent && step.momentum == 0 && !step.HasExtras() &&
-                             (touched == nullptr ? parameter.wasDense : touched->standsForDense);
+        const bool mayWait = MayWait(parameter, touched, step);
         parameter.wasDense = touched == nullptr;
         parameter.isPending = mayWait && Ops::Descend(values, node.Gradient(), step.rate, touched);
         if (parameter.isPending)

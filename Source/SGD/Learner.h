@@ -1,6 +1,7 @@
 // Updates the trained parameters after a minibatch: transforms, rule and per-parameter state together.
 #pragma once
 
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/RepeatedWork.h"
 #include "SGD/GradientTransforms.h"
@@ -14,7 +15,7 @@
 namespace cntk
 {
 
-class Learner
+class Learner final : public GradientUpdates
 {
 public:
     // parameters: in the order of checkpoints (case-sensitive names).
@@ -24,6 +25,11 @@ public:
     // From the gradients that Backward left in the parameter nodes. Allocates nothing after the first call. stop: as
     // UpdateCall has it.
     void Update(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop = {});
+
+    // The same where the backward pass may make a part of it: before the pass, which is given the learner. Update
+    // follows with the same numbers and does the rest.
+    void BeginUpdate(double ratePerSample, double momentumPerSample, size_t columns);
+    ProductUpdate UpdateOf(const ComputationNode& parameter) override;
 
     // Whether gradients stay what they are from an update to the next back-propagation that an update follows: without
     // momentum the states are then made of them only when somebody asks, or at the end of that. Off at first. To be
@@ -63,22 +69,26 @@ private:
         bool wasDense = false;
         // The last update was one without momentum, and the state is still to be made of its gradient.
         bool isPending = false;
+        bool isUpdated = false; // by the backward pass, whose update is still to come
     };
     class UpdateWork;
-    void UpdateParameters(double ratePerSample, size_t columns);
-    void MakeKey(size_t columns);
+    void SetStep(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop);
+    double RateOf(const Parameter& parameter) const;
+    bool MayWait(const Parameter& parameter, const TouchedColumns* touched, const UpdateStep& step) const;
+    void UpdateParameters();
+    void MakeKey();
     const TouchedColumns* ColumnsOf(Parameter& parameter, const UpdateStep& step) const;
     static void Complete(Parameter& parameter);
 
     std::vector<Parameter> m_parameters;
     std::unique_ptr<UpdateRule> m_rule;
     GradientTransforms m_transforms;
+    bool m_isMomentum;     // the rule
     bool m_isPlainDescent; // what is not touched stays as it is where there is no momentum either
     // Momentum of the last number of columns.
     double m_momentumPerSample = -1;
     size_t m_momentumColumns = 0;
-    double m_momentum = 0;
-    MatrixView m_stop{}; // of the update at hand
+    UpdateStep m_step; // of the update at hand, for all parameters
     bool m_gradientsStay = false;
     // Updates that a device records and repeats.
     RepeatedWork m_work;

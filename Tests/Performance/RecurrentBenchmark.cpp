@@ -110,9 +110,10 @@ public:
             m_features->ReferToDense(m_values.data(), rows, m_columns);
         m_labels->ReferToDense(m_labelValues.data(), m_labelValues.size() / m_columns, m_columns);
         m_evaluator->Forward();
-        m_evaluator->Backward(m_criterion);
-        m_learner->Update(1e-6, m_workload.momentum == 0 ? 0 : std::pow(m_workload.momentum, 1.0 / double(m_columns)),
-                          m_columns);
+        const double momentum = m_workload.momentum == 0 ? 0 : std::pow(m_workload.momentum, 1.0 / double(m_columns));
+        m_learner->BeginUpdate(1e-6, momentum, m_columns);
+        m_evaluator->Backward(m_criterion, m_learner.get());
+        m_learner->Update(1e-6, momentum, m_columns);
     }
 
 private:

@@ -5,9 +5,12 @@
 #include "Math/Cpu/GemmContext.h"
 #include "Math/Cpu/GemmPrepacked.h"
 #include "Math/Cpu/ThreadPool.h"
+#include "Math/Cpu/UpdateBehind.h"
 #include "Math/Cpu/UpdateIsa.h"
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/Kernels.h"
+
+#include <vector>
 
 namespace cntk
 {
@@ -39,6 +42,7 @@ public:
 
     void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) override;
     void MultiplyAll(std::span<const Product> products) override;
+    bool CanUpdateBehind(const MatrixView& gradient, size_t steps) const override;
     void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias, ElementwiseOp activation,
                               const MatrixView& c) override;
     size_t PackedBytes(const Operand& a) override;
@@ -116,6 +120,15 @@ private:
             return m_doubles;
     }
 
+    template <class T>
+    std::vector<UpdateBehind<T>>& Updates()
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            return m_floatUpdates;
+        else
+            return m_doubleUpdates;
+    }
+
     // Calls body(kernels) with the inner loops of the element type.
     template <class Body>
     decltype(auto) Visit(DataType type, Body&& body) const
@@ -131,6 +144,9 @@ private:
     NoiseIsaSet m_noise;
     const VectorKernels<float>& m_floats;
     const VectorKernels<double>& m_doubles;
+    // Of the products at hand.
+    std::vector<UpdateBehind<float>> m_floatUpdates;
+    std::vector<UpdateBehind<double>> m_doubleUpdates;
 };
 
 } // namespace cntk

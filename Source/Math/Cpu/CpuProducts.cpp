@@ -33,24 +33,31 @@ GemmTask<T> TaskOf(const Operand& a, const Operand& b, const MatrixView& c, doub
 
 // Adds the bias to a tile of the product and applies the non-linearity while the tile is in the cache.
 template <class T>
-struct BiasActivation
+struct BiasActivation : GemmEpilogue<T>
 {
-    void (*function)(const ElementwiseLoop<T>& loop);
-    const T* bias;
-
-    static void Apply(const void* self, T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns)
+    BiasActivation(void (*function)(const ElementwiseLoop<T>& loop), const T* bias) : m_function(function), m_bias(bias)
     {
-        const auto& activation = *static_cast<const BiasActivation*>(self);
+        this->apply = &Apply;
+    }
+
+private:
+    static void Apply(const GemmEpilogue<T>& self, T* block, size_t stride, size_t firstRow, size_t, size_t rows,
+                      size_t columns)
+    {
+        const auto& activation = static_cast<const BiasActivation&>(self);
         ElementwiseLoop<T> loop;
         loop.inner = rows;
         loop.outer = columns;
-        loop.output = tile;
+        loop.output = block;
         loop.outputStride = ptrdiff_t(stride);
-        loop.inputs[0] = tile;
+        loop.inputs[0] = block;
         loop.inputStrides[0] = ptrdiff_t(stride);
-        loop.inputs[1] = activation.bias + firstRow;
-        activation.function(loop);
+        loop.inputs[1] = activation.m_bias + firstRow;
+        activation.m_function(loop);
     }
+
+    void (*m_function)(const ElementwiseLoop<T>& loop);
+    const T* m_bias;
 };
 
 } // namespace
@@ -67,35 +74,42 @@ void CpuKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& 
 
 void CpuKernels::MultiplyAll(std::span<const Product> products)
 {
-    VisitType(products.front().c.type,
-              [&](auto tag)
+    Visit(products.front().c.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              std::vector<UpdateBehind<T>>& updates = Updates<T>();
+              updates.clear();
+              for (const Product& product : products)
+                  updates.emplace_back(kernels, product.update);
+              const auto taskOf = [&](size_t index)
               {
-                  using T = decltype(tag);
-                  m_gemm.MultiplyAll<T>(products.size(),
-                                        [&](size_t index)
-                                        {
-                                            const Product& product = products[index];
-                                            return TaskOf<T>({product.a, product.transposeA == Ops::Transpose::Yes},
-                                                             {product.b, product.transposeB == Ops::Transpose::Yes},
-                                                             product.c, product.alpha, product.beta);
-                                        });
-              });
+                  const Product& product = products[index];
+                  GemmTask<T> task = TaskOf<T>({product.a, product.transposeA == Ops::Transpose::Yes},
+                                               {product.b, product.transposeB == Ops::Transpose::Yes}, product.c,
+                                               product.alpha, product.beta);
+                  if (product.update.parameter.data != nullptr)
+                      task.epilogue = &updates[index];
+                  return task;
+              };
+              m_gemm.MultiplyAll<T>(products.size(), taskOf);
+          });
 }
 
 void CpuKernels::MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
                                       ElementwiseOp activation, const MatrixView& c)
 {
-    const bool isFused =
-        Visit(c.type,
-              [&]<class T>(const VectorKernels<T>& kernels)
-              {
-                  const auto function = kernels.activatedSum[size_t(activation)];
-                  if (!function)
-                      return false;
-                  const BiasActivation<T> ending{function, bias.As<T>()};
-                  m_gemm.Multiply(TaskOf<T>(a, Operand{b}, c, 1, 0), {&BiasActivation<T>::Apply, &ending});
-                  return true;
-              });
+    const bool isFused = Visit(c.type,
+                               [&]<class T>(const VectorKernels<T>& kernels)
+                               {
+                                   const auto function = kernels.activatedSum[size_t(activation)];
+                                   if (!function)
+                                       return false;
+                                   const BiasActivation<T> ending(function, bias.As<T>());
+                                   GemmTask<T> task = TaskOf<T>(a, Operand{b}, c, 1, 0);
+                                   task.epilogue = &ending;
+                                   m_gemm.Multiply(task);
+                                   return true;
+                               });
     if (isFused)
         return;
     Multiply(a, Operand{b}, c, 1, 0);

@@ -66,15 +66,16 @@ void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
     Visit(parameter.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
-              // The sparse form keeps the rate out of the smoothed gradient.
-              const T factor = touched ? T(1 - momentum) : T((1 - momentum) * rate);
-              const T step = touched ? T(rate) : T(1);
+              const UpdateNumbers<T> numbers(rate, momentum, touched != nullptr);
               ForEachStretch(m_pool, parameter,
                              parameter.IsContiguous() && smoothed.IsContiguous() && gradient.IsContiguous(), touched,
                              [&](size_t column, size_t row, size_t count)
                              {
-                                 kernels.momentumUpdate(At<T>(parameter, column, row), At<T>(smoothed, column, row),
-                                                        At<T>(gradient, column, row), count, T(momentum), factor, step);
+                                 kernels.momentumUpdate({.parameter = At<T>(parameter, column, row),
+                                                         .smoothed = At<T>(smoothed, column, row),
+                                                         .gradient = At<T>(gradient, column, row),
+                                                         .rows = count},
+                                                        numbers.momentum, numbers.factor, numbers.step);
                              });
           });
 }
@@ -85,15 +86,26 @@ bool CpuKernels::Descend(const MatrixView& parameter, const MatrixView& gradient
     Visit(parameter.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
-              const T factor = touched ? T(1) : T(rate);
-              const T step = touched ? T(rate) : T(1);
+              const UpdateNumbers<T> numbers(rate, 0, touched != nullptr);
               ForEachStretch(m_pool, parameter, parameter.IsContiguous() && gradient.IsContiguous(), touched,
-                             [&](size_t column, size_t row, size_t count) {
-                                 kernels.descend(At<T>(parameter, column, row), At<T>(gradient, column, row), count,
-                                                 factor, step);
+                             [&](size_t column, size_t row, size_t count)
+                             {
+                                 kernels.descend({.parameter = At<T>(parameter, column, row),
+                                                  .gradient = At<T>(gradient, column, row),
+                                                  .rows = count},
+                                                 numbers.factor, numbers.step);
                              });
           });
     return true;
+}
+
+// Where columns begin in the midst of a cache line, nearly each access to some rows of one is to a line more, and where
+// a product has few steps, memory does not bring parameter and smoothed gradient while they are added up: a pass of its
+// own over all of both is then as fast or faster.
+bool CpuKernels::CanUpdateBehind(const MatrixView& gradient, size_t steps) const
+{
+    constexpr size_t c_line = 64, c_leastSteps = 64;
+    return gradient.IsContiguous() && gradient.rows * SizeOf(gradient.type) % c_line == 0 && steps >= c_leastSteps;
 }
 
 } // namespace cntk

@@ -29,6 +29,15 @@ constexpr size_t c_leastRowsEach = 1024;
 constexpr size_t c_mostBytesEach = size_t(256) << 10;
 // Multiply-adds from which a product is worth all threads rather than one of several that are computed together.
 constexpr double c_workForAllThreads = 64e6;
+
+// Of all of C.
+template <class T>
+void ApplyEpilogue(const GemmTask<T>& task)
+{
+    if (task.epilogue != nullptr)
+        task.epilogue->apply(*task.epilogue, task.c, task.ldc, task.firstRow, task.firstColumn, task.m, task.n);
+}
+
 template <class T>
 void ScaleOnly(const GemmTask<T>& task)
 {
@@ -38,6 +47,7 @@ void ScaleOnly(const GemmTask<T>& task)
             T& value = task.c[column * task.ldc + row];
             value = task.beta == 0 ? T(0) : task.beta * value;
         }
+    ApplyEpilogue(task);
 }
 
 // Null: our own.
@@ -122,41 +132,39 @@ bool GemmContext::IsShared(const GemmTask<T>& task) const
 }
 
 template <class T>
-void GemmContext::RunTile(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow, size_t thread)
+void GemmContext::RunTile(const GemmTask<T>& task, size_t thread)
 {
     T* scratchA = reinterpret_cast<T*>(m_scratchA[thread].get());
     T* scratchB = reinterpret_cast<T*>(m_scratchB[thread].get());
-    if (const auto library = LibraryFor<T>(m_engine))
-        library(task);
-    else
-        m_isa.Of<T>().multiply(&task, 1, scratchA, scratchB);
-    epilogue.Apply(task.c, task.ldc, firstRow, task.m, task.n);
+    const auto library = LibraryFor<T>(m_engine);
+    if (!library)
+        return m_isa.Of<T>().multiply(&task, 1, scratchA, scratchB);
+    library(task);
+    ApplyEpilogue(task);
 }
 
 template <class T>
-void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue)
+void GemmContext::Multiply(const GemmTask<T>& task)
 {
     if (task.m == 0 || task.n == 0)
         return;
     if (task.k == 0 || task.alpha == 0)
-    {
-        ScaleOnly(task);
-        epilogue.Apply(task.c, task.ldc, 0, task.m, task.n);
-        return;
-    }
+        return ScaleOnly(task);
     if (m_engine == GemmEngine::Own && IsShared(task))
     {
         if (m_trace)
             Trace(task, ", shared by the threads");
-        m_shared.Multiply(task, epilogue);
+        m_shared.Multiply(task);
         return;
     }
-    if (m_engine == GemmEngine::Own && epilogue.apply == nullptr && m_inSteps.IsWorthIt(task))
+    if (m_engine == GemmEngine::Own && m_inSteps.IsWorthIt(task))
     {
         if (m_trace)
             Trace(task, ", its steps shared out to the threads");
-        m_inSteps.Run(task, [&](const GemmTask<T>& part, size_t thread) { RunTile(part, {}, 0, thread); });
-        return;
+        GemmTask<T> plain = task; // what ends C follows the sums of all steps
+        plain.epilogue = nullptr;
+        m_inSteps.Run(plain, [&](const GemmTask<T>& part, size_t thread) { RunTile(part, thread); });
+        return ApplyEpilogue(task);
     }
     const Grid grid = Split(task.m, task.n, task.k);
     const size_t tiles = grid.down * grid.across;
@@ -164,7 +172,7 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
         Trace(task, tiles == 1 ? ", one thread" : Concat(", ", tiles, " tiles for the threads"));
     if (tiles == 1)
     {
-        RunTile(task, epilogue, 0, m_pool.Caller());
+        RunTile(task, m_pool.Caller());
         return;
     }
     m_pool.Run(tiles,
@@ -172,13 +180,9 @@ void GemmContext::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilo
                {
                    const size_t row = tile % grid.down * grid.rows;
                    const size_t column = tile / grid.down * grid.columns;
-                   GemmTask<T> part = task;
-                   part.m = std::min(grid.rows, task.m - row);
-                   part.n = std::min(grid.columns, task.n - column);
-                   part.a += task.transA ? row * task.lda : row;
-                   part.b += task.transB ? column : column * task.ldb;
-                   part.c += row + column * task.ldc;
-                   RunTile(part, epilogue, row, thread);
+                   RunTile(PartOf(task, row, std::min(grid.rows, task.m - row), column,
+                                  std::min(grid.columns, task.n - column)),
+                           thread);
                });
 }
 
@@ -206,7 +210,7 @@ void GemmContext::MultiplyOnThread(const GemmTask<T>& task, size_t thread)
     if (task.k == 0 || task.alpha == 0)
         ScaleOnly(task);
     else
-        RunTile(task, {}, 0, thread);
+        RunTile(task, thread);
 }
 
 // Not where a single product has enough work for all threads, who then share its packed panels.
@@ -230,11 +234,7 @@ void GemmContext::MultiplyStretch(const GemmTask<T>& task, size_t stretch, size_
     const size_t panels = (task.n + width - 1) / width;
     const size_t begin = panels * stretch / stretches * width;
     const size_t end = std::min(task.n, panels * (stretch + 1) / stretches * width);
-    GemmTask<T> part = task;
-    part.n = end - begin;
-    part.b += task.transB ? begin : begin * task.ldb;
-    part.c += begin * task.ldc;
-    MultiplyOnThread(part, thread);
+    MultiplyOnThread(PartOf(task, 0, task.m, begin, end - begin), thread);
 }
 
 template <class T>
@@ -247,8 +247,8 @@ void GemmContext::Trace(const GemmTask<T>& task, const std::string& how)
                    sizeof(T) == sizeof(float) ? ", float: " : ", double: ", Describe(), how));
 }
 
-template void GemmContext::Multiply<float>(const GemmTask<float>&, const GemmEpilogue<float>&);
-template void GemmContext::Multiply<double>(const GemmTask<double>&, const GemmEpilogue<double>&);
+template void GemmContext::Multiply<float>(const GemmTask<float>&);
+template void GemmContext::Multiply<double>(const GemmTask<double>&);
 template bool GemmContext::IsShared<float>(const GemmTask<float>&) const;
 template bool GemmContext::IsShared<double>(const GemmTask<double>&) const;
 template void GemmContext::Trace<float>(const GemmTask<float>&, const std::string&);

@@ -1,5 +1,5 @@
-// Matrix products on several threads: splits C into tiles, one call a tile, and can add a bias and a
-// non-linearity to each tile while it is in the cache.
+// Matrix products on several threads: splits C into tiles, one call a tile, and can end each block of C - with a bias
+// and a non-linearity, or with the update of a parameter whose gradient it is - while it is in the cache.
 #pragma once
 
 #include "Math/Cpu/GemmEngines.h"
@@ -29,9 +29,9 @@ class GemmContext
 public:
     explicit GemmContext(ThreadPool& pool);
 
-    // c = beta*c + alpha*op(a)*op(b); m, n and k may be 0.
+    // c = beta*c + alpha*op(a)*op(b), and its epilogue; m, n and k may be 0.
     template <class T>
-    void Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue = {});
+    void Multiply(const GemmTask<T>& task);
 
     // Products taskOf(i), i in [0, count), of which none writes what another one reads or writes; bit for bit as one by
     // one. Small ones keep the threads busy together.
@@ -130,7 +130,7 @@ private:
     template <class T>
     bool IsShared(const GemmTask<T>& task) const;
     template <class T>
-    void RunTile(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow, size_t thread);
+    void RunTile(const GemmTask<T>& task, size_t thread);
 
     template <class T>
     void Trace(const GemmTask<T>& task, const std::string& how);

@@ -6,6 +6,20 @@
 namespace cntk
 {
 
+// What is done to each block of C when no step is added to it any more, while it is in the cache. Others derive from
+// it.
+template <class T>
+struct GemmEpilogue
+{
+    // firstRow, firstColumn: of the block in the whole product's C.
+    void (*apply)(const GemmEpilogue& self, T* block, size_t stride, size_t firstRow, size_t firstColumn, size_t rows,
+                  size_t columns) = nullptr;
+    // Matrices of C's size that it reads at the block's place, which is then asked for ahead: both or none (null).
+    const T* beside[2] = {};
+    size_t besideStride = 0;
+    bool replacesC = false; // with such matrices: nobody else reads C, which may be written elsewhere
+};
+
 // c = beta*c + alpha*op(a)*op(b), column-major; c is m x n, op(a) m x k.
 template <class T>
 struct GemmTask
@@ -23,7 +37,25 @@ struct GemmTask
     T beta = 0;
     T* c = nullptr;
     size_t ldc = 0;
+    const GemmEpilogue<T>* epilogue = nullptr; // null: nothing
+    size_t firstRow = 0;                       // of c in the whole product's, for the epilogue
+    size_t firstColumn = 0;
 };
+
+// Of the task's C some rows and columns.
+template <class T>
+GemmTask<T> PartOf(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns)
+{
+    GemmTask<T> part = task;
+    part.m = rows;
+    part.n = columns;
+    part.a += task.transA ? row * task.lda : row;
+    part.b += task.transB ? column : column * task.ldb;
+    part.c += row + column * task.ldc;
+    part.firstRow += row;
+    part.firstColumn += column;
+    return part;
+}
 
 // Whether b is packed for one as for the other.
 template <class T>
@@ -37,10 +69,10 @@ bool HaveOneB(const GemmTask<T>& x, const GemmTask<T>& y)
 template <class T>
 struct GemmFunctions
 {
-    // Whole products on the calling thread, which have the same op(b), m and transA.
+    // Whole products on the calling thread, which have the same op(b), m and transA, with their epilogues.
     void (*multiply)(const GemmTask<T>* tasks, size_t count, T* scratchA, T* scratchB);
     // Parts of a product that threads share: panels of some rows of op(a) or columns of op(b) for the steps
-    // [step, step+depth), and a tile of C of such panels; packedB may be null
+    // [step, step+depth), and a tile of C of such panels, behind the last steps with its epilogue; packedB may be null
     // where canTilesReadB.
     void (*packA)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, T* to);
     void (*packB)(const GemmTask<T>& task, size_t column, size_t columns, size_t step, size_t depth, T* to);

@@ -5,7 +5,7 @@
 // never be linked into another's.
 #pragma once
 
-#include "Math/Cpu/GemmPanels.h"
+#include "Math/Cpu/GemmTile.h"
 
 #include <cstddef>
 
@@ -17,20 +17,14 @@ namespace
 // VectorBytes: width of a register. c_rows x c_columns: the tile of C that is
 // kept in registers.
 template <class T, size_t VectorBytes, size_t Columns>
-struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
+struct GemmKernel : GemmTile<T, VectorBytes, Columns>
 {
-    using Base = GemmPanels<T, VectorBytes, Columns>;
+    using Base = GemmTile<T, VectorBytes, Columns>;
     using Base::c_blockColumns, Base::c_blockRows, Base::c_columns, Base::c_depth, Base::c_lanes, Base::c_lineElements,
         Base::c_mostRowsOnce, Base::c_rows, Base::c_scratchA, Base::c_scratchB;
-    using Base::EvenWidth, Base::Load, Base::PackA, Base::PackB, Base::PackPanelOfB, Base::Store;
-    using typename Base::Vector;
+    using Base::EndBlock, Base::EndsPanels, Base::EvenWidth, Base::PackA, Base::PackB, Base::PackPanelOfB;
+    using typename Base::Panels;
 
-    enum class Panels
-    {
-        Packed,        // A and B
-        Plain,         // either of them as it lies
-        PlainKeepingA, // and A is packed on the way
-    };
     // A panel of op(b): element (p, j) at data + p*row + j*column.
     struct PlainB
     {
@@ -43,95 +37,6 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
         if (g.transB)
             return {g.b + column + step * g.ldb, g.ldb, 1};
         return {g.b + column * g.ldb + step, 1, g.ldb};
-    }
-
-    // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: V registers of a panel's c_rows values a step,
-    // steps aStride apart; b[p][j] at b + p*bRow + j*bColumn. Of C only so many rows exist, the last of them in the
-    // last register. With packed panels the strides are known when compiling. kept: not null where the panel of A is to
-    // be packed on the way.
-    template <Panels Kind, size_t N, size_t V>
-    static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow, size_t bColumn, T alpha, T beta,
-                     T* c, size_t ldc, size_t rows, T* kept)
-    {
-        if constexpr (Kind == Panels::Packed)
-        {
-            aStride = c_rows;
-            bRow = c_columns;
-            bColumn = 1;
-        }
-#pragma GCC unroll 16
-        for (size_t j = 0; j < N; ++j)
-        {
-            __builtin_prefetch(c + j * ldc, 1);
-            if constexpr (V == 2)
-                __builtin_prefetch(c + j * ldc + c_rows - 1, 1);
-        }
-        Vector sums[V][N] = {};
-        for (size_t p = 0; p < depth; ++p, a += aStride, b += bRow)
-        {
-            Vector of[V];
-#pragma GCC unroll 2
-            for (size_t v = 0; v < V; ++v)
-            {
-                Load(of[v], a + v * c_lanes);
-                if constexpr (Kind == Panels::PlainKeepingA)
-                {
-                    // Each step is in a page of its own: no prefetcher of the processor follows.
-                    __builtin_prefetch(a + 12 * aStride + v * c_lanes);
-                    Store(kept + p * c_rows + v * c_lanes, of[v]);
-                }
-            }
-#pragma GCC unroll 16
-            for (size_t j = 0; j < N; ++j)
-            {
-                const T factor = b[j * bColumn];
-#pragma GCC unroll 2
-                for (size_t v = 0; v < V; ++v)
-                    sums[v][j] += of[v] * factor;
-            }
-        }
-        if (rows == V * c_lanes)
-        {
-#pragma GCC unroll 16
-            for (size_t j = 0; j < N; ++j, c += ldc)
-#pragma GCC unroll 2
-                for (size_t v = 0; v < V; ++v)
-                    Base::Add(sums[v][j], alpha, beta, c + v * c_lanes);
-            return;
-        }
-#if defined(CNTK_GEMM_MASKS)
-#pragma GCC unroll 16
-        for (size_t j = 0; j < N; ++j, c += ldc)
-        {
-            if constexpr (V == 2)
-                Base::Add(sums[0][j], alpha, beta, c);
-            Base::AddFirst(sums[V - 1][j], alpha, beta, c + (V - 1) * c_lanes, rows - (V - 1) * c_lanes);
-        }
-#else
-        T scaled[N * V * c_lanes];
-#pragma GCC unroll 16
-        for (size_t j = 0; j < N; ++j)
-#pragma GCC unroll 2
-            for (size_t v = 0; v < V; ++v)
-                Store(scaled + (j * V + v) * c_lanes, sums[v][j] * alpha);
-        Base::template AddRest<V * c_lanes>(scaled, N, beta, c, ldc, rows);
-#endif
-    }
-
-    // The same for a number of columns known at run time.
-    template <Panels Kind, size_t N = Columns>
-    static void TileOf(size_t columns, size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
-                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, T* kept = nullptr)
-    {
-        if constexpr (N > 0)
-        {
-            if (columns != N)
-                TileOf<Kind, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
-            else if (rows > c_lanes || Kind == Panels::PlainKeepingA)
-                Tile<Kind, N, 2>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
-            else if constexpr (Kind != Panels::PlainKeepingA)
-                Tile<Kind, N, 1>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, kept);
-        }
     }
 
     // How the inner loops get at B.
@@ -153,16 +58,10 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     static constexpr size_t c_clashingBytes = 4096;
 
     // Whether B need not be packed where each of its panels passes by a block of A once.
-    static bool IsReadable(const GemmTask<T>& g)
-    {
-        return !g.transB && g.ldb * sizeof(T) % c_clashingBytes != 0;
-    }
+    static bool IsReadable(const GemmTask<T>& g) { return !g.transB && g.ldb * sizeof(T) % c_clashingBytes != 0; }
 
     // The same in tiles that threads share out; measured for wide registers alone.
-    static bool CanTilesReadB(const GemmTask<T>& g)
-    {
-        return VectorBytes == 64 && IsReadable(g);
-    }
+    static bool CanTilesReadB(const GemmTask<T>& g) { return VectorBytes == 64 && IsReadable(g); }
 
     // Asks for a part of what the next panel of B, which is not transposed, is made of: its columns are too short for a
     // prefetcher of the processor to see them coming.
@@ -199,10 +98,12 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
     }
 
     // The inner loops over a block of packed A. panelsB: all panels of B, or room for one.
+    template <bool Ends>
     static void Block(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                       size_t depth, const T* packedA, SourceOfB source, T* panelsB)
     {
         const T beta = step == 0 ? g.beta : T(1);
+        typename Base::template PanelOfC<Ends> panelOfC(g, step, rows, c_columns);
         const size_t tiles = (rows + c_rows - 1) / c_rows;
         for (size_t j = 0, panel = 0, width = 0; j < columns; j += width, panel += c_columns * depth)
         {
@@ -216,25 +117,28 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
             {
                 const size_t height = Least(c_rows, rows - i);
                 const T* a = packedA + i * depth;
-                T* c = g.c + (row + i) + (column + j) * g.ldc;
+                T* c = panelOfC.At(row + i, column + j, i, 0);
                 if (left > 0 && source != SourceOfB::Packed && !g.transB)
                     FetchB(g, column + j + width, EvenWidth(left), step, depth, i / c_rows, tiles);
                 if (source != SourceOfB::Plain)
-                    TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, c_columns, 1, g.alpha, beta, c, g.ldc,
-                                           height);
+                    Base::template TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, c_columns, 1, g.alpha, beta,
+                                                          c, panelOfC.Stride(), height, panelOfC.Beside());
                 else
-                    TileOf<Panels::Plain>(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha, beta, c, g.ldc,
-                                          height);
+                    Base::template TileOf<Panels::Plain>(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha,
+                                                         beta, c, panelOfC.Stride(), height, panelOfC.Beside());
             }
+            panelOfC.End(row, rows, column + j, width);
         }
     }
 
     // The same with A as it lies: each panel of it is packed by the first tile
     // that needs it.
+    template <bool Ends>
     static void BlockOfPlainA(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                               size_t depth, const T* packedB, T* panel)
     {
         const T beta = step == 0 ? g.beta : T(1);
+        typename Base::template PanelOfC<Ends> panelOfC(g, step, c_rows, columns);
         const size_t panels = (columns + c_columns - 1) / c_columns;
         const bool fetches =
             VectorBytes == 64 && !g.transA && panels >= c_leastPanelsToFetchA && g.m * g.k * sizeof(T) > c_secondCache;
@@ -253,41 +157,58 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
                     FetchA(g, row + i + c_rows, step, depth, j / c_columns, panels);
                 const T* a = isPacked ? panel : g.a + (row + i) + step * g.lda;
                 const size_t aStride = isPacked ? c_rows : g.lda;
-                T* c = g.c + (row + i) + (column + j) * g.ldc;
+                T* c = panelOfC.At(row + i, column + j, 0, j);
                 if (isPacked && packedB != nullptr)
-                    TileOf<Panels::Packed>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c, g.ldc,
-                                           height);
+                    Base::template TileOf<Panels::Packed>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha,
+                                                          beta, c, panelOfC.Stride(), height, panelOfC.Beside());
                 else if (isPacked || columns <= c_columns)
-                    TileOf<Panels::Plain>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c, g.ldc,
-                                          height);
+                    Base::template TileOf<Panels::Plain>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha,
+                                                         beta, c, panelOfC.Stride(), height, panelOfC.Beside());
                 else
                 {
-                    TileOf<Panels::PlainKeepingA>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c,
-                                                  g.ldc, height, panel);
+                    Base::template TileOf<Panels::PlainKeepingA>(width, depth, a, aStride, b.data, b.row, b.column,
+                                                                 g.alpha, beta, c, panelOfC.Stride(), height,
+                                                                 panelOfC.Beside(), panel);
                     isPacked = true;
                 }
             }
+            panelOfC.End(row + i, height, column, columns);
         }
     }
 
     // A tile of C of packed panels of A and of B, where it is packed. Of packed ones a panel of A stays in the
     // first-level cache, the tile's panels of B in the second.
+    template <bool Ends>
     static void TileOfPacked(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                              size_t depth, const T* packedA, const T* packedB)
     {
         if (packedB == nullptr)
-            return Block(g, row, rows, column, columns, step, depth, packedA, SourceOfB::Plain, nullptr);
+            return Block<Ends>(g, row, rows, column, columns, step, depth, packedA, SourceOfB::Plain, nullptr);
         const T beta = step == 0 ? g.beta : T(1);
+        typename Base::template PanelOfC<Ends> panelOfC(g, step, c_rows, columns);
         for (size_t i = 0; i < rows; i += c_rows)
+        {
+            const size_t height = Least(c_rows, rows - i);
             for (size_t j = 0; j < columns; j += c_columns)
             {
                 if (i + c_rows < rows)
                     FetchPanel(packedA + (i + c_rows) * depth, c_rows * depth, j / c_columns,
                                (columns + c_columns - 1) / c_columns);
-                TileOf<Panels::Packed>(Least(c_columns, columns - j), depth, packedA + i * depth, c_rows,
-                                       packedB + j * depth, c_columns, 1, g.alpha, beta,
-                                       g.c + (row + i) + (column + j) * g.ldc, g.ldc, Least(c_rows, rows - i));
+                T* c = panelOfC.At(row + i, column + j, 0, j);
+                Base::template TileOf<Panels::Packed>(Least(c_columns, columns - j), depth, packedA + i * depth, c_rows,
+                                                      packedB + j * depth, c_columns, 1, g.alpha, beta, c,
+                                                      panelOfC.Stride(), height, panelOfC.Beside());
             }
+            panelOfC.End(row + i, height, column, columns);
+        }
+    }
+
+    static void EndedTileOfPacked(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns,
+                                  size_t step, size_t depth, const T* packedA, const T* packedB)
+    {
+        const auto tile = EndsPanels(g, step, depth) ? &TileOfPacked<true> : &TileOfPacked<false>;
+        tile(g, row, rows, column, columns, step, depth, packedA, packedB);
+        EndBlock(g, row, rows, column, columns, step, depth);
     }
 
     // Steps that are packed at a time: as even as the depth allows, and in whole lines of the cache.
@@ -329,14 +250,18 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
                     for (size_t row = 0; row < g.m; row += rowsEach)
                     {
                         const size_t rows = Least(rowsEach, g.m - row);
-                        if (!packA)
+                        const bool ends = EndsPanels(*task, step, depth);
+                        if (packA)
                         {
-                            BlockOfPlainA(*task, row, rows, column, columns, step, depth,
-                                          source == SourceOfB::Packed ? scratchB : nullptr, scratchA);
-                            continue;
+                            PackA(*task, row, rows, step, depth, scratchA);
+                            (ends ? &Block<true> : &Block<false>)(*task, row, rows, column, columns, step, depth,
+                                                                  scratchA, source, scratchB);
                         }
-                        PackA(*task, row, rows, step, depth, scratchA);
-                        Block(*task, row, rows, column, columns, step, depth, scratchA, source, scratchB);
+                        else
+                            (ends ? &BlockOfPlainA<true>
+                                  : &BlockOfPlainA<false>)(*task, row, rows, column, columns, step, depth,
+                                                           source == SourceOfB::Packed ? scratchB : nullptr, scratchA);
+                        EndBlock(*task, row, rows, column, columns, step, depth);
                     }
             }
         }
@@ -351,10 +276,17 @@ struct GemmKernel : GemmPanels<T, VectorBytes, Columns>
 
     static GemmFunctions<T> Functions()
     {
-        return {&Run,          &PackA,     &Base::PackWholePanelsOfB,
-                &TileOfPacked, &DepthEach, &CanTilesReadB,
-                c_rows,        c_columns,  c_depth,
-                c_scratchA,    c_scratchB};
+        return {&Run,
+                &PackA,
+                &Base::PackWholePanelsOfB,
+                &EndedTileOfPacked,
+                &DepthEach,
+                &CanTilesReadB,
+                c_rows,
+                c_columns,
+                c_depth,
+                c_scratchA,
+                c_scratchB};
     }
 };
 

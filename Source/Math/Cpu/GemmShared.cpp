@@ -42,9 +42,7 @@ struct SharedGemm::Job
     SharedGemm& owner;
     const GemmTask<T>& task;
     const GemmFunctions<T>& functions;
-    const GemmEpilogue<T>& epilogue;
-    size_t firstRow; // of the task in the whole product
-    size_t depth;    // of a slab
+    size_t depth; // of a slab
     size_t slabs;
     Cut packA;
     Cut packB; // no parts: B is read as it lies
@@ -114,8 +112,6 @@ struct SharedGemm::Job
         const size_t steps = StepsOf(slab);
         functions.tile(task, row, rows, column, columns, slab * depth, steps, PanelsA(slab) + row * steps,
                        packB.parts > 0 ? PanelsB(slab) + column * steps : nullptr);
-        if (slab + 1 == slabs)
-            epilogue.Apply(task.c + row + column * task.ldc, task.ldc, firstRow + row, rows, columns);
         slabsOfTile.store(uint32_t(slab + 1), std::memory_order_release);
         owner.m_multiplied[slab % 2].done.fetch_add(1, std::memory_order_acq_rel);
     }
@@ -134,26 +130,19 @@ SharedGemm::SharedGemm(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool), m_i
 }
 
 template <class T>
-void SharedGemm::Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue)
+void SharedGemm::Multiply(const GemmTask<T>& task)
 {
     const GemmFunctions<T>& functions = m_isa.Of<T>();
     const Cut down(task.m, PartsOf(task.m, c_mostRows), functions.tileRows);
     const Cut across(task.n, PartsOf(task.n, c_mostRows), functions.tileColumns);
     for (size_t column = 0; column < task.n; column += across.size)
         for (size_t row = 0; row < task.m; row += down.size)
-        {
-            GemmTask<T> part = task;
-            part.m = std::min(down.size, task.m - row);
-            part.n = std::min(across.size, task.n - column);
-            part.a += task.transA ? row * task.lda : row;
-            part.b += task.transB ? column : column * task.ldb;
-            part.c += row + column * task.ldc;
-            MultiplyBlock(part, epilogue, row);
-        }
+            MultiplyBlock(
+                PartOf(task, row, std::min(down.size, task.m - row), column, std::min(across.size, task.n - column)));
 }
 
 template <class T>
-void SharedGemm::MultiplyBlock(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow)
+void SharedGemm::MultiplyBlock(const GemmTask<T>& task)
 {
     const GemmFunctions<T>& functions = m_isa.Of<T>();
     const size_t depth = functions.depthEach(task.k);
@@ -176,11 +165,11 @@ void SharedGemm::MultiplyBlock(const GemmTask<T>& task, const GemmEpilogue<T>& e
     Cut packB(task.n, PartsOf(task.n, c_panelRowsTogether), functions.tileColumns);
     if (functions.canTilesReadB(task))
         packB.parts = 0;
-    const Job<T> job{*this, task, functions, epilogue, firstRow, depth, slabs, packA, packB, down, across};
+    const Job<T> job{*this, task, functions, depth, slabs, packA, packB, down, across};
     m_pool.Run(job.Tasks(), [&job](size_t index, size_t thread) { job.Run(index, thread); });
 }
 
-template void SharedGemm::Multiply<float>(const GemmTask<float>&, const GemmEpilogue<float>&);
-template void SharedGemm::Multiply<double>(const GemmTask<double>&, const GemmEpilogue<double>&);
+template void SharedGemm::Multiply<float>(const GemmTask<float>&);
+template void SharedGemm::Multiply<double>(const GemmTask<double>&);
 
 } // namespace cntk

@@ -14,21 +14,6 @@
 namespace cntk
 {
 
-// What is done to each tile of C after the product.
-template <class T>
-struct GemmEpilogue
-{
-    // null: nothing. firstRow: of the tile in C.
-    void (*apply)(const void* context, T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns) = nullptr;
-    const void* context = nullptr;
-
-    void Apply(T* tile, size_t stride, size_t firstRow, size_t rows, size_t columns) const
-    {
-        if (apply != nullptr)
-            apply(context, tile, stride, firstRow, rows, columns);
-    }
-};
-
 class SharedGemm
 {
 public:
@@ -36,7 +21,7 @@ public:
 
     // m, n and k are not 0. The result is bit for bit that of one thread.
     template <class T>
-    void Multiply(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue);
+    void Multiply(const GemmTask<T>& task);
 
 private:
     static constexpr size_t c_mostRows = 2048; // of A's panels, and columns of B's, at a time
@@ -45,7 +30,7 @@ private:
     template <class T>
     struct Job;
     template <class T>
-    void MultiplyBlock(const GemmTask<T>& task, const GemmEpilogue<T>& epilogue, size_t firstRow);
+    void MultiplyBlock(const GemmTask<T>& task);
 
     ThreadPool& m_pool;
     const GemmIsa& m_isa;

@@ -229,25 +229,36 @@ constexpr typename VectorKernels<T>::ElementwiseFunction RepeatedKernel()
 // ---- update rules ---------------------------------------------------------------------------------------------------
 
 template <class T>
-void MomentumUpdate(T* w, T* s, const T* g, size_t count, T momentum, T factor, T rate)
+void MomentumUpdate(const UpdateBlock<T>& b, T momentum, T factor, T rate)
 {
-#pragma omp simd
-    for (size_t i = 0; i < count; ++i)
+    for (size_t column = 0; column < b.columns; ++column)
     {
-        const T smoothed = momentum * s[i] + factor * g[i];
-        s[i] = smoothed;
-        w[i] -= rate * smoothed;
+        T* const w = b.parameter + column * b.stride;
+        T* const s = b.smoothed + column * b.stride;
+        const T* const g = b.gradient + column * b.gradientStride;
+#pragma omp simd
+        for (size_t i = 0; i < b.rows; ++i)
+        {
+            const T smoothed = momentum * s[i] + factor * g[i];
+            s[i] = smoothed;
+            w[i] -= rate * smoothed;
+        }
     }
 }
 
 template <class T>
-void Descend(T* w, const T* g, size_t count, T factor, T rate)
+void Descend(const UpdateBlock<T>& b, T factor, T rate)
 {
-#pragma omp simd
-    for (size_t i = 0; i < count; ++i)
+    for (size_t column = 0; column < b.columns; ++column)
     {
-        const T smoothed = factor * g[i];
-        w[i] -= rate * smoothed;
+        T* const w = b.parameter + column * b.stride;
+        const T* const g = b.gradient + column * b.gradientStride;
+#pragma omp simd
+        for (size_t i = 0; i < b.rows; ++i)
+        {
+            const T smoothed = factor * g[i];
+            w[i] -= rate * smoothed;
+        }
     }
 }
 

@@ -52,6 +52,19 @@ struct Normalizer
     T logSum = 0;
 };
 
+// Rows and columns of a parameter, of its smoothed gradient, whose columns are as far apart, and of its gradient.
+template <class T>
+struct UpdateBlock
+{
+    T* parameter = nullptr;
+    T* smoothed = nullptr; // null where there is none
+    size_t stride = 0;
+    const T* gradient = nullptr;
+    size_t gradientStride = 0;
+    size_t rows = 0;
+    size_t columns = 1;
+};
+
 template <class T>
 struct VectorKernels
 {
@@ -116,9 +129,9 @@ struct VectorKernels
     size_t (*argMax)(const T* values, size_t count);
 
     // s = momentum * s + factor * g; w -= rate * s
-    void (*momentumUpdate)(T* w, T* s, const T* g, size_t count, T momentum, T factor, T rate);
+    void (*momentumUpdate)(const UpdateBlock<T>& block, T momentum, T factor, T rate);
     // w -= rate * (factor * g), rounded as above with s = 0 before
-    void (*descend)(T* w, const T* g, size_t count, T factor, T rate);
+    void (*descend)(const UpdateBlock<T>& block, T factor, T rate);
 };
 
 // The set must be one that the processor has.

@@ -2,7 +2,9 @@
 #include "Common/Error.h"
 #include "Math/ProductList.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -116,6 +118,74 @@ TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
             }
 }
 
+// Of one product and of several, alone on a thread, beside others or shared by all threads; with as many steps as are
+// packed together, and more.
+TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
+{
+    const auto [type, threads] = GetParam();
+    const auto device = threads == 0 ? MakeReferenceDevice() : MakeCpuDevice({.threads = threads});
+    const std::vector<std::vector<Shape>> lists = {{{32, 5, 64}},
+                                                   {{64, 12, 2600}},
+                                                   {{64, 40, 70}, {64, 40, 70}, {16, 40, 70}, {48, 1, 700}},
+                                                   {{512, 500, 100}},
+                                                   {{320, 450, 900}},
+                                                   {{2064, 50, 64}},
+                                                   {{208, 200, 100}, {208, 200, 100}, {208, 200, 100}}};
+    for (const std::vector<Shape>& list : std::span(lists).first(threads == 0 ? 1 : lists.size()))
+        for (const double momentum : {0.0, 0.75})
+            for (const bool keepsGradient : {true, false})
+            {
+                std::vector<Matrix> a, b, results, behind, apart, smoothed, smoothedApart;
+                std::vector<Product> products;
+                for (uint64_t i = 0; i < list.size(); ++i)
+                {
+                    const auto& [m, n, k] = list[i];
+                    a.push_back(Random(m, k, type, *device, 10 * i + 1));
+                    b.push_back(Random(n, k, type, *device, 10 * i + 2));
+                    results.push_back(Random(m, n, type, *device, 10 * i + 3));
+                    for (auto* parameters : {&behind, &apart})
+                        parameters->push_back(Random(m, n, type, *device, 10 * i + 4));
+                    for (auto* states : {&smoothed, &smoothedApart})
+                        states->push_back(Random(m, n, type, *device, 10 * i + 5));
+                }
+                // The list's last one has no update beside others that have.
+                const size_t updates = std::max<size_t>(1, list.size() - 1);
+                for (size_t i = 0; i < list.size(); ++i)
+                {
+                    products.push_back(
+                        {.a = a[i], .b = b[i], .transposeB = Ops::Transpose::Yes, .c = results[i], .alpha = 0.3});
+                    EXPECT_EQ(Ops::CanUpdateBehind(results[i], list[i].k), threads != 0);
+                    if (threads != 0 && i < updates)
+                        products[i].update = {.parameter = behind[i],
+                                              .smoothed = momentum == 0 ? MatrixView() : smoothed[i],
+                                              .rate = 0.1,
+                                              .momentum = momentum,
+                                              .keepsGradient = keepsGradient};
+                }
+                Ops::MultiplyAll(products);
+                for (size_t i = 0; i < list.size(); ++i)
+                {
+                    SCOPED_TRACE(testing::Message() << list[i].m << " x " << list[i].n << " x " << list[i].k
+                                                    << ", momentum " << momentum << ", keeps " << keepsGradient);
+                    const bool hasUpdate = products[i].update.parameter.data != nullptr;
+                    Matrix gradient(list[i].m, list[i].n, type, *device);
+                    products[i].c = gradient;
+                    products[i].update = {};
+                    Ops::Multiply(products[i]);
+                    if (hasUpdate && momentum == 0)
+                        Ops::Descend(apart[i], gradient, 0.1, nullptr);
+                    else if (hasUpdate)
+                        Ops::MomentumUpdate(apart[i], smoothedApart[i], gradient, 0.1, momentum);
+                    EXPECT_EQ(behind[i].ToHost(), apart[i].ToHost());
+                    EXPECT_EQ(smoothed[i].ToHost(), smoothedApart[i].ToHost());
+                    if (keepsGradient || !hasUpdate)
+                    {
+                        EXPECT_EQ(results[i].ToHost(), gradient.ToHost());
+                    }
+                }
+            }
+}
+
 INSTANTIATE_TEST_SUITE_P(, ProductListTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
                                           testing::Values(0, 1, 4)));
@@ -143,6 +213,19 @@ TEST(ProductListTest, WhatDoesNotFitIsSaid)
     EXPECT_EQ(messageOf({.a = a, .b = other, .c = c}),
               "MultiplyAll: operands are on different devices or of different types");
     EXPECT_EQ(messageOf({}), "MultiplyAll: the result is on no device");
+
+    const Matrix left(16, 64, DataType::Float32, *device), right(64, 4, DataType::Float32, *device),
+        gradient(16, 4, DataType::Float32, *device), parameter(16, 4, DataType::Float32, *device),
+        wrong(16, 5, DataType::Float32, *device);
+    EXPECT_EQ(messageOf({.a = left, .b = right, .c = gradient, .update = {.parameter = parameter}}), "");
+    EXPECT_EQ(
+        messageOf({.a = left, .b = right, .c = gradient, .update = {.parameter = wrong}}),
+        "MultiplyAll: an update of [16 x 5] does not fit a gradient of [16 x 4], is of another device or type, or "
+        "is not in one piece");
+    EXPECT_EQ(messageOf({.a = left, .b = right, .c = gradient, .update = {.parameter = parameter, .momentum = 0.5}}),
+              "MultiplyAll: an update with momentum needs a smoothed gradient");
+    EXPECT_EQ(messageOf({.a = a, .b = b, .c = c, .update = {.parameter = c}}),
+              "MultiplyAll: no update can be made behind a product [2 x 4] of 3 steps on this device");
     Ops::MultiplyAll({});
 }
 

@@ -3,6 +3,7 @@
 #include "Math/Operations.h"
 #include "SGD/Learner.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace cntk
@@ -172,6 +173,126 @@ TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
                 }
             }
         }
+}
+
+// Parameters that the backward pass updates, beside others: two layers, the second of whose weights do not have whole
+// cache lines as columns.
+class Layers
+{
+public:
+    Layers(const SgdOptions& options, DataType type, int threads) : m_network(type, MakeCpuDevice({.threads = threads}))
+    {
+        m_network.Layout()->InitAsFrameMode(c_samples);
+        const auto parameter = [&](const char* name, const TensorShape& shape)
+        {
+            const auto node = std::dynamic_pointer_cast<LearnableParameterNode>(m_network.AddParameter(name, shape));
+            Ops::FillUniform(node->Values(), -0.2, 0.2, shape.Elements());
+            return node;
+        };
+        const ComputationNodePtr x = m_network.AddInput("x", {c_inputs}), y = m_network.AddInput("y", {c_outputs});
+        const ComputationNodePtr hidden =
+            m_network.Add("Sigmoid", "h",
+                          {m_network.Add("Plus", "p",
+                                         {m_network.Add("Times", "t", {parameter("W", {c_hidden, c_inputs}), x}),
+                                          parameter("B", {c_hidden, 1})})});
+        m_criterion = m_network.Add("SquareError", "c",
+                                    {y, m_network.Add("Times", "z", {parameter("V", {c_outputs, c_hidden}), hidden})});
+        m_network.Validate();
+        EvaluatorOptions evaluation;
+        evaluation.training = true;
+        evaluation.backwardRoot = m_criterion;
+        m_evaluator = std::make_unique<Evaluator>(m_network, std::vector{m_criterion}, evaluation);
+        m_learner = std::make_unique<Learner>(m_evaluator->Parameters(), options, type, m_network.GetDevice());
+        for (const auto& [node, rows] : {std::pair{x, c_inputs}, std::pair{y, c_outputs}})
+        {
+            std::vector<double> values(rows * c_samples);
+            for (size_t i = 0; i < values.size(); ++i)
+                values[i] = 0.01 * double(i * i % 101);
+            dynamic_cast<InputValueNode&>(*node).SetDense(values.data(), rows, c_samples);
+        }
+    }
+
+    // An epoch is the minibatches between two calls of LetGradientsStay.
+    void Train(double momentumPerSample, bool behind)
+    {
+        m_network.Layout()->BeginMinibatch();
+        m_evaluator->Forward();
+        if (behind)
+            m_learner->BeginUpdate(c_rate, momentumPerSample, c_samples);
+        m_evaluator->Backward(m_criterion, behind ? m_learner.get() : nullptr);
+        m_learner->Update(c_rate, momentumPerSample, c_samples);
+    }
+
+    Learner& GetLearner() { return *m_learner; }
+    void FillGradient(const char* name, double value) { Ops::Fill(m_network.Find(name)->Gradient(), value); }
+    std::vector<double> GradientOf(const char* name) const
+    {
+        const MatrixView gradient = m_network.Find(name)->Gradient();
+        return std::vector<double>(gradient.As<double>(), gradient.As<double>() + gradient.Elements());
+    }
+
+    // Parameters and states.
+    std::vector<std::vector<double>> All()
+    {
+        std::vector<std::vector<double>> all;
+        for (const auto& parameter : m_evaluator->Parameters())
+            all.push_back(parameter->Values().ToHost());
+        for (const Matrix* state : m_learner->States())
+            all.push_back(state->ToHost());
+        return all;
+    }
+
+private:
+    static constexpr size_t c_samples = 100, c_inputs = 150, c_hidden = 208, c_outputs = 5;
+    static constexpr double c_rate = 0.001;
+
+    ComputationNetwork m_network;
+    ComputationNodePtr m_criterion;
+    std::unique_ptr<Evaluator> m_evaluator;
+    std::unique_ptr<Learner> m_learner;
+};
+
+TEST(LearnerTest, UpdatesInTheBackwardPassGiveTheSameBits)
+{
+    SgdOptions regularized, clipped, nesterov;
+    regularized.l2RegWeight = 0.1;
+    clipped.clippingThresholdPerSample = 0.01;
+    nesterov.useNAG = true;
+    for (const SgdOptions& options : {SgdOptions(), regularized, clipped, nesterov})
+        for (const DataType type : {DataType::Float32, DataType::Float64})
+            for (const int threads : {1, 4})
+                for (const bool stays : {false, true})
+                {
+                    Layers behind(options, type, threads), apart(options, type, threads);
+                    const double momenta[] = {0, 0, 0, 0.99, 0.99, 0, 0, 0, 0.9};
+                    for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
+                    {
+                        for (Layers* layers : {&behind, &apart})
+                            layers->GetLearner().LetGradientsStay(stays && momenta[minibatch] == 0);
+                        behind.Train(momenta[minibatch], true);
+                        apart.Train(momenta[minibatch], false);
+                        if (minibatch % 3 == 1)
+                        {
+                            ASSERT_EQ(behind.All(), apart.All()) << "after minibatch " << minibatch;
+                        }
+                    }
+                    ASSERT_EQ(behind.All(), apart.All());
+                }
+}
+
+// With momentum nobody needs the gradient behind its product.
+TEST(LearnerTest, UpdatesInTheBackwardPassLeaveNoGradient)
+{
+    Layers layers(SgdOptions(), DataType::Float64, 1);
+    for (const char* name : {"W", "V"})
+    {
+        layers.Train(0.9, true);
+        layers.FillGradient(name, 7);
+        layers.Train(0.9, true);
+        const std::vector<double> found = layers.GradientOf(name);
+        const bool isLeft = std::all_of(found.begin(), found.end(), [](double element) { return element == 7; });
+        EXPECT_EQ(isLeft, std::string(name) == "W") << name;
+    }
 }
 
 // A trial's end: the states become what they were before it, also those that grow with the first update.

@@ -123,6 +123,71 @@ const std::vector<double>& SumsOf(const Shape& shape, const Product<T>& product)
     return sums;
 }
 
+// Adds a bias to each row.
+template <class T>
+struct AddedBias : GemmEpilogue<T>
+{
+    explicit AddedBias(const T* values) : bias(values)
+    {
+        this->apply = [](const GemmEpilogue<T>& self, T* block, size_t stride, size_t firstRow, size_t, size_t rows,
+                         size_t columns)
+        {
+            for (size_t j = 0; j < columns; ++j)
+                for (size_t i = 0; i < rows; ++i)
+                    block[j * stride + i] += static_cast<const AddedBias&>(self).bias[firstRow + i];
+        };
+    }
+
+    const T* bias;
+};
+
+// Adds what C is to be to a matrix of C's size, which may have longer columns, and so sees each element.
+template <class T>
+struct AddedProduct : GemmEpilogue<T>
+{
+    AddedProduct(typename Product<T>::Values& values, size_t stride, bool needsC) : sums(values.data())
+    {
+        this->beside[0] = this->beside[1] = sums;
+        this->besideStride = stride;
+        this->replacesC = !needsC;
+        this->apply = [](const GemmEpilogue<T>& self, T* block, size_t blockStride, size_t firstRow, size_t firstColumn,
+                         size_t rows, size_t columns)
+        {
+            for (size_t j = 0; j < columns; ++j)
+                for (size_t i = 0; i < rows; ++i)
+                    static_cast<const AddedProduct&>(self).sums[(firstColumn + j) * self.besideStride + firstRow + i] +=
+                        block[j * blockStride + i];
+        };
+    }
+
+    T* sums;
+};
+
+// A product that adds itself to another matrix adds to each element once what it is without an epilogue, bit for bit.
+template <class T, class Multiply>
+void CheckEpilogue(Shape shape, bool transA, bool transB, T beta, Multiply&& multiply)
+{
+    SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k << ", transA " << transA
+                                    << ", transB " << transB << ", beta " << double(beta));
+    Product<T> plain(shape, transA, transB, T(0.5), beta);
+    multiply(plain.task);
+    for (const bool needsC : {true, false})
+    {
+        Product<T> product(shape, transA, transB, T(0.5), beta);
+        const size_t stride = shape.m + 1;
+        auto sums = product.Fill(shape.m, shape.n, stride);
+        auto expected = sums;
+        for (size_t j = 0; j < shape.n; ++j)
+            for (size_t i = 0; i < shape.m; ++i)
+                expected[j * stride + i] += plain.c[j * plain.task.ldc + i];
+        const AddedProduct<T> epilogue(sums, stride, needsC);
+        product.task.epilogue = &epilogue;
+        multiply(product.task);
+        ASSERT_TRUE(sums == expected);
+        ASSERT_TRUE(!needsC || product.c == plain.c);
+    }
+}
+
 template <class T, class Multiply>
 void CheckAll(Multiply&& multiply)
 {

@@ -142,17 +142,48 @@ TYPED_TEST(GemmContextTest, EpilogueSeesEachElementOnce)
             SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
             Product<TypeParam> product(shape, false, false, 1, 0);
             const auto bias = product.Fill(shape.m, 1, shape.m);
-            const auto add =
-                [](const void* bias, TypeParam* tile, size_t stride, size_t firstRow, size_t rows, size_t columns)
-            {
-                for (size_t j = 0; j < columns; ++j)
-                    for (size_t i = 0; i < rows; ++i)
-                        tile[j * stride + i] += static_cast<const TypeParam*>(bias)[firstRow + i];
-            };
-            context.Multiply(product.task, {+add, bias.data()});
+            const AddedBias<TypeParam> epilogue(bias.data());
+            product.task.epilogue = &epilogue;
+            context.Multiply(product.task);
             product.Check(bias);
         }
     }
+}
+
+TYPED_TEST(GemmContextTest, EpilogueMayTakeThePlaceOfC)
+{
+    for (const int threads : {1, 4})
+    {
+        ThreadPool pool(threads);
+        GemmContext context(pool);
+        for (const Shape& shape : c_shapes)
+            for (const bool transA : {false, true})
+                for (const bool transB : {false, true})
+                    for (const TypeParam beta : {TypeParam(0), TypeParam(1)})
+                        CheckEpilogue<TypeParam>(shape, transA, transB, beta,
+                                                 [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
+    }
+}
+
+TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied)
+{
+    for (const GemmIsa& isa :
+         {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"), MakeGemmIsa<64, 12>("64 bytes")})
+    {
+        SCOPED_TRACE(isa.name);
+        const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+        std::vector<TypeParam> scratchA(functions.scratchA), scratchB(functions.scratchB);
+        for (const Shape& shape : {c_shapes[4], c_shapes[12], c_shapes[14], Shape{200, 400, 50}, Shape{40, 700, 60}})
+            for (const bool transA : {false, true})
+                for (const bool transB : {false, true})
+                    CheckEpilogue<TypeParam>(shape, transA, transB, 0,
+                                             [&](const GemmTask<TypeParam>& task)
+                                             { functions.multiply(&task, 1, scratchA.data(), scratchB.data()); });
+    }
+    ThreadPool pool(1);
+    GemmContext context(pool);
+    CheckEpilogue<TypeParam>({5, 3, 0}, false, false, 0.5,
+                             [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
 }
 
 TYPED_TEST(GemmContextTest, NothingToSumUp)

@@ -33,8 +33,7 @@ TYPED_TEST(GemmSharedTest, EveryWidthMultipliesEveryShape)
             SCOPED_TRACE(testing::Message() << isa.name << ", " << threads << " threads");
             ThreadPool pool(threads);
             SharedGemm shared(pool, isa);
-            CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task)
-                                { shared.Multiply(task, GemmEpilogue<TypeParam>()); });
+            CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task) { shared.Multiply(task); });
         }
 }
 
@@ -57,7 +56,7 @@ TYPED_TEST(GemmSharedTest, EachBitIsThatOfOneThread)
                 for (int repeat = 0; repeat < 3; ++repeat)
                 {
                     Product<TypeParam> together(shape, transA, transB, TypeParam(0.5), 1);
-                    shared.Multiply(together.task, GemmEpilogue<TypeParam>());
+                    shared.Multiply(together.task);
                     ASSERT_TRUE(together.c == alone.c);
                 }
             }
@@ -72,16 +71,21 @@ TYPED_TEST(GemmSharedTest, EpilogueSeesEachElementOnceAfterTheLastSlab)
         SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
         Product<TypeParam> product(shape, false, false, 1, 0);
         const auto bias = product.Fill(shape.m, 1, shape.m);
-        const auto add =
-            [](const void* bias, TypeParam* tile, size_t stride, size_t firstRow, size_t rows, size_t columns)
-        {
-            for (size_t j = 0; j < columns; ++j)
-                for (size_t i = 0; i < rows; ++i)
-                    tile[j * stride + i] += static_cast<const TypeParam*>(bias)[firstRow + i];
-        };
-        shared.Multiply(product.task, {+add, bias.data()});
+        const AddedBias<TypeParam> epilogue(bias.data());
+        product.task.epilogue = &epilogue;
+        shared.Multiply(product.task);
         product.Check(bias);
     }
+}
+
+TYPED_TEST(GemmSharedTest, EpilogueMayTakeThePlaceOfC)
+{
+    ThreadPool pool(4);
+    SharedGemm shared(pool, BestGemmIsa());
+    for (const Shape& shape : c_largeShapes)
+        for (const bool transB : {false, true})
+            CheckEpilogue<TypeParam>(shape, false, transB, 0,
+                                     [&](const GemmTask<TypeParam>& task) { shared.Multiply(task); });
 }
 
 } // namespace cntk

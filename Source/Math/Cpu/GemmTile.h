@@ -1,0 +1,232 @@
+// The tile of C that a product keeps in registers, and what becomes of tiles that are finished. One source compiled for
+// each instruction set; everything is in an unnamed namespace.
+#pragma once
+
+#include "Math/Cpu/GemmPanels.h"
+
+#include <cstddef>
+
+namespace cntk
+{
+namespace
+{
+
+// As GemmPanels has them.
+template <class T, size_t VectorBytes, size_t Columns>
+struct GemmTile : GemmPanels<T, VectorBytes, Columns>
+{
+    using Base = GemmPanels<T, VectorBytes, Columns>;
+    using Base::c_columns, Base::c_lanes, Base::c_rows;
+    using Base::Load, Base::Store;
+    using typename Base::Vector;
+    // Elements of a panel of C that is written nowhere else.
+    static constexpr size_t c_scratchC = 12 * 1024;
+
+    enum class Panels
+    {
+        Packed,        // A and B
+        Plain,         // either of them as it lies
+        PlainKeepingA, // and A is packed on the way
+    };
+
+    // What lies at a tile's place in the matrices that the epilogue of C reads.
+    struct BesideC
+    {
+        const T* first = nullptr;
+        const T* second = nullptr;
+        size_t stride = 0;
+    };
+
+    // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: V registers of a panel's c_rows values a step,
+    // steps aStride apart; b[p][j] at b + p*bRow + j*bColumn. Of C only so many rows exist, the last of them in the
+    // last register. With packed panels the strides are known when compiling. kept: not null where the panel of A is to
+    // be packed on the way. AsksBeside: for what lies beside C as for C itself, a column now and then between the
+    // steps, since memory takes no more than some lines at once. Not in line, where the compiler runs out of registers.
+    template <Panels Kind, size_t N, size_t V, bool AsksBeside>
+    [[gnu::noinline]] static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
+                                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows,
+                                       const BesideC* beside, T* kept)
+    {
+        if constexpr (Kind == Panels::Packed)
+        {
+            aStride = c_rows;
+            bRow = c_columns;
+            bColumn = 1;
+        }
+        if constexpr (!AsksBeside)
+#pragma GCC unroll 16
+            for (size_t j = 0; j < N; ++j)
+            {
+                __builtin_prefetch(c + j * ldc, 1);
+                if constexpr (V == 2)
+                    __builtin_prefetch(c + j * ldc + c_rows - 1, 1);
+            }
+        Vector sums[V][N] = {};
+        const auto addSteps = [&](size_t p, size_t end) __attribute__((always_inline))
+        {
+            for (; p < end; ++p, a += aStride, b += bRow)
+            {
+                Vector of[V];
+#pragma GCC unroll 2
+                for (size_t v = 0; v < V; ++v)
+                {
+                    Load(of[v], a + v * c_lanes);
+                    if constexpr (Kind == Panels::PlainKeepingA)
+                    {
+                        // Each step is in a page of its own: no prefetcher of the processor follows.
+                        __builtin_prefetch(a + 12 * aStride + v * c_lanes);
+                        Store(kept + p * c_rows + v * c_lanes, of[v]);
+                    }
+                }
+#pragma GCC unroll 16
+                for (size_t j = 0; j < N; ++j)
+                {
+                    const T factor = b[j * bColumn];
+#pragma GCC unroll 2
+                    for (size_t v = 0; v < V; ++v)
+                        sums[v][j] += of[v] * factor;
+                }
+            }
+        };
+        if constexpr (AsksBeside)
+        {
+            const T* ofC = c;
+            const T* first = beside->first;
+            const T* second = beside->second;
+            for (size_t column = 0; column < N; ++column)
+            {
+                __builtin_prefetch(ofC, 1);
+                __builtin_prefetch(ofC + c_rows - 1, 1);
+                ofC += ldc;
+                __builtin_prefetch(first);
+                __builtin_prefetch(first + c_rows - 1);
+                first += beside->stride;
+                __builtin_prefetch(second);
+                __builtin_prefetch(second + c_rows - 1);
+                second += beside->stride;
+                addSteps(depth * column / N, depth * (column + 1) / N);
+            }
+        }
+        else
+            addSteps(0, depth);
+        if (rows == V * c_lanes)
+        {
+#pragma GCC unroll 16
+            for (size_t j = 0; j < N; ++j, c += ldc)
+#pragma GCC unroll 2
+                for (size_t v = 0; v < V; ++v)
+                    Base::Add(sums[v][j], alpha, beta, c + v * c_lanes);
+            return;
+        }
+#if defined(CNTK_GEMM_MASKS)
+#pragma GCC unroll 16
+        for (size_t j = 0; j < N; ++j, c += ldc)
+        {
+            if constexpr (V == 2)
+                Base::Add(sums[0][j], alpha, beta, c);
+            Base::AddFirst(sums[V - 1][j], alpha, beta, c + (V - 1) * c_lanes, rows - (V - 1) * c_lanes);
+        }
+#else
+        T scaled[N * V * c_lanes];
+#pragma GCC unroll 16
+        for (size_t j = 0; j < N; ++j)
+#pragma GCC unroll 2
+            for (size_t v = 0; v < V; ++v)
+                Store(scaled + (j * V + v) * c_lanes, sums[v][j] * alpha);
+        Base::template AddRest<V * c_lanes>(scaled, N, beta, c, ldc, rows);
+#endif
+    }
+
+    // The same for a number of columns known at run time.
+    template <Panels Kind, size_t N = Columns>
+    static void TileOf(size_t columns, size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
+                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, const BesideC* beside,
+                       T* kept = nullptr)
+    {
+        if constexpr (N > 0)
+        {
+            if (columns != N)
+                TileOf<Kind, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside,
+                                    kept);
+            else if (beside != nullptr && rows > c_lanes)
+                Tile<Kind, N, 2, true>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside, kept);
+            else if (rows > c_lanes || Kind == Panels::PlainKeepingA)
+                Tile<Kind, N, 2, false>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside, kept);
+            else if constexpr (Kind != Panels::PlainKeepingA)
+                Tile<Kind, N, 1, false>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside, kept);
+        }
+    }
+
+    // The part of C that is finished before the next one is begun, of an epilogue that reads other matrices: a panel's
+    // rows or columns. It is ended while it is in the first-level cache; where nobody else reads C, it is scratch
+    // memory that never leaves the cache. Ends: these are C's last steps, and it has such an epilogue. Else C's own
+    // memory.
+    template <bool Ends>
+    class PanelOfC
+    {
+    public:
+        // rows, columns: the most that it has.
+        PanelOfC(const GemmTask<T>& g, size_t step, size_t rows, size_t columns)
+            : m_task(g),
+              m_isScratch(Ends && g.epilogue->replacesC && step == 0 && g.beta == 0 && rows * columns <= c_scratchC),
+              m_stride(m_isScratch ? rows : g.ldc)
+        {
+        }
+
+        size_t Stride() const { return m_stride; }
+
+        // Where the tile at a row and a column of C is written.
+        T* At(size_t row, size_t column, size_t rowOfPanel, size_t columnOfPanel)
+        {
+            if constexpr (Ends)
+            {
+                const GemmEpilogue<T>& ending = *m_task.epilogue;
+                const size_t place = m_task.firstRow + row + (m_task.firstColumn + column) * ending.besideStride;
+                m_beside = {ending.beside[0] + place, ending.beside[1] + place, ending.besideStride};
+                if (m_isScratch)
+                    return m_scratch + rowOfPanel + columnOfPanel * m_stride;
+            }
+            return m_task.c + row + column * m_task.ldc;
+        }
+        // At the same place; null: nothing is to be asked for.
+        const BesideC* Beside() const { return Ends ? &m_beside : nullptr; }
+
+        // Behind its last tile.
+        void End(size_t row, size_t rows, size_t column, size_t columns)
+        {
+            if constexpr (Ends)
+                ApplyEpilogue(m_task, m_isScratch ? m_scratch : m_task.c + row + column * m_task.ldc, m_stride, row,
+                              rows, column, columns);
+        }
+
+    private:
+        const GemmTask<T>& m_task;
+        bool m_isScratch;
+        size_t m_stride;
+        BesideC m_beside;
+        alignas(64) T m_scratch[Ends ? c_scratchC : 1];
+    };
+
+    static void ApplyEpilogue(const GemmTask<T>& g, T* block, size_t stride, size_t row, size_t rows, size_t column,
+                              size_t columns)
+    {
+        g.epilogue->apply(*g.epilogue, block, stride, g.firstRow + row, g.firstColumn + column, rows, columns);
+    }
+
+    // Whether panels of C are ended behind these steps.
+    static bool EndsPanels(const GemmTask<T>& g, size_t step, size_t depth)
+    {
+        return g.epilogue != nullptr && g.epilogue->beside[0] != nullptr && step + depth == g.k;
+    }
+
+    // An epilogue that reads C alone takes more rows at once.
+    static void EndBlock(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
+                         size_t depth)
+    {
+        if (g.epilogue != nullptr && g.epilogue->beside[0] == nullptr && step + depth == g.k)
+            ApplyEpilogue(g, g.c + row + column * g.ldc, g.ldc, row, rows, column, columns);
+    }
+};
+
+} // namespace
+} // namespace cntk

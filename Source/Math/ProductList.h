@@ -38,6 +38,7 @@ struct Product
 namespace Ops
 {
 
+// Of one, without its update.
 void Multiply(const Product& product);
 // No product reads or writes what another one writes. To the last bit what Multiply gives of each.
 void MultiplyAll(std::span<const Product> products);

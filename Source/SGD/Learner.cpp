@@ -5,7 +5,6 @@
 #include "Math/Operations.h"
 #include "SGD/Schedules.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -60,6 +59,7 @@ Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters
     {
         const Matrix& values = node->Values();
         Matrix state(values.Rows(), values.Columns(), type, device);
+        m_places.emplace(node.get(), m_parameters.size());
         m_parameters.push_back({.node = std::move(node), .state = std::move(state)});
     }
 }
@@ -97,11 +97,10 @@ void Learner::BeginUpdate(double ratePerSample, double momentumPerSample, size_t
 // All of the gradient is one product, so all columns count; it stays in memory where the state may still be made of it.
 ProductUpdate Learner::UpdateOf(const ComputationNode& node)
 {
-    const auto found = std::find_if(m_parameters.begin(), m_parameters.end(),
-                                    [&](const Parameter& parameter) { return parameter.node.get() == &node; });
-    if (found == m_parameters.end() || !m_isMomentum)
+    const auto found = m_places.find(&node);
+    if (found == m_places.end() || !m_isMomentum)
         return {};
-    Parameter& parameter = *found;
+    Parameter& parameter = m_parameters[found->second];
     UpdateStep step = m_step;
     step.rate = RateOf(parameter);
     m_transforms.Prepare(step, false);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace cntk
@@ -81,6 +82,7 @@ private:
     static void Complete(Parameter& parameter);
 
     std::vector<Parameter> m_parameters;
+    std::unordered_map<const ComputationNode*, size_t> m_places; // of the parameters
     std::unique_ptr<UpdateRule> m_rule;
     GradientTransforms m_transforms;
     bool m_isMomentum;     // the rule

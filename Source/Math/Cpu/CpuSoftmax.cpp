@@ -279,14 +279,12 @@ bool CpuKernels::CrossEntropyWithSoftmaxAlone(const SparseView& labels, const Ma
                                               std::span<const uint8_t> mask, const MatrixView& softmax,
                                               const MatrixView& output)
 {
-    constexpr int32_t c_mostLabels = 16; // of a column
-    const auto hasMany = [&](size_t column)
-    { return labels.columnStarts[column + 1] - labels.columnStarts[column] > c_mostLabels; };
-    for (size_t column = 0; column < labels.columns; ++column)
-        if (hasMany(column))
-            return false;
     if (prediction.rows < c_rowsForColumns)
         return false;
+    constexpr int32_t c_mostLabels = 16; // of a column, whose scores a thread keeps
+    for (size_t column = 0; column < labels.columns; ++column)
+        if (labels.columnStarts[column + 1] - labels.columnStarts[column] > c_mostLabels)
+            return false;
     Visit(prediction.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {

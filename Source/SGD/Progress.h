@@ -37,7 +37,7 @@ struct EpochStart
 {
     size_t epoch = 0; // 0-based
     double learningRatePerSample = 0;
-    double effectiveMomentum = 0; // of a nominal minibatch
+    double effectiveMomentum = 0; // of a whole minibatch
     double momentumTimeConstant = 0;
     size_t expectedSamples = 0;       // of the epoch; 0: not known yet
     PartSettings parts{};             // how minibatches are cut

@@ -13,9 +13,8 @@ constexpr double c_defaultMomentumPerMB = double(0.9f);
 
 } // namespace
 
-size_t NominalMinibatchSize(const SgdOptions& options, size_t epoch, size_t parallelSequences)
+size_t NominalMinibatchSize(const SgdOptions& options, size_t size, size_t parallelSequences)
 {
-    const size_t size = options.minibatchSize[epoch];
     return options.truncated && size > 1 ? size * parallelSequences : size;
 }
 

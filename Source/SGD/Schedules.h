@@ -13,9 +13,9 @@ constexpr double c_minLearningRate = double(1e-9f);
 // Below this no update is made at all, and no back-propagation for it.
 constexpr double c_noUpdateLearningRate = 0.01 * c_minLearningRate;
 
-// The B of the conversions: with truncated sequences a minibatch is minibatchSize time steps of the reader's parallel
-// sequences.
-size_t NominalMinibatchSize(const SgdOptions& options, size_t epoch, size_t parallelSequences = 1);
+// The columns of a whole minibatch of this size (B of the conversions): truncated sequences are cut into so many time
+// steps of the reader's parallel ones.
+size_t NominalMinibatchSize(const SgdOptions& options, size_t size, size_t parallelSequences = 1);
 
 // How many epochs the list of rates covers as written. 0: no list.
 size_t LearningRateCount(const SgdOptions& options);

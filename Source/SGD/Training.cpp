@@ -105,9 +105,8 @@ bool Training::HasOtherSizeThanList(size_t epoch) const
 size_t Training::NominalSize(size_t epoch) const
 {
     const size_t parallelSequences = m_source.ParallelSequences(epoch);
-    if (!HasOtherSizeThanList(epoch))
-        return NominalMinibatchSize(m_options, epoch, parallelSequences);
-    return m_options.truncated && m_minibatchSize > 1 ? m_minibatchSize * parallelSequences : m_minibatchSize;
+    const size_t size = HasOtherSizeThanList(epoch) ? m_minibatchSize : m_options.minibatchSize[epoch];
+    return NominalMinibatchSize(m_options, size, parallelSequences);
 }
 
 // The options of an epoch that goes on may be others than those it began with.
@@ -171,7 +170,10 @@ EpochStart Training::StartOf(const EpochSettings& settings) const
     EpochStart start;
     start.epoch = settings.epoch;
     start.learningRatePerSample = settings.learningRatePerSample;
-    start.effectiveMomentum = MomentumOfMinibatch(settings.momentumPerSample, NominalSize(settings.epoch));
+    // Of the size that was searched, if one was: that is what minibatches have.
+    start.effectiveMomentum = MomentumOfMinibatch(
+        settings.momentumPerSample,
+        NominalMinibatchSize(m_options, settings.minibatchSize, m_source.ParallelSequences(settings.epoch)));
     start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
     start.expectedSamples = m_options.epochSize != 0 ? m_options.epochSize : m_epochSamples;
     if (m_options.autoAdjust.autoAdjustMinibatch && settings.epoch >= m_options.minibatchSize.size())

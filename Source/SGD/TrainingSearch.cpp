@@ -371,8 +371,9 @@ double Training::RateRatio(size_t epoch) const
 void Training::SearchSize(size_t epoch)
 {
     const AutoAdjustOptions& options = m_options.autoAdjust;
-    const auto range =
-        PlanSizeSearch(options, epoch, m_options.minibatchSize[epoch], m_minibatchSize, RateRatio(epoch));
+    // A size of the list was not chosen.
+    const size_t chosenBefore = epoch > m_options.minibatchSize.size() ? m_minibatchSize : 0;
+    const auto range = PlanSizeSearch(options, epoch, m_options.minibatchSize[epoch], chosenBefore, RateRatio(epoch));
     if (!range)
     {
         m_log.Print("AdaptiveMinibatchSearch: Search for a better minibatchSize in epoch %zu skipped, keeping "

@@ -13,6 +13,10 @@ namespace
 {
 
 constexpr double c_rateStep = 0.618;
+// The rates with which searches begin are quotients of single precision, as the original's: its 0.03952847264 for
+// minibatches of 10 is not 0.125/sqrt(10).
+constexpr float c_backStep = 0.618F;
+constexpr float c_firstRate = 0.125F / c_backStep;
 
 // NaN is worse than any number, and no worse than NaN.
 bool IsWorse(double criterion, double limit)
@@ -62,8 +66,8 @@ RateSearchResult SearchLearningRate(const RateSearchSettings& settings, const Ra
     RateSearchResult result;
     result.baseCriterion = std::max(share * previous + (1 - share) * atRest, atRest);
 
-    result.rate = settings.largestRateBefore > 0 ? settings.largestRateBefore / c_rateStep / c_rateStep
-                                                 : 0.125 / c_rateStep / std::sqrt(double(settings.minibatchSize));
+    result.rate = settings.largestRateBefore > 0 ? settings.largestRateBefore / double(c_backStep) / double(c_backStep)
+                                                 : double(c_firstRate) / std::sqrt(double(settings.minibatchSize));
     double criterion = 0;
     do
     {

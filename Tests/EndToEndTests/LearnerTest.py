@@ -243,7 +243,8 @@ class Scalar:
         n = min(int(at(self.schedule("numMiniBatch4LRSearch") or [500], epoch)) * size, epoch_size or INFINITY)
         ratio = math.sqrt(n / epoch_size) if epoch_size else 0.3
         largest = max(searched[max(0, len(searched) - int(self.number("numPrevLearnRates", 5))):], default=0)
-        rate = largest / 0.618 / 0.618 if largest > 0 else 0.125 / 0.618 / math.sqrt(size)
+        back = single(0.618)
+        rate = largest / back / back if largest > 0 else single(0.125 / back) / math.sqrt(size)
         at_rest = self.trial(epoch, 0, size)
         if previous == INFINITY:
             previous = at_rest
@@ -273,7 +274,7 @@ class Scalar:
         lower, upper = nominal, most
         if ratio < 1:
             lower = int(nominal / math.sqrt(ratio))
-        if epoch >= 2:
+        if epoch >= 2 and chosen:
             frequency = int(self.number("minibatchSizeTuningFrequency", 1))
             if epoch + 1 > frequency and (epoch + 1) % frequency != 0:
                 return chosen
@@ -318,9 +319,9 @@ class Scalar:
             # What AdjustAfterEpoch did to the rate does not count.
             listed = control == "adjustafterepoch" and self.rates()
             ratio = self.listed_rate(i) / self.listed_rate(0) if listed else rate / first_rate
-            chosen = self.search_size(i, chosen, rate, ratio) if adapts else self.size(i)
-            self.events.append(("start", rate, self.momentum(i) ** self.size(i)))
-            loss, errors = self.run(i, rate, chosen)
+            chosen = self.search_size(i, chosen, rate, ratio) if adapts else 0  # none
+            self.events.append(("start", rate, self.momentum(i) ** (chosen or self.size(i))))
+            loss, errors = self.run(i, rate, chosen or self.size(i))
             self.events.append(("train", loss, errors, rate))
             if self.validation:
                 sums = self.evaluate(self.validation)
@@ -354,7 +355,7 @@ class Scalar:
                     self.events.append(("increased", rate))
             if not rolled_back and (i + 1) % interval == 0:
                 previous = average
-            self.saved[i + 1] = (self.snapshot(), rate, previous, chosen)
+            self.saved[i + 1] = (self.snapshot(), rate, previous, chosen or self.size(i))
 
 
 NUMBER = r"([-+.\deE]+|nan|inf)"

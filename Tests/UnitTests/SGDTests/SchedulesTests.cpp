@@ -79,9 +79,10 @@ TEST(Schedules, TruncatedMinibatchesCountAllParallelSequences)
 {
     SgdOptions options = Options();
     options.truncated = true;
-    EXPECT_EQ(NominalMinibatchSize(options, 0, 3), 12u);
-    options.minibatchSize = 1;
-    EXPECT_EQ(NominalMinibatchSize(options, 0, 3), 1u);
+    EXPECT_EQ(NominalMinibatchSize(options, 4, 3), 12u);
+    EXPECT_EQ(NominalMinibatchSize(options, 1, 3), 1u);
+    options.truncated = false;
+    EXPECT_EQ(NominalMinibatchSize(options, 4, 3), 4u);
 }
 
 } // namespace cntk

@@ -62,8 +62,9 @@ TEST(TrialSearch, TakesTheLargestRateThatIsGoodEnough)
     EXPECT_EQ(trials.prefixes, (std::vector<std::string>{"BaseAdaptiveLearnRateSearch:", "AdaptiveLearnRateSearch:",
                                                          "AdaptiveLearnRateSearch:", "AdaptiveLearnRateSearch:"}));
     EXPECT_EQ(trials.values[0], 0);
-    EXPECT_NEAR(trials.values[1], 0.8 / 0.618, 1e-12);
-    EXPECT_NEAR(result.rate, 0.8 * 0.618, 1e-12);
+    const double back = 0.618F;
+    EXPECT_NEAR(trials.values[1], 0.8 / back / back * 0.618, 1e-12);
+    EXPECT_NEAR(result.rate, 0.8 / back / back * 0.618 * 0.618 * 0.618, 1e-12);
 }
 
 TEST(TrialSearch, WithoutAnEarlierRateItBeginsByTheMinibatchSize)
@@ -71,8 +72,11 @@ TEST(TrialSearch, WithoutAnEarlierRateItBeginsByTheMinibatchSize)
     Trials trials;
     const RateSearchResult result = SearchLearningRate({.minibatchSize = 16}, Recorded(trials));
     EXPECT_EQ(result.baseCriterion, 2); // there is no earlier criterion
-    EXPECT_NEAR(trials.values[1], 0.125 / 4, 1e-12);
-    EXPECT_NEAR(result.rate, 0.125 / 4, 1e-12);
+    EXPECT_EQ(trials.values[1], result.rate);
+    EXPECT_NEAR(result.rate, 0.125 / 4, 1e-8);
+    // As the original printed it.
+    trials = {};
+    EXPECT_NEAR(SearchLearningRate({.minibatchSize = 10}, Recorded(trials)).rate, 0.03952847264, 5e-12);
 }
 
 TEST(TrialSearch, ACriterionThatFellDoesNotLowerTheBase)

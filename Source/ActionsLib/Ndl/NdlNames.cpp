@@ -200,7 +200,7 @@ std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& express
 
     std::vector<std::string> names =
         wanted == Wanted::Number ? std::vector<std::string>{} : m_network.NearestNames(name);
-    const std::vector<std::string> locals = NamesIn(scope, wanted);
+    std::vector<std::string> locals = NamesIn(scope, wanted);
     names.insert(names.end(), locals.begin(), locals.end());
     std::sort(names.begin(), names.end(), LessIgnoreCase);
     names.erase(std::unique(names.begin(), names.end(), EqualsIgnoreCase), names.end());
@@ -216,6 +216,13 @@ std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& express
     const auto begin = [&](const std::string& other)
     { return EqualsIgnoreCase(std::string_view(other).substr(0, 1), std::string_view(name).substr(0, 1)); };
     std::vector<std::string> shown;
+    // In-line NDL of an edit script sees the nodes of its model as well, most of which another script has made.
+    if (wanted == Wanted::Node)
+        for (const ComputationNodePtr& node : m_network.Nodes())
+            if (!m_origins.contains(node.get()))
+                locals.push_back(node->Name());
+    std::sort(locals.begin(), locals.end(), LessIgnoreCase);
+    locals.erase(std::unique(locals.begin(), locals.end(), EqualsIgnoreCase), locals.end());
     if (name.size() < shortest)
         std::copy_if(locals.begin(), locals.end(), std::back_inserter(shown), begin);
     if (shown.empty() || shown.size() > most)

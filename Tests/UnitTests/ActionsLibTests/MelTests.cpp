@@ -319,7 +319,11 @@ TEST_F(MelTests, InlineNdl)
     EXPECT_THAT(Inputs("L1.BFF.FF.P"), ElementsAre("L1.BFF.FF.T", "x"));
     EXPECT_EQ(Values("x"), std::vector<double>{3});
     EXPECT_THAT(Inputs("s"), ElementsAre("later", "L1.BFF.B"));
-    EXPECT_THAT(ErrorOf("s=Plus(nowhere, L1.RL)\nDumpNode(*, x.txt)"), HasSubstr("unknown variable 'nowhere'"));
+    // The nodes of the model count as names, not only what the script has made.
+    EXPECT_THAT(ErrorOf("s=Plus(nowhere, L1.RL)\nDumpNode(*, x.txt)"), EndsWith("unknown variable 'nowhere'"));
+    EXPECT_THAT(ErrorOf("m2=[\na=Input(2, tag=feature)\nb=Sigmoid(a)\n]\nSetDefaultModel(m2)\n"
+                        "s=Tanh(nowhere)\nDumpNode(*, x.txt)"),
+                HasSubstr("unknown variable 'nowhere'; names there: 'a', 'b', 's'"));
 }
 
 TEST_F(MelTests, SnippetsAndSeveralModels)

@@ -60,6 +60,33 @@ std::vector<std::string> ReadLabels(const std::string& path, const SourcePos& wh
     return labels;
 }
 
+// "%" + precisionFormat + conversion, without the flags that the conversion does not know.
+std::string FormatOf(const std::string& precisionFormat, std::string_view flags, const char* conversion)
+{
+    std::string kept;
+    size_t i = 0;
+    for (; i < precisionFormat.size() && std::string_view("-+ #0").find(precisionFormat[i]) != std::string_view::npos;
+         ++i)
+        if (flags.find(precisionFormat[i]) != std::string_view::npos)
+            kept += precisionFormat[i];
+    return "%" + kept + precisionFormat.substr(i) + conversion;
+}
+
+template <class T>
+void AppendFormatted(std::string& text, const std::string& format, T value)
+{
+    char buffer[128];
+    const int length = std::snprintf(buffer, sizeof buffer, format.c_str(), value);
+    if (size_t(length) < sizeof buffer)
+    {
+        text.append(buffer, size_t(length));
+        return;
+    }
+    std::string wide(size_t(length) + 1, '\0'); // with the zero behind it
+    std::snprintf(wide.data(), wide.size(), format.c_str(), value);
+    text.append(wide, 0, size_t(length));
+}
+
 // Indices of an element of a sample of several axes: "1,0,2".
 std::string IndexText(size_t element, const TensorShape& shape)
 {
@@ -90,7 +117,9 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
         Opt("sequenceEpilogue", &S::sequenceEpilogue, "text after each sequence"),
         Opt("elementSeparator", &S::elementSeparator, "text between the values of a line"),
         Opt("sampleSeparator", &S::sampleSeparator, "text between lines"),
-        Opt("precisionFormat", &S::precisionFormat, "between % and f when numbers are printed: .2 gives %.2f"),
+        Opt("precisionFormat", &S::precisionFormat,
+            "between % and f when numbers are printed: .2 gives %.2f; of type category between % and u, or s where "
+            "labels are printed: 3 gives %3u"),
     };
     return table;
 }
@@ -109,7 +138,9 @@ OutputFormat ReadOutputFormat(const ConfigParameters& block)
 
 TextOutput::TextOutput(const std::string& path, std::string nodeName, const OutputFormat& format, Log& log)
     : m_file(path), m_nodeName(std::move(nodeName)), m_format(format), m_log(log),
-      m_numberFormat("%" + format.precisionFormat + "f")
+      m_numberFormat(FormatOf(format.precisionFormat, "-+ #0", "f")),
+      m_indexFormat(FormatOf(format.precisionFormat, "-0", "zu")),
+      m_labelFormat(FormatOf(format.precisionFormat, "-", "s"))
 {
     for (std::string* separator : {&m_format.sequenceSeparator, &m_format.sequencePrologue, &m_format.sequenceEpilogue,
                                    &m_format.elementSeparator, &m_format.sampleSeparator})
@@ -233,16 +264,12 @@ void TextOutput::WriteSparseSequence(std::span<const double> values, const Tenso
 void TextOutput::AppendNumber(double value)
 {
     if (value == 0)
-        value = 0;     // minus zero prints as zero
-    char buffer[2048]; // a number takes at most 309 digits, a sign, a width of 999 and a precision of 99
-    if (m_format.precisionFormat.empty())
-    {
-        const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 6).ptr;
-        m_text.append(buffer, end);
-        return;
-    }
-    const int length = std::snprintf(buffer, sizeof buffer, m_numberFormat.c_str(), value);
-    m_text.append(buffer, size_t(std::clamp(length, 0, int(sizeof buffer) - 1)));
+        value = 0; // minus zero prints as zero
+    if (!m_format.precisionFormat.empty())
+        return AppendFormatted(m_text, m_numberFormat, value);
+    char buffer[512]; // a number takes at most 309 digits, a sign, and six places behind the point
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 6).ptr;
+    m_text.append(buffer, end);
 }
 
 void TextOutput::AppendCategory(std::span<const double> column)
@@ -252,7 +279,10 @@ void TextOutput::AppendCategory(std::span<const double> column)
     for (size_t row = 1; row < column.size(); ++row)
         if (column[row] >= column[best])
             best = row;
-    m_text += UseLabels(column.size()) ? m_labels[best] : std::to_string(best);
+    if (UseLabels(column.size()))
+        AppendFormatted(m_text, m_labelFormat, m_labels[best].c_str());
+    else
+        AppendFormatted(m_text, m_indexFormat, best);
 }
 
 bool TextOutput::UseLabels(size_t dimension)

@@ -79,6 +79,8 @@ private:
     Log& m_log;
     std::vector<std::string> m_labels;
     std::string m_numberFormat; // "%f", "%.2f"
+    std::string m_indexFormat;  // "%zu", "%3zu"
+    std::string m_labelFormat;  // "%s", "%-8s"
     std::string m_text;         // not yet written
     size_t m_minibatch = 0;
     size_t m_labelWarnings = 0;

@@ -227,6 +227,14 @@ class ActionsTest(EndToEndTest):
                          ["%.3f[0,0] %.3f[1,0]" % tuple(row) for row in values])
         self.run_command("Write", "Write=[format=[type=category]]")
         self.assertEqual(self.read("out/values.PosteriorProb").split(), ["01"[row[1] >= row[0]] for row in values])
+        categories = [int(line) for line in self.read("out/values.PosteriorProb").splitlines()]
+        self.run_command("Write", "Write=[format=[type=category; precisionFormat=+4]]") # %u knows no sign
+        self.assertEqual(self.read("out/values.PosteriorProb").splitlines(), ["%4d" % row for row in categories])
+        self.write("two.txt", "one\n%s\n" % ("x" * 300))
+        self.run_command("Write", "Write=[format=[type=category; labelMappingFile=two.txt; precisionFormat=-5; "
+                                  "sequenceEpilogue=|\\n]]")
+        self.assertEqual(self.read("out/values.PosteriorProb").splitlines(),
+                         [("%-5s" % ("one", "x" * 300)[row]) + "|" for row in categories])
         self.write("three.txt", "a\nb\nc\n")
         run = self.run_command("Write", "Write=[format=[type=category; labelMappingFile=three.txt]]")
         self.assertIn("write: Row dimension 2 does not match number of entries 3 in labelMappingFile, not using mapping",

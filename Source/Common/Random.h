@@ -89,13 +89,29 @@ class GlibcRand
 public:
     static constexpr uint32_t c_max = 2147483647u;
     explicit GlibcRand(uint32_t seed = 1);
-    uint32_t Next();
-    // The readers' draw in [begin, end): r1*RAND_MAX + r2 in 32-bit wrap-around, sign-extended, modulo the width.
-    size_t Draw(size_t begin, size_t end);
+    uint32_t Next()
+    {
+        if (m_next == c_words)
+            MakeWords();
+        return m_words[m_next++] >> 1;
+    }
+    // The readers' draw in [begin, end), which must not be empty: r1*RAND_MAX + r2 in 32-bit wrap-around,
+    // sign-extended, modulo the width.
+    size_t Draw(size_t begin, size_t end)
+    {
+        const uint32_t first = Next();
+        const uint32_t second = Next();
+        const int32_t wrapped = int32_t(first * c_max + second);
+        return begin + size_t(uint64_t(int64_t(wrapped)) % uint64_t(end - begin));
+    }
 
 private:
-    std::array<uint32_t, 34> m_words{};
-    size_t m_position = 0;
+    static constexpr size_t c_degree = 31;
+    static constexpr size_t c_words = 6 * c_degree;
+    void MakeWords();
+
+    std::array<uint32_t, c_words> m_words{}; // the last ones made: first those before, then those that are next
+    size_t m_next = c_words;
 };
 
 } // namespace cntk

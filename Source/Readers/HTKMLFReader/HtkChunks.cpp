@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Readers/ReaderLib/LargePageMemory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,19 +22,6 @@ namespace
 // A chunk is closed once it has more frames (15 minutes at 10 ms) or so many utterances.
 constexpr size_t c_chunkFrames = 90000;
 constexpr size_t c_chunkUtterances = 65535;
-
-// Frames are read in random order: large pages save most of the look-ups of addresses.
-char* AllocateMemory(size_t bytes)
-{
-    constexpr size_t largePage = size_t(2) << 20;
-    if (bytes < 4 * largePage)
-        return static_cast<char*>(std::malloc(bytes));
-    bytes = (bytes + largePage - 1) / largePage * largePage;
-    char* const data = static_cast<char*>(std::aligned_alloc(largePage, bytes));
-    if (data != nullptr)
-        madvise(data, bytes, MADV_HUGEPAGE); // a wish
-    return data;
-}
 
 char* MapPageFile(const std::string& folder, size_t bytes)
 {
@@ -98,7 +86,7 @@ void HtkBuffer::Resize(size_t bytes, const std::string* pageFolder)
         return;
     Free();
     m_isMapped = pageFolder != nullptr;
-    m_data = m_isMapped ? MapPageFile(*pageFolder, bytes) : AllocateMemory(bytes);
+    m_data = m_isMapped ? MapPageFile(*pageFolder, bytes) : static_cast<char*>(AllocateInLargePages(bytes));
     if (m_data == nullptr)
         Fail(ErrorKind::Device, "there is no memory for ", bytes,
              " bytes of features; a smaller window (randomize=<frames>) needs less");

@@ -1,11 +1,10 @@
 // Columns of minibatches.
 #include "Common/Error.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
+#include "Readers/ReaderLib/VectorCopy.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
-#include <type_traits>
 
 namespace cntk
 {
@@ -13,38 +12,6 @@ namespace
 {
 
 constexpr int32_t c_noClass = -1; // of a gap, until Finish
-// How many columns ahead a source is asked for.
-constexpr size_t c_columnsAhead = 3;
-constexpr size_t c_lineElements = 16; // of a cache line
-
-template <class ElemType>
-void CopyElements(const float* source, size_t elements, ElemType* target)
-{
-    if constexpr (std::is_same_v<ElemType, float>)
-        std::memcpy(target, source, elements * sizeof(float));
-    else
-        std::copy(source, source + elements, target);
-}
-
-// Line by line, with a line of `next` asked for with each: so memory is never waited for, nor asked for more lines than
-// it has room for. Of lines of a known length the compiler makes vector instructions, for double as well.
-template <class ElemType>
-void CopyVector(const float* source, size_t elements, ElemType* target, const float* next)
-{
-    size_t i = 0;
-    for (; i + c_lineElements <= elements; i += c_lineElements)
-    {
-        __builtin_prefetch(next + i);
-        float line[c_lineElements];
-        std::memcpy(line, source + i, sizeof line);
-        CopyElements(line, c_lineElements, target + i);
-    }
-    if (i < elements)
-    {
-        __builtin_prefetch(next + i);
-        CopyElements(source + i, elements - i, target + i);
-    }
-}
 
 } // namespace
 
@@ -122,7 +89,7 @@ void HtkColumns<ElemType>::Copy(MinibatchSlot<ElemType>& slot, const std::vector
         }
         for (size_t column = 0; column < columns; ++column)
         {
-            const float* const next = m_sources[std::min(column + c_columnsAhead, columns - 1)];
+            const float* const next = m_sources[std::min(column + c_vectorsAhead, columns - 1)];
             CopyVector(m_sources[column], batch.rows, batch.values.data() + column * batch.rows, next);
         }
     }

@@ -5,10 +5,10 @@
 #include "Common/Log.h"
 #include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
+#include "Readers/ReaderLib/VectorCopy.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 namespace cntk
 {
@@ -90,7 +90,7 @@ void FrameReader<ElemType>::PrepareCache()
         if (streams[i].sparse)
             m_cache[i].classIds = std::make_unique_for_overwrite<int32_t[]>(total);
         else
-            m_cache[i].values = std::make_unique_for_overwrite<ElemType[]>(total * streams[i].rows);
+            m_cache[i].values = MakeInLargePages<ElemType>(total * streams[i].rows);
     }
     m_unparsedChunks = (total + c_chunkRecords - 1) / c_chunkRecords;
     m_parsedChunks.assign(m_unparsedChunks, false);
@@ -282,10 +282,11 @@ void FrameReader<ElemType>::FillFromCache(Slot& slot)
         const size_t rows = batch.rows;
         const ElemType* values = m_cache[i].values.get();
         ElemType* target = batch.values.data();
-        for (const size_t record : slot.records)
+        const std::vector<size_t>& records = slot.records;
+        for (size_t column = 0; column < records.size(); ++column, target += rows)
         {
-            std::memcpy(target, values + record * rows, rows * sizeof(ElemType));
-            target += rows;
+            const size_t later = records[std::min(column + c_vectorsAhead, records.size() - 1)];
+            CopyVector(values + records[column] * rows, rows, target, values + later * rows);
         }
     }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "Common/ReaderInterface.h"
+#include "Readers/ReaderLib/LargePageMemory.h"
 #include "Readers/ReaderLib/Prefetcher.h"
 #include "Readers/ReaderLib/RecordWalk.h"
 
@@ -81,7 +82,7 @@ private:
     // Parsed data of one stream, of all records.
     struct CachedStream
     {
-        std::unique_ptr<ElemType[]> values;
+        std::unique_ptr<ElemType[], FreeMemory> values;
         std::unique_ptr<int32_t[]> classIds;
     };
     // What goes through the prefetcher.

@@ -2,21 +2,21 @@
 #include "SGD/DropoutSchedule.h"
 
 #include "Common/Log.h"
+#include "ComputationNetwork/EvaluationPlan.h"
 #include "SGD/Learner.h"
 
-#include <algorithm>
 #include <sstream>
 
 namespace cntk
 {
 
-DropoutSchedule::DropoutSchedule(const EvaluationPlan& plan, const ComputationNodePtr& criterion, uint64_t trainingSeed)
+DropoutSchedule::DropoutSchedule(const ComputationNodePtr& criterion, uint64_t trainingSeed)
 {
-    const auto below = ComputationNetwork::Below({criterion});
-    for (const ComputationNodePtr& candidate : plan.NodesInOrder())
+    EvaluationPlan::Options options;
+    options.fuse = false;
+    for (const ComputationNodePtr& candidate : EvaluationPlan::Build({criterion}, options).NodesInOrder())
     {
-        auto node = std::dynamic_pointer_cast<DropoutNode>(candidate);
-        if (node && std::find(below.begin(), below.end(), candidate) != below.end())
+        if (auto node = std::dynamic_pointer_cast<DropoutNode>(candidate))
         {
             node->SetSeeds(SeedStream(trainingSeed, "dropout"));
             m_nodes.push_back(std::move(node));

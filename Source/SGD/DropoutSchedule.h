@@ -1,8 +1,7 @@
-// Rates and seeds of the dropout nodes below the criterion: new seeds 1, 2, 3, ... in the order of
-// evaluation, only in epochs whose rate differs from the one before.
+// Rates and seeds of the dropout nodes below the criterion: new seeds 1, 2, 3, ... in the order in which the criterion
+// alone would be evaluated, whatever evaluation nodes there are; only in epochs whose rate differs from the one before.
 #pragma once
 
-#include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/Nodes/DropoutNode.h"
 
 #include <cstdint>
@@ -19,7 +18,7 @@ class Log;
 class DropoutSchedule
 {
 public:
-    DropoutSchedule(const EvaluationPlan& plan, const ComputationNodePtr& criterion, uint64_t trainingSeed = 0);
+    explicit DropoutSchedule(const ComputationNodePtr& criterion, uint64_t trainingSeed = 0);
 
     // At the beginning of an epoch.
     void SetRate(double rate, Log& log);

@@ -8,7 +8,11 @@ namespace cntk
 
 void LearningRateControl::Observe(RateState& state, size_t epoch, double controlValue) const
 {
-    const auto before = double(epoch % m_options.learnRateAdjustInterval);
+    const size_t sinceLook = epoch % m_options.learnRateAdjustInterval;
+    if (!state.isAverageKnown || sinceLook == 0)
+        state.epochsMissing = sinceLook;
+    state.isAverageKnown = true;
+    const auto before = double(sinceLook - state.epochsMissing);
     state.averageCriterion =
         before == 0 ? controlValue : (before * state.averageCriterion + controlValue) / (before + 1);
 }

@@ -16,7 +16,9 @@ struct RateState
     double learningRatePerSample = 0;                                   // of the next epoch
     double previousCriterion = std::numeric_limits<double>::infinity(); // at the last look
     double averageCriterion = 0;                                        // over the epochs since the last look
-    bool reducing = false;                                              // continueReduce has begun
+    size_t epochsMissing = 0;   // since the last look, which the average does not have
+    bool isAverageKnown = true; // false: of the epochs before nothing is known, the next ones are averaged alone
+    bool reducing = false;      // continueReduce has begun
 };
 
 enum class RateChange

@@ -63,7 +63,7 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
       m_evaluator(network, m_tracer.AddTo(nodes.Roots()), TrainingEvaluatorOptions(nodes, m_tracer)),
       m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice(), request.trainingSeed,
                 request.fsAdagradColumns != nullptr ? *request.fsAdagradColumns : 0),
-      m_dropout(m_evaluator.Plan(), nodes.criterion, request.trainingSeed), m_images(m_evaluator.Plan()),
+      m_dropout(nodes.criterion, request.trainingSeed), m_images(m_evaluator.Plan()),
       m_progress(log, ProgressSettingsOf(m_options, files.Networks() > 1)),
       m_loop(nodes, m_evaluator, source, m_learner, m_progress),
       m_control(m_options.autoAdjust, LearningRateCount(m_options)),
@@ -366,6 +366,7 @@ bool Training::RollBack(size_t epoch)
     m_log.Print("Loading (rolling back to) previous model with best training-criterion value: %s.\n", path.c_str());
     ReloadModels(path);
     const RateState now = m_rate;
+    const size_t minibatchSize = m_minibatchSize;
     const std::string checkpointPath = m_files.Checkpoint(epochsDone);
     if (epochsDone == 0 || !FileExists(checkpointPath))
     {
@@ -385,8 +386,13 @@ bool Training::RollBack(size_t epoch)
             checkpoint.info.extra.erase(name); // and what was seen since is not forgotten
         Restore(std::move(checkpoint), checkpointPath);
         m_rate.reducing = now.reducing;
+        // Searches go on from the size of that epoch; a size of the list is the epoch's own, as its checkpoint says.
+        if (!m_options.autoAdjust.autoAdjustMinibatch)
+            m_minibatchSize = minibatchSize;
     }
     m_rate.averageCriterion = now.averageCriterion;
+    m_rate.epochsMissing = now.epochsMissing;
+    m_rate.isAverageKnown = now.isAverageKnown;
     return true;
 }
 

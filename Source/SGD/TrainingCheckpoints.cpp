@@ -41,7 +41,9 @@ void Training::Restore(Checkpoint checkpoint, const std::string& path)
     m_minibatchSize = info.minibatchSize;
     m_rate.learningRatePerSample = info.learningRatePerSample;
     m_rate.previousCriterion = info.previousCriterion;
-    m_rate.averageCriterion = NumberOf(info.extra, "averageCriterion", info.previousCriterion);
+    m_rate.averageCriterion = NumberOf(info.extra, "averageCriterion", 0);
+    m_rate.isAverageKnown = info.extra.contains("averageCriterion"); // not from a checkpoint of the original
+    m_rate.epochsMissing = size_t(NumberOf(info.extra, "averageLacks", 0));
     m_rate.reducing = NumberOf(info.extra, "learnRateReduced", 0) != 0;
     m_epochSamples = size_t(NumberOf(info.extra, "epochSamples", double(m_epochSamples)));
     m_dropout.RestoreExtra(info.extra);
@@ -74,7 +76,10 @@ CheckpointInfo Training::InfoForCheckpoint()
     info.learningRatePerSample = m_rate.learningRatePerSample;
     info.previousCriterion = m_rate.previousCriterion;
     info.minibatchSize = m_minibatchSize;
-    info.extra["averageCriterion"] = ExactText(m_rate.averageCriterion);
+    if (m_rate.isAverageKnown)
+        info.extra["averageCriterion"] = ExactText(m_rate.averageCriterion);
+    if (m_rate.epochsMissing != 0)
+        info.extra["averageLacks"] = std::to_string(m_rate.epochsMissing);
     info.extra["learnRateReduced"] = m_rate.reducing ? "1" : "0";
     info.extra["epochSamples"] = std::to_string(m_epochSamples);
     info.extra["firstRate"] = ExactText(m_firstRate);

@@ -93,6 +93,23 @@ TEST(LearningRateControl, AfterRollingBackTheOldCriterionStays)
     EXPECT_EQ(state.previousCriterion, 2);
 }
 
+TEST(LearningRateControl, OfEpochsThatNobodyKnowsTheMeanHasNothing)
+{
+    AutoAdjustOptions options = AfterEpoch();
+    options.learnRateAdjustInterval = 4;
+    const LearningRateControl control(options, 1);
+    RateState state;
+    state.learningRatePerSample = 1;
+    state.previousCriterion = 2;
+    state.isAverageKnown = false;
+    EXPECT_EQ(Finish(control, state, 6, 1), RateChange::None);
+    EXPECT_EQ(Finish(control, state, 7, 1.5), RateChange::None);
+    EXPECT_EQ(state.previousCriterion, 1.25);
+    Finish(control, state, 8, 1);
+    Finish(control, state, 9, 2); // of the next interval all are known
+    EXPECT_EQ(state.averageCriterion, 1.5);
+}
+
 TEST(LearningRateControl, LooksAtTheMeanOfAnInterval)
 {
     AutoAdjustOptions options = AfterEpoch();

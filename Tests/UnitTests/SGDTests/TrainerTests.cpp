@@ -2,7 +2,9 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "SGD/DropoutSchedule.h"
 #include "SGDTests/TrainerFixture.h"
 
 #include <cmath>
@@ -275,6 +277,29 @@ TEST_F(TrainerTest, ACheckpointOfAnotherNetworkIsRefused)
                                       "gradUpdateType");
 }
 
+// Whose checkpoints have no word of the average, and an infinite criterion until the first look.
+TEST_F(TrainerTest, ACheckpointOfTheOriginalBetweenTwoLooksIsNoReasonToRollBack)
+{
+    TrainingRequest request = LineRequest();
+    request.options.maxEpochs = 4;
+    request.options.keepCheckPointFiles = true;
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.autoAdjust.learnRateAdjustInterval = 2;
+    std::vector<double> criteria;
+    request.epochDone = [&](const EpochReport& report) { criteria.push_back(report.criterion); };
+    Run(request);
+    Checkpoint checkpoint = LoadCheckpoint(Path("line.dnn.1.ckp"), DataType::Float64, *m_device);
+    EXPECT_TRUE(std::isinf(checkpoint.info.previousCriterion));
+    checkpoint.info.extra.clear();
+    const std::vector<const Matrix*> states{&checkpoint.smoothedGradients[0]};
+    SaveCheckpoint(Path("line.dnn.1.ckp"), checkpoint.info, states);
+    for (const char* name : {"line.dnn", "line.dnn.2", "line.dnn.3"})
+        RemoveFile(Path(name));
+    Run(request);
+    EXPECT_EQ(LogText().find("rolling back"), std::string::npos) << LogText();
+    EXPECT_EQ(LoadCheckpoint(Path("line.dnn.2.ckp"), DataType::Float64, *m_device).info.previousCriterion, criteria[1]);
+}
+
 TEST_F(TrainerTest, InfinityInTheDataStopsTheTrainingAtItsMinibatch)
 {
     TrainingRequest request = LineRequest();
@@ -347,6 +372,16 @@ TEST_F(TrainerTest, ACriterionThatBecameWorseRollsBack)
     EXPECT_EQ(ValuesOf(*Load("line.dnn.2"), "W"), ValuesOf(*Load("line.dnn.1"), "W"));
 }
 
+TEST_F(TrainerTest, ACheckpointBehindARollBackHasTheSizeOfItsEpoch)
+{
+    TrainingRequest request = RollingBackRequest();
+    request.options.keepCheckPointFiles = true;
+    request.options.minibatchSize.values = {2, 3};
+    Run(request);
+    ASSERT_NE(LogText().find("rolling back"), std::string::npos) << LogText();
+    EXPECT_EQ(LoadCheckpoint(Path("line.dnn.2.ckp"), DataType::Float64, *m_device).info.minibatchSize, 3u);
+}
+
 TEST_F(TrainerTest, ARollBackWithoutCheckpointWarns)
 {
     TrainingRequest request = RollingBackRequest();
@@ -378,6 +413,28 @@ TEST_F(TrainerTest, DropoutSeedsCountOnOnlyWhereTheRateChanges)
     EXPECT_EQ(nextSeed("m.dnn.ckp"), "3");
     EXPECT_NE(LogText().find("Setting dropout rate to 0.5.\n"), std::string::npos);
     EXPECT_NE(LogText().find("Setting dropout rate to 0.2.\n"), std::string::npos);
+}
+
+TEST_F(TrainerTest, DropoutSeedsFollowTheCriterionWhateverIsEvaluatedBeforeIt)
+{
+    const auto network = Line(1, DataType::Float64);
+    const auto y = network->Require("y");
+    const auto first = network->Add("Dropout", "zFirst", {network->Add("Tanh", "t", {y})});
+    const auto second = network->Add("Dropout", "aSecond", {y});
+    const auto beside = network->Add("Dropout", "beside", {y});
+    const auto criterion =
+        network->Add("SquareError", "c", {network->Require("labels"), network->Add("Plus", "sum", {first, second})});
+    const auto evaluation = network->Add("SumElements", "evaluation", {network->Add("Plus", "sum2", {second, beside})});
+    network->Validate();
+    EvaluatorOptions options;
+    options.training = true;
+    options.backwardRoot = criterion;
+    const Evaluator evaluator(*network, {evaluation, criterion}, options);
+    DropoutSchedule(criterion).SetRate(0.5, *m_log);
+    const auto nodeOf = [](const ComputationNodePtr& node) { return std::dynamic_pointer_cast<DropoutNode>(node); };
+    EXPECT_EQ(nodeOf(first)->Seed(), 1u);
+    EXPECT_EQ(nodeOf(second)->Seed(), 2u);
+    EXPECT_EQ(nodeOf(beside)->Rate(), 0);
 }
 
 TEST_F(TrainerTest, ADropoutRateWithoutDropoutNodeIsAWarning)

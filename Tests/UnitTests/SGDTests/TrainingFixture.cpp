@@ -188,7 +188,7 @@ TrainingTest::EpochRun::EpochRun(const TrainingTest& test, const SgdOptions& opt
       loop(nodes, evaluator, source, learner, progress)
 {
     source.BindTo(nodes.Roots());
-    DropoutSchedule(evaluator.Plan(), nodes.criterion).SetRate(dropout ? 0.3 : 0, *test.m_log);
+    DropoutSchedule(nodes.criterion).SetRate(dropout ? 0.3 : 0, *test.m_log);
     settings.minibatchSize = 25;
     settings.learningRatePerSample = 0.01;
     settings.momentumPerSample = 0.99;

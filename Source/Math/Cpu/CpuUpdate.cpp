@@ -99,13 +99,12 @@ bool CpuKernels::Descend(const MatrixView& parameter, const MatrixView& gradient
     return true;
 }
 
-// Where columns begin in the midst of a cache line, nearly each access to some rows of one is to a line more, and where
-// a product has few steps, memory does not bring parameter and smoothed gradient while they are added up: a pass of its
-// own over all of both is then as fast or faster.
+// Where a product has few steps, memory does not bring parameter and smoothed gradient while they are added up: a pass
+// of its own over all of both is then as fast or faster.
 bool CpuKernels::CanUpdateBehind(const MatrixView& gradient, size_t steps) const
 {
-    constexpr size_t c_line = 64, c_leastSteps = 64;
-    return gradient.IsContiguous() && gradient.rows * SizeOf(gradient.type) % c_line == 0 && steps >= c_leastSteps;
+    constexpr size_t c_leastSteps = 64;
+    return gradient.IsContiguous() && steps >= c_leastSteps;
 }
 
 } // namespace cntk

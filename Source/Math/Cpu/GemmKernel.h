@@ -176,6 +176,46 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
         }
     }
 
+    // Whether an epilogue that reads other matrices is to be given columns in one piece, all rows of them: where some
+    // rows of a column are no whole lines of the cache, but several whole columns are.
+    static bool EndsWholeColumns(const GemmTask<T>& g)
+    {
+        return g.m == g.epilogue->besideStride && g.m % c_lineElements != 0 && g.m <= c_mostRowsOnce;
+    }
+
+    // The inner loops for it: panels of columns one by one. A as it lies is packed by the tiles of the first.
+    static void BlockOfWholeColumns(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth,
+                                    const T* packedB, T* packedA)
+    {
+        const T beta = step == 0 ? g.beta : T(1);
+        typename Base::template PanelOfC<true> panelOfC(g, step, g.m, c_columns);
+        for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
+        {
+            width = EvenWidth(columns - j);
+            const PlainB b = packedB != nullptr ? PlainB{packedB + panelB, c_columns, 1} : At(g, column + j, step);
+            for (size_t i = 0; i < g.m; i += c_rows)
+            {
+                const size_t height = Least(c_rows, g.m - i);
+                T* const a = packedA + i * depth;
+                T* c = panelOfC.At(i, column + j, i, 0);
+                const bool packs = j == 0 && !g.transA && height == c_rows;
+                if (j == 0 && !packs)
+                    PackA(g, i, height, step, depth, a);
+                if (packs)
+                    Base::template TileOf<Panels::PlainKeepingA>(width, depth, g.a + i + step * g.lda, g.lda, b.data,
+                                                                 b.row, b.column, g.alpha, beta, c, panelOfC.Stride(),
+                                                                 height, panelOfC.Beside(), a);
+                else if (packedB != nullptr)
+                    Base::template TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha,
+                                                          beta, c, panelOfC.Stride(), height, panelOfC.Beside());
+                else
+                    Base::template TileOf<Panels::Plain>(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha,
+                                                         beta, c, panelOfC.Stride(), height, panelOfC.Beside());
+            }
+            panelOfC.End(0, g.m, column + j, width);
+        }
+    }
+
     // A tile of C of packed panels of A and of B, where it is packed. Of packed ones a panel of A stays in the
     // first-level cache, the tile's panels of B in the second.
     template <bool Ends>
@@ -247,10 +287,17 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                 if (source == SourceOfB::Packed)
                     PackB(g, column, columns, step, depth, true, scratchB);
                 for (const GemmTask<T>* task = tasks; task < tasks + count; ++task)
+                {
+                    const T* packedB = source == SourceOfB::Packed ? scratchB : nullptr;
+                    const bool ends = EndsPanels(*task, step, depth);
+                    if (ends && !packA && EndsWholeColumns(*task))
+                    {
+                        BlockOfWholeColumns(*task, column, columns, step, depth, packedB, scratchA);
+                        continue;
+                    }
                     for (size_t row = 0; row < g.m; row += rowsEach)
                     {
                         const size_t rows = Least(rowsEach, g.m - row);
-                        const bool ends = EndsPanels(*task, step, depth);
                         if (packA)
                         {
                             PackA(*task, row, rows, step, depth, scratchA);
@@ -258,11 +305,11 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                                                                   scratchA, source, scratchB);
                         }
                         else
-                            (ends ? &BlockOfPlainA<true>
-                                  : &BlockOfPlainA<false>)(*task, row, rows, column, columns, step, depth,
-                                                           source == SourceOfB::Packed ? scratchB : nullptr, scratchA);
+                            (ends ? &BlockOfPlainA<true> : &BlockOfPlainA<false>)(*task, row, rows, column, columns,
+                                                                                  step, depth, packedB, scratchA);
                         EndBlock(*task, row, rows, column, columns, step, depth);
                     }
+                }
             }
         }
     }

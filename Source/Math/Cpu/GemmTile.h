@@ -16,7 +16,7 @@ template <class T, size_t VectorBytes, size_t Columns>
 struct GemmTile : GemmPanels<T, VectorBytes, Columns>
 {
     using Base = GemmPanels<T, VectorBytes, Columns>;
-    using Base::c_columns, Base::c_lanes, Base::c_rows;
+    using Base::c_columns, Base::c_lanes, Base::c_lineElements, Base::c_rows;
     using Base::Load, Base::Store;
     using typename Base::Vector;
     // Elements of a panel of C that is written nowhere else.
@@ -36,6 +36,16 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         const T* second = nullptr;
         size_t stride = 0;
     };
+
+    // Asks for all lines of the cache that a tile's column is in: one more where it does not begin with one of them.
+    template <bool IsWritten>
+    [[gnu::always_inline]] static inline void AskForColumn(const T* column)
+    {
+#pragma GCC unroll 4
+        for (size_t i = 0; i < c_rows; i += c_lineElements)
+            __builtin_prefetch(column + i, IsWritten);
+        __builtin_prefetch(column + c_rows - 1, IsWritten);
+    }
 
     // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: V registers of a panel's c_rows values a step,
     // steps aStride apart; b[p][j] at b + p*bRow + j*bColumn. Of C only so many rows exist, the last of them in the
@@ -57,9 +67,10 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
 #pragma GCC unroll 16
             for (size_t j = 0; j < N; ++j)
             {
-                __builtin_prefetch(c + j * ldc, 1);
                 if constexpr (V == 2)
-                    __builtin_prefetch(c + j * ldc + c_rows - 1, 1);
+                    AskForColumn<true>(c + j * ldc);
+                else
+                    __builtin_prefetch(c + j * ldc, 1);
             }
         Vector sums[V][N] = {};
         const auto addSteps = [&](size_t p, size_t end) __attribute__((always_inline))
@@ -95,14 +106,11 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             const T* second = beside->second;
             for (size_t column = 0; column < N; ++column)
             {
-                __builtin_prefetch(ofC, 1);
-                __builtin_prefetch(ofC + c_rows - 1, 1);
+                AskForColumn<true>(ofC);
                 ofC += ldc;
-                __builtin_prefetch(first);
-                __builtin_prefetch(first + c_rows - 1);
+                AskForColumn<false>(first);
                 first += beside->stride;
-                __builtin_prefetch(second);
-                __builtin_prefetch(second + c_rows - 1);
+                AskForColumn<false>(second);
                 second += beside->stride;
                 addSteps(depth * column / N, depth * (column + 1) / N);
             }

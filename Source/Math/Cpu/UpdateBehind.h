@@ -52,6 +52,11 @@ private:
         block.gradientStride = stride;
         block.rows = rows;
         block.columns = columns;
+        if (rows == stride && rows == self.besideStride) // in one piece
+        {
+            block.rows = rows * columns;
+            block.columns = 1;
+        }
         const UpdateNumbers<T>& numbers = update.m_numbers;
         if (update.m_smoothed == nullptr)
             return update.m_kernels->descend(block, numbers.factor, numbers.step);

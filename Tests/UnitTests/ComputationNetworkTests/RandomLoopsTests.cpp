@@ -347,7 +347,7 @@ TEST(RandomLoops, UpdatesBehindGradientsGiveTheSameBits)
         for (const bool merged : {true, false})
             ASSERT_EQ(TrainLoop(seed, Options(merged), true, behind), TrainLoop(seed, Options(merged), false, none))
                 << "seed " << seed << ", merged " << merged;
-    EXPECT_GT(behind, 200u) << "of parameters whose columns are whole cache lines, by products of steps enough";
+    EXPECT_GT(behind, 200u) << "by products of steps enough";
     EXPECT_EQ(none, 0u);
 }
 

@@ -119,7 +119,7 @@ TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
 }
 
 // Of one product and of several, alone on a thread, beside others or shared by all threads; with as many steps as are
-// packed together, and more.
+// packed together, and more; of columns that are whole lines of the cache, and of others.
 TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
 {
     const auto [type, threads] = GetParam();
@@ -130,7 +130,12 @@ TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
                                                    {{512, 500, 100}},
                                                    {{320, 450, 900}},
                                                    {{2064, 50, 64}},
-                                                   {{208, 200, 100}, {208, 200, 100}, {208, 200, 100}}};
+                                                   {{208, 200, 100}, {208, 200, 100}, {208, 200, 100}},
+                                                   {{300, 150, 110}, {300, 150, 110}},
+                                                   {{127, 300, 400}},
+                                                   {{5, 7, 64}},
+                                                   {{530, 33, 70}},
+                                                   {{50, 400, 64}}};
     for (const std::vector<Shape>& list : std::span(lists).first(threads == 0 ? 1 : lists.size()))
         for (const double momentum : {0.0, 0.75})
             for (const bool keepsGradient : {true, false})

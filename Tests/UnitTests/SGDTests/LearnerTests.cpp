@@ -175,8 +175,8 @@ TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
         }
 }
 
-// Parameters that the backward pass updates, beside others: two layers, the second of whose weights do not have whole
-// cache lines as columns.
+// Parameters that the backward pass updates, beside another one: the weights of two layers, of which the second one's
+// do not have whole cache lines as columns, and a bias.
 class Layers
 {
 public:
@@ -284,14 +284,14 @@ TEST(LearnerTest, UpdatesInTheBackwardPassGiveTheSameBits)
 TEST(LearnerTest, UpdatesInTheBackwardPassLeaveNoGradient)
 {
     Layers layers(SgdOptions(), DataType::Float64, 1);
-    for (const char* name : {"W", "V"})
+    for (const char* name : {"W", "V", "B"})
     {
         layers.Train(0.9, true);
         layers.FillGradient(name, 7);
         layers.Train(0.9, true);
         const std::vector<double> found = layers.GradientOf(name);
         const bool isLeft = std::all_of(found.begin(), found.end(), [](double element) { return element == 7; });
-        EXPECT_EQ(isLeft, std::string(name) == "W") << name;
+        EXPECT_EQ(isLeft, std::string(name) != "B") << name;
     }
 }
 

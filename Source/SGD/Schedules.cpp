@@ -39,7 +39,7 @@ double MomentumPerSample(const SgdOptions& options, size_t epoch, size_t nominal
         return double(options.momentumPerSample[epoch]);
     if (!options.momentumAsTimeConstant.empty())
     {
-        const double samples = options.momentumAsTimeConstant[epoch];
+        const auto samples = double(options.momentumAsTimeConstant[epoch]);
         return samples == 0 ? 0 : double(float(std::exp(-1 / samples)));
     }
     const double perMinibatch =

@@ -255,9 +255,9 @@ std::optional<OptionProblem> FindEndlessMomentum(const SgdOptions& options)
         return problemOf("momentumPerMB", " is", "a number below 0.9999999");
     if (std::any_of(perSample.begin(), perSample.end(), isEndless))
         return problemOf("momentumPerSample", " is", "a number below 0.9999999");
-    for (const double samples : options.momentumAsTimeConstant.values)
-        if (samples > 0 && isEndless(float(std::exp(-1 / samples))))
-            return problemOf("momentumAsTimeConstant", " " + PrintNumber(samples) + " makes a momentum of",
+    for (const float samples : options.momentumAsTimeConstant.values)
+        if (samples > 0 && isEndless(float(std::exp(-1 / double(samples)))))
+            return problemOf("momentumAsTimeConstant", " " + PrintNumber(double(samples)) + " makes a momentum of",
                              "at most 3e7 samples");
     return std::nullopt;
 }

@@ -131,7 +131,7 @@ struct SgdOptions : NodesToTrace
 
     Schedule<float> momentumPerMB; // none of the three given: 0.9
     Schedule<float> momentumPerSample;
-    Schedule<double> momentumAsTimeConstant;
+    Schedule<float> momentumAsTimeConstant;
     bool useNAG = false;
 
     size_t maxTempMemSizeInSamplesForCNN = 0;

@@ -360,7 +360,7 @@ void Training::SearchRate(size_t epoch)
 // How far the rate fell by the list, or by searches. As in the original it does not count what AdjustAfterEpoch did.
 double Training::RateRatio(size_t epoch) const
 {
-    if (m_options.autoAdjust.autoAdjustLR != LearningRateSearch::AdjustAfterEpoch)
+    if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch)
         return m_firstRate > 0 ? m_rate.learningRatePerSample / m_firstRate : 1;
     if (LearningRateCount(m_options) == 0)
         return 1;

@@ -19,7 +19,7 @@ std::pair<std::string, double> MomentumOf(const SgdOptions& options, size_t epoc
     if (!options.momentumPerSample.empty())
         return {"momentumPerSample", double(options.momentumPerSample[epoch])};
     if (!options.momentumAsTimeConstant.empty())
-        return {"momentumAsTimeConstant", options.momentumAsTimeConstant[epoch]};
+        return {"momentumAsTimeConstant", double(options.momentumAsTimeConstant[epoch])};
     return {"momentumPerMB", options.momentumPerMB.empty() ? double(0.9f) : double(options.momentumPerMB[epoch])};
 }
 

@@ -106,7 +106,7 @@ class Scalar:
         if "momentumPerSample" in self.o:
             return single(at(self.schedule("momentumPerSample"), epoch))
         if "momentumAsTimeConstant" in self.o:
-            samples = at(self.schedule("momentumAsTimeConstant"), epoch)
+            samples = single(at(self.schedule("momentumAsTimeConstant"), epoch))
             return single(math.exp(-1 / samples)) if samples else 0.0
         return single(at(self.schedule("momentumPerMB") or [0.9], epoch)) ** (1 / self.size(epoch))
 
@@ -446,7 +446,7 @@ class LearnerTest(EndToEndTest):
         self.check()  # 0.9 for a minibatch
         self.check(momentumPerMB="0:0.9:0.5")
         self.check(momentumPerSample="0.95*2:0.99")
-        self.check(momentumAsTimeConstant="0:20:100")
+        self.check(momentumAsTimeConstant="0:20:100.1")
         self.check(momentumPerMB=0.9, minibatchSize="6:13:41", useNAG="true")
         self.check(momentumPerSample=0, useNAG="true")
 

@@ -70,9 +70,10 @@ TEST(Schedules, MomentumOfZeroStaysZero)
 TEST(Schedules, MomentumAsTimeConstantIsRoundedToSinglePrecision)
 {
     SgdOptions options = Options();
-    options.momentumAsTimeConstant.values = {100, 0};
+    options.momentumAsTimeConstant.values = {100, 0, 20.1F};
     EXPECT_EQ(MomentumPerSample(options, 0, 6), double(float(std::exp(-0.01))));
     EXPECT_EQ(MomentumPerSample(options, 1, 6), 0);
+    EXPECT_EQ(MomentumPerSample(options, 2, 6), double(float(std::exp(-1 / double(20.1F)))));
 }
 
 TEST(Schedules, TruncatedMinibatchesCountAllParallelSequences)

@@ -19,8 +19,8 @@ constexpr double c_workPerThread = 250e3;
 // From this much work a thread on, tiles are cut in two, so that a core that is taken away does not hold up the rest.
 constexpr double c_workForSpareTiles = 8e6;
 
-// Multiply-adds a thread from which packed panels are shared, and the least of each dimension; of the columns, in
-// panels of B: for fewer, each thread packs its own panels of A on the way.
+// Multiply-adds a thread from which packed panels are kept or shared, and the least of each dimension; of the columns,
+// in panels of B: for fewer, each thread packs its own panels of A on the way.
 constexpr double c_workForSharing = 2e6;
 constexpr size_t c_leastShared = 48;
 constexpr size_t c_leastPanelsShared = 10;
@@ -77,7 +77,8 @@ const GemmIsa& BestGemmIsa()
 }
 
 GemmContext::GemmContext(ThreadPool& pool)
-    : m_pool(pool), m_isa(BestGemmIsa()), m_shared(pool, m_isa), m_inSteps(pool, m_isa)
+    : m_pool(pool), m_isa(BestGemmIsa()), m_shared(pool, m_isa), m_inRows(pool, m_isa, m_scratchA, m_scratchB),
+      m_inSteps(pool, m_isa)
 {
     const auto bytes = [](size_t floats, size_t doubles)
     { return std::max(floats * sizeof(float), doubles * sizeof(double)); };
@@ -119,7 +120,8 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
     return best;
 }
 
-// Whether the threads share packed panels. Below that, and for few steps, the products that need no packing win.
+// Whether the threads keep or share packed panels. Below that, and for few steps, the products that need no packing
+// win.
 template <class T>
 bool GemmContext::IsShared(const GemmTask<T>& task) const
 {
@@ -152,9 +154,13 @@ void GemmContext::Multiply(const GemmTask<T>& task)
         return ScaleOnly(task);
     if (m_engine == GemmEngine::Own && IsShared(task))
     {
+        const bool isInRows = m_inRows.IsPossible(task);
         if (m_trace)
-            Trace(task, ", shared by the threads");
-        m_shared.Multiply(task);
+            Trace(task, isInRows ? ", rows kept by each thread" : ", shared by the threads");
+        if (isInRows)
+            m_inRows.Multiply(task);
+        else
+            m_shared.Multiply(task);
         return;
     }
     if (m_engine == GemmEngine::Own && m_inSteps.IsWorthIt(task))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/Cpu/GemmEngines.h"
+#include "Math/Cpu/GemmInRows.h"
 #include "Math/Cpu/GemmInSteps.h"
 #include "Math/Cpu/GemmIsa.h"
 #include "Math/Cpu/GemmShared.h"
@@ -79,7 +80,7 @@ public:
     void MultiplyOnThread(const GemmTask<T>& task, size_t thread);
 
     // For tests and benchmarks: every product on this engine where it is there. Our own kernels are as fast as any
-    // (Documentation/Performance.md), and threads can share their packed panels.
+    // (Documentation/Performance.md), and threads can keep or share their packed panels.
     void ForceEngine(GemmEngine engine) { m_engine = engine; }
 
     std::string Describe() const; // "own kernels AVX2"
@@ -140,6 +141,7 @@ private:
     std::vector<AlignedMemory> m_scratchA; // one a thread
     std::vector<AlignedMemory> m_scratchB;
     SharedGemm m_shared;
+    GemmInRows m_inRows;
     GemmInSteps m_inSteps;
     GemmEngine m_engine = GemmEngine::Own;
     GemmTrace m_trace;

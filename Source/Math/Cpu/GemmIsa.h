@@ -80,6 +80,7 @@ struct GemmFunctions
                  size_t depth, const T* packedA, const T* packedB);
     size_t (*depthEach)(size_t k);                  // steps that are packed at a time, and whose sums are added up
     bool (*canTilesReadB)(const GemmTask<T>& task); // as it lies
+    bool keepsRows;  // whether scratchA stays in a second-level cache beside what passes by
     size_t tileRows; // of the register tile; panels of A and B have so many rows and columns
     size_t tileColumns;
     size_t depth;    // most steps of a panel

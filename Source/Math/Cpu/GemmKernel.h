@@ -329,6 +329,7 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                 &EndedTileOfPacked,
                 &DepthEach,
                 &CanTilesReadB,
+                VectorBytes == 64,
                 c_rows,
                 c_columns,
                 c_depth,

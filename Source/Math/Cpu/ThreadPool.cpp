@@ -97,12 +97,14 @@ void ThreadPool::RunShared(size_t tasks, Function function, void* body)
         WakeAll(m_round);
 
     m_waited = {};
+    m_share = -1;
     const Clock::time_point began = Clock::now();
     const size_t own = TakeTasks(round, 0);
     const Clock::duration working = Clock::now() - began - m_waited;
     WaitUntil([this] { return m_unfinished.load(std::memory_order_acquire) == 0; });
-    if (own > 0)
-        NoteJob(working * int64_t(tasks) / int64_t(own), Clock::now() - began);
+    const double share = m_share >= 0 ? m_share : double(own) / double(tasks);
+    if (share > 0)
+        NoteJob(Clock::duration(int64_t(double(working.count()) / share)), Clock::now() - began);
 }
 
 bool ThreadPool::IsBetterAlone()

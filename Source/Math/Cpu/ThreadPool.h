@@ -3,6 +3,7 @@
 // keep taking the workers' cores away in the middle of jobs, the caller does the next jobs alone.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -99,6 +100,14 @@ public:
             m_waited += Clock::now() - began;
     }
 
+    // From inside of a task: what part of its job's work it has just done, for jobs whose tasks each do as much as they
+    // can. All of their tasks call it, if with 0.
+    void NoteShare(size_t thread, double share)
+    {
+        if (thread == 0)
+            m_share = std::max(m_share, 0.0) + share;
+    }
+
 private:
     using Clock = std::chrono::steady_clock;
     template <class Condition>
@@ -128,6 +137,7 @@ private:
     bool m_isApart = false; // the job's tasks run jobs; changes only between jobs
     // The caller's alone.
     Clock::duration m_waited{}; // in tasks of this job
+    double m_share = -1;        // of this job's work, as noted; below 0: not noted
     Clock::time_point m_aloneUntil{};
 };
 

@@ -81,7 +81,7 @@ TYPED_TEST(GemmContextTest, EachBitIsThatOfOneThread)
                     }
     }
     EXPECT_TRUE(ways.contains("its steps shared out to the threads"));
-    EXPECT_TRUE(ways.contains("shared by the threads"));
+    EXPECT_TRUE(ways.contains(functions.keepsRows ? "rows kept by each thread" : "shared by the threads"));
     EXPECT_TRUE(ways.contains("4 tiles for the threads"));
 }
 

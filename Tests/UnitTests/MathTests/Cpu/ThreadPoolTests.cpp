@@ -229,4 +229,33 @@ TEST(ThreadPool, WorkersThatDoNotRunAreNotWaitedFor)
     }
 }
 
+// The caller says that it did all of the work; by the number of tasks, half of it, nothing would have been lost.
+TEST(ThreadPool, WhatTheCallerDidCountsAsItsTasksSay)
+{
+    ThreadPool pool(2);
+    bool wentAlone = false;
+    for (int attempt = 0; attempt < 20 && !wentAlone; ++attempt)
+    {
+        std::atomic<size_t> arrived = 0;
+        pool.Run(2,
+                 [&](size_t, size_t thread)
+                 {
+                     pool.NoteShare(thread, 0);
+                     for (++arrived; arrived < 2;) // so that each thread has one of the tasks
+                         std::this_thread::yield();
+                     std::this_thread::sleep_for(std::chrono::milliseconds(thread == 0 ? 40 : 70));
+                     pool.NoteShare(thread, 1);
+                 });
+        std::atomic<size_t> byCaller = 0;
+        pool.Run(20,
+                 [&](size_t, size_t thread)
+                 {
+                     byCaller += thread == 0;
+                     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                 });
+        wentAlone = byCaller == 20;
+    }
+    EXPECT_TRUE(wentAlone);
+}
+
 } // namespace cntk

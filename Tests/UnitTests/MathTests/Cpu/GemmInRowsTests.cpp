@@ -1,0 +1,117 @@
+// Products whose threads keep rows: all transposes, groups of rows, steps kept in several parts, every width of
+// registers.
+#include "Math/Cpu/GemmInRows.h"
+#include "Math/Cpu/GemmKernel.h"
+#include "MathTests/Cpu/GemmCase.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace cntk
+{
+
+namespace
+{
+
+template <class T>
+class GemmInRowsTest : public testing::Test
+{
+};
+using ElementTypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(GemmInRowsTest, ElementTypes);
+
+// One group of rows, several of several slabs, steps in two parts, many groups.
+constexpr Shape c_largeShapes[] = {
+    {183, 130, 512}, {512, 125, 700}, {600, 125, 1300}, {300, 130, 1700}, {2049, 40, 330}};
+
+std::vector<AlignedMemory> ScratchOf(const GemmIsa& isa, size_t GemmFunctions<float>::*ofFloats,
+                                     size_t GemmFunctions<double>::*ofDoubles, int threads)
+{
+    std::vector<AlignedMemory> scratch;
+    for (int thread = 0; thread < threads; ++thread)
+        scratch.push_back(
+            MakeAlignedMemory(std::max(isa.floats.*ofFloats * sizeof(float), isa.doubles.*ofDoubles * sizeof(double))));
+    return scratch;
+}
+
+// With threads and memory of its own.
+struct InRows
+{
+    InRows(const GemmIsa& isa, int threads)
+        : scratchA(ScratchOf(isa, &GemmFunctions<float>::scratchA, &GemmFunctions<double>::scratchA, threads)),
+          scratchB(ScratchOf(isa, &GemmFunctions<float>::scratchB, &GemmFunctions<double>::scratchB, threads)),
+          pool(threads), gemm(pool, isa, scratchA, scratchB)
+    {
+    }
+
+    std::vector<AlignedMemory> scratchA;
+    std::vector<AlignedMemory> scratchB;
+    ThreadPool pool;
+    GemmInRows gemm;
+};
+
+} // namespace
+
+TYPED_TEST(GemmInRowsTest, EveryWidthMultipliesEveryShape)
+{
+    for (const GemmIsa& isa :
+         {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"), MakeGemmIsa<64, 12>("64 bytes")})
+        for (const int threads : {1, 3, 4})
+        {
+            SCOPED_TRACE(testing::Message() << isa.name << ", " << threads << " threads");
+            InRows inRows(isa, threads);
+            CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
+        }
+}
+
+TYPED_TEST(GemmInRowsTest, EachBitIsThatOfOneThread)
+{
+    const GemmIsa& isa = BestGemmIsa();
+    const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+    std::vector<TypeParam> scratchA(functions.scratchA);
+    std::vector<TypeParam> scratchB(functions.scratchB);
+    InRows three(isa, 3);
+    InRows four(isa, 4);
+    for (const Shape& shape : c_largeShapes)
+        for (const bool transA : {false, true})
+            for (const bool transB : {false, true})
+            {
+                SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k << ", transA "
+                                                << transA << ", transB " << transB);
+                Product<TypeParam> alone(shape, transA, transB, TypeParam(0.5), 1);
+                functions.multiply(&alone.task, 1, scratchA.data(), scratchB.data());
+                for (InRows* inRows : {&three, &four, &four})
+                {
+                    Product<TypeParam> together(shape, transA, transB, TypeParam(0.5), 1);
+                    inRows->gemm.Multiply(together.task);
+                    ASSERT_TRUE(together.c == alone.c) << inRows->pool.Threads() << " threads";
+                }
+            }
+}
+
+TYPED_TEST(GemmInRowsTest, EpilogueSeesEachElementOnceAfterTheLastStep)
+{
+    InRows inRows(BestGemmIsa(), 4);
+    for (const Shape& shape : c_largeShapes)
+    {
+        SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
+        Product<TypeParam> product(shape, false, false, 1, 0);
+        const auto bias = product.Fill(shape.m, 1, shape.m);
+        const AddedBias<TypeParam> epilogue(bias.data());
+        product.task.epilogue = &epilogue;
+        inRows.gemm.Multiply(product.task);
+        product.Check(bias);
+    }
+}
+
+TYPED_TEST(GemmInRowsTest, EpilogueMayTakeThePlaceOfC)
+{
+    InRows inRows(BestGemmIsa(), 4);
+    for (const Shape& shape : c_largeShapes)
+        for (const bool transB : {false, true})
+            CheckEpilogue<TypeParam>(shape, false, transB, 0,
+                                     [&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
+}
+
+} // namespace cntk

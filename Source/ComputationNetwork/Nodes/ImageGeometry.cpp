@@ -191,6 +191,13 @@ TensorShape OutputShape(const WindowGeometry& geometry)
     return shape;
 }
 
+void RequireNoGap(const char* axis, size_t kernel, size_t stride)
+{
+    if (stride > kernel)
+        Fail(ErrorKind::Model, "the stride along the ", axis, " is ", stride, ", more than the ", kernel,
+             " of the window, so that parts of the image would not be read; expected ", kernel, " or less");
+}
+
 WindowGeometry ChannelsFirstGeometry(const ImageSize& image, const PlaneSpec& spec, size_t maps)
 {
     const auto axisOf = [&](const char* name, size_t input, size_t kernel, size_t stride)
@@ -198,9 +205,7 @@ WindowGeometry ChannelsFirstGeometry(const ImageSize& image, const PlaneSpec& sp
         if (kernel == 0 || stride == 0)
             Fail(ErrorKind::Model, kernel == 0 ? "the window's " : "the stride along the ", name,
                  " is 0; expected 1 or more");
-        if (stride > kernel)
-            Fail(ErrorKind::Model, "the stride along the ", name, " is ", stride, ", more than the ", kernel,
-                 " of the window, so that parts of the image would not be read; expected ", kernel, " or less");
+        RequireNoGap(name, kernel, stride);
         if (kernel > input && !spec.zeroPadding)
             Fail(ErrorKind::Model, "the window's ", name, " is ", kernel, ", more than the ", input, " of the image");
         WindowAxis axis;

@@ -57,6 +57,9 @@ TensorShape ShapeParameter(const NodeParameters& parameters, std::string_view na
 WindowGeometry GeometryOf(const TensorShape& input, const WindowSpec& spec);
 TensorShape OutputShape(const WindowGeometry& geometry);
 
+// Fails (Model) where windows leave out what lies between them. axis: "width" or "height".
+void RequireNoGap(const char* axis, size_t kernel, size_t stride);
+
 // Two axes of a channels-first image, the windows beginning at the first pixel or, with padding, floor(kernel/2)
 // before.
 struct PlaneSpec

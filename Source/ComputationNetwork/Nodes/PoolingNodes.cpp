@@ -64,6 +64,8 @@ public:
             m_geometry = ChannelsFirstGeometry(size, plane, 0);
             return SetShape(ShapeOfImage(OutputSize(m_geometry), ImageLayout::Hwc), image.GetMBLayout());
         }
+        RequireNoGap("height", m_windowHeight, m_stepHeight);
+        RequireNoGap("width", m_windowWidth, m_stepWidth);
         WindowSpec spec;
         spec.kernel = TensorShape{m_windowWidth, m_windowHeight, 1};
         spec.stride = TensorShape{m_stepWidth, m_stepHeight, 1};

@@ -106,6 +106,10 @@ TEST(PoolingNodesTest, SaysWhatDoesNotFit)
         "imageWidth=..., imageHeight=..., imageChannels=...)");
     EXPECT_EQ(message("AveragePooling", {1, 3, 2}, Window("2", "3", "1", "1", "HWC")),
               "the window's height is 3, more than the 2 of the image");
+    for (const char* layout : {"HWC", "CHW"})
+        EXPECT_EQ(message("MaxPooling", {6, 6, 6}, Window("3", "2", "3", "3", layout)),
+                  "the stride along the height is 3, more than the 2 of the window, so that parts of the image would "
+                  "not be read; expected 2 or less");
     EXPECT_EQ(message("MaxPooling", {1, 3, 2}, Window("2", "0", "1", "1", "HWC")),
               "parameter 'windowHeight' is 0; expected 1 or more");
     EXPECT_EQ(message("Pooling", {3, 3, 1}, {{"kind", "maximum"}, {"kernelShape", "2:2:1"}}),

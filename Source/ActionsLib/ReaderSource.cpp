@@ -5,6 +5,7 @@
 #include "Common/File.h"
 #include "Common/PluginLoader.h"
 #include "ComputationNetwork/NetworkReport.h"
+#include "Math/Cpu/AllowedCores.h"
 
 namespace cntk
 {
@@ -30,6 +31,13 @@ std::optional<PluginDescription> DescriptionOf(const std::string& type)
     }
 }
 
+// No device: none has been asked for yet, and nothing computes.
+bool HasFreeCores(const ProgramContext& program)
+{
+    const bool isOnHost = program.device && program.device->IsHostMemory();
+    return !isOnHost || (program.cpu.threads > 0 && program.cpu.threads < AllowedCores());
+}
+
 } // namespace
 
 std::optional<PluginDescription> DescriptionOfReader(const ConfigParameters& reader)
@@ -45,7 +53,8 @@ std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& wri
 
 std::unique_ptr<MinibatchSource> ReaderSource::Open() const
 {
-    const ReaderContext context{*block, program->log, traceLevel, forWriting, createLabelMaps};
+    const ReaderContext context{*block,  program->log,          traceLevel, forWriting, createLabelMaps,
+                                nullptr, HasFreeCores(*program)};
     const std::string type = ReaderTypeOf(*block);
     const auto note = [&] { return "while opening the " + type + " of " + block->Path(); };
     auto source = WithNote(

@@ -350,8 +350,9 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
                 block->Set(parallelKey, parallel);
             first = first == nullptr ? block : first;
             WarnOfOtherOrder(*block, *first, context.log);
-            const ReaderContext own{*block, context.log, context.traceLevel, context.forWriting,
-                                    context.createLabelMaps};
+            const ReaderContext own{
+                *block,         context.log,         context.traceLevel, context.forWriting, context.createLabelMaps,
+                context.listed, context.hasFreeCores};
             parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), own)});
         }
         if (parts.empty())

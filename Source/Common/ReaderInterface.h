@@ -19,7 +19,7 @@ namespace cntk
 class ConfigParameters;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 6;
+constexpr uint32_t c_pluginAbi = 7;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 
@@ -114,6 +114,7 @@ struct ReaderContext
     bool forWriting = false;      // the write action: keep the order of the data (randomize=none)
     bool createLabelMaps = false; // createLabelMap: label mapping files need not be there (allowMapCreation=true)
     const ListedFiles* listed = nullptr; // of a writer: what the command's readers read; null where there is none
+    bool hasFreeCores = false; // a core beside those that compute: what is read ahead there takes none of their time
 };
 
 using GetReaderFunctionF = void (*)(std::unique_ptr<IDataReader<float>>& reader, const ReaderContext& context);

@@ -207,6 +207,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& con
     FrameReaderOptions frames;
     frames.readerName = c_readerName;
     frames.walk = {0, options.fullMinibatches};
+    frames.hasFreeCores = context.hasFreeCores;
     frames.traceLevel = options.traceLevel;
     return std::make_unique<FrameReader<ElemType>>(std::move(source), frames, context.log);
 }

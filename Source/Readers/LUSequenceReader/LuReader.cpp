@@ -235,8 +235,8 @@ std::unique_ptr<IDataReader<ElemType>> MakeLuReader(const ReaderContext& context
     for (size_t i = 0; i < array.size(); ++i)
     {
         const std::string name = array[i].Text();
-        const ReaderContext part{config.RequireBlock(name), context.log, context.traceLevel, context.forWriting,
-                                 context.createLabelMaps};
+        const ReaderContext part{config.RequireBlock(name), context.log,    context.traceLevel,  context.forWriting,
+                                 context.createLabelMaps,   context.listed, context.hasFreeCores};
         parts.push_back({name, std::make_unique<LuReader<ElemType>>(part)});
     }
     if (parts.empty())

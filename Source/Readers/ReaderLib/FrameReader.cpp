@@ -17,8 +17,10 @@ namespace
 
 constexpr size_t c_chunkRecords = 1024;
 constexpr size_t c_recordsPerMark = 100;
-// A hand-over between threads costs some 10 us; below these sizes copying or parsing costs less than that.
+// Below these sizes copying or parsing costs less than a hand-over between threads, which is more where the thread that
+// reads takes a core from those that compute.
 constexpr size_t c_prefetchCopyBytes = 256 << 10;
+constexpr size_t c_prefetchOnFreeCoreBytes = 64 << 10;
 constexpr size_t c_prefetchFileBytes = 1 << 20;
 
 template <class ElemType>
@@ -107,7 +109,7 @@ bool FrameReader<ElemType>::PrefetchingPays(size_t minibatchSize) const
     size_t bytes = 0;
     for (size_t i = 0; i < m_wanted.size(); ++i)
         bytes += m_wanted[i] ? records * CacheBytesPerRecord<ElemType>(m_source->Streams()[i]) : 0;
-    return bytes > c_prefetchCopyBytes;
+    return bytes > (m_options.hasFreeCores ? c_prefetchOnFreeCoreBytes : c_prefetchCopyBytes);
 }
 
 template <class ElemType>

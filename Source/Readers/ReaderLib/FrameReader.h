@@ -58,6 +58,7 @@ struct FrameReaderOptions
     size_t minibatchSize = 0; // 0: what the epoch asks for
     size_t cacheBytes = c_defaultCacheBytes;
     PrefetchMode prefetch = PrefetchMode::Auto;
+    bool hasFreeCores = false; // ReaderContext's
     int traceLevel = 0;
 };
 

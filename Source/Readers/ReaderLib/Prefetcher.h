@@ -1,13 +1,16 @@
 // One thread that makes the next items while the last one is used. Items are swapped, so their buffers go round and
 // nothing is allocated once they have grown. Large items wait one at a time, since they are what memory is spent on; of
-// small ones several, since waking a thread costs more than making them. An exception in the thread is rethrown in
+// small ones several, since waking a thread costs more than making them: it looks by itself when half of them should be
+// taken, as the last ones were, and is woken only where that is too late. An exception in the thread is rethrown in
 // Next, after the items made before it.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -55,6 +58,8 @@ public:
             m_ended = false;
             m_largest = 0;
             m_room = 1; // until an item has been seen
+            m_pace = {};
+            m_fullAt = {};
         }
         if (!m_thread.joinable())
             m_thread = std::thread([this] { Work(); });
@@ -86,7 +91,7 @@ public:
         std::swap(item, m_items[m_first]);
         TakeFirst();
         // Not for each item that is taken: it makes several when it is woken.
-        const bool wakes = m_rests && m_ready <= m_room / 2;
+        const bool wakes = m_rests && m_ready <= (m_naps ? m_room / 4 : m_room / 2);
         m_rests = m_rests && !wakes;
         lock.unlock();
         if (wakes)
@@ -102,6 +107,7 @@ private:
         m_items[m_first] = Item{};
         m_first = (m_first + 1) % c_mostItems;
         --m_ready;
+        ++m_taken;
     }
 
     // As many items as may be under way are made at once, and then take turns: when the last buffer has grown does not
@@ -129,6 +135,35 @@ private:
         m_items[(m_first + m_ready) % c_mostItems] = std::move(item);
         ++m_ready;
         m_rests = m_ready >= m_room;
+        if (m_rests && m_room > 1)
+            MeasurePace();
+    }
+
+    // From one time that there was no more room to the next.
+    void MeasurePace()
+    {
+        const Clock::time_point now = Clock::now();
+        if (m_fullAt != Clock::time_point{} && m_taken > m_takenAtFull)
+            m_pace = (now - m_fullAt) / (m_taken - m_takenAtFull);
+        m_fullAt = now;
+        m_takenAtFull = m_taken;
+    }
+
+    // Until there is something to be made.
+    void Rest(std::unique_lock<std::mutex>& lock)
+    {
+        const auto goesOn = [this] { return m_quit || (m_running && !m_ended && !m_rests); };
+        size_t before = SIZE_MAX;
+        // If nobody takes anything, it is not known how long that lasts.
+        while (m_pace > Clock::duration{} && !goesOn() && m_running && !m_ended && m_taken != before)
+        {
+            before = m_taken;
+            m_naps = true;
+            m_changed.wait_for(lock, m_pace * std::max<size_t>(m_ready - std::min(m_ready, m_room / 2), 1), goesOn);
+            m_naps = false;
+            m_rests = m_rests && m_ready > m_room - m_room / 4;
+        }
+        m_changed.wait(lock, goesOn);
     }
 
     void Work()
@@ -136,7 +171,7 @@ private:
         std::unique_lock lock(m_mutex);
         for (;;)
         {
-            m_changed.wait(lock, [this] { return m_quit || (m_running && !m_ended && !m_rests); });
+            Rest(lock);
             if (m_quit)
                 return;
             m_busy = true;
@@ -164,6 +199,8 @@ private:
         }
     }
 
+    using Clock = std::chrono::steady_clock;
+
     std::mutex m_mutex;
     std::condition_variable m_changed;
     std::thread m_thread;
@@ -176,7 +213,13 @@ private:
     size_t m_made = 0;         // items there are, but for the caller's
     size_t m_largest = 0;
     size_t m_room = 1;    // for items that wait
-    bool m_rests = false; // until half of them are taken
+    bool m_rests = false; // until some of them are taken
+    bool m_naps = false;  // and wakes by itself
+    size_t m_taken = 0;   // items so far
+    // Time from one item that is taken to the next; 0: not known. When there was no room the last time.
+    Clock::duration m_pace{};
+    Clock::time_point m_fullAt{};
+    size_t m_takenAtFull = 0;
     bool m_running = false;
     bool m_busy = false;
     bool m_ended = false; // fill has said so or failed

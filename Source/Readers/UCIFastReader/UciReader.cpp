@@ -186,6 +186,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeUciReader(const ReaderContext& contex
     options.minibatchSize = config.reader.oneLinePerFile ? config.reader.parallelSequences : 0;
     options.cacheBytes = config.reader.cacheMB << 20;
     options.prefetch = config.reader.prefetch;
+    options.hasFreeCores = context.hasFreeCores;
     options.traceLevel = config.reader.traceLevel;
     return std::make_unique<FrameReader<ElemType>>(std::make_unique<UciSource<ElemType>>(config, log), options, log);
 }

@@ -177,6 +177,32 @@ TEST(PrefetcherTests, OrderHoldsWhereItemsGrow)
     }
 }
 
+// The thread knows how fast items were taken, and finds that none are taken for a while, or that they are faster.
+TEST(PrefetcherTests, OrderAndRoomHoldWhereThePaceChanges)
+{
+    using Items = Prefetcher<std::vector<char>>;
+    Items prefetcher(BytesOfVector);
+    std::atomic<size_t> made = 0;
+    prefetcher.Start(
+        [&](std::vector<char>& item)
+        {
+            item.assign(10, char(made));
+            return made++ < 600;
+        });
+    std::vector<char> item;
+    for (size_t taken = 0; taken < 600; ++taken)
+    {
+        ASSERT_TRUE(prefetcher.Next(item));
+        ASSERT_EQ(item.front(), char(taken));
+        ASSERT_LE(made, taken + 2 + Items::c_mostItems);
+        if (taken < 200)
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        if (taken % 100 == 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_FALSE(prefetcher.Next(item));
+}
+
 TEST(PrefetcherTests, BuffersGoRound)
 {
     Prefetcher<std::vector<char>> prefetcher(BytesOfVector);

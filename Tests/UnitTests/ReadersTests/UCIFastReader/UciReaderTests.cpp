@@ -17,11 +17,13 @@ class UciReaderTests : public ReaderTest
 {
 protected:
     template <class ElemType = double>
-    std::unique_ptr<IDataReader<ElemType>> Make(const std::string& block, bool forWriting = false)
+    std::unique_ptr<IDataReader<ElemType>> Make(const std::string& block, bool forWriting = false,
+                                                bool hasFreeCores = false)
     {
         m_config = ConfigParameters::Parse("reader=[\n" + OnLines(block) + "\n]", "test.cntk");
         ReaderContext context{m_config->RequireBlock("reader"), m_log};
         context.forWriting = forWriting;
+        context.hasFreeCores = hasFreeCores;
         return MakeUciReader<ElemType>(context);
     }
 
@@ -334,6 +336,22 @@ TEST_F(UciReaderTests, SmallDataInMemoryNeedNoThread)
     auto reader = Make(RowsBlock("randomize=auto"));
     reader->StartEpoch(MakeRequest(0, 25));
     EXPECT_FALSE(dynamic_cast<FrameReader<double>&>(*reader).IsPrefetching());
+}
+
+// From the second epoch on they are in memory: 20 bytes a record.
+TEST_F(UciReaderTests, MiddlingMinibatchesAreCopiedByAThreadThatHasACore)
+{
+    WriteRows(6000);
+    const auto isReadAhead = [&](size_t minibatchSize, bool hasFreeCores)
+    {
+        auto reader = Make(RowsBlock("randomize=auto"), false, hasFreeCores);
+        ReadEpoch(*reader, MakeRequest(0, minibatchSize));
+        reader->StartEpoch(MakeRequest(1, minibatchSize));
+        return dynamic_cast<FrameReader<double>&>(*reader).IsPrefetching();
+    };
+    EXPECT_TRUE(isReadAhead(6000, true));
+    EXPECT_FALSE(isReadAhead(6000, false));
+    EXPECT_FALSE(isReadAhead(3000, true));
 }
 
 TEST_F(UciReaderTests, AnEpochMayBeLeftInTheMiddle)

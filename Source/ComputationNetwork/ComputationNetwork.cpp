@@ -207,12 +207,12 @@ std::vector<ComputationNodePtr> ComputationNetwork::Roots() const
             if (input && input != node)
                 consumed.insert(input.get());
     std::unordered_set<const ComputationNode*> grouped;
-    for (const auto& group : m_groups)
-        for (const ComputationNodePtr& node : group)
+    for (const NodeGroup group : {NodeGroup::Criterion, NodeGroup::Evaluation, NodeGroup::Output})
+        for (const ComputationNodePtr& node : Group(group))
             grouped.insert(node.get());
     std::vector<ComputationNodePtr> roots;
     for (const auto& [key, node] : m_nodes)
-        if (!consumed.contains(node.get()) || grouped.contains(node.get()))
+        if (!consumed.contains(node.get()) || grouped.contains(node.get()) || node->IsPrecomputed())
             roots.push_back(node);
     return roots;
 }

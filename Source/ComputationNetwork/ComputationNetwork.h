@@ -119,7 +119,7 @@ public:
     std::string Describe(const ComputationNode& node) const;
     // "[2 x *]": * stands for the minibatch, "*axis" for one of a named dynamic axis.
     std::string DescribeShape(const ComputationNode& node) const;
-    // Nodes nobody consumes, plus all groups, by name.
+    // Nodes nobody consumes, criteria, evaluation and output nodes, and precomputed ones, by name.
     std::vector<ComputationNodePtr> Roots() const;
     // Nodes below the roots in depth-first order, inputs left to right and before consumers (loops: cut somewhere).
     static std::vector<ComputationNodePtr> Below(const std::vector<ComputationNodePtr>& roots);

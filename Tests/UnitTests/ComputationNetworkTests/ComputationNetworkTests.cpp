@@ -178,12 +178,15 @@ TEST(ComputationNetwork, GroupsHoldNodesOnce)
     EXPECT_THAT(net.network.Group(NodeGroup::Output), ElementsAre(net.sum, net.criterion));
 }
 
-TEST(ComputationNetwork, RootsAreUnconsumedNodesAndGroupsByName)
+TEST(ComputationNetwork, RootsAreWhatSomethingAsksForByName)
 {
     SmallNetwork net;
     net.Add("Tanh", "aside", {net.sum});
+    const ComputationNodePtr mean = net.Add("Mean", "mean", {net.x});
+    net.Add("Minus", "centred", {net.x, mean});
+    net.network.AddToGroup(NodeGroup::Feature, net.x);
     net.network.AddToGroup(NodeGroup::Output, net.h);
-    EXPECT_THAT(NamesOf(net.network.Roots()), ElementsAre("aside", "ce", "h"));
+    EXPECT_THAT(NamesOf(net.network.Roots()), ElementsAre("aside", "ce", "centred", "h", "mean"));
     EXPECT_THAT(NamesOf(ComputationNetwork::Below({net.criterion})), ElementsAre("W", "x", "W*x", "B", "z", "h", "ce"));
 }
 

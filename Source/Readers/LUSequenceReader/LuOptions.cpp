@@ -122,23 +122,20 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
         Opt("dim", &S::dim, "").WithoutEffect().Here(),
         Opt("token", &S::token,
             "Words, one a line, id = line from 0; a blank line ends the list; mode class: a word "
-            "and its class")
-            .Here(),
-        Opt("labelMappingFile", &S::labelMappingFile, "Used where there is no token").Here(),
+            "and its class"),
+        Opt("labelMappingFile", &S::labelMappingFile, "Used where there is no token"),
         Opt("labelDim", &S::labelDim,
             "Not used: the token file decides; a warning where it has another number of words")
             .Here(),
         Choice("mode", &S::isClass, {{"plain", false}, {"class", true}},
                "Labels. plain: one of as many rows as there are words; class: word, class, first word of the class and "
-               "one behind its last in the first four rows")
-            .Here(),
-        Choice("labelType", &S::isCategory, {{"category", true}}, "Only category").Here(),
-        Opt("useWordMap", &S::useWordMap, "Replace words by wordmap; words that it does not have become unk").Here(),
-        Opt("beginSequence", &S::beginSequence, "", {"beginingSequence"}).WithoutEffect().Here(),
+               "one behind its last in the first four rows"),
+        Choice("labelType", &S::isCategory, {{"category", true}}, "Only category"),
+        Opt("useWordMap", &S::useWordMap, "Replace words by wordmap; words that it does not have become unk"),
+        Opt("beginSequence", &S::beginSequence, "", {"beginingSequence"}).WithoutEffect(),
         Opt("endSequence", &S::endSequence,
             "A word (of the first column) or label that ends a sentence, as a blank line "
-            "does")
-            .Here(),
+            "does"),
         Opt("isProposal", &S::isProposal, "").WithoutEffect().Here(),
     };
 }

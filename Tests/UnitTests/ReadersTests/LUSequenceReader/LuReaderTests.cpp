@@ -103,6 +103,18 @@ TEST_F(LuReaderTests, WordMap)
     EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 4:1; 2:1; 2:1"));
 }
 
+TEST_F(LuReaderTests, WhatBothLabelBlocksHaveMayStandAroundThem)
+{
+    Write("text.txt", "a O\nb B-x\na O\na O\nb B-x\n");
+    const std::string blocks =
+        " labelIn=[token=" + Path("words.txt") + "] labels=[token=" + Path("tags.txt") + " labelType=category]";
+    std::vector<std::string> layouts;
+    for (const std::string& minibatch :
+         ReadStream(*Make("file=" + Path("text.txt") + " endSequence=B-x" + blocks), MakeRequest(0, 10), 0))
+        layouts.push_back(minibatch.substr(0, minibatch.find(';')));
+    EXPECT_THAT(layouts, ElementsAre("1x2 row0[0,2)", "1x3 row0[0,3)"));
+}
+
 TEST_F(LuReaderTests, SentencesOfOneLengthStandSideBySide)
 {
     WriteSentences({4, 5, 4, 6, 6, 4});

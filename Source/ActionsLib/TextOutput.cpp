@@ -106,7 +106,8 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
     using S = OutputFormat;
     static const OptionTable<S> table = {
         Choice("type", &S::type, {{"real", Type::Real}, {"category", Type::Category}, {"sparse", Type::Sparse}},
-               "numbers, the index (or label) of the largest value, or only the values that are not zero"),
+               "numbers, the index (or label) of the largest value, or only the values that are not zero")
+            .Here(), // at the root it is an old name of precision
         Opt("labelMappingFile", &S::labelMappingFile,
             "text file, one label a line: category prints the label, sparse adds it to the index"),
         Opt("transpose", &S::transpose, "true: a line is a sample; false: a line is a row of the sequence's matrix"),

@@ -164,6 +164,8 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
     {
         AddRows(*description, isWriter ? "writer" : "", isWriter ? "writer:" : "", *reader, blocks);
         blocks.push_back({reader->Name(), {}, {InfoOf({"", isWriter ? "writerType" : "readerType", "", ""})}});
+        if (isWriter)
+            blocks.back().options.push_back(InfoOf({"", "unittest", "", ""}));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "Common/Text.h"
 #include "Common/WriterInterface.h"
 #include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
@@ -169,6 +170,8 @@ public:
             return;
         if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
             m_writerType = type->Text();
+        if (const std::optional<ConfigValue> test = m_writer->FindHere("unittest"))
+            m_writesInputs = test->AsBool();
         RequirePlugin(*m_writer, "writerType", m_writerType);
     }
 
@@ -179,7 +182,8 @@ public:
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         const std::unique_ptr<Output> output = OpenOutput(nodes, ListedFilesOf(*source));
-        RequireWanted(*output, nodes);
+        const std::vector<ComputationNodePtr> written = m_writesInputs ? InputsBelow(nodes) : nodes;
+        RequireWanted(*output, written);
 
         NodeTracer tracer(*network, m_options, log);
         const std::vector<ComputationNodePtr> roots = tracer.AddTo(nodes);
@@ -201,7 +205,7 @@ public:
                     evaluator.Forward();
                     if (!tracer.Nodes().empty())
                         tracer.Print(Concat("minibatch ", minibatch + 1));
-                    output->Write(nodes, source->SequenceKeys());
+                    output->Write(written, source->SequenceKeys());
                 },
                 note);
             log.Print("Minibatch[%lu]: ActualMBSize = %lu\n", static_cast<unsigned long>(minibatch),
@@ -227,7 +231,7 @@ public:
         LogNetwork(log, *network, 1);
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         if (writer != nullptr)
-            RequireWanted(*writer, nodes);
+            RequireWanted(*writer, m_writesInputs ? InputsBelow(nodes) : nodes);
         else
             RequireTextNotRead(nodes, listed);
         const NodeTracer tracer(*network, m_options, log);
@@ -271,6 +275,16 @@ private:
                 nodes.push_back(node);
         }
         return nodes;
+    }
+
+    // writer=[unittest=true]: what was read, which shows whether a reader and a writer agree.
+    static std::vector<ComputationNodePtr> InputsBelow(const std::vector<ComputationNodePtr>& nodes)
+    {
+        std::vector<ComputationNodePtr> inputs;
+        for (const ComputationNodePtr& node : ComputationNetwork::Below(nodes))
+            if (dynamic_cast<const InputValueNode*>(node.get()) != nullptr)
+                inputs.push_back(node);
+        return inputs;
     }
 
     // What somebody may want to write: everything that is computed.
@@ -325,7 +339,7 @@ private:
                 FailAt(m_writer->Where(), ErrorKind::Config, "the ", m_writerType, " wants node '", wanted,
                        "', which the command does not write; it writes ", Join(names, ", "),
                        "; list it in the outputNodeNames of the command", DidYouMean(wanted, names));
-        if (allWanted.empty() || m_options.outputNodeNames.empty())
+        if (allWanted.empty() || m_options.outputNodeNames.empty() || m_writesInputs)
             return;
         for (const std::string& name : names)
             if (std::none_of(allWanted.begin(), allWanted.end(),
@@ -351,6 +365,7 @@ private:
     OutputFormat m_format;
     const ConfigParameters* m_writer;
     std::string m_writerType = "BinaryWriter";
+    bool m_writesInputs = false; // to the writer, instead of the nodes
     std::string m_modelPath;
     std::unique_ptr<NetworkBuilder> m_builder;
 };
@@ -361,7 +376,8 @@ Action MakeWriteAction()
 {
     return {"write",
             {},
-            "Writes the values of nodes over a data set, as text files or through a writer library.",
+            "Writes the values of nodes over a data set, as text files or through a writer library. "
+            "writer=[unittest=true] gives the library the inputs instead.",
             "3.5.5",
             WithModelPath("the model; without one, a network is built by SimpleNetworkBuilder or NDLNetworkBuilder",
                           DescribeOptions<WriteOptions>(), false),

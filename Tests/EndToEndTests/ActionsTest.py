@@ -65,6 +65,9 @@ class ActionsTest(EndToEndTest):
     def test_lines_about_the_network(self):
         run = self.run_command("Train", "traceLevel=1")
         self.assertIn("\n8 out of 17 nodes do not share the minibatch layout with the input data.\n", run.stderr)
+        self.assertIn("\n5 roots:\n\tCrossEntropyWithSoftmax = CrossEntropyWithSoftmax()\n"
+                      "\tEvalErrorPrediction = ErrorPrediction()\n\tPosteriorProb = Softmax()\n\tPrior = Mean()\n"
+                      "\tScaledLogLikelihood = Minus()\n", run.stderr)
         self.assertNotIn("Loop[", run.stderr)
         run = self.run_command("Train", "traceLevel=1", "modelPath=rnn", "Train=[SimpleNetworkBuilder=[rnnType=LSTM]]")
         # All of the block but the products with the input and the sums with a bias alone.
@@ -202,7 +205,8 @@ class ActionsTest(EndToEndTest):
         self.run_command("Write", "Write=[format=[type=category;labelMappingFile=map.txt]]",
                          "outputNodeNames=PosteriorProb")
         self.assertEqual(set(self.read("out/values.PosteriorProb").split()) - {"yes", "no"}, set())
-        self.run_command("Write", "Write=[format=[precisionFormat=.2;elementSeparator=\"|\"]]")
+        # The type at the root is that of the numbers of the run.
+        self.run_command("Write", "Write=[format=[precisionFormat=.2;elementSeparator=\"|\"]]", "type=double")
         self.assertRegex(self.read("out/values.HLast").splitlines()[0], r"^-?\d\.\d\d\|-?\d\.\d\d$")
 
     def test_write_forms_of_real_numbers(self):

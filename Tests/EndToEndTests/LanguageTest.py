@@ -123,6 +123,22 @@ class LanguageTest(EndToEndTest):
                       self.cntk("configFile=exp.cntk", "command=Write", status=6).stderr)
         self.assertEqual([self.read("out/%s.txt" % name) for name in ("y", "labels")], ["old\n", "old\n"])
 
+    def test_a_writer_is_tested_with_the_inputs(self):
+        self.write("exp.cntk", SLOTS)
+        self.write("net.ndl", NETWORK)
+        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
+        self.write("tags.txt", "O\nCITY\n")
+        self.write("train.txt", "BOS O\nrome CITY\nEOS O\n\n")
+        self.cntk("configFile=exp.cntk", "command=Train")
+        run = self.cntk("configFile=exp.cntk", "command=Write", "outputNodeNames=c",
+                        "Write=[writer=[unittest=true; outputNodeNames=labels]]")
+        self.assertEqual(self.read("out/labels.txt"), "O CITY O \n")
+        self.assertNotIn("unknown key 'unittest'", run.stderr)
+        run = self.cntk("configFile=exp.cntk", "command=Write", "outputNodeNames=c",
+                        "Write=[writer=[unittest=true]]", status=3)
+        self.assertIn("the LUSequenceWriter wants node 'y', which the command does not write; it writes labels, "
+                      "features;", run.stderr)
+
     def test_sparse_inputs_are_written_as_dense_ones(self):
         self.write("exp.cntk", SLOTS + "Words=[ action=write; outputPath=out/values; outputNodeNames=features\n"
                    "  reader=[ $slots$ ] ]\n")

@@ -95,8 +95,8 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
             "the sentence its first or last word"),
         Opt("wordmap", &S::wordmap, "Words to be replaced before they are looked up: lines of two words, from and to"),
         Opt("unk", &S::unk, "The word (or label) that stands for all that are not in the token file"),
-        Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Number of sentences side by side", Range{1},
-            {"nbruttineachrecurrentiter"}),
+        Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
+            "Number of sentences side by side; for a writer always 1", Range{1}, {"nbruttineachrecurrentiter"}),
         Opt("randomize", &S::randomize,
             "auto or true: sentences are shuffled in blocks of 50000 lines; else they come "
             "as they stand"),
@@ -182,7 +182,10 @@ LuConfig ReadLuConfig(const ReaderContext& context)
     if (context.forWriting)
     {
         lu.shuffle = false;
-        options.parallelSequences = 1;
+        // Writers get one sentence at a time, as in the original. In text files sentences that stood side by side
+        // follow one another.
+        if (config.FindBlock("writer") != nullptr)
+            options.parallelSequences = 1;
     }
     options.file = ResolveInputPath(options.file);
     lu.fileWhere = config.WhereOf("file");

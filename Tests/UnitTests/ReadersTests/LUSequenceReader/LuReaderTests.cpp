@@ -125,7 +125,8 @@ TEST_F(LuReaderTests, SentencesOfOneLengthStandSideBySide)
     EXPECT_THAT(layouts,
                 ElementsAre("2x4 row0[0,4) row1[0,4)", "1x5 row0[0,5)", "2x6 row0[0,6) row1[0,6)", "1x4 row0[0,4)"));
     EXPECT_EQ(Make(Block("nbruttineachrecurrentiter=3"))->ParallelSequences(0), 3u);
-    EXPECT_EQ(Make(Block("nbruttsineachrecurrentiter=3"), true)->ParallelSequences(0), 1u); // for writing
+    EXPECT_EQ(Make(Block("nbruttsineachrecurrentiter=3"), true)->ParallelSequences(0), 3u); // for writing text
+    EXPECT_EQ(Make(Block("nbruttsineachrecurrentiter=3 writer=[file=a.txt]"), true)->ParallelSequences(0), 1u);
 }
 
 TEST_F(LuReaderTests, DifferentLengthsLeaveGaps)

@@ -22,7 +22,7 @@ using ElementTypes = testing::Types<float, double>;
 TYPED_TEST_SUITE(GemmInRowsTest, ElementTypes);
 
 // One group of rows, several of several slabs, steps in two parts, many groups.
-constexpr Shape c_largeShapes[] = {
+constexpr Shape c_shapesInRows[] = {
     {183, 130, 512}, {512, 125, 700}, {600, 125, 1300}, {300, 130, 1700}, {2049, 40, 330}};
 
 std::vector<AlignedMemory> ScratchOf(const GemmIsa& isa, size_t GemmFunctions<float>::*ofFloats,
@@ -73,7 +73,7 @@ TYPED_TEST(GemmInRowsTest, EachBitIsThatOfOneThread)
     std::vector<TypeParam> scratchB(functions.scratchB);
     InRows three(isa, 3);
     InRows four(isa, 4);
-    for (const Shape& shape : c_largeShapes)
+    for (const Shape& shape : c_shapesInRows)
         for (const bool transA : {false, true})
             for (const bool transB : {false, true})
             {
@@ -93,7 +93,7 @@ TYPED_TEST(GemmInRowsTest, EachBitIsThatOfOneThread)
 TYPED_TEST(GemmInRowsTest, EpilogueSeesEachElementOnceAfterTheLastStep)
 {
     InRows inRows(BestGemmIsa(), 4);
-    for (const Shape& shape : c_largeShapes)
+    for (const Shape& shape : c_shapesInRows)
     {
         SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
         Product<TypeParam> product(shape, false, false, 1, 0);
@@ -108,7 +108,7 @@ TYPED_TEST(GemmInRowsTest, EpilogueSeesEachElementOnceAfterTheLastStep)
 TYPED_TEST(GemmInRowsTest, EpilogueMayTakeThePlaceOfC)
 {
     InRows inRows(BestGemmIsa(), 4);
-    for (const Shape& shape : c_largeShapes)
+    for (const Shape& shape : c_shapesInRows)
         for (const bool transB : {false, true})
             CheckEpilogue<TypeParam>(shape, false, transB, 0,
                                      [&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });

@@ -1,6 +1,7 @@
 // CLASSLM, CLASSLSTM, CLSTM, NCELSTM, LBLM, NPLM.
 #include "ActionsLib/RecurrentBuilder.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace cntk
@@ -92,11 +93,16 @@ void RecurrentBuilder::BuildNceLstm()
     std::vector<ComputationNodePtr> layers(offset, input); // by number, from 1 on
     ComputationNodePtr hidden = AddLstmLayers(input, offset, false, &layers);
     const size_t size = Size(m_hiddenLayers);
-    for (size_t j = 0; j < m_options.directConnect.size(); j++)
-    {
-        const size_t layer = m_options.directConnect[j];
+    for (const size_t layer : m_options.directConnect)
         if (layer == 0 || layer > layers.size())
             Fail(ErrorKind::Config, "directConnect names layer ", layer, "; expected 1 to ", layers.size());
+    // In the order of the layers, from which the seeds come; the numbers in the names are those of the list.
+    for (size_t layer = 1; layer <= layers.size(); layer++)
+    {
+        const auto listed = std::find(m_options.directConnect.begin(), m_options.directConnect.end(), layer);
+        if (listed == m_options.directConnect.end())
+            continue;
+        const size_t j = size_t(listed - m_options.directConnect.begin());
         const size_t factor = layer == 1 && offset == 1 ? m_options.lookupTableOrder : 1;
         const ComputationNodePtr weights = m_parts.AddRandom(Numbered("D", j), size, Size(layer) * factor);
         const ComputationNodePtr direct = m_parts.AddNonlinearity(j, Add("Times", {weights, layers[layer - 1]}));

@@ -146,8 +146,11 @@ ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, si
     for (size_t layer = offset + 1; layer < m_hiddenLayers; layer++)
     {
         const std::string number = std::to_string(layer);
-        if (all || IsNextRecurrent(layer))
+        if (all)
             hidden = AddLstm(layer, hidden, Size(layer), Size(layer + 1));
+        // The block has a Dropout of its own; the original adds that of a layer to it, and the masks multiply.
+        else if (IsNextRecurrent(layer))
+            hidden = m_parts.AddDropout(AddLstm(layer, hidden, Size(layer), Size(layer + 1)));
         else
         {
             const ComputationNodePtr weights = m_parts.AddRandom("U" + number, Size(layer + 1), Size(layer));

@@ -209,6 +209,43 @@ TEST(RecurrentNetworks, ConstantGatesAreLeftOut)
     EXPECT_EQ(CountOf(*network, "Sigmoid"), 0u);
 }
 
+TEST(RecurrentNetworks, AnLstmBlockThatRecurrentLayerNamesHasTwoDropouts)
+{
+    SimpleNetworkOptions options = OptionsFor("LSTM", {8, 4, 5, 6, 3});
+    options.addDropoutNodes = true;
+    EXPECT_EQ(CountOf(*Build(options), "Dropout"), 3u); // one of the first block, one of each feed-forward layer
+    options.recurrentLayer = {1};
+    EXPECT_EQ(CountOf(*Build(options), "Dropout"), 4u);
+    options = OptionsFor("CLASSLSTM", {9, 3, 4, 5, 9});
+    options.addDropoutNodes = true;
+    options.lookupTableOrder = 1;
+    options.vocabSize = 9;
+    options.nbrClass = 3;
+    options.trainingCriterion = options.evalCriterion = "ClassCrossEntropyWithSoftmax";
+    EXPECT_EQ(CountOf(*Build(options), "Dropout"), 3u); // one of the lookup table, one of each block
+}
+
+TEST(RecurrentNetworks, DirectConnectionsGetTheirSeedsInTheOrderOfTheLayers)
+{
+    const auto connections = [](std::vector<size_t> layers)
+    {
+        SimpleNetworkOptions options = OptionsFor("NCELSTM", {6, 4, 4, 6});
+        options.trainingCriterion = options.evalCriterion = "NoiseContrastiveEstimation";
+        options.noise_number = 2;
+        options.directConnect = std::move(layers);
+        const auto network = Build(options);
+        std::vector<std::vector<double>> values;
+        for (const char* name : {"D0", "D1"})
+            values.push_back(
+                std::dynamic_pointer_cast<LearnableParameterNode>(network->Require(name))->Values().ToHost());
+        return values;
+    };
+    const auto rising = connections({1, 2}), falling = connections({2, 1});
+    EXPECT_NE(rising[0], rising[1]);
+    EXPECT_EQ(falling[0], rising[1]); // the list says which number is in the name
+    EXPECT_EQ(falling[1], rising[0]);
+}
+
 TEST(RecurrentNetworks, RecurrentLayersAreTakenInOrder)
 {
     SimpleNetworkOptions options = OptionsFor("SIMPLERNN", {5, 4, 3, 2});

@@ -99,7 +99,7 @@ void BackwardPass::AddToGradient(const BackwardCall& call, Add&& add)
 // isListed: products may wait in m_products, if only for calls that do not write what they read.
 void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bool isListed)
 {
-    if (call.isPassedOn)
+    if (call.isPassedOn || (MayUpdate(call) && call.node->BackpropUpdating(call.inputIndex, *m_updates)))
         return;
     AddToGradient(call,
                   [&]

@@ -17,7 +17,8 @@
 namespace cntk
 {
 
-struct Product; // Math/ProductList.h
+class GradientUpdates; // ComputationNetwork/GradientUpdates.h
+struct Product;        // Math/ProductList.h
 
 class ComputationNetwork;
 class ComputationNode;
@@ -109,6 +110,9 @@ public:
     // Of the whole minibatch, where BackpropTo is one product: lists that product, to be computed together with others,
     // and does what BackpropTo does besides. False: nothing was done.
     virtual bool ListBackprop(size_t /*input*/, std::vector<Product>& /*products*/) { return false; }
+    // Of the whole minibatch, and of a parameter whose whole gradient this is: updates the parameter instead. False:
+    // nothing was done.
+    virtual bool BackpropUpdating(size_t /*input*/, GradientUpdates& /*updates*/) { return false; }
     // For types with the trait makesLayout: once per minibatch, before memory is bound, gives the layout at least as
     // many columns as it can get; and right before ForwardProp, when the inputs' values are there, makes it.
     virtual void ReserveLayout() {}

@@ -126,8 +126,8 @@ void EvaluationProgram::MarkUpdates()
         gradient.columns = call.input->ValueColumns();
         gradient.type = call.input->GetDataType();
         gradient.device = &call.input->GetDevice();
-        call.mayUpdate =
-            call.isParameter && contributions.at(call.input) == 1 && Ops::CanUpdateBehind(gradient, SIZE_MAX);
+        call.mayUpdate = call.isParameter && contributions.at(call.input) == 1 &&
+                         (call.node->Type().traits.replacesTouchedColumns || Ops::CanUpdateBehind(gradient, SIZE_MAX));
     }
 }
 

@@ -13,6 +13,7 @@ namespace cntk
 {
 
 struct ColumnSlices;     // SampledProducts.h
+struct SliceOperands;    // SampledProducts.h
 struct ElementwiseChain; // ElementwiseChain.h
 struct UpdateCall;       // UpdateRules.h
 struct Product;          // ProductList.h
@@ -141,6 +142,9 @@ public:
     virtual void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered,
                                             const MatrixView& errors, const MatrixView& scale,
                                             const MatrixView& weightGradient, double beta) = 0;
+    // False, which is what a backend says that has no such pass: not done.
+    virtual bool SliceSoftmaxDescend(const SliceOperands& operands, const MatrixView& weights, double rate,
+                                     const MatrixView& scratch);
     virtual void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
                                       const MatrixView& output) = 0;
 

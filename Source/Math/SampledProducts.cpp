@@ -36,6 +36,11 @@ void ColumnSlices::MakeGroups()
     }
 }
 
+bool Kernels::SliceSoftmaxDescend(const SliceOperands&, const MatrixView&, double, const MatrixView&)
+{
+    return false;
+}
+
 namespace Ops
 {
 
@@ -200,6 +205,24 @@ void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& ga
         return;
     std::sort(touched.columns.begin(), touched.columns.end());
     touched.columns.erase(std::unique(touched.columns.begin(), touched.columns.end()), touched.columns.end());
+}
+
+bool SliceSoftmaxDescend(const SliceOperands& operands, const MatrixView& weights, double rate,
+                         const MatrixView& scratch)
+{
+    constexpr const char* name = "SliceSoftmaxDescend";
+    const ColumnSlices& slices = operands.slices;
+    const MatrixView gathered = operands.gathered, errors = operands.errors, scale = operands.scale;
+    Kernels& kernels = KernelsOf(name, weights, gathered, errors, scale, scratch);
+    CheckSlices(name, slices, weights.columns, SIZE_MAX);
+    CheckSizes(name, "gathered", gathered, weights.rows, slices.Members());
+    CheckSizes(name, "errors", errors, 1, slices.elements);
+    CheckSizes(name, "the scale", scale, 1, 1);
+    CheckSizes(name, "the weights", weights, weights.rows, weights.columns);
+    CheckSizes(name, "the scratch memory", scratch, weights.rows, weights.columns);
+    if (!slices.areDisjoint)
+        Fail(ErrorKind::Internal, name, ": slices overlap");
+    return slices.Members() == 0 || kernels.SliceSoftmaxDescend(operands, weights, rate, scratch);
 }
 
 void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,

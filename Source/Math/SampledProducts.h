@@ -43,6 +43,16 @@ struct ColumnSlices
     size_t Members() const { return requests.size(); }
 };
 
+// The operands of a gradient of weights as SliceSoftmaxWeightGradient computes it: so much less than the gradient that
+// who may ask for that later keeps these.
+struct SliceOperands
+{
+    ColumnSlices slices;
+    Matrix gathered;
+    Matrix errors;
+    Matrix scale;
+};
+
 namespace Ops
 {
 
@@ -64,6 +74,11 @@ void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& wei
 void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
                                 const MatrixView& scale, const MatrixView& weightGradient, TouchedColumns& touched,
                                 bool isNew = false);
+// weights -= rate * what that makes of a gradient of zeros, to the last bit as Ops::Descend with these columns; right
+// behind each piece of the gradient, which is not written to memory. Slices must be disjoint. scratch: of the weights'
+// shape and as they are in one piece, and undefined afterwards. False, without doing anything, where the device cannot.
+bool SliceSoftmaxDescend(const SliceOperands& operands, const MatrixView& weights, double rate,
+                         const MatrixView& scratch);
 
 // The inner products of weights' and inputs' columns that a pattern asks for: for each stored element (i, j) of it
 // weights(:, i)' * inputs(:, j), in the order in which it stores them. The pattern's values are not read. output: 1 x

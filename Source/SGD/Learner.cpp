@@ -108,14 +108,41 @@ ProductUpdate Learner::UpdateOf(const ComputationNode& node)
         return {};
     const TouchedColumns* touched = ColumnsOf(parameter, step);
     parameter.isUpdated = true;
-    parameter.isPending = MayWait(parameter, touched, step);
+    parameter.waiting = MayWait(parameter, touched, step) ? Waiting::Gradient : Waiting::Nothing;
     parameter.wasDense = true;
     parameter.lastRate = step.rate;
+    const bool waits = parameter.waiting == Waiting::Gradient;
     return {.parameter = parameter.node->Values(),
-            .smoothed = parameter.isPending ? MatrixView() : parameter.state.View(),
+            .smoothed = waits ? MatrixView() : parameter.state.View(),
             .rate = step.rate,
             .momentum = step.momentum,
-            .keepsGradient = parameter.isPending};
+            .keepsGradient = waits};
+}
+
+// Where the state can be made of the gradient later, and that of its operands. What lies in the gradient's memory is
+// then of no minibatch.
+bool Learner::UpdateBy(SliceOperands& operands, const ComputationNode& node)
+{
+    const auto found = m_places.find(&node);
+    if (found == m_places.end())
+        return false;
+    Parameter& parameter = m_parameters[found->second];
+    TouchedColumns touched;
+    touched.standsForDense = true;
+    UpdateStep step = m_step;
+    step.rate = RateOf(parameter);
+    m_transforms.Prepare(step, true);
+    if (!MayWait(parameter, &touched, step) ||
+        !Ops::SliceSoftmaxDescend(operands, parameter.node->Values(), step.rate, parameter.node->Gradient()))
+        return false;
+    m_transforms.Finish(parameter.node->Values(), step, true);
+    parameter.node->GradientColumns().all = true;
+    std::swap(parameter.operands, operands);
+    parameter.waiting = Waiting::Operands;
+    parameter.isUpdated = parameter.isPartial = true;
+    parameter.wasDense = false;
+    parameter.lastRate = step.rate;
+    return true;
 }
 
 // Memory, and whatever else decides what is done rather than with which numbers.
@@ -161,13 +188,12 @@ void Learner::UpdateParameters()
         m_transforms.Prepare(step, touched != nullptr);
         const bool mayWait = MayWait(parameter, touched, step);
         parameter.wasDense = touched == nullptr;
-        parameter.isPending = mayWait && Ops::Descend(values, node.Gradient(), step.rate, touched);
-        if (parameter.isPending)
-        {
+        const bool waits = mayWait && Ops::Descend(values, node.Gradient(), step.rate, touched);
+        parameter.waiting = waits ? Waiting::Gradient : Waiting::Nothing;
+        if (waits)
             parameter.lastRate = step.rate;
-            continue;
-        }
-        m_rule->Step(values, parameter.state, node.Gradient(), touched, step);
+        else
+            m_rule->Step(values, parameter.state, node.Gradient(), touched, step);
         m_transforms.Finish(values, step, touched != nullptr);
     }
 }
@@ -200,9 +226,18 @@ void Learner::Complete(Parameter& parameter)
 {
     const MatrixView state = parameter.state;
     const MatrixView gradient = parameter.node->Gradient();
-    if (parameter.isPending)
+    if (parameter.waiting == Waiting::Operands)
+    {
+        const SliceOperands& operands = parameter.operands;
+        TouchedColumns& touched = parameter.node->GradientColumns();
+        Ops::SliceSoftmaxWeightGradient(operands.slices, operands.gathered, operands.errors, operands.scale, gradient,
+                                        touched, true);
+        parameter.lastColumns.assign(touched.columns.begin(), touched.columns.end());
+    }
+    const bool isWaiting = parameter.waiting != Waiting::Nothing;
+    if (isWaiting)
         Ops::Fill(state, 0);
-    if (parameter.isPending && !parameter.isPartial)
+    if (isWaiting && !parameter.isPartial)
         Ops::Elementwise(ElementwiseOp::Copy, gradient, state, parameter.lastRate, 1);
     if (parameter.isPartial)
     {
@@ -211,14 +246,15 @@ void Learner::Complete(Parameter& parameter)
         {
             const MatrixView own = state.Columns(size_t(column), 1);
             Ops::Fill(state.Columns(next, size_t(column) - next), 0);
-            if (parameter.isPending)
+            if (isWaiting)
                 Ops::Elementwise(ElementwiseOp::Copy, gradient.Columns(size_t(column), 1), own, 1, 1);
             Ops::Scale(own, parameter.lastRate);
             next = size_t(column) + 1;
         }
         Ops::Fill(state.Columns(next, state.columns - next), 0);
     }
-    parameter.isPartial = parameter.isPending = false;
+    parameter.isPartial = false;
+    parameter.waiting = Waiting::Nothing;
 }
 
 void Learner::LetGradientsStay(bool stay)
@@ -227,7 +263,7 @@ void Learner::LetGradientsStay(bool stay)
     for (Parameter& parameter : m_parameters)
         if (!m_gradientsStay)
         {
-            if (parameter.isPending)
+            if (parameter.waiting != Waiting::Nothing)
                 Complete(parameter);
             parameter.wasDense = false;
         }
@@ -240,7 +276,8 @@ void Learner::Reset()
         const Matrix& values = parameter.node->Values();
         parameter.state.Resize(values.Rows(), values.Columns());
         parameter.state.SetZero();
-        parameter.isPartial = parameter.isPending = false;
+        parameter.isPartial = false;
+        parameter.waiting = Waiting::Nothing;
     }
     m_rule->SetCounter(m_rule->FirstCounter());
     m_rule->SetSecondCounter(0);
@@ -276,7 +313,8 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
     for (size_t i = 0; i < states.size(); ++i)
     {
         m_parameters[i].state = std::move(states[i]);
-        m_parameters[i].isPartial = m_parameters[i].isPending = false;
+        m_parameters[i].isPartial = false;
+        m_parameters[i].waiting = Waiting::Nothing;
     }
 }
 
@@ -285,7 +323,8 @@ void Learner::CopyStates(const std::vector<Matrix>& states)
     for (size_t i = 0; i < states.size(); ++i)
     {
         m_parameters[i].state.CopyFrom(states[i]);
-        m_parameters[i].isPartial = m_parameters[i].isPending = false;
+        m_parameters[i].isPartial = false;
+        m_parameters[i].waiting = Waiting::Nothing;
     }
 }
 

@@ -31,6 +31,7 @@ public:
     // follows with the same numbers and does the rest.
     void BeginUpdate(double ratePerSample, double momentumPerSample, size_t columns);
     ProductUpdate UpdateOf(const ComputationNode& parameter) override;
+    bool UpdateBy(SliceOperands& operands, const ComputationNode& parameter) override;
 
     // Whether gradients stay what they are from an update to the next back-propagation that an update follows: without
     // momentum the states are then made of them only when somebody asks, or at the end of that. Off at first. To be
@@ -57,6 +58,13 @@ public:
     void RestoreExtra(const std::map<std::string, std::string>& extra);
 
 private:
+    // What the state is still to be made of, behind an update without momentum.
+    enum class Waiting
+    {
+        Nothing,
+        Gradient,
+        Operands // of the gradient
+    };
     struct Parameter
     {
         std::shared_ptr<LearnableParameterNode> node;
@@ -68,8 +76,8 @@ private:
         // The last update had all columns. Of sparse gradients only the first one of an epoch counts as dense, and what
         // it leaves in the state is still there after those that follow.
         bool wasDense = false;
-        // The last update was one without momentum, and the state is still to be made of its gradient.
-        bool isPending = false;
+        Waiting waiting = Waiting::Nothing;
+        SliceOperands operands = {};
         bool isUpdated = false; // by the backward pass, whose update is still to come
     };
     class UpdateWork;

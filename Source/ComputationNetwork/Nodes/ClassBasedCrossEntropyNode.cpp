@@ -1,5 +1,6 @@
 // ClassBasedCrossEntropyWithSoftmax: the softmax over the classes of words and that over the words of a sample's class.
 #include "Common/Error.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/Nodes/VocabularyCriterion.h"
 #include "Math/SampledProducts.h"
 
@@ -39,7 +40,6 @@ public:
     {
         const TemporarySpec losses = TemporaryForSamplesOf(*this, 1, 1, Life::Forward);
         return {TemporaryLikeInput(*this, 3, Life::Forward), TemporaryLikeInput(*this, 3, Life::ForwardBackward),
-                TemporaryLikeInput(*this, 1, Life::ForwardBackward),
                 TemporaryLikeInput(*this, 1, Life::ForwardBackward), losses};
     }
 
@@ -48,38 +48,52 @@ public:
         ReadLabels();
         Ops::CrossEntropyWithSoftmax(m_classes, Input(3)->Value(), m_mask, Temporary(0, range), Temporary(1, range),
                                      Value());
+        const ColumnSlices& slices = m_operands.slices;
         // How much the slices take depends on the words, so that no plan can provide it: it grows to the most needed.
-        if (!m_errors.IsAllocated())
-            m_errors = Matrix(0, 0, GetDataType(), GetDevice());
-        m_errors.Resize(1, m_slices.elements);
-        const MatrixView losses = Temporary(4, range).Columns(0, m_slices.Members());
-        Ops::SliceSoftmax(m_slices, Input(2)->Value(), Input(1)->Value(), Gathered(2), m_errors, losses,
-                          NeedsGradient(), Input(1)->NeedsGradient() ? Gathered(3) : MatrixView{});
+        Resize(m_operands.errors, 1, slices.elements);
+        Resize(m_operands.gathered, Input(2)->Value().rows, slices.Members());
+        const MatrixView losses = Temporary(3, range).Columns(0, slices.Members());
+        Ops::SliceSoftmax(slices, Input(2)->Value(), Input(1)->Value(), m_operands.gathered, m_operands.errors, losses,
+                          NeedsGradient(), Input(1)->NeedsGradient() ? Products() : MatrixView{});
         Ops::SumAll(losses, Value(), 1, 1);
     }
 
     void BackpropTo(size_t input, const FrameRange& range) override
     {
         if (input == 1)
-            Ops::SliceSoftmaxInputGradient(m_slices, Input(2)->Value(), m_errors, Gradient(), Gathered(3),
-                                           InputGradient(1, range));
+            Ops::SliceSoftmaxInputGradient(m_operands.slices, Input(2)->Value(), m_operands.errors, Gradient(),
+                                           Products(), InputGradient(1, range));
         else if (input == 2)
         {
             TouchedColumns& touched = Input(2)->GradientColumns();
             touched.standsForDense = true;
-            Ops::SliceSoftmaxWeightGradient(m_slices, Gathered(2), m_errors, Gradient(), Input(2)->Gradient(), touched,
-                                            GradientBeta(2) == 0);
+            Ops::SliceSoftmaxWeightGradient(m_operands.slices, m_operands.gathered, m_operands.errors, Gradient(),
+                                            Input(2)->Gradient(), touched, GradientBeta(2) == 0);
         }
         else if (input == 3)
             Ops::CrossEntropyWithSoftmaxGradient(m_classes, Temporary(1, range), m_mask, Gradient(),
                                                  InputGradient(3, range));
     }
 
-private:
-    MatrixView Gathered(size_t temporary) const
+    // Behind the input's gradient, which is of the weights before.
+    bool BackpropUpdating(size_t input, GradientUpdates& updates) override
     {
-        return Temporary(temporary, FrameRange::All()).Columns(0, m_slices.Members());
+        if (input != 2 || !m_operands.slices.areDisjoint)
+            return false;
+        m_operands.scale.CopyFrom(Gradient());
+        return updates.UpdateBy(m_operands, *Input(2));
     }
+
+private:
+    void Resize(Matrix& matrix, size_t rows, size_t columns) const
+    {
+        if (!matrix.IsAllocated())
+            matrix = Matrix(0, 0, GetDataType(), GetDevice());
+        matrix.Resize(rows, columns);
+    }
+
+    // For the input's gradient, a column for each member.
+    MatrixView Products() const { return Temporary(2, FrameRange::All()).Columns(0, m_operands.slices.Members()); }
 
     // Which samples ask for which words. Those of an empty class with word 0 stand for no word.
     void ReadLabels()
@@ -89,7 +103,7 @@ private:
         const size_t samples = labels.ValueColumns();
         const size_t classes = Input(3)->SampleElements();
         m_labels.Read(labels.Value());
-        m_slices.requests.clear();
+        m_operands.slices.requests.clear();
         m_rows.clear();
         m_starts.assign(1, 0);
         m_mask.assign(samples, 0);
@@ -99,7 +113,7 @@ private:
                 ReadLabel(sample, classes);
             m_starts.push_back(int32_t(m_rows.size()));
         }
-        m_slices.MakeGroups();
+        m_operands.slices.MakeGroups();
         m_ones.assign(m_rows.size() * SizeOf(GetDataType()), std::byte(0));
         VisitType(GetDataType(),
                   [&](auto tag)
@@ -124,14 +138,13 @@ private:
             Fail(ErrorKind::Data, "the label of column ", sample, " has word ", word, " in class ", ofClass,
                  ", but the words of that class are ", first, " to ", end - 1,
                  end > first ? "" : ", which are none; expected another class or word");
-        m_slices.requests.push_back({int32_t(sample), first, end, word});
+        m_operands.slices.requests.push_back({int32_t(sample), first, end, word});
         m_rows.push_back(ofClass);
         m_mask[sample] = 1;
     }
 
     HostNumbers m_labels;
-    ColumnSlices m_slices;
-    Matrix m_errors; // softmax - onehot of each slice
+    SliceOperands m_operands;
     // The classes as labels of the softmax of q.
     SparseMatrix m_classes;
     std::vector<int32_t> m_rows;

@@ -94,6 +94,8 @@ public:
                                    const MatrixView& inputGradient) override;
     void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
                                     const MatrixView& scale, const MatrixView& weightGradient, double beta) override;
+    bool SliceSoftmaxDescend(const SliceOperands& operands, const MatrixView& weights, double rate,
+                             const MatrixView& scratch) override;
     void SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,
                               const MatrixView& output) override;
 

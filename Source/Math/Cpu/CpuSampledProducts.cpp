@@ -19,6 +19,9 @@ using Group = ColumnSlices::Group;
 constexpr size_t c_membersForProduct = 6;
 // Threads that share a slice take so many columns of it, or a multiple.
 constexpr size_t c_columnsOfPart = 16;
+// Elements of a piece of the gradient that is in the first-level cache when it is subtracted, and the most rows of it.
+constexpr size_t c_pieceElements = 4096;
+constexpr size_t c_pieceRows = 1024;
 // Element operations of the softmax for each element of the errors.
 constexpr size_t c_softmaxOperations = 16;
 
@@ -114,7 +117,7 @@ public:
                          const T* error = errors.As<T>() + group.firstElement;
                          const T* own = gathered.As<T>() + group.firstMember * rows;
                          T* gradient = weightGradient.As<T>() + group.firstColumn * weightGradient.stride;
-                         if (scale == T(1) && group.memberCount < c_membersForProduct && thread != c_together)
+                         if (!IsProduct(group, scale, thread))
                          {
                              for (size_t k = 0; k < group.columnCount; ++k)
                                  m_kernels.addCombination({own, rows}, rows, group.memberCount, error + k,
@@ -122,19 +125,33 @@ public:
                                                           beta == T(0));
                              return;
                          }
-                         GemmTask<T> task;
-                         task.transB = true;
-                         task.m = rows;
-                         task.n = group.columnCount;
-                         task.k = group.memberCount;
-                         task.alpha = scale;
-                         task.a = own;
-                         task.lda = rows;
-                         task.b = error;
-                         task.ldb = group.columnCount;
+                         GemmTask<T> task = GradientOf(group, own, error, scale, rows);
                          task.beta = beta;
                          task.c = gradient;
                          task.ldc = weightGradient.stride;
+                         Multiply(m_products, task, thread);
+                     });
+    }
+
+    // The same, subtracted piece by piece. Products whose steps are many, or shared out, write to scratch memory.
+    void Descend(const MatrixView& gathered, const MatrixView& errors, T scale, const MatrixView& weights, double rate,
+                 const MatrixView& scratch) const
+    {
+        const size_t rows = gathered.rows;
+        ForEachGroup(m_slices, rows, true, m_pool,
+                     [&](const Group& group, size_t thread)
+                     {
+                         const T* error = errors.As<T>() + group.firstElement;
+                         const T* own = gathered.As<T>() + group.firstMember * rows;
+                         const MatrixView slice = weights.Columns(group.firstColumn, group.columnCount);
+                         if (!IsProduct(group, scale, thread))
+                             return DescendByPieces(group, own, error, slice, rate);
+                         const UpdateBehind<T> update(m_kernels,
+                                                      {.parameter = slice, .rate = rate, .keepsGradient = false}, true);
+                         GemmTask<T> task = GradientOf(group, own, error, scale, rows);
+                         task.c = scratch.As<T>() + group.firstColumn * scratch.stride;
+                         task.ldc = scratch.stride;
+                         task.epilogue = &update;
                          Multiply(m_products, task, thread);
                      });
     }
@@ -143,6 +160,52 @@ private:
     size_t SampleOf(const Group& group, size_t member) const
     {
         return size_t(m_slices.requests[group.firstMember + member].sample);
+    }
+
+    // Of a few members the gradient is computed column by column.
+    static bool IsProduct(const Group& group, T scale, size_t thread)
+    {
+        return scale != T(1) || group.memberCount >= c_membersForProduct || thread == c_together;
+    }
+
+    static GemmTask<T> GradientOf(const Group& group, const T* own, const T* error, T scale, size_t rows)
+    {
+        GemmTask<T> task;
+        task.transB = true;
+        task.m = rows;
+        task.n = group.columnCount;
+        task.k = group.memberCount;
+        task.alpha = scale;
+        task.a = own;
+        task.lda = rows;
+        task.b = error;
+        task.ldb = group.columnCount;
+        return task;
+    }
+
+    void DescendByPieces(const Group& group, const T* own, const T* error, const MatrixView& slice, double rate) const
+    {
+        const UpdateNumbers<T> numbers(rate, 0, true);
+        alignas(64) T gradient[c_pieceElements];
+        const size_t rowsEach = std::min(slice.rows, c_pieceRows);
+        const size_t stride = RoundUp(rowsEach, 64 / sizeof(T));
+        UpdateBlock<T> block;
+        block.stride = slice.stride;
+        block.gradient = gradient;
+        block.gradientStride = stride;
+        for (size_t column = 0; column < slice.columns; column += block.columns)
+        {
+            block.columns = std::min(c_pieceElements / stride, slice.columns - column);
+            for (size_t row = 0; row < slice.rows; row += block.rows)
+            {
+                block.rows = std::min(rowsEach, slice.rows - row);
+                block.parameter = slice.As<T>() + column * slice.stride + row;
+                for (size_t k = 0; k < block.columns; ++k)
+                    m_kernels.addCombination({own + row, slice.rows}, block.rows, group.memberCount, error + column + k,
+                                             group.columnCount, gradient + k * stride, true);
+                m_kernels.descend(block, numbers.factor, numbers.step);
+            }
+        }
     }
 
     // slice' * own, past the slice as it lies: packing it would cost as much as the product.
@@ -257,6 +320,19 @@ void CpuKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const Ma
               SliceWork<T>(kernels, m_gemm, m_pool, slices)
                   .WeightGradient(gathered, errors, *scale.As<T>(), weightGradient, T(beta));
           });
+}
+
+bool CpuKernels::SliceSoftmaxDescend(const SliceOperands& operands, const MatrixView& weights, double rate,
+                                     const MatrixView& scratch)
+{
+    Visit(weights.type,
+          [&]<class T>(const VectorKernels<T>& kernels)
+          {
+              SliceWork<T>(kernels, m_gemm, m_pool, operands.slices)
+                  .Descend(operands.gathered, operands.errors, *operands.scale.View().template As<T>(), weights, rate,
+                           scratch);
+          });
+    return true;
 }
 
 void CpuKernels::SampledInnerProducts(const MatrixView& weights, const MatrixView& inputs, const SparseView& pattern,

@@ -27,9 +27,9 @@ template <class T>
 class UpdateBehind : public GemmEpilogue<T>
 {
 public:
-    // An update without a parameter is none: not to be applied.
-    UpdateBehind(const VectorKernels<T>& kernels, const ProductUpdate& update)
-        : m_kernels(&kernels), m_numbers(update.rate, update.momentum, false), m_parameter(update.parameter.As<T>()),
+    // An update without a parameter is none: not to be applied. isSparse: of columns that were touched.
+    UpdateBehind(const VectorKernels<T>& kernels, const ProductUpdate& update, bool isSparse = false)
+        : m_kernels(&kernels), m_numbers(update.rate, update.momentum, isSparse), m_parameter(update.parameter.As<T>()),
           m_smoothed(update.smoothed.As<T>())
     {
         this->apply = &Apply;

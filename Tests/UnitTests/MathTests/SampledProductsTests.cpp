@@ -3,6 +3,7 @@
 #include "Math/Operations.h"
 #include "Math/SampledProducts.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace cntk
@@ -101,6 +102,76 @@ TEST(SampledProductsTests, AGradientThatBeginsReplacesTheOneBefore)
                 EXPECT_EQ(gradient.ToHost(), std::vector<double>(8));
                 EXPECT_TRUE(touched.columns.empty());
             }
+}
+
+// Slices of so many samples each, one after another with a column between them.
+SliceOperands OperandsOf(const std::vector<size_t>& members, size_t rows, double scale, DataType type, Device& device)
+{
+    SliceOperands operands;
+    int32_t first = 1, sample = 0;
+    for (size_t i = 0; i < members.size(); ++i)
+    {
+        const int32_t end = first + int32_t(3 + 29 * i);
+        for (size_t k = 0; k < members[i]; ++k)
+            operands.slices.requests.push_back({sample++, first, end, first});
+        first = end + 1;
+    }
+    operands.slices.MakeGroups();
+    operands.gathered = Matrix(rows, operands.slices.Members(), type, device);
+    operands.errors = Matrix(1, operands.slices.elements, type, device);
+    operands.scale = Matrix(1, 1, type, device);
+    Ops::FillUniform(operands.gathered, -1, 1, 1);
+    Ops::FillUniform(operands.errors, -1, 1, 2);
+    Ops::Fill(operands.scale, scale);
+    return operands;
+}
+
+// The same bits in weights as gradient and update apart give, and none in other columns: a few samples of a slice, a
+// product, one of many steps, and a slice that outweighs the others, which threads share.
+TEST(SampledProductsTests, WeightsDescendBehindTheirGradient)
+{
+    for (const std::vector<size_t>& members :
+         {std::vector<size_t>{1, 2, 3, 4, 5, 6, 7}, {9, 40, 5, 3}, {700, 2}, {1, 2, 4}, {2, 3, 100}, {1, 1, 1, 0, 5}})
+        for (const size_t rows : {1, 20, 208, 1100})
+            for (const double scale : {1.0, 0.3})
+                for (const DataType type : {DataType::Float32, DataType::Float64})
+                    for (const int threads : {1, 4})
+                    {
+                        const auto device = MakeCpuDevice({.threads = threads});
+                        const SliceOperands operands = OperandsOf(members, rows, scale, type, *device);
+                        const size_t columns = 1 + size_t(operands.slices.groups.back().firstColumn +
+                                                          operands.slices.groups.back().columnCount);
+                        Matrix behind(rows, columns, type, *device), gradient(rows, columns, type, *device);
+                        Ops::FillUniform(behind, -1, 1, 3);
+                        Matrix apart = behind.Clone();
+                        TouchedColumns touched;
+                        Ops::SliceSoftmaxWeightGradient(operands.slices, operands.gathered, operands.errors,
+                                                        operands.scale, gradient, touched);
+                        ASSERT_TRUE(Ops::Descend(apart, gradient, 0.7, &touched));
+                        Ops::Fill(gradient, std::nan(""));
+                        ASSERT_TRUE(Ops::SliceSoftmaxDescend(operands, behind, 0.7, gradient));
+                        ASSERT_EQ(behind.ToHost(), apart.ToHost())
+                            << rows << " rows, " << members.size() << " slices, scale " << scale << ", " << threads
+                            << " threads";
+                    }
+}
+
+TEST(SampledProductsTests, WeightsDoNotDescendWhereNothingIsToBeDone)
+{
+    const auto reference = MakeReferenceDevice(), device = MakeCpuDevice();
+    Matrix weights(2, 9, DataType::Float32, *reference), scratch(2, 9, DataType::Float32, *reference);
+    EXPECT_FALSE(Ops::SliceSoftmaxDescend(OperandsOf({1}, 2, 1, DataType::Float32, *reference), weights, 1, scratch));
+
+    SliceOperands none = OperandsOf({}, 2, 1, DataType::Float32, *device);
+    Matrix kept(2, 9, DataType::Float32, *device), other(2, 9, DataType::Float32, *device);
+    Ops::Fill(kept, 5);
+    EXPECT_TRUE(Ops::SliceSoftmaxDescend(none, kept, 1, other));
+    EXPECT_EQ(kept.ToHost(), std::vector<double>(18, 5));
+
+    SliceOperands overlapping = OperandsOf({1}, 2, 1, DataType::Float32, *device);
+    overlapping.slices.areDisjoint = false;
+    EXPECT_EQ(MessageOf([&] { Ops::SliceSoftmaxDescend(overlapping, kept, 1, other); }),
+              "SliceSoftmaxDescend: slices overlap");
 }
 
 TEST(SampledProductsTests, WhatDoesNotFitIsSaid)

@@ -1,4 +1,5 @@
 // Updates in part: gradients that touch few columns change the same parameters and leave the same state as dense ones.
+#include "Common/Message.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "Math/Operations.h"
 #include "SGD/Learner.h"
@@ -41,7 +42,7 @@ struct WordModel
             std::make_unique<Learner>(evaluator->Parameters(), options, network.GetDataType(), network.GetDevice());
     }
 
-    void Train(size_t minibatch, double momentumPerSample, bool dense)
+    void Train(size_t minibatch, double momentumPerSample, bool dense, bool behind = false)
     {
         // Classes of words 0-1, 2-3, 4-5 take turns.
         const double first = double(2 * (minibatch % 3));
@@ -51,9 +52,14 @@ struct WordModel
         dynamic_cast<InputValueNode&>(*labels).SetDense(label.data(), 4, 2);
         dynamic_cast<InputValueNode&>(*x).SetDense(input.data(), 2, 2);
         evaluator->Forward();
-        evaluator->Backward(criterion);
-        EXPECT_FALSE(weights->GradientColumns().all);
-        weights->GradientColumns().all = dense;
+        if (behind)
+            learner->BeginUpdate(0.1, momentumPerSample, 2);
+        evaluator->Backward(criterion, behind ? learner.get() : nullptr);
+        if (!behind)
+        {
+            EXPECT_FALSE(weights->GradientColumns().all);
+            weights->GradientColumns().all = dense;
+        }
         learner->Update(0.1, momentumPerSample, 2);
     }
 
@@ -145,21 +151,25 @@ TEST(LearnerTest, UpdatesInPartGoOnFromSavedStates)
 }
 
 // States that are made of the last gradients are those that every update writes: when somebody asks, and at the end.
-TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
+void ExpectSameStatesFromGradientsThatStay(const SgdOptions& options, bool isDense, bool behind)
 {
-    for (const bool isDense : {false, true})
+    SCOPED_TRACE(Concat("L1 ", options.l1RegWeight, ", L2 ", options.l2RegWeight, isDense ? ", dense" : "",
+                        behind ? ", updated behind the gradient" : ""));
+    for (const bool isForwardRepeated : {false, true})
         for (const size_t asked : {size_t(1), size_t(3), SIZE_MAX})
         {
-            WordModel lazy{SgdOptions()};
-            WordModel eager{SgdOptions()};
+            WordModel lazy{options};
+            WordModel eager{options};
             // Epochs of three minibatches, of which the last has momentum.
             for (size_t minibatch = 0; minibatch < 9; minibatch++)
             {
                 if (minibatch % 3 == 0)
-                    lazy.learner->LetGradientsStay(true);
+                    lazy.learner->LetGradientsStay(minibatch < 6);
                 const double momentum = minibatch < 6 ? 0 : 0.7;
-                lazy.Train(minibatch, momentum, isDense);
+                lazy.Train(minibatch, momentum, isDense, behind);
                 eager.Train(minibatch, momentum, isDense);
+                if (isForwardRepeated) // by an evaluation, or a minibatch that is not finite: without an update
+                    lazy.evaluator->Forward();
                 if (minibatch == asked)
                     ExpectSame(lazy, eager);
                 if (minibatch % 3 == 2)
@@ -173,6 +183,45 @@ TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
                 }
             }
         }
+}
+
+TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
+{
+    SgdOptions l1, l2, clipped;
+    l1.l1RegWeight = 0.01;
+    l2.l2RegWeight = 0.1;
+    clipped.clippingThresholdPerSample = 0.01;
+    for (const SgdOptions& options : {SgdOptions(), l1, l2, clipped})
+    {
+        ExpectSameStatesFromGradientsThatStay(options, false, false);
+        ExpectSameStatesFromGradientsThatStay(options, true, false);
+        ExpectSameStatesFromGradientsThatStay(options, false, true);
+    }
+}
+
+// Of the words' weights no gradient is written where the state can wait; with momentum, L2 or clipping there is one.
+TEST(LearnerTest, WordsAreUpdatedBehindTheirGradient)
+{
+    SgdOptions l2, clipped;
+    l2.l2RegWeight = 0.1;
+    clipped.clippingThresholdPerSample = 0.01;
+    const auto isWritten = [](const SgdOptions& options, double momentum, bool stays)
+    {
+        WordModel model(options);
+        model.learner->LetGradientsStay(stays);
+        model.Train(0, momentum, false, true);
+        Ops::Fill(model.weights->Gradient(), 7);
+        model.weights->GradientColumns().all = true;
+        model.Train(1, momentum, false, true);
+        const MatrixView gradient = model.weights->Gradient();
+        return std::any_of(gradient.As<double>(), gradient.As<double>() + gradient.Elements(),
+                           [](double element) { return element != 7; });
+    };
+    EXPECT_FALSE(isWritten(SgdOptions(), 0, true));
+    EXPECT_TRUE(isWritten(SgdOptions(), 0, false));
+    EXPECT_TRUE(isWritten(SgdOptions(), 0.7, false));
+    EXPECT_TRUE(isWritten(l2, 0, true));
+    EXPECT_TRUE(isWritten(clipped, 0, true));
 }
 
 // Parameters that the backward pass updates, beside another one: the weights of two layers, of which the second one's

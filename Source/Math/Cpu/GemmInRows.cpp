@@ -17,7 +17,7 @@ namespace
 // C.
 constexpr double c_packingCost = 6;
 constexpr double c_readingCost = 3;
-constexpr double c_addingCost = 16;
+constexpr double c_addingCost = 4;
 
 constexpr size_t c_mostPanels = 8; // of B, drawn at once
 
@@ -80,7 +80,6 @@ struct GemmInRows::Job
     const size_t depth;  // of a slab of steps
     const size_t panels; // of columns
     const size_t threads;
-    const bool readsB; // as it lies
     const size_t firstStep;
     const size_t endStep;
 
@@ -142,14 +141,10 @@ struct GemmInRows::Job
 
     void MultiplyColumns(size_t row, size_t rows, size_t column, size_t columns, size_t thread) const
     {
-        T* const panelsB = readsB ? nullptr : reinterpret_cast<T*>(owner.m_scratchB[thread].get());
+        T* const scratchB = reinterpret_cast<T*>(owner.m_scratchB[thread].get());
         for (size_t step = firstStep; step < endStep; step += depth)
-        {
-            const size_t steps = std::min(depth, endStep - step);
-            if (!readsB)
-                functions.packB(task, column, columns, step, steps, panelsB);
-            functions.tile(task, row, rows, column, columns, step, steps, PanelsA(step, thread), panelsB);
-        }
+            functions.multiplyColumns(task, row, rows, column, columns, step, std::min(depth, endStep - step),
+                                      PanelsA(step, thread), scratchB);
     }
 };
 
@@ -167,7 +162,6 @@ void GemmInRows::Multiply(const GemmTask<T>& task)
                          functions.depthEach(task.k),
                          PartsOf(task.n, functions.tileColumns),
                          size_t(m_pool.Threads()),
-                         functions.canTilesReadB(task),
                          step,
                          std::min(task.k, step + cut.steps)};
         for (size_t group = 0; group < cut.groups; ++group)

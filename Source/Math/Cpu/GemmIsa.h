@@ -78,6 +78,9 @@ struct GemmFunctions
     void (*packB)(const GemmTask<T>& task, size_t column, size_t columns, size_t step, size_t depth, T* to);
     void (*tile)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                  size_t depth, const T* packedA, const T* packedB);
+    // The same for columns that are read by the calling thread alone, whose scratchB holds what becomes of them.
+    void (*multiplyColumns)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns,
+                            size_t step, size_t depth, const T* packedA, T* scratchB);
     size_t (*depthEach)(size_t k);                  // steps that are packed at a time, and whose sums are added up
     bool (*canTilesReadB)(const GemmTask<T>& task); // as it lies
     bool keepsRows;  // whether scratchA stays in a second-level cache beside what passes by

@@ -103,7 +103,7 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                       size_t depth, const T* packedA, SourceOfB source, T* panelsB)
     {
         const T beta = step == 0 ? g.beta : T(1);
-        typename Base::template PanelOfC<Ends> panelOfC(g, step, rows, c_columns);
+        typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, rows, c_columns);
         const size_t tiles = (rows + c_rows - 1) / c_rows;
         for (size_t j = 0, panel = 0, width = 0; j < columns; j += width, panel += c_columns * depth)
         {
@@ -138,7 +138,7 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                               size_t depth, const T* packedB, T* panel)
     {
         const T beta = step == 0 ? g.beta : T(1);
-        typename Base::template PanelOfC<Ends> panelOfC(g, step, c_rows, columns);
+        typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, c_rows, columns);
         const size_t panels = (columns + c_columns - 1) / c_columns;
         const bool fetches =
             VectorBytes == 64 && !g.transA && panels >= c_leastPanelsToFetchA && g.m * g.k * sizeof(T) > c_secondCache;
@@ -188,7 +188,7 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                                     const T* packedB, T* packedA)
     {
         const T beta = step == 0 ? g.beta : T(1);
-        typename Base::template PanelOfC<true> panelOfC(g, step, g.m, c_columns);
+        typename Base::template PanelOfC<true> panelOfC(g, step, depth, g.m, c_columns);
         for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
         {
             width = EvenWidth(columns - j);
@@ -225,7 +225,7 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
         if (packedB == nullptr)
             return Block<Ends>(g, row, rows, column, columns, step, depth, packedA, SourceOfB::Plain, nullptr);
         const T beta = step == 0 ? g.beta : T(1);
-        typename Base::template PanelOfC<Ends> panelOfC(g, step, c_rows, columns);
+        typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, c_rows, columns);
         for (size_t i = 0; i < rows; i += c_rows)
         {
             const size_t height = Least(c_rows, rows - i);
@@ -241,6 +241,21 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
             }
             panelOfC.End(row + i, height, column, columns);
         }
+    }
+
+    // Columns of C of packed panels of A, with op(b) as it is: packed into scratchB or read as it lies. All panels of A
+    // pass by each panel of B, which stays in the first-level cache, as they do in the second.
+    static void MultiplyColumns(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns,
+                                size_t step, size_t depth, const T* packedA, T* scratchB)
+    {
+        const SourceOfB source = CanTilesReadB(g) ? SourceOfB::Plain
+                                 : g.transB       ? SourceOfB::Packed
+                                                  : SourceOfB::OnTheWay;
+        if (source == SourceOfB::Packed)
+            PackB(g, column, columns, step, depth, true, scratchB);
+        const auto block = EndsPanels(g, step, depth) ? &Block<true> : &Block<false>;
+        block(g, row, rows, column, columns, step, depth, packedA, source, scratchB);
+        EndBlock(g, row, rows, column, columns, step, depth);
     }
 
     static void EndedTileOfPacked(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns,
@@ -327,6 +342,7 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                 &PackA,
                 &Base::PackWholePanelsOfB,
                 &EndedTileOfPacked,
+                &MultiplyColumns,
                 &DepthEach,
                 &CanTilesReadB,
                 VectorBytes == 64,

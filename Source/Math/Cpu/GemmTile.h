@@ -29,7 +29,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         PlainKeepingA, // and A is packed on the way
     };
 
-    // What lies at a tile's place in the matrices that the epilogue of C reads.
+    // What lies at a tile's place in the matrices that the epilogue of C reads, if any.
     struct BesideC
     {
         const T* first = nullptr;
@@ -50,9 +50,9 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: V registers of a panel's c_rows values a step,
     // steps aStride apart; b[p][j] at b + p*bRow + j*bColumn. Of C only so many rows exist, the last of them in the
     // last register. With packed panels the strides are known when compiling. kept: not null where the panel of A is to
-    // be packed on the way. AsksBeside: for what lies beside C as for C itself, a column now and then between the
-    // steps, since memory takes no more than some lines at once. Not in line, where the compiler runs out of registers.
-    template <Panels Kind, size_t N, size_t V, bool AsksBeside>
+    // be packed on the way. AsksOnTheWay: for C, and for what lies beside it, a column now and then between the steps,
+    // since memory takes no more than some lines at once. Not in line, where the compiler runs out of registers.
+    template <Panels Kind, size_t N, size_t V, bool AsksOnTheWay>
     [[gnu::noinline]] static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
                                        size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows,
                                        const BesideC* beside, T* kept)
@@ -63,7 +63,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             bRow = c_columns;
             bColumn = 1;
         }
-        if constexpr (!AsksBeside)
+        if constexpr (!AsksOnTheWay)
 #pragma GCC unroll 16
             for (size_t j = 0; j < N; ++j)
             {
@@ -99,7 +99,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
                 }
             }
         };
-        if constexpr (AsksBeside)
+        if constexpr (AsksOnTheWay)
         {
             const T* ofC = c;
             const T* first = beside->first;
@@ -108,10 +108,13 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             {
                 AskForColumn<true>(ofC);
                 ofC += ldc;
-                AskForColumn<false>(first);
-                first += beside->stride;
-                AskForColumn<false>(second);
-                second += beside->stride;
+                if (first != nullptr)
+                {
+                    AskForColumn<false>(first);
+                    first += beside->stride;
+                    AskForColumn<false>(second);
+                    second += beside->stride;
+                }
                 addSteps(depth * column / N, depth * (column + 1) / N);
             }
         }
@@ -165,6 +168,15 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         }
     }
 
+    // Whether C is asked for on the way: where it comes from beyond the second-level cache, loads of panels would wait
+    // behind all of it. Measured for wide registers alone.
+    static constexpr size_t c_leastStepsToAskOnTheWay = 96;
+    static constexpr size_t c_nearC = size_t(512) << 10; // bytes
+    static bool AsksForC(const GemmTask<T>& g, size_t depth)
+    {
+        return sizeof(Vector) == 64 && depth >= c_leastStepsToAskOnTheWay && g.m * g.n * sizeof(T) > c_nearC;
+    }
+
     // The part of C that is finished before the next one is begun, of an epilogue that reads other matrices: a panel's
     // rows or columns. It is ended while it is in the first-level cache; where nobody else reads C, it is scratch
     // memory that never leaves the cache. Ends: these are C's last steps, and it has such an epilogue. Else C's own
@@ -173,11 +185,11 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     class PanelOfC
     {
     public:
-        // rows, columns: the most that it has.
-        PanelOfC(const GemmTask<T>& g, size_t step, size_t rows, size_t columns)
+        // rows, columns: the most that it has. depth: steps that are added.
+        PanelOfC(const GemmTask<T>& g, size_t step, size_t depth, size_t rows, size_t columns)
             : m_task(g),
               m_isScratch(Ends && g.epilogue->replacesC && step == 0 && g.beta == 0 && rows * columns <= c_scratchC),
-              m_stride(m_isScratch ? rows : g.ldc)
+              m_stride(m_isScratch ? rows : g.ldc), m_asksOnTheWay(Ends || AsksForC(g, depth))
         {
         }
 
@@ -196,8 +208,8 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             }
             return m_task.c + row + column * m_task.ldc;
         }
-        // At the same place; null: nothing is to be asked for.
-        const BesideC* Beside() const { return Ends ? &m_beside : nullptr; }
+        // At the same place; null: C is asked for at once.
+        const BesideC* Beside() const { return m_asksOnTheWay ? &m_beside : nullptr; }
 
         // Behind its last tile.
         void End(size_t row, size_t rows, size_t column, size_t columns)
@@ -211,6 +223,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         const GemmTask<T>& m_task;
         bool m_isScratch;
         size_t m_stride;
+        bool m_asksOnTheWay;
         BesideC m_beside;
         alignas(64) T m_scratch[Ends ? c_scratchC : 1];
     };

@@ -112,6 +112,9 @@ struct TouchedColumns
     // An operation that records came by, though it may have touched nothing new.
     bool isRecorded = false;
     std::vector<int32_t> columns;
+
+    // Makes of columns in any order, each as often as it may be, what they are to be. count: those of the gradient.
+    void Order(size_t count);
 };
 
 } // namespace cntk

@@ -203,8 +203,7 @@ void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& ga
     }
     if (before == 0 && slices.areDisjoint) // in order as they are
         return;
-    std::sort(touched.columns.begin(), touched.columns.end());
-    touched.columns.erase(std::unique(touched.columns.begin(), touched.columns.end()), touched.columns.end());
+    touched.Order(weightGradient.columns);
 }
 
 bool SliceSoftmaxDescend(const SliceOperands& operands, const MatrixView& weights, double rate,

@@ -216,8 +216,7 @@ void CpuKernels::MultiplyByTransposeOf(const MatrixView& a, const SparseView& s,
         return;
     const int32_t* first = s.rowIndices + s.columnStarts[0];
     touched.columns.insert(touched.columns.end(), first, first + nonZeros);
-    std::sort(touched.columns.begin(), touched.columns.end());
-    touched.columns.erase(std::unique(touched.columns.begin(), touched.columns.end()), touched.columns.end());
+    touched.Order(c.columns);
 }
 
 void CpuKernels::ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)

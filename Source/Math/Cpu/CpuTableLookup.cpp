@@ -82,8 +82,7 @@ void CpuKernels::LookUpColumnsGradient(const MatrixView& gradient, const SparseV
         return;
     std::transform(s.rowIndices + s.columnStarts[0], s.rowIndices + s.columnStarts[s.columns],
                    std::back_inserter(touched.columns), [&](int32_t row) { return int32_t(size_t(row) % vocabulary); });
-    std::sort(touched.columns.begin(), touched.columns.end());
-    touched.columns.erase(std::unique(touched.columns.begin(), touched.columns.end()), touched.columns.end());
+    touched.Order(vocabulary);
 }
 
 } // namespace cntk

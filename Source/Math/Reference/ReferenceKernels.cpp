@@ -245,8 +245,7 @@ void ReferenceKernels::MultiplyByTransposeOf(const MatrixView& a, const SparseVi
                             touched.columns.push_back(int32_t(column));
                         });
     }
-    std::sort(touched.columns.begin(), touched.columns.end());
-    touched.columns.erase(std::unique(touched.columns.begin(), touched.columns.end()), touched.columns.end());
+    touched.Order(c.columns);
 }
 
 void ReferenceKernels::ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)

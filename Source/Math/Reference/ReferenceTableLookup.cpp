@@ -1,8 +1,6 @@
 // Embeddings as naive loops.
 #include "Math/Reference/ReferenceKernels.h"
 
-#include <algorithm>
-
 namespace cntk
 {
 
@@ -52,8 +50,7 @@ void ReferenceKernels::LookUpColumnsGradient(const MatrixView& gradient, const S
                       }
                   }
               });
-    std::sort(touched.columns.begin(), touched.columns.end());
-    touched.columns.erase(std::unique(touched.columns.begin(), touched.columns.end()), touched.columns.end());
+    touched.Order(tableGradient.columns);
 }
 
 } // namespace cntk

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <random>
+#include <set>
+#include <vector>
 
 namespace cntk
 {
@@ -134,6 +137,25 @@ TEST_F(MatrixTests, SparseMatricesKeepTheirMemory)
     EXPECT_EQ(sparse.View().values, data);
     sparse.FromHost(2, 0, nullptr, {}, std::vector<int32_t>{0});
     EXPECT_TRUE(sparse.ToHostDense().empty());
+}
+
+// Many of a few columns, few of many, none.
+TEST_F(MatrixTests, TouchedColumnsAreOrdered)
+{
+    std::mt19937 random(1);
+    for (const size_t count : {1, 63, 64, 65, 944, 100000})
+        for (const size_t touches : {0, 1, 2, 330, 3000})
+        {
+            TouchedColumns touched;
+            for (size_t i = 0; i < touches; ++i)
+                touched.columns.push_back(int32_t(random() % count));
+            if (touches > 1)
+                touched.columns.back() = int32_t(count) - 1;
+            const std::set<int32_t> expected(touched.columns.begin(), touched.columns.end());
+            touched.Order(count);
+            EXPECT_EQ(touched.columns, std::vector<int32_t>(expected.begin(), expected.end()))
+                << touches << " of " << count;
+        }
 }
 
 TEST_F(MatrixTests, MalformedSparseMatricesAreErrors)

@@ -88,7 +88,6 @@ struct BlockRecord
     std::string doc;
     std::string parent; // the block or action it stands in: "train", "SGD"
     std::vector<OptionInfo> options;
-    bool isLocal = false; // not looked up in the blocks around its parent
 };
 std::span<const BlockRecord> Blocks();
 

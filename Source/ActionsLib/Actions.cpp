@@ -87,7 +87,7 @@ std::span<const BlockRecord> Blocks()
         {"root", "What may stand at the root of a config, outside of all blocks.", "", DescribeOptions<RootOptions>()},
         {"SGD", "The learner: what is minimised, how fast, for how long.", "train", DescribeOptions<SgdOptions>()},
         {"AutoAdjust", "Automatic control of the learning rate and of the minibatch size.", "SGD",
-         DescribeOptions<AutoAdjustOptions>(), true},
+         DescribeOptions<AutoAdjustOptions>()},
         {"ParallelTrain", "Training on several machines.", "SGD", DescribeOptions<ParallelTrainOptions>()},
         {"DataParallelSGD", "How several workers exchange gradients.", "ParallelTrain",
          DescribeOptions<DataParallelOptions>()},

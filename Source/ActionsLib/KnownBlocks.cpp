@@ -200,7 +200,7 @@ std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
     blocks.push_back({"", {}, DescribeOptions<RootOptions>()});
     for (const BlockRecord& block : Blocks())
         if (!block.parent.empty())
-            blocks.push_back({block.name, {}, block.options, block.isLocal});
+            blocks.push_back({block.name, {}, block.options});
     // Root values may be defaults for commands that do not run this time.
     for (const Action& action : Actions())
         blocks.push_back({"of a " + action.name + " command", {}, OptionsOf(action)});

@@ -147,7 +147,7 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
 {
     Log& log = command.program.log;
     SgdOptions options = ReadSgdOptions(sgd, command.program.dataType);
-    const ConfigParameters* const autoAdjust = sgd.ExistsHere("AutoAdjust") ? sgd.FindBlock("AutoAdjust") : nullptr;
+    const ConfigParameters* const autoAdjust = sgd.FindBlock("AutoAdjust");
     const ConfigParameters& given = autoAdjust != nullptr ? *autoAdjust : sgd;
     std::vector<OptionProblem> ignored = FindIgnored(options);
     // Directly in SGD they are the book's (7.2), without a mode.

@@ -232,7 +232,7 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("seqGammarBMMIFactor", &S::seqGammarBMMIFactor, "of sequence training: boosting factor").WithoutEffect(),
         Opt("seqGammarWordPen", &S::seqGammarWordPen, "of sequence training: word penalty").WithoutEffect(),
         // ---- blocks
-        Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size").Here(),
+        Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size"),
         Nested("ParallelTrain", &S::parallelTrain, "training by several workers"),
     });
 }
@@ -459,8 +459,7 @@ SourcePos PlaceOf(const ConfigParameters& block, const std::string& parameter)
 SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)
 {
     auto options = ReadOptions<SgdOptions>(sgd);
-    // In this very block: one beside SGD belongs to nobody, and is reported as misplaced.
-    const ConfigParameters* autoAdjust = sgd.ExistsHere("AutoAdjust") ? sgd.FindBlock("AutoAdjust") : nullptr;
+    const ConfigParameters* autoAdjust = sgd.FindBlock("AutoAdjust");
     if (!autoAdjust)
         options.autoAdjust = ReadOptions<AutoAdjustOptions>(sgd);
     if (const auto problem = FindProblem(options, precision))

@@ -374,16 +374,13 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertEqual(self.error(), "exp.cntk:5:3: error: vocabSize is -1, but the last of the layerSizes is 2; "
                                        "expected the same: the vocabulary size should be the same as the output layer size")
 
-    def test_misplaced_auto_adjust(self):
-        self.edit("  SGD=[", "  AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n  SGD=[")
-        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:6:3: 'AutoAdjust' is not read in block 'Train'; it "
-                                           "belongs into the block SGD"])
-
-    def test_auto_adjust_at_the_root(self):
-        self.write("more.cntk", "AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n")
+    def test_auto_adjust_around_sgd(self):
+        self.write("more.cntk", "AutoAdjust=[ autoAdjustLR=none; loadBestModel=true ]\n")
         self.assertEqual(self.warnings("configFile=more.cntk"),
-                         ["WARNING: more.cntk:1:1: 'AutoAdjust' is not read at the root of the config; it belongs into "
-                          "the block SGD"])
+                         ["WARNING: more.cntk:1:47: loadBestModel has no effect: only autoAdjustLR=adjustAfterEpoch "
+                          "reads it"])
+        self.edit("  SGD=[", "  AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n  SGD=[")  # the inner one counts
+        self.assertEqual(self.warnings("configFile=more.cntk"), [])
 
     def test_builder_left_in_a_write_block(self):
         self.train()

@@ -194,10 +194,6 @@ private:
                 return !IsValueForBlock(block, entry);
         if (block.Parent())
             return false;
-        if (entry.isBlock && std::any_of(m_blocks.begin(), m_blocks.end(),
-                                         [&](const KnownBlock& known)
-                                         { return known.isLocal && EqualsIgnoreCase(known.name, entry.name); }))
-            return false;
         if (IsKnownAnywhere(entry.name))
             return true;
         // Files that several configs share hold variables that some of them do not use.

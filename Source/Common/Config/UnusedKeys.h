@@ -19,7 +19,6 @@ struct KnownBlock
     std::string name;
     std::vector<std::string> parents; // blocks it stands in; empty: anywhere
     std::vector<OptionInfo> options;
-    bool isLocal = false; // looked up in its parents only: at the root it serves nobody
 };
 
 struct UnusedKey

@@ -74,6 +74,15 @@ TEST(TrainingOptions, AutoAdjustNamesMayStandInTheBlockItself)
               0.5);
 }
 
+TEST(TrainingOptions, AutoAdjustMayStandAroundTheBlock)
+{
+    const std::string around = "AutoAdjust=[autoAdjustLR=afterEpoch;learnRateDecreaseFactor=0.5]\n";
+    EXPECT_EQ(Read(around + "SGD=[maxEpochs=1;learnRateDecreaseFactor=0.25]").autoAdjust.learnRateDecreaseFactor, 0.5);
+    EXPECT_EQ(
+        Read(around + "SGD=[maxEpochs=1;AutoAdjust=[autoAdjustLR=afterEpoch]]").autoAdjust.learnRateDecreaseFactor,
+        0.618);
+}
+
 TEST(TrainingOptions, Contradictions)
 {
     EXPECT_NE(MessageOf("SGD=[learningRatesPerMB=0.1]").find("maxEpochs"), std::string::npos);

@@ -32,7 +32,7 @@ const std::vector<KnownBlock>& Known()
          {"Train"},
          {Row("minibatchSize", "schedule of sizes"), Row("learningRatesPerMB", "schedule of numbers"), Row("maxEpochs"),
           Row("AutoAdjust", "block"), Row("dropoutRate", "schedule of numbers")}},
-        {"AutoAdjust", {"SGD"}, {Row("autoAdjustLR"), Row("numPrevLearnRates", "size", {"numPrevLearnRate"})}, true},
+        {"AutoAdjust", {"SGD"}, {Row("autoAdjustLR"), Row("numPrevLearnRates", "size", {"numPrevLearnRate"})}},
         {"reader", {}, {Row("readerType"), Row("file")}},
         {"*", {"reader"}, {Row("dim"), Row("start")}},
         {"NDLNetworkBuilder", {"Train"}, {Row("run")}},
@@ -180,11 +180,6 @@ TEST(UnusedKeysTests, PathsAreNoNames)
         Unused("Train:SGD:maxEpochs=2\nTrain=[SGD=[maxEpochs=1]]", {"Train:SGD:maxEpochs"}),
         ElementsAre("exp.cntk:1:1: unknown key 'Train:SGD:maxEpochs' at the root of the config; a key of a block is "
                     "written Train=[SGD=[maxEpochs=...]]"));
-    // The block of AutoAdjust is looked for in SGD alone.
-    EXPECT_THAT(
-        Unused("AutoAdjust=[autoAdjustLR=none]\nTrain=[SGD=[maxEpochs=1]]", {"Train:SGD:maxEpochs"}),
-        ElementsAre("exp.cntk:1:1: 'AutoAdjust' is not read at the root of the config; it belongs into the block "
-                    "SGD"));
 }
 
 TEST(UnusedKeysTests, ListsWithWrongSeparator)

@@ -54,6 +54,7 @@ void RecurrentBuilder::BuildClassLm()
     ComputationNodePtr evaluation;
     AddClassOutput(hidden, output, evaluation);
     SetOutput(evaluation);
+    AddUnusedPrior(m_parts.Network().Require("labels"));
 }
 
 void RecurrentBuilder::BuildClassLstm(bool isConditional)

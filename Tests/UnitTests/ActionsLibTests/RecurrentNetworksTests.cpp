@@ -72,6 +72,10 @@ TEST(RecurrentNetworks, LayersThatAreNotRecurrentHaveTheirOwnNonlinearity)
         EXPECT_EQ(CountOf(*network, "Sigmoid"), 2u) << kind << ": recurrent layers have the first one";
         EXPECT_EQ(CountOf(*network, "Tanh"), 1u) << kind;
         EXPECT_EQ(CountOf(*network, "RectifiedLinear"), 0u) << kind;
+
+        EXPECT_EQ(CountOf(*network, "Mean"), 0u) << kind;
+        options.needPrior = true; // the labels' mean, which nothing uses
+        EXPECT_EQ(CountOf(*Build(options), "Mean"), 1u) << kind;
     }
 }
 

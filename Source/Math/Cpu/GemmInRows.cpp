@@ -69,7 +69,6 @@ GemmInRows::Cut GemmInRows::CutOf(const GemmTask<T>& task) const
     return best;
 }
 
-// Some steps of a product.
 template <class T>
 struct GemmInRows::Job
 {
@@ -79,72 +78,112 @@ struct GemmInRows::Job
     const Cut cut;
     const size_t depth;  // of a slab of steps
     const size_t panels; // of columns
+    const size_t chunks;
     const size_t threads;
-    const size_t firstStep;
-    const size_t endStep;
+
+    // Rows of a chunk of steps.
+    struct Rows
+    {
+        size_t group = 0;
+        size_t chunk = 0;
+    };
 
     void Run(size_t index, size_t thread) const
     {
         owner.m_pool.NoteShare(thread, 0);
-        for (size_t group = index % cut.groups; group < cut.groups; group += threads)
-            WorkOn(group, false, thread);
-        for (size_t i = 1; i < cut.groups; ++i)
-            WorkOn((index + i) % cut.groups, true, thread);
+        for (Rows rows; AwaitRows(index, rows, thread);)
+            WorkOn(rows, thread);
     }
 
-    // As long as columns are left for these rows. isHelp: another thread has begun with them; with few columns left it
-    // will end before they are packed once more.
-    void WorkOn(size_t group, bool isHelp, size_t thread) const
+    // False: nothing is left that is worth beginning with.
+    bool AwaitRows(size_t index, Rows& rows, size_t thread) const
     {
-        const size_t row = group * cut.rows;
-        const size_t rows = std::min(cut.rows, task.m - row);
+        bool isFound = false, isOver = false;
+        owner.m_pool.WaitInTask(thread,
+                                [&]
+                                {
+                                    isOver = true;
+                                    isFound = ChooseRows(index, rows, isOver);
+                                    return isFound || isOver;
+                                });
+        return isFound;
+    }
+
+    // Those of this task's that are furthest behind, else of others. A chunk follows when all of the last one is done.
+    bool ChooseRows(size_t index, Rows& rows, bool& isOver) const
+    {
+        bool isOwn = false;
+        size_t least = chunks * panels;
+        for (size_t i = 0; i < cut.groups; ++i)
+        {
+            const size_t group = (index + i) % cut.groups;
+            const Counter& counter = owner.m_counters[group];
+            const size_t drawn = counter.drawn.load(std::memory_order_relaxed);
+            const size_t chunk = drawn / panels;
+            if (chunk == chunks)
+                continue;
+            // Those who are at it will end before the rows are packed once more.
+            const size_t left = (chunk + 1) * panels - drawn;
+            if (left < panels && left <= threads && chunk + 1 == chunks)
+                continue;
+            isOver = false;
+            const bool isReady = counter.done.load(std::memory_order_acquire) >= chunk * panels;
+            if (!isReady || (left < panels && left <= threads))
+                continue;
+            const bool isOfThis = group % threads == index % std::min(threads, cut.groups);
+            if (isOfThis > isOwn || (isOfThis == isOwn && drawn < least))
+            {
+                isOwn = isOfThis;
+                least = drawn;
+                rows = {group, chunk};
+            }
+        }
+        return least < chunks * panels;
+    }
+
+    // As long as columns are left for them.
+    void WorkOn(const Rows& rows, size_t thread) const
+    {
+        const size_t row = rows.group * cut.rows;
+        const size_t height = std::min(cut.rows, task.m - row);
+        const size_t firstStep = rows.chunk * cut.steps;
+        const size_t endStep = std::min(task.k, firstStep + cut.steps);
+        T* const panelsA = reinterpret_cast<T*>(owner.m_scratchA[thread].get());
+        T* const scratchB = reinterpret_cast<T*>(owner.m_scratchB[thread].get());
         bool isPacked = false;
         size_t panel = 0;
-        while (const size_t count = Draw(group, isHelp && !isPacked ? threads : 0, panel))
+        while (const size_t count = Draw(rows, panel))
         {
-            if (!isPacked)
-                PackRows(row, rows, thread);
+            for (size_t step = firstStep; !isPacked && step < endStep; step += depth)
+                functions.packA(task, row, height, step, std::min(depth, endStep - step),
+                                panelsA + (step - firstStep) * cut.rows);
             isPacked = true;
             const size_t column = panel * functions.tileColumns;
-            MultiplyColumns(row, rows, column, std::min(count * functions.tileColumns, task.n - column), thread);
-            owner.m_pool.NoteShare(thread, double(rows * count) / double(task.m * panels));
+            const size_t columns = std::min(count * functions.tileColumns, task.n - column);
+            for (size_t step = firstStep; step < endStep; step += depth)
+                functions.multiplyColumns(task, row, height, column, columns, step, std::min(depth, endStep - step),
+                                          panelsA + (step - firstStep) * cut.rows, scratchB);
+            owner.m_counters[rows.group].done.fetch_add(count, std::memory_order_release);
+            owner.m_pool.NoteShare(thread, double(height * count) / double(task.m * panels * chunks));
         }
     }
 
-    // Panels [panel, panel + count) of columns; 0: not more than so many are left. Few at the end, so that all threads
-    // end together.
-    size_t Draw(size_t group, size_t leave, size_t& panel) const
+    // Panels [panel, panel + count) of columns; 0: none is left. Few at the end, so that all threads end together.
+    size_t Draw(const Rows& rows, size_t& panel) const
     {
-        std::atomic<size_t>& drawn = owner.m_counters[group].drawn;
-        panel = drawn.load(std::memory_order_relaxed);
-        for (;;)
+        std::atomic<size_t>& drawn = owner.m_counters[rows.group].drawn;
+        for (size_t before = drawn.load(std::memory_order_relaxed);;)
         {
-            const size_t left = panels - panel;
-            if (left <= leave)
+            const size_t end = (rows.chunk + 1) * panels;
+            if (before >= end)
                 return 0;
+            const size_t left = end - before;
             const size_t count = std::clamp<size_t>(left * cut.groups / (2 * threads), 1, std::min(left, c_mostPanels));
-            if (drawn.compare_exchange_weak(panel, panel + count, std::memory_order_relaxed))
-                return count;
+            if (!drawn.compare_exchange_weak(before, before + count, std::memory_order_relaxed))
+                continue;
+            panel = before - rows.chunk * panels;
+            return count;
         }
-    }
-
-    T* PanelsA(size_t step, size_t thread) const
-    {
-        return reinterpret_cast<T*>(owner.m_scratchA[thread].get()) + (step - firstStep) * cut.rows;
-    }
-
-    void PackRows(size_t row, size_t rows, size_t thread) const
-    {
-        for (size_t step = firstStep; step < endStep; step += depth)
-            functions.packA(task, row, rows, step, std::min(depth, endStep - step), PanelsA(step, thread));
-    }
-
-    void MultiplyColumns(size_t row, size_t rows, size_t column, size_t columns, size_t thread) const
-    {
-        T* const scratchB = reinterpret_cast<T*>(owner.m_scratchB[thread].get());
-        for (size_t step = firstStep; step < endStep; step += depth)
-            functions.multiplyColumns(task, row, rows, column, columns, step, std::min(depth, endStep - step),
-                                      PanelsA(step, thread), scratchB);
     }
 };
 
@@ -153,21 +192,20 @@ void GemmInRows::Multiply(const GemmTask<T>& task)
 {
     const GemmFunctions<T>& functions = m_isa.Of<T>();
     const Cut cut = CutOf(task);
-    for (size_t step = 0; step < task.k; step += cut.steps)
+    const Job<T> job{*this,
+                     task,
+                     functions,
+                     cut,
+                     functions.depthEach(task.k),
+                     PartsOf(task.n, functions.tileColumns),
+                     PartsOf(task.k, cut.steps),
+                     size_t(m_pool.Threads())};
+    for (size_t group = 0; group < cut.groups; ++group)
     {
-        const Job<T> job{*this,
-                         task,
-                         functions,
-                         cut,
-                         functions.depthEach(task.k),
-                         PartsOf(task.n, functions.tileColumns),
-                         size_t(m_pool.Threads()),
-                         step,
-                         std::min(task.k, step + cut.steps)};
-        for (size_t group = 0; group < cut.groups; ++group)
-            m_counters[group].drawn.store(0, std::memory_order_relaxed);
-        m_pool.Run(job.threads, [&job](size_t index, size_t thread) { job.Run(index, thread); });
+        m_counters[group].drawn.store(0, std::memory_order_relaxed);
+        m_counters[group].done.store(0, std::memory_order_relaxed);
     }
+    m_pool.Run(job.threads, [&job](size_t index, size_t thread) { job.Run(index, thread); });
 }
 
 template GemmInRows::Cut GemmInRows::CutOf<float>(const GemmTask<float>&) const;

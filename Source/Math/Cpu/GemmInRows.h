@@ -40,7 +40,7 @@ private:
     {
         size_t rows = 0; // of a group, which a thread keeps
         size_t groups = 0;
-        size_t steps = 0; // that it keeps at a time
+        size_t steps = 0; // of a chunk, that it keeps at a time
     };
     template <class T>
     Cut CutOf(const GemmTask<T>& task) const;
@@ -51,10 +51,11 @@ private:
     const GemmIsa& m_isa;
     const std::vector<AlignedMemory>& m_scratchA;
     const std::vector<AlignedMemory>& m_scratchB;
-    // Panels of columns of each group of rows that are drawn already.
+    // Panels of columns of each group of rows that are drawn and done already, of all chunks of steps so far.
     struct alignas(64) Counter
     {
         std::atomic<size_t> drawn{0};
+        std::atomic<size_t> done{0};
     };
     std::array<Counter, c_mostGroups> m_counters;
 };

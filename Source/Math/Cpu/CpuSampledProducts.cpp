@@ -16,12 +16,9 @@ namespace
 using Group = ColumnSlices::Group;
 
 // From so many samples on, a product with packed panels is faster than passing by the slice for each.
-constexpr size_t c_membersForProduct = 6;
+constexpr size_t c_membersForProduct = VectorKernels<float>::c_mostCombined + 1;
 // Threads that share a slice take so many columns of it, or a multiple.
 constexpr size_t c_columnsOfPart = 16;
-// Elements of a piece of the gradient that is in the first-level cache when it is subtracted, and the most rows of it.
-constexpr size_t c_pieceElements = 4096;
-constexpr size_t c_pieceRows = 1024;
 // Element operations of the softmax for each element of the errors.
 constexpr size_t c_softmaxOperations = 16;
 
@@ -133,27 +130,31 @@ public:
                      });
     }
 
-    // The same, subtracted piece by piece. Products whose steps are many, or shared out, write to scratch memory.
+    // The same, subtracted at once. Products whose steps are many, or shared out, write to scratch memory.
     void Descend(const MatrixView& gathered, const MatrixView& errors, T scale, const MatrixView& weights, double rate,
                  const MatrixView& scratch) const
     {
         const size_t rows = gathered.rows;
-        ForEachGroup(m_slices, rows, true, m_pool,
-                     [&](const Group& group, size_t thread)
-                     {
-                         const T* error = errors.As<T>() + group.firstElement;
-                         const T* own = gathered.As<T>() + group.firstMember * rows;
-                         const MatrixView slice = weights.Columns(group.firstColumn, group.columnCount);
-                         if (!IsProduct(group, scale, thread))
-                             return DescendByPieces(group, own, error, slice, rate);
-                         const UpdateBehind<T> update(m_kernels,
-                                                      {.parameter = slice, .rate = rate, .keepsGradient = false}, true);
-                         GemmTask<T> task = GradientOf(group, own, error, scale, rows);
-                         task.c = scratch.As<T>() + group.firstColumn * scratch.stride;
-                         task.ldc = scratch.stride;
-                         task.epilogue = &update;
-                         Multiply(m_products, task, thread);
-                     });
+        ForEachGroup(
+            m_slices, rows, true, m_pool,
+            [&](const Group& group, size_t thread)
+            {
+                const T* error = errors.As<T>() + group.firstElement;
+                const T* own = gathered.As<T>() + group.firstMember * rows;
+                const MatrixView slice = weights.Columns(group.firstColumn, group.columnCount);
+                if (!IsProduct(group, scale, thread))
+                    return m_kernels.descendByCombinations(
+                        {own, rows}, group.memberCount, error, group.columnCount,
+                        {.parameter = slice.As<T>(), .stride = slice.stride, .rows = rows, .columns = slice.columns},
+                        T(rate));
+                const UpdateBehind<T> update(m_kernels, {.parameter = slice, .rate = rate, .keepsGradient = false},
+                                             true);
+                GemmTask<T> task = GradientOf(group, own, error, scale, rows);
+                task.c = scratch.As<T>() + group.firstColumn * scratch.stride;
+                task.ldc = scratch.stride;
+                task.epilogue = &update;
+                Multiply(m_products, task, thread);
+            });
     }
 
 private:
@@ -181,31 +182,6 @@ private:
         task.b = error;
         task.ldb = group.columnCount;
         return task;
-    }
-
-    void DescendByPieces(const Group& group, const T* own, const T* error, const MatrixView& slice, double rate) const
-    {
-        const UpdateNumbers<T> numbers(rate, 0, true);
-        alignas(64) T gradient[c_pieceElements];
-        const size_t rowsEach = std::min(slice.rows, c_pieceRows);
-        const size_t stride = RoundUp(rowsEach, 64 / sizeof(T));
-        UpdateBlock<T> block;
-        block.stride = slice.stride;
-        block.gradient = gradient;
-        block.gradientStride = stride;
-        for (size_t column = 0; column < slice.columns; column += block.columns)
-        {
-            block.columns = std::min(c_pieceElements / stride, slice.columns - column);
-            for (size_t row = 0; row < slice.rows; row += block.rows)
-            {
-                block.rows = std::min(rowsEach, slice.rows - row);
-                block.parameter = slice.As<T>() + column * slice.stride + row;
-                for (size_t k = 0; k < block.columns; ++k)
-                    m_kernels.addCombination({own + row, slice.rows}, block.rows, group.memberCount, error + column + k,
-                                             group.columnCount, gradient + k * stride, true);
-                m_kernels.descend(block, numbers.factor, numbers.step);
-            }
-        }
     }
 
     // slice' * own, past the slice as it lies: packing it would cost as much as the product.

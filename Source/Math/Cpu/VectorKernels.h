@@ -113,6 +113,12 @@ struct VectorKernels
     // y += sum_j factors[j * factorStride] * column j of a, of which there is one at least; replaces: y is not read
     void (*addCombination)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
                            size_t factorStride, T* y, bool replaces);
+    // Of each column k of the block's parameter rate times what that replaces y with, of factors + k, is subtracted; to
+    // the last bit as descend does with a factor of 1. columns: of a, at most c_mostCombined. The block has no
+    // gradient.
+    static constexpr size_t c_mostCombined = 5;
+    void (*descendByCombinations)(const ColumnBlock<const T>& a, size_t columns, const T* factors, size_t factorStride,
+                                  const UpdateBlock<T>& block, T rate);
 
     // softmax may have no data where it is not wanted; logSoftmax may not, but may be the same memory as softmax.
     void (*logSoftmax)(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax,

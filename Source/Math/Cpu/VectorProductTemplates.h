@@ -197,6 +197,13 @@ void InnerProducts(const ColumnBlock<const T>& a, const ColumnBlock<const T>& b,
 
 // ---- combinations of columns ----------------------------------------------------------------------------------------
 
+// Four columns of a combination, of which all sums are made in one order.
+template <class T>
+[[gnu::always_inline]] inline T OfFour(T f0, T x0, T f1, T x1, T f2, T x2, T f3, T x3)
+{
+    return (f0 * x0 + f1 * x1) + (f2 * x2 + f3 * x3);
+}
+
 // The first columns of a combination that replaces what y holds; returns how many.
 template <class T>
 size_t BeginCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
@@ -214,7 +221,7 @@ size_t BeginCombination(const ColumnBlock<const T>& a, size_t rows, size_t colum
         const T f3 = factors[3 * factorStride];
 #pragma omp simd
         for (size_t i = 0; i < rows; ++i)
-            y[i] = (f0 * first[i] + f1 * second[i]) + (f2 * third[i] + f3 * fourth[i]);
+            y[i] = OfFour(f0, first[i], f1, second[i], f2, third[i], f3, fourth[i]);
         return 4;
     }
 #pragma omp simd
@@ -240,7 +247,7 @@ void AddCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, 
         const T f3 = factors[(j + 3) * factorStride];
 #pragma omp simd
         for (size_t i = 0; i < rows; ++i)
-            y[i] += (f0 * first[i] + f1 * second[i]) + (f2 * third[i] + f3 * fourth[i]);
+            y[i] += OfFour(f0, first[i], f1, second[i], f2, third[i], f3, fourth[i]);
     }
     for (; j < columns; ++j)
     {
@@ -250,6 +257,68 @@ void AddCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, 
         for (size_t i = 0; i < rows; ++i)
             y[i] += factor * column[i];
     }
+}
+
+// sum + f * x, rounded as where the sum was in memory: compilers are free to round another product of an expression
+// instead of f * x, or none of them.
+template <class T>
+[[gnu::always_inline]] inline T AddedTo(T sum, T f, T x)
+{
+#if defined(__FMA__)
+    if constexpr (sizeof(T) == sizeof(float))
+        return __builtin_fmaf(f, x, sum);
+    else
+        return __builtin_fma(f, x, sum);
+#else
+    return sum + f * x;
+#endif
+}
+
+// Columns of the parameter that are asked for ahead: they follow one another, but each takes long.
+constexpr size_t c_columnsAhead = 6;
+
+template <class T, size_t Count>
+void DescendByCombinationsOf(const ColumnBlock<const T>& a, const T* factors, size_t factorStride,
+                             const UpdateBlock<T>& b, T rate)
+{
+    const T* of[Count];
+#pragma GCC unroll 8
+    for (size_t j = 0; j < Count; ++j)
+        of[j] = a.Column(j);
+    for (size_t column = 0; column < b.columns; ++column)
+    {
+        T* const w = b.parameter + column * b.stride;
+        if (column + c_columnsAhead < b.columns)
+            FetchColumns<T>({w, b.stride}, b.rows, c_columnsAhead, c_columnsAhead + 1);
+        T f[Count];
+#pragma GCC unroll 8
+        for (size_t j = 0; j < Count; ++j)
+            f[j] = factors[j * factorStride + column];
+#pragma omp simd
+        for (size_t i = 0; i < b.rows; ++i)
+        {
+            T sum;
+            if constexpr (Count >= 4)
+                sum = OfFour(f[0], of[0][i], f[1], of[1][i], f[2], of[2][i], f[3], of[3][i]);
+            else
+                sum = f[0] * of[0][i];
+#pragma GCC unroll 8
+            for (size_t j = Count >= 4 ? 4 : 1; j < Count; ++j)
+                sum = AddedTo(sum, f[j], of[j][i]);
+            w[i] -= rate * sum;
+        }
+    }
+}
+
+template <class T>
+void DescendByCombinations(const ColumnBlock<const T>& a, size_t columns, const T* factors, size_t factorStride,
+                           const UpdateBlock<T>& block, T rate)
+{
+    static_assert(VectorKernels<T>::c_mostCombined == 5);
+    constexpr decltype(&DescendByCombinationsOf<T, 1>) c_functions[] = {
+        &DescendByCombinationsOf<T, 1>, &DescendByCombinationsOf<T, 2>, &DescendByCombinationsOf<T, 3>,
+        &DescendByCombinationsOf<T, 4>, &DescendByCombinationsOf<T, 5>};
+    c_functions[columns - 1](a, factors, factorStride, block, rate);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // How requests are grouped, which columns count as touched, and what the checks of operations say.
 #include "Common/Error.h"
+#include "Math/Cpu/CpuDevice.h"
 #include "Math/Operations.h"
 #include "Math/SampledProducts.h"
 
@@ -126,6 +127,16 @@ SliceOperands OperandsOf(const std::vector<size_t>& members, size_t rows, double
     return operands;
 }
 
+// Of each instruction set that is there, and of several threads.
+std::vector<std::shared_ptr<Device>> DevicesToCompare()
+{
+    std::vector<std::shared_ptr<Device>> devices{MakeCpuDevice({.threads = 4})};
+    for (const auto set : {InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512})
+        if (set <= BestInstructionSet())
+            devices.push_back(MakeCpuDeviceWith(set, 1));
+    return devices;
+}
+
 // The same bits in weights as gradient and update apart give, and none in other columns: a few samples of a slice, a
 // product, one of many steps, and a slice that outweighs the others, which threads share.
 TEST(SampledProductsTests, WeightsDescendBehindTheirGradient)
@@ -135,9 +146,8 @@ TEST(SampledProductsTests, WeightsDescendBehindTheirGradient)
         for (const size_t rows : {1, 20, 208, 1100})
             for (const double scale : {1.0, 0.3})
                 for (const DataType type : {DataType::Float32, DataType::Float64})
-                    for (const int threads : {1, 4})
+                    for (const auto& device : DevicesToCompare())
                     {
-                        const auto device = MakeCpuDevice({.threads = threads});
                         const SliceOperands operands = OperandsOf(members, rows, scale, type, *device);
                         const size_t columns = 1 + size_t(operands.slices.groups.back().firstColumn +
                                                           operands.slices.groups.back().columnCount);
@@ -151,8 +161,8 @@ TEST(SampledProductsTests, WeightsDescendBehindTheirGradient)
                         Ops::Fill(gradient, std::nan(""));
                         ASSERT_TRUE(Ops::SliceSoftmaxDescend(operands, behind, 0.7, gradient));
                         ASSERT_EQ(behind.ToHost(), apart.ToHost())
-                            << rows << " rows, " << members.size() << " slices, scale " << scale << ", " << threads
-                            << " threads";
+                            << rows << " rows, " << members.size() << " slices, scale " << scale << ", "
+                            << device->Describe();
                     }
 }
 

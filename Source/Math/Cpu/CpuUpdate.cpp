@@ -100,11 +100,11 @@ bool CpuKernels::Descend(const MatrixView& parameter, const MatrixView& gradient
 }
 
 // Where a product has few steps, memory does not bring parameter and smoothed gradient while they are added up: a pass
-// of its own over all of both is then as fast or faster.
+// of its own over all of both is then as fast or faster, for several threads sooner than for one.
 bool CpuKernels::CanUpdateBehind(const MatrixView& gradient, size_t steps) const
 {
-    constexpr size_t c_leastSteps = 64;
-    return gradient.IsContiguous() && steps >= c_leastSteps;
+    constexpr size_t c_leastSteps = 32, c_leastStepsOfThreads = 64;
+    return gradient.IsContiguous() && steps >= (m_pool.Threads() > 1 ? c_leastStepsOfThreads : c_leastSteps);
 }
 
 } // namespace cntk

@@ -105,21 +105,28 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
         const T beta = step == 0 ? g.beta : T(1);
         typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, rows, c_columns);
         const size_t tiles = (rows + c_rows - 1) / c_rows;
-        for (size_t j = 0, panel = 0, width = 0; j < columns; j += width, panel += c_columns * depth)
+        const size_t panels = Base::PanelsOf(columns);
+        // What lies beside C will be read from its beginning the next time: that is then still in the cache. Of several
+        // blocks each goes forward, as the processor's prefetchers do.
+        const bool isBackward = Ends && rows == g.m && depth == g.k;
+        for (size_t n = 0; n < panels; ++n)
         {
-            width = EvenWidth(columns - j);
-            T* const packed = panelsB + (source == SourceOfB::Packed ? panel : 0);
+            const size_t panel = isBackward ? panels - 1 - n : n;
+            const size_t j = Base::BeginOfPanel(columns, panel);
+            const size_t width = EvenWidth(columns - j);
+            T* const packed = panelsB + (source == SourceOfB::Packed ? panel * c_columns * depth : 0);
             if (source == SourceOfB::OnTheWay)
                 PackPanelOfB(g, column + j, width, step, depth, packed);
             const PlainB b = source == SourceOfB::Plain ? At(g, column + j, step) : PlainB{packed, c_columns, 1};
-            const size_t left = columns - j - width;
+            const size_t next =
+                n + 1 < panels ? Base::BeginOfPanel(columns, isBackward ? panel - 1 : panel + 1) : columns;
             for (size_t i = 0; i < rows; i += c_rows)
             {
                 const size_t height = Least(c_rows, rows - i);
                 const T* a = packedA + i * depth;
                 T* c = panelOfC.At(row + i, column + j, i, 0);
-                if (left > 0 && source != SourceOfB::Packed && !g.transB)
-                    FetchB(g, column + j + width, EvenWidth(left), step, depth, i / c_rows, tiles);
+                if (next < columns && source != SourceOfB::Packed && !g.transB)
+                    FetchB(g, column + next, EvenWidth(columns - next), step, depth, i / c_rows, tiles);
                 if (source != SourceOfB::Plain)
                     Base::template TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, c_columns, 1, g.alpha, beta,
                                                           c, panelOfC.Stride(), height, panelOfC.Beside());
@@ -292,7 +299,9 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                                  : isOnce                         ? SourceOfB::OnTheWay
                                                                   : SourceOfB::Packed;
         const size_t depthEach = DepthEach(g.k);
-        const size_t rowsEach = isOnce ? g.m : EvenRows(g.m);
+        // All rows of few steps where that lets what an epilogue reads be read from one end to the other.
+        const bool isWhole = EndsPanels(g, 0, g.k) && g.m <= c_mostRowsOnce && g.m * depthEach <= c_blockRows * c_depth;
+        const size_t rowsEach = isOnce || isWhole ? g.m : EvenRows(g.m);
         for (size_t column = 0; column < g.n; column += c_blockColumns)
         {
             const size_t columns = Least(c_blockColumns, g.n - column);

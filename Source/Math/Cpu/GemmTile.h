@@ -35,7 +35,20 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         const T* first = nullptr;
         const T* second = nullptr;
         size_t stride = 0;
+        bool asksForC = true; // C is not in the first-level cache anyway
     };
+
+    // How many panels of B of even width there are, and where they begin.
+    static constexpr size_t PanelsOf(size_t columns)
+    {
+        const size_t whole = Base::WholePanels(columns) * c_columns;
+        return Base::WholePanels(columns) + (Base::EvenWidth(columns - whole) < columns - whole ? 2 : 1);
+    }
+    static constexpr size_t BeginOfPanel(size_t columns, size_t panel)
+    {
+        const size_t whole = Base::WholePanels(columns);
+        return panel <= whole ? panel * c_columns : whole * c_columns + Base::EvenWidth(columns - whole * c_columns);
+    }
 
     // Asks for all lines of the cache that a tile's column is in: one more where it does not begin with one of them.
     template <bool IsWritten>
@@ -106,7 +119,8 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             const T* second = beside->second;
             for (size_t column = 0; column < N; ++column)
             {
-                AskForColumn<true>(ofC);
+                if (beside->asksForC)
+                    AskForColumn<true>(ofC);
                 ofC += ldc;
                 if (first != nullptr)
                 {
@@ -202,7 +216,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             {
                 const GemmEpilogue<T>& ending = *m_task.epilogue;
                 const size_t place = m_task.firstRow + row + (m_task.firstColumn + column) * ending.besideStride;
-                m_beside = {ending.beside[0] + place, ending.beside[1] + place, ending.besideStride};
+                m_beside = {ending.beside[0] + place, ending.beside[1] + place, ending.besideStride, !m_isScratch};
                 if (m_isScratch)
                     return m_scratch + rowOfPanel + columnOfPanel * m_stride;
             }

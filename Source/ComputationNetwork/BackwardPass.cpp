@@ -124,6 +124,12 @@ void BackwardPass::AddUpdate(const BackwardCall& call)
             *view = Reshaped(*view, product.c.rows, product.c.columns);
 }
 
+// Whether the call's product, if it is one over the columns of its minibatch, is long enough.
+bool BackwardPass::MayUpdateBehind(const BackwardCall& call) const
+{
+    return MayUpdate(call) && Ops::CanUpdateBehind(call.input->Gradient(), call.node->ValueColumns());
+}
+
 // Products wait for others, or for calls that still read the parameter that is updated behind them: the gradient of a
 // product's other operand.
 void BackwardPass::RunCalls(const BackwardStep& step)
@@ -133,9 +139,10 @@ void BackwardPass::RunCalls(const BackwardStep& step)
     bool endsList = false, hasUpdates = false;
     for (const BackwardCall& call : calls)
     {
-        RunCall(call, FrameRange::All(), call.isListed || MayUpdate(call));
+        const bool waits = !call.isListed && MayUpdateBehind(call);
+        RunCall(call, FrameRange::All(), call.isListed || waits);
         endsList = endsList || call.endsList;
-        hasUpdates = hasUpdates || (MayUpdate(call) && !call.isListed);
+        hasUpdates = hasUpdates || waits;
     }
     if (endsList)
         return ComputeProducts();

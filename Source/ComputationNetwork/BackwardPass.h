@@ -39,6 +39,7 @@ private:
     void AddToGradient(const BackwardCall& call, Add&& add);
     void RunCall(const BackwardCall& call, const FrameRange& range, bool isListed = false);
     bool MayUpdate(const BackwardCall& call) const { return call.mayUpdate && m_updates != nullptr; }
+    bool MayUpdateBehind(const BackwardCall& call) const;
     void AddUpdate(const BackwardCall& call);
     void RunCalls(const BackwardStep& step);
     void RunLookup(const BackwardStep& step, LookupProducts& lookup);

@@ -257,7 +257,7 @@ void Descend(const UpdateBlock<T>& b, T factor, T rate)
         for (size_t i = 0; i < b.rows; ++i)
         {
             const T smoothed = factor * g[i];
-            w[i] -= rate * smoothed;
+            w[i] = AddedTo(w[i], -rate, smoothed);
         }
     }
 }

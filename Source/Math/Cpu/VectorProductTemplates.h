@@ -197,11 +197,26 @@ void InnerProducts(const ColumnBlock<const T>& a, const ColumnBlock<const T>& b,
 
 // ---- combinations of columns ----------------------------------------------------------------------------------------
 
+// sum + f * x, rounded once where there are fused operations: which product of an expression compilers round before it
+// is added, or whether all, is theirs to choose, and may differ where the same is computed in one pass or in two.
+template <class T>
+[[gnu::always_inline]] inline T AddedTo(T sum, T f, T x)
+{
+#if defined(__FMA__)
+    if constexpr (sizeof(T) == sizeof(float))
+        return __builtin_fmaf(f, x, sum);
+    else
+        return __builtin_fma(f, x, sum);
+#else
+    return sum + f * x;
+#endif
+}
+
 // Four columns of a combination, of which all sums are made in one order.
 template <class T>
 [[gnu::always_inline]] inline T OfFour(T f0, T x0, T f1, T x1, T f2, T x2, T f3, T x3)
 {
-    return (f0 * x0 + f1 * x1) + (f2 * x2 + f3 * x3);
+    return AddedTo(f1 * x1, f0, x0) + AddedTo(f3 * x3, f2, x2);
 }
 
 // The first columns of a combination that replaces what y holds; returns how many.
@@ -255,23 +270,8 @@ void AddCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, 
         const T factor = factors[j * factorStride];
 #pragma omp simd
         for (size_t i = 0; i < rows; ++i)
-            y[i] += factor * column[i];
+            y[i] = AddedTo(y[i], factor, column[i]);
     }
-}
-
-// sum + f * x, rounded as where the sum was in memory: compilers are free to round another product of an expression
-// instead of f * x, or none of them.
-template <class T>
-[[gnu::always_inline]] inline T AddedTo(T sum, T f, T x)
-{
-#if defined(__FMA__)
-    if constexpr (sizeof(T) == sizeof(float))
-        return __builtin_fmaf(f, x, sum);
-    else
-        return __builtin_fma(f, x, sum);
-#else
-    return sum + f * x;
-#endif
 }
 
 // Columns of the parameter that are asked for ahead: they follow one another, but each takes long.
@@ -305,7 +305,7 @@ void DescendByCombinationsOf(const ColumnBlock<const T>& a, const T* factors, si
 #pragma GCC unroll 8
             for (size_t j = Count >= 4 ? 4 : 1; j < Count; ++j)
                 sum = AddedTo(sum, f[j], of[j][i]);
-            w[i] -= rate * sum;
+            w[i] = AddedTo(w[i], -rate, sum);
         }
     }
 }

@@ -161,7 +161,7 @@ private:
             m_naps = true;
             m_changed.wait_for(lock, m_pace * std::max<size_t>(m_ready - std::min(m_ready, m_room / 2), 1), goesOn);
             m_naps = false;
-            m_rests = m_rests && m_ready > m_room - m_room / 4;
+            m_rests = m_rests && m_ready > m_room - std::max<size_t>(m_room / 4, 1);
         }
         m_changed.wait(lock, goesOn);
     }

@@ -203,6 +203,34 @@ TEST(PrefetcherTests, OrderAndRoomHoldWhereThePaceChanges)
     EXPECT_FALSE(prefetcher.Next(item));
 }
 
+// It looks whether some were taken, and finds all of them waiting.
+TEST(PrefetcherTests, NoMoreThanThereIsRoomForWaitsWhereThePaceStops)
+{
+    using Items = Prefetcher<std::vector<char>>;
+    for (const size_t room : {1, 2, 3, 4, 8})
+    {
+        Items prefetcher(BytesOfVector);
+        std::atomic<size_t> made = 0;
+        prefetcher.Start(
+            [&](std::vector<char>& item)
+            {
+                item.resize(Items::c_mostBytes / room);
+                ++made;
+                return true;
+            });
+        std::vector<char> item;
+        for (size_t taken = 0; taken < 40; ++taken)
+        {
+            ASSERT_TRUE(prefetcher.Next(item));
+            std::this_thread::sleep_for(std::chrono::microseconds(500));
+        }
+        while (made < 40 + room)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // many times the pace
+        EXPECT_EQ(made, 40 + room);
+    }
+}
+
 TEST(PrefetcherTests, BuffersGoRound)
 {
     Prefetcher<std::vector<char>> prefetcher(BytesOfVector);

@@ -241,7 +241,7 @@ void MomentumUpdate(const UpdateBlock<T>& b, T momentum, T factor, T rate)
         {
             const T smoothed = momentum * s[i] + factor * g[i];
             s[i] = smoothed;
-            w[i] -= rate * smoothed;
+            w[i] = AddedTo(w[i], -rate, smoothed);
         }
     }
 }

@@ -258,6 +258,7 @@ AtomicFile::AtomicFile(const std::string& path) : m_path(path)
     if (isReplaced)
     {
         m_temporaryPath = m_path + ".tmp";
+        const HeldSignals held;
         m_file = OpenTemporary(m_temporaryPath, m_path);
         if (m_file)
             m_mark.Set(m_temporaryPath);
@@ -312,10 +313,13 @@ void AtomicFile::Commit()
             fail();
         return;
     }
-    // Renamed while it is locked; everything is on the disk, so that closing it can tell nothing new.
-    if (::rename(m_temporaryPath.c_str(), m_path.c_str()) != 0)
-        fail();
-    m_mark.Clear();
+    {
+        const HeldSignals held;
+        // Renamed while it is locked; everything is on the disk, so that closing it can tell nothing new.
+        if (::rename(m_temporaryPath.c_str(), m_path.c_str()) != 0)
+            fail();
+        m_mark.Clear();
+    }
     std::fclose(std::exchange(m_file, nullptr));
     // The rename itself must be on disk too; a file system that cannot do that is no reason to fail.
     fs::path folder = fs::path(m_path).parent_path();

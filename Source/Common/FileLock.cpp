@@ -48,14 +48,17 @@ LockedFile OpenLocked(const std::string& path)
 
 bool FileLock::Take(const std::string& path)
 {
-    const LockedFile file = OpenLocked(path);
-    if (file.isBusy)
-        return false;
-    if (file.fd < 0)
-        return true;
-    m_path = path;
-    m_fd = file.fd;
-    m_mark.Set(path);
+    {
+        const HeldSignals held;
+        const LockedFile file = OpenLocked(path);
+        if (file.isBusy)
+            return false;
+        if (file.fd < 0)
+            return true;
+        m_path = path;
+        m_fd = file.fd;
+        m_mark.Set(path);
+    }
     char host[256] = {};
     if (::gethostname(host, sizeof host - 1) != 0)
         host[0] = '\0';

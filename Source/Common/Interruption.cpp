@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <poll.h>
 #include <unistd.h>
 
 namespace cntk
@@ -30,6 +31,8 @@ struct TemporarySlot
 struct TemporaryFiles
 {
     std::array<TemporarySlot, 256> slots; // a write of several hundred nodes may leave some behind
+    std::atomic<int> held{0};             // threads within HeldSignals
+    std::atomic<bool> isEnding{false};    // from here on nobody makes a file
 };
 
 namespace
@@ -42,6 +45,8 @@ std::atomic<TemporaryFiles*> g_temporaries{&g_ownTemporaries};
 std::atomic<int> g_graceful{0};
 std::atomic<int> g_signal{0};
 
+constexpr std::array c_stopSignals = {SIGINT, SIGTERM, SIGHUP};
+
 extern "C" void OnStopSignal(int number)
 {
     const int keptError = errno;
@@ -51,7 +56,13 @@ extern "C" void OnStopSignal(int number)
     // A terminal that is closed may say so twice, by its shell and by the system; that is no second wish.
     if (g_graceful.load() > 0 && number == SIGHUP)
         return;
-    for (const TemporarySlot& slot : TemporaryFilesInUse().slots)
+    TemporaryFiles& files = TemporaryFilesInUse();
+    files.isEnding.store(true);
+    // Other threads may be about to mark what they made. Not longer than a second: a disk that hangs is no reason to
+    // stay.
+    for (int waited = 0; files.held.load() > 0 && waited < 1000; ++waited)
+        ::poll(nullptr, 0, 1);
+    for (const TemporarySlot& slot : files.slots)
     {
         if (slot.state.load() == TemporarySlot::Used)
             ::unlink(slot.path.data());
@@ -76,7 +87,7 @@ void UseTemporaryFiles(TemporaryFiles& files)
 
 void InstallSignalHandlers()
 {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    for (const int number : c_stopSignals)
     {
         struct sigaction before = {};
         if (::sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN)
@@ -104,6 +115,29 @@ GracefulStop::GracefulStop()
 GracefulStop::~GracefulStop()
 {
     g_graceful.fetch_sub(1);
+}
+
+// This thread's own signals wait in the mask; those that other threads take, in the handler.
+HeldSignals::HeldSignals()
+{
+    sigset_t stops;
+    sigemptyset(&stops);
+    for (const int number : c_stopSignals)
+        sigaddset(&stops, number);
+    ::pthread_sigmask(SIG_BLOCK, &stops, &m_before);
+    TemporaryFiles& files = TemporaryFilesInUse();
+    files.held.fetch_add(1);
+    if (!files.isEnding.load())
+        return;
+    files.held.fetch_sub(1);
+    for (;;)
+        ::pause(); // the program ends
+}
+
+HeldSignals::~HeldSignals()
+{
+    TemporaryFilesInUse().held.fetch_sub(1);
+    ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr);
 }
 
 void TemporaryFileMark::Set(const std::string& path)

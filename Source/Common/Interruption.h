@@ -2,6 +2,7 @@
 // leaving temporary files behind.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -32,6 +33,20 @@ public:
     ~GracefulStop();
     GracefulStop(const GracefulStop&) = delete;
     GracefulStop& operator=(const GracefulStop&) = delete;
+};
+
+// While one lives, a signal that ends the program waits: around making a file and marking it, or renaming it and
+// clearing its mark. Short, and none within another.
+class HeldSignals
+{
+public:
+    HeldSignals();
+    ~HeldSignals();
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+
+private:
+    sigset_t m_before;
 };
 
 // A file to be removed if a signal ends the program, until the mark goes.

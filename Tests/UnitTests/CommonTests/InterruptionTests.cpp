@@ -3,6 +3,7 @@
 #include "Common/Interruption.h"
 #include "CommonTests/TemporaryFolder.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -85,6 +87,36 @@ TEST(Interruption, ASignalTakesTheTemporaryFilesOfManyOutputsAlong)
         });
     EXPECT_TRUE(WIFSIGNALED(status)) << status;
     EXPECT_TRUE(std::filesystem::is_empty(folder.Path()));
+}
+
+// Between making a file and marking it, and between renaming it and clearing its mark, too.
+TEST(Interruption, ASignalTakesAlongWhatOtherThreadsAreMaking)
+{
+    for (int round = 0; round < 100; ++round)
+    {
+        const TemporaryFolder folder;
+        const int status = StatusOf(
+            [&]
+            {
+                std::vector<std::thread> writers;
+                for (int i = 0; i < 3; ++i)
+                {
+                    writers.emplace_back(
+                        [&folder, i]
+                        {
+                            for (;;)
+                                AtomicFile(folder / ("out." + std::to_string(i))).Write("some of it");
+                        });
+                }
+                std::this_thread::sleep_for(std::chrono::microseconds(20 * round));
+                ::kill(::getpid(), SIGTERM);
+                for (std::thread& writer : writers)
+                    writer.join();
+            });
+        ASSERT_TRUE(WIFSIGNALED(status)) << status;
+        ASSERT_EQ(WTERMSIG(status), SIGTERM);
+        ASSERT_TRUE(std::filesystem::is_empty(folder.Path())) << round;
+    }
 }
 
 TEST(Interruption, AGracefulStopTakesTheFirstSignalAndNotTheSecond)

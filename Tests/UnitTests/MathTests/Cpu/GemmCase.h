@@ -1,14 +1,17 @@
 // Products with random operands and what comes out of them, worked out one by one.
 #pragma once
 
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/GemmKernel.h"
 #include "MathTests/Cpu/PageEndAllocator.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
 #include <random>
+#include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace cntk
@@ -27,6 +30,13 @@ constexpr Shape c_shapes[] = {{1, 1, 1},      {2, 25, 50},     {7, 5, 3},     {1
                               {17, 7, 9},     {50, 25, 2},     {50, 50, 25},  {33, 13, 64},
                               {64, 1, 40},    {1, 64, 40},     {96, 24, 33},  {200, 10, 41},
                               {130, 49, 331}, {193, 101, 641}, {260, 61, 77}, {257, 13, 1023}};
+
+// Kernels with the registers of each instruction set, as a test's compiler makes them of others: the same code on any
+// processor.
+inline std::vector<GemmIsa> EveryWidth()
+{
+    return {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"), MakeGemmIsa<64, 12>("64 bytes")};
+}
 
 template <class T>
 struct Product
@@ -185,6 +195,44 @@ void CheckEpilogue(Shape shape, bool transA, bool transB, T beta, Multiply&& mul
         multiply(product.task);
         ASSERT_TRUE(sums == expected);
         ASSERT_TRUE(!needsC || product.c == plain.c);
+    }
+}
+
+// Every transpose of every shape has the bits that one thread works out.
+template <class T, class Multiply>
+void CheckBitsOfOneThread(std::span<const Shape> shapes, Multiply&& multiply)
+{
+    const GemmFunctions<T>& functions = BestGemmIsa().Of<T>();
+    std::vector<T> scratchA(functions.scratchA), scratchB(functions.scratchB);
+    for (const Shape& shape : shapes)
+        for (const bool transA : {false, true})
+            for (const bool transB : {false, true})
+                for (const T beta : {T(0), T(-0.5)})
+                {
+                    SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k << ", transA "
+                                                    << transA << ", transB " << transB << ", beta " << double(beta));
+                    Product<T> product(shape, transA, transB, T(0.75), beta);
+                    functions.multiply(&product.task, 1, scratchA.data(), scratchB.data());
+                    const auto alone = std::exchange(product.c, product.before);
+                    product.task.c = product.c.data();
+                    multiply(product.task);
+                    ASSERT_EQ(std::memcmp(product.c.data(), alone.data(), alone.size() * sizeof(T)), 0);
+                }
+}
+
+// An epilogue sees each element once, after the last step.
+template <class T, class Multiply>
+void CheckBias(std::span<const Shape> shapes, Multiply&& multiply)
+{
+    for (const Shape& shape : shapes)
+    {
+        SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
+        Product<T> product(shape, false, false, 1, 0);
+        const auto bias = product.Fill(shape.m, 1, shape.m);
+        const AddedBias<T> epilogue(bias.data());
+        product.task.epilogue = &epilogue;
+        multiply(product.task);
+        product.Check(bias);
     }
 }
 

@@ -1,10 +1,8 @@
 // Products: every engine, all transposes, shapes around the tiles' edges, strides, several threads, epilogues.
 #include "Math/Cpu/GemmContext.h"
-#include "Math/Cpu/GemmKernel.h"
 #include "MathTests/Cpu/GemmCase.h"
 
 #include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <set>
@@ -54,42 +52,26 @@ TYPED_TEST(GemmContextTest, EveryEngineMultipliesEveryShape)
 // However a product is shared out: by tiles, by panels, by its steps where there are many of them, by rows.
 TYPED_TEST(GemmContextTest, EachBitIsThatOfOneThread)
 {
-    const GemmFunctions<TypeParam>& functions = BestGemmIsa().Of<TypeParam>();
-    std::vector<TypeParam> scratchA(functions.scratchA);
-    std::vector<TypeParam> scratchB(functions.scratchB);
+    const Shape shapes[] = {{37, 20, 6000},  {200, 100, 2570}, {1, 3, 300000},
+                            {230, 150, 300}, {5000, 130, 50},  {90, 30, 400}};
     std::set<std::string> ways;
     for (const int threads : {2, 4})
     {
         ThreadPool pool(threads);
         GemmContext context(pool);
         context.TraceTo([&](const std::string& text) { ways.insert(text.substr(text.rfind(", ") + 2)); });
-        for (const Shape& shape : {Shape{37, 20, 6000}, Shape{200, 100, 2570}, Shape{1, 3, 300000},
-                                   Shape{230, 150, 300}, Shape{5000, 130, 50}, Shape{90, 30, 400}})
-            for (const bool transA : {false, true})
-                for (const bool transB : {false, true})
-                    for (const TypeParam beta : {TypeParam(0), TypeParam(-0.5)})
-                    {
-                        SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k
-                                                        << ", transA " << transA << ", transB " << transB << ", beta "
-                                                        << double(beta) << ", " << threads << " threads");
-                        Product<TypeParam> alone(shape, transA, transB, TypeParam(0.75), beta);
-                        functions.multiply(&alone.task, 1, scratchA.data(), scratchB.data());
-                        Product<TypeParam> together(shape, transA, transB, TypeParam(0.75), beta);
-                        context.Multiply(together.task);
-                        ASSERT_EQ(std::memcmp(together.c.data(), alone.c.data(), alone.c.size() * sizeof(TypeParam)),
-                                  0);
-                    }
+        SCOPED_TRACE(testing::Message() << threads << " threads");
+        CheckBitsOfOneThread<TypeParam>(shapes, [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
     }
     EXPECT_TRUE(ways.contains("its steps shared out to the threads"));
-    EXPECT_TRUE(ways.contains(functions.keepsRows ? "rows kept by each thread" : "shared by the threads"));
+    EXPECT_TRUE(
+        ways.contains(BestGemmIsa().Of<TypeParam>().keepsRows ? "rows kept by each thread" : "shared by the threads"));
     EXPECT_TRUE(ways.contains("4 tiles for the threads"));
 }
 
-// The registers of each instruction set as this file's compiler makes them of others: the same code on any processor.
 TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
 {
-    for (const GemmIsa& isa :
-         {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"), MakeGemmIsa<64, 12>("64 bytes")})
+    for (const GemmIsa& isa : EveryWidth())
     {
         SCOPED_TRACE(isa.name);
         const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
@@ -104,8 +86,9 @@ TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
 // are seen in their own row or column of C alone.
 TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
 {
-    for (const GemmIsa& isa : {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"),
-                               MakeGemmIsa<64, 12>("64 bytes"), BestGemmIsa()})
+    std::vector<GemmIsa> all = EveryWidth();
+    all.push_back(BestGemmIsa());
+    for (const GemmIsa& isa : all)
     {
         const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
         std::vector<TypeParam> scratchA(functions.scratchA, std::numeric_limits<TypeParam>::quiet_NaN());
@@ -137,16 +120,7 @@ TYPED_TEST(GemmContextTest, EpilogueSeesEachElementOnce)
     {
         ThreadPool pool(threads);
         GemmContext context(pool);
-        for (const Shape& shape : c_shapes)
-        {
-            SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
-            Product<TypeParam> product(shape, false, false, 1, 0);
-            const auto bias = product.Fill(shape.m, 1, shape.m);
-            const AddedBias<TypeParam> epilogue(bias.data());
-            product.task.epilogue = &epilogue;
-            context.Multiply(product.task);
-            product.Check(bias);
-        }
+        CheckBias<TypeParam>(c_shapes, [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
     }
 }
 
@@ -167,8 +141,7 @@ TYPED_TEST(GemmContextTest, EpilogueMayTakeThePlaceOfC)
 
 TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied)
 {
-    for (const GemmIsa& isa :
-         {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"), MakeGemmIsa<64, 12>("64 bytes")})
+    for (const GemmIsa& isa : EveryWidth())
     {
         SCOPED_TRACE(isa.name);
         const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();

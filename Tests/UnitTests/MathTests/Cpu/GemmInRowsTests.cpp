@@ -1,7 +1,6 @@
 // Products whose threads keep rows: all transposes, groups of rows, steps kept in several parts, every width of
 // registers.
 #include "Math/Cpu/GemmInRows.h"
-#include "Math/Cpu/GemmKernel.h"
 #include "MathTests/Cpu/GemmCase.h"
 
 #include <algorithm>
@@ -55,8 +54,7 @@ struct InRows
 
 TYPED_TEST(GemmInRowsTest, EveryWidthMultipliesEveryShape)
 {
-    for (const GemmIsa& isa :
-         {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"), MakeGemmIsa<64, 12>("64 bytes")})
+    for (const GemmIsa& isa : EveryWidth())
         for (const int threads : {1, 3, 4})
         {
             SCOPED_TRACE(testing::Message() << isa.name << ", " << threads << " threads");
@@ -67,42 +65,18 @@ TYPED_TEST(GemmInRowsTest, EveryWidthMultipliesEveryShape)
 
 TYPED_TEST(GemmInRowsTest, EachBitIsThatOfOneThread)
 {
-    const GemmIsa& isa = BestGemmIsa();
-    const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
-    std::vector<TypeParam> scratchA(functions.scratchA);
-    std::vector<TypeParam> scratchB(functions.scratchB);
-    InRows three(isa, 3);
-    InRows four(isa, 4);
-    for (const Shape& shape : c_shapesInRows)
-        for (const bool transA : {false, true})
-            for (const bool transB : {false, true})
-            {
-                SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k << ", transA "
-                                                << transA << ", transB " << transB);
-                Product<TypeParam> alone(shape, transA, transB, TypeParam(0.5), 1);
-                functions.multiply(&alone.task, 1, scratchA.data(), scratchB.data());
-                for (InRows* inRows : {&three, &four, &four})
-                {
-                    Product<TypeParam> together(shape, transA, transB, TypeParam(0.5), 1);
-                    inRows->gemm.Multiply(together.task);
-                    ASSERT_TRUE(together.c == alone.c) << inRows->pool.Threads() << " threads";
-                }
-            }
+    for (const int threads : {3, 4})
+    {
+        InRows inRows(BestGemmIsa(), threads);
+        CheckBitsOfOneThread<TypeParam>(c_shapesInRows,
+                                        [&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
+    }
 }
 
 TYPED_TEST(GemmInRowsTest, EpilogueSeesEachElementOnceAfterTheLastStep)
 {
     InRows inRows(BestGemmIsa(), 4);
-    for (const Shape& shape : c_shapesInRows)
-    {
-        SCOPED_TRACE(testing::Message() << shape.m << " x " << shape.n << " x " << shape.k);
-        Product<TypeParam> product(shape, false, false, 1, 0);
-        const auto bias = product.Fill(shape.m, 1, shape.m);
-        const AddedBias<TypeParam> epilogue(bias.data());
-        product.task.epilogue = &epilogue;
-        inRows.gemm.Multiply(product.task);
-        product.Check(bias);
-    }
+    CheckBias<TypeParam>(c_shapesInRows, [&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
 }
 
 TYPED_TEST(GemmInRowsTest, EpilogueMayTakeThePlaceOfC)

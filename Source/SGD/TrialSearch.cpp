@@ -101,20 +101,19 @@ SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercen
 {
     SizeSearchResult result;
     result.size = range.upper;
-    size_t tried = 0;
+    bool isFirst = true;
     const double limit = double(range.upper) * (1 + 1e-9); // twice the square root of two is a little more than two
+    // As in the original, 64 is tried twice on the way to 128, and the last size may be rounded to one above the limit.
     for (double exact = double(range.lower); exact <= limit; exact *= std::sqrt(2.0))
     {
-        const size_t size = std::min(RoundSize(exact), range.upper);
-        if (size == tried) // it was good enough
-            continue;
-        const bool isFirst = tried == 0;
+        const size_t size = RoundSize(exact);
         const double criterion = trial(isFirst ? "BaseAdaptiveMinibatchSearch:" : "AdaptiveMinibatchSearch:", size);
         if (isFirst)
             result.baseCriterion = criterion;
         else if (IsWorse(criterion, result.baseCriterion * (1 + marginPercent / 100)))
             break;
-        result.size = tried = size;
+        isFirst = false;
+        result.size = size;
         result.criterion = criterion;
         result.isNumber = !std::isnan(criterion);
         if (!result.isNumber)

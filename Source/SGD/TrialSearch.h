@@ -61,7 +61,7 @@ struct SizeSearchResult
 };
 
 // marginPercent: by so much the criterion may be worse than that of the smallest size. Where lower > upper, upper is
-// taken without any run. No size is tried twice.
+// taken without any run. Sizes that round to the same number are tried each, as the original does.
 SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercent, const SizeTrial& trial);
 
 } // namespace cntk

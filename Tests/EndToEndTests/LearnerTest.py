@@ -279,13 +279,9 @@ class Scalar:
             if epoch + 1 > frequency and (epoch + 1) % frequency != 0:
                 return chosen
             lower, upper = max(lower, chosen // 2), min(most, 2 * chosen)
-        exact, good, base, tried = float(lower), upper, None, 0
+        exact, good, base = float(lower), upper, None
         while exact <= upper * (1 + 1e-9):
-            size = min(int(exact / 64 + 0.5) * 64, upper)
-            if size == tried:
-                exact *= math.sqrt(2)
-                continue
-            tried = size
+            size = int(exact / 64 + 0.5) * 64
             loss = self.trial(epoch, rate, size)
             if base is None:
                 base = loss
@@ -583,7 +579,8 @@ class LearnerTest(EndToEndTest):
     def test_size_search(self):
         self.train = samples_of(4, 700)
         self.write("train.txt", "".join("%s %s %s %d\n" % (*x, label) for x, label in self.train))
-        for options in ({"minibatchSizeTuningMax": 300}, {"minibatchSearchCriterionErrorMargin": 5},
+        for options in ({"minibatchSizeTuningMax": 300}, {"minibatchSizeTuningMax": 190},
+                        {"minibatchSearchCriterionErrorMargin": 5},
                         {"minibatchSizeTuningFrequency": 2, "minibatchSearchCriterionErrorMargin": 3}):
             self.check(minibatchSize="64", learningRatesPerSample="0.002*3:0.0005", maxEpochs=6,
                        adjust={"autoAdjustMinibatch": "true", "numMiniBatch4LRSearch": 4, **options})

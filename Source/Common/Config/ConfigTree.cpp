@@ -127,6 +127,8 @@ void ConfigTree::Insert(const ConfigParameters& block, const ConfigText& text, c
         slot->name = keyText;
     }
     ConfigEntry& entry = *slot;
+    if (entry.key.text && entry.values.empty() && record.hasValue)
+        impl.replacedWords.push_back(entry.key);
     const bool isBlock = record.hasValue && !record.isQuoted && record.value.starts_with('[');
     if (!(isBlock && entry.isBlock))
     {

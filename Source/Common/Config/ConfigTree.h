@@ -61,6 +61,7 @@ struct ConfigParameters::Impl
     SourcePos where;
     std::vector<std::unique_ptr<ConfigEntry>> entries; // in the order of first appearance
     std::unordered_map<std::string, ConfigEntry*> byName;
+    std::vector<ConfigPiece> replacedWords; // names that stood alone until a value of that name followed
     std::vector<ConfigPiece> unparsed;
     std::unique_ptr<ConfigTree> ownedTree; // root only
 };

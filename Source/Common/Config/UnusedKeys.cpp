@@ -86,16 +86,48 @@ public:
                 continue;
             if (message.empty())
                 message = DescribeUnknown(*unread.block, *entry);
-            // Several pieces of one list tell the same.
-            const bool isNew = std::none_of(m_found.begin(), m_found.end(),
-                                            [&](const UnusedKey& key) { return key.message == message; });
-            if (isNew)
-                m_found.push_back({std::move(message), unread.where});
+            Add(std::move(message), unread.where);
         }
+        AddReplacedWords(m_root);
         return std::move(m_found);
     }
 
 private:
+    // Several pieces of one list tell the same.
+    void Add(std::string message, const SourcePos& where)
+    {
+        const bool isNew =
+            std::none_of(m_found.begin(), m_found.end(), [&](const UnusedKey& key) { return key.message == message; });
+        if (isNew)
+            m_found.push_back({std::move(message), where});
+    }
+
+    // "command=Train,Test" above the block Test, which takes the stray word's place.
+    void AddReplacedWords(const ConfigParameters& block)
+    {
+        for (const ConfigPiece& word : ConfigTree::Entries(block).replacedWords)
+        {
+            ConfigEntry entry;
+            entry.name = word.View();
+            entry.key = word;
+            if (std::string message = DescribeStray(block, entry); !message.empty())
+                Add(std::move(message), word.Where());
+        }
+        for (const auto& entry : ConfigTree::Entries(block).entries)
+            if (entry->block && entry->isReadAsBlock)
+                AddReplacedWords(*entry->block);
+    }
+
+    // Names without a value, those included whose place a value took.
+    static std::vector<ConfigPiece> WordsOf(const ConfigParameters& block)
+    {
+        std::vector<ConfigPiece> words = ConfigTree::Entries(block).replacedWords;
+        for (const auto& entry : ConfigTree::Entries(block).entries)
+            if (entry->values.empty())
+                words.push_back(entry->key);
+        return words;
+    }
+
     bool IsKnownAs(const KnownBlock& known, const ConfigParameters& block) const
     {
         const bool isName = known.name == "*" ? block.Parent() != nullptr
@@ -324,20 +356,20 @@ private:
     }
 
     // The last entry whose value ends before the stray key on the same line; pieces without a value do not count.
-    static const ConfigEntry* OwnerOf(const ConfigParameters& block, const ConfigEntry& stray)
+    static const ConfigEntry* OwnerOf(const ConfigParameters& block, const ConfigPiece& stray)
     {
         const ConfigEntry* owner = nullptr;
         for (const auto& entry : ConfigTree::Entries(block).entries)
         {
-            if (entry->values.empty() || entry->key.text != stray.key.text || entry->key.begin >= stray.key.begin)
+            if (entry->values.empty() || entry->key.text != stray.text || entry->key.begin >= stray.begin)
                 continue;
             if (!owner || entry->key.begin > owner->key.begin)
                 owner = entry.get();
         }
         if (!owner)
             return nullptr;
-        const std::string_view between = stray.key.text->Text().substr(
-            owner->values.back().end, stray.key.begin - std::min(stray.key.begin, owner->values.back().end));
+        const std::string_view between = stray.text->Text().substr(
+            owner->values.back().end, stray.begin - std::min(stray.begin, owner->values.back().end));
         return between.find('\n') == std::string_view::npos ? owner : nullptr;
     }
 
@@ -358,7 +390,7 @@ private:
     {
         if (entry.isBlock || (!entry.values.empty() && entry.hasEquals) || IsKnownAnywhere(entry.name))
             return {};
-        const ConfigEntry* const owner = OwnerOf(block, entry);
+        const ConfigEntry* const owner = OwnerOf(block, entry.key);
         if (!owner)
             return {};
         const std::string_view text = entry.key.text->Text();
@@ -374,10 +406,10 @@ private:
                 return {};
             // To the end of the record behind the last of the pieces.
             size_t end = entry.key.end;
-            for (const auto& other : ConfigTree::Entries(block).entries)
-                if (other->values.empty() && other->key.text == entry.key.text && other->key.end > end &&
-                    !IsKnownAnywhere(other->name) && OwnerOf(block, *other) == owner)
-                    end = other->key.end;
+            for (const ConfigPiece& other : WordsOf(block))
+                if (other.text == entry.key.text && other.end > end && !IsKnownAnywhere(other.View()) &&
+                    OwnerOf(block, other) == owner)
+                    end = other.end;
             const std::string_view written = text.substr(begin, end - begin);
             std::string pieces, mended;
             size_t count = 0;

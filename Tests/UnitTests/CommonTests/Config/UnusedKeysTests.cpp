@@ -182,6 +182,17 @@ TEST(UnusedKeysTests, PathsAreNoNames)
                     "written Train=[SGD=[maxEpochs=...]]"));
 }
 
+// The block of that name takes the place of the stray word.
+TEST(UnusedKeysTests, CommandsWithWrongSeparatorAboveTheirBlocks)
+{
+    const std::string blocks = "Train=[action=train]\nTest=[action=test]\nPlot=[action=plot]";
+    EXPECT_THAT(Unused("command=Train,Test;Plot\n" + blocks, {"command", "Train:action"}),
+                ElementsAre("exp.cntk:1:15: 'command=Train,Test;Plot' at the root of the config falls into "
+                            "'command=Train', 'Test', 'Plot': the elements of a list are separated by ':', write "
+                            "command=Train:Test:Plot"));
+    EXPECT_THAT(Unused("Test\ncommand=Train:Test\n" + blocks, {"command", "Train:action", "Test:action"}), IsEmpty());
+}
+
 TEST(UnusedKeysTests, ListsWithWrongSeparator)
 {
     const std::vector<std::string> read = {"SGD:learningRatesPerMB", "SGD:maxEpochs", "Write:outputNodeNames"};

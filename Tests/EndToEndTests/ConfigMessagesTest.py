@@ -299,6 +299,15 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertIn(warning, self.cntk("configFile=exp.cntk", "command=Write").stderr)
         self.assertEqual(self.warnings("command=Write", "Write=[outputNodeNames=hlast]"), [])
 
+    def test_sections_of_a_binary_writer_have_keys_that_the_nodes_decide(self):
+        self.train()
+        self.edit("  outputPath=out/values", "  outputNodeNames=HLast\n  writer=[ writerType=BinaryWriter; wfile=o.bin\n"
+                  "    HLast=[ sectionType=data; dim=2; elementSize=4; labelDim=0; wrecords=5; elementSze=4\n"
+                  "      stats=[ sectionType=stats; elementSize=8; wrecords=9; dim=1; compute=mean ] ] ]")
+        self.assertEqual(self.warnings("command=Write"),
+                         ["WARNING: exp.cntk:37:77: unknown key 'elementSze' in block 'Write:writer:HLast'; did you mean "
+                          "'elementSize'?"])
+
     def test_misspelt_key_of_a_writer(self):
         self.train()
         self.edit("  outputPath=out/values", "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLast; labels=x\n"

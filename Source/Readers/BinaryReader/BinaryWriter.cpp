@@ -52,6 +52,10 @@ struct BinarySectionOptions
     bool isCategory = true;
     std::vector<std::string> compute;
     std::string labelMappingFile;
+    size_t dim = 1;
+    size_t labelDim = 0;
+    size_t elementSize = 0;
+    size_t wrecords = 0;
 
     static OptionTable<BinarySectionOptions> Options()
     {
@@ -74,6 +78,12 @@ struct BinarySectionOptions
                 .Here(),
             Opt("labelMappingFile", &S::labelMappingFile,
                 "Of a block with sectionType=labelMapping: file with one label a line, in the order of the rows"),
+            Opt("dim", &S::dim, "the node says how many rows there are").WithoutEffect().Here(),
+            Opt("labelDim", &S::labelDim, "the node says how many classes there are").WithoutEffect().Here(),
+            Opt("elementSize", &S::elementSize, "precision, or the kind of the section, decides")
+                .WithoutEffect()
+                .Here(),
+            Opt("wrecords", &S::wrecords, "records are counted").WithoutEffect().Here(),
         };
     }
 };
@@ -98,8 +108,6 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
     {
         const ConfigParameters& block = config.RequireBlock(name);
         const auto options = ReadOptions<BinarySectionOptions>(block);
-        for (const char* key : {"dim", "elementSize", "labelDim"})
-            block.FindHere(key); // known; the node decides
         if (options.sectionType != SectionKind::Data && options.sectionType != SectionKind::Labels)
             FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "section '", name,
                    "' stands for a node; expected data or labels. A block inside a section may have stats");
@@ -124,8 +132,6 @@ template <class ElemType>
 void BinaryWriter<ElemType>::AddInnerSection(Section& section, const ConfigParameters& block)
 {
     const auto options = ReadOptions<BinarySectionOptions>(block);
-    for (const char* key : {"dim", "elementSize", "labelDim", "wrecords"})
-        block.FindHere(key); // known; the section decides
     switch (options.sectionType)
     {
     case SectionKind::Stats:

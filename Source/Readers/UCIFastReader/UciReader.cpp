@@ -14,7 +14,6 @@ namespace
 {
 
 constexpr const char* c_readerName = "UCIFastReader";
-constexpr std::string_view c_commandLine = "command line"; // name of that source text
 
 // What decides the dimension of a block's stream; for messages.
 std::string SourceOf(const UciConfig& config, const UciBlock& block, const LabelMap* labels)
@@ -22,7 +21,7 @@ std::string SourceOf(const UciConfig& config, const UciBlock& block, const Label
     std::string deciding;
     if (!block.isCategory)
         deciding = SettingText(*block.config, "dim", block.columns);
-    else if (block.labelDim > 0)
+    else if (block.labelDim > 0 && block.labelDim >= labels->Size())
         deciding = SettingText(*block.config, "labelDim", block.labelDim);
     else
         deciding = Concat("label map '", labels->Source(), "'");
@@ -91,25 +90,17 @@ size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap&
 {
     const size_t count = labels.Size();
     const SourcePos where = block.config->WhereOf("labelDim");
-    if (made && block.labelDim != 0 && block.labelDim < count)
-        m_log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
-                          "', but the data have ", Counted(count, "label"), "; expected labelDim=", count));
-    if (block.labelDim == 0 || made)
-        return std::max(block.labelDim, count);
-    if (block.labelDim < count)
+    const auto warn = [&](const auto&... parts)
     {
-        // The caret belongs under the value that came last: one given on the command line.
-        const SourcePos mapWhere = block.config->WhereOf("labelMappingFile");
-        const bool mapOverrides = mapWhere && mapWhere.text != where.text && mapWhere.text->Name() == c_commandLine;
-        FailAt(mapOverrides ? mapWhere : where, ErrorKind::Config,
-               SettingText(*block.config, "labelDim", block.labelDim), " of '", block.name,
-               "' and its label map disagree: '", labels.Source(), "' (", mapWhere.Location(), ") has ",
-               Counted(count, "label"));
-    }
-    if (block.labelDim > count)
         m_log.Warn(Concat(where.Location(), where ? ": " : "", "labelDim=", block.labelDim, " of '", block.name,
-                          "', but '", labels.Source(), "' has only ", Counted(count, "label")));
-    return block.labelDim;
+                          "', but ", parts...));
+    };
+    if (block.labelDim != 0 && block.labelDim < count)
+        warn(made ? std::string("the data have ") : Concat("'", labels.Source(), "' has "), Counted(count, "label"),
+             ", which count; expected labelDim=", count);
+    else if (!made && block.labelDim > count)
+        warn("'", labels.Source(), "' has only ", Counted(count, "label"));
+    return std::max(block.labelDim, count); // as the original
 }
 
 template <class ElemType>

@@ -22,6 +22,8 @@ public:
 
     // At the beginning of an epoch.
     void SetRate(double rate, Log& log);
+    // Whether each forward pass moves a random stream.
+    bool DrawsMasks() const { return m_rate > 0 && !m_nodes.empty(); }
 
     // All random streams, exactly; for checkpoints.
     void SaveExtra(std::map<std::string, std::string>& extra) const;

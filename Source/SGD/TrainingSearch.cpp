@@ -66,8 +66,9 @@ size_t Training::TrialSamples(size_t epoch) const
     return minibatches > most / size ? most : minibatches * size;
 }
 
-// Parameters, smoothed gradients and random streams as the epoch begins with them. They are kept in memory: to read the
-// model and the checkpoint again after each of some hundred trials takes a noticeable part of the search.
+// Parameters, smoothed gradients and noise as the epoch begins with them. They are kept in memory: to read the model
+// and the checkpoint again after each of some hundred trials takes a noticeable part of the search. Masks of dropout go
+// on from trial to trial and into the epoch, as in the original, whose files do not hold them.
 struct Training::TrialStart
 {
     std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, Matrix>> parameters;
@@ -99,7 +100,6 @@ Training::TrialStart Training::KeepStart()
     for (const Matrix* state : m_learner.States())
         start.states.push_back(state->Clone());
     m_learner.SaveExtra(start.extra);
-    m_dropout.SaveExtra(start.extra);
     return start;
 }
 
@@ -111,16 +111,16 @@ void Training::GoBackTo(const TrialStart& start)
         normalization->SetMinibatches(seen);
     m_learner.CopyStates(start.states);
     m_learner.RestoreExtra(start.extra);
-    m_dropout.RestoreExtra(start.extra);
 }
 
 // A trial as long as the epoch, with the rate that is taken, does what the epoch would do: the same minibatches from
-// the same state. Only where nothing else is to happen in front of the epoch, or in its minibatches.
+// the same state; not the same masks of dropout. Only where nothing else is to happen in front of the epoch, or in its
+// minibatches.
 bool Training::BeginsWithTrial(size_t epoch) const
 {
     const bool searchesSize = m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size();
     return TrialSamples(epoch) == m_options.EpochSamples() && !searchesSize && !m_options.gradientCheck &&
-           m_tracer.Nodes().empty();
+           !m_dropout.DrawsMasks() && m_tracer.Nodes().empty();
 }
 
 // Once. How many samples an epoch has is known when one was finished, or epochSize says it.

@@ -89,14 +89,14 @@ TEST_F(TrainingSearchTest, EveryTrialAndEveryChoiceIsInTheLog)
 // gradientcheck computes the same, but an epoch whose minibatches are to be checked is not a trial that was not.
 TEST_F(TrainingSearchTest, ATrialThatChoseTheRateIsTheEpochWhereItIsAsLong)
 {
-    for (const bool dropout : {false, true})
+    for (const bool noise : {false, true})
     {
-        SCOPED_TRACE(dropout ? "with dropout" : "without dropout");
+        SCOPED_TRACE(noise ? "with noise" : "without noise");
         TrainingRequest request = SearchRequest(6);
         request.makeMode = false;
         request.options.keepCheckPointFiles = true;
-        request.options.dropoutRate = dropout ? 0.2 : 0;
-        request.options.gaussianNoiseInjectStd = dropout ? 0.001 : 0;
+        request.options.dropoutRate = 0.0;
+        request.options.gaussianNoiseInjectStd = noise ? 0.001 : 0;
         request.options.gradUpdateType = GradientUpdateType::FSAdaGrad;
         request.options.epochSize = 230;
         request.options.autoAdjust.numMiniBatch4LRSearch = 500; // more than the epoch has
@@ -118,13 +118,13 @@ TEST_F(TrainingSearchTest, ATrialThatChoseTheRateIsTheEpochWhereItIsAsLong)
         const std::string continued = run("continued.dnn");
         EXPECT_NE(LogText().find(" without the last one, which is the epoch itself\n"), std::string::npos);
         const size_t count = Count(" without the last one");
-        request.options.gradientCheck = !dropout;
+        request.options.gradientCheck = !noise;
         request.options.sigFigs = 1;
-        request.options.autoAdjust.autoAdjustMinibatch = dropout; // the size search looks from the same state
+        request.options.autoAdjust.autoAdjustMinibatch = noise; // the size search looks from the same state
         request.options.autoAdjust.minibatchSizeTuningMax = 5;
         const std::string anew = run("anew.dnn");
         // The size is not looked for before the first epoch, whose size is listed.
-        EXPECT_EQ(Count(" without the last one"), count + (dropout ? 1 : 0));
+        EXPECT_EQ(Count(" without the last one"), count + (noise ? 1 : 0));
         EXPECT_EQ(continued, anew);
         for (const char* file : {"", ".1", ".2", ".5", ".3.ckp", ".5.ckp", ".ckp"})
             EXPECT_EQ(BytesOf(Path("continued.dnn") + file), BytesOf(Path("anew.dnn") + file)) << file;
@@ -358,12 +358,21 @@ TEST_F(TrainingSearchTest, ARateForLargeNumbersIsFoundBeforeTheFirstEpoch)
     EXPECT_LT(reports[0].criterion, atRest);
 }
 
-// Masks of dropout are luck: over few samples they may outweigh what a small rate learns.
+// What is right for one minibatch is wrong for the next: whatever the rate, it is worse than none.
 TEST_F(TrainingSearchTest, WhereNoRateIsAnyBetterBeforeTheFirstEpochTheTrainingEndsAndSaysSo)
 {
     TrainingRequest request = SearchRequest(2);
-    request.openReader = []
-    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(230, 7))); };
+    SyntheticData points{.featureDim = 1, .labelDim = 1, .features = {}, .labels = {}};
+    for (size_t i = 0; i < 230; ++i)
+    {
+        points.features.push_back(1);
+        points.labels.push_back(i / 5 % 2 == 0 ? 1 : -1);
+    }
+    request.buildNetwork = [this] { return Line(0); };
+    request.openReader = [points]
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(points)); };
+    request.options.dropoutRate = 0.0;
+    request.options.momentumPerMB = 0.0f;
     Run(request);
     EXPECT_EQ(Count("Finished Epoch"), 0u);
     EXPECT_EQ(Count("no learning rate that was tried before the first epoch was as good as none: nothing is trained; "
@@ -375,10 +384,26 @@ TEST_F(TrainingSearchTest, WhereNoRateIsAnyBetterBeforeTheFirstEpochTheTrainingE
     EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.0")));
 }
 
+// As in the original, whose files do not hold their seeds: each forward pass of a trial moves on to the next mask.
+TEST_F(TrainingSearchTest, MasksOfDropoutGoOnThroughTrials)
+{
+    TrainingRequest request = SearchRequest(3);
+    request.options.traceLevel = 1;
+    request.options.numMBsToShowResult = 1; // a line for each forward pass
+    request.options.autoAdjust.numMiniBatch4LRSearch = 500;
+    Run(request);
+    const size_t passes = Count("]-Minibatch[");
+    EXPECT_GT(passes, Count(" Epoch[ 1 of 3]-Minibatch[") + 2 * 46);
+    EXPECT_EQ(Count("which is the epoch itself"), 0u) << "its masks are others";
+    const Checkpoint checkpoint = LoadCheckpoint(Path("m.dnn.ckp"), DataType::Float64, *m_device);
+    EXPECT_EQ(checkpoint.info.extra.at("dropoutSeeds"), std::to_string(1 + passes * 1073807359) + " ");
+}
+
 TEST_F(TrainingSearchTest, TrialsLeaveNoTrace)
 {
     // The rates that were found, as a list: the same training.
     TrainingRequest request = SearchRequest(3);
+    request.options.dropoutRate = 0.0;
     std::vector<double> rates;
     request.epochDone = [&](const EpochReport& report) { rates.push_back(report.learningRatePerSample); };
     Run(request);
@@ -390,7 +415,6 @@ TEST_F(TrainingSearchTest, TrialsLeaveNoTrace)
 
     TrainingRequest listed = ClassifierRequest(3, true);
     listed.makeMode = false;
-    listed.options.dropoutRate = 0.2;
     listed.openReader = request.openReader;
     // The list is single precision.
     listed.options.learningRatesPerSample.values = {float(rates[0]), float(rates[1]), float(rates[2])};

@@ -402,14 +402,15 @@ TEST_F(WithinSearchTest, AStoppedTrialSavesItsPlaceAndTheTrialsBefore)
 
 TEST_F(WithinSearchTest, EndsWithTheSameBitsWhateverTheRule)
 {
+    // Trials of 4 and of 8 minibatches; the epoch's are 8.
     for (const GradientUpdateType rule : {GradientUpdateType::None, GradientUpdateType::FSAdaGrad})
-        for (const size_t minibatches : {4, 8}) // the epoch's are 8
+        for (const auto& [minibatches, dropout] : {std::pair(size_t(4), true), {8, true}, {8, false}})
         {
-            SCOPED_TRACE(Concat("rule ", int(rule), ", trials of ", minibatches));
+            SCOPED_TRACE(Concat("rule ", int(rule), ", trials of ", minibatches, dropout ? " with dropout" : ""));
             for (const auto& entry : std::filesystem::directory_iterator(m_folder))
                 if (entry.path().filename().string().find(".dnn") != std::string::npos)
                     std::filesystem::remove(entry.path());
-            TrainingRequest request = SearchRequest(3, true);
+            TrainingRequest request = SearchRequest(3, dropout);
             request.options.gradUpdateType = rule;
             request.options.gaussianNoiseInjectStd = 0.001;
             request.options.traceLevel = 1;

@@ -73,23 +73,35 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                 __builtin_prefetch(g.b + (column + j) * g.ldb + step + Least(p, depth - 1), 0, 2);
     }
 
-    // From so many panels of B and so large a matrix on, the next panel of A is asked for while one is multiplied.
+    // From so many panels of B and so large a matrix on, the next panel of A is asked for while one is multiplied: its
+    // lines are too far apart for a prefetcher of the processor to see them coming.
     static constexpr size_t c_leastPanelsToFetchA = 6;
     static constexpr size_t c_secondCache = 1 << 20;
-
-    // Asks for a part of a panel of A, which is not transposed: each step of it is in a page of its own.
-    static void FetchA(const GemmTask<T>& g, size_t row, size_t step, size_t depth, size_t part, size_t parts)
+    static bool FetchesA(const GemmTask<T>& g, size_t panels)
     {
-        const size_t share = (depth + parts - 1) / parts;
-        const T* from = g.a + row + (step + part * share) * g.lda;
-        for (size_t p = part * share; p < Least((part + 1) * share, depth); ++p, from += g.lda)
-        {
-            __builtin_prefetch(from, 0, 2);
-            __builtin_prefetch(from + c_lanes, 0, 2);
-        }
+        return VectorBytes == 64 && panels >= c_leastPanelsToFetchA && g.m * g.k * sizeof(T) > c_secondCache;
     }
 
-    // The same for a packed panel.
+    // The panel of A that follows the one from this row on, which may be the first of the next steps; times: as
+    // LinesAhead has it.
+    static typename Base::LinesAhead NextOfA(const GemmTask<T>& g, size_t row, size_t step, size_t depth, size_t times)
+    {
+        row += c_rows;
+        if (row >= g.m)
+        {
+            row = 0;
+            step += depth;
+        }
+        if (step >= g.k)
+            return {};
+        const size_t rows = Least(c_rows, g.m - row);
+        const size_t steps = Least(depth, g.k - step);
+        if (g.transA)
+            return {g.a + row * g.lda + step, g.lda, rows, steps, times};
+        return {g.a + row + step * g.lda, g.lda, steps, rows, times};
+    }
+
+    // Asks for a part of a packed panel.
     static void FetchPanel(const T* panel, size_t elements, size_t part, size_t parts)
     {
         const size_t share = (elements / c_lineElements + parts - 1) / parts * c_lineElements;
@@ -147,21 +159,20 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
         const T beta = step == 0 ? g.beta : T(1);
         typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, c_rows, columns);
         const size_t panels = (columns + c_columns - 1) / c_columns;
-        const bool fetches =
-            VectorBytes == 64 && !g.transA && panels >= c_leastPanelsToFetchA && g.m * g.k * sizeof(T) > c_secondCache;
+        const bool fetches = FetchesA(g, panels);
         for (size_t i = 0; i < rows; i += c_rows)
         {
             const size_t height = Least(c_rows, rows - i);
+            if (fetches)
+                panelOfC.AskFor(NextOfA(g, row + i, step, depth, columns));
             // A whole register must not be read beyond the last rows.
             bool isPacked = g.transA || height != c_rows;
             if (isPacked)
-                PackA(g, row + i, height, step, depth, panel);
+                Base::PackPanelOfA(g, row + i, height, step, depth, !fetches, panel);
             for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
             {
                 width = EvenWidth(columns - j);
                 const PlainB b = packedB != nullptr ? PlainB{packedB + panelB, c_columns, 1} : At(g, column + j, step);
-                if (fetches && i + c_rows < rows)
-                    FetchA(g, row + i + c_rows, step, depth, j / c_columns, panels);
                 const T* a = isPacked ? panel : g.a + (row + i) + step * g.lda;
                 const size_t aStride = isPacked ? c_rows : g.lda;
                 T* c = panelOfC.At(row + i, column + j, 0, j);

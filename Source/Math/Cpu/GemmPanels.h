@@ -180,7 +180,7 @@ struct GemmPanels
             if (together > 1)
                 PackPlainA(g.a + (row + panel) + step * g.lda, g.lda, together, depth, to);
             else
-                PackPanelOfA(g, row + panel, Least(c_rows, rows - panel), step, depth, to);
+                PackPanelOfA(g, row + panel, Least(c_rows, rows - panel), step, depth, true, to);
             panel += together * c_rows;
             to += together * c_rows * depth;
         }
@@ -197,7 +197,9 @@ struct GemmPanels
             }
     }
 
-    static void PackPanelOfA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, T* to)
+    // asksForNext: for the panel that follows, where A is transposed.
+    static void PackPanelOfA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, bool asksForNext,
+                             T* to)
     {
         if (!g.transA)
         {
@@ -211,16 +213,17 @@ struct GemmPanels
         }
         const T* from = g.a + row * g.lda + step;
         if (depth >= c_lanes)
-            return PackTransposedA<false>(from, g.lda, rows, depth, to);
+            return (asksForNext && VectorBytes == 64 ? &PackTransposedA<false, true>
+                                                     : &PackTransposedA<false, false>)(from, g.lda, rows, depth, to);
         if constexpr (c_hasMasks)
-            return PackTransposedA<true>(from, g.lda, rows, depth, to);
+            return PackTransposedA<true, true>(from, g.lda, rows, depth, to);
         for (size_t p = 0; p < depth; ++p)
             for (size_t i = 0; i < rows; ++i)
                 to[p * c_rows + i] = from[i * g.lda + p];
     }
 
     // IsShort: not as many steps as a register has lanes.
-    template <bool IsShort>
+    template <bool IsShort, bool AsksForNext>
     static void PackTransposedA(const T* from, size_t stride, size_t rows, size_t depth, T* to)
     {
         for (size_t p = 0; p < depth; p = NextBlock(p, depth))
@@ -236,7 +239,7 @@ struct GemmPanels
                         LoadFirst(block[i], line, depth);
                     else
                         Load(block[i], line);
-                    if constexpr (VectorBytes == 64) // for the next panel
+                    if constexpr (AsksForNext)
                         __builtin_prefetch(from + (c_rows + half + i) * stride + p, 0, 2);
                 }
                 Transpose::Square(block);

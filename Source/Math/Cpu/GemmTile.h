@@ -29,13 +29,52 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         PlainKeepingA, // and A is packed on the way
     };
 
-    // What lies at a tile's place in the matrices that the epilogue of C reads, if any.
+    // Lines of the cache that will be read soon, by runs that lie apart, asked for a few at a time: all at once would
+    // take all places for loads, and a tile's panels wait behind memory.
+    class LinesAhead
+    {
+    public:
+        LinesAhead() = default; // none
+        // The beginnings of so many runs are stride elements apart. times: how often Ask is called.
+        LinesAhead(const T* first, size_t stride, size_t runs, size_t elementsOfRun, size_t times)
+            : m_next(first), m_lines((elementsOfRun + c_lineElements - 1) / c_lineElements),
+              m_toNextRun(ptrdiff_t(stride) - ptrdiff_t(m_lines * c_lineElements)), m_leftOfRun(m_lines),
+              m_left(runs * m_lines), m_atOnce((m_left + times - 1) / times)
+        {
+        }
+
+        [[gnu::always_inline]] inline void Ask()
+        {
+            for (size_t count = Least(m_atOnce, m_left); count > 0; --count, --m_left)
+            {
+                __builtin_prefetch(m_next, 0, 2);
+                m_next += c_lineElements;
+                if (--m_leftOfRun == 0)
+                {
+                    m_next += m_toNextRun;
+                    m_leftOfRun = m_lines;
+                }
+            }
+        }
+
+    private:
+        const T* m_next = nullptr;
+        size_t m_lines = 0; // of a run
+        ptrdiff_t m_toNextRun = 0;
+        size_t m_leftOfRun = 0;
+        size_t m_left = 0; // of all
+        size_t m_atOnce = 0;
+    };
+
+    // What lies at a tile's place in the matrices that the epilogue of C reads, if any, and what is to be asked for on
+    // the way besides.
     struct BesideC
     {
         const T* first = nullptr;
         const T* second = nullptr;
         size_t stride = 0;
-        bool asksForC = true; // C is not in the first-level cache anyway
+        bool asksForC = true;  // C is not in the first-level cache anyway
+        LinesAhead ahead = {}; // of which a tile takes its part
     };
 
     // How many panels of B of even width there are, and where they begin.
@@ -67,8 +106,8 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     // since memory takes no more than some lines at once. Not in line, where the compiler runs out of registers.
     template <Panels Kind, size_t N, size_t V, bool AsksOnTheWay>
     [[gnu::noinline]] static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
-                                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows,
-                                       const BesideC* beside, T* kept)
+                                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, BesideC* beside,
+                                       T* kept)
     {
         if constexpr (Kind == Panels::Packed)
         {
@@ -117,6 +156,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             const T* ofC = c;
             const T* first = beside->first;
             const T* second = beside->second;
+            LinesAhead ahead = beside->ahead;
             for (size_t column = 0; column < N; ++column)
             {
                 if (beside->asksForC)
@@ -129,8 +169,10 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
                     AskForColumn<false>(second);
                     second += beside->stride;
                 }
+                ahead.Ask();
                 addSteps(depth * column / N, depth * (column + 1) / N);
             }
+            beside->ahead = ahead;
         }
         else
             addSteps(0, depth);
@@ -165,7 +207,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     // The same for a number of columns known at run time.
     template <Panels Kind, size_t N = Columns>
     static void TileOf(size_t columns, size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
-                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, const BesideC* beside,
+                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, BesideC* beside,
                        T* kept = nullptr)
     {
         if constexpr (N > 0)
@@ -216,14 +258,23 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             {
                 const GemmEpilogue<T>& ending = *m_task.epilogue;
                 const size_t place = m_task.firstRow + row + (m_task.firstColumn + column) * ending.besideStride;
-                m_beside = {ending.beside[0] + place, ending.beside[1] + place, ending.besideStride, !m_isScratch};
+                m_beside.first = ending.beside[0] + place;
+                m_beside.second = ending.beside[1] + place;
+                m_beside.stride = ending.besideStride;
+                m_beside.asksForC = !m_isScratch;
                 if (m_isScratch)
                     return m_scratch + rowOfPanel + columnOfPanel * m_stride;
             }
             return m_task.c + row + column * m_task.ldc;
         }
+        // During the tiles that follow.
+        void AskFor(const LinesAhead& ahead)
+        {
+            m_beside.ahead = ahead;
+            m_asksOnTheWay = true;
+        }
         // At the same place; null: C is asked for at once.
-        const BesideC* Beside() const { return m_asksOnTheWay ? &m_beside : nullptr; }
+        BesideC* Beside() { return m_asksOnTheWay ? &m_beside : nullptr; }
 
         // Behind its last tile.
         void End(size_t row, size_t rows, size_t column, size_t columns)

@@ -35,6 +35,16 @@ void MarkScript(const ConfigParameters& ndl)
     LookUpVariablesOfScripts(ndl);
 }
 
+// A network in the language that came after the book.
+void RefuseBrainScript(const CommandContext& command)
+{
+    for (const char* name : {"createNetwork", "BrainScriptNetworkBuilder", "ExperimentalNetworkBuilder"})
+        if (const std::optional<ConfigValue> value = command.block.Find(name))
+            FailAt(value->Where(), ErrorKind::Config, "the network of command '", command.name, "' is given by ", name,
+                   ", in BrainScript, which is not there; write it in NDL, NDLNetworkBuilder=[networkDescription=...], "
+                   "or take SimpleNetworkBuilder=[layerSizes=...]");
+}
+
 } // namespace
 
 std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& command)
@@ -115,6 +125,8 @@ void NetworkBuilder::TakeSimple(const CommandContext& command, const ConfigParam
 std::unique_ptr<NetworkBuilder> NetworkBuilder::Require(const CommandContext& command)
 {
     std::unique_ptr<NetworkBuilder> builder = Find(command);
+    if (builder == nullptr)
+        RefuseBrainScript(command);
     if (builder == nullptr)
         FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                "' has no network to train: give a block SimpleNetworkBuilder=[layerSizes=...] or "

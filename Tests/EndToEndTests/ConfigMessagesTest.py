@@ -472,6 +472,16 @@ class ConfigMessagesTest(MessagesTestCase):
         self.edit("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]", "")
         self.assertIn("command 'Train' has no network to train: give a block SimpleNetworkBuilder=", self.error())
 
+    def test_a_network_in_brainscript(self):
+        simple = "SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]"
+        for name, value in (("BrainScriptNetworkBuilder", "[ H(x) = Sigmoid (W * x); z = H(features) ]"),
+                            ("ExperimentalNetworkBuilder", "(new ComputationNetwork [ z = 1 ])"),
+                            ("createNetwork", "{ Sequential (x) }")):
+            self.edit(simple, "%s=%s" % (name, value))
+            self.assertIn("error: the network of command 'Train' is given by %s, in BrainScript, which is not there; write "
+                          "it in NDL, NDLNetworkBuilder=[networkDescription=...], or take SimpleNetworkBuilder=" % name,
+                          self.error())
+
     def test_later_command_is_read_before_the_first_runs(self):
         self.edit("  outputPath=out/values", "")
         self.assertIn("command 'Write' has nowhere to write", self.error("command=Train:Write"))

@@ -116,7 +116,11 @@ void FailMissing(const ConfigParameters& block, const OptionInfo& info, bool isL
     for (const ConfigParameters* at = &block; at; at = isLocal ? nullptr : at->Parent())
     {
         if (const std::string* const given = NameIn(*at, info))
-            block.Require(*given); // says that it is empty; returns only for the literal value "default"
+        {
+            const ConfigValue value = block.Require(*given); // says that it is empty
+            FailAt(value.Where(), ErrorKind::Config, "required parameter missing: ", block.Path(), ':', info.name,
+                   ": the value of '", value.KeyPath(), "' is '", value.Text(), "', and it has no default");
+        }
         for (std::string& name : at->Names())
             names.push_back(std::move(name));
     }

@@ -200,6 +200,22 @@ struct AliasedOptions
     }
 };
 
+TEST(OptionsTests, RequiredHasNoDefault)
+{
+    const auto config = ConfigParameters::Parse("s=[path=default]", "x.cntk");
+    try
+    {
+        ReadOptions<SampleOptions>(config->RequireBlock("s"));
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Report(), "    1 | s=[path=default]\n      |         ^~~~~~~\n"
+                                  "x.cntk:1:9: error: required parameter missing: x.cntk:s:path: the value of 's:path' "
+                                  "is 'default', and it has no default");
+    }
+}
+
 TEST(OptionsTests, RequiredIsMissingUnderAnyName)
 {
     const auto reportOf = [](const char* text)

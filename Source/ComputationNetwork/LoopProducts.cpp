@@ -195,6 +195,7 @@ void LoopProducts::FindGroups(const PlanStep& loop)
             m_groups.push_back(std::make_unique<Group>());
             group = m_groups.back().get();
             group->operand = operand;
+            group->delay = DelayOf(operand);
         }
         group->products.push_back(node.get());
         group->outputs += node->SampleElements();
@@ -357,15 +358,26 @@ void LoopProducts::RunForward(const Part& part) const
         if (action.chain != nullptr)
             action.chain->Run(part.firstColumn, part.sequences, part.firstSequence);
         else if (action.group != nullptr)
-            action.group->weights.Multiply(
-                action.group->operand->Value().Columns(part.firstColumn, part.sequences),
-                action.group->valueView.Columns(action.group->isOfStep ? part.firstSequence : part.firstColumn,
-                                                part.sequences));
+            MultiplyGroup(*action.group, part);
         else if (action.delay != nullptr)
             action.delay->ForwardSequences(part.time, part.firstSequence, part.sequences);
         else
             action.node->ForwardProp(FrameRange::Step(part.time));
     }
+}
+
+void LoopProducts::MultiplyGroup(const Group& group, const Part& part) const
+{
+    const MatrixView operand = group.operand->Value().Columns(part.firstColumn, part.sequences);
+    const MatrixView value =
+        group.valueView.Columns(group.isOfStep ? part.firstSequence : part.firstColumn, part.sequences);
+    // Where all sequences begin, one column is that of all.
+    const bool isRepeated = part.sequences > 1 && group.delay != nullptr && m_device.IsHostMemory() &&
+                            group.delay->SourceOfStep(part.time) == DelayNode::c_initial;
+    if (!isRepeated)
+        return group.weights.Multiply(operand, value);
+    group.weights.Multiply(operand.Columns(0, 1), value.Columns(0, 1));
+    Ops::Elementwise(ElementwiseOp::Copy, value.Columns(0, 1), value.Columns(1, part.sequences - 1));
 }
 
 void LoopProducts::Forward(int direction)

@@ -71,6 +71,7 @@ private:
     struct Group
     {
         ComputationNode* operand = nullptr;
+        const DelayNode* delay = nullptr; // what the operand is, if it is one
         std::vector<ComputationNode*> products;
         size_t outputs = 0; // of all products
         Buffer value;
@@ -104,6 +105,7 @@ private:
     void BeginForward();
     void BeginBackward();
     void RunForward(const Part& part) const;
+    void MultiplyGroup(const Group& group, const Part& part) const;
     void RunBackward(const Part& part) const;
     template <class Run>
     void ForEachPart(int direction, bool canBeApart, Run&& run) const;

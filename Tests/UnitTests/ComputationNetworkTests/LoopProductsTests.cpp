@@ -109,6 +109,32 @@ TEST(LoopProducts, GradientsAgreeWithDifferences)
     }
 }
 
+// Where all sequences begin, one column of a product stands for all of them: the bits are those that come out where one
+// sequence says that it goes on, though nothing was before it.
+TEST(LoopProducts, OneColumnStandsForAllThatBegin)
+{
+    constexpr size_t c_steps = 3;
+    for (const int threads : {1, 4})
+        for (const size_t sequences : {size_t(2), size_t(10), size_t(61)})
+        {
+            std::vector<std::vector<double>> results;
+            for (const ptrdiff_t beginOfFirst : {0, -1})
+            {
+                const auto device = MakeCpuDeviceWith(BestInstructionSet(), threads);
+                Lstm net("PastValue", DataType::Float32, device, 70);
+                MBLayout& layout = *net.network.Layout();
+                layout.Init(sequences, c_steps);
+                for (size_t s = 0; s < sequences; s++)
+                    layout.AddSequence(s, s, s == 0 ? beginOfFirst : 0, c_steps);
+                net.FillInputs();
+                EvaluatorOptions options = Training(true);
+                options.poisonMemory = true;
+                results.push_back(RunLstm(net, options));
+            }
+            EXPECT_EQ(results[0], results[1]) << sequences << " sequences, " << threads << " threads";
+        }
+}
+
 // Sequences enough for each thread to have some of its own: the bits of one thread, minibatch after minibatch.
 TEST(LoopProducts, ThreadsShareOutTheSequences)
 {

@@ -1,5 +1,6 @@
 // Products of dense and sparse matrices.
 #include "Math/Cpu/CpuKernels.h"
+#include "Math/Cpu/PickedColumns.h"
 #include "Math/Cpu/Threads.h"
 #include "Math/ProductList.h"
 
@@ -158,21 +159,19 @@ void CpuKernels::MultiplySparse(const Operand& a, const SparseView& s, const Mat
               const auto computeColumn = [&](size_t column)
               {
                   T* target = c.As<T>() + column * c.stride;
-                  if (beta == 0)
-                      std::fill_n(target, c.rows, T(0));
-                  else if (beta != 1)
+                  const int32_t begin = s.columnStarts[column], end = s.columnStarts[column + 1];
+                  if (beta != 0 && beta != 1)
                       for (size_t row = 0; row < c.rows; ++row)
                           target[row] *= T(beta);
-                  for (int32_t at = s.columnStarts[column]; at < s.columnStarts[column + 1]; ++at)
+                  if (!a.transposed)
+                      return AddPicked<T>(kernels, {a.matrix.As<T>(), stride, 0}, s, begin, end, T(alpha), c.rows,
+                                          target, beta == 0);
+                  if (beta == 0)
+                      std::fill_n(target, c.rows, T(0));
+                  for (int32_t at = begin; at < end; ++at)
                   {
                       const T factor = T(alpha) * values[at];
-                      const size_t inner = size_t(s.rowIndices[at]);
-                      if (!a.transposed)
-                      {
-                          kernels.addScaled(factor, a.matrix.As<T>() + inner * stride, target, c.rows);
-                          continue;
-                      }
-                      const T* source = a.matrix.As<T>() + inner;
+                      const T* source = a.matrix.As<T>() + size_t(s.rowIndices[at]);
                       for (size_t row = 0; row < c.rows; ++row)
                           target[row] += factor * source[row * stride];
                   }

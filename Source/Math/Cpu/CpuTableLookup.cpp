@@ -1,5 +1,6 @@
 // Embeddings: columns of a table by sparse one-hot words.
 #include "Math/Cpu/CpuKernels.h"
+#include "Math/Cpu/PickedColumns.h"
 #include "Math/Cpu/Threads.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace cntk
 {
 
-// A block with one value is written once, without a zero before it; that is every block of real data.
+// A block with one value is written once; that is every block of real data.
 void CpuKernels::LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output)
 {
     Visit(output.type,
@@ -25,21 +26,15 @@ void CpuKernels::LookUpColumns(const MatrixView& table, const SparseView& s, con
                       const size_t firstRow = word * table.columns;
                       const auto isInBlock = [&]
                       { return at < end && size_t(s.rowIndices[at]) < firstRow + table.columns; };
-                      const auto source = [&]
-                      { return table.As<T>() + (size_t(s.rowIndices[at]) - firstRow) * table.stride; };
-                      if (!isInBlock())
-                      {
-                          std::fill_n(target, table.rows, T(0));
-                          continue;
-                      }
-                      const T factor = values[at];
-                      if (factor == T(1))
-                          std::copy_n(source(), table.rows, target);
+                      const int32_t first = at;
+                      while (isInBlock())
+                          ++at;
+                      if (at == first + 1 && values[first] == T(1))
+                          std::copy_n(table.As<T>() + (size_t(s.rowIndices[first]) - firstRow) * table.stride,
+                                      table.rows, target);
                       else
-                          std::transform(source(), source() + table.rows, target,
-                                         [factor](T value) { return factor * value; });
-                      for (++at; isInBlock(); ++at)
-                          kernels.addScaled(values[at], source(), target, table.rows);
+                          AddPicked<T>(kernels, {table.As<T>(), table.stride, firstRow}, s, first, at, T(1), table.rows,
+                                       target, true);
                   }
               };
               ForEachPart(m_pool, s.columns, 1, UsefulThreads(output.Elements(), m_pool),

@@ -298,6 +298,7 @@ constexpr VectorKernels<T> MakeKernels()
     kernels.setScaled = &SetScaled<T>;
     kernels.innerProducts = &InnerProducts<T>;
     kernels.addCombination = &AddCombination<T>;
+    kernels.addColumns = &AddColumns<T>;
     kernels.descendByCombinations = &DescendByCombinations<T>;
     kernels.logSoftmax = &LogSoftmax<T>;
     kernels.softmaxColumn = &SoftmaxColumn<T>;

@@ -113,6 +113,10 @@ struct VectorKernels
     // y += sum_j factors[j * factorStride] * column j of a, of which there is one at least; replaces: y is not read
     void (*addCombination)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
                            size_t factorStride, T* y, bool replaces);
+    // y += the sum of columns, each times its factor, added one by one in their order; replaces: to 0. count: from 1 to
+    // c_mostPicked.
+    static constexpr size_t c_mostPicked = 4;
+    void (*addColumns)(const T* const* columns, const T* factors, size_t count, size_t rows, T* y, bool replaces);
     // Of each column k of the block's parameter rate times what that replaces y with, of factors + k, is subtracted; to
     // the last bit as descend does with a factor of 1. columns: of a, at most c_mostCombined. The block has no
     // gradient.

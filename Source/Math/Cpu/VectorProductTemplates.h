@@ -274,6 +274,41 @@ void AddCombination(const ColumnBlock<const T>& a, size_t rows, size_t columns, 
     }
 }
 
+// In one pass over y.
+template <class T, size_t Count, bool Replaces>
+void AddSomeColumns(const T* const* columns, const T* factors, size_t rows, T* y)
+{
+    const T* of[Count];
+    T f[Count];
+#pragma GCC unroll 8
+    for (size_t j = 0; j < Count; ++j)
+    {
+        of[j] = columns[j];
+        f[j] = factors[j];
+    }
+#pragma omp simd
+    for (size_t i = 0; i < rows; ++i)
+    {
+        T sum = Replaces ? T(0) : y[i];
+#pragma GCC unroll 8
+        for (size_t j = 0; j < Count; ++j)
+            sum = AddedTo(sum, f[j], of[j][i]);
+        y[i] = sum;
+    }
+}
+
+template <class T>
+void AddColumns(const T* const* columns, const T* factors, size_t count, size_t rows, T* y, bool replaces)
+{
+    static_assert(VectorKernels<T>::c_mostPicked == 4);
+    constexpr decltype(&AddSomeColumns<T, 1, false>) c_functions[][2] = {
+        {&AddSomeColumns<T, 1, false>, &AddSomeColumns<T, 1, true>},
+        {&AddSomeColumns<T, 2, false>, &AddSomeColumns<T, 2, true>},
+        {&AddSomeColumns<T, 3, false>, &AddSomeColumns<T, 3, true>},
+        {&AddSomeColumns<T, 4, false>, &AddSomeColumns<T, 4, true>}};
+    c_functions[count - 1][replaces](columns, factors, rows, y);
+}
+
 // Columns of the parameter that are asked for ahead: they follow one another, but each takes long.
 constexpr size_t c_columnsAhead = 6;
 

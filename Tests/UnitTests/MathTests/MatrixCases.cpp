@@ -192,6 +192,8 @@ void AddProductCases(std::vector<KernelCase>& cases)
                              Ops::LookUpColumns(run.Input(7, 40, 2), s, run.Undefined(21, 23, 1));
                              Ops::LookUpColumns(run.Input(7, 40), s.Columns(5, 9), run.Undefined(21, 9));
                          }
+                         // Rows of whole registers and a rest, sums of more columns than one pass takes.
+                         Ops::LookUpColumns(run.Input(75, 40), run.Sparse(40, 23, 0.1), run.Undefined(75, 23));
                          Ops::LookUpColumns(run.Input(200, 500), run.OneHot(500, 1900), run.Undefined(200, 1900));
                      }});
     cases.push_back({"LookUpColumnsGradient", [](KernelCaseRun& run)

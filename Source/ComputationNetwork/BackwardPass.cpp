@@ -104,24 +104,36 @@ void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bo
     AddToGradient(call,
                   [&]
                   {
+                      const size_t first = m_products.size();
                       if (!isListed || !call.node->ListBackprop(call.inputIndex, m_products))
                           call.node->BackpropTo(call.inputIndex, range);
                       else
-                          AddUpdate(call);
+                          AddUpdate(call, first);
                   });
 }
 
-// To the product that was listed last: the call's, and all of the parameter's gradient.
-void BackwardPass::AddUpdate(const BackwardCall& call)
+// To the products from the first one on: the call's, which are all of the parameter's gradient, each of some columns.
+void BackwardPass::AddUpdate(const BackwardCall& call, size_t first)
 {
-    Product& product = m_products.back();
-    const size_t steps = product.transposeA == Ops::Transpose::Yes ? product.a.rows : product.a.columns;
-    if (!MayUpdate(call) || !Ops::CanUpdateBehind(product.c, steps))
+    const std::span<Product> products = std::span(m_products).subspan(first);
+    const auto canUpdate = [](const Product& product)
+    {
+        const size_t steps = product.transposeA == Ops::Transpose::Yes ? product.a.rows : product.a.columns;
+        return Ops::CanUpdateBehind(product.c, steps);
+    };
+    if (!MayUpdate(call) || !std::all_of(products.begin(), products.end(), canUpdate))
         return;
-    product.update = m_updates->UpdateOf(*call.input);
-    for (MatrixView* view : {&product.update.parameter, &product.update.smoothed})
-        if (view->data != nullptr)
-            *view = Reshaped(*view, product.c.rows, product.c.columns);
+    const ProductUpdate update = m_updates->UpdateOf(*call.input);
+    size_t column = 0;
+    for (Product& product : products)
+    {
+        product.update = update;
+        for (MatrixView* view : {&product.update.parameter, &product.update.smoothed})
+            if (view->data != nullptr)
+                *view = Reshaped(*view, product.c.rows, view->Elements() / product.c.rows)
+                            .Columns(column, product.c.columns);
+        column += product.c.columns;
+    }
 }
 
 // Whether the call's product, if it is one over the columns of its minibatch, is long enough.
@@ -221,8 +233,9 @@ void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
             AddToGradient(call,
                           [&]
                           {
-                              m_products.push_back(lookup.WeightGradient(*call.node));
-                              AddUpdate(call);
+                              const size_t first = m_products.size();
+                              lookup.ListWeightGradient(*call.node, m_products);
+                              AddUpdate(call, first);
                           });
         else
             RunCall(call, FrameRange::All());
@@ -233,8 +246,12 @@ void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
 // Before something else is added to the same gradient. The others wait: what they update may still be read.
 void BackwardPass::ComputeProductsInto(const ComputationNode& input)
 {
-    const auto others = std::partition(m_products.begin(), m_products.end(),
-                                       [&](const Product& product) { return product.c.data == input.Gradient().data; });
+    const MatrixView gradient = input.Gradient();
+    const auto* begin = static_cast<const std::byte*>(gradient.data);
+    const auto* end = begin + gradient.stride * gradient.columns * SizeOf(gradient.type);
+    const auto others =
+        std::partition(m_products.begin(), m_products.end(),
+                       [&](const Product& product) { return product.c.data >= begin && product.c.data < end; });
     Ops::MultiplyAll({m_products.begin(), others});
     m_products.erase(m_products.begin(), others);
 }

@@ -40,7 +40,7 @@ private:
     void RunCall(const BackwardCall& call, const FrameRange& range, bool isListed = false);
     bool MayUpdate(const BackwardCall& call) const { return call.mayUpdate && m_updates != nullptr; }
     bool MayUpdateBehind(const BackwardCall& call) const;
-    void AddUpdate(const BackwardCall& call);
+    void AddUpdate(const BackwardCall& call, size_t first);
     void RunCalls(const BackwardStep& step);
     void RunLookup(const BackwardStep& step, LookupProducts& lookup);
     void ComputeProductsInto(const ComputationNode& input);

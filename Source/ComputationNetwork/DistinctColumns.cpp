@@ -11,10 +11,11 @@
 namespace cntk
 {
 
-void DistinctColumns::Find(const SparseView& s, std::span<const uint8_t> mask)
+void DistinctColumns::Find(const SparseView& s, std::span<const uint8_t> mask, size_t firstRow, size_t rows)
 {
     CNTK_ASSERT(s.device != nullptr && s.device->IsHostMemory());
     m_source = s;
+    FindStretches(firstRow, rows);
     m_first.clear();
     m_first.reserve(s.columns);
     // At most half full, so that what is looked for is found in a few steps.
@@ -33,8 +34,27 @@ void DistinctColumns::Find(const SparseView& s, std::span<const uint8_t> mask)
             m_countOfData = m_first.size();
     }
     FindPlaces(mask);
-    SetOnes();
+    m_numbers.SetValues(s.type);
+    m_places.SetValues(s.type);
     CopyColumns();
+}
+
+// The rows of a column ascend.
+void DistinctColumns::FindStretches(size_t firstRow, size_t rows)
+{
+    m_firstRow = firstRow;
+    m_rowCount = rows;
+    m_stretches.resize(m_source.columns);
+    const int32_t* const indices = m_source.rowIndices;
+    for (size_t column = 0; column < m_source.columns; column++)
+    {
+        Stretch stretch{size_t(m_source.columnStarts[column]), size_t(m_source.columnStarts[column + 1])};
+        while (stretch.begin < stretch.end && size_t(indices[stretch.begin]) < firstRow)
+            stretch.begin++;
+        while (stretch.begin < stretch.end && size_t(indices[stretch.end - 1]) >= firstRow + rows)
+            stretch.end--;
+        m_stretches[column] = stretch;
+    }
 }
 
 // Sorted by number, those of one number in the order of the minibatch.
@@ -57,6 +77,7 @@ void DistinctColumns::FindPlaces(std::span<const uint8_t> mask)
     for (size_t column = 0; column < m_source.columns; column++)
         if (isData(column))
             m_places.rows[size_t(starts[size_t(m_numbers.rows[column]) + 1]++)] = int32_t(column);
+    starts.pop_back();
 }
 
 int32_t DistinctColumns::NumberOf(size_t column)
@@ -78,10 +99,9 @@ int32_t DistinctColumns::NumberOf(size_t column)
 
 bool DistinctColumns::IsAlike(size_t column, size_t other) const
 {
-    const int32_t* const starts = m_source.columnStarts;
-    const size_t at = size_t(starts[column]), otherAt = size_t(starts[other]);
-    const size_t count = size_t(starts[column + 1]) - at;
-    if (count != size_t(starts[other + 1]) - otherAt)
+    const size_t at = m_stretches[column].begin, otherAt = m_stretches[other].begin;
+    const size_t count = m_stretches[column].end - at;
+    if (count != m_stretches[other].end - otherAt)
         return false;
     const size_t bytes = SizeOf(m_source.type);
     const auto* values = static_cast<const std::byte*>(m_source.values);
@@ -93,7 +113,7 @@ bool DistinctColumns::IsAlike(size_t column, size_t other) const
 size_t DistinctColumns::HashOf(size_t column) const
 {
     uint64_t hash = 0;
-    for (int32_t at = m_source.columnStarts[column]; at < m_source.columnStarts[column + 1]; at++)
+    for (size_t at = m_stretches[column].begin; at < m_stretches[column].end; at++)
         hash = (hash ^ uint64_t(m_source.rowIndices[at] + 1)) * 0x9E3779B97F4A7C15u;
     return size_t(hash >> 32);
 }
@@ -112,27 +132,12 @@ void DistinctColumns::CopyColumns()
     const auto* values = static_cast<const std::byte*>(m_source.values);
     for (const size_t column : m_first)
     {
-        const size_t begin = size_t(m_source.columnStarts[column]), end = size_t(m_source.columnStarts[column + 1]);
-        m_rows.insert(m_rows.end(), m_source.rowIndices + begin, m_source.rowIndices + end);
+        const auto [begin, end] = m_stretches[column];
+        for (size_t at = begin; at < end; at++)
+            m_rows.push_back(int32_t(size_t(m_source.rowIndices[at]) - m_firstRow));
         m_values.insert(m_values.end(), values + begin * bytes, values + end * bytes);
         m_starts.push_back(int32_t(m_rows.size()));
     }
-}
-
-void DistinctColumns::SetOnes()
-{
-    VisitType(m_source.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  const T one = 1;
-                  const size_t held = m_ones.size() / sizeof(T);
-                  if (held >= m_source.columns)
-                      return;
-                  m_ones.resize(m_source.columns * sizeof(T));
-                  for (size_t i = held; i < m_source.columns; i++)
-                      std::memcpy(m_ones.data() + i * sizeof(T), &one, sizeof(T));
-              });
 }
 
 SparseView DistinctColumns::Columns() const
@@ -141,31 +146,20 @@ SparseView DistinctColumns::Columns() const
     view.values = m_values.data();
     view.rowIndices = m_rows.data();
     view.columnStarts = m_starts.data();
+    view.rows = m_rowCount;
     view.columns = Count();
     view.nonZeros = m_rows.size();
     return view;
 }
 
-SparseView DistinctColumns::View(const Ones& ones, size_t rows, size_t columns) const
-{
-    SparseView view = m_source;
-    view.values = m_ones.data();
-    view.rowIndices = ones.rows.data();
-    view.columnStarts = ones.starts.data();
-    view.rows = rows;
-    view.columns = columns;
-    view.nonZeros = ones.rows.size();
-    return view;
-}
-
 SparseView DistinctColumns::Numbers() const
 {
-    return View(m_numbers, Count(), m_source.columns);
+    return m_numbers.View(m_source, Count());
 }
 
 SparseView DistinctColumns::Places() const
 {
-    return View(m_places, m_source.columns, m_countOfData);
+    return m_places.View(m_source, m_source.columns);
 }
 
 } // namespace cntk

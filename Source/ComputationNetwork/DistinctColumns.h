@@ -3,6 +3,7 @@
 // assumed of how many words a sample has or how they are weighted.
 #pragma once
 
+#include "ComputationNetwork/SparseOnes.h"
 #include "Math/Matrix.h"
 
 #include <cstddef>
@@ -17,42 +18,49 @@ namespace cntk
 class DistinctColumns
 {
 public:
-    // mask: one byte for each column of s, 0 in gaps; empty: there are none. What is found does not refer to s.
-    void Find(const SparseView& s, std::span<const uint8_t> mask);
+    // mask: one byte for each column of s, 0 in gaps; empty: there are none. Of the columns only so many rows from the
+    // first one count. What is found does not refer to s.
+    void Find(const SparseView& s, std::span<const uint8_t> mask, size_t firstRow, size_t rows);
+    // All rows.
+    void Find(const SparseView& s, std::span<const uint8_t> mask) { Find(s, mask, 0, s.rows); }
 
     // How many differ. Those that occur outside of gaps come first.
     size_t Count() const { return m_first.size(); }
     size_t CountOfData() const { return m_countOfData; }
+    // No column is there twice, or in a gap: Columns() are those of s in their order.
+    bool AreAll() const { return m_countOfData == m_source.columns; }
     // The columns that differ, [rows x Count()].
     SparseView Columns() const;
     // [Count() x columns of s]: the number of each column of s in Columns(), one-hot.
     SparseView Numbers() const;
+    // The numbers alone.
+    std::span<const int32_t> NumberOfEach() const { return m_numbers.rows; }
     // [columns of s x CountOfData()]: ones where the columns of s outside of gaps are the one that differs.
     SparseView Places() const;
 
 private:
-    // Columns with ones.
-    struct Ones
+    // Where the rows that count are among the elements of a column of the source.
+    struct Stretch
     {
-        std::vector<int32_t> rows;
-        std::vector<int32_t> starts;
+        size_t begin = 0;
+        size_t end = 0;
     };
+    void FindStretches(size_t firstRow, size_t rows);
     int32_t NumberOf(size_t column);
     bool IsAlike(size_t column, size_t other) const;
     size_t HashOf(size_t column) const;
     void FindPlaces(std::span<const uint8_t> mask);
     void CopyColumns();
-    void SetOnes();
-    SparseView View(const Ones& ones, size_t rows, size_t columns) const;
 
     SparseView m_source;
+    size_t m_firstRow = 0, m_rowCount = 0;
+    std::vector<Stretch> m_stretches; // of each column
     size_t m_countOfData = 0;
     std::vector<size_t> m_first;  // of each that differs a column of the source
     std::vector<int32_t> m_slots; // hash table of numbers; -1: free
-    Ones m_numbers, m_places;
+    SparseOnes m_numbers, m_places;
     std::vector<int32_t> m_rows, m_starts; // of the columns that differ
     std::vector<std::byte> m_values;
-    std::vector<std::byte> m_ones;
 };
 
 } // namespace cntk

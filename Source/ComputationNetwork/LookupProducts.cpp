@@ -2,6 +2,7 @@
 #include "ComputationNetwork/LookupProducts.h"
 
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/Operations.h"
 #include "Math/TableLookup.h"
 
@@ -9,6 +10,10 @@
 
 namespace cntk
 {
+
+// The share of all words of a minibatch that may differ for each to be multiplied by itself: what that saves must be
+// worth more than the sums of what a sample's words give, and of gradients.
+constexpr double c_mostOfWords = 0.8;
 
 LookupProducts::LookupProducts(const PlanStep& step, const EvaluationPlan& plan)
     : m_lookup(step.nodes.front().get()), m_table(m_lookup->Input(0).get()), m_words(m_lookup->Input(1).get()),
@@ -29,53 +34,144 @@ LookupProducts::LookupProducts(const PlanStep& step, const EvaluationPlan& plan)
 
 void LookupProducts::Bind()
 {
-    const size_t columns = m_lookup->ValueColumns();
+    const size_t samples = m_lookup->ValueColumns(), dimension = m_table->ValueRows();
+    const size_t words = m_words->SampleElements() / m_table->ValueColumns();
     const DataType type = m_lookup->GetDataType();
-    size_t rows = m_lookup->SampleElements() * (m_needsGradient ? 2 : 1);
+    m_parts.resize(words);
+    size_t rows = dimension * (m_needsGradient ? 2 : 1);
     for (const Chain& chain : m_chains)
         rows += chain.product->SampleElements();
     if (m_memory.GetDevice() == nullptr)
         m_memory = Buffer(m_lookup->GetDevice());
-    m_memory.Reserve(rows * columns * SizeOf(type));
+    m_memory.Reserve(rows * words * samples * SizeOf(type));
     auto* next = static_cast<std::byte*>(m_memory.Data());
     const auto take = [&](size_t rowsOfIt)
     {
         MatrixView view;
         view.data = next;
         view.rows = view.stride = rowsOfIt;
-        view.columns = columns;
+        view.columns = words * samples;
         view.type = type;
         view.device = &m_lookup->GetDevice();
         next += view.Elements() * SizeOf(type);
         return view;
     };
-    m_embedded = take(m_lookup->SampleElements());
-    m_gradient = m_needsGradient ? take(m_lookup->SampleElements()) : MatrixView();
+    m_embedded = take(dimension);
+    m_gradients = m_needsGradient ? take(dimension) : MatrixView();
+    auto* const first = next;
     for (Chain& chain : m_chains)
-        chain.columns = take(chain.product->SampleElements());
+    {
+        chain.sums = take(chain.product->SampleElements());
+        chain.columns = chain.sums;
+        chain.columns.data = first;
+    }
+}
+
+// ---- parts ----
+
+// Each word by itself where that is less work than all words of a sample together, which hardly repeat.
+void LookupProducts::FindWords()
+{
+    const SparseView words = m_words->SparseValue(FrameRange::All());
+    const std::span<const uint8_t> mask = m_lookup->ColumnMask(FrameRange::All());
+    const auto find = [&](size_t parts)
+    {
+        m_partCount = parts;
+        m_count = 0;
+        const size_t rowsEach = words.rows / parts;
+        for (size_t i = 0; i < parts; i++)
+        {
+            m_parts[i].distinct.Find(words, mask, i * rowsEach, rowsEach);
+            m_parts[i].firstColumn = m_count;
+            m_count += m_parts[i].distinct.Count();
+        }
+    };
+    find(m_parts.size());
+    if (m_parts.size() > 1 && double(m_count) > c_mostOfWords * double(words.columns * m_parts.size()))
+        find(1);
+    for (size_t i = 0; i < m_partCount; i++)
+    {
+        Part& part = m_parts[i];
+        const size_t rows = m_lookup->SampleElements() / m_partCount;
+        part.firstRow = i * rows;
+        part.embedded =
+            Reshaped(m_embedded, rows, m_embedded.Elements() / rows).Columns(part.firstColumn, part.distinct.Count());
+        if (m_needsGradient)
+            part.gradient = Reshaped(m_gradients, rows, m_gradients.Elements() / rows)
+                                .Columns(part.firstColumn, part.distinct.CountOfData());
+    }
+    if (m_partCount > 1)
+        FindNumbers(words.columns, words.type);
+}
+
+void LookupProducts::FindNumbers(size_t samples, DataType type)
+{
+    m_numbers.rows.resize(samples * m_partCount);
+    m_numbers.starts.resize(samples + 1);
+    for (size_t sample = 0; sample <= samples; sample++)
+        m_numbers.starts[sample] = int32_t(sample * m_partCount);
+    for (size_t i = 0; i < m_partCount; i++)
+    {
+        const std::span<const int32_t> numbers = m_parts[i].distinct.NumberOfEach();
+        for (size_t sample = 0; sample < samples; sample++)
+            m_numbers.rows[sample * m_partCount + i] = int32_t(m_parts[i].firstColumn) + numbers[sample];
+    }
+    m_numbers.SetValues(type);
+}
+
+MatrixView LookupProducts::WeightsOf(const Chain& chain, const Part& part)
+{
+    return chain.product->Input(0)->Value().Columns(part.firstRow, part.embedded.rows);
 }
 
 // ---- forward ----
 
 void LookupProducts::Forward()
 {
-    m_distinct.Find(m_words->SparseValue(FrameRange::All()), m_lookup->ColumnMask(FrameRange::All()));
-    const size_t count = m_distinct.Count();
-    if (count == 0)
+    FindWords();
+    if (m_count == 0)
         return;
-    const MatrixView embedded = m_embedded.Columns(0, count);
-    Ops::LookUpColumns(m_table->Value(), m_distinct.Columns(), embedded);
+    for (const Part& part : Parts())
+        Ops::LookUpColumns(m_table->Value(), part.distinct.Columns(), part.embedded);
     for (const Chain& chain : m_chains)
-    {
-        const MatrixView weights = chain.product->Input(0)->Value();
-        const MatrixView columns = chain.columns.Columns(0, count);
-        if (chain.bias == nullptr)
-            Ops::Multiply(weights, Ops::Transpose::No, embedded, Ops::Transpose::No, columns);
+        if (m_partCount == 1)
+            ComputeChain(chain);
         else
-            Ops::MultiplyBiasActivate(weights, Ops::Transpose::No, embedded, chain.bias->Value(), chain.activation,
-                                      columns);
-        Ops::LookUpColumns(columns, m_distinct.Numbers(), chain.last->Value());
+            SumParts(chain);
+}
+
+void LookupProducts::ComputeChain(const Chain& chain) const
+{
+    const Part& part = m_parts.front();
+    const MatrixView value = chain.last->Value();
+    const bool isValue = part.distinct.AreAll();
+    const MatrixView columns = isValue ? value : chain.columns.Columns(0, m_count);
+    if (chain.bias == nullptr)
+        Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, Ops::Transpose::No, columns);
+    else
+        Ops::MultiplyBiasActivate(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, chain.bias->Value(),
+                                  chain.activation, columns);
+    if (!isValue)
+        Ops::LookUpColumns(columns, part.distinct.Numbers(), value);
+}
+
+// The bias comes with the first word.
+void LookupProducts::SumParts(const Chain& chain)
+{
+    for (const Part& part : Parts())
+    {
+        const MatrixView columns = chain.columns.Columns(part.firstColumn, part.embedded.columns);
+        if (chain.bias == nullptr || &part != &m_parts.front())
+            Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, Ops::Transpose::No, columns);
+        else
+            Ops::MultiplyBiasActivate(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, chain.bias->Value(),
+                                      ElementwiseOp::Copy, columns);
     }
+    const MatrixView value = chain.last->Value();
+    const SparseView words = m_words->SparseValue(FrameRange::All());
+    Ops::LookUpColumns(chain.columns.Columns(0, m_count), m_numbers.View(words, m_count), value);
+    if (chain.activation != ElementwiseOp::Copy)
+        Ops::Elementwise(chain.activation, value, value);
 }
 
 // ---- backward ----
@@ -87,25 +183,35 @@ void LookupProducts::BeginBackward()
 }
 
 // Of all places of each word that differs; gaps add nothing.
-MatrixView LookupProducts::SumOfGradients(Chain& chain)
+MatrixView LookupProducts::SumOfGradients(const Chain& chain, const Part& part)
 {
-    const MatrixView sums = chain.columns.Columns(0, m_distinct.CountOfData());
-    if (chain.isSummed || sums.columns == 0)
-        return sums;
-    Ops::Multiply(chain.product->Gradient(), Ops::Transpose::No, m_distinct.Places(), sums);
-    chain.isSummed = true;
-    return sums;
+    if (part.distinct.AreAll())
+        return chain.product->Gradient();
+    return chain.sums.Columns(part.firstColumn, part.distinct.CountOfData());
 }
 
-Product LookupProducts::WeightGradient(const ComputationNode& product)
+void LookupProducts::SumGradients(Chain& chain)
+{
+    if (!chain.isSummed)
+        for (const Part& part : Parts())
+            if (part.distinct.CountOfData() > 0 && !part.distinct.AreAll())
+                Ops::Multiply(chain.product->Gradient(), Ops::Transpose::No, part.distinct.Places(),
+                              SumOfGradients(chain, part));
+    chain.isSummed = true;
+}
+
+void LookupProducts::ListWeightGradient(const ComputationNode& product, std::vector<Product>& products)
 {
     const auto chain =
         std::find_if(m_chains.begin(), m_chains.end(), [&](const Chain& one) { return one.product == &product; });
-    return {.a = SumOfGradients(*chain),
-            .b = m_embedded.Columns(0, m_distinct.CountOfData()),
-            .transposeB = Ops::Transpose::Yes,
-            .c = product.Input(0)->Gradient(),
-            .beta = NodeBinder::GradientBeta(*product.Input(0))};
+    SumGradients(*chain);
+    const ComputationNode& weights = *product.Input(0);
+    for (const Part& part : Parts())
+        products.push_back({.a = SumOfGradients(*chain, part),
+                            .b = part.embedded.Columns(0, part.distinct.CountOfData()),
+                            .transposeB = Ops::Transpose::Yes,
+                            .c = weights.Gradient().Columns(part.firstRow, part.embedded.rows),
+                            .beta = NodeBinder::GradientBeta(weights)});
 }
 
 void LookupProducts::AddTableGradient()
@@ -113,18 +219,21 @@ void LookupProducts::AddTableGradient()
     const MatrixView target = m_table->Gradient();
     if (NodeBinder::GradientBeta(*m_table) == 0)
         Ops::Fill(target, 0);
-    const size_t count = m_distinct.CountOfData();
-    const MatrixView gradient = m_gradient.Columns(0, count);
-    bool isFirst = true;
-    for (Chain& chain : m_chains)
+    for (const Part& part : Parts())
     {
-        if (!chain.product->NeedsGradient())
-            continue;
-        Ops::Multiply(chain.product->Input(0)->Value(), Ops::Transpose::Yes, SumOfGradients(chain), Ops::Transpose::No,
-                      gradient, 1, isFirst ? 0 : 1);
-        isFirst = false;
+        bool isFirst = true;
+        for (Chain& chain : m_chains)
+        {
+            if (!chain.product->NeedsGradient())
+                continue;
+            SumGradients(chain);
+            Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::Yes, SumOfGradients(chain, part), Ops::Transpose::No,
+                          part.gradient, 1, isFirst ? 0 : 1);
+            isFirst = false;
+        }
+        Ops::LookUpColumnsGradient(part.gradient, part.distinct.Columns().Columns(0, part.distinct.CountOfData()),
+                                   target, m_table->GradientColumns());
     }
-    Ops::LookUpColumnsGradient(gradient, m_distinct.Columns().Columns(0, count), target, m_table->GradientColumns());
 }
 
 } // namespace cntk

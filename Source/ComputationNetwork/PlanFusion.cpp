@@ -64,12 +64,13 @@ bool IsBiasAddition(const ComputationNode& node, const ComputationNode& product)
            bias.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes();
 }
 
-// An embedding of one word a sample, of which the host can see how often it occurs.
+// An embedding of words of which the host can see how often they occur.
 bool IsEmbedding(const ComputationNode& node)
 {
     return node.TypeName() == "LookupTable" && node.HasMBLayout() && !node.Input(0)->HasMBLayout() &&
-           IsSparseInput(*node.Input(1)) && node.Input(0)->ValueColumns() == node.Input(1)->SampleElements() &&
-           node.GetDevice().IsHostMemory();
+           IsSparseInput(*node.Input(1)) && node.GetDevice().IsHostMemory() &&
+           node.Input(1)->SampleElements() * node.Input(0)->ValueRows() ==
+               node.SampleElements() * node.Input(0)->ValueColumns();
 }
 
 bool IsParameter(const ComputationNode& node)

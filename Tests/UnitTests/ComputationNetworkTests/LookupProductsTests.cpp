@@ -1,5 +1,4 @@
 // Products of embedded words, computed for the words that differ, are what each node alone would compute.
-#include "ComputationNetwork/DistinctColumns.h"
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetwork/MemoryPlan.h"
 #include "ComputationNetworkTests/TestNetwork.h"
@@ -10,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
-#include <numeric>
 
 namespace cntk::Testing
 {
@@ -51,16 +49,29 @@ void SetSamples(const ComputationNodePtr& node, const std::vector<Sample>& sampl
     input.SetSparse(values.data(), rows.data(), starts.data(), node->SampleElements(), samples.size());
 }
 
+// Samples of several words below one another.
+std::vector<Sample> Windows(const std::vector<std::vector<int32_t>>& words, size_t vocabulary = 7)
+{
+    std::vector<Sample> samples;
+    for (const std::vector<int32_t>& window : words)
+    {
+        samples.emplace_back();
+        for (size_t i = 0; i < window.size(); i++)
+            samples.back().push_back({int32_t(vocabulary * i) + window[i], 1});
+    }
+    return samples;
+}
+
 // Every way in which a product of the embedding can go on: into a loop, with a bias, with a non-linearity behind that.
 struct EmbeddedWords : TestNetwork
 {
-    EmbeddedWords()
+    explicit EmbeddedWords(size_t wordsOfSample = 1)
     {
-        x = network.AddInput("x", {7}, true);
+        x = network.AddInput("x", {7 * wordsOfSample}, true);
         table = Parameter("E", {3, 7});
         embedding = Add("LookupTable", "emb", {table, x});
         const auto product = [&](const std::string& name) {
-            return Add("Times", "X" + name, {Parameter("W" + name, {4, 3}), embedding});
+            return Add("Times", "X" + name, {Parameter("W" + name, {4, 3 * wordsOfSample}), embedding});
         };
         const auto biased = [&](const std::string& name) {
             return Add("Plus", "z" + name, {product(name), Parameter("b" + name, {4, 1})});
@@ -133,7 +144,7 @@ TEST(LookupProducts, NotWhereSomebodyWantsTheEmbedding)
     EXPECT_THAT(PlanOf({net.criterion}), HasSubstr("lookup: ")) << "of these roots nobody else reads it";
 }
 
-TEST(LookupProducts, NotOfSeveralWordsNorOfDenseOnes)
+TEST(LookupProducts, OfOneWordOrSeveralButNotOfDenseOnes)
 {
     TestNetwork net;
     const auto table = net.Parameter("E", {3, 7});
@@ -146,7 +157,7 @@ TEST(LookupProducts, NotOfSeveralWordsNorOfDenseOnes)
     const auto dense = product("dense", net.Input("d", {7}), 3);
     const auto one = product("one", net.network.AddInput("x", {7}, true), 3);
     net.network.Validate();
-    EXPECT_THAT(PlanOf({two}), Not(HasSubstr("lookup: ")));
+    EXPECT_EQ(PlanOf({two}), "Wtwo\nE\nxx\nlookup: embtwo, Xtwo\n");
     EXPECT_THAT(PlanOf({dense}), Not(HasSubstr("lookup: ")));
     EXPECT_EQ(PlanOf({one}), "Wone\nE\nx\nlookup: embone, Xone\n");
 }
@@ -243,27 +254,71 @@ TEST(LookupProducts, SamplesNeedNotBeOneHot)
     ExpectTheSame(net, {4, 4}, {half, whole, both, none, half, both, nothing, none});
 }
 
+// Windows of three words: where words repeat, each is multiplied by itself; where they hardly do, all of a window.
+TEST(LookupProducts, WordsOfWindowsRepeat)
+{
+    EmbeddedWords net(3);
+    ExpectTheSame(net, {3, 3}, Windows({{1, 5, 1}, {1, 5, 2}, {2, 5, 1}, {1, 0, 1}, {1, 5, 1}, {2, 0, 2}}));
+    ExpectTheSame(net, {1, 1, 1, 1}, Windows({{6, 2, 0}, {2, 0, 4}, {0, 4, 1}, {4, 1, 3}})); // all of them differ
+    ExpectTheSame(net, {2, 2}, Windows({{3, 3, 3}, {3, 3, 3}, {3, 3, 3}, {3, 3, 3}}));
+    // Gaps at 4, 7 and 8: without words, with more than one of them, and as readers repeat words.
+    std::vector<Sample> samples = Windows({{1, 5, 1}, {1, 5, 2}, {2, 5, 1}, {1, 0, 1}, {}, {2, 0, 2}, {1, 5, 1}});
+    samples.push_back({{3, 1}, {4, 1}, {20, 2}});
+    samples.push_back(samples.front());
+    ExpectTheSame(net, {3, 1, 2}, samples);
+    // Samples without their first, their second or all words, and with two in the place of one.
+    ExpectTheSame(net, {3, 3},
+                  {{{8, 1}, {15, 1}},
+                   {{1, 1}, {15, 1}},
+                   {},
+                   {{1, 0.5}, {2, -1}, {8, 1}, {15, 1}},
+                   {{1, 0.5}, {2, -1}, {8, 1}},
+                   {{1, 1}, {8, 1}, {15, 3}}});
+}
+
+// Of a few windows words are looked up one by one, of others, that differ, all of a window: from minibatch to
+// minibatch.
+TEST(LookupProducts, GradientsOfWindowsAgreeWithDifferences)
+{
+    EmbeddedWords net(2);
+    Evaluator evaluator(net.network, {net.criterion}, Training(true));
+    for (const std::vector<std::vector<int32_t>>& words :
+         {std::vector<std::vector<int32_t>>{{1, 5}, {1, 5}, {1, 1}, {0, 5}, {1, 5}, {0, 1}},
+          {{1, 5}, {2, 4}, {3, 3}, {4, 2}, {5, 1}, {6, 0}},
+          {{6, 6}, {2, 6}, {6, 2}, {6, 6}, {2, 6}, {6, 6}}})
+    {
+        net.SetSequences({2, 2, 1});
+        SetSamples(net.x, Windows(words));
+        for (const GradientComparison& one : CompareGradients(evaluator, net.criterion))
+            EXPECT_NEAR(one.backpropagated, one.numeric, 1e-6 * std::max(1.0, std::abs(one.numeric)))
+                << one.parameter->Name() << " (" << one.row << ", " << one.column << ")";
+    }
+}
+
 TEST(LookupProducts, MinibatchesMayBeEmpty)
 {
-    TestNetwork net;
-    const auto x = net.network.AddInput("x", {7}, true);
-    const auto lookup = net.Add("LookupTable", "emb", {net.Parameter("E", {3, 7}), x});
-    const auto product = net.Add("Times", "p", {net.Parameter("W", {2, 3}), lookup});
-    const auto criterion = net.Add("TestCriterion", "criterion", {product});
-    net.network.Validate();
-    Evaluator evaluator(net.network, {criterion}, Training(true));
-    for (const size_t samples : {2, 0, 3})
+    for (const size_t words : {1, 2})
     {
-        net.SetFrames(samples);
-        SetSamples(x, OneHot(std::vector<int32_t>(samples, 4)));
-        evaluator.Forward();
-        evaluator.Backward(criterion);
-        for (const auto& parameter : evaluator.Parameters())
+        TestNetwork net;
+        const auto x = net.network.AddInput("x", {7 * words}, true);
+        const auto lookup = net.Add("LookupTable", "emb", {net.Parameter("E", {3, 7}), x});
+        const auto product = net.Add("Times", "p", {net.Parameter("W", {2, 3 * words}), lookup});
+        const auto criterion = net.Add("TestCriterion", "criterion", {product});
+        net.network.Validate();
+        Evaluator evaluator(net.network, {criterion}, Training(true));
+        for (const size_t samples : {2, 0, 3})
         {
-            const std::vector<double> gradient = GradientOf(parameter);
-            EXPECT_EQ(std::all_of(gradient.begin(), gradient.end(), [](double value) { return value == 0; }),
-                      samples == 0)
-                << parameter->Name();
+            net.SetFrames(samples);
+            SetSamples(x, Windows(std::vector(samples, std::vector<int32_t>(words, 4))));
+            evaluator.Forward();
+            evaluator.Backward(criterion);
+            for (const auto& parameter : evaluator.Parameters())
+            {
+                const std::vector<double> gradient = GradientOf(parameter);
+                EXPECT_EQ(std::all_of(gradient.begin(), gradient.end(), [](double value) { return value == 0; }),
+                          samples == 0)
+                    << parameter->Name();
+            }
         }
     }
 }
@@ -284,59 +339,69 @@ TEST(LookupProducts, GradientsAgreeWithDifferences)
     }
 }
 
-// The bits of a column depend on its word alone, whoever computes it beside which others: sizes at which threads share
+// The bits of a column depend on its words alone, whoever computes it beside which others: sizes at which threads share
 // out the products.
 TEST(LookupProducts, ThreadsGiveTheSameBits)
 {
-    std::vector<int32_t> words(2000);
-    for (size_t i = 0; i < words.size(); i++)
-        words[i] = int32_t(i * i % 1009 % 900);
-    std::vector<std::vector<double>> results;
-    for (const int threads : {1, 4})
+    for (const size_t wordsOfSample : {1, 3})
     {
-        TestNetwork net(DataType::Float32, MakeCpuDeviceWith(BestInstructionSet(), threads));
-        const auto x = net.network.AddInput("x", {900}, true);
-        const auto lookup = net.Add("LookupTable", "emb", {net.Parameter("E", {150, 900}), x});
-        const auto product = net.Add("Times", "p", {net.Parameter("W", {170, 150}), lookup});
-        const auto other = net.Add("Times", "q", {net.Parameter("V", {170, 150}), lookup});
-        const auto sum = net.Add("Plus", "sum", {other, net.Parameter("b", {170, 1})});
-        net.network.Validate();
-        net.SetFrames(words.size());
-        SetSamples(x, OneHot(words));
-        Evaluator evaluator(net.network, {product, sum}, {});
-        EXPECT_THAT(evaluator.Plan().ToString(), HasSubstr("lookup: emb, p, q, sum\n"));
-        evaluator.Forward();
-        std::vector<double> all = ValueOf(product);
-        Append(all, ValueOf(sum));
-        results.push_back(all);
+        std::vector<std::vector<int32_t>> words(2000, std::vector<int32_t>(wordsOfSample));
+        for (size_t i = 0; i < words.size(); i++)
+            for (size_t word = 0; word < wordsOfSample; word++)
+                words[i][word] = int32_t((i + word) * (i + word) % 1009 % 900);
+        std::vector<std::vector<double>> results;
+        for (const int threads : {1, 4})
+        {
+            TestNetwork net(DataType::Float32, MakeCpuDeviceWith(BestInstructionSet(), threads));
+            const auto x = net.network.AddInput("x", {900 * wordsOfSample}, true);
+            const auto lookup = net.Add("LookupTable", "emb", {net.Parameter("E", {50, 900}), x});
+            const auto product = net.Add("Times", "p", {net.Parameter("W", {170, 50 * wordsOfSample}), lookup});
+            const auto other = net.Add("Times", "q", {net.Parameter("V", {170, 50 * wordsOfSample}), lookup});
+            const auto sum = net.Add("Plus", "sum", {other, net.Parameter("b", {170, 1})});
+            const auto criterion = net.Add("TestCriterion", "criterion", {net.Add("Plus", "both", {product, sum})});
+            net.network.Validate();
+            net.SetFrames(words.size());
+            SetSamples(x, Windows(words, 900));
+            EXPECT_THAT(PlanOf({criterion}), HasSubstr("lookup: emb, p, q, sum\n"));
+            results.push_back(RunOn(net, criterion, Training(true)));
+            Append(results.back(), ValueOf(product));
+            Append(results.back(), ValueOf(sum));
+        }
+        EXPECT_EQ(results[0], results[1]);
     }
-    EXPECT_EQ(results[0], results[1]);
 }
 
 // ---- gradients that others add to, and those that nobody wants ----
 
 TEST(LookupProducts, PartsOfAMinibatchAddUp)
 {
-    EmbeddedWords net;
-    const auto gradients = [&](bool fuse)
+    for (const size_t words : {1, 3})
     {
-        Evaluator evaluator(net.network, {net.criterion}, Training(fuse));
-        std::vector<double> all;
-        for (int part = 0; part < 3; part++) // the third begins anew
+        EmbeddedWords net(words);
+        const auto gradients = [&](bool fuse)
         {
-            net.SetSequences({2, 2});
-            SetSamples(net.x, OneHot(part == 1 ? std::vector<int32_t>{1, 6, 6, 2} : std::vector<int32_t>{1, 5, 1, 1}));
-            evaluator.Forward();
-            if (part == 1)
-                evaluator.BackwardAccumulate(net.criterion);
-            else
-                evaluator.Backward(net.criterion);
-            for (const auto& parameter : evaluator.Parameters())
-                Append(all, GradientOf(parameter));
-        }
-        return all;
-    };
-    ExpectNear(gradients(true), gradients(false));
+            Evaluator evaluator(net.network, {net.criterion}, Training(fuse));
+            std::vector<double> all;
+            for (int part = 0; part < 3; part++) // the third begins anew
+            {
+                net.SetSequences({2, 2});
+                std::vector<std::vector<int32_t>> windows;
+                for (const int32_t word :
+                     part == 1 ? std::vector<int32_t>{1, 6, 6, 2} : std::vector<int32_t>{1, 5, 1, 1})
+                    windows.emplace_back(words, word);
+                SetSamples(net.x, Windows(windows));
+                evaluator.Forward();
+                if (part == 1)
+                    evaluator.BackwardAccumulate(net.criterion);
+                else
+                    evaluator.Backward(net.criterion);
+                for (const auto& parameter : evaluator.Parameters())
+                    Append(all, GradientOf(parameter));
+            }
+            return all;
+        };
+        ExpectNear(gradients(true), gradients(false));
+    }
 }
 
 TEST(LookupProducts, OnlyTheColumnsOfWordsAreTouched)
@@ -349,6 +414,15 @@ TEST(LookupProducts, OnlyTheColumnsOfWordsAreTouched)
     evaluator.Backward(net.criterion);
     EXPECT_FALSE(net.table->GradientColumns().all);
     EXPECT_EQ(net.table->GradientColumns().columns, (std::vector<int32_t>{0, 1, 5})) << "6 is in a gap";
+
+    EmbeddedWords windows(2);
+    windows.SetSequences({3, 2});
+    SetSamples(windows.x, Windows({{1, 5}, {1, 5}, {1, 5}, {1, 5}, {4, 5}, {6, 6}}));
+    Evaluator ofWindows(windows.network, {windows.criterion}, Training(true));
+    ofWindows.Forward();
+    ofWindows.Backward(windows.criterion);
+    EXPECT_FALSE(windows.table->GradientColumns().all);
+    EXPECT_EQ(windows.table->GradientColumns().columns, (std::vector<int32_t>{1, 4, 5}));
 }
 
 // Two inputs share the table and a weight, one product is there twice, and the table is an ordinary factor, too.
@@ -391,6 +465,10 @@ TEST(LookupProducts, ParametersMayBeFixed)
         for (const std::string& name : fixed)
             std::dynamic_pointer_cast<LearnableParameterNode>(net.network.Find(name))->SetLearningRateMultiplier(0);
         ExpectTheSame(net, {3, 2}, OneHot({1, 5, 1, 1, 0, 6}));
+        EmbeddedWords windows(2);
+        for (const std::string& name : fixed)
+            std::dynamic_pointer_cast<LearnableParameterNode>(windows.network.Find(name))->SetLearningRateMultiplier(0);
+        ExpectTheSame(windows, {3, 2}, Windows({{1, 5}, {1, 1}, {1, 5}, {1, 1}, {1, 5}, {6, 1}}));
     }
 }
 
@@ -433,63 +511,6 @@ TEST(LookupProducts, AllocateOnlyForLargerMinibatches)
     EXPECT_EQ(run({1, 2}), large);
     EXPECT_EQ(run({0, 1, 2, 3, 4}), large) << "more words, but not more samples";
     EXPECT_GT(run({0, 1, 2, 3, 4, 5}), large);
-}
-
-TEST(DistinctColumns, ThoseOfDataComeFirst)
-{
-    const auto device = MakeCpuDevice({.threads = 1});
-    SparseMatrix matrix(DataType::Float64, *device);
-    // 4 | 4 | 1 (a gap) | 0 and 4 | 2 of value 3 | 4 (a gap) | 2 of value 3 | nothing
-    const std::vector<double> values{1, 1, 1, 1, 1, 3, 1, 3};
-    const std::vector<int32_t> rows{4, 4, 1, 0, 4, 2, 4, 2}, starts{0, 1, 2, 3, 5, 6, 7, 8, 8};
-    matrix.FromHost(5, 8, values.data(), rows, starts);
-    const std::vector<uint8_t> mask{1, 1, 0, 1, 1, 0, 1, 1};
-    DistinctColumns distinct;
-    distinct.Find(matrix, mask);
-    ASSERT_EQ(distinct.Count(), 5u);
-    EXPECT_EQ(distinct.CountOfData(), 4u);
-    const std::vector<int32_t> numbers{0, 0, 4, 1, 2, 0, 2, 3};
-    const SparseView found = distinct.Numbers();
-    EXPECT_EQ(found.rows, 5u);
-    EXPECT_EQ(found.columns, 8u);
-    EXPECT_EQ(std::vector<int32_t>(found.rowIndices, found.rowIndices + 8), numbers);
-    const SparseView places = distinct.Places();
-    EXPECT_EQ(places.rows, 8u);
-    EXPECT_EQ(places.columns, 4u);
-    EXPECT_EQ(std::vector<int32_t>(places.columnStarts, places.columnStarts + 5),
-              (std::vector<int32_t>{0, 2, 3, 5, 6}));
-    EXPECT_EQ(std::vector<int32_t>(places.rowIndices, places.rowIndices + 6), (std::vector<int32_t>{0, 1, 3, 4, 6, 7}));
-    const SparseView columns = distinct.Columns();
-    EXPECT_EQ(std::vector<int32_t>(columns.columnStarts, columns.columnStarts + 6),
-              (std::vector<int32_t>{0, 1, 3, 4, 4, 5}));
-    EXPECT_EQ(std::vector<int32_t>(columns.rowIndices, columns.rowIndices + 5), (std::vector<int32_t>{4, 0, 4, 2, 1}));
-    const auto* of = static_cast<const double*>(columns.values);
-    EXPECT_EQ(std::vector<double>(of, of + 5), (std::vector<double>{1, 1, 1, 3, 1}));
-}
-
-// Thousands of columns that fall onto one another in the hash table.
-TEST(DistinctColumns, FindsEachOfMany)
-{
-    const auto device = MakeCpuDevice({.threads = 1});
-    SparseMatrix matrix(DataType::Float32, *device);
-    constexpr size_t c_columns = 5000, c_words = 700;
-    std::vector<int32_t> rows(c_columns), starts(c_columns + 1);
-    std::iota(starts.begin(), starts.end(), 0);
-    for (size_t i = 0; i < c_columns; i++)
-        rows[i] = int32_t(i * i % c_words) * 4096;
-    matrix.FromHost(c_words * 4096, c_columns, std::vector<float>(c_columns, 1).data(), rows, starts);
-    DistinctColumns distinct;
-    for (int minibatch = 0; minibatch < 2; minibatch++)
-    {
-        distinct.Find(matrix, {});
-        const SparseView numbers = distinct.Numbers(), columns = distinct.Columns();
-        std::vector<int32_t> differ = rows;
-        std::sort(differ.begin(), differ.end());
-        differ.erase(std::unique(differ.begin(), differ.end()), differ.end());
-        ASSERT_EQ(distinct.Count(), differ.size());
-        for (size_t i = 0; i < c_columns; i++)
-            ASSERT_EQ(columns.rowIndices[numbers.rowIndices[i]], rows[i]);
-    }
 }
 
 } // namespace cntk::Testing

@@ -225,11 +225,13 @@ TEST(LearnerTest, WordsAreUpdatedBehindTheirGradient)
 }
 
 // Parameters that the backward pass updates, beside another one: the weights of two layers, of which the second one's
-// do not have whole cache lines as columns, and a bias.
+// do not have whole cache lines as columns, and a bias. The first layer reads numbers, or windows of embedded words, so
+// many of which repeat that each is multiplied by itself.
 class Layers
 {
 public:
-    Layers(const SgdOptions& options, DataType type, int threads) : m_network(type, MakeCpuDevice({.threads = threads}))
+    Layers(const SgdOptions& options, DataType type, int threads, bool hasWords = false)
+        : m_network(type, MakeCpuDevice({.threads = threads}))
     {
         m_network.Layout()->InitAsFrameMode(c_samples);
         const auto parameter = [&](const char* name, const TensorShape& shape)
@@ -238,11 +240,15 @@ public:
             Ops::FillUniform(node->Values(), -0.2, 0.2, shape.Elements());
             return node;
         };
-        const ComputationNodePtr x = m_network.AddInput("x", {c_inputs}), y = m_network.AddInput("y", {c_outputs});
+        const ComputationNodePtr x =
+            hasWords ? m_network.AddInput("x", {c_window * c_vocabulary}, true) : m_network.AddInput("x", {c_inputs});
+        const ComputationNodePtr y = m_network.AddInput("y", {c_outputs});
+        const ComputationNodePtr read =
+            hasWords ? m_network.Add("LookupTable", "r", {parameter("E", {c_inputs / c_window, c_vocabulary}), x}) : x;
         const ComputationNodePtr hidden =
             m_network.Add("Sigmoid", "h",
                           {m_network.Add("Plus", "p",
-                                         {m_network.Add("Times", "t", {parameter("W", {c_hidden, c_inputs}), x}),
+                                         {m_network.Add("Times", "t", {parameter("W", {c_hidden, c_inputs}), read}),
                                           parameter("B", {c_hidden, 1})})});
         m_criterion = m_network.Add("SquareError", "c",
                                     {y, m_network.Add("Times", "z", {parameter("V", {c_outputs, c_hidden}), hidden})});
@@ -252,13 +258,30 @@ public:
         evaluation.backwardRoot = m_criterion;
         m_evaluator = std::make_unique<Evaluator>(m_network, std::vector{m_criterion}, evaluation);
         m_learner = std::make_unique<Learner>(m_evaluator->Parameters(), options, type, m_network.GetDevice());
+        if (hasWords)
+            SetWords(dynamic_cast<InputValueNode&>(*x));
         for (const auto& [node, rows] : {std::pair{x, c_inputs}, std::pair{y, c_outputs}})
         {
+            if (hasWords && node == x)
+                continue;
             std::vector<double> values(rows * c_samples);
             for (size_t i = 0; i < values.size(); ++i)
                 values[i] = 0.01 * double(i * i % 101);
             dynamic_cast<InputValueNode&>(*node).SetDense(values.data(), rows, c_samples);
         }
+    }
+
+    static void SetWords(InputValueNode& x)
+    {
+        std::vector<int32_t> rows, starts{0};
+        for (size_t sample = 0; sample < c_samples; ++sample)
+        {
+            for (size_t word = 0; word < c_window; ++word)
+                rows.push_back(int32_t(word * c_vocabulary + (sample + word) % (c_vocabulary - 6)));
+            starts.push_back(int32_t(rows.size()));
+        }
+        x.SetSparse(std::vector<double>(rows.size(), 1).data(), rows.data(), starts.data(), c_window * c_vocabulary,
+                    c_samples);
     }
 
     // An epoch is the minibatches between two calls of LetGradientsStay.
@@ -293,6 +316,7 @@ public:
 
 private:
     static constexpr size_t c_samples = 100, c_inputs = 150, c_hidden = 208, c_outputs = 5;
+    static constexpr size_t c_window = 3, c_vocabulary = 75;
     static constexpr double c_rate = 0.001;
 
     ComputationNetwork m_network;
@@ -310,9 +334,10 @@ TEST(LearnerTest, UpdatesInTheBackwardPassGiveTheSameBits)
     for (const SgdOptions& options : {SgdOptions(), regularized, clipped, nesterov})
         for (const DataType type : {DataType::Float32, DataType::Float64})
             for (const int threads : {1, 4})
-                for (const bool stays : {false, true})
+                for (const auto& [stays, hasWords] :
+                     {std::pair{false, false}, {true, false}, {false, true}, {true, true}})
                 {
-                    Layers behind(options, type, threads), apart(options, type, threads);
+                    Layers behind(options, type, threads, hasWords), apart(options, type, threads, hasWords);
                     const double momenta[] = {0, 0, 0, 0.99, 0.99, 0, 0, 0, 0.9};
                     for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
                     {
@@ -332,15 +357,18 @@ TEST(LearnerTest, UpdatesInTheBackwardPassGiveTheSameBits)
 // With momentum nobody needs the gradient behind its product.
 TEST(LearnerTest, UpdatesInTheBackwardPassLeaveNoGradient)
 {
-    Layers layers(SgdOptions(), DataType::Float64, 1);
-    for (const char* name : {"W", "V", "B"})
+    for (const bool hasWords : {false, true})
     {
-        layers.Train(0.9, true);
-        layers.FillGradient(name, 7);
-        layers.Train(0.9, true);
-        const std::vector<double> found = layers.GradientOf(name);
-        const bool isLeft = std::all_of(found.begin(), found.end(), [](double element) { return element == 7; });
-        EXPECT_EQ(isLeft, std::string(name) != "B") << name;
+        Layers layers(SgdOptions(), DataType::Float64, 1, hasWords);
+        for (const char* name : {"W", "V", "B"})
+        {
+            layers.Train(0.9, true);
+            layers.FillGradient(name, 7);
+            layers.Train(0.9, true);
+            const std::vector<double> found = layers.GradientOf(name);
+            const bool isLeft = std::all_of(found.begin(), found.end(), [](double element) { return element == 7; });
+            EXPECT_EQ(isLeft, std::string(name) != "B") << name;
+        }
     }
 }
 

@@ -1,0 +1,54 @@
+// A sparse matrix whose values are all 1: it picks columns of another one, or sums some of them.
+#pragma once
+
+#include "Math/Matrix.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace cntk
+{
+
+// For devices of host memory. Memory grows with the largest matrix and is kept.
+struct SparseOnes
+{
+    std::vector<int32_t> rows;   // of all ones, column by column
+    std::vector<int32_t> starts; // of the columns in rows, and the end
+
+    // After rows is filled.
+    void SetValues(DataType type)
+    {
+        VisitType(type,
+                  [&](auto tag)
+                  {
+                      using T = decltype(tag);
+                      const T one = 1;
+                      const size_t held = values.size() / sizeof(T);
+                      if (held >= rows.size())
+                          return;
+                      values.resize(rows.size() * sizeof(T));
+                      for (size_t i = held; i < rows.size(); i++)
+                          std::memcpy(values.data() + i * sizeof(T), &one, sizeof(T));
+                  });
+    }
+
+    // like: of the same device and type.
+    SparseView View(const SparseView& like, size_t rowCount) const
+    {
+        SparseView view = like;
+        view.values = values.data();
+        view.rowIndices = rows.data();
+        view.columnStarts = starts.data();
+        view.rows = rowCount;
+        view.columns = starts.size() - 1;
+        view.nonZeros = rows.size();
+        return view;
+    }
+
+private:
+    std::vector<std::byte> values;
+};
+
+} // namespace cntk

@@ -1,0 +1,98 @@
+// Columns of a sparse matrix without repetition: all of their rows, or some.
+#include "ComputationNetwork/DistinctColumns.h"
+#include "Math/Cpu/CpuDevice.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace cntk::Testing
+{
+
+TEST(DistinctColumns, ThoseOfDataComeFirst)
+{
+    const auto device = MakeCpuDevice({.threads = 1});
+    SparseMatrix matrix(DataType::Float64, *device);
+    // 4 | 4 | 1 (a gap) | 0 and 4 | 2 of value 3 | 4 (a gap) | 2 of value 3 | nothing
+    const std::vector<double> values{1, 1, 1, 1, 1, 3, 1, 3};
+    const std::vector<int32_t> rows{4, 4, 1, 0, 4, 2, 4, 2}, starts{0, 1, 2, 3, 5, 6, 7, 8, 8};
+    matrix.FromHost(5, 8, values.data(), rows, starts);
+    const std::vector<uint8_t> mask{1, 1, 0, 1, 1, 0, 1, 1};
+    DistinctColumns distinct;
+    distinct.Find(matrix, mask);
+    ASSERT_EQ(distinct.Count(), 5u);
+    EXPECT_EQ(distinct.CountOfData(), 4u);
+    const std::vector<int32_t> numbers{0, 0, 4, 1, 2, 0, 2, 3};
+    const SparseView found = distinct.Numbers();
+    EXPECT_EQ(found.rows, 5u);
+    EXPECT_EQ(found.columns, 8u);
+    EXPECT_EQ(std::vector<int32_t>(found.rowIndices, found.rowIndices + 8), numbers);
+    const SparseView places = distinct.Places();
+    EXPECT_EQ(places.rows, 8u);
+    EXPECT_EQ(places.columns, 4u);
+    EXPECT_EQ(std::vector<int32_t>(places.columnStarts, places.columnStarts + 5),
+              (std::vector<int32_t>{0, 2, 3, 5, 6}));
+    EXPECT_EQ(std::vector<int32_t>(places.rowIndices, places.rowIndices + 6), (std::vector<int32_t>{0, 1, 3, 4, 6, 7}));
+    const SparseView columns = distinct.Columns();
+    EXPECT_EQ(std::vector<int32_t>(columns.columnStarts, columns.columnStarts + 6),
+              (std::vector<int32_t>{0, 1, 3, 4, 4, 5}));
+    EXPECT_EQ(std::vector<int32_t>(columns.rowIndices, columns.rowIndices + 5), (std::vector<int32_t>{4, 0, 4, 2, 1}));
+    const auto* of = static_cast<const double*>(columns.values);
+    EXPECT_EQ(std::vector<double>(of, of + 5), (std::vector<double>{1, 1, 1, 3, 1}));
+}
+
+// Of two words a column each by itself: rows are counted from the word's own first one.
+TEST(DistinctColumns, SomeRowsMayCountAlone)
+{
+    const auto device = MakeCpuDevice({.threads = 1});
+    SparseMatrix matrix(DataType::Float64, *device);
+    // 4 and 5+1 | 4 and 5+2 | 1 (a gap) | 5+1 | 0 and 4 and 5+2
+    const std::vector<double> values{1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const std::vector<int32_t> rows{4, 6, 4, 7, 1, 6, 0, 4, 7}, starts{0, 2, 4, 5, 6, 9};
+    matrix.FromHost(10, 5, values.data(), rows, starts);
+    const std::vector<uint8_t> mask{1, 1, 0, 1, 1};
+    const auto numbers = [](const DistinctColumns& distinct)
+    {
+        const std::span<const int32_t> found = distinct.NumberOfEach();
+        return std::vector<int32_t>(found.begin(), found.end());
+    };
+    const auto rowsOf = [](const SparseView& columns)
+    { return std::vector<int32_t>(columns.rowIndices, columns.rowIndices + columns.columnStarts[columns.columns]); };
+    DistinctColumns first, second;
+    first.Find(matrix, mask, 0, 5);
+    second.Find(matrix, mask, 5, 5);
+    EXPECT_EQ(numbers(first), (std::vector<int32_t>{0, 0, 3, 1, 2})) << "4, nothing, 0 and 4, 1 in a gap";
+    EXPECT_EQ(numbers(second), (std::vector<int32_t>{0, 1, 2, 0, 1})) << "1, 2, nothing in a gap";
+    EXPECT_EQ(first.CountOfData(), 3u);
+    EXPECT_EQ(second.CountOfData(), 2u);
+    EXPECT_EQ(rowsOf(first.Columns()), (std::vector<int32_t>{4, 0, 4, 1}));
+    EXPECT_EQ(rowsOf(second.Columns()), (std::vector<int32_t>{1, 2}));
+    EXPECT_EQ(second.Columns().rows, 5u);
+}
+
+// Thousands of columns that fall onto one another in the hash table.
+TEST(DistinctColumns, FindsEachOfMany)
+{
+    const auto device = MakeCpuDevice({.threads = 1});
+    SparseMatrix matrix(DataType::Float32, *device);
+    constexpr size_t c_columns = 5000, c_words = 700;
+    std::vector<int32_t> rows(c_columns), starts(c_columns + 1);
+    std::iota(starts.begin(), starts.end(), 0);
+    for (size_t i = 0; i < c_columns; i++)
+        rows[i] = int32_t(i * i % c_words) * 4096;
+    matrix.FromHost(c_words * 4096, c_columns, std::vector<float>(c_columns, 1).data(), rows, starts);
+    DistinctColumns distinct;
+    for (int minibatch = 0; minibatch < 2; minibatch++)
+    {
+        distinct.Find(matrix, {});
+        const SparseView numbers = distinct.Numbers(), columns = distinct.Columns();
+        std::vector<int32_t> differ = rows;
+        std::sort(differ.begin(), differ.end());
+        differ.erase(std::unique(differ.begin(), differ.end()), differ.end());
+        ASSERT_EQ(distinct.Count(), differ.size());
+        for (size_t i = 0; i < c_columns; i++)
+            ASSERT_EQ(columns.rowIndices[numbers.rowIndices[i]], rows[i]);
+    }
+}
+
+} // namespace cntk::Testing

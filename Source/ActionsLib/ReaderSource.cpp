@@ -120,7 +120,7 @@ ReaderSource RequireReader(const CommandContext& command, const char* blockName,
     ReaderSource source = FindReader(command, blockName, forWriting);
     if (!source)
         FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name, "' has no ", blockName,
-               " block; it needs ", blockName, "=[readerType=... file=... features=[...] labels=[...]]");
+               " block; it needs ", blockName, "=[readerType=...; file=...; features=[...] labels=[...]]");
     return source;
 }
 
@@ -140,7 +140,7 @@ const ConfigParameters& RequireSgdBlock(const CommandContext& command)
         if (const ConfigParameters* const sgd = command.block.FindBlock(name))
             return *sgd;
     FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
-           "' has no SGD block; it needs SGD=[maxEpochs=... minibatchSize=... learningRatesPerSample=...]");
+           "' has no SGD block; it needs SGD=[maxEpochs=...; minibatchSize=...; learningRatesPerSample=...]");
 }
 
 SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd)

@@ -63,7 +63,7 @@ public:
             if (!stage.builder)
                 FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name, "' has no ",
                        stage.names.builder, " block; it needs ", stage.names.builder,
-                       "=[rnnType=... layerSizes=...], or one with networkDescription=...");
+                       "=[rnnType=...; layerSizes=...], or one with networkDescription=...");
             stage.reader = RequireReader(command, stage.names.reader);
             stage.cvReader = FindReader(command, stage.names.cvReader);
             for (const ReaderSource& reader : {stage.reader, stage.cvReader})

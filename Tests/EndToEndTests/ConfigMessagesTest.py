@@ -5,6 +5,7 @@ Here those of the command line and the config. Every test compares the whole las
 warning).
 """
 import os
+import re
 
 from EndToEnd import main
 from Messages import CONFIG, MessagesTestCase
@@ -280,6 +281,23 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertEqual(self.error("command=Write", status=4),
                          "exp.cntk:36:44: error: label map 'mapp.txt' does not exist; did you mean 'map.txt' in folder "
                          "'.'?")
+
+    def test_blocks_that_messages_ask_for_can_be_written_so(self):
+        self.write("words.txt", "0 1 yes 0\n")
+        for reader in ("UCIFastReader", "CNTKTextFormatReader", "HTKMLFReader", "LMSequenceReader"):
+            block = "  reader=[\n    readerType=%s; file=train.txt; wordclass=words.txt\n    %s\n  ]\n]\nTest="
+            labels = "a=[labelDim=1]; b=[labelDim=1]; c=[labelDim=1]" if reader == "LMSequenceReader" else ""
+            self.write("exp.cntk", CONFIG.replace(CONFIG[CONFIG.index("  reader=["):CONFIG.index("Test=")] + "Test=",
+                                                  block % (reader, labels), 1))
+            asked = re.search(r"such as (\w+=\[.*\])", self.error())
+            self.assertIsNotNone(asked, reader)
+            self.assertIn("; ", asked[1])
+            self.write("exp.cntk", self.read("exp.cntk").replace("words.txt\n    " + labels, "words.txt\n    " + asked[1], 1))
+            run = self.cntk("configFile=exp.cntk", status=None)
+            self.assertNotIn(asked[0], run.stderr)
+            self.assertNotIn("share a line", run.stderr)
+        self.write("exp.cntk", CONFIG[:CONFIG.index("  reader=[")] + CONFIG[CONFIG.index("]\nTest="):])
+        self.assertIn("reader=[readerType=...; file=...; features=[...] labels=[...]]", self.error())
 
     def test_writer_without_the_block_of_a_node(self):
         self.train()

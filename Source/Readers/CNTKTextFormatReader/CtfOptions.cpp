@@ -114,8 +114,8 @@ CtfConfig ReadCtfConfig(const ReaderContext& context)
     const std::vector<std::string> names = input == nullptr ? std::vector<std::string>{} : input->BlockNames();
     if (names.empty())
         FailAt(input == nullptr ? config.Where() : input->Where(), ErrorKind::Config,
-               "the reader has no streams; it needs a block for each such as input=[features=[dim=2 format=dense] "
-               "labels=[dim=3 format=sparse]], named as the network's inputs");
+               "the reader has no streams; it needs a block for each such as input=[features=[dim=2; format=dense] "
+               "labels=[dim=3; format=sparse]], named as the network's inputs");
     for (const std::string& name : names)
     {
         ctf.streams.push_back(ReadStream(*input, name, options.file));

@@ -209,7 +209,7 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
     }
     if (htk.features.empty())
         FailAt(config.Where(), ErrorKind::Config,
-               "the reader has no feature block; it needs one such as features=[dim=792 scpFile=train.scp], named as "
+               "the reader has no feature block; it needs one such as features=[dim=792; scpFile=train.scp], named as "
                "the network's input",
                names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
     if (htk.features[0].options.expandToUtterance)

@@ -131,7 +131,7 @@ ImageConfig ReadImageConfig(const ReaderContext& context)
     image.fileWhere = config.WhereOf("file");
 
     const ConfigParameters& features =
-        FindTheBlock(config, "width", "images", "features=[width=28 height=28 channels=1]", image.featuresName);
+        FindTheBlock(config, "width", "images", "features=[width=28; height=28; channels=1]", image.featuresName);
     const ConfigParameters& labels =
         FindTheBlock(config, "labelDim", "labels", "labels=[labelDim=10]", image.labelsName);
     image.features = ReadOptions<ImageFeatureOptions>(features);

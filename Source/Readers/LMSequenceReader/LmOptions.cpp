@@ -148,7 +148,7 @@ LmConfig ReadLmConfig(const ReaderContext& context)
     if (labels.empty() || labels.size() > 2)
         FailAt(config.Where(), ErrorKind::Config, "the reader has ", labels.size(),
                " label blocks; expected two, the first one (by its name) for the input words, the second one for the "
-               "words behind them, such as labelIn=[labelDim=10000 labelMappingFile=words.txt] "
+               "words behind them, such as labelIn=[labelDim=10000; labelMappingFile=words.txt] "
                "labels=[labelType=nextWord]");
     const auto featureOptions = ReadOptions<LmFeatureOptions>(features == nullptr ? config : *features);
     lm.mode = featureOptions.mode;

@@ -211,10 +211,11 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         uci.blocks.push_back(std::move(block));
     }
     if (uci.blocks.empty())
-        FailAt(config.Where(), ErrorKind::Config,
-               "the reader has no feature block; it needs one such as features=[dim=2 start=0], named as the network's "
-               "input",
-               names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
+        FailAt(
+            config.Where(), ErrorKind::Config,
+            "the reader has no feature block; it needs one such as features=[dim=2; start=0], named as the network's "
+            "input",
+            names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
     return uci;
 }
 

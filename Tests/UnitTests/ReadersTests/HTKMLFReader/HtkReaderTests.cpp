@@ -365,7 +365,7 @@ TEST_F(HtkReaderTests, ErrorsOfTheConfig)
                 ": sequence training with lattices is not there; HTKMLFReader reads features (scpFile) and labels "
                 "(mlfFile)");
     EXPECT_EQ(ErrorOf("labels=[mlfFile=x labelDim=3]"),
-              "config: the reader has no feature block; it needs one such as features=[dim=792 scpFile=train.scp], "
+              "config: the reader has no feature block; it needs one such as features=[dim=792; scpFile=train.scp], "
               "named as the network's input; blocks that are there: labels");
     EXPECT_EQ(ErrorOf("randomize=x" + Blocks()),
               "config: 'randomize' is 'x', expected auto, none or a number of frames");

@@ -254,7 +254,7 @@ TEST_F(UciMessagesTests, BlocksThatCannotBe)
 {
     EXPECT_EQ(
         MakingSays("file=x\nlables=[start=2]"),
-        "config: test.cntk:1:1: the reader has no feature block; it needs one such as features=[dim=2 start=0], named "
+        "config: test.cntk:1:1: the reader has no feature block; it needs one such as features=[dim=2; start=0], named "
         "as the network's input; blocks that are there: lables");
     EXPECT_THAT(
         MakingSays("file=" + m_data +

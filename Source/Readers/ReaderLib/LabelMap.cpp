@@ -77,6 +77,27 @@ std::vector<std::string> LabelsOfLine(std::string_view line)
     return labels;
 }
 
+// What a trimmed line of a mapping file stands for; a comment for nothing.
+std::vector<std::string> LabelsOfTrimmedLine(std::string_view line)
+{
+    if (line.empty() || line[0] == '#')
+        return {};
+    std::vector<std::string> labels = LabelsOfLine(line);
+    if (labels.empty()) // a punctuation mark is a label too: nothing may shift the ids of those behind it
+        labels.emplace_back(line);
+    return labels;
+}
+
+// The label as a line that is read as just that label: "a:b" needs quotes, a label with a quote may need braces.
+std::string LineOf(const std::string& label, const std::string& path)
+{
+    for (const std::string& line : {label, Concat("\"", label, "\""), Concat("{", label, "}")})
+        if (LabelsOfTrimmedLine(Trim(line)) == std::vector<std::string>{label})
+            return line;
+    Fail(ErrorKind::Data, "label '", label, "' cannot be written into label map '", path,
+         "': its characters would be read as others; expected no quotes and braces beside '#', ',', ':' or '*'");
+}
+
 } // namespace
 
 LabelMap LabelMap::FromFile(const std::string& path)
@@ -93,12 +114,7 @@ LabelMap LabelMap::FromText(std::string_view text, std::string source)
     for (const std::string_view rawLine : Split(text, '\n'))
     {
         ++lineNumber;
-        const std::string_view line = Trim(rawLine);
-        if (line.empty() || line[0] == '#')
-            continue;
-        std::vector<std::string> labels = LabelsOfLine(line);
-        if (labels.empty()) // a punctuation mark is a label too: nothing may shift the ids of those behind it
-            labels.emplace_back(line);
+        std::vector<std::string> labels = LabelsOfTrimmedLine(Trim(rawLine));
         for (std::string& label : labels)
         {
             if (const int32_t id = map.Find(label); id != c_unknown)
@@ -157,7 +173,7 @@ void LabelMap::Save(const std::string& path) const
 {
     AtomicFile file(path);
     for (const std::string& name : m_names)
-        file.Write(name + "\n");
+        file.Write(LineOf(name, path) + "\n");
     file.Commit();
 }
 

@@ -34,7 +34,8 @@ public:
     // The mapping file; for messages.
     const std::string& Source() const { return m_source; }
 
-    // Writes one label a line.
+    // Writes one label a line, in quotes or braces where it would be read as something else. Fails (Data) for a label
+    // that neither makes readable.
     void Save(const std::string& path) const;
 
     // "label 'mabye' is not in label map 'map.txt', which has 3 labels; did you mean 'maybe'?"

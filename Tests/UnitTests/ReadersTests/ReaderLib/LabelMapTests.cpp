@@ -84,5 +84,26 @@ TEST_F(LabelMapFileTests, SavesAndLoads)
     EXPECT_EQ(LabelMap::FromFile(Path("new/map.txt")).Names(), (Names{"b", "a"}));
 }
 
+// A map that createLabelMap made is read by the training behind it.
+TEST_F(LabelMapFileTests, SavesWhatTheGrammarWouldReadAsSomethingElse)
+{
+    const Names names = {"#1",  "a:b", "a,b", "x*3", "x",   "\"q", "{c",     "\"r\"",
+                         "{d}", "e#f", ":",   "*2",  "$g$", "[h]", "\"i\":{"};
+    LabelMap map;
+    for (const std::string& name : names)
+        map.FindOrAdd(name);
+    map.Save(Path("map.txt"));
+    EXPECT_EQ(ReadTextFile(Path("map.txt")),
+              "\"#1\"\n\"a:b\"\n\"a,b\"\n\"x*3\"\nx\n\"q\n{c\n{\"r\"}\n\"{d}\"\ne#f\n:\n*2\n"
+              "$g$\n[h]\n{\"i\":{}\n");
+    EXPECT_EQ(LabelMap::FromFile(Path("map.txt")).Names(), names);
+
+    map.FindOrAdd("\"k\":}");
+    EXPECT_EQ(MessageOf([&] { map.Save(Path("other.txt")); }),
+              "data: label '\"k\":}' cannot be written into label map '" + Path("other.txt") +
+                  "': its characters would be read as others; expected no quotes and braces beside '#', ',', ':' or "
+                  "'*'");
+}
+
 } // namespace
 } // namespace cntk

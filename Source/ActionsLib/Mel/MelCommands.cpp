@@ -206,7 +206,8 @@ std::span<const MelCommandInfo> MelCommands()
 
 bool IsAbbreviationOf(std::string_view text, std::string_view full)
 {
-    return text.size() <= full.size() && 2 * text.size() >= full.size() &&
+    // Half of an odd length is rounded down, so that Load and Save are enough.
+    return text.size() <= full.size() && text.size() >= full.size() / 2 &&
            EqualsIgnoreCase(text, full.substr(0, text.size()));
 }
 

@@ -409,6 +409,10 @@ TEST_F(MelTests, AbbreviationsAndCase)
 {
     Edit("SETDEFAULTM(M1)\nDumpN(l1.rl, a.txt)\nDump(m1, b.txt)\nRenam(Err, E2)\nSaveDefault(c.dnn, form=cn)");
     EXPECT_TRUE(FileExists("a.txt") && FileExists("b.txt") && FileExists("c.dnn"));
+    // Half of nine letters are four.
+    Edit("m2=Load(base.dnn)\nSave(m2, d.dnn)");
+    EXPECT_TRUE(FileExists("d.dnn"));
+    EXPECT_THAT(ErrorOf("SetP(Err, output, true)"), HasSubstr("Unknown Editor function SetP; did you mean"));
     EXPECT_EQ(ErrorOf("Dmp(m1, x)"), "edit.mel:2:1: Unknown Editor function Dmp; did you mean 'Dump'?");
     EXPECT_EQ(ErrorOf("Rename(Err)"),
               "edit.mel:2:1: Invalid number of parameters (1). Valid parameters: Rename(from, to)");

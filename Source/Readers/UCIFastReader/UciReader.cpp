@@ -97,7 +97,7 @@ size_t UciSource<ElemType>::CheckLabelDim(const UciBlock& block, const LabelMap&
     };
     if (block.labelDim != 0 && block.labelDim < count)
         warn(made ? std::string("the data have ") : Concat("'", labels.Source(), "' has "), Counted(count, "label"),
-             ", which count; expected labelDim=", count);
+             "; expected labelDim=", count);
     else if (!made && block.labelDim > count)
         warn("'", labels.Source(), "' has only ", Counted(count, "label"));
     return std::max(block.labelDim, count); // as the original

@@ -195,7 +195,7 @@ TEST_F(UciMessagesTests, LabelMapAndLabelDimDisagree)
     const std::string block = "file=" + m_data + "\nfeatures=[dim=2]\nlabels=[dim=1 start=2 labelMappingFile=" + m_map;
     Make(block + " labelDim=2]");
     EXPECT_THAT(LogText(), testing::HasSubstr("WARNING: test.cntk:9:10: labelDim=2 of 'labels', but '" + m_map +
-                                              "' has 3 labels, which count; expected labelDim=3\n"));
+                                              "' has 3 labels; expected labelDim=3\n"));
     EXPECT_EQ(m_reader->Streams()[1].rows, 3u);
     EXPECT_EQ(m_reader->Streams()[1].source, "'" + m_data + "', label map '" + m_map + "'");
     Make(block + " labelDim=5]");

@@ -90,13 +90,13 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     }
 
     // Asks for all lines of the cache that a tile's column is in: one more where it does not begin with one of them.
-    template <bool IsWritten>
+    template <bool IsWritten, size_t V>
     [[gnu::always_inline]] static inline void AskForColumn(const T* column)
     {
 #pragma GCC unroll 4
-        for (size_t i = 0; i < c_rows; i += c_lineElements)
+        for (size_t i = 0; i < V * c_lanes; i += c_lineElements)
             __builtin_prefetch(column + i, IsWritten);
-        __builtin_prefetch(column + c_rows - 1, IsWritten);
+        __builtin_prefetch(column + V * c_lanes - 1, IsWritten);
     }
 
     // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: V registers of a panel's c_rows values a step,
@@ -120,7 +120,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             for (size_t j = 0; j < N; ++j)
             {
                 if constexpr (V == 2)
-                    AskForColumn<true>(c + j * ldc);
+                    AskForColumn<true, V>(c + j * ldc);
                 else
                     __builtin_prefetch(c + j * ldc, 1);
             }
@@ -160,13 +160,13 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             for (size_t column = 0; column < N; ++column)
             {
                 if (beside->asksForC)
-                    AskForColumn<true>(ofC);
+                    AskForColumn<true, V>(ofC);
                 ofC += ldc;
                 if (first != nullptr)
                 {
-                    AskForColumn<false>(first);
+                    AskForColumn<false, V>(first);
                     first += beside->stride;
-                    AskForColumn<false>(second);
+                    AskForColumn<false, V>(second);
                     second += beside->stride;
                 }
                 ahead.Ask();
@@ -215,12 +215,14 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             if (columns != N)
                 TileOf<Kind, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside,
                                     kept);
-            else if (beside != nullptr && rows > c_lanes)
-                Tile<Kind, N, 2, true>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside, kept);
             else if (rows > c_lanes || Kind == Panels::PlainKeepingA)
-                Tile<Kind, N, 2, false>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside, kept);
+                (beside != nullptr ? &Tile<Kind, N, 2, true> : &Tile<Kind, N, 2, false>)(depth, a, aStride, b, bRow,
+                                                                                         bColumn, alpha, beta, c, ldc,
+                                                                                         rows, beside, kept);
             else if constexpr (Kind != Panels::PlainKeepingA)
-                Tile<Kind, N, 1, false>(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside, kept);
+                (beside != nullptr ? &Tile<Kind, N, 1, true> : &Tile<Kind, N, 1, false>)(depth, a, aStride, b, bRow,
+                                                                                         bColumn, alpha, beta, c, ldc,
+                                                                                         rows, beside, kept);
         }
     }
 

@@ -330,20 +330,28 @@ private:
             names.insert(names.end(), option.aliases.begin(), option.aliases.end());
     }
 
-    bool IsNearOwnName(const ConfigParameters& block, const ConfigEntry& entry) const
+    // What may stand in the block, include lines among it.
+    std::vector<std::string> NamesIn(const ConfigParameters& block, const ConfigEntry& entry) const
     {
         std::vector<std::string> here;
         for (const OptionInfo* option : OptionsOf(block))
             AddNames(*option, entry.name, here);
+        if (!entry.isBlock)
+            here.emplace_back("include");
+        return here;
+    }
+
+    bool IsNearOwnName(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        const std::vector<std::string> here = NamesIn(block, entry);
         return !NearestNames(entry.name, here).empty();
     }
 
     // "; did you mean ...?": of the names known in the block, else of those known anywhere. Empty where none is near.
     std::string NearNames(const ConfigParameters& block, const ConfigEntry& entry) const
     {
-        std::vector<std::string> here, anywhere;
-        for (const OptionInfo* option : OptionsOf(block))
-            AddNames(*option, entry.name, here);
+        const std::vector<std::string> here = NamesIn(block, entry);
+        std::vector<std::string> anywhere;
         for (const KnownBlock& known : m_blocks)
         {
             if (!known.name.empty() && known.name != "*")

@@ -138,6 +138,15 @@ TEST(UnusedKeysTests, SlipsThatMayBeWhyABlockCannotBeRead)
                                    "learningRatesPerMB=1:2"));
 }
 
+TEST(UnusedKeysTests, MisspeltInclude)
+{
+    EXPECT_THAT(Unused("incude=a.cntk\nTrain=[action=train\nincldue=b.cntk\n]", {"Train:action"}),
+                ElementsAre("exp.cntk:1:1: unknown key 'incude' at the root of the config; did you mean 'include'?",
+                            "exp.cntk:3:1: unknown key 'incldue' in block 'Train'; did you mean 'include'?"));
+    const auto config = ConfigParameters::Parse("incude=a.cntk\nxyzzy=1", "exp.cntk");
+    EXPECT_EQ(FindLikelySlips(*config, Known()).size(), 1u);
+}
+
 TEST(UnusedKeysTests, MisplacedKeys)
 {
     EXPECT_THAT(

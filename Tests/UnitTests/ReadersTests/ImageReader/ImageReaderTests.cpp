@@ -365,7 +365,7 @@ TEST_F(ImageReaderTests, BadParameters)
               "separated by ':'");
     EXPECT_THAT(ErrorOf("width=2 height=2 channels=1 jitterType=uniarea"), HasSubstr("none"));
     EXPECT_EQ(ErrorOf("height=2 channels=1"),
-              "config: the reader has no block of images; expected one such as features=[width=28 height=28 "
+              "config: the reader has no block of images; expected one such as features=[width=28; height=28; "
               "channels=1], named as the network's input");
     EXPECT_EQ(ErrorOf("width=2 height=2 channels=1", "", "width=2"),
               "config: 'f' and 'l' both have 'width'; expected one block of images");

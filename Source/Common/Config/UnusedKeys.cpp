@@ -248,7 +248,7 @@ private:
         return HasWordElsewhere(text.Text(), entry.name, entry.key.begin, entry.key.end);
     }
 
-    // The path of a value of that name, inside the block, that somebody read.
+    // The path of a value or a block of that name, inside the block, that somebody read.
     static std::string FindReadBelow(const ConfigParameters& block, std::string_view name)
     {
         for (const auto& entry : ConfigTree::Entries(block).entries)
@@ -265,10 +265,10 @@ private:
         return {};
     }
 
-    // A value given on the command line for the whole config that has no effect, since a block has its own.
+    // A value or a block given on the command line for the whole config that has no effect, since a block has its own.
     std::string DescribeShadowed(const ConfigParameters& block, const ConfigEntry& entry) const
     {
-        if (block.Parent() || entry.isBlock || entry.Where().text->Name() != "command line")
+        if (block.Parent() || entry.Where().text->Name() != "command line")
             return {};
         const std::string found = FindReadBelow(block, entry.name);
         if (found.empty())
@@ -282,8 +282,9 @@ private:
             closing += ']';
         }
         closing.pop_back();
-        return '\'' + entry.RawTextAsWritten() + "' has no effect: '" + path + "' at " +
-               found.substr(found.find('\n') + 1) + " is nearer; to override it write " + nested + "=..." + closing;
+        return '\'' + (entry.isBlock ? entry.name + "=[...]" : entry.RawTextAsWritten()) + "' has no effect: '" + path +
+               "' at " + found.substr(found.find('\n') + 1) + " is nearer; to override it write " + nested +
+               (entry.isBlock ? "=[...]" : "=...") + closing;
     }
 
     std::string DescribeUnknown(const ConfigParameters& block, const ConfigEntry& entry) const

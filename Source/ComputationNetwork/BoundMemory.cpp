@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/MemoryShortage.h"
 #include "ComputationNetwork/NodeBinder.h"
+#include "ComputationNetwork/NodeError.h"
 #include "Math/Operations.h"
 #include "Math/OutOfMemory.h"
 
@@ -27,7 +28,7 @@ BoundMemory::BoundMemory(const std::vector<ComputationNodePtr>& nodes, const Mem
         const MBLayout* layout = node->GetMBLayout().get();
         if (layout != nullptr && std::none_of(m_layouts.begin(), m_layouts.end(),
                                               [&](const LayoutSize& known) { return known.layout == layout; }))
-            m_layouts.push_back({.layout = layout});
+            m_layouts.push_back({.layout = layout, .first = node.get()});
     }
     for (const Life& life : m_plan.Lives())
     {
@@ -98,7 +99,9 @@ void BoundMemory::BindMemory(const Binding& binding)
 void BoundMemory::UpdateLayouts(ComputationNetwork& network)
 {
     for (const LayoutSize& known : m_layouts)
-        network.UpdateLayout(*known.layout);
+        TellDataErrorsOf(
+            *known.first, [&] { network.UpdateLayout(*known.layout); },
+            [&] { return "while computing " + network.Describe(*known.first); });
 }
 
 bool BoundMemory::LayoutSize::Take()

@@ -58,6 +58,7 @@ private:
         bool Take();
 
         const MBLayout* layout;
+        const ComputationNode* first; // of the nodes that have it: the one that makes it, or an input
         size_t columns = 0;
         size_t sequences = 0;
         uint64_t version = 0;

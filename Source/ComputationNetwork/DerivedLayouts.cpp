@@ -37,8 +37,9 @@ void Fill(const MBLayout& source, size_t multiply, size_t divide, MBLayout& layo
         // Of a sequence that goes beyond the minibatch only the part inside must fit.
         const ptrdiff_t first = std::max<ptrdiff_t>(sequence.begin, 0), last = std::min(sequence.end, steps);
         if (!isGap && (first % group != 0 || last % group != 0))
-            Fail(ErrorKind::Data, "Reshape puts ", Counted(divide, "frame"), " together, but a sequence has ",
-                 last - first, " frames, from step ", first, " of the minibatch; expected multiples of ", divide);
+            Fail(ErrorKind::Data, "Reshape puts ", Counted(divide, "frame"), " together, but sequence ", sequence.id,
+                 " has ", last - first, " frames, from step ", first, " of the minibatch; expected multiples of ",
+                 divide);
         const ptrdiff_t begin = sequence.begin < 0 ? -((-sequence.begin * factor + group - 1) / group)
                                                    : (sequence.begin * factor + group - 1) / group;
         const ptrdiff_t end = (sequence.end * factor + (isGap ? 0 : group - 1)) / group;

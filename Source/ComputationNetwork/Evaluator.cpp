@@ -9,6 +9,7 @@
 #include "ComputationNetwork/LookupProducts.h"
 #include "ComputationNetwork/LoopProducts.h"
 #include "ComputationNetwork/NodeBinder.h"
+#include "ComputationNetwork/NodeError.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
@@ -347,9 +348,13 @@ void Evaluator::Impl::RunForward(size_t index)
         RunFused(nodes, count, step.activation);
     else if (step.kind == PlanStep::Kind::Node && !step.stepByStep)
     {
-        if (nodes[0]->Type().traits.makesLayout)
-            MakeLayout(*nodes[0]);
-        nodes[0]->ForwardProp(FrameRange::All());
+        const auto compute = [&]
+        {
+            if (nodes[0]->Type().traits.makesLayout)
+                MakeLayout(*nodes[0]);
+            nodes[0]->ForwardProp(FrameRange::All());
+        };
+        TellDataErrorsOf(*nodes[0], compute, [&] { return "while computing " + m_network.Describe(*nodes[0]); });
     }
     else if (loop != nullptr)
         loop->Forward(step.direction);

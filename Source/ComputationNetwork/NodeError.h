@@ -30,4 +30,28 @@ template <class... Parts>
     throw NodeError(kind, Concat(parts...), node);
 }
 
+// Runs body; an error of the data, such as a label that is no word, is told as one of the node, with note() added.
+template <class Body, class Note>
+void TellDataErrorsOf(const ComputationNode& node, Body&& body, Note&& note)
+{
+    try
+    {
+        body();
+    }
+    catch (const NodeError&)
+    {
+        throw;
+    }
+    catch (const Error& error)
+    {
+        if (error.Kind() != ErrorKind::Data)
+            throw;
+        NodeError told(error.Kind(), error.Message(), node);
+        for (const std::string& inner : error.Notes())
+            told.AddNote(inner);
+        told.AddNote(note());
+        throw told;
+    }
+}
+
 } // namespace cntk

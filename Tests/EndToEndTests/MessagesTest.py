@@ -208,6 +208,23 @@ class MessagesTest(MessagesTestCase):
 
     # ---- memory -------------------------------------------------------------------------------------------------------
 
+    def test_data_that_a_node_cannot_take(self):
+        """The message has the node's place in the network description, the notes have node and minibatch."""
+        self.write("net.ndl", "x = Input(2, tag=feature)\ny = Input(4, tag=label)\nW = Parameter(2, 5)\n"
+                   "c = CBCEWithSM(y, x, W, Times(Parameter(2, 2), x), tag=criterion)\n")
+        self.write("train.ctf", "1|x 1 2|y 1 0 0 2\n2|x 1 2|y 4 1 2 5\n2|x 2 1|y 9 1 2 5\n")
+        self.write("exp.cntk", "command=Train\nTrain=[\n  action=train; modelPath=m.dnn\n"
+                   "  NDLNetworkBuilder=[ networkDescription=net.ndl ]\n"
+                   "  SGD=[ maxEpochs=1; minibatchSize=2; learningRatesPerSample=0.1 ]\n"
+                   "  reader=[ readerType=CNTKTextFormatReader; file=train.ctf; randomize=none\n"
+                   "           input=[ x=[ dim=2; format=dense ]; y=[ dim=4; format=dense ] ] ]\n]\n")
+        run = self.cntk("configFile=exp.cntk", status=4)
+        self.assertEqual(run.stderr.splitlines()[-1],
+                         "net.ndl:4:5: error: the label of step 1 of sequence 0 has 9 as its word; expected a whole "
+                         "number from 0 to 4, since 'W' has 5 columns, one a word")
+        self.assertIn("note: while computing c = ClassBasedCrossEntropyWithSoftmax(y [4 x *], x [2 x *], ", run.stderr)
+        self.assertIn("note: while training epoch 1, minibatch 2\n", run.stderr)
+
     def test_out_of_memory(self):
         self.edit("minibatchSize=4", "minibatchSize=2000")
         self.write("exp.cntk", (self.folder / "exp.cntk").read_text().replace("2:3:2", "2:200000:2"))

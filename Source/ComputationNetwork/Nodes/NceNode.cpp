@@ -210,7 +210,7 @@ private:
         {
             const double word = m_mode == NceMode::None ? std::abs(m_labels.At(0, sample)) : m_labels.At(0, sample);
             if (!(word >= 0 && word < double(Words()) && word == std::floor(word)))
-                Fail(ErrorKind::Data, "the label of column ", sample, " has ", m_labels.At(0, sample),
+                Fail(ErrorKind::Data, "the label of ", NameOf(sample), " has ", m_labels.At(0, sample),
                      " as its word; expected a whole number from 0 to ", Words() - 1, ", since '", Input(2)->Name(),
                      "' has ", Counted(Words(), "column"), ", one a word");
             return int32_t(word);

@@ -216,7 +216,7 @@ TEST(ReshapeNodesTest, SequencesMustFit)
     net.FillInputs();
     Evaluator evaluator(net.network, {y}, {});
     EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }),
-              "Reshape puts 2 frames together, but a sequence has 3 frames, from step 0 of the minibatch; expected "
+              "Reshape puts 2 frames together, but sequence 1 has 3 frames, from step 0 of the minibatch; expected "
               "multiples of 2");
     const ComputationNodePtr z = net.network.Add("LegacyReshape", "z", {x}, Given({{"numRows", "3"}}));
     net.network.Delete(y);

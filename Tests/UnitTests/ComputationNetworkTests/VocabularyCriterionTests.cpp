@@ -1,6 +1,7 @@
 // Word classes and noise contrastive estimation: values computed by hand, extremes, touched columns, errors.
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/NodeError.h"
 #include "TestNetwork.h"
 
 #include <algorithm>
@@ -114,18 +115,39 @@ TEST(ClassBasedCrossEntropyTest, WrongLabelsAreNamed)
 {
     const auto messageOf = [](const std::vector<double>& labels)
     { return MessageOf([&] { ClassNetwork(labels).Value(); }); };
-    EXPECT_EQ(messageOf({1, 0, 0, 3, 5, 1, 3, 5}), "the label of column 1 has 5 as its word; expected a whole number "
+    EXPECT_EQ(messageOf({1, 0, 0, 3, 5, 1, 3, 5}), "the label of sample 1 has 5 as its word; expected a whole number "
                                                    "from 0 to 4, since 'W' has 5 columns, one a word");
-    EXPECT_EQ(messageOf({1, 2, 0, 3}), "the label of column 0 has 2 as its class; expected a whole number from 0 to 1, "
+    EXPECT_EQ(messageOf({1, 2, 0, 3}), "the label of sample 0 has 2 as its class; expected a whole number from 0 to 1, "
                                        "since 'q' has 2 rows, one a class");
-    EXPECT_EQ(messageOf({1, 0, -1, 3}), "the label of column 0 has -1 as its first word of the class; expected a whole "
+    EXPECT_EQ(messageOf({1, 0, -1, 3}), "the label of sample 0 has -1 as its first word of the class; expected a whole "
                                         "number from 0 to 5, since 'W' has 5 columns, one a word");
-    EXPECT_EQ(messageOf({1, 0, 0, 3.5}), "the label of column 0 has 3.5 as its first word of the next class; expected "
+    EXPECT_EQ(messageOf({1, 0, 0, 3.5}), "the label of sample 0 has 3.5 as its first word of the next class; expected "
                                          "a whole number from 0 to 5, since 'W' has 5 columns, one a word");
     EXPECT_EQ(messageOf({3, 0, 0, 3}),
-              "the label of column 0 has word 3 in class 0, but the words of that class are 0 to 2");
-    EXPECT_EQ(messageOf({1, 0, 2, 2}), "the label of column 0 has word 1 in class 0, but the words of that class are 2 "
+              "the label of sample 0 has word 3 in class 0, but the words of that class are 0 to 2");
+    EXPECT_EQ(messageOf({1, 0, 2, 2}), "the label of sample 0 has word 1 in class 0, but the words of that class are 2 "
                                        "to 1, which are none; expected another class or word");
+}
+
+TEST(ClassBasedCrossEntropyTest, WrongLabelsBelongToTheNodeAndTheirSequence)
+{
+    ClassNetwork network({1, 0, 0, 3, 1, 0, 0, 3, 0, 0, 0, 0, 7, 0, 0, 3}, std::vector<double>(8),
+                         std::vector<double>(8));
+    network.net.SetSequences({1, 2});
+    try
+    {
+        network.Value();
+        FAIL();
+    }
+    catch (const NodeError& error)
+    {
+        EXPECT_EQ(&error.Node(), network.criterion.get());
+        EXPECT_EQ(error.Message(),
+                  "the label of step 1 of sequence 1 has 7 as its word; expected a whole number from 0 "
+                  "to 4, since 'W' has 5 columns, one a word");
+        EXPECT_EQ(error.Notes(), std::vector<std::string>{"while computing c = ClassBasedCrossEntropyWithSoftmax("
+                                                          "labels [4 x *], x [2 x *], W [2 x 5], q [2 x *])"});
+    }
 }
 
 TEST(ClassBasedCrossEntropyTest, WrongShapesAreNamed)
@@ -213,13 +235,13 @@ TEST(NceTest, ErrorsAreNamed)
                   [] {
                       NceNetwork(4, {3, -1, 2, 1}).Value();
                   }),
-              "the label of column 0 has 3 as its word; expected a whole number from 0 to 2, since 'W' has 3 columns, "
+              "the label of sample 0 has 3 as its word; expected a whole number from 0 to 2, since 'W' has 3 columns, "
               "one a word");
     EXPECT_EQ(MessageOf(
                   [] {
                       NceNetwork(1, {0, 1.5}).Value();
                   }),
-              "the label of column 1 has 1.5 as its word; expected a whole number from 0 to 2, since 'W' has 3 "
+              "the label of sample 1 has 1.5 as its word; expected a whole number from 0 to 2, since 'W' has 3 "
               "columns, one a word");
     EXPECT_EQ(MessageOf(
                   [] {

@@ -396,12 +396,13 @@ void Training::SearchSize(size_t epoch)
                             });
     GoBackTo(start);
     m_minibatchSize = found.size;
-    if (trials == 0) // the line below is the original's all the same
-        m_log.Print(
-            "AdaptiveMinibatchSearch: No size is tried: the smallest one, %zu, is above the largest one, %zu.\n",
+    if (trials == 0)
+        return m_log.Print(
+            "AdaptiveMinibatchSearch: No size is tried: the smallest one, %zu, is above the largest one, %zu, which is "
+            "taken.\n",
             range->lower, range->upper);
     // As in the original, whose largest size is 1048576 where nobody says another.
-    else if (const size_t samples = TrialSamples(epoch); found.size > samples)
+    if (const size_t samples = TrialSamples(epoch); found.size > samples)
         m_log.Warn(Concat("the search for a minibatch size had trials of ", samples, " samples, which tell nothing of ",
                           "sizes above that: each such trial is one minibatch, measured before its update; give a ",
                           "smaller minibatchSizeTuningMax, or more minibatches for trials (numMiniBatch4LRSearch)"));

@@ -536,10 +536,11 @@ TEST_F(TrainingSearchTest, WhereTheLargestMinibatchSizeIsBelowTheSmallestNoneIsT
     request.options.minibatchSize = 12;
     request.options.autoAdjust.minibatchSizeTuningMax = 8;
     Run(request);
-    EXPECT_EQ(Count("AdaptiveMinibatchSearch: No size is tried: the smallest one, 12, is above the largest one, 8.\n"),
+    EXPECT_EQ(Count("AdaptiveMinibatchSearch: No size is tried: the smallest one, 12, is above the largest one, 8, "
+                    "which is taken.\n"),
               1u)
         << LogText();
-    EXPECT_EQ(Count("Search successful. New minibatchSize is 8."), 1u);
+    EXPECT_EQ(Count("Search successful"), 0u) << "nothing was measured";
     EXPECT_EQ(LoadCheckpoint(Path("m.dnn.ckp"), DataType::Float64, *m_device).info.minibatchSize, 8u);
 }
 

@@ -82,17 +82,19 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
         return VectorBytes == 64 && panels >= c_leastPanelsToFetchA && g.m * g.k * sizeof(T) > c_secondCache;
     }
 
-    // The panel of A that follows the one from this row on, which may be the first of the next steps; times: as
-    // LinesAhead has it.
-    static typename Base::LinesAhead NextOfA(const GemmTask<T>& g, size_t row, size_t step, size_t depth, size_t times)
+    // The panel of A so many behind the one from this row on, which may be one of the next steps; times: as LinesAhead
+    // has it.
+    static typename Base::LinesAhead LinesOfA(const GemmTask<T>& g, size_t row, size_t panels, size_t step,
+                                              size_t depth, size_t times)
     {
-        row += c_rows;
-        if (row >= g.m)
+        const size_t rowsOfPanels = (g.m + c_rows - 1) / c_rows * c_rows;
+        row += panels * c_rows;
+        if (row >= rowsOfPanels)
         {
-            row = 0;
+            row -= rowsOfPanels;
             step += depth;
         }
-        if (step >= g.k)
+        if (step >= g.k || row >= g.m)
             return {};
         const size_t rows = Least(c_rows, g.m - row);
         const size_t steps = Least(depth, g.k - step);
@@ -160,15 +162,23 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
         typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, c_rows, columns);
         const size_t panels = (columns + c_columns - 1) / c_columns;
         const bool fetches = FetchesA(g, panels);
+        // Where the next panel is packed on the way, the one behind that is asked for.
+        const bool packsNext = Base::c_packsOnTheWay && fetches && g.transA && packedB == nullptr && g.m > c_rows;
+        T* nextPanel = panel + c_rows * depth;
+        bool isThere = false;
         for (size_t i = 0; i < rows; i += c_rows)
         {
             const size_t height = Least(c_rows, rows - i);
             if (fetches)
-                panelOfC.AskFor(NextOfA(g, row + i, step, depth, columns));
+                panelOfC.AskFor(LinesOfA(g, row + i, packsNext ? 2 : 1, step, depth, columns));
             // A whole register must not be read beyond the last rows.
             bool isPacked = g.transA || height != c_rows;
-            if (isPacked)
+            if (isPacked && !isThere)
                 Base::PackPanelOfA(g, row + i, height, step, depth, !fetches, panel);
+            const size_t nextHeight = Least(c_rows, rows - i - height);
+            isThere = packsNext && nextHeight > 0 && Base::PanelAhead::CanPack(nextHeight, depth);
+            if (isThere)
+                panelOfC.Pack({g.a + (row + i + height) * g.lda + step, g.lda, nextHeight, depth, nextPanel, columns});
             for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
             {
                 width = EvenWidth(columns - j);
@@ -191,6 +201,12 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                 }
             }
             panelOfC.End(row + i, height, column, columns);
+            if (isThere)
+            {
+                T* const multiplied = panel;
+                panel = nextPanel;
+                nextPanel = multiplied;
+            }
         }
     }
 
@@ -312,7 +328,9 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
         const size_t depthEach = DepthEach(g.k);
         // All rows of few steps where that lets what an epilogue reads be read from one end to the other.
         const bool isWhole = EndsPanels(g, 0, g.k) && g.m <= c_mostRowsOnce && g.m * depthEach <= c_blockRows * c_depth;
-        const size_t rowsEach = isOnce || isWhole ? g.m : EvenRows(g.m);
+        // All rows as well where the panels of A follow one another through them.
+        const bool isInOne = isOnce || isWhole || (isByPanels && g.epilogue == nullptr);
+        const size_t rowsEach = isInOne ? g.m : EvenRows(g.m);
         for (size_t column = 0; column < g.n; column += c_blockColumns)
         {
             const size_t columns = Least(c_blockColumns, g.n - column);

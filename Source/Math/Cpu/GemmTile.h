@@ -19,6 +19,8 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     using Base::c_columns, Base::c_lanes, Base::c_lineElements, Base::c_rows;
     using Base::Load, Base::Store;
     using typename Base::Vector;
+    // Whether tiles may pack a panel on the way; measured for wide registers alone.
+    static constexpr bool c_packsOnTheWay = VectorBytes == 64;
     // Elements of a panel of C that is written nowhere else.
     static constexpr size_t c_scratchC = 12 * 1024;
 
@@ -66,6 +68,57 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         size_t m_atOnce = 0;
     };
 
+    // A panel of a transposed A that is packed on the way, a few columns of op(A) at a time: its loads, shuffles and
+    // stores find room beside multiply-adds.
+    class PanelAhead
+    {
+    public:
+        PanelAhead() = default; // none
+        // from: op(A) at its first row and step, rows of it stride elements apart. As CanPack allows; times: how often
+        // Pack is called.
+        PanelAhead(const T* from, size_t stride, size_t rows, size_t depth, T* to, size_t times)
+            : m_from(from), m_stride(stride), m_rows(rows), m_to(to), m_left(rows / c_piece * (depth / c_lanes)),
+              m_atOnce((m_left + times - 1) / times)
+        {
+        }
+
+        static bool CanPack(size_t rows, size_t depth)
+        {
+            return c_packsOnTheWay && rows % c_piece == 0 && depth % c_lanes == 0;
+        }
+
+        [[gnu::always_inline]] inline void Pack()
+        {
+            for (size_t count = Least(m_atOnce, m_left); count > 0; --count, --m_left)
+            {
+                Vector piece[c_piece];
+                const T* row = m_from + m_row * m_stride;
+#pragma GCC unroll 4
+                for (size_t i = 0; i < c_piece; ++i, row += m_stride)
+                    Load(piece[i], row);
+                Base::Transpose::StoreColumns(piece, m_to + m_row, c_rows);
+                m_row += c_piece;
+                if (m_row == m_rows)
+                {
+                    m_row = 0;
+                    m_from += c_lanes;
+                    m_to += c_lanes * c_rows;
+                }
+            }
+        }
+
+    private:
+        static constexpr size_t c_piece = Base::Transpose::c_inPart; // rows, of c_lanes steps
+
+        const T* m_from = nullptr;
+        size_t m_stride = 0;
+        size_t m_rows = 0;
+        T* m_to = nullptr;
+        size_t m_left = 0; // pieces
+        size_t m_atOnce = 0;
+        size_t m_row = 0; // of the next piece
+    };
+
     // What lies at a tile's place in the matrices that the epilogue of C reads, if any, and what is to be asked for on
     // the way besides.
     struct BesideC
@@ -75,6 +128,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         size_t stride = 0;
         bool asksForC = true;  // C is not in the first-level cache anyway
         LinesAhead ahead = {}; // of which a tile takes its part
+        PanelAhead panel = {}; // and of this, where it has two registers of rows and B lies as it is
     };
 
     // How many panels of B of even width there are, and where they begin.
@@ -170,6 +224,8 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
                     second += beside->stride;
                 }
                 ahead.Ask();
+                if constexpr (c_packsOnTheWay && Kind == Panels::Plain && V == 2)
+                    beside->panel.Pack();
                 addSteps(depth * column / N, depth * (column + 1) / N);
             }
             beside->ahead = ahead;
@@ -275,6 +331,8 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             m_beside.ahead = ahead;
             m_asksOnTheWay = true;
         }
+        // By the tiles that follow, which ask for something as well.
+        void Pack(const PanelAhead& panel) { m_beside.panel = panel; }
         // At the same place; null: C is asked for at once.
         BesideC* Beside() { return m_asksOnTheWay ? &m_beside : nullptr; }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 namespace cntk
@@ -46,7 +47,31 @@ struct GemmTranspose
             OfParts(parts + i * c_parts, v + i, Rows / c_parts);
     }
 
+    // c_inPart rows: column i of them goes to to + i*stride. It needs few registers, unlike a whole square.
+    [[gnu::always_inline]] static inline void StoreColumns(const Vector (&rows)[c_inPart], T* to, size_t stride)
+    {
+        Vector parts[c_inPart];
+        WithinParts(rows, parts, 1);
+        StoreColumns(parts, to, stride, std::make_index_sequence<c_parts>());
+    }
+
 private:
+    template <size_t... Part>
+    [[gnu::always_inline]] static inline void StoreColumns(const Vector (&parts)[c_inPart], T* to, size_t stride,
+                                                           std::index_sequence<Part...>)
+    {
+#pragma GCC unroll 4
+        for (size_t i = 0; i < c_inPart; ++i)
+            (StorePart<Part>(parts[i], to + (Part * c_inPart + i) * stride, std::make_index_sequence<c_inPart>()), ...);
+    }
+    template <size_t Part, size_t... Lane>
+    [[gnu::always_inline]] static inline void StorePart(const Vector& from, T* to, std::index_sequence<Lane...>)
+    {
+        using Values __attribute__((vector_size(16))) = T;
+        const Values part = __builtin_shufflevector(from, from, int(Part * c_inPart + Lane)...);
+        std::memcpy(to, &part, sizeof part);
+    }
+
     // Units of a and b in turn, from the first or second half of each part.
     template <size_t Unit, bool IsSecond, size_t... Lane>
     static void Interleave(const Vector& a, const Vector& b, Vector& to, std::index_sequence<Lane...>)

@@ -82,6 +82,32 @@ TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
     }
 }
 
+// Panels of an A beyond a second-level cache are asked for ahead, and packed ahead where it is transposed: with all
+// kinds of rests of rows and of steps.
+TYPED_TEST(GemmContextTest, PanelsOfALargeAFollowOneAnother)
+{
+    std::vector<GemmIsa> all = EveryWidth();
+    all.push_back(BestGemmIsa());
+    for (const Shape& shape :
+         {Shape{200, 62, 1616}, Shape{198, 64, 1600}, Shape{84, 61, 3499}, Shape{50, 70, 6400}, Shape{20, 61, 15000}})
+        for (const bool transA : {false, true})
+        {
+            const std::vector<double> sums = Product<TypeParam>(shape, transA, false, 1, 1).Sums();
+            for (const GemmIsa& isa : all)
+            {
+                SCOPED_TRACE(testing::Message() << isa.name << ", " << shape.m << " x " << shape.n << " x " << shape.k
+                                                << ", transA " << transA);
+                const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+                std::vector<TypeParam> scratchA(functions.scratchA), scratchB(functions.scratchB);
+                Product<TypeParam> product(shape, transA, false, 1, 1);
+                functions.multiply(&product.task, 1, scratchA.data(), scratchB.data());
+                product.Check(sums, {});
+                if (testing::Test::HasFatalFailure())
+                    return;
+            }
+        }
+}
+
 // What fills up registers beyond the last row and the last column reaches nothing else: elements that are no numbers
 // are seen in their own row or column of C alone.
 TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)

@@ -117,7 +117,11 @@ void AddRows(const PluginDescription& description, const std::string& level, con
         const auto holder = std::find_if(holders.begin(), holders.end(),
                                          [&](const std::string& known) { return EqualsIgnoreCase(known, inner); });
         if (holder != holders.end())
+        {
             AddRows(description, *holder, *holder + ":", *found, blocks);
+            // Two levels higher, too; the last rows are those of its streams.
+            own.options.insert(own.options.end(), blocks.back().options.begin(), blocks.back().options.end());
+        }
         else if (found != nullptr)
             AddSections(*found, streams, blocks);
     }

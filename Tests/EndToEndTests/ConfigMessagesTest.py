@@ -121,6 +121,16 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:24: unknown key 'alais' in block "
                                            "'Train:reader:input:features'; did you mean 'alias'?"])
 
+    def test_keys_of_streams_may_stand_in_the_reader_block(self):
+        self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
+                  "  ]\n]\nTest=", "    format=dense; dim=2; fromat=sparse\n"
+                  "    input=[ features=[ alias=x ]; labels=[ ] ]\n  ]\n]\nTest=")
+        self.write("exp.cntk", self.read("exp.cntk").replace("UCIFastReader", "CNTKTextFormatReader", 1))
+        self.write("train.txt", "|x 1 0 |labels 1 0\n|x 0 1 |labels 0 1\n")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:26: unknown key 'fromat' in block 'Train:reader'; did you "
+                                           "mean 'format'?"])
+        self.cntk("configFile=exp.cntk")
+
     def test_old_configs_describe_a_binary_cache(self):
         self.edit("labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n  ]\n]\nTest=",
                   "writerType=BinaryWriter; wfile=c.bin; wsize=256; wrecords=5; windowSize=10\n"

@@ -336,6 +336,15 @@ class ConfigMessagesTest(MessagesTestCase):
                          ["WARNING: exp.cntk:37:77: unknown key 'elementSze' in block 'Write:writer:HLast'; did you mean "
                           "'elementSize'?"])
 
+    def test_readers_in_file_order_know_randomize(self):
+        for reader in ("BinaryReader", "SparsePCReader", "LibSVMBinaryReader"):
+            self.write("exp.cntk", CONFIG.replace("UCIFastReader\n    file=train.txt\n    randomize=none",
+                                                  reader + "\n    file=none.bin\n    randomize=auto; randomise=auto", 1))
+            run = self.cntk("configFile=exp.cntk", "--check", status=None)
+            self.assertEqual([line for line in run.stderr.splitlines() if "'random" in line],
+                             ["WARNING: exp.cntk:14:21: unknown key 'randomise' in block 'Train:reader'; did you mean "
+                              "'randomize'?"], reader)
+
     def test_misspelt_key_of_a_writer(self):
         self.train()
         self.edit("  outputPath=out/values", "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLast; labels=x\n"

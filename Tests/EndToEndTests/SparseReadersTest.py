@@ -126,8 +126,8 @@ class SparseReadersTest(EndToEndTest):
             readers = {
                 "ctf": CTF % ("A=[ dim=%d; format=sparse ]; B=[ dim=%d; format=sparse ]; y=[ dim=1; format=dense ]" %
                               (WORDS, WORDS // 2)),
-                "pc": "readerType=SparsePCReader; file=data.pc; verificationCode=77; A=[ dim=%d ]; B=[ dim=%d ]; "
-                      "y=[ labelDim=1; labelType=regression ]" % (WORDS, WORDS // 2),
+                "pc": "readerType=SparsePCReader; file=data.pc; verificationCode=77; randomize=auto; "
+                      "A=[ dim=%d ]; B=[ dim=%d ]; y=[ labelDim=1; labelType=regression ]" % (WORDS, WORDS // 2),
                 "svm": "readerType=LibSVMBinaryReader; file=data.svm; A=[ rename=first ]; second=[ rename=B ]"}
             logs = {name: self.train(precision + name, reader, precision) for name, reader in readers.items()}
             self.assertLess(self.losses(logs["ctf"])[-1], 0.2 * self.losses(logs["ctf"])[0])

@@ -26,6 +26,7 @@ struct BinaryReaderOptions
     size_t windowSize = 0;
     size_t dim = 20;
     bool oneLinePerFile = false;
+    std::string randomize;
 
     static OptionTable<BinaryReaderOptions> Options()
     {
@@ -39,6 +40,7 @@ struct BinaryReaderOptions
             Opt("windowSize", &S::windowSize, "").WithoutEffect(),
             Opt("dim", &S::dim, "the sections say what they have").WithoutEffect().Here(),
             Opt("oneLinePerFile", &S::oneLinePerFile, "").WithoutEffect(),
+            Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
         };
     }
 };

@@ -34,6 +34,7 @@ OptionTable<SparsePcOptions> SparsePcOptions::Options()
             .WithoutEffect(),
         Opt("verificationCode", &S::verificationCode,
             "The number that stands behind each record, for a check; 0: there is none"),
+        Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
     };
 }
 

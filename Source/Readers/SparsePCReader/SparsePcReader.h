@@ -25,6 +25,7 @@ struct SparsePcOptions
     bool returnDense = false;
     size_t sparsenessFactor = 50;
     int verificationCode = 0;
+    std::string randomize;
 
     static OptionTable<SparsePcOptions> Options();
 };

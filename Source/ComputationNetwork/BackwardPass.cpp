@@ -203,12 +203,12 @@ void BackwardPass::RunStep(size_t index)
                 calls[k].node->BackpropTo(calls[k].inputIndex, range);
         }
     }
-    RunCallsAfterLoop(step.callsAfter);
+    RunCallsAfterLoop(step.callsAfter, loop);
 }
 
 // Gradients of what the loop reads. They only read the loop's gradients, so that products of several weights, each of
 // them small, can be computed together.
-void BackwardPass::RunCallsAfterLoop(const EvaluationProgram::Range& range)
+void BackwardPass::RunCallsAfterLoop(const EvaluationProgram::Range& range, LoopProducts* loop)
 {
     for (size_t i = range.begin; i < range.end; i++)
     {
@@ -216,7 +216,11 @@ void BackwardPass::RunCallsAfterLoop(const EvaluationProgram::Range& range)
         ComputeProductsInto(*call.input);
         RunCall(call, FrameRange::All(), true);
     }
+    if (loop != nullptr)
+        loop->SumBeginnings(m_products);
     ComputeProducts();
+    if (loop != nullptr)
+        loop->RestoreGradients();
 }
 
 // Gradients flow along the chains to the products; from there on they are those of the words that differ.

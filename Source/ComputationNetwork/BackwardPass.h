@@ -45,7 +45,7 @@ private:
     void RunLookup(const BackwardStep& step, LookupProducts& lookup);
     void ComputeProductsInto(const ComputationNode& input);
     void RunCallInTime(const BackwardCall& call, int direction);
-    void RunCallsAfterLoop(const EvaluationProgram::Range& range);
+    void RunCallsAfterLoop(const EvaluationProgram::Range& range, LoopProducts* loop);
     void ComputeProducts();
 
     const EvaluationProgram& m_program;

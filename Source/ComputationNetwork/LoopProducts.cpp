@@ -521,4 +521,17 @@ void LoopProducts::Backward(int direction)
     ForEachPart(direction, m_canBackwardApart, [this](const Part& part) { RunBackward(part); });
 }
 
+void LoopProducts::SumBeginnings(std::span<Product> products)
+{
+    for (const auto& group : m_groups)
+        if (group->delay != nullptr && group->gradientView.data != nullptr && m_device.IsHostMemory())
+            group->beginnings.Sum(*group->delay, group->gradientView, products);
+}
+
+void LoopProducts::RestoreGradients()
+{
+    for (const auto& group : m_groups)
+        group->beginnings.Restore();
+}
+
 } // namespace cntk

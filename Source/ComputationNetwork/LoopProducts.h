@@ -7,6 +7,7 @@
 #include "ComputationNetwork/BoundMemory.h"
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/EvaluationProgram.h"
+#include "ComputationNetwork/LoopBeginnings.h"
 #include "ComputationNetwork/LoopChain.h"
 #include "ComputationNetwork/LoopGradients.h"
 #include "ComputationNetwork/LoopMemory.h"
@@ -50,6 +51,9 @@ public:
     // The whole backward pass.
     void ListProducts(std::span<EvaluationProgram::BackwardCall> calls) const { m_gradients.ListProducts(calls); }
     void Backward(int direction);
+    // Around the products of those calls that follow.
+    void SumBeginnings(std::span<Product> products);
+    void RestoreGradients();
 
 private:
     // Some of the parallel sequences at one time step.
@@ -83,6 +87,7 @@ private:
         MatrixView valueView, gradientView, stackedView;
         bool isOfStep = false; // the value: one time step's alone
         bool isZeroed = true;  // the gradient, before the first time step
+        LoopBeginnings beginnings;
     };
     // One of: a node, a group in the place of its first product, element-wise passes of several nodes.
     struct Action

@@ -19,7 +19,8 @@ namespace
 struct Lstm : TestNetwork
 {
     explicit Lstm(const std::string& delayType = "PastValue", DataType type = DataType::Float64,
-                  std::shared_ptr<Device> device = nullptr, size_t size = 4, bool hasReaderOutside = false)
+                  std::shared_ptr<Device> device = nullptr, size_t size = 4, bool hasReaderOutside = false,
+                  size_t timeStep = 1)
         : TestNetwork(type, std::move(device))
     {
         x = Input("x", {3});
@@ -27,6 +28,7 @@ struct Lstm : TestNetwork
         {
             NodeParameters parameters;
             parameters.Set("rows", std::to_string(size));
+            parameters.Set("timeStep", std::to_string(timeStep));
             return network.AddUnconnected(delayType, name, parameters);
         };
         std::vector<ComputationNodePtr> pastHidden, pastCell;
@@ -109,30 +111,72 @@ TEST(LoopProducts, GradientsAgreeWithDifferences)
     }
 }
 
-// Where all sequences begin, one column of a product stands for all of them: the bits are those that come out where one
-// sequence says that it goes on, though nothing was before it.
+// Sequences that all begin in this minibatch, or of which the first one says that it goes on, though nothing was before
+// it.
+void SetBeginnings(Lstm& net, size_t sequences, size_t steps, bool firstGoesOn)
+{
+    MBLayout& layout = *net.network.Layout();
+    layout.Init(sequences, steps);
+    for (size_t s = 0; s < sequences; s++)
+        layout.AddSequence(s, s, s == 0 && firstGoesOn ? -1 : 0, ptrdiff_t(steps));
+    net.FillInputs();
+}
+
+// Where all sequences begin, one column of a product stands for all of them: the bits are those of one column each.
 TEST(LoopProducts, OneColumnStandsForAllThatBegin)
 {
-    constexpr size_t c_steps = 3;
     for (const int threads : {1, 4})
-        for (const size_t sequences : {size_t(2), size_t(10), size_t(61)})
+        for (const size_t sequences : {2, 10, 61})
         {
             std::vector<std::vector<double>> results;
-            for (const ptrdiff_t beginOfFirst : {0, -1})
+            for (const bool firstGoesOn : {false, true})
             {
                 const auto device = MakeCpuDeviceWith(BestInstructionSet(), threads);
                 Lstm net("PastValue", DataType::Float32, device, 70);
-                MBLayout& layout = *net.network.Layout();
-                layout.Init(sequences, c_steps);
-                for (size_t s = 0; s < sequences; s++)
-                    layout.AddSequence(s, s, s == 0 ? beginOfFirst : 0, c_steps);
-                net.FillInputs();
-                EvaluatorOptions options = Training(true);
+                SetBeginnings(net, sequences, 3, firstGoesOn);
+                EvaluatorOptions options;
                 options.poisonMemory = true;
-                results.push_back(RunLstm(net, options));
+                Evaluator evaluator(net.network, {net.h}, options);
+                evaluator.Forward();
+                results.push_back(ValueOf(net.h));
             }
             EXPECT_EQ(results[0], results[1]) << sequences << " sequences, " << threads << " threads";
         }
+}
+
+// There the gradients of all columns are summed before they are multiplied with what is one column for all.
+TEST(LoopProducts, GradientsWhereAllBeginAreSummedFirst)
+{
+    for (const char* type : {"PastValue", "FutureValue"})
+        for (const size_t timeStep : {1, 2})
+            for (const std::vector<size_t>& lengths :
+                 {std::vector<size_t>(10, 9), std::vector<size_t>{9, 3, 9, 9, 1, 9, 9, 9, 8, 9, 9, 9}})
+                for (const bool hasReaderOutside : {false, true})
+                {
+                    Lstm net(type, DataType::Float64, nullptr, 4, hasReaderOutside, timeStep);
+                    net.SetSequences(lengths);
+                    net.FillInputs();
+                    ExpectNear(RunLstm(net, Training(true)), RunLstm(net, Training(false)));
+                }
+    // Only rounding differs from what comes out of one column each, with any number of threads alike, and the gradients
+    // of the products are those.
+    std::vector<std::vector<double>> ofWeights, ofProducts;
+    for (const bool firstGoesOn : {false, true})
+        for (const int threads : {1, 4})
+        {
+            Lstm net("PastValue", DataType::Float32, MakeCpuDeviceWith(BestInstructionSet(), threads), 70);
+            SetBeginnings(net, 10, 9, firstGoesOn);
+            Evaluator evaluator(net.network, {net.criterion}, Training(true));
+            evaluator.Forward();
+            evaluator.Backward(net.criterion);
+            ofWeights.push_back(GradientOf(net.network.Find("WRi")));
+            ofProducts.push_back(GradientOf(net.product["i"]));
+        }
+    EXPECT_EQ(ofWeights[0], ofWeights[1]);
+    EXPECT_EQ(ofWeights[2], ofWeights[3]);
+    EXPECT_NE(ofWeights[0], ofWeights[2]);
+    ExpectNear(ofWeights[0], ofWeights[2], 1e-5);
+    EXPECT_EQ(ofProducts[0], ofProducts[2]);
 }
 
 // Sequences enough for each thread to have some of its own: the bits of one thread, minibatch after minibatch.

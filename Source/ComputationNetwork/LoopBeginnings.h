@@ -1,0 +1,33 @@
+// Gradients of a loop's weights where all sequences begin: all columns that a weight is multiplied with are one and the
+// same there, the initial value, so that the gradients of these steps are summed before they go into the product.
+#pragma once
+
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
+#include "Math/ProductList.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace cntk
+{
+
+// Of a group of products that have one operand. For devices of host memory.
+class LoopBeginnings
+{
+public:
+    // Products of fewer steps stay as they are, those that an update may be made behind have as many afterwards with
+    // any number of threads.
+    static constexpr size_t c_leastSteps = 64;
+
+    // gradient: of all products, a column a sample of the minibatch. Some of the products of the list are gradients of
+    // the group's weights: they get fewer steps, and the gradient is another one until Restore.
+    void Sum(const DelayNode& operand, const MatrixView& gradient, std::span<Product> products);
+    void Restore();
+
+private:
+    Buffer m_memory;
+    MatrixView m_place, m_saved; // the column that has the sum, and what was there; no data: none
+};
+
+} // namespace cntk

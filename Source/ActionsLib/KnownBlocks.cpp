@@ -167,6 +167,11 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
     if (const auto description = isWriter ? DescriptionOfWriter(*reader) : DescriptionOfReader(*reader))
     {
         AddRows(*description, isWriter ? "writer" : "", isWriter ? "writer:" : "", *reader, blocks);
+        // Blocks that are complete readers of the same type (LUSequenceReader).
+        if (const auto parts = reader->ExistsHere("ioNodeNames") ? reader->FindHere("ioNodeNames") : std::nullopt)
+            for (const ConfigValue& part : parts->AsArray())
+                if (const ConfigParameters* inner = reader->FindBlock(part.Text()); inner != nullptr)
+                    AddRows(*description, "", "", *inner, blocks);
         blocks.push_back({reader->Name(), {}, {InfoOf({"", isWriter ? "writerType" : "readerType", "", ""})}});
         if (isWriter)
             blocks.back().options.push_back(InfoOf({"", "unittest", "", ""}));

@@ -150,6 +150,19 @@ class ConfigMessagesTest(MessagesTestCase):
                   "    b=[ labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ]\n  ]\n]\nTest=")
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:55: unknown key 'unknown' in block 'Train:reader'"])
 
+    def test_streams_of_ioNodeNames_are_readers(self):
+        self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
+                  "  ]\n]\nTest=", "    ioNodeNames=one; equalLength=false\n"
+                  "    one=[ file=words.txt; features=[ dim=0 ]; wordContxt=0\n"
+                  "          k=[ token=map.txt; labelType=category ]; labels=[ tokn=x; token=map.txt ] ]\n  ]\n]\nTest=")
+        self.write("exp.cntk", self.read("exp.cntk").replace("UCIFastReader", "LUSequenceReader", 1))
+        self.write("words.txt", "yes no\nno no\n\n")
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:16:47: unknown key 'wordContxt' in block 'Train:reader:one'; "
+                                           "did you mean 'wordContext'?",
+                                           "WARNING: exp.cntk:17:61: unknown key 'tokn' in block 'Train:reader:one:labels'; "
+                                           "did you mean 'token'?"])
+        self.cntk("configFile=exp.cntk")
+
     def test_variables_of_a_shared_file(self):
         self.write("shared.cntk", "FeatDim=2\nOtherCorpus=x\nmodelPth=y\n")
         self.write("exp.cntk", "include=shared.cntk\n" + CONFIG.replace("features=[ dim=2", "features=[ dim=$FeatDim$"))

@@ -275,8 +275,9 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
         self.assertLess(self.errors(log)[-1], 0.8, log)
         run = self.cntk("configFile=TrainLstm.cntk", "TIMIT_TrainLstm=[%s]" % sgd.replace("=false", "=true"),
                         "makeMode=false", status=4)
-        self.assertRegex(run.stderr.strip().splitlines()[-1], r"^error: Where '\w+' needs whole sequences, but sequence \d+ "
-                         r"goes beyond the minibatch; train and read without truncation$")
+        self.assertRegex(run.stderr.strip().splitlines()[-1],
+                         r"^Ndl/Lstm.ndl:7:\d+: error: Where '\w+' needs whole sequences, but sequence \d+ goes beyond the "
+                         r"minibatch; train and read without truncation$")
 
     def test_three_layers_of_lstm_cells(self):
         self.check_recurrent("Lstm", 0.01, 0.86)

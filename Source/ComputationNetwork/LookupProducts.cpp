@@ -38,30 +38,32 @@ void LookupProducts::Bind()
     const size_t words = m_words->SampleElements() / m_table->ValueColumns();
     const DataType type = m_lookup->GetDataType();
     m_parts.resize(words);
-    size_t rows = dimension * (m_needsGradient ? 2 : 1);
+    // More differ where all words of a sample are taken together.
+    const size_t mostColumns = std::max(samples, size_t(c_mostOfWords * double(words * samples)));
+    size_t elements = dimension * (m_needsGradient ? 2 : 1) * words * samples;
     for (const Chain& chain : m_chains)
-        rows += chain.product->SampleElements();
+        elements += chain.product->SampleElements() * mostColumns;
     if (m_memory.GetDevice() == nullptr)
         m_memory = Buffer(m_lookup->GetDevice());
-    m_memory.Reserve(rows * words * samples * SizeOf(type));
+    m_memory.Reserve(elements * SizeOf(type));
     auto* next = static_cast<std::byte*>(m_memory.Data());
-    const auto take = [&](size_t rowsOfIt)
+    const auto take = [&](size_t rows, size_t columns)
     {
         MatrixView view;
         view.data = next;
-        view.rows = view.stride = rowsOfIt;
-        view.columns = words * samples;
+        view.rows = view.stride = rows;
+        view.columns = columns;
         view.type = type;
         view.device = &m_lookup->GetDevice();
         next += view.Elements() * SizeOf(type);
         return view;
     };
-    m_embedded = take(dimension);
-    m_gradients = m_needsGradient ? take(dimension) : MatrixView();
+    m_embedded = take(dimension, words * samples);
+    m_gradients = m_needsGradient ? take(dimension, words * samples) : MatrixView();
     auto* const first = next;
     for (Chain& chain : m_chains)
     {
-        chain.sums = take(chain.product->SampleElements());
+        chain.sums = take(chain.product->SampleElements(), mostColumns);
         chain.columns = chain.sums;
         chain.columns.data = first;
     }

@@ -14,9 +14,11 @@ namespace
 template <class T>
 constexpr size_t c_stretch = 4096 / sizeof(T);
 
-// Adds exp(x - largest) of whole vectors to their lanes, and keeps it where there is memory for that.
+// Adds exp(x - largest) of whole vectors to their lanes, and keeps it where there is memory for that. next: as many
+// elements that are read afterwards and asked for on the way, or null.
 template <class T>
-[[gnu::always_inline]] inline void AddExponentials(const T* x, size_t count, T largest, double* sums, T* kept)
+[[gnu::always_inline]] inline void AddExponentials(const T* x, size_t count, T largest, double* sums, T* kept,
+                                                   const T* next)
 {
     constexpr size_t lanes = c_vectorLength<T>;
     alignas(64) T passing[c_stretch<T>];
@@ -30,6 +32,8 @@ template <class T>
             values[i] = ExponentialOfNegative(from[i] - largest);
         for (size_t i = 0; i < size; i += lanes)
         {
+            if (next != nullptr && i % (64 / sizeof(T)) == 0)
+                __builtin_prefetch(next + begin + i, 0, 2);
 #pragma omp simd
             for (size_t lane = 0; lane < lanes; ++lane)
                 sums[lane] += double(values[i + lane]);
@@ -57,6 +61,7 @@ template <class T>
 }
 
 // Largest element of a column, and the sum of exp(x - largest). Exponentials are kept where there is memory for them.
+// next: the column that follows, or null.
 template <class T>
 struct SumOfExponentials
 {
@@ -68,15 +73,15 @@ struct SumOfExponentials
     T tail[lanes];
     double sum;
 
-    [[gnu::always_inline]] SumOfExponentials(const T* x, size_t rows, T* kept)
+    [[gnu::always_inline]] SumOfExponentials(const T* x, size_t rows, T* kept, const T* next)
         : rest(rows % lanes), whole(rows - rest), largest(Maximum(x, rows, x[0]))
     {
         for (size_t lane = 0; lane < lanes; ++lane)
             tail[lane] = lane < rest ? x[whole + lane] : -T(__builtin_inff());
         double sums[lanes];
         Clear(sums);
-        AddExponentials(x, whole, largest, sums, kept);
-        AddExponentials(tail, lanes, largest, sums, kept ? tail : nullptr);
+        AddExponentials(x, whole, largest, sums, kept, next);
+        AddExponentials<T>(tail, lanes, largest, sums, kept ? tail : nullptr, nullptr);
         sum = SumOfLanes(sums);
     }
 };
@@ -85,7 +90,7 @@ template <class T>
 void LogSoftmaxColumn(const T* input, T* logSoftmax, T* softmax, size_t rows)
 {
     constexpr size_t lanes = c_vectorLength<T>;
-    const SumOfExponentials<T> column(input, rows, nullptr);
+    const SumOfExponentials<T> column(input, rows, nullptr, nullptr);
     const T logSum = T(__builtin_log(column.sum));
     StoreLogSoftmax(input, column.whole, column.largest, logSum, logSoftmax, softmax);
     if (column.rest == 0)
@@ -99,11 +104,12 @@ void LogSoftmaxColumn(const T* input, T* logSoftmax, T* softmax, size_t rows)
         softmax[column.whole + lane] = softTail[lane];
 }
 
-// The softmax alone, with one exponential an element; log softmax(x) = (x - largest) - logSum.
+// The softmax alone, with one exponential an element; log softmax(x) = (x - largest) - logSum. Columns mostly follow
+// one another in memory; where the next one does not, or there is none, asking for it changes nothing.
 template <class T>
 Normalizer<T> SoftmaxColumn(const T* input, T* softmax, size_t rows)
 {
-    const SumOfExponentials<T> column(input, rows, softmax);
+    const SumOfExponentials<T> column(input, rows, softmax, input + rows);
     const T factor = T(1 / column.sum);
 #pragma omp simd
     for (size_t i = 0; i < column.whole; ++i)

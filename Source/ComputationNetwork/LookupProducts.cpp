@@ -3,6 +3,7 @@
 
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
+#include "Math/Apart.h"
 #include "Math/Operations.h"
 #include "Math/TableLookup.h"
 
@@ -14,6 +15,8 @@ namespace cntk
 // The share of all words of a minibatch that may differ for each to be multiplied by itself: what that saves must be
 // worth more than the sums of what a sample's words give, and of gradients.
 constexpr double c_mostOfWords = 0.8;
+// Multiply-adds of a task that is worth a thread.
+constexpr double c_workApart = 250e3;
 
 LookupProducts::LookupProducts(const PlanStep& step, const EvaluationPlan& plan)
     : m_lookup(step.nodes.front().get()), m_table(m_lookup->Input(0).get()), m_words(m_lookup->Input(1).get()),
@@ -135,11 +138,10 @@ void LookupProducts::Forward()
         return;
     for (const Part& part : Parts())
         Ops::LookUpColumns(m_table->Value(), part.distinct.Columns(), part.embedded);
+    if (m_partCount > 1)
+        return SumParts();
     for (const Chain& chain : m_chains)
-        if (m_partCount == 1)
-            ComputeChain(chain);
-        else
-            SumParts(chain);
+        ComputeChain(chain);
 }
 
 void LookupProducts::ComputeChain(const Chain& chain) const
@@ -157,21 +159,42 @@ void LookupProducts::ComputeChain(const Chain& chain) const
         Ops::LookUpColumns(columns, part.distinct.Numbers(), value);
 }
 
-// The bias comes with the first word.
-void LookupProducts::SumParts(const Chain& chain)
+// Whether threads take one task each, which is all products of some: each product alone is little work for all of them.
+bool LookupProducts::AreWorthApart(size_t tasks) const
+{
+    const size_t threads = Ops::ThreadsApart(m_lookup->GetDevice());
+    double work = 0; // multiply-adds
+    for (const Chain& chain : m_chains)
+        work += double(chain.product->SampleElements()) * double(m_embedded.rows) * double(m_count);
+    return threads > 1 && tasks > 1 && tasks + 1 >= threads && work >= c_workApart * double(tasks);
+}
+
+void LookupProducts::SumParts()
+{
+    const SparseView numbers = m_numbers.View(m_words->SparseValue(FrameRange::All()), m_count);
+    const bool isApart = AreWorthApart(m_chains.size());
+    const auto sum = [&](size_t chain)
+    { SumParts(m_chains[chain], isApart ? m_chains[chain].sums : m_chains[chain].columns, numbers); };
+    if (isApart)
+        return Ops::RunApart(m_lookup->GetDevice(), m_chains.size(), sum);
+    for (size_t chain = 0; chain < m_chains.size(); chain++)
+        sum(chain);
+}
+
+// The bias comes with the first word. columns: memory for those of all parts; numbers: which of them each sample sums.
+void LookupProducts::SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers)
 {
     for (const Part& part : Parts())
     {
-        const MatrixView columns = chain.columns.Columns(part.firstColumn, part.embedded.columns);
+        const MatrixView own = columns.Columns(part.firstColumn, part.embedded.columns);
         if (chain.bias == nullptr || &part != &m_parts.front())
-            Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, Ops::Transpose::No, columns);
+            Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, Ops::Transpose::No, own);
         else
             Ops::MultiplyBiasActivate(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, chain.bias->Value(),
-                                      ElementwiseOp::Copy, columns);
+                                      ElementwiseOp::Copy, own);
     }
     const MatrixView value = chain.last->Value();
-    const SparseView words = m_words->SparseValue(FrameRange::All());
-    Ops::LookUpColumns(chain.columns.Columns(0, m_count), m_numbers.View(words, m_count), value);
+    Ops::LookUpColumns(columns.Columns(0, m_count), numbers, value);
     if (chain.activation != ElementwiseOp::Copy)
         Ops::Elementwise(chain.activation, value, value);
 }
@@ -221,20 +244,33 @@ void LookupProducts::AddTableGradient()
     const MatrixView target = m_table->Gradient();
     if (NodeBinder::GradientBeta(*m_table) == 0)
         Ops::Fill(target, 0);
-    for (const Part& part : Parts())
-    {
-        bool isFirst = true;
-        for (Chain& chain : m_chains)
-        {
-            if (!chain.product->NeedsGradient())
-                continue;
+    for (Chain& chain : m_chains)
+        if (chain.product->NeedsGradient())
             SumGradients(chain);
-            Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::Yes, SumOfGradients(chain, part), Ops::Transpose::No,
-                          part.gradient, 1, isFirst ? 0 : 1);
-            isFirst = false;
-        }
-        Ops::LookUpColumnsGradient(part.gradient, part.distinct.Columns().Columns(0, part.distinct.CountOfData()),
+    const bool isApart = AreWorthApart(m_partCount);
+    const auto compute = [&](size_t part) { ComputeGradient(m_parts[part]); };
+    if (isApart)
+        Ops::RunApart(m_lookup->GetDevice(), m_partCount, compute);
+    for (size_t part = 0; part < m_partCount; part++)
+    {
+        if (!isApart)
+            compute(part);
+        const DistinctColumns& distinct = m_parts[part].distinct;
+        Ops::LookUpColumnsGradient(m_parts[part].gradient, distinct.Columns().Columns(0, distinct.CountOfData()),
                                    target, m_table->GradientColumns());
+    }
+}
+
+void LookupProducts::ComputeGradient(const Part& part) const
+{
+    bool isFirst = true;
+    for (const Chain& chain : m_chains)
+    {
+        if (!chain.product->NeedsGradient())
+            continue;
+        Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::Yes, SumOfGradients(chain, part), Ops::Transpose::No,
+                      part.gradient, 1, isFirst ? 0 : 1);
+        isFirst = false;
     }
 }
 

@@ -70,7 +70,10 @@ private:
     void FindWords();
     void FindNumbers(size_t samples, DataType type);
     void ComputeChain(const Chain& chain) const;
-    void SumParts(const Chain& chain);
+    bool AreWorthApart(size_t tasks) const;
+    void SumParts();
+    void SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers);
+    void ComputeGradient(const Part& part) const;
     void SumGradients(Chain& chain);
     static MatrixView SumOfGradients(const Chain& chain, const Part& part);
     static MatrixView WeightsOf(const Chain& chain, const Part& part);

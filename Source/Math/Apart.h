@@ -16,8 +16,8 @@ inline size_t ThreadsApart(Device& device)
     return device.GetKernels().ThreadsApart();
 }
 
-// Calls task(i) for each i in [0, tasks). Tasks call element-wise operations, copies, fills and products alone, touch
-// nothing that another one writes, and do not throw.
+// Calls task(i) for each i in [0, tasks). Tasks call element-wise operations, copies, fills, lookups and products
+// alone, touch nothing that another one writes, and do not throw.
 template <class Task>
 void RunApart(Device& device, size_t tasks, const Task& task)
 {

@@ -19,7 +19,8 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     using Base::c_columns, Base::c_lanes, Base::c_lineElements, Base::c_rows;
     using Base::Load, Base::Store;
     using typename Base::Vector;
-    // Whether tiles may pack a panel on the way; measured for wide registers alone.
+    // Whether tiles ask for what is read after them, or pack a panel of it; measured for wide registers alone.
+    static constexpr bool c_asksAhead = VectorBytes == 64;
     static constexpr bool c_packsOnTheWay = VectorBytes == 64;
     // Elements of a panel of C that is written nowhere else.
     static constexpr size_t c_scratchC = 12 * 1024;
@@ -29,6 +30,16 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         Packed,        // A and B
         Plain,         // either of them as it lies
         PlainKeepingA, // and A is packed on the way
+    };
+
+    // What a tile asks for: C's lines before its first step; or those and what lies beside C on the way, a column now
+    // and then between the steps, since memory takes no more than some lines at once; or what is read after the tile as
+    // well, which costs tiles of few steps too much where there is none.
+    enum class Asking
+    {
+        AtOnce,
+        OnTheWay,
+        Ahead
     };
 
     // Lines of the cache that will be read soon, by runs that lie apart, asked for a few at a time: all at once would
@@ -127,6 +138,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         const T* second = nullptr;
         size_t stride = 0;
         bool asksForC = true;  // C is not in the first-level cache anyway
+        bool isAhead = false;  // what follows is not none
         LinesAhead ahead = {}; // of which a tile takes its part
         PanelAhead panel = {}; // and of this, where it has two registers of rows and B lies as it is
     };
@@ -156,9 +168,8 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: V registers of a panel's c_rows values a step,
     // steps aStride apart; b[p][j] at b + p*bRow + j*bColumn. Of C only so many rows exist, the last of them in the
     // last register. With packed panels the strides are known when compiling. kept: not null where the panel of A is to
-    // be packed on the way. AsksOnTheWay: for C, and for what lies beside it, a column now and then between the steps,
-    // since memory takes no more than some lines at once. Not in line, where the compiler runs out of registers.
-    template <Panels Kind, size_t N, size_t V, bool AsksOnTheWay>
+    // be packed on the way. Not in line, where the compiler runs out of registers.
+    template <Panels Kind, size_t N, size_t V, Asking When>
     [[gnu::noinline]] static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
                                        size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, BesideC* beside,
                                        T* kept)
@@ -169,7 +180,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
             bRow = c_columns;
             bColumn = 1;
         }
-        if constexpr (!AsksOnTheWay)
+        if constexpr (When == Asking::AtOnce)
 #pragma GCC unroll 16
             for (size_t j = 0; j < N; ++j)
             {
@@ -205,12 +216,14 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
                 }
             }
         };
-        if constexpr (AsksOnTheWay)
+        if constexpr (When != Asking::AtOnce)
         {
             const T* ofC = c;
             const T* first = beside->first;
             const T* second = beside->second;
-            LinesAhead ahead = beside->ahead;
+            LinesAhead ahead;
+            if constexpr (When == Asking::Ahead)
+                ahead = beside->ahead;
             for (size_t column = 0; column < N; ++column)
             {
                 if (beside->asksForC)
@@ -223,12 +236,14 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
                     AskForColumn<false, V>(second);
                     second += beside->stride;
                 }
-                ahead.Ask();
-                if constexpr (c_packsOnTheWay && Kind == Panels::Plain && V == 2)
+                if constexpr (When == Asking::Ahead)
+                    ahead.Ask();
+                if constexpr (When == Asking::Ahead && c_packsOnTheWay && Kind == Panels::Plain && V == 2)
                     beside->panel.Pack();
                 addSteps(depth * column / N, depth * (column + 1) / N);
             }
-            beside->ahead = ahead;
+            if constexpr (When == Asking::Ahead)
+                beside->ahead = ahead;
         }
         else
             addSteps(0, depth);
@@ -272,14 +287,20 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
                 TileOf<Kind, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside,
                                     kept);
             else if (rows > c_lanes || Kind == Panels::PlainKeepingA)
-                (beside != nullptr ? &Tile<Kind, N, 2, true> : &Tile<Kind, N, 2, false>)(depth, a, aStride, b, bRow,
-                                                                                         bColumn, alpha, beta, c, ldc,
-                                                                                         rows, beside, kept);
+                TileThatAsks<Kind, N, 2>(beside)(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside,
+                                                 kept);
             else if constexpr (Kind != Panels::PlainKeepingA)
-                (beside != nullptr ? &Tile<Kind, N, 1, true> : &Tile<Kind, N, 1, false>)(depth, a, aStride, b, bRow,
-                                                                                         bColumn, alpha, beta, c, ldc,
-                                                                                         rows, beside, kept);
+                TileThatAsks<Kind, N, 1>(beside)(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, beside,
+                                                 kept);
         }
+    }
+    template <Panels Kind, size_t N, size_t V>
+    static auto TileThatAsks(const BesideC* beside)
+    {
+        if (beside == nullptr)
+            return &Tile<Kind, N, V, Asking::AtOnce>;
+        return c_asksAhead && beside->isAhead                   ? &Tile < Kind, N, V,
+               c_asksAhead ? Asking::Ahead : Asking::OnTheWay > : &Tile<Kind, N, V, Asking::OnTheWay>;
     }
 
     // Whether C is asked for on the way: where it comes from beyond the second-level cache, loads of panels would wait
@@ -329,6 +350,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         void AskFor(const LinesAhead& ahead)
         {
             m_beside.ahead = ahead;
+            m_beside.isAhead = true;
             m_asksOnTheWay = true;
         }
         // By the tiles that follow, which ask for something as well.

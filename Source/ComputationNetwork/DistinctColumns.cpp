@@ -39,21 +39,20 @@ void DistinctColumns::Find(const SparseView& s, std::span<const uint8_t> mask, s
     CopyColumns();
 }
 
-// The rows of a column ascend.
+// The rows of a column ascend. A sample of many words is searched once for each.
 void DistinctColumns::FindStretches(size_t firstRow, size_t rows)
 {
     m_firstRow = firstRow;
     m_rowCount = rows;
     m_stretches.resize(m_source.columns);
     const int32_t* const indices = m_source.rowIndices;
+    const auto isBefore = [](int32_t index, size_t row) { return size_t(index) < row; };
     for (size_t column = 0; column < m_source.columns; column++)
     {
-        Stretch stretch{size_t(m_source.columnStarts[column]), size_t(m_source.columnStarts[column + 1])};
-        while (stretch.begin < stretch.end && size_t(indices[stretch.begin]) < firstRow)
-            stretch.begin++;
-        while (stretch.begin < stretch.end && size_t(indices[stretch.end - 1]) >= firstRow + rows)
-            stretch.end--;
-        m_stretches[column] = stretch;
+        const int32_t* const end = indices + m_source.columnStarts[column + 1];
+        const int32_t* const first = std::lower_bound(indices + m_source.columnStarts[column], end, firstRow, isBefore);
+        const int32_t* const last = std::lower_bound(first, end, firstRow + rows, isBefore);
+        m_stretches[column] = {size_t(first - indices), size_t(last - indices)};
     }
 }
 
@@ -121,8 +120,9 @@ size_t DistinctColumns::HashOf(size_t column) const
 void DistinctColumns::CopyColumns()
 {
     const size_t bytes = SizeOf(m_source.type);
-    const size_t nonZeros =
-        m_source.columns == 0 ? 0 : size_t(m_source.columnStarts[m_source.columns] - m_source.columnStarts[0]);
+    size_t nonZeros = 0;
+    for (const Stretch& stretch : m_stretches)
+        nonZeros += stretch.end - stretch.begin;
     m_rows.reserve(nonZeros);
     m_values.reserve(nonZeros * bytes);
     m_starts.reserve(m_source.columns + 1);

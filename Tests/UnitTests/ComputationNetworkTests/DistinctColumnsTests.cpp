@@ -70,6 +70,49 @@ TEST(DistinctColumns, SomeRowsMayCountAlone)
     EXPECT_EQ(second.Columns().rows, 5u);
 }
 
+// Samples of many words, of which some are not there: each has its own, between the others'.
+TEST(DistinctColumns, EachOfManyWordsHasItsOwnRows)
+{
+    const auto device = MakeCpuDevice({.threads = 1});
+    SparseMatrix matrix(DataType::Float64, *device);
+    constexpr size_t c_words = 40, c_vocabulary = 3, c_columns = 30;
+    // -1: no such word; 3: two words in the place of one.
+    const auto wordOf = [](size_t column, size_t place) { return int((column * column + 7 * place) % 5) - 1; };
+    std::vector<int32_t> rows, starts{0};
+    for (size_t column = 0; column < c_columns; column++)
+    {
+        for (size_t place = 0; place < c_words; place++)
+        {
+            const int word = wordOf(column, place);
+            const int32_t first = int32_t(place * c_vocabulary);
+            if (word == 3)
+                rows.insert(rows.end(), {first, first + 2});
+            else if (word >= 0)
+                rows.push_back(first + word);
+        }
+        starts.push_back(int32_t(rows.size()));
+    }
+    matrix.FromHost(c_words * c_vocabulary, c_columns, std::vector<double>(rows.size(), 1).data(), rows, starts);
+    for (size_t place = 0; place < c_words; place++)
+    {
+        DistinctColumns distinct;
+        distinct.Find(matrix, {}, place * c_vocabulary, c_vocabulary);
+        const SparseView found = distinct.Columns();
+        EXPECT_EQ(found.rows, c_vocabulary);
+        for (size_t column = 0; column < c_columns; column++)
+        {
+            const size_t number = size_t(distinct.NumberOfEach()[column]);
+            const std::vector<int32_t> own(found.rowIndices + found.columnStarts[number],
+                                           found.rowIndices + found.columnStarts[number + 1]);
+            const int word = wordOf(column, place);
+            const std::vector<int32_t> expected = word < 0    ? std::vector<int32_t>{}
+                                                  : word == 3 ? std::vector<int32_t>{0, 2}
+                                                              : std::vector<int32_t>{word};
+            ASSERT_EQ(own, expected) << "word " << place << " of column " << column;
+        }
+    }
+}
+
 // Thousands of columns that fall onto one another in the hash table.
 TEST(DistinctColumns, FindsEachOfMany)
 {

@@ -8,6 +8,7 @@
 #include "Math/TableLookup.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cntk
 {
@@ -215,14 +216,29 @@ MatrixView LookupProducts::SumOfGradients(const Chain& chain, const Part& part)
     return chain.sums.Columns(part.firstColumn, part.distinct.CountOfData());
 }
 
-void LookupProducts::SumGradients(Chain& chain)
+void LookupProducts::SumGradientsOf(Chain& chain)
 {
-    if (!chain.isSummed)
+    if (!std::exchange(chain.isSummed, true))
         for (const Part& part : Parts())
             if (part.distinct.CountOfData() > 0 && !part.distinct.AreAll())
                 Ops::Multiply(chain.product->Gradient(), Ops::Transpose::No, part.distinct.Places(),
                               SumOfGradients(chain, part));
-    chain.isSummed = true;
+}
+
+// With those of all other products that are there already: what comes from outside of the step, past no activation.
+void LookupProducts::SumGradients(Chain& asked)
+{
+    if (asked.isSummed)
+        return;
+    const bool isApart = asked.last == asked.product && AreWorthApart(m_chains.size());
+    if (!isApart)
+        return SumGradientsOf(asked);
+    Ops::RunApart(m_lookup->GetDevice(), m_chains.size(),
+                  [&](size_t chain)
+                  {
+                      if (m_chains[chain].last == m_chains[chain].product && m_chains[chain].product->NeedsGradient())
+                          SumGradientsOf(m_chains[chain]);
+                  });
 }
 
 void LookupProducts::ListWeightGradient(const ComputationNode& product, std::vector<Product>& products)

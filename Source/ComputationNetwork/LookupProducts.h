@@ -31,7 +31,8 @@ public:
 
     void Forward();
 
-    // Backward, once a minibatch in this order. The gradients of all products are there.
+    // Backward, once a minibatch in this order. From the beginning on the gradients of all products are there that no
+    // bias or activation follows, those of others when they are asked for.
     void BeginBackward();
     // What is added to the gradient of a product's weight, as products that are still to be computed, each of some
     // columns of it.
@@ -74,7 +75,8 @@ private:
     void SumParts();
     void SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers);
     void ComputeGradient(const Part& part) const;
-    void SumGradients(Chain& chain);
+    void SumGradients(Chain& asked);
+    void SumGradientsOf(Chain& chain);
     static MatrixView SumOfGradients(const Chain& chain, const Part& part);
     static MatrixView WeightsOf(const Chain& chain, const Part& part);
     std::span<Part> Parts() { return std::span(m_parts).first(m_partCount); }

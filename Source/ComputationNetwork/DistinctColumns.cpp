@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 
 namespace cntk
 {
@@ -108,13 +109,28 @@ bool DistinctColumns::IsAlike(size_t column, size_t other) const
            std::equal(values + at * bytes, values + (at + count) * bytes, values + otherAt * bytes);
 }
 
-// Of the rows alone: values hardly ever tell two words apart.
+// Of rows and values: dense data that are given as sparse ones differ in the values alone.
 size_t DistinctColumns::HashOf(size_t column) const
 {
+    // Each bit moves those above it; the upper half, the lower one.
+    const auto mixed = [](uint64_t bits)
+    {
+        bits *= 0x9E3779B97F4A7C15u;
+        return bits ^ (bits >> 32);
+    };
     uint64_t hash = 0;
-    for (size_t at = m_stretches[column].begin; at < m_stretches[column].end; at++)
-        hash = (hash ^ uint64_t(m_source.rowIndices[at] + 1)) * 0x9E3779B97F4A7C15u;
-    return size_t(hash >> 32);
+    VisitType(m_source.type,
+              [&](auto tag)
+              {
+                  using Bits = std::conditional_t<sizeof(tag) == sizeof(uint32_t), uint32_t, uint64_t>;
+                  const auto* values = static_cast<const decltype(tag)*>(m_source.values);
+                  for (size_t at = m_stretches[column].begin; at < m_stretches[column].end; at++)
+                  {
+                      hash = mixed(hash ^ uint64_t(m_source.rowIndices[at] + 1));
+                      hash = mixed(hash ^ std::bit_cast<Bits>(values[at]));
+                  }
+              });
+    return size_t(mixed(hash));
 }
 
 void DistinctColumns::CopyColumns()

@@ -3,11 +3,25 @@
 #include "Math/Cpu/CpuDevice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <type_traits>
 
 namespace cntk::Testing
 {
+
+namespace
+{
+
+template <class T>
+class DistinctValues : public testing::Test
+{
+};
+using ElementTypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(DistinctValues, ElementTypes);
+
+} // namespace
 
 TEST(DistinctColumns, ThoseOfDataComeFirst)
 {
@@ -110,6 +124,34 @@ TEST(DistinctColumns, EachOfManyWordsHasItsOwnRows)
                                                               : std::vector<int32_t>{word};
             ASSERT_EQ(own, expected) << "word " << place << " of column " << column;
         }
+    }
+}
+
+// As of dense data that are given as sparse ones, powers of two among them.
+TYPED_TEST(DistinctValues, TellColumnsOfTheSameRowsApart)
+{
+    const auto device = MakeCpuDevice({.threads = 1});
+    SparseMatrix matrix(std::is_same_v<TypeParam, float> ? DataType::Float32 : DataType::Float64, *device);
+    constexpr size_t c_columns = 600, c_differ = 200;
+    std::vector<TypeParam> values;
+    std::vector<int32_t> rows, starts{0};
+    for (size_t column = 0; column < c_columns; column++)
+    {
+        const size_t number = column * 7 % c_differ;
+        const double second = number < 100 ? std::ldexp(1, int(number) - 50) : -0.01 * double(number);
+        values.insert(values.end(), {TypeParam(0.5), TypeParam(second)});
+        rows.insert(rows.end(), {1, 2});
+        starts.push_back(int32_t(rows.size()));
+    }
+    matrix.FromHost(4, c_columns, values.data(), rows, starts);
+    DistinctColumns distinct;
+    distinct.Find(matrix, {});
+    ASSERT_EQ(distinct.Count(), c_differ);
+    const SparseView columns = distinct.Columns();
+    for (size_t column = 0; column < c_columns; column++)
+    {
+        const size_t at = size_t(columns.columnStarts[distinct.NumberOfEach()[column]]);
+        ASSERT_EQ(static_cast<const TypeParam*>(columns.values)[at + 1], values[2 * column + 1]) << column;
     }
 }
 

@@ -138,7 +138,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
         const T* second = nullptr;
         size_t stride = 0;
         bool asksForC = true;  // C is not in the first-level cache anyway
-        bool isAhead = false;  // what follows is not none
+        bool isAhead = false;  // there is something to ask for after the tiles
         LinesAhead ahead = {}; // of which a tile takes its part
         PanelAhead panel = {}; // and of this, where it has two registers of rows and B lies as it is
     };
@@ -297,10 +297,10 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     template <Panels Kind, size_t N, size_t V>
     static auto TileThatAsks(const BesideC* beside)
     {
+        constexpr Asking most = c_asksAhead ? Asking::Ahead : Asking::OnTheWay; // narrow registers never have more
         if (beside == nullptr)
             return &Tile<Kind, N, V, Asking::AtOnce>;
-        return c_asksAhead && beside->isAhead                   ? &Tile < Kind, N, V,
-               c_asksAhead ? Asking::Ahead : Asking::OnTheWay > : &Tile<Kind, N, V, Asking::OnTheWay>;
+        return beside->isAhead ? &Tile<Kind, N, V, most> : &Tile<Kind, N, V, Asking::OnTheWay>;
     }
 
     // Whether C is asked for on the way: where it comes from beyond the second-level cache, loads of panels would wait

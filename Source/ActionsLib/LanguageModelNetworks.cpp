@@ -7,6 +7,17 @@
 namespace cntk
 {
 
+namespace
+{
+
+// Unless somebody writes them, the options of word classes are -1.
+std::string Given(const char* name, int value)
+{
+    return value == -1 ? Concat(name, " is not given") : Concat(name, " is ", value);
+}
+
+} // namespace
+
 // Word classes: W<n> (hidden x vocabulary), labels of four rows, class scores, criteria.
 void RecurrentBuilder::AddClassOutput(const ComputationNodePtr& hidden, Output& output, ComputationNodePtr& evaluation)
 {
@@ -20,10 +31,11 @@ void RecurrentBuilder::RequireClasses() const
 {
     const size_t vocabulary = Size(m_hiddenLayers + 1);
     if (m_options.vocabSize < 0 || size_t(m_options.vocabSize) != vocabulary)
-        Fail(ErrorKind::Config, "vocabSize is ", m_options.vocabSize, ", but the last of the layerSizes is ",
+        Fail(ErrorKind::Config, Given("vocabSize", m_options.vocabSize), ", but the last of the layerSizes is ",
              vocabulary, "; expected the same: the vocabulary size should be the same as the output layer size");
     if (m_options.nbrClass <= 0)
-        Fail(ErrorKind::Config, "nbrClass is ", m_options.nbrClass, "; expected the number of word classes, 1 or more");
+        Fail(ErrorKind::Config, Given("nbrClass", m_options.nbrClass),
+             "; expected the number of word classes, 1 or more");
 }
 
 // Behind the output's weights.

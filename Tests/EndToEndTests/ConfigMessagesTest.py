@@ -437,7 +437,7 @@ class ConfigMessagesTest(MessagesTestCase):
 
     def test_network_that_cannot_be_built(self):
         self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; rnnType=CLASSLM;")
-        self.assertEqual(self.error(), "exp.cntk:5:3: error: vocabSize is -1, but the last of the layerSizes is 2; "
+        self.assertEqual(self.error(), "exp.cntk:5:3: error: vocabSize is not given, but the last of the layerSizes is 2; "
                                        "expected the same: the vocabulary size should be the same as the output layer size")
 
     def test_auto_adjust_around_sgd(self):

@@ -319,10 +319,10 @@ TEST(RecurrentNetworks, SaysWhatIsMissing)
 {
     SimpleNetworkOptions classes = OptionsFor("CLASSLM", {9, 4, 9});
     classes.trainingCriterion = classes.evalCriterion = "ClassCrossEntropyWithSoftmax";
-    EXPECT_EQ(MessageOf(classes), "vocabSize is -1, but the last of the layerSizes is 9; expected the same: the "
+    EXPECT_EQ(MessageOf(classes), "vocabSize is not given, but the last of the layerSizes is 9; expected the same: the "
                                   "vocabulary size should be the same as the output layer size");
     classes.vocabSize = 9;
-    EXPECT_EQ(MessageOf(classes), "nbrClass is -1; expected the number of word classes, 1 or more");
+    EXPECT_EQ(MessageOf(classes), "nbrClass is not given; expected the number of word classes, 1 or more");
     EXPECT_EQ(MessageOf(OptionsFor("CLASSLSTM", {9, 3, 4, 9})),
               "rnnType CLASSLSTM needs a lookup table: set lookupTableOrder=1 and "
               "layerSizes=vocabulary:embedding:hidden:vocabulary, as in 10000:100:200:10000");

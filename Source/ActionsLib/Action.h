@@ -25,7 +25,7 @@ struct ProgramContext
     Log& log;
     DataType dataType = DataType::Float32;
     CpuOptions cpu{};
-    std::shared_ptr<Device> device{}; // made when the first command is prepared; one per process
+    std::shared_ptr<Device> device{}; // made when the commands are prepared; one per process
     NdlContext ndl{};                 // seeds and names of NDL networks go on counting from one command to the next
     bool progressTracing = false;
     size_t epochsTotal = 0; // of all train jobs, for progress tracing
@@ -36,6 +36,7 @@ struct ProgramContext
     PlannedModels planned{};   // of the commands checked so far; empty but for --check
     // Canonical paths of what the commands of this run make that are no trainings.
     std::vector<std::string> made{};
+    std::vector<std::string> takeAnyDevice{}; // commands with deviceId=auto
     double fsAdagradColumns = 0; // FSAdaGrad's mean size of a minibatch goes on from one command to the next
 };
 

@@ -45,7 +45,7 @@ public:
         : m_command(command), m_options(ReadOptions<AdaptOptions>(command.block)),
           m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader"))
     {
-        DeviceOf(command); // a device that is not there is told before anything runs
+        AskForDevice(command);
         m_request.options = ReadSgdOptions(command, RequireSgdBlock(command));
         m_request.modelPath = RequireModelPath(command);
         m_request.makeMode = m_options.makeMode;

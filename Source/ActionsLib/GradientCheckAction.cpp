@@ -48,7 +48,7 @@ public:
         : m_command(command), m_options(ReadOptions<GradientCheckActionOptions>(command.block)),
           m_reader(RequireReader(command, "reader"))
     {
-        DeviceOf(command); // a device that is not there is told before anything runs
+        AskForDevice(command);
         if (command.program.dataType != DataType::Float64)
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "': gradientCheck needs precision=double, but precision is float");

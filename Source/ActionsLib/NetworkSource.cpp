@@ -170,16 +170,34 @@ void ThrowWithPlace(const NdlContext& context, const NodeError& error)
     throw placed;
 }
 
+namespace
+{
+
+// "auto", "-1" or what else deviceId= says.
+std::string DeviceIdOf(const CommandContext& command)
+{
+    const auto value = command.block.Find("deviceId");
+    const std::string id = ToLower(value ? value->Text() : "auto");
+    return id == "cpu" ? "-1" : id;
+}
+
+} // namespace
+
+void AskForDevice(const CommandContext& command)
+{
+    if (DeviceIdOf(command) == "auto")
+        command.program.takeAnyDevice.push_back(command.name);
+    else
+        DeviceOf(command);
+}
+
 std::shared_ptr<Device> DeviceOf(const CommandContext& command)
 {
     ProgramContext& program = command.program;
-    const auto value = command.block.Find("deviceId");
-    std::string id = ToLower(value ? value->Text() : "auto");
-    if (id == "cpu")
-        id = "-1";
+    const std::string id = DeviceIdOf(command);
     if (program.device != nullptr)
     {
-        if (id != program.deviceId)
+        if (id != program.deviceId && id != "auto")
             FailAt(command.block.WhereOf("deviceId"), ErrorKind::Config, "command '", command.name,
                    "' asks for deviceId=", id, ", but another command of this run has deviceId=", program.deviceId,
                    "; one run uses one device");
@@ -195,6 +213,7 @@ std::shared_ptr<Device> DeviceOf(const CommandContext& command)
     catch (const Error& error)
     {
         // The place in the config helps with a word that is none and with a GPU that is not there alike.
+        const auto value = command.block.Find("deviceId");
         throw Error(error.Kind(), error.Message(), value ? value->Where() : SourcePos{});
     }
     program.deviceId = id;

@@ -93,7 +93,12 @@ auto AtPlace(Body&& body, const SourcePos& where) -> decltype(body())
     }
 }
 
-// The device of deviceId= as this command sees it; made when first asked for, one for the whole run.
+// While commands are prepared: makes the device of a deviceId= that names one, so that one that is not there is told
+// before anything runs. "auto" has to wait, for a later command may name the device that the whole run then uses.
+void AskForDevice(const CommandContext& command);
+
+// The device of deviceId= as this command sees it; made when first asked for, one for the whole run: "auto" takes what
+// another command has named.
 std::shared_ptr<Device> DeviceOf(const CommandContext& command);
 
 // "CPU" or "GPU 0", as the original's log lines have it.

@@ -70,7 +70,7 @@ public:
     explicit EvaluatingJob(const CommandContext& command)
         : m_command(command), m_reader(RequireReader(command, "reader")), m_modelPath(RequireModelPath(command))
     {
-        DeviceOf(command); // a device that is not there is told before anything runs
+        AskForDevice(command);
         const TestOptions options = ReadOptions<TestOptions>(command.block);
         m_nodeNames = options.evalNodeNames;
         m_nodesToTrace = options;

@@ -158,7 +158,7 @@ public:
           m_options(ReadOptions<TestEncoderDecoderOptions>(command.block)), m_pairs(ReadPairOptions(command.block)),
           m_writer(command.block.FindBlock("writer"))
     {
-        DeviceOf(command); // a device that is not there is told before anything runs
+        AskForDevice(command);
         for (const ReaderSource& reader : {m_encoderReader, m_decoderReader})
             RequireSentences(*reader.block);
         m_options.encoderModelPath = ResolveOutputPath(m_options.encoderModelPath);

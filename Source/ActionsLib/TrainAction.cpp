@@ -64,7 +64,7 @@ public:
           m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader")),
           m_original(std::move(original))
     {
-        DeviceOf(command); // a device that is not there is told before anything runs
+        AskForDevice(command);
         m_sgd = &RequireSgdBlock(command);
         m_request.options = ReadSgdOptions(command, *m_sgd);
         m_request.modelPath = RequireModelPath(command);

@@ -54,7 +54,7 @@ public:
     TrainEncoderDecoderJob(const CommandContext& command, size_t stages)
         : m_command(command), m_traceLevel(TraceLevelOf(command))
     {
-        DeviceOf(command); // a device that is not there is told before anything runs
+        AskForDevice(command);
         for (size_t i = 0; i < stages; i++)
         {
             Stage stage;

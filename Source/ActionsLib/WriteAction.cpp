@@ -150,7 +150,7 @@ public:
         : m_command(command), m_reader(RequireReader(command, "reader", true)),
           m_options(ReadOptions<WriteOptions>(command.block)), m_writer(command.block.FindBlock("writer"))
     {
-        DeviceOf(command); // a device that is not there is told before anything runs
+        AskForDevice(command);
         // A model file, or a network built on the spot.
         if (command.block.Exists("modelPath"))
             m_modelPath = RequireModelPath(command);

@@ -183,6 +183,19 @@ std::vector<PlannedJob> PrepareWithHints(const LoadedConfig& config, const std::
     }
 }
 
+// Where no command names a device, one is chosen now; where one does, those that take any take that one.
+void ChooseDevice(const ConfigParameters& root, ProgramContext& program)
+{
+    if (program.takeAnyDevice.empty())
+        return;
+    const std::string& name = program.takeAnyDevice.front();
+    const bool isNamed = program.device != nullptr;
+    const std::shared_ptr<Device> device = DeviceOf({program, name, root.RequireBlock(name)});
+    if (isNamed)
+        program.log.Print("%s: deviceId=auto takes the %s that another command of this run names\n",
+                          Join(program.takeAnyDevice, ", ").c_str(), DeviceWords(*device).c_str());
+}
+
 std::vector<std::pair<std::string, const Action*>> ActionsOf(const std::vector<PlannedJob>& jobs)
 {
     std::vector<std::pair<std::string, const Action*>> actions;
@@ -321,6 +334,7 @@ void RunConfig(const CommandLine& line, Log& log)
                   "random\n",
                   ignored->Where().Location().c_str(), ignored->Text().c_str());
     const std::vector<PlannedJob> jobs = PrepareWithHints(config, commands, program);
+    ChooseDevice(root, program);
     CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), log);
 
     if (line.check)

@@ -576,6 +576,13 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertIn("command line:1:", self.error("command=Test", "deviceId=foo"))
         self.assertIn("one run uses one device", self.error("command=Test:Write", "deviceId=cpu", "Write=[deviceId=0]"))
 
+    def test_auto_takes_the_device_that_another_command_names(self):
+        self.train()
+        for named, free in (("Test", "Write"), ("Write", "Test")):
+            run = self.cntk("configFile=exp.cntk", "command=Test:Write", "%s=[deviceId=-1]" % named)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("%s: deviceId=auto takes the CPU that another command of this run names" % free, run.stderr)
+
     def test_a_shared_reader_keeps_its_shuffle_beside_a_write_command(self):
         shared = CONFIG.replace("Train=[", "reader=[ readerType=UCIFastReader; file=train.txt; features=[ dim=2 ]\n"
                                 "labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ]\nTrain=[", 1)

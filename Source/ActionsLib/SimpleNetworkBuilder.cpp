@@ -8,7 +8,9 @@
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
+#include <utility>
 
 namespace cntk
 {
@@ -108,6 +110,24 @@ std::vector<std::string> VainRecurrentLayers(const std::string& kind, const Simp
                                std::to_string(number - 1));
         before = std::max(before, number);
     }
+    return problems;
+}
+
+// What the words of a language network ask for in vain where a kind of network neither embeds nor takes sparse
+// features.
+std::vector<std::pair<const char*, std::string>> VainWordOptions(const std::string& kind,
+                                                                 const SimpleNetworkOptions& options)
+{
+    const auto isOneOf = [&](std::initializer_list<const char*> kinds)
+    { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
+    std::vector<std::pair<const char*, std::string>> problems;
+    if (options.lookupTableOrder > 0 && isOneOf({"SIMPLENET", "SIMPLERNN", "CLASSLM", "NPLM"}))
+        problems.emplace_back("lookupTableOrder", "lookupTableOrder has no effect: rnnType " + kind +
+                                                      " has no lookup table; the second of the layerSizes is its first "
+                                                      "hidden layer");
+    if (options.sparseinput && isOneOf({"SIMPLENET", "LBLM", "CRF"}))
+        problems.emplace_back("sparseinput", "sparseinput has no effect: the features of rnnType " + kind +
+                                                 " are dense; a network in NDL may have SparseInput");
     return problems;
 }
 
@@ -306,6 +326,8 @@ std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const C
         add("rnnType", "no layer of this " + kind +
                            " is recurrent, since recurrentLayer is not given; recurrentLayer=1 makes the first hidden "
                            "layer recurrent");
+    for (const auto& [key, problem] : VainWordOptions(kind, options))
+        add(key, problem);
     return warnings;
 }
 

@@ -393,6 +393,23 @@ TEST(RecurrentNetworks, NoRecurrentLayerAtAllIsTold)
     EXPECT_EQ(WarningsAbout("rnnType=SIMPLERNN; layerSizes=6:3"), Texts{});
 }
 
+TEST(RecurrentNetworks, WordsWhereNoneAreEmbeddedAreTold)
+{
+    const auto about = [](const std::string& rest) { return WarningsAbout("layerSizes=6:3:4:6\n" + rest); };
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(
+        about("lookupTableOrder=1"),
+        Texts{"exp.cntk:2:18: lookupTableOrder has no effect: rnnType SIMPLENET has no lookup table; the second of "
+              "the layerSizes is its first hidden layer"});
+    EXPECT_EQ(about("rnnType=CLASSLM; recurrentLayer=1:2; lookupTableOrder=1").size(), 1u);
+    EXPECT_EQ(about("rnnType=CRF; lookupTableOrder=2; sparseinput=true"),
+              Texts{"exp.cntk:2:46: sparseinput has no effect: the features of rnnType CRF are dense; a network in NDL "
+                    "may have SparseInput"});
+    EXPECT_EQ(about("rnnType=LSTM; lookupTableOrder=2; sparseinput=true"), Texts{});
+    EXPECT_EQ(about("rnnType=CLASSLSTM; lookupTableOrder=1; sparseinput=true"), Texts{});
+    EXPECT_EQ(about("lookupTableOrder=0; sparseinput=false"), Texts{});
+}
+
 // The original's count: the first layer is an LSTM block whatever is said, the one behind it is number 1.
 TEST(RecurrentNetworks, LstmLayersAreCountedFromTheSecond)
 {

@@ -121,7 +121,7 @@ public:
         const NodeTracer tracer(*network, m_request.options, log);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
         {
-            if (!*reader)
+            if (!*reader || !reader->CanBeChecked())
                 continue;
             const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
             if (reader == &m_reader && original != nullptr && HasReference()) // its outputs and the labels can be mixed

@@ -106,7 +106,13 @@ public:
             log.Print("read %zu labels and produced %s\n", labels, file.c_str());
     }
 
-    void Check() override { m_reader.Open(); }
+    void Check() override
+    {
+        if (m_reader.CanBeChecked())
+            m_reader.Open();
+        for (const std::string& file : m_files)
+            m_command.program.planned.SaveUnknown(file);
+    }
 
 private:
     // A map that is the data file would be taken for one that is there already.

@@ -97,7 +97,9 @@ public:
             return;
         const ComputationNodePtr criterion = CriterionOf(*network);
         LogNetwork(m_command.program.log, *network, 1);
-        CheckSource(m_command.program.log, *network, {criterion}, *m_reader.Open(), m_options.minibatchSize[0], true);
+        if (m_reader.CanBeChecked())
+            CheckSource(m_command.program.log, *network, {criterion}, *m_reader.Open(), m_options.minibatchSize[0],
+                        true);
     }
 
 private:

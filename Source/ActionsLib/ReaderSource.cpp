@@ -51,6 +51,26 @@ std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& wri
     return DescriptionOf(type ? type->Text() : "BinaryWriter");
 }
 
+bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program)
+{
+    for (const ConfigValue& value : block.Values())
+    {
+        const std::string path = value.Text();
+        const PlannedModel* const planned = path.empty() ? nullptr : program.planned.Find(path);
+        if (planned == nullptr || FileExists(ResolveInputPath(path)))
+            continue;
+        program.log.Print("%s: '%s' is not there before command '%s' has run; what is read with it is not checked.\n",
+                          value.Where().Location().c_str(), path.c_str(), planned->command.c_str());
+        return false;
+    }
+    return true;
+}
+
+bool ReaderSource::CanBeChecked() const
+{
+    return cntk::CanBeChecked(*block, *program);
+}
+
 std::unique_ptr<MinibatchSource> ReaderSource::Open() const
 {
     const ReaderContext context{*block,  program->log,          traceLevel, forWriting, createLabelMaps,

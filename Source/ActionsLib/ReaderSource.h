@@ -25,10 +25,15 @@ struct ReaderSource
     uint64_t trainingSeed = 0;
 
     explicit operator bool() const { return block != nullptr; }
+    bool CanBeChecked() const;
     std::unique_ptr<MinibatchSource> Open() const;
     // Fails at `where` if a list of the reader names the file, which the command writes.
     std::unique_ptr<MinibatchSource> OpenFor(const NamedFile& written, const SourcePos& where) const;
 };
+
+// For checks, of a reader's or writer's block: false, with a line in the log, where it names a file that is not there
+// yet and that an earlier command of the run writes.
+bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program);
 
 // The files that the source finds in lists; asked for as long as the source is there.
 ListedFiles ListedFilesOf(const MinibatchSource& source);

@@ -89,8 +89,9 @@ public:
             return;
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         LogNetwork(log, *network, 1);
-        CheckSource(log, *network, NodeTracer(*network, m_nodesToTrace, log).AddTo(nodes), *m_reader.Open(),
-                    m_settings.minibatchSize, false);
+        const std::vector<ComputationNodePtr> traced = NodeTracer(*network, m_nodesToTrace, log).AddTo(nodes);
+        if (m_reader.CanBeChecked())
+            CheckSource(log, *network, traced, *m_reader.Open(), m_settings.minibatchSize, false);
     }
 
 protected:

@@ -210,7 +210,7 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        if (m_writer != nullptr) // writes nothing until it gets data
+        if (m_writer != nullptr && CanBeChecked(*m_writer, m_command.program)) // writes nothing until it gets data
             OpenWriter({}, 0, {});
         const Models models = Load([this](const std::string& path, const char* key)
                                    { return LoadModelToCheck(m_command, path, DeviceOf(m_command), key); });
@@ -219,6 +219,8 @@ public:
         const std::vector<ComputationNodePtr> nodes = SelectEvaluationNodes(*models.decoder, m_options.evalNodeNames);
         LogNetwork(log, *models.encoder, 1);
         LogNetwork(log, *models.decoder, 1);
+        if (!m_encoderReader.CanBeChecked() || !m_decoderReader.CanBeChecked())
+            return;
         const std::unique_ptr<MinibatchSource> source = OpenSource(nodes, models.roots);
         MakeDecoding(models, *source); // what it decodes with is there
         CheckSource(log, *models.decoder, nodes, *source, m_options.minibatchSize[0], false);

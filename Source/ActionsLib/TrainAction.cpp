@@ -143,7 +143,7 @@ public:
         const NodeTracer tracer(*network, m_request.options, log);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
         {
-            if (!*reader)
+            if (!*reader || !reader->CanBeChecked())
                 continue;
             const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
             CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0], true);

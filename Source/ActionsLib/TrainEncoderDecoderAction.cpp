@@ -14,6 +14,7 @@
 #include "SGD/Precompute.h"
 #include "SGD/Trainer.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace cntk
@@ -153,7 +154,11 @@ public:
         {
             if (isCv && !m_stages.back().cvReader)
                 continue;
-            const auto open = [&](const Stage& stage) { return (isCv ? stage.cvReader : stage.reader).Open(); };
+            const auto readerOf = [&](const Stage& stage) { return isCv ? stage.cvReader : stage.reader; };
+            if (!std::all_of(m_stages.begin(), m_stages.end(),
+                             [&](const Stage& stage) { return readerOf(stage).CanBeChecked(); }))
+                continue;
+            const auto open = [&](const Stage& stage) { return readerOf(stage).Open(); };
             const std::unique_ptr<MinibatchSource> source = open(m_stages.back());
             for (size_t i = 0; i + 1 < m_stages.size(); i++)
             {

@@ -123,7 +123,12 @@ public:
 
     std::vector<std::string> Produces() const override { return m_files; }
 
-    void Check() override { RequireInput(); }
+    void Check() override
+    {
+        RequireInput();
+        for (const std::string& file : m_files)
+            m_command.program.planned.SaveUnknown(file);
+    }
 
     void Run() override
     {

@@ -221,9 +221,10 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<MinibatchSource> source = m_reader.Open();
-        const ListedFiles listed = ListedFilesOf(*source);
-        const std::unique_ptr<Output> writer = m_writer != nullptr ? OpenWriter(*DeviceOf(m_command), listed) : nullptr;
+        const std::unique_ptr<MinibatchSource> source = m_reader.CanBeChecked() ? m_reader.Open() : nullptr;
+        const ListedFiles listed = source != nullptr ? ListedFilesOf(*source) : ListedFiles();
+        const bool canOpen = m_writer != nullptr && CanBeChecked(*m_writer, m_command.program);
+        const std::unique_ptr<Output> writer = canOpen ? OpenWriter(*DeviceOf(m_command), listed) : nullptr;
         const std::unique_ptr<ComputationNetwork> network =
             m_builder != nullptr ? MakeNetwork() : LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command));
         if (network == nullptr)
@@ -232,10 +233,15 @@ public:
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         if (writer != nullptr)
             RequireWanted(*writer, m_writesInputs ? InputsBelow(nodes) : nodes);
-        else
+        else if (m_writer == nullptr)
             RequireTextNotRead(nodes, listed);
         const NodeTracer tracer(*network, m_options, log);
-        CheckSource(log, *network, tracer.AddTo(nodes), *source, m_options.minibatchSize[0], false);
+        const std::vector<ComputationNodePtr> traced = tracer.AddTo(nodes);
+        if (source != nullptr)
+            CheckSource(log, *network, traced, *source, m_options.minibatchSize[0], false);
+        if (m_writer == nullptr)
+            for (const ComputationNodePtr& node : nodes)
+                m_command.program.planned.SaveUnknown(m_options.outputPath + "." + node->Name());
     }
 
 private:

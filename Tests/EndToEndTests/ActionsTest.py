@@ -413,6 +413,26 @@ class ActionsTest(EndToEndTest):
         self.run_command("Dump", "Dump=[action=plot;outputFile=a b;renderCmd=\"touch <OUT> ; touch evil\"]")
         self.assertFalse((self.folder / "evil").exists() and (self.folder / ";").exists() is False)
 
+    def test_check_of_data_that_a_command_before_writes(self):
+        (self.folder / "map.txt").unlink()
+        self.write("text.txt", "a b a\n")
+        self.run_command("Train", "--check", status=4)
+        self.write("other.txt", "yes\nno\n")
+        again = ("Again=[ action=test; reader=[ file=out/values.HLast; features=[ dim=2 ]; "
+                 "labels=[ start=2; dim=1; labelDim=2; labelMappingFile=other.txt ] ] ]")
+        words = ("Words=[ action=writeWordAndClass; inputFile=text.txt; outputVocabFile=vocab.txt; vocabSize=4 ]",
+                 "Lines=[ action=write; outputNodeNames=HLast; reader=[ $streams$ ]; writer=[ writerType=LMSequenceWriter; "
+                 "HLast=[ file=said.txt; token=vocab.txt ] ] ]")
+        run = self.run_command("Map:Train:Test:Write:Again:Words:Lines", again, *words, "--check")
+        notes = re.findall(r"'(\S+)' is not there before command '(\w+)' has run; what is read with it is not checked",
+                           run.stderr)
+        self.assertEqual(notes, [("map.txt", "Map")] * 2 + [("out/values.HLast", "Write"), ("map.txt", "Map"),
+                                                          ("vocab.txt", "Words")])
+        # What nobody writes is missed as before.
+        self.assertIn("data file 'out/values.HLats' does not exist",
+                      self.run_command("Map:Train:Write:Again", again.replace("HLast", "HLats"), "--check",
+                                       status=4).stderr)
+
     def test_check_misses_the_script_file_of_a_writer(self):
         writer = "Write=[writer=[writerType=HTKMLFWriter; outputNodeNames=HLast; HLast=[dim=2; scpFile=out.scp]]]"
         run = self.run_command("Write", writer, "--check", status=4)

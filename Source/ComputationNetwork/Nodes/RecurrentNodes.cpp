@@ -28,6 +28,33 @@ void DelayNode::InferShape(ShapeInference& inference)
 
 // ---- time ----
 
+namespace
+{
+
+// body(first, how many, kind) for neighbours among [first, first + count) that are of one kind.
+template <class Kind, class Body>
+void ForEachRun(size_t first, size_t count, const Kind& kind, const Body& body)
+{
+    for (size_t begin = first, end = first + count; begin < end;)
+    {
+        const bool isKind = kind(begin);
+        size_t next = begin + 1;
+        while (next < end && kind(next) == isKind)
+            next++;
+        body(begin, next - begin, isKind);
+        begin = next;
+    }
+}
+
+} // namespace
+
+bool DelayNode::IsOutside(size_t row, size_t time) const
+{
+    const MBLayout& layout = *GetMBLayout();
+    return layout.IsGap(row, time) ||
+           (m_isPast ? layout.IsBeyondStart(row, time, TimeStep()) : layout.IsBeyondEnd(row, time, TimeStep()));
+}
+
 void DelayNode::ClassifySteps()
 {
     const MBLayout& layout = *GetMBLayout();
@@ -39,9 +66,7 @@ void DelayNode::ClassifySteps()
         size_t inside = 0, initial = 0;
         for (size_t row = 0; row < rows; row++)
         {
-            const bool isOutside = layout.IsGap(row, time) || (m_isPast ? layout.IsBeyondStart(row, time, delay)
-                                                                        : layout.IsBeyondEnd(row, time, delay));
-            if (isOutside || (!hasSource && !m_isPast))
+            if (IsOutside(row, time) || (!hasSource && !m_isPast))
                 initial++;
             else if (hasSource)
                 inside++;
@@ -79,25 +104,28 @@ void DelayNode::AppendStepKey(std::vector<uint64_t>& key) const
                                history.values.IsAllocated() ? history.values.Columns() : 0});
 }
 
+// Neighbours of one kind are one copy: on a GPU each copy costs what it costs to launch it.
 void DelayNode::FillMixedStep(size_t time, size_t firstSequence, size_t count)
 {
     const MBLayout& layout = *GetMBLayout();
     const History& history = m_history[m_current];
     const size_t rows = layout.ParallelSequences(), delay = TimeStep(), all = AllSequences(layout);
     const MatrixView output = Value(FrameRange::Step(time));
-    for (size_t row = firstSequence; row < firstSequence + count; row++)
-    {
-        const MatrixView to = output.Columns(row, 1);
-        const bool isOutside = layout.IsGap(row, time) || (m_isPast ? layout.IsBeyondStart(row, time, delay)
-                                                                    : layout.IsBeyondEnd(row, time, delay));
-        if (!isOutside && m_isPast && time < delay && history.parallelSequences == all &&
-            time + history.validSteps >= delay)
-            Ops::Copy(history.values.View().Columns(time * all + FirstSequence() + row, 1), to);
-        else if (isOutside || (m_isPast ? time < delay : time + delay >= layout.TimeSteps()))
-            Ops::Fill(to, m_initialValue);
-        else
-            Ops::Copy(Source().Columns((m_isPast ? time - delay : time + delay) * rows + row, 1), to);
-    }
+    const bool hasHistory =
+        m_isPast && time < delay && history.parallelSequences == all && time + history.validSteps >= delay;
+    const bool hasSource = m_isPast ? time >= delay : time + delay < layout.TimeSteps();
+    ForEachRun(
+        firstSequence, count, [&](size_t row) { return IsOutside(row, time); },
+        [&](size_t row, size_t columns, bool isOutside)
+        {
+            const MatrixView to = output.Columns(row, columns);
+            if (!isOutside && hasHistory)
+                Ops::Copy(history.values.View().Columns(time * all + FirstSequence() + row, columns), to);
+            else if (isOutside || !hasSource)
+                Ops::Fill(to, m_initialValue);
+            else
+                Ops::Copy(Source().Columns((m_isPast ? time - delay : time + delay) * rows + row, columns), to);
+        });
 }
 
 std::vector<TemporarySpec> DelayNode::Temporaries() const
@@ -177,10 +205,13 @@ void DelayNode::BackpropSequences(size_t time, size_t firstSequence, size_t coun
         return;
     if (source != c_mixed)
         return add(source, firstSequence, count);
-    for (size_t row = firstSequence; row < firstSequence + count; row++)
-        if (!layout.IsGap(row, time) &&
-            !(m_isPast ? layout.IsBeyondStart(row, time, delay) : layout.IsBeyondEnd(row, time, delay)))
-            add(m_isPast ? time - delay : time + delay, row, 1);
+    ForEachRun(
+        firstSequence, count, [&](size_t row) { return IsOutside(row, time); },
+        [&](size_t row, size_t columns, bool isOutside)
+        {
+            if (!isOutside)
+                add(m_isPast ? time - delay : time + delay, row, columns);
+        });
 }
 
 void DelayNode::BackpropTo(size_t, const FrameRange& range)

@@ -110,6 +110,8 @@ private:
     // The input's value; of a sparse one the dense copy that the forward pass makes.
     MatrixView Source() const;
     void ClassifySteps();
+    // A gap, or a place whose source lies outside of its sequence.
+    bool IsOutside(size_t row, size_t time) const;
     void FillMixedStep(size_t time, size_t firstSequence, size_t count);
     bool GoesOn() const;
     void Keep(const History& before, History& after) const;

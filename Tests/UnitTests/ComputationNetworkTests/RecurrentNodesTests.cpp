@@ -3,6 +3,7 @@
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
+#include "CudaEmulation/EmulatedGpu.h"
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +60,37 @@ TEST(DelayNode, LooksAheadInsideTheSequence)
 {
     EXPECT_EQ(DelayedValues("FutureValue", 1), (std::vector<double>{11, 21, -1, 22, 13, 23, 14, -1, -1, -1}));
     EXPECT_EQ(DelayedValues("FutureValue", 2), (std::vector<double>{-1, 22, -1, 23, 14, -1, -1, -1, -1, -1}));
+}
+
+// What a step's neighbours have in common is asked of the device once: with one sequence that begins among 16 there are
+// three parts to copy, and two that pass their gradient on.
+TEST(DelayNode, NeighboursOfOneKindAreOneCopy)
+{
+    constexpr size_t rows = 16, steps = 4;
+    const auto launchesOf = [](bool begins)
+    {
+        auto owned = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open);
+        const CudaEmulation::WorkCounts& counts = owned->Counts();
+        TestNetwork net(DataType::Float64, MakeEmulatedGpu(std::move(owned)));
+        const auto x = net.Input("x", {3});
+        const auto delay = net.Add("PastValue", "delay", {net.Add("DiagTimes", "y", {net.Parameter("p", {3, 1}), x})});
+        const auto criterion = net.Add("TestCriterion", "criterion", {delay});
+        net.network.Validate();
+        MBLayout& layout = *net.network.Layout();
+        layout.Init(rows, steps);
+        for (size_t row = 0; row < rows; row++)
+            layout.AddSequence(row, row, 0, begins && row == 5 ? 2 : steps);
+        if (begins)
+            layout.AddSequence(rows, 5, 2, steps);
+        net.FillInputs();
+        Evaluator evaluator(net.network, {criterion}, Checked(true));
+        const size_t before = counts.kernels + counts.copies;
+        evaluator.Forward();
+        evaluator.Backward(criterion);
+        return counts.kernels + counts.copies - before;
+    };
+    // Where nothing begins, all steps but the first are one copy, and each passes its gradient on.
+    EXPECT_EQ(launchesOf(true) - launchesOf(false), size_t(4 + 1));
 }
 
 TEST(DelayNode, FramesAreSequencesOfTheirOwn)

@@ -57,13 +57,6 @@ __global__ void SparseCrossEntropyColumns(const DeviceSparse<T> labels, const De
     }
 }
 
-template <class T>
-__global__ void ExponentialOf(const DeviceMatrix<T> logs, const DeviceMatrix<T> values)
-{
-    for (size_t index = FirstElement(); index < logs.Elements(); index += ElementStep())
-        values.At(index) = Exponential(logs.At(index));
-}
-
 // predictionGradient = beta * predictionGradient + scale * (softmax - labels); of beta = 0 nothing is read
 template <class T>
 __global__ void AddSoftmaxError(const DeviceMatrix<T> labels, const DeviceMatrix<T> softmax, const uint8_t* mask,
@@ -163,14 +156,12 @@ void GpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixV
         Fill(output, 0);
         return;
     }
-    LogSoftmax(prediction, logSoftmax);
+    PutSoftmax("CrossEntropyWithSoftmax", prediction, logSoftmax, softmax);
     const uint8_t* const maskThere = m_context.MaskThere(mask);
     VisitType(output.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
-                  Launch("CrossEntropyWithSoftmax", m_context.Stream(), BlocksFor(softmax.Elements(), c_threads),
-                         c_threads, ExponentialOf<T>, DeviceMatrix<T>(logSoftmax), DeviceMatrix<T>(softmax));
                   const GpuArray<T> columnSums(m_context, prediction.columns);
                   Launch("CrossEntropyWithSoftmax", m_context.Stream(), BlocksFor(labels.columns, c_threads), c_threads,
                          SparseCrossEntropyColumns<T>, DeviceSparse<T>(labels), DeviceMatrix<T>(logSoftmax), true,

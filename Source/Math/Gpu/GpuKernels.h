@@ -20,6 +20,7 @@ public:
     }
 
     void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
+    void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep) override;
 
     void Fill(const MatrixView& output, double value) override;
     void Copy(const MatrixView& source, const MatrixView& output) override;
@@ -91,6 +92,8 @@ public:
     ImageKernels& Images() override { return m_images; }
 
 private:
+    // Of each column the logarithms, the values, or both (without memory: not these), in one pass.
+    void PutSoftmax(const char* name, const MatrixView& input, const MatrixView& logs, const MatrixView& values);
     // output (1x1) = the sum of so many numbers of the output's type.
     void SumOf(const void* values, size_t count, const MatrixView& output);
     // Leaves sums of squares of the value's elements, at most c_mostSumBlocks of them, in sums; says how many.

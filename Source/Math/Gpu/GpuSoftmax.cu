@@ -144,28 +144,26 @@ __global__ void ArgMaxSparse(const DeviceSparse<T> input, const DeviceMatrix<T> 
 
 } // namespace
 
-void GpuKernels::LogSoftmax(const MatrixView& input, const MatrixView& output)
+void GpuKernels::PutSoftmax(const char* name, const MatrixView& input, const MatrixView& logs, const MatrixView& values)
 {
     VisitType(input.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
-                  LaunchTeams("LogSoftmax", m_context.Stream(), TeamShape(input.rows, input.columns),
-                              SoftmaxColumns<T, true>, SoftmaxColumns<T, false>, DeviceMatrix<T>(input), output.As<T>(),
-                              output.stride, static_cast<T*>(nullptr), size_t(0));
+                  LaunchTeams(name, m_context.Stream(), TeamShape(input.rows, input.columns), SoftmaxColumns<T, true>,
+                              SoftmaxColumns<T, false>, DeviceMatrix<T>(input), logs.As<T>(), logs.stride,
+                              values.As<T>(), values.stride);
               });
+}
+
+void GpuKernels::LogSoftmax(const MatrixView& input, const MatrixView& output)
+{
+    PutSoftmax("LogSoftmax", input, output, {});
 }
 
 void GpuKernels::Softmax(const MatrixView& input, const MatrixView& output)
 {
-    VisitType(input.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  LaunchTeams("Softmax", m_context.Stream(), TeamShape(input.rows, input.columns),
-                              SoftmaxColumns<T, true>, SoftmaxColumns<T, false>, DeviceMatrix<T>(input),
-                              static_cast<T*>(nullptr), size_t(0), output.As<T>(), output.stride);
-              });
+    PutSoftmax("Softmax", input, {}, output);
 }
 
 void GpuKernels::SoftmaxGradient(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient)

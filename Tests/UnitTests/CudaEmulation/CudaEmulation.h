@@ -106,6 +106,19 @@ void CheckArgument(const char* name, const T& argument)
         CheckArgument(name, argument.squares.sums);
         CheckArgument(name, argument.stop);
     }
+    else if constexpr (requires { argument.links; })
+    {
+        const auto check = [&](const auto& place) {
+            RequireDeviceMemory(name, place.data,
+                                ((argument.columns - 1) * place.step + argument.rows) * sizeof(*place.data));
+        };
+        for (unsigned i = 0; i < argument.count; ++i)
+        {
+            check(argument.links[i].output);
+            for (const auto& input : argument.links[i].inputs)
+                check(input);
+        }
+    }
     else if constexpr (requires { argument.isFloat; })
         CheckArgument(name, argument.data);
 }

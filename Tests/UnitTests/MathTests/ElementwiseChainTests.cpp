@@ -1,5 +1,6 @@
 // Chains of element-wise operations give, bit for bit, what their links give one after another.
 #include "Common/Error.h"
+#include "CudaEmulation/EmulatedGpu.h"
 #include "Math/ElementwiseChain.h"
 #include "Math/Operations.h"
 
@@ -16,13 +17,16 @@ enum class Backend
 {
     Reference,
     OneThread,
-    FourThreads
+    FourThreads,
+    EmulatedGpu
 };
 
 std::shared_ptr<Device> MakeBackend(Backend backend)
 {
     if (backend == Backend::Reference)
         return MakeReferenceDevice();
+    if (backend == Backend::EmulatedGpu)
+        return MakeEmulatedGpu(EmulatedMemory::Open);
     return MakeCpuDevice({.threads = backend == Backend::OneThread ? 1 : 4});
 }
 
@@ -184,8 +188,55 @@ TEST_P(ElementwiseChainTests, TemporariesChangeNothingElse)
 
 INSTANTIATE_TEST_SUITE_P(, ElementwiseChainTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
-                                          testing::Values(Backend::Reference, Backend::OneThread,
-                                                          Backend::FourThreads)));
+                                          testing::Values(Backend::Reference, Backend::OneThread, Backend::FourThreads,
+                                                          Backend::EmulatedGpu)));
+
+// A launch each, however many links there are up to what a launch takes; places that overlap go link by link.
+TEST(ElementwiseChainTest, AGpuRunsAChainAsOne)
+{
+    auto owned = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open);
+    const CudaEmulation::WorkCounts& counts = owned->Counts();
+    const auto device = MakeEmulatedGpu(std::move(owned));
+    const auto launchesOf = [&](const ElementwiseChain& chain)
+    {
+        const size_t before = counts.kernels;
+        Ops::RunChain(chain, 1, 5);
+        return counts.kernels - before;
+    };
+    for (const DataType type : {DataType::Float32, DataType::Float64})
+    {
+        const Gate gate(*device, type, 40, 6), apart(*device, type, 40, 6);
+        EXPECT_EQ(launchesOf(gate.Chain()), 1u);
+        apart.RunLinks(1, 5);
+        EXPECT_EQ(gate.Values(), apart.Values());
+
+        // 40 links are two launches, and what the first leaves for the second has to be there.
+        ElementwiseChain chain = gate.Chain(), once = chain;
+        for (size_t i = 0; i < 4; ++i)
+            chain.links.insert(chain.links.end(), once.links.begin(), once.links.end());
+        for (ElementwiseLink& link : chain.links)
+            if (link.output.data == gate.sum.View().data)
+                link.output.temporary = 0;
+        EXPECT_EQ(launchesOf(chain), 2u);
+        for (size_t i = 0; i < 5; ++i)
+            apart.RunLinks(1, 5);
+        EXPECT_EQ(gate.Values(), apart.Values());
+
+        // An input that is what another link writes, but for a row: threads would have to wait for one another.
+        const auto shift = [](const Gate& one)
+        {
+            ElementwiseChain chain = one.Chain();
+            chain.links.resize(2);
+            chain.links[0] = {ElementwiseOp::Copy, 1, 0, {PlaceOf(one.wide.View().Rows(1, 40))}, PlaceOf(one.cell)};
+            chain.links[1] = {ElementwiseOp::Copy, 1, 0, {PlaceOf(one.cell)}, PlaceOf(one.wide.View().Rows(0, 40))};
+            return chain;
+        };
+        EXPECT_EQ(launchesOf(shift(gate)), 2u);
+        Ops::Copy(apart.wide.View().Rows(1, 40).Columns(1, 5), apart.cell.View().Columns(1, 5));
+        Ops::Copy(apart.cell.View().Columns(1, 5), apart.wide.View().Rows(0, 40).Columns(1, 5));
+        EXPECT_EQ(gate.Values(), apart.Values());
+    }
+}
 
 TEST(ElementwiseChainTest, NothingToDoIsNoError)
 {

@@ -50,7 +50,7 @@ struct Broken
 std::set<std::string> NamesInSources()
 {
     std::set<std::string> names;
-    const std::regex launch("(?:Launch|LaunchTeams|LaunchFill<T>)\\(\\s*\"([^\"]+)\"");
+    const std::regex launch("(?:Launch|LaunchTeams|LaunchFill<T>|PutSoftmax)\\(\\s*\"([^\"]+)\"");
     for (const auto& entry : std::filesystem::directory_iterator(CNTK_GPU_SOURCES))
     {
         if (entry.path().extension() != ".cu")

@@ -20,11 +20,23 @@ namespace cntk
 
 constexpr unsigned c_warp = 32;
 
+// What every card takes of a kernel's arguments, which are copied with each launch.
+constexpr size_t c_mostArgumentBytes = 4096;
+// Each begins where its alignment lets it.
+template <class... Parameters>
+constexpr size_t ArgumentBytes()
+{
+    size_t bytes = 0;
+    ((bytes = (bytes + alignof(Parameters) - 1) / alignof(Parameters) * alignof(Parameters) + sizeof(Parameters)), ...);
+    return bytes;
+}
+
 #ifdef __CUDACC__
 template <class... Parameters, class... Arguments>
 void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
             Arguments... arguments)
 {
+    static_assert(ArgumentBytes<Parameters...>() <= c_mostArgumentBytes);
     if (stream == NoStream())
         return;
     cudaLaunchConfig_t shape{};
@@ -43,6 +55,7 @@ template <class... Parameters, class... Arguments>
 void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
             Arguments... arguments)
 {
+    static_assert(ArgumentBytes<Parameters...>() <= c_mostArgumentBytes);
     if (stream == NoStream())
         return;
     (CudaEmulation::CheckArgument(name, static_cast<Parameters>(arguments)), ...);

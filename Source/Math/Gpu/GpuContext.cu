@@ -54,13 +54,13 @@ void GpuContext::Synchronize()
 
 void GpuContext::Copy(void* destination, const void* source, size_t bytes)
 {
-    if (!m_repeats)
+    if (!m_repeats && bytes > 0) // what a recording makes of nothing is not said
         m_runtime.Copy(destination, source, bytes, m_stream);
 }
 
 void GpuContext::Zero(void* destination, size_t bytes)
 {
-    if (!m_repeats)
+    if (!m_repeats && bytes > 0)
         m_runtime.Zero(destination, bytes, m_stream);
 }
 

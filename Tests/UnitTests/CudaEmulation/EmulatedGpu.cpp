@@ -43,6 +43,22 @@ void MultiplyOf(const GpuGemm& p)
         }
 }
 
+// cuBLAS returns CUBLAS_STATUS_INVALID_VALUE, of a single column, too.
+void RequireSizes(const GpuGemm& p)
+{
+    if (p.m == 0 || p.n == 0 || p.k == 0)
+        throw std::logic_error("a product has nothing to compute");
+    const auto require = [&](const char* name, size_t stride, size_t rows)
+    {
+        if (stride < rows)
+            throw std::logic_error(
+                Concat("cuBLAS refuses a product whose ", name, " has ", rows, " rows and columns ", stride, " apart"));
+    };
+    require("a", p.strideA, p.transposeA ? p.k : p.m);
+    require("b", p.strideB, p.transposeB ? p.n : p.k);
+    require("c", p.strideC, p.m);
+}
+
 // A card would read what is not its memory, or fail.
 void RequireDeviceMemory(const GpuGemm& p)
 {
@@ -65,6 +81,7 @@ public:
     std::string Describe() const override { return "emulated"; }
     void Multiply(const GpuGemm& product, GpuStream stream) override
     {
+        RequireSizes(product);
         RequireDeviceMemory(product);
         CudaEmulation::Enqueue(stream, CudaEmulation::WorkKind::Kernel,
                                [product]
@@ -249,6 +266,13 @@ void EmulatedRuntime::FreeGraph(GpuGraph graph) noexcept
 namespace
 {
 
+// Of no bytes CUDA does nothing; what it makes of them while it captures is not said.
+void RequireSomething(const char* name, size_t bytes)
+{
+    if (bytes == 0)
+        throw std::logic_error(Concat(name, ": of no bytes"));
+}
+
 void EnqueueCopy(void* destination, const void* source, size_t bytes, GpuStream stream)
 {
     CudaEmulation::Enqueue(stream, WorkKind::Copy, [=] { std::memmove(destination, source, bytes); });
@@ -280,6 +304,7 @@ void EmulatedRuntime::CopyToPinned(void* pinned, const void* source, size_t byte
 
 void EmulatedRuntime::Copy(void* destination, const void* source, size_t bytes, GpuStream stream)
 {
+    RequireSomething("a copy", bytes);
     CudaEmulation::RequireDeviceMemory("a copy", destination, bytes);
     CudaEmulation::RequireDeviceMemory("a copy", source, bytes);
     const auto* const from = static_cast<const std::byte*>(source);
@@ -291,6 +316,7 @@ void EmulatedRuntime::Copy(void* destination, const void* source, size_t bytes, 
 
 void EmulatedRuntime::Zero(void* destination, size_t bytes, GpuStream stream)
 {
+    RequireSomething("memory cleared", bytes);
     CudaEmulation::RequireDeviceMemory("memory cleared", destination, bytes);
     CudaEmulation::Enqueue(stream, WorkKind::Copy, [=] { std::memset(destination, 0, bytes); });
 }

@@ -191,6 +191,34 @@ TEST(CudaEmulationTests, CopiesAreWithinTheDevicesMemory)
     EXPECT_EQ(messageOf([&] { runtime.Zero(onHost, 8, stream); }),
               "memory cleared: a card would reach for 8 bytes that are not its memory");
     EXPECT_EQ(messageOf([&] { runtime.Copy(there + 8, there, 8, stream); }), "(no error)");
+    EXPECT_EQ(messageOf([&] { runtime.Copy(there + 8, there, 0, stream); }), "a copy: of no bytes");
+    EXPECT_EQ(messageOf([&] { runtime.Zero(there, 0, stream); }), "memory cleared: of no bytes");
+}
+
+// Distances of columns are at least the rows, even where there is but one column.
+TEST(CudaEmulationTests, ProductsAreSuchAsCuBlasTakes)
+{
+    EmulatedRuntime runtime(EmulatedMemory::Open);
+    const GpuStream stream = runtime.MakeStream();
+    const auto blas = MakeEmulatedBlas();
+    void* const there = runtime.Allocate(1024);
+    GpuGemm product{.m = 4, .n = 1, .k = 3, .a = there, .strideA = 4, .b = there, .strideB = 3, .c = there};
+    product.strideC = 4;
+    product.alpha = product.beta = there;
+    const auto message = [&] { return MessageOf([&] { blas->Multiply(product, stream); }); };
+    EXPECT_EQ(message(), "(no error)");
+    product.strideB = 1;
+    EXPECT_EQ(message(), "cuBLAS refuses a product whose b has 3 rows and columns 1 apart");
+    product.transposeB = true;
+    EXPECT_EQ(message(), "(no error)");
+    product.transposeA = true;
+    product.strideA = 2;
+    EXPECT_EQ(message(), "cuBLAS refuses a product whose a has 3 rows and columns 2 apart");
+    product.strideA = 3;
+    product.strideC = 1;
+    EXPECT_EQ(message(), "cuBLAS refuses a product whose c has 4 rows and columns 1 apart");
+    product.k = 0;
+    EXPECT_EQ(message(), "a product has nothing to compute");
 }
 
 TEST(CudaEmulationTests, FreshMemoryHoldsNoNumbers)

@@ -146,12 +146,19 @@ ReaderSource RequireReader(const CommandContext& command, const char* blockName,
 
 std::string RequireModelPath(const CommandContext& command)
 {
-    if (const auto path = command.block.Find("modelPath"))
-        return ResolveOutputPath(path->Text());
-    if (const ConfigParameters* sgd = command.block.FindBlock("SGD"))
-        if (const auto path = sgd->Find("modelPath"))
-            return ResolveOutputPath(path->Text());
-    return command.block.Require("modelPath").Text();
+    auto value = command.block.Find("modelPath");
+    if (!value)
+        if (const ConfigParameters* sgd = command.block.FindBlock("SGD"))
+            value = sgd->Find("modelPath");
+    if (!value)
+        value = command.block.Require("modelPath");
+    std::string path = ResolveOutputPath(value->Text());
+    if (path.empty())
+        FailAt(value->Where(), ErrorKind::Config, "modelPath is empty; expected the name of a model file");
+    if (path.ends_with('/'))
+        FailAt(value->Where(), ErrorKind::Config, "modelPath '", value->Text(),
+               "' is a folder; expected the name of a file in it, such as '", path, "model.dnn'");
+    return path;
 }
 
 const ConfigParameters& RequireSgdBlock(const CommandContext& command)

@@ -180,7 +180,7 @@ void RequireWritable(const std::string& filePath)
         FailForCommand(filePath);
     const std::string path = ResolveOutputPath(filePath);
     std::error_code ignored;
-    if (fs::is_directory(path, ignored))
+    if (path.ends_with('/') || fs::is_directory(path, ignored))
         Fail(ErrorKind::Device, "cannot write file '", path, "': ", Reason(EISDIR));
     MakeFoldersFor(path);
     fs::path folder = fs::path(path).parent_path();

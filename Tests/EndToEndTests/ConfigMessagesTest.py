@@ -576,6 +576,13 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertIn("command line:1:", self.error("command=Test", "deviceId=foo"))
         self.assertIn("one run uses one device", self.error("command=Test:Write", "deviceId=cpu", "Write=[deviceId=0]"))
 
+    def test_a_model_needs_a_name_of_its_own(self):
+        for arguments in [], ["--check"]:
+            self.assertIn("command line:1:31: error: modelPath 'out/' is a folder; expected the name of a file in it, such as "
+                          "'out/model.dnn'", self.error("modelPath=out/", *arguments))
+            self.assertIn("modelPath is empty", self.error("modelPath=\"\"", *arguments))
+        self.assertFalse((self.folder / "out").exists())
+
     def test_auto_takes_the_device_that_another_command_names(self):
         self.train()
         for named, free in (("Test", "Write"), ("Write", "Test")):

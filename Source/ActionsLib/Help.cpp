@@ -12,6 +12,7 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace cntk
 {
@@ -154,6 +155,64 @@ std::string InnerBlockHelp(std::string_view name)
                    "SimpleNetworkBuilder (cntk --help <block>).",
                    0, 0) +
            "\n";
+}
+
+// Blocks of streams, whose parameters each reader has for itself: features, labels.
+std::string StreamBlockHelp(std::string_view name)
+{
+    std::string rows;
+    for (const PluginRecord& plugin : ListPlugins())
+    {
+        std::vector<std::string> parameters;
+        for (const PluginOption& option : plugin.description.options)
+            if (EqualsIgnoreCase(option.block, name))
+                parameters.push_back(option.name);
+        if (!parameters.empty())
+            rows += TerminalRow(plugin.name, Join(parameters, ", "));
+    }
+    if (rows.empty())
+        return "";
+    return Concat(ToLower(name), "=[ ... ]   in a reader block\n\n") +
+           Wrapped(
+               "A stream of data. The block has the name of the input node that it feeds, which need not be this one. "
+               "Parameters (cntk --help <reader> explains them):",
+               0, 0) +
+           "\n" + rows;
+}
+
+// Whether a list of words, "one of none|adagrad", or a text that gives them in capitals, "CLASSLM and CLASSLSTM", has
+// this one.
+bool HasWord(const OptionInfo& option, std::string_view word)
+{
+    constexpr std::string_view c_list = "one of ";
+    if (option.type.starts_with(c_list))
+        for (const std::string_view choice : Split(std::string_view(option.type).substr(c_list.size()), '|'))
+            if (EqualsIgnoreCase(choice, word))
+                return true;
+    std::string capitals(word);
+    std::transform(capitals.begin(), capitals.end(), capitals.begin(),
+                   [](unsigned char c) { return char(std::toupper(c)); });
+    const auto isPart = [&](size_t at)
+    { return at < option.doc.size() && std::isalnum(static_cast<unsigned char>(option.doc[at])) != 0; };
+    for (size_t at = option.doc.find(capitals); at != std::string::npos; at = option.doc.find(capitals, at + 1))
+        if (capitals.size() > 1 && !isPart(at + capitals.size()) && (at == 0 || !isPart(at - 1)))
+            return true;
+    return false;
+}
+
+// A value, such as adagrad: the parameters that take it, or are for it.
+std::string ValueHelp(std::string_view word)
+{
+    std::string text;
+    for (const BlockRecord& block : Blocks())
+        for (const OptionInfo& option : block.options)
+            if (HasWord(option, word))
+                text += TerminalRow(option.name, "block " + block.name + ": " + OptionDoc(option));
+    for (const Action& action : Actions())
+        for (const OptionInfo& option : action.options)
+            if (HasWord(option, word) && text.find("\n  " + option.name + " ") == std::string::npos)
+                text += TerminalRow(option.name, "action " + action.name + ": " + OptionDoc(option));
+    return text.empty() ? "" : Concat("Parameters that speak of ", word, "\n\n", text);
 }
 
 bool IsNameOf(const OptionInfo& option, std::string_view name)
@@ -330,8 +389,12 @@ std::string HelpText(std::string_view topic)
     }
     if (text.empty())
         text = InnerBlockHelp(topic);
+    if (text.empty())
+        text = StreamBlockHelp(topic);
     if (const std::string places = OptionHelp(topic); !places.empty())
         text += (text.empty() ? "" : "\n") + places;
+    if (text.empty())
+        text = ValueHelp(topic);
     if (!text.empty())
         return text;
 

@@ -97,6 +97,12 @@ TEST(HelpTest, KnowsActionsBlocksCommandsAndParameters)
     EXPECT_THAT(HelpText("maxepochs"), StartsWith("Parameter maxepochs\n\n  block SGD"));
     EXPECT_THAT(HelpText("outputRank"), HasSubstr("function Times "));
     EXPECT_THAT(HelpText(""), HasSubstr("ReviseParameter"));
+    // Words that are values, and blocks that readers have.
+    EXPECT_THAT(HelpText("AdaGrad"), AllOf(StartsWith("Parameters that speak of AdaGrad\n\n  gradUpdateType "),
+                                           Not(HasSubstr("\n  rms_gamma "))));
+    EXPECT_THAT(HelpText("classlm"), HasSubstr("\n  rnnType "));
+    EXPECT_THAT(HelpText("Features"), AllOf(StartsWith("features=[ ... ]   in a reader block\n"),
+                                            HasSubstr("\n  UCIFastReader                   file, dim, start\n")));
 }
 
 TEST(HelpTest, KnowsNearNames)

@@ -35,6 +35,9 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
                 Fail(ErrorKind::Usage, "--write-docs needs a folder");
             line.writeDocs = arguments[++i];
         }
+        else if (ToLower(argument).starts_with("--configfile"))
+            Fail(ErrorKind::Usage, "unknown option '", argument,
+                 "'; config files are given without dashes: configFile=<file>");
         else if (argument.starts_with("--"))
             Fail(ErrorKind::Usage, "unknown option '", argument, "'", "; config parameters have no dashes: name=value",
                  DidYouMean(argument, {"--help", "--version", "--check", "--print-config", "--write-docs"}));

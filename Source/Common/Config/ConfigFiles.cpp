@@ -118,11 +118,19 @@ private:
     void CheckForMisspeltConfigFile() const
     {
         for (size_t i = 0; i < m_arguments.size(); ++i)
-            if (const size_t equals = m_arguments[i].find('='); equals != std::string::npos)
-                if (const std::string name(Trim(std::string_view(m_arguments[i]).substr(0, equals)));
-                    !NearestNames(name, {"configFile"}).empty())
-                    FailAt(PositionOfArgument(i), ErrorKind::Usage, "unknown argument '", name,
-                           "'; did you mean configFile", m_arguments[i].substr(equals), "?");
+        {
+            const std::string& argument = m_arguments[i];
+            const size_t equals = argument.find('=');
+            if (const std::string name(Trim(std::string_view(argument).substr(0, equals)));
+                equals != std::string::npos && !NearestNames(name, {"configFile"}).empty())
+                FailAt(PositionOfArgument(i), ErrorKind::Usage, "unknown argument '", name,
+                       "'; did you mean configFile", argument.substr(equals), "?");
+            if (equals == std::string::npos && argument.find('.') != std::string::npos)
+                FailAt(PositionOfArgument(i), ErrorKind::Usage, "argument ", i + 1, " '", argument,
+                       "' is no name=value, and no file of that name is there; config files are given as "
+                       "configFile=<file>",
+                       NearFilesHint(argument));
+        }
     }
 
     void AddConfigFiles(size_t index, const std::string& list)

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Text.h"
 
 namespace cntk
 {
@@ -112,6 +113,9 @@ CtfConfig ReadCtfConfig(const ReaderContext& context)
     if (input == nullptr && config.Exists("input"))
         input = &config.RequireBlock("input");
     const std::vector<std::string> names = input == nullptr ? std::vector<std::string>{} : input->BlockNames();
+    if (const std::vector<std::string> blocks = config.BlockNames(); input == nullptr && !blocks.empty())
+        FailAt(config.FindBlock(blocks[0])->Where(), ErrorKind::Config, "the blocks of streams, here ",
+               Join(blocks, ", "), ", stand in a block of their own; expected input=[ ", blocks[0], "=[ ... ] ... ]");
     if (names.empty())
         FailAt(input == nullptr ? config.Where() : input->Where(), ErrorKind::Config,
                "the reader has no streams; it needs a block for each such as input=[features=[dim=2; format=dense] "

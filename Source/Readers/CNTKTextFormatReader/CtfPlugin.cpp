@@ -7,6 +7,8 @@ CNTK_EXPORT_READER(cntk::MakeCtfReader)
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {
     description.name = "CNTKTextFormatReader";
-    description.doc = "Text with dense and sparse streams of sequences: |name value value or |name index:value.";
+    description.doc = "Text with dense and sparse streams of sequences: |name value value or |name index:value. The "
+                      "blocks of streams "
+                      "stand in input=[ ... ].";
     cntk::DescribeCtfOptions(description);
 }

@@ -129,6 +129,9 @@ TEST_F(CtfMessagesTests, Configs)
     Write("data.txt", "|x 1\n");
     const std::string file = "file=" + Path("data.txt");
     EXPECT_THAT(ConfigErrorOf(file), testing::HasSubstr("config: the reader has no streams"));
+    EXPECT_EQ(
+        ConfigErrorOf(file + " x=[dim=1 format=dense] y=[dim=1 format=dense]"),
+        "config: the blocks of streams, here x, y, stand in a block of their own; expected input=[ x=[ ... ] ... ]");
     EXPECT_THAT(ConfigErrorOf(file + " input=[x=[dim=1 format=thick]]"), testing::HasSubstr("thick"));
     EXPECT_THAT(ConfigErrorOf(file + " input=[x=[format=dense]]"), testing::HasSubstr("dim"));
     EXPECT_EQ(ConfigErrorOf(file + " input=[x=[dim=1 format=dense] y=[alias=x dim=1 format=dense]]"),

@@ -10,6 +10,28 @@
 namespace cntk
 {
 
+namespace
+{
+
+// Names in the rows of a sequence that no stream has; comments are none.
+std::vector<std::string> UnknownNames(std::string_view text, const std::vector<CtfStream>& streams)
+{
+    const auto isKnown = [&](const std::string& name)
+    { return std::any_of(streams.begin(), streams.end(), [&](const CtfStream& each) { return each.alias == name; }); };
+    std::vector<std::string> names;
+    for (size_t bar = text.find('|'); bar != std::string_view::npos; bar = text.find('|', bar + 1))
+    {
+        const size_t end = std::min(text.find_first_of(" \t\r\n|", bar + 1), text.size());
+        const std::string name(text.substr(bar + 1, end - bar - 1));
+        if (!name.empty() && name[0] != '#' && !isKnown(name) &&
+            std::find(names.begin(), names.end(), name) == names.end())
+            names.push_back(name);
+    }
+    return names;
+}
+
+} // namespace
+
 template <class ElemType>
 CtfStore<ElemType>::CtfStore(const CtfIndex& index, const CtfConfig& config)
     : m_index(index), m_config(config), m_parser(config.streams, [this](const CtfFinding& f) { Receive(f); }),
@@ -91,7 +113,7 @@ void CtfStore<ElemType>::ParseOne(const CtfIndex::Chunk& chunk, uint32_t sequenc
     const CtfStream& stream = m_config.streams[missing];
     Fail(ErrorKind::Data, m_index.File().Path(), ":", m_index.LineOf(offset), ": ",
          m_index.HasIds() ? Concat("sequence ", id) : std::string("the row"), " has no sample of stream '",
-         stream.alias, "', expected one at least",
+         stream.alias, "', expected one at least", DidYouMean(stream.alias, UnknownNames(text, m_config.streams)),
          m_leftOut.empty() ? "" : "; malformed samples were left out: " + Join(m_leftOut, "; "));
 }
 

@@ -72,6 +72,8 @@ TEST_F(CtfMessagesTests, SequencesWithoutASample)
     EXPECT_EQ(ErrorOf("5 |x 1|s 1:1\n6 |x 1\n6 |x 2\n"),
               "2: sequence 6 has no sample of stream 's', expected one at least");
     EXPECT_EQ(ErrorOf("|x 1|s 1:1\n|x 1\n"), "2: the row has no sample of stream 's', expected one at least");
+    EXPECT_EQ(ErrorOf("|#s S |x 1 |S 1:1\n"),
+              "1: the row has no sample of stream 's', expected one at least; did you mean 'S'?");
     // Why it has none; what was wrong with other sequences is told in the log.
     for (const std::string trace : {"", " traceLevel=0"})
         EXPECT_EQ(

@@ -1,6 +1,7 @@
 // Where a training begins: options, files, network, reader.
 #include "SGD/Trainer.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileLock.h"
@@ -156,6 +157,12 @@ void Train(const TrainingRequest& request, Log& log)
         CleanUp(files, options, request.makeMode, newest, std::nullopt, log);
         PassOnColumns(request, files.Checkpoint(options.maxEpochs));
         log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
+        const auto epochs = files.EpochsOfFinalModel();
+        if (epochs && *epochs < options.maxEpochs && files.Networks() == 1)
+            log.Print("It was trained for %s, but maxEpochs is %zu: to train it further, rename it to %s.%zu and its "
+                      "checkpoint to %s.%zu.ckp.\n",
+                      Counted(*epochs, "epoch").c_str(), options.maxEpochs, files.FinalModel().c_str(), *epochs,
+                      files.FinalModel().c_str(), *epochs);
         return;
     }
     RequireWritable(files.FinalModel());

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -171,6 +172,23 @@ std::optional<size_t> TrainingFiles::NewestCheckpoint() const
         return m_maxEpochs;
     const std::vector<size_t> numbers = NumbersOfFiles(m_checkpointPath, ".ckp");
     return numbers.empty() ? std::nullopt : std::optional<size_t>(numbers[0]);
+}
+
+std::optional<size_t> TrainingFiles::EpochsOfFinalModel() const
+{
+    const auto last = TimeOf(FinalModel());
+    if (!last || !FileExists(Checkpoint(m_maxEpochs)))
+        return std::nullopt;
+    std::optional<size_t> newest;
+    std::optional<FileTime> time;
+    for (const size_t epochs : NumbersOfFiles(m_modelPath, "")) // a longer training may have left some before this one
+        if (const auto each = TimeOf(Concat(m_modelPath, ".", epochs));
+            each && *each <= *last && (!time || *each > *time))
+        {
+            newest = epochs;
+            time = each;
+        }
+    return newest ? std::optional<size_t>(*newest + 1) : std::nullopt;
 }
 
 std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const

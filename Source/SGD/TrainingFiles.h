@@ -77,6 +77,9 @@ public:
     // Of an ended training: after how many epochs the newest checkpoint that is there was made. It may have ended
     // before its last epoch.
     std::optional<size_t> NewestCheckpoint() const;
+    // After how many epochs a training that came to its last one made the final model, as the models of its epochs
+    // show.
+    std::optional<size_t> EpochsOfFinalModel() const;
     // Temporary files of models and checkpoints that a killed training left.
     std::vector<std::string> StaleTemporaries() const;
 

@@ -34,6 +34,27 @@ TEST_F(ResumeTest, AFinalModelEndsAMakeModeTrainingAtOnce)
     EXPECT_THROW(Run(request), std::logic_error);
 }
 
+// maxEpochs was raised: the finished training goes on once its files have the names of an epoch.
+TEST_F(ResumeTest, AFinalModelOfFewerEpochsIsToldHowItGoesOn)
+{
+    TrainingRequest whole = ClassifierRequest(5), shorter = ClassifierRequest(2);
+    whole.modelPath = Path("whole.dnn");
+    Run(whole);
+    Run(shorter);
+    Run(shorter);
+    const std::string final = Path("m.dnn");
+    const std::string hint = "It was trained for 2 epochs, but maxEpochs is 5: to train it further, rename it to " +
+                             final + ".2 and its checkpoint to " + final + ".2.ckp.\n";
+    EXPECT_EQ(LogText().find("It was trained for"), std::string::npos);
+    TrainingRequest longer = ClassifierRequest(5);
+    Run(longer);
+    EXPECT_NE(LogText().find(hint), std::string::npos);
+    std::filesystem::rename(final, final + ".2");
+    std::filesystem::rename(final + ".ckp", final + ".2.ckp");
+    Run(longer);
+    EXPECT_EQ(ReadTextFile(final), ReadTextFile(whole.modelPath));
+}
+
 TEST_F(ResumeTest, MakeModeStartsFromModelZeroWhereThereIsOne)
 {
     TrainingRequest request = LineRequest();

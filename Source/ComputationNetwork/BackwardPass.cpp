@@ -251,11 +251,8 @@ void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
 void BackwardPass::ComputeProductsInto(const ComputationNode& input)
 {
     const MatrixView gradient = input.Gradient();
-    const auto* begin = static_cast<const std::byte*>(gradient.data);
-    const auto* end = begin + gradient.stride * gradient.columns * SizeOf(gradient.type);
-    const auto others =
-        std::partition(m_products.begin(), m_products.end(),
-                       [&](const Product& product) { return product.c.data >= begin && product.c.data < end; });
+    const auto others = std::partition(m_products.begin(), m_products.end(),
+                                       [&](const Product& product) { return product.c.IsWithin(gradient); });
     Ops::MultiplyAll({m_products.begin(), others});
     m_products.erase(m_products.begin(), others);
 }

@@ -21,13 +21,6 @@ size_t StepsOfBeginning(const DelayNode& delay, size_t steps)
     return count;
 }
 
-bool IsWithin(const MatrixView& view, const MatrixView& whole)
-{
-    const auto* begin = static_cast<const std::byte*>(whole.data);
-    const auto* end = begin + whole.stride * whole.columns * SizeOf(whole.type);
-    return view.data >= begin && view.data < end;
-}
-
 } // namespace
 
 void LoopBeginnings::Sum(const DelayNode& operand, const MatrixView& gradient, std::span<Product> products)
@@ -38,7 +31,7 @@ void LoopBeginnings::Sum(const DelayNode& operand, const MatrixView& gradient, s
     if (equal < 2 || columns - equal + 1 < c_leastSteps)
         return;
     const auto reads = [&](const Product& product)
-    { return IsWithin(product.a, gradient) || IsWithin(product.b, gradient); };
+    { return product.a.IsWithin(gradient) || product.b.IsWithin(gradient); };
     const auto isOfWeight = [&](const Product& product)
     {
         return product.transposeA == Ops::Transpose::No && product.transposeB == Ops::Transpose::Yes &&

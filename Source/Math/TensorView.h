@@ -39,6 +39,12 @@ struct MatrixView
         view.rows = count;
         return view;
     }
+    // Whether it begins in the memory of the other, between whose columns there may be holes. Nothing is within a
+    // matrix without memory.
+    bool IsWithin(const MatrixView& whole) const
+    {
+        return data >= whole.data && data < whole.Beyond(whole.columns * whole.stride);
+    }
     template <class T>
     T* As() const
     {

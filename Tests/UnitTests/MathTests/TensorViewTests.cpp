@@ -103,5 +103,19 @@ TEST_F(TensorViewTests, MatrixViewsOfRowsAndColumns)
     EXPECT_EQ(view.Rows(1, 2).stride, 7u);
 }
 
+TEST_F(TensorViewTests, PartsOfAMatrixAreWithinIt)
+{
+    const MatrixView matrix = View(6, 5, 7);
+    const MatrixView middle = matrix.Columns(1, 3);
+    EXPECT_TRUE(matrix.IsWithin(matrix));
+    EXPECT_TRUE(middle.IsWithin(matrix));
+    EXPECT_TRUE(matrix.Columns(4, 1).Rows(5, 1).IsWithin(matrix));
+    EXPECT_FALSE(matrix.IsWithin(middle)); // begins before it
+    EXPECT_TRUE(matrix.Columns(3, 1).IsWithin(middle));
+    EXPECT_FALSE(matrix.Columns(4, 1).IsWithin(middle)); // begins behind it
+    EXPECT_FALSE(MatrixView().IsWithin(matrix));
+    EXPECT_FALSE(MatrixView().IsWithin(MatrixView()));
+}
+
 } // namespace
 } // namespace cntk

@@ -131,7 +131,7 @@ public:
     void SetBoundBy(const void* evaluator) { m_boundBy = evaluator; }
 
 private:
-    void InferShapes(const ExplainInvalid& explain, std::vector<InvalidNode>* invalid);
+    class Validation; // ShapeInference.cpp
     void CheckOwned(const ComputationNodePtr& node) const;
     void CheckInputs(const NodeType& type, const std::string& name,
                      const std::vector<ComputationNodePtr>& inputs) const;

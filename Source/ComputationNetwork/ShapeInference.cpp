@@ -108,184 +108,246 @@ std::string ComputationNetwork::Describe(const ComputationNode& node) const
     return Concat(node.Name(), " = ", node.TypeName(), "(", Join(inputs, ", "), ")");
 }
 
+// One validation. Without a list of invalid nodes the first fault is thrown; with one, each is noted down there, and
+// what depends on a faulty node is passed over.
+class ComputationNetwork::Validation
+{
+public:
+    Validation(ComputationNetwork& network, const ExplainInvalid& explain, std::vector<InvalidNode>* invalid)
+        : m_network(network), m_explain(explain), m_invalid(invalid)
+    {
+    }
+    void Run();
+
+private:
+    using Loop = std::vector<ComputationNodePtr>;
+    using ShapeAndLayout = std::pair<TensorShape, const MBLayout*>;
+
+    void Tell(Error& error, const ComputationNode& node, const Loop& loop);
+    bool HasPassedOver(const Loop& loop);
+    void CheckInputs();
+    void FindLoops(const std::vector<ComputationNodePtr>& starts);
+    void CheckLoops(std::optional<LoopFault> (*faultOf)(const Loop&));
+    void CheckDynamicAxes();
+    void ForgetShapes();
+    std::vector<ShapeAndLayout> Shapes() const;
+    bool Settle();
+    void InferAll(bool isFinalPass);
+    void InferOne(ShapeInference& inference, const ComputationNodePtr& node, bool mayStayOpen);
+    void AskConsumers(ShapeInference& inference, const ComputationNodePtr& parameter);
+
+    ComputationNetwork& m_network;
+    const ExplainInvalid& m_explain;
+    std::vector<InvalidNode>* m_invalid; // null: fail at the first fault
+    PassedOver m_passedOver;
+    std::vector<ComputationNodePtr> m_order; // inputs before consumers
+    std::vector<Loop> m_loops;               // those with a delay, in the order of one time step
+};
+
 void ComputationNetwork::Validate(const ExplainInvalid& explain)
 {
-    InferShapes(explain, nullptr);
+    Validation(*this, explain, nullptr).Run();
 }
 
 std::vector<ComputationNetwork::InvalidNode> ComputationNetwork::FindInvalidNodes()
 {
     std::vector<InvalidNode> invalid;
-    InferShapes({}, &invalid);
+    Validation(*this, {}, &invalid).Run();
     return invalid;
 }
 
-// invalid: null to fail at the first fault.
-void ComputationNetwork::InferShapes(const ExplainInvalid& explain, std::vector<InvalidNode>* invalid)
+void ComputationNetwork::Validation::Run()
 {
-    PassedOver passedOver;
-    // Throws, or notes it down.
-    const auto tell = [&](Error& error, const ComputationNode& node, const std::vector<ComputationNodePtr>& loop)
+    CheckInputs();
+    // Loops that nothing outside consumes have no root; they are visited last.
+    std::vector<ComputationNodePtr> starts = m_network.Roots();
+    for (const auto& [key, node] : m_network.m_nodes)
+        starts.push_back(node);
+    m_order = Below(starts);
+    // What a PairNetwork node is paired with is validated by its own network.
+    std::erase_if(m_order, [this](const ComputationNodePtr& node) { return m_network.Find(node->Name()) != node; });
+    FindLoops(starts);
+    CheckLoops(FaultOfStructure);
+    CheckDynamicAxes();
+
+    ForgetShapes();
+    if (!Settle()) // the first pass shows it with the dimensions that the delays were given
     {
-        if (invalid == nullptr)
-        {
-            if (explain)
-                explain(error, node, loop);
-            throw error;
-        }
-        invalid->push_back({node.shared_from_this(), error.Message()});
-        passedOver.Add(node);
-        for (const ComputationNodePtr& other : loop)
-            passedOver.Add(*other);
-    };
-    for (const auto& [key, node] : m_nodes)
-        if (invalid != nullptr && LacksInputs(*node))
-            passedOver.Add(*node);
-    for (const auto& [key, node] : m_nodes)
-        for (size_t i = 0; i < node->InputCount(); i++)
-            if (!node->Input(i) && invalid == nullptr)
+        ForgetShapes();
+        InferAll(false);
+        CheckLoops(FaultOfShapes);
+    }
+    InferAll(true);
+    CheckLoops(FaultOf);
+    m_network.m_derivedLayouts.RemoveUnused();
+}
+
+// Throws the error, or notes it down. loop: all of it is at fault; empty: the node alone.
+void ComputationNetwork::Validation::Tell(Error& error, const ComputationNode& node, const Loop& loop)
+{
+    if (m_invalid == nullptr)
+    {
+        if (m_explain)
+            m_explain(error, node, loop);
+        throw error;
+    }
+    m_invalid->push_back({node.shared_from_this(), error.Message()});
+    m_passedOver.Add(node);
+    for (const ComputationNodePtr& other : loop)
+        m_passedOver.Add(*other);
+}
+
+bool ComputationNetwork::Validation::HasPassedOver(const Loop& loop)
+{
+    return std::any_of(loop.begin(), loop.end(),
+                       [&](const ComputationNodePtr& node) { return m_passedOver.Has(node); });
+}
+
+void ComputationNetwork::Validation::CheckInputs()
+{
+    for (const auto& [key, node] : m_network.m_nodes)
+    {
+        if (m_invalid != nullptr && LacksInputs(*node))
+            m_passedOver.Add(*node);
+        for (size_t i = 0; i < node->InputCount() && m_invalid == nullptr; i++)
+            if (!node->Input(i))
                 Fail(ErrorKind::Model, "input ", i, " of node '", node->Name(), "' (", node->TypeName(),
                      ") is missing: the node it was connected to has been deleted; connect another with SetNodeInput");
+    }
+}
 
-    // Loops that nothing outside consumes have no root; they are visited last.
-    std::vector<ComputationNodePtr> starts = Roots();
-    for (const auto& [key, node] : m_nodes)
-        starts.push_back(node);
-    std::vector<ComputationNodePtr> order = Below(starts);
-    // What a PairNetwork node is paired with is validated by its own network.
-    std::erase_if(order, [this](const ComputationNodePtr& node) { return Find(node->Name()) != node; });
-
-    const auto isPassedOver = [&](const ComputationNodePtr& node) { return passedOver.Has(node); };
-    std::vector<std::vector<ComputationNodePtr>> loops;
-    for (const std::vector<ComputationNodePtr>& component : ComponentsBelow(starts))
+void ComputationNetwork::Validation::FindLoops(const std::vector<ComputationNodePtr>& starts)
+{
+    for (const Loop& component : ComponentsBelow(starts))
     {
-        if (!IsLoop(component) || (invalid != nullptr && std::any_of(component.begin(), component.end(), isPassedOver)))
+        if (!IsLoop(component) || (m_invalid != nullptr && HasPassedOver(component)))
             continue;
         try
         {
-            loops.push_back(OrderOfOneStep(component));
+            m_loops.push_back(OrderOfOneStep(component));
         }
         catch (Error& error) // no delay
         {
-            if (invalid == nullptr)
+            if (m_invalid == nullptr)
                 throw;
-            tell(error, *component.front(), component);
+            Tell(error, *component.front(), component);
         }
     }
-    const auto checkLoops = [&](auto&& faultOf)
-    {
-        for (const std::vector<ComputationNodePtr>& loop : loops)
-        {
-            if (std::any_of(loop.begin(), loop.end(), isPassedOver))
-                continue;
-            if (const std::optional<LoopFault> fault = faultOf(loop))
-            {
-                Error error(ErrorKind::Model, fault->message);
-                tell(error, *fault->node, loop);
-            }
-        }
-    };
-    checkLoops(FaultOfStructure);
+}
 
-    const auto forgetShapes = [&]
+void ComputationNetwork::Validation::CheckLoops(std::optional<LoopFault> (*faultOf)(const Loop&))
+{
+    for (const Loop& loop : m_loops)
     {
-        for (const ComputationNodePtr& node : order)
+        if (HasPassedOver(loop))
+            continue;
+        if (const std::optional<LoopFault> fault = faultOf(loop))
         {
-            if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
-                input->SetLayout(Layout(input->DynamicAxis()));
-            else if (auto* axis = dynamic_cast<DynamicAxisNode*>(node.get()))
-                axis->SetLayout(Layout(axis->Name()));
-            else if (!node->Type().traits.isLeaf)
-                node->SetShape(TensorShape{0}, nullptr); // unknown
+            Error error(ErrorKind::Model, fault->message);
+            Tell(error, *fault->node, loop);
         }
-    };
-    for (const ComputationNodePtr& node : order)
+    }
+}
+
+void ComputationNetwork::Validation::CheckDynamicAxes()
+{
+    for (const ComputationNodePtr& node : m_order)
         if (const auto* input = dynamic_cast<InputValueNode*>(node.get()))
         {
             try
             {
-                CheckDynamicAxis(*this, *input);
+                CheckDynamicAxis(m_network, *input);
             }
             catch (Error& error)
             {
-                tell(error, *node, {});
+                Tell(error, *node, {});
             }
         }
-    forgetShapes();
+}
 
-    using ShapeAndLayout = std::pair<TensorShape, const MBLayout*>;
-    const auto shapesNow = [&]
+void ComputationNetwork::Validation::ForgetShapes()
+{
+    for (const ComputationNodePtr& node : m_order)
     {
-        std::vector<ShapeAndLayout> shapes;
-        shapes.reserve(order.size());
-        for (const ComputationNodePtr& node : order)
-            shapes.emplace_back(node->SampleLayout(), node->GetMBLayout().get());
-        return shapes;
-    };
-    const auto inferOne = [&](ShapeInference& inference, const ComputationNodePtr& node, bool mayStayOpen)
-    {
-        if (passedOver.Has(node) || (node->Type().traits.isLeaf && passedOver.IsInputOfAny(*node)))
-            return;
-        try
-        {
-            node->InferShape(inference);
-            if (!mayStayOpen && node->SampleLayout().HasUnknown())
-                Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '", node->Name(),
-                     "' are not known, and nothing determines them",
-                     node->Type().traits.isDelay
-                         ? Concat("; a delay in a loop says its size itself: ", node->TypeName(), "(rows, ",
-                                  node->Input(0)->Name(), ")")
-                         : "");
-        }
-        catch (Error& error)
-        {
-            error.AddNote("while validating " + Describe(*node));
-            tell(error, *node, {});
-        }
-    };
-    // Where the size of a parameter stays open, the node that was to determine it may know why.
-    const auto askConsumers = [&](ShapeInference& inference, const ComputationNodePtr& parameter)
-    {
-        for (const ComputationNodePtr& node : order)
-        {
-            const auto isOpen = [&](const ComputationNodePtr& input)
-            { return input != parameter && input->SampleLayout().HasUnknown(); };
-            const std::vector<ComputationNodePtr>& inputs = node->Inputs();
-            if (std::find(inputs.begin(), inputs.end(), parameter) != inputs.end() &&
-                std::none_of(inputs.begin(), inputs.end(), isOpen))
-                inferOne(inference, node, true);
-        }
-    };
-    const auto infer = [&](bool isFinalPass)
-    {
-        ShapeInference inference(isFinalPass, &m_derivedLayouts);
-        for (const ComputationNodePtr& node : order)
-        {
-            if (isFinalPass && node->Type().traits.isLeaf && node->SampleLayout().HasUnknown())
-                askConsumers(inference, node);
-            inferOne(inference, node, !isFinalPass);
-        }
-    };
+        if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
+            input->SetLayout(m_network.Layout(input->DynamicAxis()));
+        else if (auto* axis = dynamic_cast<DynamicAxisNode*>(node.get()))
+            axis->SetLayout(m_network.Layout(axis->Name()));
+        else if (!node->Type().traits.isLeaf)
+            node->SetShape(TensorShape{0}, nullptr); // unknown
+    }
+}
 
-    // Each pass settles at least one more node, except where shapes contradict each other around a loop.
-    std::vector<ShapeAndLayout> before = shapesNow();
-    bool isSettled = false;
-    for (size_t pass = 0; pass <= order.size() && !isSettled; pass++)
+std::vector<ComputationNetwork::Validation::ShapeAndLayout> ComputationNetwork::Validation::Shapes() const
+{
+    std::vector<ShapeAndLayout> shapes;
+    shapes.reserve(m_order.size());
+    for (const ComputationNodePtr& node : m_order)
+        shapes.emplace_back(node->SampleLayout(), node->GetMBLayout().get());
+    return shapes;
+}
+
+// Whether passes came to an end. Each settles at least one more node, except where shapes contradict each other around
+// a loop.
+bool ComputationNetwork::Validation::Settle()
+{
+    std::vector<ShapeAndLayout> before = Shapes();
+    for (size_t pass = 0; pass <= m_order.size(); pass++)
     {
-        infer(false);
-        std::vector<ShapeAndLayout> after = shapesNow();
-        isSettled = after == before;
+        InferAll(false);
+        std::vector<ShapeAndLayout> after = Shapes();
+        if (after == before)
+            return true;
         before = std::move(after);
     }
-    if (!isSettled) // the first pass shows it with the dimensions that the delays were given
+    return false;
+}
+
+void ComputationNetwork::Validation::InferAll(bool isFinalPass)
+{
+    ShapeInference inference(isFinalPass, &m_network.m_derivedLayouts);
+    for (const ComputationNodePtr& node : m_order)
     {
-        forgetShapes();
-        infer(false);
-        checkLoops(FaultOfShapes);
+        if (isFinalPass && node->Type().traits.isLeaf && node->SampleLayout().HasUnknown())
+            AskConsumers(inference, node);
+        InferOne(inference, node, !isFinalPass);
     }
-    infer(true);
-    checkLoops(FaultOf);
-    m_derivedLayouts.RemoveUnused();
+}
+
+void ComputationNetwork::Validation::InferOne(ShapeInference& inference, const ComputationNodePtr& node,
+                                              bool mayStayOpen)
+{
+    if (m_passedOver.Has(node) || (node->Type().traits.isLeaf && m_passedOver.IsInputOfAny(*node)))
+        return;
+    try
+    {
+        node->InferShape(inference);
+        if (!mayStayOpen && node->SampleLayout().HasUnknown())
+            Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '", node->Name(),
+                 "' are not known, and nothing determines them",
+                 node->Type().traits.isDelay ? Concat("; a delay in a loop says its size itself: ", node->TypeName(),
+                                                      "(rows, ", node->Input(0)->Name(), ")")
+                                             : "");
+    }
+    catch (Error& error)
+    {
+        error.AddNote("while validating " + m_network.Describe(*node));
+        Tell(error, *node, {});
+    }
+}
+
+// Where the size of a parameter stays open, the node that was to determine it may know why.
+void ComputationNetwork::Validation::AskConsumers(ShapeInference& inference, const ComputationNodePtr& parameter)
+{
+    const auto isOpen = [&](const ComputationNodePtr& input)
+    { return input != parameter && input->SampleLayout().HasUnknown(); };
+    for (const ComputationNodePtr& node : m_order)
+    {
+        const std::vector<ComputationNodePtr>& inputs = node->Inputs();
+        if (std::find(inputs.begin(), inputs.end(), parameter) != inputs.end() &&
+            std::none_of(inputs.begin(), inputs.end(), isOpen))
+            InferOne(inference, node, true);
+    }
 }
 
 } // namespace cntk

@@ -279,6 +279,83 @@ void RequireNotNamed(const NamedFile& written, const ConfigParameters& root, con
     RequireNotRead(written, named, root.WhereOf(written.key));
 }
 
+ProgramContext ContextOf(const RootOptions& options, Log& log)
+{
+    ProgramContext program{.log = log,
+                           .dataType = options.precision,
+                           .progressTracing = options.progressTracing,
+                           .timestamping = options.timestamping};
+    const auto report = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
+    if (options.numCPUThreads != 0)
+        program.cpu.threads = ThreadsFrom(options.numCPUThreads);
+    program.gpu.matrixMath = options.gpuMatrixMath;
+    program.gpu.graphs = options.gpuGraphs;
+    if (options.traceLevel >= 1)
+        program.gpu.trace = report;
+    program.gpu.isChecked = options.gpuSelfCheck;
+    program.gpu.isLocked = options.lockGPU;
+    program.gpu.excluded = options.excludedDevices;
+    program.gpu.report = report;
+    return program;
+}
+
+// What was noticed when the config was read, and a key of the original that does nothing.
+void PrintNotices(const LoadedConfig& config, Log& log)
+{
+    for (const std::string& notice : config.notices)
+        log.Print("%s\n", notice.c_str());
+    const ConfigParameters& root = *config.root;
+    if (const auto ignored = root.FindHere("randomSeed"); ignored && !root.ExistsHere("trainingSeed"))
+        log.Print("%s: randomSeed has no effect here, as in the original; trainingSeed=%s moves all that is drawn at "
+                  "random\n",
+                  ignored->Where().Location().c_str(), ignored->Text().c_str());
+}
+
+void CheckJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& log)
+{
+    for (const PlannedJob& planned : jobs)
+    {
+        const auto note = [&]
+        { return "while checking command '" + planned.command + "' (action '" + planned.action->name + "')"; };
+        log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(), planned.action->name.c_str());
+        program.planned.BeginCommand(planned.command);
+        WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note);
+    }
+    log.Print("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
+}
+
+// The lines from which scripts know models and epochs. Returns the epochs of all trainings.
+size_t PrintTrainInfo(const std::vector<PlannedJob>& jobs, Log& log)
+{
+    size_t epochs = 0;
+    for (const PlannedJob& planned : jobs)
+        if (planned.job->Epochs() > 0)
+        {
+            epochs += planned.job->Epochs();
+            for (const std::string& model : planned.job->Produces())
+                log.Print("CNTKModelPath: %s\n", model.c_str());
+            log.Print("CNTKCommandTrainInfo: %s : %d\n", planned.command.c_str(), int(planned.job->Epochs()));
+        }
+    if (epochs > 0)
+        log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
+    return epochs;
+}
+
+// Told now rather than behind a week of training.
+void CheckDoneFile(const RootOptions& options, const LoadedConfig& config, const std::vector<PlannedJob>& jobs)
+{
+    const NamedFile done{"doneFile", options.doneFile};
+    RequireNotNamed(done, *config.root, config);
+    std::vector<NamedFile> models;
+    for (const PlannedJob& planned : jobs)
+        for (const std::string& model : planned.job->Produces())
+            models.push_back({"the model of command '" + planned.command + "'", model});
+    if (!options.stderrPrefix.empty())
+        models.push_back({"the log", LogFileName(options)});
+    RequireNotRead(done, models, config.root->WhereOf("doneFile"));
+    RequireWritable(ResolveOutputPath(options.doneFile));
+}
+
 void WriteDoneFile(const std::string& path)
 {
     AtomicFile file(path);
@@ -310,71 +387,21 @@ void RunConfig(const CommandLine& line, Log& log)
         log.Print("Redirecting stderr to file %s\n", file.c_str());
         log.RedirectTo(file);
     }
-    ProgramContext program{log, options.precision, {}, nullptr, {}, options.progressTracing, 0, 0, {}};
     if (options.parallelTrain)
         log.Warn("parallelTrain=true, but this program trains in one process; it goes on alone");
-    if (options.numCPUThreads != 0)
-        program.cpu.threads = ThreadsFrom(options.numCPUThreads);
-    program.gpu.matrixMath = options.gpuMatrixMath;
-    program.gpu.graphs = options.gpuGraphs;
-    if (options.traceLevel >= 1)
-        program.gpu.trace = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
-    program.gpu.isChecked = options.gpuSelfCheck;
-    program.gpu.isLocked = options.lockGPU;
-    program.gpu.excluded = options.excludedDevices;
-    program.timestamping = options.timestamping;
-    program.gpu.report = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
-
+    ProgramContext program = ContextOf(options, log);
     if (!line.check)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
-    for (const std::string& notice : config.notices)
-        log.Print("%s\n", notice.c_str());
-    if (const auto ignored = root.FindHere("randomSeed"); ignored && !root.ExistsHere("trainingSeed"))
-        log.Print("%s: randomSeed has no effect here, as in the original; trainingSeed=%s moves all that is drawn at "
-                  "random\n",
-                  ignored->Where().Location().c_str(), ignored->Text().c_str());
+    PrintNotices(config, log);
     const std::vector<PlannedJob> jobs = PrepareWithHints(config, commands, program);
     ChooseDevice(root, program);
     CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), log);
-
     if (line.check)
-    {
-        for (const PlannedJob& planned : jobs)
-        {
-            const auto note = [&]
-            { return "while checking command '" + planned.command + "' (action '" + planned.action->name + "')"; };
-            log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(), planned.action->name.c_str());
-            program.planned.BeginCommand(planned.command);
-            WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note);
-        }
-        log.Print("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
-        return;
-    }
-    size_t epochs = 0;
-    for (const PlannedJob& planned : jobs)
-        if (planned.job->Epochs() > 0)
-        {
-            epochs += planned.job->Epochs();
-            for (const std::string& model : planned.job->Produces())
-                log.Print("CNTKModelPath: %s\n", model.c_str());
-            log.Print("CNTKCommandTrainInfo: %s : %d\n", planned.command.c_str(), int(planned.job->Epochs()));
-        }
-    program.epochsTotal = epochs;
-    if (epochs > 0)
-        log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
+        return CheckJobs(jobs, program, log);
+
+    program.epochsTotal = PrintTrainInfo(jobs, log);
     if (!options.doneFile.empty())
-    {
-        const NamedFile done{"doneFile", options.doneFile};
-        RequireNotNamed(done, root, config);
-        std::vector<NamedFile> models;
-        for (const PlannedJob& planned : jobs)
-            for (const std::string& model : planned.job->Produces())
-                models.push_back({"the model of command '" + planned.command + "'", model});
-        if (!options.stderrPrefix.empty())
-            models.push_back({"the log", LogFileName(options)});
-        RequireNotRead(done, models, root.WhereOf("doneFile"));
-        RequireWritable(ResolveOutputPath(options.doneFile)); // told now rather than behind a week of training
-    }
+        CheckDoneFile(options, config, jobs);
     RunJobs(jobs, program.ndl, log);
     if (!options.doneFile.empty())
         WriteDoneFile(ResolveOutputPath(options.doneFile));

@@ -126,64 +126,170 @@ void PassOnColumns(const TrainingRequest& request, const std::string& checkpoint
     }
 }
 
-} // namespace
-
-void Train(const TrainingRequest& request, Log& log)
+bool AdaptsByKL(const SgdOptions& options)
 {
-    const SgdOptions& options = request.options;
-    if (const auto problem = FindProblem(options, request.dataType))
+    return options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0;
+}
+
+void CheckRequest(const TrainingRequest& request)
+{
+    if (const auto problem = FindProblem(request.options, request.dataType))
         Fail(ErrorKind::Config, "block 'SGD': ", problem->message);
-    if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0 &&
-        !request.openReference)
+    if (AdaptsByKL(request.options) && !request.openReference)
         Fail(ErrorKind::Config, "adaptationRegType=KL needs an original model to stay near; expected action=adapt with "
                                 "originalModelFileName and refNodeName");
-    const std::string& modelPath = request.modelPath.empty() ? options.modelPath : request.modelPath;
+}
+
+const std::string& ModelPathOf(const TrainingRequest& request)
+{
+    const std::string& modelPath = request.modelPath.empty() ? request.options.modelPath : request.modelPath;
     if (modelPath.empty())
         Fail(ErrorKind::Config, "modelPath is missing; expected the name of the model to write, in the SGD block or "
                                 "around it");
+    return modelPath;
+}
 
-    const TrainingFiles files =
-        TrainingFiles::OfNetworks(ResolveOutputPath(modelPath), options.maxEpochs, 1 + request.encoders.size());
-    std::error_code ignored;
-    if (std::filesystem::is_directory(files.FinalModel(), ignored))
-        RequireWritable(files.FinalModel());
-    const auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
-    const std::string lockPath = files.FinalModel() + ".lock";
+// Files that a training which is over has no use for, and what it passes on.
+void EndFinished(const TrainingRequest& request, const TrainingFiles& files, const std::string& lockPath, Log& log)
+{
+    const SgdOptions& options = request.options;
     FileLock lock;
-    if (newest == options.maxEpochs)
-    {
-        if (FileExists(lockPath))
-            lock.Take(lockPath); // left by a training that was killed; goes with the lock
-        CleanUp(files, options, request.makeMode, newest, std::nullopt, log);
-        PassOnColumns(request, files.Checkpoint(options.maxEpochs));
-        log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
-        const auto epochs = files.EpochsOfFinalModel();
-        if (epochs && *epochs < options.maxEpochs && files.Networks() == 1)
-            log.Print("It was trained for %s, but maxEpochs is %zu: to train it further, rename it to %s.%zu and its "
-                      "checkpoint to %s.%zu.ckp.\n",
-                      Counted(*epochs, "epoch").c_str(), options.maxEpochs, files.FinalModel().c_str(), *epochs,
-                      files.FinalModel().c_str(), *epochs);
-        return;
-    }
-    RequireWritable(files.FinalModel());
-    if (!lock.Take(lockPath))
-        Fail(ErrorKind::Device, FileLock::HolderOf(lockPath), " trains the model '", files.FinalModel(),
-             "' (it holds '", lockPath, "'); wait until it ends, or give another modelPath");
+    if (FileExists(lockPath))
+        lock.Take(lockPath); // left by a training that was killed; goes with the lock
+    CleanUp(files, options, request.makeMode, options.maxEpochs, std::nullopt, log);
+    PassOnColumns(request, files.Checkpoint(options.maxEpochs));
+    log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
+    const auto epochs = files.EpochsOfFinalModel();
+    if (epochs && *epochs < options.maxEpochs && files.Networks() == 1)
+        log.Print("It was trained for %s, but maxEpochs is %zu: to train it further, rename it to %s.%zu and its "
+                  "checkpoint to %s.%zu.ckp.\n",
+                  Counted(*epochs, "epoch").c_str(), options.maxEpochs, files.FinalModel().c_str(), *epochs,
+                  files.FinalModel().c_str(), *epochs);
+}
+
+// newest: the epochs of the newest model, if one is gone on from. The network is null where none can be.
+ResumePoint LoadStart(const TrainingRequest& request, const TrainingFiles& files, std::optional<size_t> newest,
+                      Log& log)
+{
     WarnOfPassedOver(files, request.makeMode, newest, log);
     ResumePoint start;
     if (newest)
         start = LoadResumePoint(files, *newest, request.dataType, request.device,
                                 request.registry ? *request.registry : NodeRegistry::Standard(), log);
-    const bool isLoaded = start.network != nullptr;
-    CleanUp(files, options, request.makeMode, isLoaded ? std::optional<size_t>(start.epochsDone) : std::nullopt,
+    CleanUp(files, request.options, request.makeMode,
+            start.network ? std::optional<size_t>(start.epochsDone) : std::nullopt,
             start.within ? start.within : start.inTrial, log);
-    if (!isLoaded)
+    return start;
+}
+
+void BuildNetworks(const TrainingRequest& request, ResumePoint& start)
+{
+    start.encoders.clear();
+    for (const EncoderRequest& encoder : request.encoders)
+        start.encoders.push_back(encoder.buildNetwork());
+    start.network = request.buildNetwork();
+}
+
+TrainingNodes SelectNodes(const ComputationNetwork& network, const SgdOptions& options, Log& log)
+{
+    TrainingNodes nodes = SelectTrainingNodes(network, options.trainCriterionNodeName, options.evalCriterionNodeName);
+    NodeTracer(network, options, log); // an unknown name is told before data are read
+    PrintNodes(log, "Training", {nodes.criterion});
+    if (const std::string untrained = DescribeUntrainedCriteria(network, options.trainCriterionNodeName);
+        !untrained.empty())
+        log.Warn(untrained);
+    PrintNodes(log, "Evaluation", nodes.evaluations);
+    return nodes;
+}
+
+struct TrainingSources
+{
+    std::unique_ptr<MinibatchSource> training;
+    std::unique_ptr<MinibatchSource> crossValidation; // null: none
+    bool havePrecomputed = false;                     // nodes of the networks got their values of the data
+};
+
+// Opens all data, and makes the pass over them that nodes like Mean need before training.
+TrainingSources OpenSources(const TrainingRequest& request, const ResumePoint& start, const Encoders& encoders,
+                            Log& log)
+{
+    const SgdOptions& options = request.options;
+    ComputationNetwork& network = *start.network;
+    const size_t samples = options.useAllDataForPreComputedNode ? c_wholeDataSet : options.EpochSamples();
+    const auto precompute = [&](ComputationNetwork& of, MinibatchSource& data)
+    { return Precompute(of, data, options.minibatchSize[0], samples, log, request.stopRequested); };
+
+    TrainingSources sources;
+    sources.training = request.openReader();
+    if (request.openCvReader)
+        sources.crossValidation = request.openCvReader();
+    sources.havePrecomputed = precompute(network, *sources.training);
+    std::vector<std::unique_ptr<MinibatchSource>> others, cvOthers;
+    for (size_t i = 0; i < request.encoders.size(); ++i)
     {
-        start.encoders.clear();
-        for (const EncoderRequest& encoder : request.encoders)
-            start.encoders.push_back(encoder.buildNetwork());
-        start.network = request.buildNetwork();
+        others.push_back(request.encoders[i].openReader());
+        if (sources.crossValidation)
+            cvOthers.push_back(request.encoders[i].openCvReader());
+        sources.havePrecomputed |= precompute(*start.encoders[i], *others[i]);
     }
+    AddSources(request, encoders, *sources.training, std::move(others));
+    if (sources.crossValidation)
+        AddSources(request, encoders, *sources.crossValidation, std::move(cvOthers));
+
+    if (AdaptsByKL(options))
+        sources.training->MixLabels(std::make_unique<LabelMixer>(request.openReference(), request.referenceNode,
+                                                                 network, sources.training->Streams(),
+                                                                 options.adaptationRegWeight));
+    sources.training->CutMinibatches({options.numSubminibatches, options.maxSamplesInRAM});
+    return sources;
+}
+
+void SaveModels(const ResumePoint& start, const TrainingFiles& files)
+{
+    for (size_t i = 0; i < start.encoders.size(); ++i)
+        SaveModel(*start.encoders[i], files.OfNetwork(i, files.Model(start.epochsDone)));
+    SaveModel(*start.network, files.Model(start.epochsDone));
+}
+
+void Restore(Training& training, ResumePoint& start, const TrainingFiles& files, uint64_t trainingSeed, Log& log)
+{
+    if (start.checkpoint)
+    {
+        const std::string path = start.within ? files.Checkpoint(*start.within) : files.Checkpoint(start.epochsDone);
+        WarnOfOtherSeed(*start.checkpoint, path, trainingSeed, log);
+        training.Restore(std::move(*start.checkpoint), path);
+    }
+    if (start.within)
+        training.GoOnWithin(*start.within);
+    if (start.inTrial)
+        training.GoOnInTrial(*start.inTrial, std::move(*start.trialCheckpoint));
+}
+
+} // namespace
+
+void Train(const TrainingRequest& request, Log& log)
+{
+    CheckRequest(request);
+    const SgdOptions& options = request.options;
+    const TrainingFiles files = TrainingFiles::OfNetworks(ResolveOutputPath(ModelPathOf(request)), options.maxEpochs,
+                                                          1 + request.encoders.size());
+    std::error_code ignored;
+    if (std::filesystem::is_directory(files.FinalModel(), ignored))
+        RequireWritable(files.FinalModel());
+    const auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
+    const std::string lockPath = files.FinalModel() + ".lock";
+    if (newest == options.maxEpochs)
+        return EndFinished(request, files, lockPath, log);
+    RequireWritable(files.FinalModel());
+    FileLock lock;
+    if (!lock.Take(lockPath))
+        Fail(ErrorKind::Device, FileLock::HolderOf(lockPath), " trains the model '", files.FinalModel(),
+             "' (it holds '", lockPath, "'); wait until it ends, or give another modelPath");
+
+    ResumePoint start = LoadStart(request, files, newest, log);
+    const bool isLoaded = start.network != nullptr;
+    if (!isLoaded)
+        BuildNetworks(request, start);
     else if (request.buildForComparison)
         WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log,
                            start.epochsDone == 0 && !start.within ? request.trainingSeed : 0);
@@ -193,57 +299,15 @@ void Train(const TrainingRequest& request, Log& log)
         log.Print("Training seed: %zu\n", size_t(request.trainingSeed));
     if (request.networkReady)
         request.networkReady(network, isLoaded);
+    const TrainingNodes nodes = SelectNodes(network, options, log);
+    const TrainingSources sources = OpenSources(request, start, encoders, log);
 
-    const TrainingNodes nodes =
-        SelectTrainingNodes(network, options.trainCriterionNodeName, options.evalCriterionNodeName);
-    NodeTracer(network, options, log); // an unknown name is told before data are read
-    PrintNodes(log, "Training", {nodes.criterion});
-    if (const std::string untrained = DescribeUntrainedCriteria(network, options.trainCriterionNodeName);
-        !untrained.empty())
-        log.Warn(untrained);
-    PrintNodes(log, "Evaluation", nodes.evaluations);
-
-    const auto source = request.openReader();
-    const auto cvSource = request.openCvReader ? request.openCvReader() : nullptr;
-    const size_t precomputeSamples = options.useAllDataForPreComputedNode ? c_wholeDataSet : options.EpochSamples();
-    bool precomputed =
-        Precompute(network, *source, options.minibatchSize[0], precomputeSamples, log, request.stopRequested);
-    std::vector<std::unique_ptr<MinibatchSource>> sources, cvSources;
-    for (size_t i = 0; i < request.encoders.size(); ++i)
-    {
-        sources.push_back(request.encoders[i].openReader());
-        if (cvSource)
-            cvSources.push_back(request.encoders[i].openCvReader());
-        precomputed |= Precompute(*start.encoders[i], *sources[i], options.minibatchSize[0], precomputeSamples, log,
-                                  request.stopRequested);
-    }
-    AddSources(request, encoders, *source, std::move(sources));
-    if (cvSource)
-        AddSources(request, encoders, *cvSource, std::move(cvSources));
-
-    if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
-        source->MixLabels(std::make_unique<LabelMixer>(request.openReference(), request.referenceNode, network,
-                                                       source->Streams(), options.adaptationRegWeight));
-    source->CutMinibatches({options.numSubminibatches, options.maxSamplesInRAM});
-    Training training(request, files, network, nodes, *source, cvSource.get(), log);
+    Training training(request, files, network, nodes, *sources.training, sources.crossValidation.get(), log);
     training.SetEncoders(encoders.networks);
     // Now that network and readers are known to fit: a model that is there is continued by the next run.
-    if ((precomputed || !isLoaded) && !start.within)
-    {
-        for (size_t i = 0; i < start.encoders.size(); ++i)
-            SaveModel(*start.encoders[i], files.OfNetwork(i, files.Model(start.epochsDone)));
-        SaveModel(network, files.Model(start.epochsDone));
-    }
-    if (start.checkpoint)
-    {
-        const std::string path = start.within ? files.Checkpoint(*start.within) : files.Checkpoint(start.epochsDone);
-        WarnOfOtherSeed(*start.checkpoint, path, request.trainingSeed, log);
-        training.Restore(std::move(*start.checkpoint), path);
-    }
-    if (start.within)
-        training.GoOnWithin(*start.within);
-    if (start.inTrial)
-        training.GoOnInTrial(*start.inTrial, std::move(*start.trialCheckpoint));
+    if ((sources.havePrecomputed || !isLoaded) && !start.within)
+        SaveModels(start, files);
+    Restore(training, start, files, request.trainingSeed, log);
     training.Run(start.epochsDone);
     if (request.fsAdagradColumns != nullptr)
         *request.fsAdagradColumns = training.FsAdagradColumns(*request.fsAdagradColumns);

@@ -244,9 +244,15 @@ bool MelEditor::ExecuteCommand(const MelStatement& statement)
         }
         return true;
     default:
-        break;
+        FinishNdl();
+        ExecuteOnNodes(command, arguments, statement);
+        return true;
     }
-    FinishNdl();
+}
+
+void MelEditor::ExecuteOnNodes(MelCommand command, const std::vector<const MelArgument*>& arguments,
+                               const MelStatement& statement)
+{
     switch (command)
     {
     case MelCommand::SaveDefaultModel:
@@ -299,7 +305,6 @@ bool MelEditor::ExecuteCommand(const MelStatement& statement)
         Revise(statement);
         break;
     }
-    return true;
 }
 
 bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement)

@@ -45,8 +45,11 @@ public:
 
 private:
     bool IsCheck() const { return m_planned != nullptr; }
+    // False where Run is to end.
     bool Execute(const MelScript& script, const MelStatement& statement);
     bool ExecuteCommand(const MelStatement& statement);
+    void ExecuteOnNodes(MelCommand command, const std::vector<const MelArgument*>& arguments,
+                        const MelStatement& statement);
     void FinishNdl();
     void RunSnippet(const std::string& name, const NdlScript& script);
     bool LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement);

@@ -34,11 +34,13 @@ std::unordered_map<const ComputationNode*, size_t> CountReaders(const Evaluation
     return counts;
 }
 
+using PlainNodes = std::unordered_map<const ComputationNode*, ComputationNode*>;
+
 // Nodes that are computed for the whole minibatch, alone, with their bias or once for each word, and whose gradients
 // may be rows of a larger matrix.
-std::unordered_map<const ComputationNode*, ComputationNode*> PlainNodes(const EvaluationPlan& plan)
+PlainNodes FindPlain(const EvaluationPlan& plan)
 {
-    std::unordered_map<const ComputationNode*, ComputationNode*> plain;
+    PlainNodes plain;
     for (const PlanStep& step : plan.Steps())
         if (step.kind != PlanStep::Kind::Loop)
             for (const ComputationNodePtr& node : step.nodes)
@@ -47,13 +49,32 @@ std::unordered_map<const ComputationNode*, ComputationNode*> PlainNodes(const Ev
     return plain;
 }
 
+// To nodes that share the memory of one gradient: those that share it by the plan. Whether all are plain, and nobody
+// wants them.
+bool AppendAliases(const MemoryPlan& memory, const PlainNodes& plain, const LoopMemory::NodeSet& wanted,
+                   std::vector<ComputationNode*>& nodes)
+{
+    bool arePlain = true;
+    for (size_t i = 0; i < nodes.size(); i++)
+        for (const Life& life : memory.Lives())
+        {
+            if (life.what != Life::What::Gradient || life.aliasOf != nodes[i])
+                continue;
+            const auto found = plain.find(life.node);
+            arePlain = arePlain && found != plain.end() && !wanted.contains(life.node);
+            if (found != plain.end())
+                nodes.push_back(found->second);
+        }
+    return arePlain;
+}
+
 } // namespace
 
 void LoopGradients::Find(std::span<BackwardCall> callsAfter, const EvaluationPlan& plan, const MemoryPlan& memory,
                          const LoopMemory& loop, const NodeSet& merged, const NodeSet& wanted)
 {
     const auto readers = CountReaders(plan);
-    const auto plain = PlainNodes(plan);
+    const auto plain = FindPlain(plan);
     NodeSet owners; // that pass their gradient on already
     for (BackwardCall& call : callsAfter)
     {
@@ -61,18 +82,8 @@ void LoopGradients::Find(std::span<BackwardCall> callsAfter, const EvaluationPla
         if (!merged.contains(owner) || owners.contains(owner) || wanted.contains(call.input) || !IsCopy(call) ||
             readers.at(call.input) != 1)
             continue;
-        // With those that have the memory of its gradient already.
         Shared shared{owner, {call.input}};
-        bool isPlain = plain.contains(call.input);
-        for (size_t i = 0; i < shared.others.size(); i++)
-            for (const Life& life : memory.Lives())
-                if (life.what == Life::What::Gradient && life.aliasOf == shared.others[i])
-                {
-                    const auto other = plain.find(life.node);
-                    isPlain = isPlain && other != plain.end() && !wanted.contains(life.node);
-                    if (other != plain.end())
-                        shared.others.push_back(other->second);
-                }
+        const bool isPlain = plain.contains(call.input) && AppendAliases(memory, plain, wanted, shared.others);
         if (!isPlain)
             continue;
         owners.insert(owner);

@@ -255,6 +255,19 @@ private:
         return *found;
     }
 
+    // The nodes that add to the gradient of this one, each as often as it does.
+    std::vector<const ComputationNode*> GradientUsesOf(const ComputationNode& added) const
+    {
+        std::vector<const ComputationNode*> uses;
+        for (const PlanStep& step : m_plan.Steps())
+            for (const ComputationNodePtr& node : step.nodes)
+                if (m_plan.NeedsGradient(node.get()))
+                    for (const ComputationNodePtr& input : node->Inputs())
+                        if (input.get() == &added)
+                            uses.push_back(node.get());
+        return uses;
+    }
+
     // An aliased gradient needs a consumer that is the only one to add to it and leaves the rest of its gradient's
     // readers what they expect.
     void CheckAliases() const
@@ -270,21 +283,11 @@ private:
                 continue;
             }
             const ComputationNode& consumer = *life.aliasOf;
-            size_t uses = 0;
-            bool consumerIsIt = false;
-            for (const PlanStep& step : m_plan.Steps())
-                for (const ComputationNodePtr& node : step.nodes)
-                    if (m_plan.NeedsGradient(node.get()))
-                        for (const ComputationNodePtr& input : node->Inputs())
-                            if (input.get() == life.node)
-                            {
-                                uses++;
-                                consumerIsIt = node.get() == &consumer;
-                            }
+            const std::vector<const ComputationNode*> uses = GradientUsesOf(*life.node);
             const NodeTraits& traits = consumer.Type().traits;
             const bool allowed = traits.gradientPassesThrough ||
                                  (traits.backpropInPlace && traits.backpropOverwrites && consumer.InputCount() == 1);
-            if (uses != 1 || !consumerIsIt || !allowed || life.node->IsTrainableLeaf() ||
+            if (uses.size() != 1 || uses.front() != &consumer || !allowed || life.node->IsTrainableLeaf() ||
                 life.slot != Find(consumer, What::Gradient, 0).slot)
                 Reject(Describe(life), " cannot be the memory of the gradient of '", consumer.Name(), "'");
             if (!aliasOfConsumer.emplace(&consumer, life.node).second)

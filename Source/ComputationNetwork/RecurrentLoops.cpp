@@ -127,6 +127,77 @@ private:
     std::vector<std::vector<ComputationNodePtr>> m_components;
 };
 
+// The order of one time step: a walk that does not pass through delay nodes.
+class StepWalk
+{
+public:
+    explicit StepWalk(const std::vector<ComputationNodePtr>& loop)
+    {
+        for (const ComputationNodePtr& node : loop)
+            m_members.insert(node.get());
+    }
+
+    // Appends the node and what it needs within the step, where they are not there yet.
+    void Visit(const ComputationNodePtr& start)
+    {
+        Open(start);
+        while (!m_stack.empty())
+        {
+            auto& [node, nextInput] = m_stack.back();
+            if (!node->Type().traits.isDelay && nextInput < node->InputCount())
+            {
+                const ComputationNodePtr& input = node->Input(nextInput++);
+                if (m_members.contains(input.get()) && !Open(input) && !m_isFinished.at(input.get()))
+                    FailWithoutDelay(input);
+                continue;
+            }
+            m_isFinished[node.get()] = true;
+            m_order.push_back(std::move(node));
+            m_stack.pop_back();
+        }
+    }
+    std::vector<ComputationNodePtr> TakeOrder() { return std::move(m_order); }
+
+private:
+    // False where the node was visited before.
+    bool Open(const ComputationNodePtr& node)
+    {
+        const bool isNew = m_isFinished.emplace(node.get(), false).second;
+        if (isNew)
+            m_stack.emplace_back(node, 0);
+        return isNew;
+    }
+    // The nodes that are open from this one on are a cycle.
+    [[noreturn]] void FailWithoutDelay(const ComputationNodePtr& first) const
+    {
+        auto open =
+            std::find_if(m_stack.begin(), m_stack.end(), [&](const auto& visited) { return visited.first == first; });
+        std::vector<const ComputationNode*> cycle;
+        for (; open != m_stack.end(); ++open)
+            cycle.push_back(open->first.get());
+        Fail(ErrorKind::Model, "the nodes ", ListNames(cycle),
+             " form a loop without a delay; a recurrent loop needs a PastValue or FutureValue node");
+    }
+
+    std::unordered_set<const ComputationNode*> m_members;
+    std::unordered_map<const ComputationNode*, bool> m_isFinished; // of those that were opened
+    std::vector<std::pair<ComputationNodePtr, size_t>> m_stack;    // and the next input of each
+    std::vector<ComputationNodePtr> m_order;
+};
+
+// The nodes of one time step that only delay nodes inside the loop consume.
+std::vector<ComputationNodePtr> LastOfStep(const std::vector<ComputationNodePtr>& loop)
+{
+    std::unordered_set<const ComputationNode*> consumed;
+    for (const ComputationNodePtr& node : loop)
+        if (!node->Type().traits.isDelay)
+            for (const ComputationNodePtr& input : node->Inputs())
+                consumed.insert(input.get());
+    std::vector<ComputationNodePtr> last = loop;
+    std::erase_if(last, [&](const ComputationNodePtr& node) { return consumed.contains(node.get()); });
+    return last;
+}
+
 } // namespace
 
 std::vector<std::vector<ComputationNodePtr>> ComponentsBelow(const std::vector<ComputationNodePtr>& roots)
@@ -140,62 +211,14 @@ bool IsLoop(const std::vector<ComputationNodePtr>& component)
     return component.size() > 1 || std::find(inputs.begin(), inputs.end(), component.front()) != inputs.end();
 }
 
-// The order of one time step: a second walk that does not pass through delay nodes, from the nodes whose only consumers
-// inside the loop are delay nodes.
 std::vector<ComputationNodePtr> OrderOfOneStep(const std::vector<ComputationNodePtr>& loop)
 {
-    std::unordered_set<const ComputationNode*> members, consumed;
-    for (const ComputationNodePtr& node : loop)
-        members.insert(node.get());
-    for (const ComputationNodePtr& node : loop)
-        if (!node->Type().traits.isDelay)
-            for (const ComputationNodePtr& input : node->Inputs())
-                consumed.insert(input.get());
-    std::vector<ComputationNodePtr> starts;
-    for (const ComputationNodePtr& node : loop)
-        if (!consumed.contains(node.get()))
-            starts.push_back(node);
-    starts.insert(starts.end(), loop.begin(), loop.end()); // where there is a cycle without delay, it has no start
-
-    std::vector<ComputationNodePtr> order;
-    std::unordered_map<const ComputationNode*, bool> isFinished;
-    std::vector<std::pair<ComputationNodePtr, size_t>> stack;
-    for (const ComputationNodePtr& start : starts)
-    {
-        if (isFinished.emplace(start.get(), false).second)
-            stack.emplace_back(start, 0);
-        while (!stack.empty())
-        {
-            auto& [node, nextInput] = stack.back();
-            if (!node->Type().traits.isDelay && nextInput < node->InputCount())
-            {
-                const ComputationNodePtr& input = node->Input(nextInput++);
-                if (!members.contains(input.get()))
-                    continue;
-                const auto [found, isNew] = isFinished.emplace(input.get(), false);
-                if (isNew)
-                    stack.emplace_back(input, 0);
-                else if (!found->second)
-                {
-                    std::vector<const ComputationNode*> cycle;
-                    for (size_t i = stack.size(); i-- > 0;)
-                    {
-                        cycle.push_back(stack[i].first.get());
-                        if (stack[i].first == input)
-                            break;
-                    }
-                    std::reverse(cycle.begin(), cycle.end());
-                    Fail(ErrorKind::Model, "the nodes ", ListNames(cycle),
-                         " form a loop without a delay; a recurrent loop needs a PastValue or FutureValue node");
-                }
-                continue;
-            }
-            isFinished[node.get()] = true;
-            order.push_back(std::move(node));
-            stack.pop_back();
-        }
-    }
-    return order;
+    StepWalk walk(loop);
+    for (const ComputationNodePtr& node : LastOfStep(loop))
+        walk.Visit(node);
+    for (const ComputationNodePtr& node : loop) // a cycle without delay has no last node
+        walk.Visit(node);
+    return walk.TakeOrder();
 }
 
 std::optional<LoopFault> FaultOfStructure(const std::vector<ComputationNodePtr>& loop)

@@ -11,6 +11,7 @@
 #include "SGD/NodeTracing.h"
 #include "SGD/Trainer.h"
 #include "SGD/TrainingFiles.h"
+#include "SGD/TrialSearch.h"
 
 #include <chrono>
 #include <map>
@@ -107,6 +108,7 @@ private:
         Checkpoint checkpoint;
     };
     bool SearchesBefore(size_t epoch) const;
+    RateSearchSettings RateSettings(size_t epoch) const;
     void SearchRate(size_t epoch);
     double RateRatio(size_t epoch) const;
     void SearchSize(size_t epoch);

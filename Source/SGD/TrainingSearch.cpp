@@ -299,7 +299,7 @@ void Training::GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint)
                 point.epochsDone + 1, m_trials.size(), point.trial);
 }
 
-void Training::SearchRate(size_t epoch)
+RateSearchSettings Training::RateSettings(size_t epoch) const
 {
     const AutoAdjustOptions& options = m_options.autoAdjust;
     RateSearchSettings settings;
@@ -318,7 +318,13 @@ void Training::SearchRate(size_t epoch)
     const size_t count = std::min(options.numPrevLearnRates, m_searchedRates.size());
     for (size_t i = m_searchedRates.size() - count; i < m_searchedRates.size(); ++i)
         settings.largestRateBefore = std::max(settings.largestRateBefore, m_searchedRates[i]);
+    return settings;
+}
 
+void Training::SearchRate(size_t epoch)
+{
+    const AutoAdjustOptions& options = m_options.autoAdjust;
+    const RateSearchSettings settings = RateSettings(epoch);
     WarnOfLongTrials(epoch);
     const auto began = Progress::Clock::now();
     const TrialStart start = KeepStart();

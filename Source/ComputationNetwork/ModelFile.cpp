@@ -369,12 +369,6 @@ std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const 
     return ReadModel(file, dataType, std::move(device), NodeRegistry::Standard());
 }
 
-DataType DataTypeOfModel(const std::string& path, DataType fallback)
-{
-    ModelFileReader file(path);
-    return file.NodeCount() > 0 ? file.ReadPrecision(fallback) : fallback;
-}
-
 void SaveModel(const ComputationNetwork& network, const std::string& path)
 {
     BinaryWriter out(path);

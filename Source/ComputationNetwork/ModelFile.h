@@ -16,9 +16,6 @@ namespace cntk
 std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
                                               std::shared_ptr<Device> device,
                                               const NodeRegistry& registry = NodeRegistry::Standard());
-// The precision that the first record of the file names (or, before version 7, its first matrix has); the fallback
-// where there is neither. Commands that have no precision of their own keep the file's.
-DataType DataTypeOfModel(const std::string& path, DataType fallback);
 // Whole or not at all (temporary name, fsync, rename).
 void SaveModel(const ComputationNetwork& network, const std::string& path);
 // A model in memory, as its file but for the values of parameters that are trained (LearningRateMultiplier above 0),

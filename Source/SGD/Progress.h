@@ -95,8 +95,6 @@ public:
     // "Finished Epoch[ 1 of 3]: [Validation Set] ..."
     void ShowValidation(const CriterionAverages& averages);
 
-    Log& GetLog() { return m_log; }
-
 private:
     void Restart(const EpochStart& start, const std::string& prefix);
     void Show(size_t minibatch, const RunningSums& running, double seconds);

@@ -186,31 +186,6 @@ struct OptionType<std::optional<T>>
     static std::string Print(const std::optional<T>& value) { return value ? OptionType<T>::Print(*value) : ""; }
 };
 
-// Rounds to single precision and widens again: 0.01 becomes 0.00999999977648258.
-inline void NarrowToFloat(double& value)
-{
-    value = static_cast<double>(static_cast<float>(value));
-}
-inline void NarrowToFloat(std::vector<double>& values)
-{
-    for (double& value : values)
-        NarrowToFloat(value);
-}
-inline void NarrowToFloat(Schedule<double>& schedule)
-{
-    NarrowToFloat(schedule.values);
-}
-inline void NarrowToFloat(std::optional<double>& value)
-{
-    if (value)
-        NarrowToFloat(*value);
-}
-template <class T>
-concept HoldsDoubles = requires(T& value)
-{
-    NarrowToFloat(value);
-};
-
 template <class S>
 struct Option
 {
@@ -218,19 +193,8 @@ struct Option
     std::function<void(S&, const ConfigValue&)> read;           // empty for blocks
     std::function<void(S&, const ConfigParameters&)> readBlock; // blocks only; may be empty
     std::function<std::string(const S&)> print;
-    std::function<void(S&)> narrow; // rounds the member to single precision
     bool isLocal = false;
 
-    // The value is rounded to single precision, for numbers that the original reads as float.
-    Option AsFloat() &&
-    {
-        read = [read = read, narrow = narrow](S& options, const ConfigValue& value)
-        {
-            read(options, value);
-            narrow(options);
-        };
-        return std::move(*this);
-    }
     // Missing or empty: an error with path and position.
     Option Required() &&
     {
@@ -279,8 +243,6 @@ Option<S> Opt(std::string name, T S::*member, std::string doc, Range range = {},
         options.*member = std::move(read);
     };
     option.print = [member](const S& options) { return OptionType<T>::Print(options.*member); };
-    if constexpr (HoldsDoubles<T>)
-        option.narrow = [member](S& options) { NarrowToFloat(options.*member); };
     return option;
 }
 

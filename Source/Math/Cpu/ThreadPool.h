@@ -70,24 +70,6 @@ public:
         m_isApart = false;
     }
 
-    // Splits [0, count) into one range for each thread that is worth at least minimum elements: job(begin, end).
-    template <class Job>
-    void RunRanges(size_t count, size_t minimum, Job&& job)
-    {
-        const size_t most = size_t(Threads());
-        const size_t parts = count / (minimum == 0 ? 1 : minimum) < most ? count / (minimum == 0 ? 1 : minimum) : most;
-        if (parts <= 1)
-        {
-            if (count > 0)
-                job(size_t(0), count);
-            return;
-        }
-        // Whole cache lines of floats to each, so that no two threads write one line.
-        const size_t share = ((count + parts - 1) / parts + 15) / 16 * 16;
-        Run((count + share - 1) / share, [&](size_t part, size_t)
-            { job(part * share, part * share + share < count ? part * share + share : count); });
-    }
-
     // For a task that needs the results of one drawn before it: that one has begun, so its end is near.
     template <class Condition>
     void WaitInTask(size_t thread, Condition&& condition)

@@ -30,7 +30,6 @@ public:
     void SetWanted(const std::vector<bool>& wanted);
     // Fits everything that the shuffle mixes?
     void ChooseMode(size_t range);
-    bool IsByChunk() const { return m_byChunk; }
 
     // The parsed data of the pick's sequence, and its number in them. scratch holds sequences that were read singly;
     // the caller clears it when a minibatch begins.

@@ -44,7 +44,6 @@ public:
     const std::string& Path() const { return m_file.Path(); }
     size_t Bytes() const { return m_file.Size(); }
     size_t Records() const { return m_firstRecords.back(); }
-    size_t ValueBytes() const { return m_valueBytes; }
     // The batch with the record.
     size_t BatchOf(size_t record) const;
     size_t FirstRecord(size_t batch) const { return m_firstRecords[batch]; }

@@ -52,7 +52,7 @@ struct SampleOptions
             Opt("count", &S::count, "how many", Range{1, infinity}, {"number", "n"}),
             Opt("clip", &S::clip, "limit", Range{0, infinity, true, false}),
             Opt("rate", &S::rate, "rate"),
-            Opt("momentum", &S::momentum, "momentum", Range{0, 1, false, true}).AsFloat(),
+            Opt("momentum", &S::momentum, "momentum", Range{0, 1, false, true}),
             Opt("rates", &S::rates, "rates"),
             Opt("sizes", &S::sizes, "sizes", {"minibatchSize"}),
             Opt("names", &S::names, "names"),
@@ -97,7 +97,7 @@ TEST(OptionsTests, ValuesOfAllTypes)
     EXPECT_EQ(options.level, -3);
     EXPECT_EQ(options.count, 5u);
     EXPECT_EQ(options.rate, 0.01f);
-    EXPECT_EQ(options.momentum[0], 0.00999999977648258209228515625);
+    EXPECT_EQ(options.momentum[0], 0.01);
     EXPECT_EQ(options.momentum[9], 0.5);
     EXPECT_EQ(options.rates.values, (std::vector<float>{1, 2, 2, 2}));
     EXPECT_EQ(options.sizes[2], 2u);

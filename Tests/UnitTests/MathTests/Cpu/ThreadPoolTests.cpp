@@ -185,25 +185,6 @@ TEST(ThreadPool, WakesSleepingWorkers)
     }
 }
 
-TEST(ThreadPool, RangesCoverEverythingOnce)
-{
-    ThreadPool pool(4);
-    for (const size_t count : {0, 1, 15, 16, 17, 100, 1000, 4096, 10001})
-        for (const size_t minimum : {0, 1, 16, 1000})
-        {
-            std::vector<std::atomic<int>> seen(count);
-            pool.RunRanges(count, minimum,
-                           [&](size_t begin, size_t end)
-                           {
-                               ASSERT_LT(begin, end);
-                               for (size_t i = begin; i < end; ++i)
-                                   ++seen[i];
-                           });
-            for (const std::atomic<int>& value : seen)
-                ASSERT_EQ(value, 1);
-        }
-}
-
 // Neighbours on all cores, which the original fell to a thousandth of its speed by: a worker that does not get a core
 // is not waited for. Where it were, this would never end.
 TEST(ThreadPool, WorkersThatDoNotRunAreNotWaitedFor)

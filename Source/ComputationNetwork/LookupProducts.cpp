@@ -277,17 +277,16 @@ void LookupProducts::AddTableGradient()
     }
 }
 
-void LookupProducts::ComputeGradient(const Part& part) const
+void LookupProducts::ComputeGradient(Part& part) const
 {
-    bool isFirst = true;
+    if (part.gradient.columns == 0)
+        return;
+    std::vector<ColumnProducts>& terms = part.terms;
+    terms.clear();
     for (const Chain& chain : m_chains)
-    {
-        if (!chain.product->NeedsGradient())
-            continue;
-        Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::Yes, SumOfGradients(chain, part), Ops::Transpose::No,
-                      part.gradient, 1, isFirst ? 0 : 1);
-        isFirst = false;
-    }
+        if (chain.product->NeedsGradient())
+            terms.push_back({WeightsOf(chain, part), SumOfGradients(chain, part)});
+    Ops::SumColumnProducts(terms, part.gradient);
 }
 
 } // namespace cntk

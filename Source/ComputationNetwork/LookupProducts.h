@@ -66,7 +66,8 @@ private:
         size_t firstRow = 0;    // of the embedding, and so the first of the weights' columns that it meets
         size_t firstColumn = 0; // among those of all parts
         MatrixView embedded = {};
-        MatrixView gradient = {}; // of these
+        MatrixView gradient = {};          // of these
+        std::vector<ColumnProducts> terms; // of which that is the sum
     };
     void FindWords();
     void FindNumbers(size_t samples, DataType type);
@@ -74,7 +75,7 @@ private:
     bool AreWorthApart(size_t tasks) const;
     void SumParts();
     void SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers);
-    void ComputeGradient(const Part& part) const;
+    void ComputeGradient(Part& part) const;
     void SumGradients(Chain& asked);
     void SumGradientsOf(Chain& chain);
     static MatrixView SumOfGradients(const Chain& chain, const Part& part);

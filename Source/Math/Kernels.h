@@ -17,6 +17,7 @@ struct SliceOperands;    // SampledProducts.h
 struct ElementwiseChain; // ElementwiseChain.h
 struct UpdateCall;       // UpdateRules.h
 struct Product;          // ProductList.h
+struct ColumnProducts;   // ProductList.h
 
 class ImageKernels; // ImageKernels.h
 
@@ -78,6 +79,8 @@ public:
     virtual void MultiplyAll(std::span<const Product> products);
     // As ProductList.h has it; a backend without a MultiplyAll of its own makes no updates.
     virtual bool CanUpdateBehind(const MatrixView& gradient, size_t steps) const;
+    // As ProductList.h has it; columns may have no rows. Backends without a way of their own multiply term by term.
+    virtual void SumColumnProducts(std::span<const ColumnProducts> terms, const MatrixView& c);
     virtual void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
                                       ElementwiseOp activation, const MatrixView& c) = 0;
     // Panels of op(a), which is then the left operand of many products (PackedOperand.h): of matrices one above

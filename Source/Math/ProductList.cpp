@@ -18,6 +18,12 @@ void Kernels::MultiplyAll(std::span<const Product> products)
         Ops::Multiply(product);
 }
 
+void Kernels::SumColumnProducts(std::span<const ColumnProducts> terms, const MatrixView& c)
+{
+    for (const ColumnProducts& term : terms)
+        Multiply(Operand{term.a, true}, Operand{term.b}, c, 1, &term == &terms.front() ? 0 : 1);
+}
+
 bool Ops::CanUpdateBehind(const MatrixView& gradient, size_t steps)
 {
     return gradient.device->GetKernels().CanUpdateBehind(gradient, steps);
@@ -72,6 +78,24 @@ void Ops::MultiplyAll(std::span<const Product> products)
             CheckUpdate(product);
     }
     first.c.device->GetKernels().MultiplyAll(products);
+}
+
+void Ops::SumColumnProducts(std::span<const ColumnProducts> terms, const MatrixView& c)
+{
+    if (c.device == nullptr || terms.empty())
+        Fail(ErrorKind::Internal, "SumColumnProducts: there are ", terms.size(),
+             " terms; there must be one, and a device that the result is on");
+    for (const ColumnProducts& term : terms)
+    {
+        for (const MatrixView* view : {&term.a, &term.b})
+            if (view->device != c.device || view->type != c.type)
+                Fail(ErrorKind::Internal, "SumColumnProducts: operands are on different devices or of different types");
+        if (term.a.rows != term.b.rows || term.a.columns != c.rows || term.b.columns != c.columns)
+            Fail(ErrorKind::Internal, "SumColumnProducts: columns of [", term.a.rows, " x ", term.a.columns, "] and [",
+                 term.b.rows, " x ", term.b.columns, "] do not fit [", c.rows, " x ", c.columns, "]");
+    }
+    if (c.Elements() > 0)
+        c.device->GetKernels().SumColumnProducts(terms, c);
 }
 
 } // namespace cntk

@@ -1,5 +1,5 @@
 // Products that are computed together: the gradients of several weights after a recurrent loop, of which each alone is
-// too small for all threads.
+// too small for all threads; the gradient of what several weights are multiplied with, which is one sum.
 #pragma once
 
 #include "Math/Operations.h"
@@ -35,6 +35,13 @@ struct Product
     ProductUpdate update = {};
 };
 
+// Of two matrices of as many rows each: every column of the one times every column of the other.
+struct ColumnProducts
+{
+    MatrixView a;
+    MatrixView b;
+};
+
 namespace Ops
 {
 
@@ -45,6 +52,9 @@ void MultiplyAll(std::span<const Product> products);
 // Whether MultiplyAll makes an update behind a product of so many steps (its inner dimension) with this result, whose
 // memory does not matter here. All other products must have none: the device cannot, or it would not be faster.
 bool CanUpdateBehind(const MatrixView& gradient, size_t steps);
+// c(i, j) = the sum over all terms of column i of a times column j of b, of which there is one at least. The same bits
+// with any number of threads; not those of a Multiply for each term where the device adds up the terms on the way.
+void SumColumnProducts(std::span<const ColumnProducts> terms, const MatrixView& c);
 
 } // namespace Ops
 

@@ -43,6 +43,7 @@ public:
     void Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta) override;
     void MultiplyAll(std::span<const Product> products) override;
     bool CanUpdateBehind(const MatrixView& gradient, size_t steps) const override;
+    void SumColumnProducts(std::span<const ColumnProducts> terms, const MatrixView& c) override;
     void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias, ElementwiseOp activation,
                               const MatrixView& c) override;
     size_t PackedBytes(const Operand& a) override;

@@ -5,6 +5,7 @@
 #include "Math/ProductList.h"
 
 #include <algorithm>
+#include <array>
 
 namespace cntk
 {
@@ -60,6 +61,10 @@ private:
     void (*m_function)(const ElementwiseLoop<T>& loop);
     const T* m_bias;
 };
+
+// Sums of inner products: terms that are added up on the way, and multiply-adds that are worth a thread.
+constexpr size_t c_mostTerms = 16;
+constexpr size_t c_workPerThread = 250'000;
 
 } // namespace
 
@@ -120,6 +125,37 @@ void CpuKernels::MultiplyBiasActivate(const Operand& a, const MatrixView& b, con
     Elementwise({ElementwiseOp::Sum, ReduceOp::Sum, 1, 0, sum}, output);
     const TensorView* activated[] = {&output};
     Elementwise({activation, ReduceOp::Sum, 1, 0, activated}, output);
+}
+
+// Both operands of each term lie along its steps, so that one of them would be transposed into panels, of which few
+// rows leave a good part empty.
+void CpuKernels::SumColumnProducts(std::span<const ColumnProducts> terms, const MatrixView& c)
+{
+    const bool isDone = Visit(
+        c.type,
+        [&]<class T>(const VectorKernels<T>& kernels)
+        {
+            if (kernels.sumInnerProducts == nullptr || c.rows > kernels.c_mostSummed || terms.size() > c_mostTerms)
+                return false;
+            const auto sum = [&](int, size_t begin, size_t end)
+            {
+                std::array<ColumnPair<T>, c_mostTerms> pairs;
+                for (size_t i = 0; i < terms.size(); ++i)
+                {
+                    const MatrixView &a = terms[i].a, &b = terms[i].b;
+                    pairs[i] = {{a.As<T>(), a.stride}, {b.As<T>() + begin * b.stride, b.stride}, a.rows};
+                }
+                kernels.sumInnerProducts(pairs.data(), terms.size(), c.rows, end - begin, c.As<T>() + begin * c.stride,
+                                         c.stride);
+            };
+            size_t work = 0;
+            for (const ColumnProducts& term : terms)
+                work += term.a.rows * c.Elements();
+            ForEachPart(m_pool, c.columns, 5, UsefulThreads(work, m_pool, c_workPerThread), sum);
+            return true;
+        });
+    if (!isDone)
+        Kernels::SumColumnProducts(terms, c);
 }
 
 size_t CpuKernels::PackedBytes(const Operand& a)

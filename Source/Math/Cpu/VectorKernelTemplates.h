@@ -2,6 +2,7 @@
 // VectorMath.h for what may be used here.
 #pragma once
 
+#include "Math/Cpu/VectorColumnSumTemplates.h"
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/Cpu/VectorProductTemplates.h"
 #include "Math/Cpu/VectorReductionTemplates.h"
@@ -297,6 +298,8 @@ constexpr VectorKernels<T> MakeKernels()
     kernels.addScaled = &AddScaled<T>;
     kernels.setScaled = &SetScaled<T>;
     kernels.innerProducts = &InnerProducts<T>;
+    if constexpr (c_vectorBytes == 64)
+        kernels.sumInnerProducts = &SumInnerProducts<T>;
     kernels.addCombination = &AddCombination<T>;
     kernels.addColumns = &AddColumns<T>;
     kernels.descendByCombinations = &DescendByCombinations<T>;

@@ -44,6 +44,15 @@ struct ColumnBlock
     T* Column(size_t column) const { return data + column * stride; }
 };
 
+// Columns of two matrices, of as many rows each.
+template <class T>
+struct ColumnPair
+{
+    ColumnBlock<const T> a;
+    ColumnBlock<const T> b;
+    size_t rows = 0;
+};
+
 // What turns numbers into the logarithms of their softmax: (x - largest) - logSum.
 template <class T>
 struct Normalizer
@@ -110,6 +119,12 @@ struct VectorKernels
     // others: of b.
     void (*innerProducts)(const ColumnBlock<const T>& a, const ColumnBlock<const T>& b, size_t rows, size_t columns,
                           size_t others, T* results, size_t stride);
+    // results[i + j * stride] = the sum over so many pairs of column i of a * column j of b; kept in T. columns: of
+    // each a, at most c_mostSummed; others: of each b. Null where registers are too narrow or too few for it to be
+    // faster than packed panels.
+    static constexpr size_t c_mostSummed = 64;
+    void (*sumInnerProducts)(const ColumnPair<T>* pairs, size_t count, size_t columns, size_t others, T* results,
+                             size_t stride);
     // y += sum_j factors[j * factorStride] * column j of a, of which there is one at least; replaces: y is not read
     void (*addCombination)(const ColumnBlock<const T>& a, size_t rows, size_t columns, const T* factors,
                            size_t factorStride, T* y, bool replaces);

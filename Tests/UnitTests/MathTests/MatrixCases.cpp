@@ -1,4 +1,5 @@
 // Kernel cases of whole-matrix operations: fills, sums, products, random numbers, update rules.
+#include "Math/ProductList.h"
 #include "Math/TableLookup.h"
 #include "MathTests/KernelCases.h"
 
@@ -216,6 +217,26 @@ void AddProductCases(std::vector<KernelCase>& cases)
                          Ops::ColumnInnerProducts(run.Input(50, 25), run.Input(50, 25, 1), run.Undefined(1, 25));
                          Ops::ColumnInnerProducts(run.Input(0, 25), run.Input(0, 25), run.Undefined(1, 25));
                          Ops::ColumnInnerProducts(run.Input(700, 800), run.Input(700, 800), run.Undefined(1, 800, 2));
+                     }});
+    cases.push_back({"SumColumnProducts", [](KernelCaseRun& run)
+                     {
+                         const auto sum = [&](size_t rows, size_t columns, const std::vector<size_t>& steps, size_t pad)
+                         {
+                             std::vector<ColumnProducts> terms;
+                             for (const size_t count : steps)
+                                 terms.push_back({run.Input(count, rows, pad), run.Input(count, columns)});
+                             Ops::SumColumnProducts(terms, run.Undefined(rows, columns, pad));
+                         };
+                         // Rests of tiles on both sides, of registers, and columns shorter than one.
+                         for (const size_t size : {1, 2, 3, 4, 5, 6, 9})
+                             sum(size, 11 - size, {7}, size % 2);
+                         sum(50, 65, {300, 300, 300, 300}, 0); // in several stretches
+                         sum(50, 13, {16, 1, 0, 37}, 3);
+                         sum(7, 4, {0}, 0);
+                         sum(64, 17, {2000, 33, 5000}, 1);
+                         sum(65, 17, {40, 90}, 0);                           // more rows than are added up on the way
+                         sum(12, 30, std::vector<size_t>(17, size_t(3)), 0); // more terms
+                         sum(0, 4, {5}, 0);
                      }});
     cases.push_back({"ToDense", [](KernelCaseRun& run)
                      {

@@ -1,5 +1,6 @@
 // Products that are computed together are those that are computed one by one, bit for bit; what the checks say.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/ProductList.h"
 
 #include <algorithm>
@@ -194,6 +195,34 @@ TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
             }
 }
 
+// Whatever the threads share out.
+TEST_P(ProductListTests, SumsGiveTheSameBitsWithAnyNumberOfThreads)
+{
+    const auto [type, threads] = GetParam();
+    if (threads == 0)
+        return;
+    const auto sumOn = [type](int count)
+    {
+        const auto device = MakeCpuDevice({.threads = count});
+        std::vector<double> bits;
+        for (const auto& [m, n, k] : {Shape{50, 65, 300}, Shape{64, 1203, 100}, Shape{3, 2, 5}, Shape{200, 77, 200}})
+        {
+            std::vector<Matrix> operands;
+            for (uint64_t i = 0; i < 8; ++i)
+                operands.push_back(Random(k, i % 2 == 0 ? m : n, type, *device, i + 1));
+            std::vector<ColumnProducts> terms;
+            for (size_t i = 0; i < operands.size(); i += 2)
+                terms.push_back({operands[i], operands[i + 1]});
+            const Matrix sum(m, n, type, *device);
+            Ops::SumColumnProducts(terms, sum);
+            const std::vector<double> values = sum.ToHost();
+            bits.insert(bits.end(), values.begin(), values.end());
+        }
+        return bits;
+    };
+    EXPECT_EQ(sumOn(threads), sumOn(1));
+}
+
 INSTANTIATE_TEST_SUITE_P(, ProductListTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
                                           testing::Values(0, 1, 4)));
@@ -235,6 +264,19 @@ TEST(ProductListTest, WhatDoesNotFitIsSaid)
     EXPECT_EQ(messageOf({.a = a, .b = b, .c = c, .update = {.parameter = c}}),
               "MultiplyAll: no update can be made behind a product [2 x 4] of 3 steps on this device");
     Ops::MultiplyAll({});
+}
+
+TEST(ProductListTest, TermsThatDoNotFitAreSaid)
+{
+    const auto device = MakeCpuDevice();
+    const Matrix a(3, 2, DataType::Float32, *device), b(3, 4, DataType::Float32, *device),
+        c(2, 4, DataType::Float32, *device), other(3, 4, DataType::Float64, *device);
+    const auto messageOf = [&](const std::vector<ColumnProducts>& terms)
+    { return MessageOf(ErrorKind::Internal, [&] { Ops::SumColumnProducts(terms, c); }); };
+    EXPECT_EQ(messageOf({{a, b}, {b, b}}), "SumColumnProducts: columns of [3 x 4] and [3 x 4] do not fit [2 x 4]");
+    EXPECT_EQ(messageOf({{a, other}}), "SumColumnProducts: operands are on different devices or of different types");
+    EXPECT_EQ(messageOf({}),
+              "SumColumnProducts: there are 0 terms; there must be one, and a device that the result is on");
 }
 
 } // namespace cntk

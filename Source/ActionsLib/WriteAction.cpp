@@ -239,15 +239,28 @@ public:
         const std::vector<ComputationNodePtr> traced = tracer.AddTo(nodes);
         if (source != nullptr)
             CheckSource(log, *network, traced, *source, m_options.minibatchSize[0], false);
-        if (m_writer == nullptr)
-            for (const ComputationNodePtr& node : nodes)
-                m_command.program.planned.SaveUnknown(m_options.outputPath + "." + node->Name());
+        for (const std::string& file : FilesOf(nodes))
+            m_command.program.planned.SaveUnknown(file);
     }
 
 private:
     std::unique_ptr<ComputationNetwork> MakeNetwork()
     {
         return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath);
+    }
+
+    // What is written, as far as the config names it.
+    std::vector<std::string> FilesOf(const std::vector<ComputationNodePtr>& nodes) const
+    {
+        std::vector<std::string> files;
+        if (m_writer == nullptr)
+            for (const ComputationNodePtr& node : nodes)
+                files.push_back(m_options.outputPath + "." + node->Name());
+        else
+            for (const ConfigValue& value : m_writer->Values())
+                if (const std::string key = ToLower(value.KeyPath()); key.ends_with(":wfile") || key.ends_with(":file"))
+                    files.push_back(value.Text());
+        return files;
     }
 
     std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const

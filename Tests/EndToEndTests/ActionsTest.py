@@ -428,6 +428,11 @@ class ActionsTest(EndToEndTest):
                            run.stderr)
         self.assertEqual(notes, [("map.txt", "Map")] * 2 + [("out/values.HLast", "Write"), ("map.txt", "Map"),
                                                           ("vocab.txt", "Words")])
+        binary = ("Bin=[ action=write; outputNodeNames=HLast; reader=[ features=[ dim=2; file=train.txt ] ]; "
+                  "writer=[ writerType=BinaryWriter; wfile=h.bin; HLast=[ sectionType=data ] ] ]",
+                  "Read=[ action=test; reader=[ readerType=BinaryReader; file=h.bin ] ]")
+        self.assertIn("'h.bin' is not there before command 'Bin' has run",
+                      self.run_command("Map:Train:Bin:Read", *binary, "--check").stderr)
         # What nobody writes is missed as before.
         self.assertIn("data file 'out/values.HLats' does not exist",
                       self.run_command("Map:Train:Write:Again", again.replace("HLast", "HLats"), "--check",

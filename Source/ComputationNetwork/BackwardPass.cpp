@@ -10,25 +10,6 @@
 namespace cntk
 {
 
-namespace
-{
-
-// body(first, count) for each stretch of ascending numbers that follow one another.
-template <class Body>
-void ForEachRun(const std::vector<int32_t>& numbers, Body&& body)
-{
-    for (size_t i = 0; i < numbers.size();)
-    {
-        size_t end = i + 1;
-        while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
-            end++;
-        body(size_t(numbers[i]), end - i);
-        i = end;
-    }
-}
-
-} // namespace
-
 BackwardPass::BackwardPass(const EvaluationProgram& program, std::span<const std::unique_ptr<LoopProducts>> loops,
                            std::span<const std::unique_ptr<LookupProducts>> lookups)
     : m_program(program), m_loops(loops), m_lookups(lookups)
@@ -48,8 +29,7 @@ void BackwardPass::PrepareGradient(const BackwardCall& call)
     if (touched.all)
         Ops::Fill(input.Gradient(), 0);
     else
-        ForEachRun(touched.columns,
-                   [&](size_t first, size_t count) { Ops::Fill(input.Gradient().Columns(first, count), 0); });
+        Ops::ZeroColumns(input.Gradient(), touched.columns);
     touched.all = false;
     touched.columns.clear();
 }

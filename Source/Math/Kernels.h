@@ -61,6 +61,8 @@ public:
     virtual void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep);
 
     virtual void Fill(const MatrixView& output, double value) = 0;
+    // Of ascending columns. Backends without a pass of their own fill those that follow one another.
+    virtual void ZeroColumns(const MatrixView& output, std::span<const int32_t> columns);
     virtual void Copy(const MatrixView& source, const MatrixView& output) = 0;
     virtual void Scale(const MatrixView& output, double factor) = 0;
     virtual void MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value) = 0;

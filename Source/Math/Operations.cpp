@@ -13,6 +13,18 @@
 namespace cntk
 {
 
+void Kernels::ZeroColumns(const MatrixView& output, std::span<const int32_t> columns)
+{
+    for (size_t i = 0; i < columns.size();)
+    {
+        size_t end = i + 1;
+        while (end < columns.size() && columns[end] == columns[end - 1] + 1)
+            end++;
+        Fill(output.Columns(size_t(columns[i]), end - i), 0);
+        i = end;
+    }
+}
+
 bool Kernels::CrossEntropyWithSoftmaxAlone(const SparseView&, const MatrixView&, std::span<const uint8_t>,
                                            const MatrixView&, const MatrixView&)
 {
@@ -125,6 +137,17 @@ void Fill(const MatrixView& output, double value)
     Kernels& kernels = CheckOperands("Fill", output);
     if (!IsEmpty(output))
         kernels.Fill(output, value);
+}
+
+void ZeroColumns(const MatrixView& output, std::span<const int32_t> columns)
+{
+    Kernels& kernels = CheckOperands("ZeroColumns", output);
+    if (columns.empty() || output.rows == 0)
+        return;
+    if (columns.front() < 0 || size_t(columns.back()) >= output.columns)
+        Fail(ErrorKind::Internal, "ZeroColumns: columns ", columns.front(), " to ", columns.back(),
+             " do not fit the output [", ShapeOf(output), "]");
+    kernels.ZeroColumns(output, columns);
 }
 
 void Copy(const MatrixView& source, const MatrixView& output)

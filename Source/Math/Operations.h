@@ -25,6 +25,8 @@ void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, con
                  const TensorView& output, double alpha = 1, double beta = 0, ReduceOp reduce = ReduceOp::Sum);
 
 void Fill(const MatrixView& output, double value);
+// Zeros for some columns, in ascending order.
+void ZeroColumns(const MatrixView& output, std::span<const int32_t> columns);
 void Copy(const MatrixView& source, const MatrixView& output);
 void Scale(const MatrixView& output, double factor); // output *= factor
 // Sets columns whose mask byte is 0 (host memory, one byte a column; empty mask: nothing to do) to value.

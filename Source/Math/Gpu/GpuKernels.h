@@ -23,6 +23,7 @@ public:
     void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep) override;
 
     void Fill(const MatrixView& output, double value) override;
+    void ZeroColumns(const MatrixView& output, std::span<const int32_t> columns) override;
     void Copy(const MatrixView& source, const MatrixView& output) override;
     void Scale(const MatrixView& output, double factor) override;
     void MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value) override;

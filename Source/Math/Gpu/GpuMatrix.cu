@@ -19,6 +19,13 @@ __global__ void FillMatrix(const DeviceMatrix<T> output, T value)
 }
 
 template <class T>
+__global__ void ZeroListedColumns(const DeviceMatrix<T> output, const int32_t* columns, size_t count)
+{
+    for (size_t index = FirstElement(); index < count * output.rows; index += ElementStep())
+        output.Column(size_t(columns[index / output.rows]))[index % output.rows] = 0;
+}
+
+template <class T>
 __global__ void CopyMatrix(const DeviceMatrix<T> source, const DeviceMatrix<T> output)
 {
     for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
@@ -118,6 +125,19 @@ void GpuKernels::Fill(const MatrixView& output, double value)
                   using T = decltype(tag);
                   Launch("Fill", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads, FillMatrix<T>,
                          DeviceMatrix<T>(output), T(value));
+              });
+}
+
+// The words of a minibatch are hundreds of columns here and there.
+void GpuKernels::ZeroColumns(const MatrixView& output, std::span<const int32_t> columns)
+{
+    const GpuArray<int32_t> there(m_context, columns);
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  Launch("ZeroColumns", m_context.Stream(), BlocksFor(columns.size() * output.rows, c_threads),
+                         c_threads, ZeroListedColumns<T>, DeviceMatrix<T>(output), there.Data(), columns.size());
               });
 }
 

@@ -111,6 +111,8 @@ void Fills(Run& run)
 {
     Ops::Fill(run.Output(300, 5, 1), 0.75);
     Ops::Scale(run.Output(300, 5, 1), -1.5);
+    const std::vector<int32_t> columns{0, 3, 4};
+    Ops::ZeroColumns(run.Output(300, 5, 1), columns);
     const std::vector<uint8_t> mask{1, 0, 1, 1, 0};
     Ops::MaskColumns(run.Output(300, 5, 1), mask, 0.25);
     const MatrixView values = run.Output(300, 5, 1);

@@ -22,6 +22,15 @@ void AddFillCases(std::vector<KernelCase>& cases)
                          Ops::Fill(run.Undefined(700, 800), 3);
                          Ops::Fill(run.Output(0, 5), 1);
                      }});
+    cases.push_back({"ZeroColumns", [](KernelCaseRun& run)
+                     {
+                         const std::vector<int32_t> some{1, 2, 3, 7, 19}, all{0, 1, 2, 3, 4};
+                         Ops::ZeroColumns(run.Output(7, 20), some);
+                         Ops::ZeroColumns(run.Output(700, 20, 3), some);
+                         Ops::ZeroColumns(run.Output(7, 5), all);
+                         Ops::ZeroColumns(run.Output(7, 5), {});
+                         Ops::ZeroColumns(run.Output(0, 5), all);
+                     }});
     cases.push_back({"Copy", [](KernelCaseRun& run)
                      {
                          Ops::Copy(run.Input(7, 5), run.Undefined(7, 5));

@@ -231,6 +231,13 @@ private:
         const MatrixView gradient = Gradient(range);
         const MatrixView operandValue = formula.operand == Operand::None ? gradient : operand.Value(range);
         const TensorView inputGradient = Tensor(*Input(input), InputGradient(input, range));
+        if (formula.operand == Operand::None && !GetDevice().IsHostMemory())
+        {
+            // One sum over zeros, too: a GPU would launch those of the stretches one by one.
+            Ops::MaskColumns(gradient, ColumnMask(range));
+            const TensorView all = Tensor(*this, gradient);
+            return AddGradient(formula, all, all, inputGradient, GradientBeta(input));
+        }
         if (GradientBeta(input) == 0)
             Ops::Fill(InputGradient(input, range), 0);
         const auto samples = [&](const ComputationNode& node, const MatrixView& view, size_t first, size_t count)

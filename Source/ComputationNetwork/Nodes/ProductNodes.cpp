@@ -399,6 +399,13 @@ public:
         const MatrixView right = Input(1)->Value(range);
         if (Input(0)->HasMBLayout() || ColumnMask(range).empty())
             return Ops::Elementwise(ElementwiseOp::Product, gradient, right, diagonal, 1, beta);
+        if (!GetDevice().IsHostMemory())
+        {
+            // One sum over zeros, too: a GPU would launch those of the stretches one by one.
+            Ops::MaskColumns(gradient, ColumnMask(range));
+            Ops::ClearNotFinite(right, ColumnMask(range));
+            return Ops::Elementwise(ElementwiseOp::Product, gradient, right, diagonal, 1, beta);
+        }
         if (beta == 0)
             Ops::Fill(diagonal, 0);
         ForEachDataStretch(ColumnMask(range), gradient.columns,

@@ -1,6 +1,7 @@
 // Element-wise nodes: floors and edges, broadcasting errors, shape inference.
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
+#include "CudaEmulation/EmulatedGpu.h"
 #include "TestNetwork.h"
 
 #include <cmath>
@@ -137,6 +138,54 @@ TEST(ElementwiseNodesTest, ABiasInAFusedChainSkipsGaps)
     }
     for (size_t i = 0; i < 4; i++)
         EXPECT_NEAR(gradients[0][i], gradients[1][i], 1e-12);
+}
+
+// What a GPU is asked for does not grow with the stretches between gaps: of a bias and of a diagonal, whose gradients
+// are sums over all samples. Gaps hold no numbers.
+TEST(ElementwiseNodesTest, SumsOverSamplesAreOneOnAGpu)
+{
+    constexpr size_t rows = 4, steps = 8;
+    struct Found
+    {
+        std::vector<double> gradients;
+        size_t launches = 0;
+    };
+    const auto run = [](std::shared_ptr<Device> device, const CudaEmulation::WorkCounts& counts, ptrdiff_t length)
+    {
+        TestNetwork net(DataType::Float64, std::move(device));
+        const ComputationNodePtr d = net.Parameter("d", {3, 1}), b = net.Parameter("b", {3, 1});
+        const ComputationNodePtr product = net.Add("DiagTimes", "dx", {d, net.Input("x", {3})});
+        const ComputationNodePtr sum = net.Add("Plus", "z", {product, b});
+        const ComputationNodePtr criterion = net.Add("SquareError", "c", {net.Input("labels", {3}), sum});
+        net.network.Validate();
+        MBLayout& layout = *net.network.Layout();
+        layout.Init(rows, steps);
+        for (size_t row = 0; row < rows; row++)
+            layout.AddSequence(row, row, 0, row == 2 ? length : ptrdiff_t(steps));
+        layout.AddGap(2, length, steps);
+        net.FillInputs();
+        Evaluator evaluator(net.network, {criterion}, Training(false));
+        Found found;
+        const size_t before = counts.kernels + counts.copies;
+        evaluator.Forward();
+        evaluator.Backward(criterion);
+        found.launches = counts.kernels + counts.copies - before;
+        for (const ComputationNodePtr& parameter : {d, b})
+            for (const double value : GradientOf(parameter))
+                found.gradients.push_back(value);
+        return found;
+    };
+    size_t launches[2] = {};
+    for (const ptrdiff_t length : {7, 2})
+    {
+        auto owned = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open);
+        const CudaEmulation::WorkCounts& counts = owned->Counts();
+        const Found onGpu = run(MakeEmulatedGpu(std::move(owned)), counts, length);
+        const Found onCpu = run(nullptr, CudaEmulation::WorkCounts(), length);
+        ExpectNear(onGpu.gradients, onCpu.gradients);
+        launches[length == 7 ? 0 : 1] = onGpu.launches;
+    }
+    EXPECT_EQ(launches[0], launches[1]);
 }
 
 TEST(ElementwiseNodesTest, OldNamesAreElementTimes)

@@ -1,6 +1,8 @@
 // Layouts count with their sequences; nodes that own their value with its place; all others as they say themselves.
 #include "ComputationNetwork/StepKey.h"
 
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
+
 #include <algorithm>
 
 namespace cntk
@@ -23,10 +25,13 @@ StepKey::StepKey(const std::vector<ComputationNodePtr>& nodes) : m_nodes(nodes)
         const MBLayout* const layout = node->GetMBLayout().get();
         if (layout != nullptr && std::find(m_layouts.begin(), m_layouts.end(), layout) == m_layouts.end())
             m_layouts.push_back(layout);
+        if (const auto* delay = dynamic_cast<const DelayNode*>(node.get()))
+            m_farthest = std::max(m_farthest, ptrdiff_t(delay->TimeStep()));
     }
 }
 
-// Numbers of sequences grow through a pass; which of two layouts belong together is told by their differences.
+// Numbers of sequences grow through a pass; which of two layouts belong together is told by their differences. Parts of
+// one long sequence are alike but for the first and the last: how far away it began no node looks at.
 void StepKey::AppendLayout(const MBLayout& layout, uint64_t firstId)
 {
     m_key.insert(m_key.end(), {layout.IsFrameMode(), layout.ParallelSequences(), layout.TimeSteps()});
@@ -35,7 +40,9 @@ void StepKey::AppendLayout(const MBLayout& layout, uint64_t firstId)
     {
         const bool isGap = sequence.id == SequenceInfo::c_gap;
         const uint64_t id = m_layouts.size() > 1 && !isGap ? sequence.id - firstId : 0;
-        m_key.insert(m_key.end(), {isGap, id, sequence.row, uint64_t(sequence.begin), uint64_t(sequence.end)});
+        const ptrdiff_t begin = std::max(sequence.begin, -m_farthest);
+        const ptrdiff_t end = std::min(sequence.end, ptrdiff_t(layout.TimeSteps()) + m_farthest);
+        m_key.insert(m_key.end(), {isGap, id, sequence.row, uint64_t(begin), uint64_t(end)});
     }
 }
 

@@ -25,6 +25,7 @@ private:
     void AppendLayout(const MBLayout& layout, uint64_t firstId);
 
     const std::vector<ComputationNodePtr>& m_nodes;
+    ptrdiff_t m_farthest = 1; // how many steps beyond the minibatch an end of a sequence makes a difference
     std::vector<const MBLayout*> m_layouts;
     std::vector<uint64_t> m_key;
 };

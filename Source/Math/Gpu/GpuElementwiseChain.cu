@@ -5,8 +5,10 @@
 #include "Math/Gpu/GpuKernels.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace cntk
 {
@@ -101,30 +103,38 @@ bool AreMixed(const DevicePlace<T>& a, const DevicePlace<T>& b, size_t rows, siz
     return apart < rows || a.step - apart < rows;
 }
 
+// The places of a chain, each once; few enough to be looked for one after another.
 template <class T>
-bool HasMixedPlaces(std::span<const DeviceLink<T>> links, size_t rows, size_t columns)
+class Places
 {
-    for (const DeviceLink<T>& written : links)
-        for (const DeviceLink<T>& other : links)
-        {
-            if (AreMixed(written.output, other.output, rows, columns))
-                return true;
-            for (const DevicePlace<T>& input : other.inputs)
-                if (AreMixed(written.output, input, rows, columns))
-                    return true;
-        }
-    return false;
-}
+public:
+    struct Known
+    {
+        DevicePlace<T> place;
+        int8_t writer; // the last link so far that wrote it, or -1
+    };
 
-// The last of the links before that wrote the place, or -1.
-template <class T>
-int8_t WriterOf(const DevicePlace<T>& place, std::span<const DeviceLink<T>> before)
-{
-    for (size_t i = before.size(); i-- > 0;)
-        if (before[i].output == place)
-            return int8_t(i);
-    return -1;
-}
+    Known& Find(const DevicePlace<T>& place)
+    {
+        for (size_t i = 0; i < m_count; ++i)
+            if (m_known[i].place == place)
+                return m_known[i];
+        return m_known[m_count++] = {place, -1};
+    }
+    bool AreMixedWithWritten(size_t rows, size_t columns) const
+    {
+        for (size_t i = 0; i < m_count; ++i)
+            for (size_t j = i + 1; j < m_count; ++j)
+                if ((m_known[i].writer >= 0 || m_known[j].writer >= 0) &&
+                    AreMixed(m_known[i].place, m_known[j].place, rows, columns))
+                    return true;
+        return false;
+    }
+
+private:
+    std::array<Known, c_mostLinks*(c_operands + 1)> m_known; // those behind the count have not been set
+    size_t m_count = 0;
+};
 
 // Some of the links as a launch takes them. False: they cannot be one.
 template <class T>
@@ -133,12 +143,12 @@ bool MakeChain(std::span<const ElementwiseLink> links, bool keepsAll, size_t fir
 {
     const auto placeOf = [&](const ElementwiseLink::Place& place)
     { return PlaceOf<T>(place, firstColumn, chain.columns, firstOfStep); };
+    Places<T> places;
     chain.count = unsigned(links.size());
     for (size_t i = 0; i < links.size(); ++i)
     {
         const ElementwiseLink& link = links[i];
         DeviceLink<T>& there = chain.links[i];
-        const std::span<const DeviceLink<T>> before(chain.links, i);
         there.op = link.op;
         there.alpha = T(link.alpha);
         there.beta = T(link.beta);
@@ -146,13 +156,14 @@ bool MakeChain(std::span<const ElementwiseLink> links, bool keepsAll, size_t fir
         for (size_t k = 0; k < c_operands; ++k)
         {
             there.inputs[k] = k < ArityOf(link.op) ? placeOf(link.inputs[k]) : there.inputs[0];
-            there.from[k] = WriterOf(there.inputs[k], before);
+            there.from[k] = k < ArityOf(link.op) ? places.Find(there.inputs[k]).writer : there.from[0];
         }
         there.output = placeOf(link.output);
-        there.fromBefore = WriterOf(there.output, before);
+        typename Places<T>::Known& output = places.Find(there.output);
+        there.fromBefore = std::exchange(output.writer, int8_t(i));
         there.isKept = keepsAll || link.output.temporary == ElementwiseLink::c_kept;
     }
-    return !HasMixedPlaces(std::span<const DeviceLink<T>>(chain.links, links.size()), chain.rows, chain.columns);
+    return !places.AreMixedWithWritten(chain.rows, chain.columns);
 }
 
 } // namespace

@@ -4,8 +4,9 @@
     ConvertAtis.py --train FILE --test FILE [--words FILE --wordmap FILE --labels FILE] TARGET
 
 The lists of words and labels and the word map are taken as they are, or made from the training sentences: words that
-occur once are mapped to <unk>, so that training sees what a new word looks like. Of ten training sentences one is put
-aside for validation. Standard library only.
+occur once are mapped to <unk>, so that training sees what a new word looks like. Labels that only the test has are in a
+list that is made, too: they count as slots that are not found. Of ten training sentences one is put aside for validation.
+Standard library only.
 
     TARGET/train.txt dev.txt test.txt    sentences: a token a line, word and label; a blank line between sentences
     TARGET/words.txt labels.txt          the lists, a word a line
@@ -57,7 +58,7 @@ def main():
     train, test = read_sentences(args.train), read_sentences(args.test)
     counts = collections.Counter(word for tokens in train for word, _ in tokens)
 
-    labels = read_list(args.labels) if args.labels else sorted({label for tokens in train for _, label in tokens})
+    labels = read_list(args.labels) if args.labels else sorted({label for tokens in train + test for _, label in tokens})
     words = read_list(args.words) if args.words else sorted(counts) + [UNKNOWN]
     if args.wordmap:
         word_map = [line.split() for line in read_list(args.wordmap)]
@@ -70,6 +71,9 @@ def main():
     if lost:
         print("Not in the list of labels, taken for O in training: " +
               ", ".join("%s (%d)" % entry for entry in sorted(lost.items())))
+    unseen = sorted({label for tokens in test for _, label in tokens} - {label for tokens in train for _, label in tokens})
+    if unseen and not args.labels:
+        print("Only in the test: " + ", ".join(unseen))
     train = [[(word, label if label in known else "O") for word, label in tokens] for tokens in train]
     missing = sorted({label for tokens in test for _, label in tokens} - known)
     if missing:

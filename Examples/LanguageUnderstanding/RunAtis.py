@@ -28,7 +28,9 @@ def convert(args, data):
     for name in ("words", "wordmap", "labels"):
         if getattr(args, name):
             command += ["--" + name, getattr(args, name)]
-    done = subprocess.run(command + [str(data)], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command + [str(data)], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:  # it has said why
+        sys.exit(done.returncode)
     print(done.stdout.strip(), flush=True)
     words, labels = (len(ScoreSlots.read_lines(data / name)) for name in ("words.txt", "labels.txt"))
     return words, labels
@@ -60,10 +62,12 @@ def main():
         parser.add_argument("--" + name, required=True)
     for name in ("words", "wordmap", "labels"):
         parser.add_argument("--" + name)
-    parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")))
-    parser.add_argument("--work", default=os.environ.get("WORK", str(HERE / "../../build/atis")))
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")),
+                        help="the program")
+    parser.add_argument("--work", default=os.environ.get("WORK", str(HERE / "../../build/atis")),
+                        help="folder for data, models and outputs")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="trainings, with the seeds 0 to N - 1")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at the same time, one core each")
     args, more = parser.parse_known_args()
     cntk, work = os.path.abspath(args.cntk), pathlib.Path(args.work).absolute()
     words, labels = convert(args, work / "data")

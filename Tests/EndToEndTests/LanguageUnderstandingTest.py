@@ -99,8 +99,14 @@ class LanguageUnderstandingTest(EndToEndTest):
         self.assertEqual(self.read("data/labels.txt"), "B-x\nI-x\nO\n")
         self.assertEqual(self.read("data/dev.txt"), "to O\nonce I-x\n\n")
         self.write_sentences("bad.txt", [[("to", "O"), ("new", "B-other")]])
-        text = self.run_script(EXAMPLE / "ConvertAtis.py", "--train", "train.txt", "--test", "bad.txt", "d", status=1)
-        self.assertIn("The test has labels that the list does not have: B-other", text)
+        text = self.run_script(EXAMPLE / "ConvertAtis.py", "--train", "train.txt", "--test", "bad.txt", "d")
+        self.assertIn("Only in the test: B-other\n", text)
+        self.assertEqual(self.read("d/labels.txt"), "B-other\nB-x\nI-x\nO\n")
+        for script, more in ("ConvertAtis.py", ["e"]), ("RunAtis.py", ["--work", self.folder / "e"]):
+            text = self.run_script(EXAMPLE / script, "--train", "train.txt", "--test", "bad.txt", "--labels",
+                                   "data/labels.txt", *more, status=1)
+            self.assertIn("The test has labels that the list does not have: B-other", text)
+            self.assertNotIn("Traceback", text)
 
     def test_lstm_remembers_what_decides_the_slot(self):
         rng = random.Random(7)

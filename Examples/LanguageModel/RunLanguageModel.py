@@ -19,14 +19,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bible", nargs="?", const="", metavar="FILE")
-    parser.add_argument("--train", metavar="FILE")
-    parser.add_argument("--test", metavar="FILE")
-    parser.add_argument("--kind", choices=("Lstm", "Rnn"), default="Lstm")
-    parser.add_argument("--vocabulary", type=int, default=8000)
-    parser.add_argument("--classes", type=int, default=100)
-    parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")))
-    parser.add_argument("--work", default=os.environ.get("WORK", str(HERE / "../../build/languagemodel")))
+    parser.add_argument("--bible", nargs="?", const="", metavar="FILE",
+                        help="the King James Bible as plain text; without FILE from the program bible (the default)")
+    parser.add_argument("--train", metavar="FILE", help="another text, one sentence a line")
+    parser.add_argument("--test", metavar="FILE", help="its test sentences")
+    parser.add_argument("--kind", choices=("Lstm", "Rnn"), default="Lstm", help="the network")
+    parser.add_argument("--vocabulary", type=int, default=8000, help="its size, with <unk>")
+    parser.add_argument("--classes", type=int, default=100, help="of words")
+    parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")),
+                        help="the program")
+    parser.add_argument("--work", default=os.environ.get("WORK", str(HERE / "../../build/languagemodel")),
+                        help="folder for data, models and the log")
     args, more = parser.parse_known_args()
     work = pathlib.Path(args.work).absolute()
     cntk = os.path.abspath(args.cntk)

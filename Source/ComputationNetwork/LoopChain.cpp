@@ -105,6 +105,7 @@ void LoopChain::Bind(std::span<const std::unique_ptr<LoopChain>> chains)
             if (owner == chain.get())
                 own.insert(data);
         chain->NumberTemporaries(own);
+        chain->m_chain.known = KnownChains::Find(chain->m_chain);
     }
 }
 

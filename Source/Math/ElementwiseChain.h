@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/ElementwiseOps.h"
+#include "Math/KnownChains.h"
 #include "Math/Matrix.h"
 
 #include <cstddef>
@@ -40,6 +41,7 @@ struct ElementwiseChain
     DataType type = DataType::Float32;
     size_t rows = 0;
     std::vector<ElementwiseLink> links; // a link may read and write what those before it wrote
+    int known = KnownChains::c_none;    // KnownChains::Find of the links, if somebody looked
 };
 
 namespace Ops

@@ -76,6 +76,29 @@ void RunTile(const VectorKernels<T>& kernels, const ElementwiseChain& chain, con
     }
 }
 
+// The places of a known chain's operands, each where a link has it first.
+template <class T>
+ChainBlock<T> BlockOf(const ElementwiseChain& chain, const KnownChain& known, const Tile& tile)
+{
+    ChainBlock<T> block{{}, {}, chain.rows, tile.columns};
+    const auto set = [&](size_t operand, const ElementwiseLink::Place& place)
+    {
+        if (known.IsTemporary(operand))
+            return;
+        const BoundPlace<T> at = At<T>(place, tile, nullptr);
+        block.operands[operand] = at.data;
+        block.strides[operand] = at.stride;
+    };
+    for (size_t i = 0; i < known.linkCount; ++i)
+    {
+        set(known.links[i].first, chain.links[i].inputs[0]);
+        if (ArityOf(known.links[i].op) > 1)
+            set(known.links[i].second, chain.links[i].inputs[1]);
+        set(known.links[i].output, chain.links[i].output);
+    }
+    return block;
+}
+
 } // namespace
 
 void CpuKernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep)
@@ -95,6 +118,17 @@ void CpuKernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, siz
     Visit(chain.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
+              const auto known = chain.known == KnownChains::c_none ? nullptr : kernels.knownChains[chain.known];
+              if (known != nullptr)
+                  return ForEachPart(m_pool, columns, 1, parts,
+                                     [&](int, size_t begin, size_t end)
+                                     {
+                                         known(BlockOf<T>(chain, KnownChains::c_all[chain.known],
+                                                          {.rows = chain.rows,
+                                                           .column = firstColumn + begin,
+                                                           .columnOfStep = firstOfStep + begin,
+                                                           .columns = end - begin}));
+                                     });
               ForEachPart(m_pool, columns, 1, parts,
                           [&](int, size_t begin, size_t end)
                           {

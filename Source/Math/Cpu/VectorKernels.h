@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/ElementwiseOps.h"
+#include "Math/KnownChains.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -74,6 +75,17 @@ struct UpdateBlock
     size_t columns = 1;
 };
 
+// What a known chain works on: the places of its operands, without temporaries, and how far columns of each are apart
+// (0: one stands for all).
+template <class T>
+struct ChainBlock
+{
+    T* operands[KnownChain::c_mostOperands];
+    ptrdiff_t strides[KnownChain::c_mostOperands];
+    size_t rows = 0;
+    size_t columns = 0;
+};
+
 template <class T>
 struct VectorKernels
 {
@@ -94,6 +106,10 @@ struct VectorKernels
     ElementwiseFunction elementwise[c_operations][3];
     // output = f(first + second) for the activations that networks use; null for other operations.
     ElementwiseFunction activatedSum[c_operations];
+
+    // By number; null where the compiler cannot give what links one after another give. Operands that are only read are
+    // not written.
+    void (*knownChains[KnownChains::c_count])(const ChainBlock<T>& block);
 
     // Sums are kept in double.
     double (*sum)(const T* values, size_t count);

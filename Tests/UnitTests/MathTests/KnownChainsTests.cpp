@@ -1,0 +1,186 @@
+// Known chains are recognized by their links, and one loop gives, bit for bit, what the links give one after another.
+#include "Math/ElementwiseChain.h"
+#include "Math/KnownChains.h"
+#include "Math/Operations.h"
+
+#include <gtest/gtest.h>
+#include <tuple>
+#include <vector>
+
+namespace cntk
+{
+
+namespace
+{
+
+// One of the tables with memory for its operands: of one column each third (a parameter's), of rows of a higher matrix
+// each fourth, the others of whole columns.
+class KnownChainOf
+{
+public:
+    KnownChainOf(Device& device, DataType type, const KnownChain& known, size_t rows, size_t columns)
+        : m_known(known), m_chain{&device, type, rows, {}}
+    {
+        for (size_t i = 0; i < known.operandCount; ++i)
+            AddOperand(device, i, columns);
+        for (size_t i = 0; i < known.linkCount; ++i)
+        {
+            const KnownChain::Link& link = known.links[i];
+            ElementwiseLink& made = m_chain.links.emplace_back();
+            made.op = link.op;
+            made.beta = link.adds ? 1 : 0;
+            made.inputs[0] = m_places[link.first];
+            if (ArityOf(link.op) > 1)
+                made.inputs[1] = m_places[link.second];
+            made.output = m_places[link.output];
+        }
+    }
+
+    ElementwiseChain& Chain() { return m_chain; }
+    // Of all operands but temporaries.
+    std::vector<std::vector<double>> Values() const
+    {
+        std::vector<std::vector<double>> all;
+        for (size_t i = 0; i < m_known.firstTemporary; ++i)
+            all.push_back(m_matrices[i].ToHost());
+        return all;
+    }
+
+private:
+    bool IsWritten(size_t operand) const
+    {
+        for (size_t i = 0; i < m_known.linkCount; ++i)
+            if (m_known.links[i].output == operand)
+                return true;
+        return false;
+    }
+
+    void AddOperand(Device& device, size_t operand, size_t columns)
+    {
+        const size_t rows = m_chain.rows;
+        const bool isParameter = operand % 3 == 0 && !IsWritten(operand), isHigh = operand % 4 == 1;
+        const Matrix& matrix =
+            m_matrices.emplace_back(isHigh ? 3 * rows + 5 : rows, isParameter ? 1 : columns, m_chain.type, device);
+        Ops::FillUniform(matrix, -3, 3, operand + 1);
+        const MatrixView view = matrix.View().Rows(isHigh ? rows : 0, rows);
+        ElementwiseLink::Place& place = m_places.emplace_back();
+        place.data = view.data;
+        place.stride = isParameter ? 0 : view.stride;
+        if (m_known.IsTemporary(operand))
+            place.temporary = int(operand - m_known.firstTemporary);
+    }
+
+    const KnownChain& m_known;
+    std::vector<Matrix> m_matrices;
+    std::vector<ElementwiseLink::Place> m_places;
+    ElementwiseChain m_chain;
+};
+
+class KnownChainsTests : public testing::TestWithParam<std::tuple<DataType, int>>
+{
+};
+
+} // namespace
+
+TEST_P(KnownChainsTests, GiveTheSameBitsAsTheirLinks)
+{
+    const auto [type, threads] = GetParam();
+    const auto device = MakeCpuDevice({.threads = threads});
+    for (const KnownChain& known : KnownChains::c_all)
+        for (const size_t rows : {1, 7, 16, 200, 300, 1111})
+            for (const size_t columns : {1, 2, 10, 65})
+            {
+                KnownChainOf together(*device, type, known, rows, columns), apart(*device, type, known, rows, columns);
+                together.Chain().known = KnownChains::Find(together.Chain());
+                ASSERT_NE(together.Chain().known, KnownChains::c_none);
+                const auto before = apart.Values();
+                const size_t first = columns / 3;
+                Ops::RunChain(together.Chain(), first, columns - first);
+                Ops::RunChain(apart.Chain(), first, columns - first);
+                ASSERT_EQ(together.Values(), apart.Values()) << rows << " x " << columns;
+                ASSERT_NE(before, apart.Values());
+            }
+}
+
+// What has the columns of one time step is read and written there.
+TEST_P(KnownChainsTests, OneStepMayHaveMemoryOfItsOwn)
+{
+    const auto [type, threads] = GetParam();
+    const auto device = MakeCpuDevice({.threads = threads});
+    const size_t sequences = 5, rows = 40, step = 2;
+    for (const KnownChain& known : KnownChains::c_all)
+    {
+        KnownChainOf together(*device, type, known, rows, 3 * sequences),
+            apart(*device, type, known, rows, 3 * sequences);
+        for (KnownChainOf* one : {&together, &apart})
+        {
+            const void* const ofStep = one->Chain().links[0].inputs[1].data;
+            for (ElementwiseLink& link : one->Chain().links)
+                for (ElementwiseLink::Place* place : {&link.inputs[0], &link.inputs[1], &link.output})
+                    place->isOfStep = place->data == ofStep;
+        }
+        together.Chain().known = KnownChains::Find(together.Chain());
+        ASSERT_NE(together.Chain().known, KnownChains::c_none);
+        for (KnownChainOf* one : {&together, &apart})
+            Ops::RunChain(one->Chain(), step * sequences + 2, sequences - 2, 2);
+        EXPECT_EQ(together.Values(), apart.Values());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, KnownChainsTests,
+                         testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
+                                          testing::Values(1, 4)));
+
+TEST(KnownChainsTest, AreFoundByTheirLinks)
+{
+    const auto device = MakeCpuDevice();
+    for (size_t number = 0; number < KnownChains::c_count; ++number)
+    {
+        KnownChainOf known(*device, DataType::Float32, KnownChains::c_all[number], 3, 2);
+        EXPECT_EQ(KnownChains::Find(known.Chain()), int(number));
+        const auto findWith = [&](auto&& change)
+        {
+            ElementwiseChain chain = known.Chain();
+            change(chain.links);
+            return KnownChains::Find(chain);
+        };
+        using Links = std::vector<ElementwiseLink>;
+        EXPECT_EQ(findWith([](Links& links) { links.pop_back(); }), KnownChains::c_none);
+        EXPECT_EQ(findWith([](Links& links) { links[1].op = ElementwiseOp::Difference; }), KnownChains::c_none);
+        EXPECT_EQ(findWith([](Links& links) { links[1].alpha = 0.5; }), KnownChains::c_none);
+        EXPECT_EQ(findWith([](Links& links) { links.back().beta = 1 - links.back().beta; }), KnownChains::c_none);
+        // Other operands: one for two, two for one, and memory for a temporary.
+        EXPECT_EQ(findWith([](Links& links) { links[1].inputs[1] = links[0].inputs[0]; }), KnownChains::c_none);
+        EXPECT_EQ(findWith([](Links& links) { links.back().inputs[0].data = links[0].inputs[0].data; }),
+                  KnownChains::c_none);
+        EXPECT_EQ(findWith([](Links& links) { links[0].output.temporary = ElementwiseLink::c_kept; }),
+                  KnownChains::c_none);
+    }
+}
+
+// A temporary's place may be another one's once nobody reads it any more, and not before.
+TEST(KnownChainsTest, TemporariesTakeTurns)
+{
+    const auto device = MakeCpuDevice();
+    const KnownChain& forward = KnownChains::c_all[0];
+    KnownChainOf known(*device, DataType::Float32, forward, 3, 2);
+    // In place of one temporary another one, everywhere.
+    const auto findWith = [&](int one, int other)
+    {
+        ElementwiseChain chain = known.Chain();
+        const auto forEachPlace = [&](auto&& visit)
+        {
+            for (ElementwiseLink& link : chain.links)
+                for (ElementwiseLink::Place* place : {&link.inputs[0], &link.inputs[1], &link.output})
+                    visit(*place);
+        };
+        ElementwiseLink::Place others;
+        forEachPlace([&](const auto& place) { others = place.temporary == other ? place : others; });
+        forEachPlace([&](auto& place) { place = place.temporary == one ? others : place; });
+        return KnownChains::Find(chain);
+    };
+    EXPECT_EQ(findWith(5, 1), 0);
+    EXPECT_EQ(findWith(5, 0), KnownChains::c_none);
+}
+
+} // namespace cntk

@@ -198,7 +198,7 @@ protected:
 private:
     friend class ComputationNetwork; // name, inputs, owner
     friend class NodeRegistry;       // type, device, element type
-    friend class NodeBinder;         // Evaluator.cpp: memory
+    friend class NodeBinder;         // memory
 
     const NodeType* m_type = nullptr;
     std::string m_name;

@@ -1,4 +1,5 @@
-// All node types by name: one line for each family.
+// All node types by name. A family of types is a file of Nodes/, which defines its function: declared here, where a new
+// one makes nothing else compile again, and called by Standard.
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include "Common/Error.h"
@@ -6,6 +7,34 @@
 
 namespace cntk
 {
+
+void RegisterParameterNodes(NodeRegistry& registry);
+void RegisterInputNodes(NodeRegistry& registry);
+void RegisterElementwiseNodes(NodeRegistry& registry);
+void RegisterProductNodes(NodeRegistry& registry);
+void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization
+void RegisterCriterionNodes(NodeRegistry& registry);
+void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry);
+void RegisterNceNodes(NodeRegistry& registry);             // noise contrastive estimation
+void RegisterLikelihoodNodes(NodeRegistry& registry);      // GMMLogLikelihood, DummyCriterion
+void RegisterShapeNodes(NodeRegistry& registry);           // Slice, TransposeDimensions, Diagonal
+void RegisterStackNodes(NodeRegistry& registry);           // RowStack, RowRepeat
+void RegisterAlgebraNodes(NodeRegistry& registry);         // KhatriRaoProduct, CosDistance, sums along dimensions
+void RegisterReshapeNodes(NodeRegistry& registry);         // Reshape, LegacyReshape, ReconcileDynamicAxis
+void RegisterNegativeSamplesNodes(NodeRegistry& registry); // CosDistanceWithNegativeSamples
+void RegisterStrideTimesNodes(NodeRegistry& registry);     // StrideTimes
+void RegisterRegularizationNodes(NodeRegistry& registry);  // MatrixL1Reg, MatrixL2Reg
+void RegisterTraceNodes(NodeRegistry& registry);           // Trace
+void RegisterPairNetworkNodes(NodeRegistry& registry);     // PairNetwork, Attention
+void RegisterLookupNodes(NodeRegistry& registry);          // LookupTable
+void RegisterRandomNodes(NodeRegistry& registry);          // Dropout
+void RegisterRecurrentNodes(NodeRegistry& registry);       // PastValue, FutureValue
+void RegisterLstmNodes(NodeRegistry& registry);            // LSTM
+void RegisterSequenceNodes(NodeRegistry& registry);        // TimeReverse, CRF, SequenceDecoderNode
+void RegisterPackingNodes(NodeRegistry& registry);         // Where, PackedIndex, GatherPacked, ScatterPacked
+void RegisterConvolutionNodes(NodeRegistry& registry);
+void RegisterPoolingNodes(NodeRegistry& registry);
+void RegisterBatchNormalizationNodes(NodeRegistry& registry);
 
 const NodeRegistry& NodeRegistry::Standard()
 {

@@ -18,7 +18,7 @@ namespace cntk
 class NodeRegistry
 {
 public:
-    // Every type of the product. Families: Nodes/InputNodes.cpp, Nodes/ElementwiseNodes.cpp, ... one line each in
+    // Every type of the product. Families: Nodes/InputNodes.cpp, Nodes/ElementwiseNodes.cpp, ... listed in
     // NodeRegistry.cpp.
     static const NodeRegistry& Standard();
     NodeRegistry() = default;
@@ -48,33 +48,5 @@ private:
     std::deque<NodeType> m_types;                                 // addresses stay valid
     std::map<std::string, const NodeType*, std::less<>> m_byName; // lower case
 };
-
-void RegisterParameterNodes(NodeRegistry& registry);
-void RegisterInputNodes(NodeRegistry& registry);
-void RegisterElementwiseNodes(NodeRegistry& registry);
-void RegisterProductNodes(NodeRegistry& registry);
-void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization
-void RegisterCriterionNodes(NodeRegistry& registry);
-void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry);
-void RegisterNceNodes(NodeRegistry& registry);             // noise contrastive estimation
-void RegisterLikelihoodNodes(NodeRegistry& registry);      // GMMLogLikelihood, DummyCriterion
-void RegisterShapeNodes(NodeRegistry& registry);           // Slice, TransposeDimensions, Diagonal
-void RegisterStackNodes(NodeRegistry& registry);           // RowStack, RowRepeat
-void RegisterAlgebraNodes(NodeRegistry& registry);         // KhatriRaoProduct, CosDistance, sums along dimensions
-void RegisterReshapeNodes(NodeRegistry& registry);         // Reshape, LegacyReshape, ReconcileDynamicAxis
-void RegisterNegativeSamplesNodes(NodeRegistry& registry); // CosDistanceWithNegativeSamples
-void RegisterStrideTimesNodes(NodeRegistry& registry);     // StrideTimes
-void RegisterRegularizationNodes(NodeRegistry& registry);  // MatrixL1Reg, MatrixL2Reg
-void RegisterTraceNodes(NodeRegistry& registry);           // Trace
-void RegisterPairNetworkNodes(NodeRegistry& registry);     // PairNetwork, Attention
-void RegisterLookupNodes(NodeRegistry& registry);          // LookupTable
-void RegisterRandomNodes(NodeRegistry& registry);          // Dropout
-void RegisterRecurrentNodes(NodeRegistry& registry);       // PastValue, FutureValue
-void RegisterLstmNodes(NodeRegistry& registry);            // LSTM
-void RegisterSequenceNodes(NodeRegistry& registry);        // TimeReverse, CRF, SequenceDecoderNode
-void RegisterPackingNodes(NodeRegistry& registry);         // Where, PackedIndex, GatherPacked, ScatterPacked
-void RegisterConvolutionNodes(NodeRegistry& registry);
-void RegisterPoolingNodes(NodeRegistry& registry);
-void RegisterBatchNormalizationNodes(NodeRegistry& registry);
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// A place where numbers live and are computed: the CPU, later a GPU, the reference backend in tests. Nothing above this
+// A place where numbers live and are computed: the CPU, a GPU, in tests the reference backend. Nothing above this
 // interface may assume host memory.
 #pragma once
 

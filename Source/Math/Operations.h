@@ -103,7 +103,7 @@ void FillGaussian(const MatrixView& output, double mean, double standardDeviatio
 void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed);
 
 // ---- update rules, each one pass over the parameter -----------------------------------------------------------------
-// S = momentum*S + (1-momentum)*rate*G;  W -= S. With touched columns only those take part (the sheet's sparse form).
+// S = momentum*S + (1-momentum)*rate*G;  W -= S. With touched columns only those take part.
 void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
                     double momentum, const TouchedColumns* touched = nullptr);
 // What that does to W where the momentum is 0, bit for bit. False: the device has no such pass, and nothing is done.

@@ -3,6 +3,7 @@
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
+#include "Math/Operations.h"
 #include "RegistryTest.h"
 #include "TestNetwork.h"
 

@@ -3,7 +3,7 @@
 
 #include "Common/Log.h"
 #include "ComputationNetwork/EvaluationPlan.h"
-#include "SGD/Learner.h"
+#include "SGD/CheckpointExtra.h"
 
 #include <sstream>
 

@@ -1,7 +1,7 @@
 // The best epoch so far.
 #include "SGD/EarlyStopping.h"
 
-#include "SGD/Learner.h"
+#include "SGD/CheckpointExtra.h"
 
 namespace cntk
 {

@@ -3,10 +3,9 @@
 
 #include "Common/Error.h"
 #include "Math/Operations.h"
+#include "SGD/CheckpointExtra.h"
 #include "SGD/Schedules.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 namespace cntk
@@ -119,8 +118,8 @@ ProductUpdate Learner::UpdateOf(const ComputationNode& node)
             .keepsGradient = waits};
 }
 
-// Where the state can be made of the gradient later, and that of its operands. What lies in the gradient's memory is
-// then of no minibatch.
+// Without momentum, and from the operands of the gradient, which itself is not computed: its memory is scratch. The
+// state is made of the operands when somebody asks.
 bool Learner::UpdateBy(SliceOperands& operands, const ComputationNode& node)
 {
     const auto found = m_places.find(&node);
@@ -360,53 +359,6 @@ void Learner::RestoreExtra(const std::map<std::string, std::string>& extra)
         m_rule->SetSecondCounter(NumberOf(extra, "updateCounter2", 0));
     }
     m_transforms.SetNoiseNumber(uint64_t(NumberOf(extra, "noiseSeed", double(c_firstNoise))));
-}
-
-std::string ExactText(double value)
-{
-    char buffer[64];
-    std::snprintf(buffer, sizeof buffer, "%a", value);
-    return buffer;
-}
-
-double NumberOf(const std::map<std::string, std::string>& extra, const std::string& name, double defaultValue)
-{
-    const auto found = extra.find(name);
-    if (found == extra.end())
-        return defaultValue;
-    char* end = nullptr;
-    const double value = std::strtod(found->second.c_str(), &end);
-    return end != found->second.c_str() && *end == '\0' ? value : defaultValue;
-}
-
-std::string TextOf(const std::map<std::string, std::string>& extra, const std::string& name)
-{
-    const auto found = extra.find(name);
-    return found == extra.end() ? "" : found->second;
-}
-
-std::string ExactTexts(const std::vector<double>& values)
-{
-    std::string texts;
-    for (const double value : values)
-        texts += ExactText(value) + " ";
-    return texts;
-}
-
-std::vector<double> NumbersOf(const std::map<std::string, std::string>& extra, const std::string& name)
-{
-    std::vector<double> values;
-    const auto found = extra.find(name);
-    if (found == extra.end())
-        return values;
-    const char* text = found->second.c_str();
-    for (char* end = nullptr;; text = end)
-    {
-        const double value = std::strtod(text, &end);
-        if (end == text)
-            return values;
-        values.push_back(value);
-    }
 }
 
 } // namespace cntk

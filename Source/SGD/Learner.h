@@ -105,14 +105,4 @@ private:
     std::vector<uint64_t> m_key;
 };
 
-// Exact texts of numbers for the extra part of checkpoints; a missing or unreadable one gives the default.
-std::string ExactText(double value);
-double NumberOf(const std::map<std::string, std::string>& extra, const std::string& name, double defaultValue);
-// "" where it is missing.
-std::string TextOf(const std::map<std::string, std::string>& extra, const std::string& name);
-
-// Several, with blanks between them; up to the first that cannot be read.
-std::string ExactTexts(const std::vector<double>& values);
-std::vector<double> NumbersOf(const std::map<std::string, std::string>& extra, const std::string& name);
-
 } // namespace cntk

@@ -3,6 +3,7 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "SGD/CheckpointExtra.h"
 #include "SGD/ResumePoint.h"
 #include "SGD/Schedules.h"
 #include "SGD/Training.h"

@@ -3,6 +3,7 @@
 #include "Common/Log.h"
 #include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "SGD/CheckpointExtra.h"
 #include "SGD/ResumePoint.h"
 #include "SGD/Schedules.h"
 #include "SGD/Training.h"

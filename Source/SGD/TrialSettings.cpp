@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "SGD/Learner.h"
+#include "SGD/CheckpointExtra.h"
 
 #include <algorithm>
 #include <cstdlib>

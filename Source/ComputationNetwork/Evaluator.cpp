@@ -376,7 +376,7 @@ void Evaluator::Impl::RunFused(ComputationNode* const* nodes, size_t count, Elem
 {
     const ComputationNode& product = *nodes[0];
     const ComputationNode& sum = *nodes[1];
-    const ComputationNode& bias = sum.Input(0).get() == &product ? *sum.Input(1) : *sum.Input(0);
+    const ComputationNode& bias = OtherInput(sum, product);
     if (const auto* convolution = dynamic_cast<const ConvolutionNode*>(&product))
     {
         const MatrixView value = bias.Value();

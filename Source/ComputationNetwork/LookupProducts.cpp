@@ -29,7 +29,7 @@ LookupProducts::LookupProducts(const PlanStep& step, const EvaluationPlan& plan)
         if (step.IsProductOfLookup(k))
             m_chains.push_back({.product = &node});
         else if (node.InputCount() == 2)
-            m_chains.back().bias = (node.Input(0) == step.nodes[k - 1] ? node.Input(1) : node.Input(0)).get();
+            m_chains.back().bias = &OtherInput(node, *step.nodes[k - 1]);
         else
             m_chains.back().activation = *ElementwiseOpOf(node);
         m_chains.back().last = &node;

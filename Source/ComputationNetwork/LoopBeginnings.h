@@ -16,12 +16,12 @@ namespace cntk
 class LoopBeginnings
 {
 public:
-    // Products of fewer steps stay as they are, those that an update may be made behind have as many afterwards with
-    // any number of threads.
+    // Products that would be left with fewer steps stay as they are. From as many on a parameter can be updated right
+    // behind its product with any number of threads (Ops::CanUpdateBehind): sums do not change which ones are.
     static constexpr size_t c_leastSteps = 64;
 
     // gradient: of all products, a column a sample of the minibatch. Some of the products of the list are gradients of
-    // the group's weights: they get fewer steps, and the gradient is another one until Restore.
+    // the group's weights: they get fewer steps, and a column of the gradient holds the sum until Restore.
     void Sum(const DelayNode& operand, const MatrixView& gradient, std::span<Product> products);
     void Restore();
 

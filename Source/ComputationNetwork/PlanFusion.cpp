@@ -5,6 +5,7 @@
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
 #include <optional>
@@ -57,7 +58,7 @@ bool IsBiasAddition(const ComputationNode& node, const ComputationNode& product)
     if (ElementwiseOpOf(node) != ElementwiseOp::Sum || node.GetMBLayout() != product.GetMBLayout() ||
         !(node.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes()))
         return false;
-    const ComputationNode& bias = node.Input(0).get() == &product ? *node.Input(1) : *node.Input(0);
+    const ComputationNode& bias = OtherInput(node, product);
     if (const auto* convolution = dynamic_cast<const ConvolutionNode*>(&product))
         return convolution->IsMapBias(bias);
     return !bias.HasMBLayout() && bias.ValueColumns() == 1 && bias.ValueRows() == product.SampleElements() &&

@@ -39,6 +39,14 @@ class Criterion : public ComputationNode
 {
 protected:
     std::span<const uint8_t> SampleMask(size_t input) const { return Input(input)->ColumnMask(FrameRange::All()); }
+    // Of labels, which may be sparse, and a dense value of the same size for each sample.
+    void InferFromLabels(ShapeInference& inference)
+    {
+        RequireDenseInput(*this, 1, inference);
+        CommonLayoutOfInputs(inference);
+        RequireEqualSizes(*this, inference);
+        SetScalarShape();
+    }
     // What is left of value, gaps excluded, is summed.
     void SumSamples(const MatrixView& values, size_t input, double factor) const
     {
@@ -104,13 +112,7 @@ private:
 class CrossEntropyWithSoftmaxNode final : public Criterion
 {
 public:
-    void InferShape(ShapeInference& inference) override
-    {
-        RequireDenseInput(*this, 1, inference);
-        CommonLayoutOfInputs(inference);
-        RequireEqualSizes(*this, inference);
-        SetScalarShape();
-    }
+    void InferShape(ShapeInference& inference) override { InferFromLabels(inference); }
 
     std::vector<TemporarySpec> Temporaries() const override
     {
@@ -154,13 +156,7 @@ private:
 class CrossEntropyNode final : public Criterion
 {
 public:
-    void InferShape(ShapeInference& inference) override
-    {
-        RequireDenseInput(*this, 1, inference);
-        CommonLayoutOfInputs(inference);
-        RequireEqualSizes(*this, inference);
-        SetScalarShape();
-    }
+    void InferShape(ShapeInference& inference) override { InferFromLabels(inference); }
 
     std::vector<TemporarySpec> Temporaries() const override
     {

@@ -47,6 +47,12 @@ void ForEachDataStretch(std::span<const uint8_t> mask, size_t columns, Body&& bo
     }
 }
 
+// Of a node of two inputs, such as the sum of a product and a bias: not this one.
+inline const ComputationNode& OtherInput(const ComputationNode& node, const ComputationNode& input)
+{
+    return *node.Input(node.Input(0).get() == &input ? 1 : 0);
+}
+
 // "'W' [50 x 784]"
 std::string DescribeShape(const ComputationNode& node);
 

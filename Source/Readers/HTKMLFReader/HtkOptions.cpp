@@ -92,16 +92,7 @@ void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options,
 
 HtkRandomize OptionType<HtkRandomize>::Read(const ConfigValue& value, const Range&)
 {
-    const std::string& text = value.Text();
-    if (EqualsIgnoreCase(text, "auto") || EqualsIgnoreCase(text, "true"))
-        return {};
-    if (EqualsIgnoreCase(text, "none") || EqualsIgnoreCase(text, "false"))
-        return {0};
-    const std::optional<long long> number = ParseInteger(text);
-    if (!number || *number < 0)
-        FailAt(value.Where(), ErrorKind::Config, "'", value.KeyPath(), "' is '", text,
-               "', expected auto, none or a number of frames");
-    return {std::min(size_t(*number), HtkRandomize::c_auto)};
+    return {std::min(ReadRandomizeRange(value, "frames"), HtkRandomize::c_auto)};
 }
 
 std::string OptionType<HtkRandomize>::Print(const HtkRandomize& value)

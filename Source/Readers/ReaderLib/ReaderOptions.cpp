@@ -9,18 +9,23 @@
 namespace cntk
 {
 
-RandomizeWindow OptionType<RandomizeWindow>::Read(const ConfigValue& value, const Range&)
+size_t ReadRandomizeRange(const ConfigValue& value, const char* unit)
 {
     const std::string& text = value.Text();
     if (EqualsIgnoreCase(text, "auto") || EqualsIgnoreCase(text, "true"))
-        return {};
+        return RandomizeWindow::c_auto;
     if (EqualsIgnoreCase(text, "none") || EqualsIgnoreCase(text, "false"))
-        return {0};
+        return 0;
     const std::optional<long long> number = ParseInteger(text);
     if (!number || *number < 0)
         FailAt(value.Where(), ErrorKind::Config, "'", value.KeyPath(), "' is '", text,
-               "', expected auto, none or a number of records");
-    const size_t range = size_t(*number);
+               "', expected auto, none or a number of ", unit);
+    return size_t(*number);
+}
+
+RandomizeWindow OptionType<RandomizeWindow>::Read(const ConfigValue& value, const Range&)
+{
+    const size_t range = ReadRandomizeRange(value, "records");
     return {range >= c_wholeDataSet ? RandomizeWindow::c_auto : range};
 }
 

@@ -28,6 +28,9 @@ struct OptionType<RandomizeWindow>
     static std::string Print(const RandomizeWindow& value);
 };
 
+// The number that randomize gives, in these units; auto: RandomizeWindow::c_auto, none: 0.
+size_t ReadRandomizeRange(const ConfigValue& value, const char* unit);
+
 // Whether a block of the reader's is one of labels: it has one of the keys, or says so by sectionType=labels.
 bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const char*> keys);
 

@@ -1,5 +1,5 @@
 // Makes the functions that a plugin library exports (ReaderInterface.h, WriterInterface.h) of the templates that make
-// its reader and its writer. They belong into a source file of their own, so that one program can link several plugins.
+// its reader and its writer. They belong in a source file of their own, so that one program can link several plugins.
 #pragma once
 
 #include "Common/ReaderInterface.h"

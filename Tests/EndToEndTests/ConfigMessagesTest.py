@@ -453,7 +453,7 @@ class ConfigMessagesTest(MessagesTestCase):
         self.edit("  outputPath=out/values", "  outputPath=out/values\n  SimpleNetworkBuilder=[ layerSizes=2:2 ]")
         self.assertEqual(self.warnings("command=Write"),
                          ["WARNING: exp.cntk:36:3: 'SimpleNetworkBuilder' is not read in block 'Write'; it belongs "
-                          "into the block of a train command or the block of a trainSequence command or the block of a "
+                          "in the block of a train command or the block of a trainSequence command or the block of a "
                           "gradientCheck command"])
 
     def test_list_with_the_wrong_separator(self):

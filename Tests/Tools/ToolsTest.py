@@ -66,7 +66,7 @@ class ToolsTest(unittest.TestCase):
         self.write("Source/Math/Cpu/Gemm.cpp", "#pragma omp parallel\n")
         self.assertEqual(self.run_tool("CheckLayers")[0], 0)
         self.write("Source/Math/Matrix.cpp", "#pragma omp parallel\n")
-        self.assert_caught("CheckLayers", "Source/Math/Matrix.cpp:1: OpenMP belongs into")
+        self.assert_caught("CheckLayers", "Source/Math/Matrix.cpp:1: OpenMP belongs in")
 
     def test_layers_unknown_folder(self):
         self.write("Source/Utils/Things.h", "#pragma once\n")

@@ -215,7 +215,7 @@ NdlBuilder::Value NdlBuilder::Alias(Scope& scope, const NdlStatement& statement)
     const Value value = Resolve(scope, other);
     if (value.kind == Value::Kind::None && EqualsIgnoreCase(statement.name, "include"))
         FailAt(statement.where, ErrorKind::Config,
-               "include= belongs into config files; macros of other files come in with ndlMacros=");
+               "include= belongs in config files; macros of other files come in with ndlMacros=");
     if (value.kind == Value::Kind::None)
         FailUnknown(scope, statement.value, "unknown variable");
     if (const std::string near = NearArray(statement.name); !near.empty())

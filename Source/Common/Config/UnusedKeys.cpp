@@ -296,7 +296,7 @@ private:
         const std::vector<std::string> homes = HomesOf(entry.name);
         if (!homes.empty())
         {
-            return '\'' + entry.name + "' is not read " + InBlock(block) + "; it belongs into " +
+            return '\'' + entry.name + "' is not read " + InBlock(block) + "; it belongs in " +
                    Join({homes.begin(), homes.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(homes.size(), 3))},
                         " or ");
         }

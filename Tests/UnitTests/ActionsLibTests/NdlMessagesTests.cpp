@@ -100,7 +100,7 @@ TEST(NdlMessagesTests, ListsThatAreNone)
     EXPECT_EQ(MessageOf("F={ y=Tanh(x) }"), "net.ndl:2:3: error: a value for 'F' expected, found the list '{ y=Tanh(x) "
                                             "}'; a macro has parentheses, empty ones too: F() { ... }");
     EXPECT_EQ(MessageOf("include=other.ndl"),
-              "net.ndl:2:1: error: include= belongs into config files; macros of other files come in with ndlMacros=");
+              "net.ndl:2:1: error: include= belongs in config files; macros of other files come in with ndlMacros=");
 }
 
 TEST(NdlMessagesTests, ArgumentsOfMacrosThatDoNotFit)

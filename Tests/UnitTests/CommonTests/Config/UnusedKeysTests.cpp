@@ -67,7 +67,7 @@ TEST(UnusedKeysTests, WhatBelongsToTheRoot)
 {
     EXPECT_THAT(Unused("command=Train\nTrain=[action=train\n  SGD=[\n    hyperCompressMemory=true\n]]",
                        {"command", "Train:action", "Train:SGD:maxEpochs"}),
-                ElementsAre("exp.cntk:4:5: 'hyperCompressMemory' is not read in block 'Train:SGD'; it belongs into the "
+                ElementsAre("exp.cntk:4:5: 'hyperCompressMemory' is not read in block 'Train:SGD'; it belongs in the "
                             "root of the config"));
 }
 
@@ -85,9 +85,9 @@ TEST(UnusedKeysTests, BlocksThatTakeAKeyWithoutEffect)
     std::vector<std::string> found;
     for (const UnusedKey& key : FindUnusedKeys(*config, known))
         found.push_back(key.message);
-    EXPECT_THAT(found, ElementsAre("'deviceId' is not read in block 'Train:SGD'; it belongs into the root of the "
+    EXPECT_THAT(found, ElementsAre("'deviceId' is not read in block 'Train:SGD'; it belongs in the root of the "
                                    "config or the block Train",
-                                   "'old' is not read in block 'Train:SGD'; it belongs into the block builder"));
+                                   "'old' is not read in block 'Train:SGD'; it belongs in the block builder"));
 }
 
 TEST(UnusedKeysTests, MisspeltKeys)
@@ -153,12 +153,12 @@ TEST(UnusedKeysTests, MisplacedKeys)
         Unused("Train=[action=train\n AutoAdjust=[autoAdjustLR=none]\n SGD=[file=x;dim=2]]\n"
                "Write=[action=write\n NDLNetworkBuilder=[run=n]\n dropoutRate=0.1]",
                {"Train:action", "Train:SGD:maxEpochs", "Write:action"}),
-        ElementsAre("exp.cntk:2:2: 'AutoAdjust' is not read in block 'Train'; it belongs into the block SGD",
-                    "exp.cntk:3:7: 'file' is not read in block 'Train:SGD'; it belongs into the block reader",
-                    "exp.cntk:3:14: 'dim' is not read in block 'Train:SGD'; it belongs into a block inside reader",
-                    "exp.cntk:5:2: 'NDLNetworkBuilder' is not read in block 'Write'; it belongs into the block "
+        ElementsAre("exp.cntk:2:2: 'AutoAdjust' is not read in block 'Train'; it belongs in the block SGD",
+                    "exp.cntk:3:7: 'file' is not read in block 'Train:SGD'; it belongs in the block reader",
+                    "exp.cntk:3:14: 'dim' is not read in block 'Train:SGD'; it belongs in a block inside reader",
+                    "exp.cntk:5:2: 'NDLNetworkBuilder' is not read in block 'Write'; it belongs in the block "
                     "Train",
-                    "exp.cntk:6:2: 'dropoutRate' is not read in block 'Write'; it belongs into the block SGD"));
+                    "exp.cntk:6:2: 'dropoutRate' is not read in block 'Write'; it belongs in the block SGD"));
 }
 
 TEST(UnusedKeysTests, StreamsOfReaders)

@@ -15,90 +15,6 @@ namespace cntk
 namespace
 {
 
-// Null and a warning when the file is damaged. Other errors (a file that cannot be opened, no memory) pass: taking an
-// older model would hide them.
-template <class Load>
-auto LoadUnlessDamaged(Load&& load, const std::string& path, const char* consequence, Log& log) -> decltype(load())
-{
-    try
-    {
-        return load();
-    }
-    catch (const Error& error)
-    {
-        if (error.Kind() != ErrorKind::Model)
-            throw;
-        log.Warn(Concat("'", path, "' cannot be used: ", error.Message(), "; ", consequence));
-        return {};
-    }
-}
-
-// All networks of the model, the last one as the result; null where one of them is damaged.
-std::unique_ptr<ComputationNetwork> LoadNetworks(const TrainingFiles& files, const std::string& modelPath,
-                                                 DataType dataType, const std::shared_ptr<Device>& device,
-                                                 const NodeRegistry& registry, const char* consequence, Log& log,
-                                                 std::vector<std::unique_ptr<ComputationNetwork>>& encoders)
-{
-    encoders.clear();
-    for (size_t number = 0; number < files.Networks(); ++number)
-    {
-        const std::string path = files.OfNetwork(number, modelPath);
-        log.Print("Starting from checkpoint. Loading network from '%s'.\n", path.c_str());
-        auto network =
-            LoadUnlessDamaged([&] { return LoadModel(path, dataType, device, registry); }, path, consequence, log);
-        if (!network || number + 1 == files.Networks())
-            return network;
-        encoders.push_back(std::move(network));
-    }
-    return nullptr;
-}
-
-// A point within the epoch that follows; an empty one where there is none.
-ResumePoint LoadWithinEpoch(const TrainingFiles& files, size_t epochsDone, DataType dataType,
-                            const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
-{
-    for (const WithinEpochPoint& within : files.WithinEpochPoints())
-    {
-        if (within.epochsDone != epochsDone || within.trial != 0 || !files.IsUsable(within))
-            continue;
-        const std::string modelPath = files.Model(within);
-        const char* consequence = "going back to the checkpoint before it";
-        ResumePoint point;
-        point.epochsDone = epochsDone;
-        point.within = within;
-        point.network = LoadNetworks(files, modelPath, dataType, device, registry, consequence, log, point.encoders);
-        if (!point.network)
-            continue;
-        const std::string checkpointPath = files.Checkpoint(within);
-        point.checkpoint = LoadUnlessDamaged(
-            [&] { return std::optional<Checkpoint>(LoadCheckpoint(checkpointPath, dataType, *device)); },
-            checkpointPath, consequence, log);
-        if (point.checkpoint)
-            return point;
-    }
-    return {};
-}
-
-// A point within a trial of the search that follows, where there is one.
-void FindTrial(const TrainingFiles& files, DataType dataType, const std::shared_ptr<Device>& device, Log& log,
-               ResumePoint& point)
-{
-    for (const WithinEpochPoint& place : files.WithinEpochPoints())
-    {
-        if (place.epochsDone != point.epochsDone || place.trial == 0 || !files.IsUsable(place))
-            continue;
-        const std::string path = files.Checkpoint(place);
-        point.trialCheckpoint =
-            LoadUnlessDamaged([&] { return std::optional<Checkpoint>(LoadCheckpoint(path, dataType, *device)); }, path,
-                              "the search begins anew", log);
-        if (point.trialCheckpoint)
-        {
-            point.inTrial = place;
-            return;
-        }
-    }
-}
-
 constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
 
 std::vector<ComputationNodePtr> ParametersOf(const ComputationNetwork& network)
@@ -210,40 +126,135 @@ void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<s
 namespace
 {
 
-ResumePoint LoadModelAndCheckpoint(const TrainingFiles& files, size_t newest, DataType dataType,
-                                   const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
+// Loads models and checkpoints that can be used, the newest ones first.
+class ResumePointLoader
+{
+public:
+    ResumePointLoader(const TrainingFiles& files, DataType dataType, const std::shared_ptr<Device>& device,
+                      const NodeRegistry& registry, Log& log)
+        : m_files(files), m_dataType(dataType), m_device(device), m_registry(registry), m_log(log)
+    {
+    }
+    ResumePoint Load(size_t newest) const;
+
+private:
+    template <class LoadFile>
+    auto LoadUnlessDamaged(const std::string& path, const char* consequence, LoadFile&& load) const -> decltype(load());
+    void LoadNetworks(const std::string& modelPath, const char* consequence, ResumePoint& point) const;
+    std::optional<Checkpoint> LoadCheckpointOf(const std::string& path, const char* consequence) const;
+    ResumePoint LoadWithinEpoch(size_t epochsDone) const;
+    ResumePoint LoadModelAndCheckpoint(size_t newest) const;
+    void FindTrial(ResumePoint& point) const;
+
+    const TrainingFiles& m_files;
+    DataType m_dataType;
+    const std::shared_ptr<Device>& m_device;
+    const NodeRegistry& m_registry;
+    Log& m_log;
+};
+
+ResumePoint ResumePointLoader::Load(size_t newest) const
+{
+    ResumePoint point = LoadModelAndCheckpoint(newest);
+    // Trials began with the checkpoint's smoothed gradients; without it they would be others.
+    if (point.network && !point.within && (point.checkpoint || point.epochsDone == 0))
+        FindTrial(point);
+    return point;
+}
+
+// Null and a warning when the file is damaged. Other errors (a file that cannot be opened, no memory) pass: taking an
+// older model would hide them.
+template <class LoadFile>
+auto ResumePointLoader::LoadUnlessDamaged(const std::string& path, const char* consequence, LoadFile&& load) const
+    -> decltype(load())
+{
+    try
+    {
+        return load();
+    }
+    catch (const Error& error)
+    {
+        if (error.Kind() != ErrorKind::Model)
+            throw;
+        m_log.Warn(Concat("'", path, "' cannot be used: ", error.Message(), "; ", consequence));
+        return {};
+    }
+}
+
+// All networks of the model; the point's network stays null where one of them is damaged.
+void ResumePointLoader::LoadNetworks(const std::string& modelPath, const char* consequence, ResumePoint& point) const
+{
+    for (size_t number = 0; number < m_files.Networks(); ++number)
+    {
+        const std::string path = m_files.OfNetwork(number, modelPath);
+        m_log.Print("Starting from checkpoint. Loading network from '%s'.\n", path.c_str());
+        auto network =
+            LoadUnlessDamaged(path, consequence, [&] { return LoadModel(path, m_dataType, m_device, m_registry); });
+        if (!network)
+            return;
+        if (number + 1 == m_files.Networks())
+            point.network = std::move(network);
+        else
+            point.encoders.push_back(std::move(network));
+    }
+}
+
+std::optional<Checkpoint> ResumePointLoader::LoadCheckpointOf(const std::string& path, const char* consequence) const
+{
+    return LoadUnlessDamaged(path, consequence,
+                             [&] { return std::optional<Checkpoint>(LoadCheckpoint(path, m_dataType, *m_device)); });
+}
+
+// A point within the epoch that follows; an empty one where there is none.
+ResumePoint ResumePointLoader::LoadWithinEpoch(size_t epochsDone) const
+{
+    for (const WithinEpochPoint& within : m_files.WithinEpochPoints())
+    {
+        if (within.epochsDone != epochsDone || within.trial != 0 || !m_files.IsUsable(within))
+            continue;
+        const char* consequence = "going back to the checkpoint before it";
+        ResumePoint point;
+        point.epochsDone = epochsDone;
+        point.within = within;
+        LoadNetworks(m_files.Model(within), consequence, point);
+        if (!point.network)
+            continue;
+        point.checkpoint = LoadCheckpointOf(m_files.Checkpoint(within), consequence);
+        if (point.checkpoint)
+            return point;
+    }
+    return {};
+}
+
+ResumePoint ResumePointLoader::LoadModelAndCheckpoint(size_t newest) const
 {
     auto epochs = std::optional<size_t>(newest);
     while (epochs)
     {
-        if (ResumePoint within = LoadWithinEpoch(files, *epochs, dataType, device, registry, log); within.network)
+        if (ResumePoint within = LoadWithinEpoch(*epochs); within.network)
             return within;
-        const std::string modelPath = files.Model(*epochs);
         ResumePoint point;
         point.epochsDone = *epochs;
-        point.network = LoadNetworks(files, modelPath, dataType, device, registry, "going back to the model before it",
-                                     log, point.encoders);
+        LoadNetworks(m_files.Model(*epochs), "going back to the model before it", point);
         if (!point.network)
         {
-            epochs = *epochs == 0 ? std::nullopt : files.FindResumePoint(*epochs - 1);
+            epochs = *epochs == 0 ? std::nullopt : m_files.FindResumePoint(*epochs - 1);
             continue;
         }
         if (*epochs == 0)
             return point;
 
-        const std::string checkpointPath = files.Checkpoint(*epochs);
+        const std::string checkpointPath = m_files.Checkpoint(*epochs);
         if (!FileExists(checkpointPath))
         {
-            log.Print("Warning: Checkpoint file is missing. Learning parameters will be initialized from 0\n");
+            m_log.Print("Warning: Checkpoint file is missing. Learning parameters will be initialized from 0\n");
             return point;
         }
-        const bool hasOlder = FileExists(files.Checkpoint(*epochs - 1)) && FileExists(files.Model(*epochs - 1));
-        point.checkpoint = LoadUnlessDamaged(
-            [&] { return std::optional<Checkpoint>(LoadCheckpoint(checkpointPath, dataType, *device)); },
+        const bool hasOlder = FileExists(m_files.Checkpoint(*epochs - 1)) && FileExists(m_files.Model(*epochs - 1));
+        point.checkpoint = LoadCheckpointOf(
             checkpointPath,
             hasOlder ? "going back to the checkpoint before it"
-                     : "there is no older checkpoint: continuing from the model, with smoothed gradients of 0",
-            log);
+                     : "there is no older checkpoint: continuing from the model, with smoothed gradients of 0");
         if (point.checkpoint || !hasOlder)
             return point;
         epochs = *epochs - 1;
@@ -251,16 +262,28 @@ ResumePoint LoadModelAndCheckpoint(const TrainingFiles& files, size_t newest, Da
     return {};
 }
 
+// A point within a trial of the search that follows, where there is one.
+void ResumePointLoader::FindTrial(ResumePoint& point) const
+{
+    for (const WithinEpochPoint& place : m_files.WithinEpochPoints())
+    {
+        if (place.epochsDone != point.epochsDone || place.trial == 0 || !m_files.IsUsable(place))
+            continue;
+        point.trialCheckpoint = LoadCheckpointOf(m_files.Checkpoint(place), "the search begins anew");
+        if (point.trialCheckpoint)
+        {
+            point.inTrial = place;
+            return;
+        }
+    }
+}
+
 } // namespace
 
 ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
                             const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
 {
-    ResumePoint point = LoadModelAndCheckpoint(files, newest, dataType, device, registry, log);
-    // Trials began with the checkpoint's smoothed gradients; without it they would be others.
-    if (point.network && !point.within && (point.checkpoint || point.epochsDone == 0))
-        FindTrial(files, dataType, device, log, point);
-    return point;
+    return ResumePointLoader(files, dataType, device, registry, log).Load(newest);
 }
 
 } // namespace cntk

@@ -168,7 +168,7 @@ public:
     // Leaf nodes own their value (parameters) or get it from the reader (inputs).
     virtual bool OwnsValue() const { return false; }
 
-    // Mean, InvStdDev: computed in a pass over the data before training, then fixed (book 2.3).
+    // Mean, InvStdDev: computed in a pass over the data before training, then fixed (book 2.4.4).
     virtual bool IsPrecomputed() const { return false; }
     // False: the value is there and no longer depends on the inputs (a statistic that has been computed). Plans stop
     // here, so that a network whose output subtracts the labels' prior runs without labels.

@@ -1,5 +1,5 @@
-// Back-propagated gradients against central differences: for tests, and for gradientCheck=true.
-// For networks in double, without dropout.
+// Back-propagated gradients against central differences: for tests, and for gradientCheck=true (book
+// 3.3.1.6). For networks in double, without dropout.
 #pragma once
 
 #include "ComputationNetwork/Evaluator.h"

@@ -1,4 +1,4 @@
-// Recurrent loops: nodes that depend on one another, stepped in time together.
+// Recurrent loops (book 2.6): nodes that depend on one another, stepped in time together.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"

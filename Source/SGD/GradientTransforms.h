@@ -1,5 +1,5 @@
-// What happens to a parameter's gradient before the update, and to the parameter after it: clipping, L2, noise, L1.
-// The update itself does it in its pass over memory.
+// What happens to a parameter's gradient before the update, and to the parameter after it: clipping, L2, noise, L1
+// (book 3.3.1.3). The update itself does it in its pass over memory.
 #pragma once
 
 #include "Common/SeedStream.h"

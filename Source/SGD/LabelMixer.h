@@ -1,5 +1,5 @@
-// Adaptation with KL regularization: the labels of a minibatch are mixed with the outputs
-// of a reference network, so that the adapted network stays near it.
+// Adaptation with KL regularization (book 3.3.1.4): the labels of a minibatch are mixed with the outputs of a reference
+// network, so that the adapted network stays near it.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"

@@ -1,5 +1,5 @@
-// AdjustAfterEpoch: what the criterion of an epoch means for the next learning rate.
-// Decisions only; the trainer reloads models and prints.
+// AdjustAfterEpoch (book 3.3.1.2): what the criterion of an epoch means for the next learning rate. Decisions only; the
+// trainer reloads models and prints.
 #pragma once
 
 #include "SGD/TrainingOptions.h"

@@ -1,5 +1,5 @@
-// The only place that formats the lines of training and evaluation (which are the original's: scripts read
-// them), and the progress line on terminals.
+// The only place that formats the lines of training and evaluation (book 3.3.1.5; they are the original's, since
+// scripts read them), and the progress line on terminals.
 #pragma once
 
 #include "Common/Log.h"

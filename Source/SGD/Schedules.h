@@ -1,4 +1,4 @@
-// From what the user wrote per epoch to what one update needs. Pure functions.
+// From what the user wrote per epoch to what one update needs (book 3.3.1.2). Pure functions.
 #pragma once
 
 #include "SGD/TrainingOptions.h"

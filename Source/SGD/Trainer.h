@@ -1,5 +1,5 @@
-// The flow of a training: where to begin, precomputation, epochs with validation and rate
-// control, checkpoints and models.
+// The flow of a training (book 3.3.1.1): where to begin, precomputation, epochs with validation and rate control,
+// checkpoints and models.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"

@@ -1,5 +1,5 @@
-// The SGD block as plain data: one member and one row of a table for each parameter.
-// The learner itself never sees a config object.
+// The SGD block (book 3.3.1) as plain data: one member and one row of a table for each parameter. The learner itself
+// never sees a config object.
 #pragma once
 
 #include "Common/Config/Options.h"

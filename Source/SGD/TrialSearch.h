@@ -1,5 +1,5 @@
-// SearchBeforeEpoch and autoAdjustMinibatch: which rates and sizes are tried, and
-// which is chosen. The short runs themselves are somebody else's.
+// SearchBeforeEpoch and autoAdjustMinibatch (book 3.3.1.2): which rates and sizes are tried, and which is chosen. The
+// short runs themselves are somebody else's.
 #pragma once
 
 #include "SGD/Schedules.h"

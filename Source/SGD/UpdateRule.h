@@ -1,4 +1,4 @@
-// How a gradient changes a parameter. One rule a training; the state of each
+// How a gradient changes a parameter (book 2.3; gradUpdateType of 3.3.1.3). One rule a training; the state of each
 // parameter is a matrix that checkpoints store.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Executes scripts of the model editing language.
+// Executes scripts of the model editing language (book 4.2).
 #pragma once
 
 #include "ActionsLib/Mel/MelCommands.h"

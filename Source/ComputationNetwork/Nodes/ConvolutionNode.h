@@ -1,5 +1,5 @@
-// Convolution. In a header for the plan's fusion with a bias and a non-linearity, and for
-// the limit of temporary memory that training sets.
+// Convolution (book 2.5). In a header for the plan's fusion with a bias and a non-linearity, and for the limit of
+// temporary memory that training sets.
 #pragma once
 
 #include "ComputationNetwork/Nodes/ImageGeometry.h"

@@ -1,5 +1,5 @@
-// Mean and InvStdDev: statistics of the training data, computed in a pass over them before training and then fixed.
-// The learner runs the pass.
+// Mean and InvStdDev (book 2.4.4): statistics of the training data, computed in a pass over them before training and
+// then fixed. The learner runs the pass.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"

@@ -1,4 +1,4 @@
-// PastValue and FutureValue, which the planner must know: equal delays of one node are one.
+// PastValue and FutureValue (book 2.6), which the planner must know: equal delays of one node are one.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"

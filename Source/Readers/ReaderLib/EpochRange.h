@@ -1,4 +1,5 @@
-// Which part of the data an epoch is, and which part of a minibatch a worker's. Positions count on from epoch to epoch.
+// Which part of the data an epoch is (epochSize, book 3.3.1.1), and which part of a minibatch a worker's. Positions
+// count on from epoch to epoch.
 #pragma once
 
 #include "Common/Error.h"

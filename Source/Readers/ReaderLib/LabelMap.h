@@ -1,4 +1,5 @@
-// The texts of a category label and their class ids. The mapping file holds one label a line, id = line number from 0.
+// The texts of a category label and their class ids (book 3.4.1). The mapping file holds one label a line, id = line
+// number from 0.
 // Looking a label up costs one hash and one comparison and allocates nothing.
 #pragma once
 

@@ -19,9 +19,9 @@ public:
     // more once it is there. The update is made behind that product; views have the parameter's own shape. No update:
     // the gradient is left in memory, as those of all other parameters are.
     virtual ProductUpdate UpdateOf(const ComputationNode& parameter) = 0;
-    // The same of a gradient of some columns, which stands for a dense one: makes the update. True: the operands are
-    // kept for who asks for the gradient, and others are there in their place, to be overwritten. False: nothing was
-    // done.
+    // The same for a gradient of some columns that stands for a dense one, but the update is made at once. True: the
+    // operands were taken over, for whoever asks for the gradient later; in their place are old ones, to be
+    // overwritten. False: nothing was done.
     virtual bool UpdateBy(SliceOperands& /*operands*/, const ComputationNode& /*parameter*/) { return false; }
 };
 

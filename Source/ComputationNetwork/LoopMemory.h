@@ -32,7 +32,7 @@ public:
 
     // Values that element-wise passes alone write and read.
     void FindValuesOfStep(std::span<const ComputationNodePtr> nodes);
-    // The same of merged products, whose memory is somebody else's; false: not of all.
+    // The same for merged products, whose memory is somebody else's. False: at least one of them is read otherwise.
     bool AddMergedValues(std::span<ComputationNode* const> products);
 
     // Calls inside of the loop that pass a gradient on to a node that nobody else reads: the two are one. merged:

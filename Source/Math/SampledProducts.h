@@ -69,14 +69,14 @@ void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const M
 void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& errors,
                                const MatrixView& scale, const MatrixView& work, const MatrixView& inputGradient);
 // weightGradient(:, slice) += scale (1x1) * gathered * errors'; adds the slices' columns to touched. isNew: the
-// gradient begins with this; what the columns hold that touched names is of before, and they are 0 where no slice has
-// them.
+// gradient begins with this. Columns that touched names hold an earlier one: they become 0 where no slice has them.
 void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
                                 const MatrixView& scale, const MatrixView& weightGradient, TouchedColumns& touched,
                                 bool isNew = false);
-// weights -= rate * what that makes of a gradient of zeros, to the last bit as Ops::Descend with these columns; right
-// behind each piece of the gradient, which is not written to memory. Slices must be disjoint. scratch: of the weights'
-// shape and as they are in one piece, and undefined afterwards. False, without doing anything, where the device cannot.
+// weights -= rate * the gradient that SliceSoftmaxWeightGradient makes of zeros, to the last bit as Ops::Descend with
+// these columns. Each piece of the gradient is used while it is in the cache, and not written to memory. Slices must be
+// disjoint. scratch: of the weights' shape and as they are in one piece, and undefined afterwards. False, without doing
+// anything, where the device cannot.
 bool SliceSoftmaxDescend(const SliceOperands& operands, const MatrixView& weights, double rate,
                          const MatrixView& scratch);
 

@@ -150,6 +150,12 @@ class ToolsTest(unittest.TestCase):
         self.assert_caught("CheckDocs", "Guide.md:1: the link to 'Gone.md'", "Guide.md:3: 'README.md' has no heading",
                            "2 faults")
 
+    def test_docs_names_of_the_architecture(self):
+        self.write("Source/Math/BigMatrix.h", "#pragma once\nclass PlainMatrix;\n")
+        self.write("Documentation/Architecture.md", "`BigMatrix`, `Fail`, `Math/PlainMatrix`,\n`SmallMatrix::View()`\n")
+        self.write("Documentation/Guide.md", "`YourReader`\n")
+        self.assert_caught("CheckDocs", "Architecture.md:2: there is no 'SmallMatrix' in the sources", "1 faults")
+
     def test_docs_machine_paths(self):
         self.write("notes.txt", "data in " + "/wo" + "rk/data\n../wo" + "rk/data is fine, net/wo" + "rk too\n")
         self.assert_caught("CheckDocs", "notes.txt:1: a path of one machine", "1 faults")

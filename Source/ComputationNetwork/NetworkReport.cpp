@@ -240,6 +240,11 @@ std::regex NodeRegex(const std::string& expression)
     }
     catch (const std::regex_error& error)
     {
+        // The library says of a leading star that brackets do not match.
+        if (expression.starts_with('*'))
+            Fail(ErrorKind::Config, "'", expression,
+                 "' is no valid regular expression: '*' repeats what stands before it; ", "any text is '.*', as in '.",
+                 expression, "'");
         Fail(ErrorKind::Config, "'", expression, "' is no valid regular expression: ", error.what());
     }
 }

@@ -87,6 +87,17 @@ TEST_F(NetworkReportTests, SelectsByRegex)
     {
         EXPECT_EQ(error.Message().substr(0, 35), "'a(' is no valid regular expression");
     }
+    try
+    {
+        FindNodesByRegex(m_network, "*W"); // as in the model editing language
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(),
+                  "'*W' is no valid regular expression: '*' repeats what stands before it; any text is "
+                  "'.*', as in '.*W'");
+    }
 }
 
 TEST_F(NetworkReportTests, RefusesToPrintNothing)

@@ -88,7 +88,10 @@ OptionTable<LmReaderOptions> LmReaderOptions::Options()
             "minibatchSize is the number of time steps after which they are cut, with their state carried over",
             Range{0, double(INT32_MAX)}, {"nbruttineachrecurrentiter"}),
         Opt("cacheBlockSize", &S::cacheBlockSize, "Words that are read and shuffled at a time", Range{1}),
-        Opt("randomize", &S::randomize, "sentences are always shuffled within a block").WithoutEffect(),
+        Opt("randomize", &S::randomize,
+            "sentences are always shuffled within a block of cacheBlockSize words, for write commands, too; with "
+            "cacheBlockSize=1 they come in the order of the file, so that what is written can be told apart")
+            .WithoutEffect(),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file"),
     };

@@ -186,6 +186,21 @@ TEST_F(LmReaderTests, BlocksAreShuffledByThemselves)
         EXPECT_EQ(read[i], i < 30 ? "0:1; 1:1" : "0:1; 2:1");
 }
 
+// For scores of sentences, which have no names.
+TEST_F(LmReaderTests, BlocksOfOneWordKeepTheOrderOfTheFile)
+{
+    std::string text;
+    std::vector<std::string> expected;
+    for (size_t i = 0; i < 40; ++i)
+    {
+        text += i % 3 == 0 ? "</s> a </s>\n" : i % 3 == 1 ? "</s> b </s>\n" : "</s> c a </s>\n";
+        expected.push_back(i % 3 == 0 ? "0:1; 1:1" : i % 3 == 1 ? "0:1; 2:1" : "0:1; 4:1; 1:1");
+    }
+    Write("text.txt", text);
+    EXPECT_EQ(ReadStream(*Make(Block("cacheBlockSize=1")), MakeRequest(0, 10), 0, false), expected);
+    EXPECT_NE(ReadStream(*Make(Block()), MakeRequest(0, 10), 0, false), expected);
+}
+
 TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
 {
     Write("text.txt", "</s> a b c a </s>\n</s> b b b b </s>\n");

@@ -4,6 +4,7 @@
 #include "Math/ElementwiseChain.h"
 #include "Math/ImageOperations.h"
 #include "Math/Operations.h"
+#include "Math/RepeatedWork.h"
 #include "Math/SampledProducts.h"
 #include "Math/TableLookup.h"
 #include "Math/UpdateRules.h"
@@ -355,6 +356,56 @@ void MomentumUpdates(Run& run)
     Ops::MomentumUpdate(run.Output(130, 5), run.Output(130, 5), run.Input(130, 5), 0.125, 0.75, &touched);
 }
 
+// ---- recorded work --------------------------------------------------------------------------------------------------
+
+// What a training repeats: data that change, a product, a seed, a mask, a rate.
+class RecordedSteps final : public RepeatedWork::Steps
+{
+public:
+    explicit RecordedSteps(SelfCheckRun& run)
+        : m_data(run.Input(40, 9)), m_weights(run.Output(65, 40)), m_bias(run.Input(65, 1)),
+          m_hidden(run.Output(65, 9)), m_dropout(run.Output(65, 9)), m_totals(run.Output(65, 1)),
+          m_smoothed(run.Output(65, 40)), m_gradient(run.Output(65, 40))
+    {
+    }
+
+    // Of the next time.
+    void Advance()
+    {
+        ++m_time;
+        Ops::FillUniform(m_data, -1, 1, m_time);
+    }
+    void Run() override
+    {
+        Ops::MultiplyBiasActivate(m_weights, Transpose::No, m_data, m_bias, ElementwiseOp::Sigmoid, m_hidden);
+        Ops::FillDropoutMask(m_dropout, 0.25, 1.25, m_time);
+        Ops::Elementwise(ElementwiseOp::Product, m_hidden, m_dropout, m_hidden);
+        Ops::MaskColumns(m_hidden, m_mask);
+        Ops::SumAll(m_hidden.Columns(0, 1), m_totals.Rows(0, 1), 1, 1);
+        Ops::Multiply(m_hidden, Transpose::No, m_data, Transpose::Yes, m_gradient, 0.125, 0.5);
+        Ops::MomentumUpdate(m_weights, m_smoothed, m_gradient, 1.0 / double(8 << m_time), 0.75);
+    }
+    void Repeat() override { Run(); }
+
+private:
+    MatrixView m_data, m_weights, m_bias, m_hidden, m_dropout, m_totals, m_smoothed, m_gradient;
+    std::vector<uint8_t> m_mask{1, 1, 0, 1, 1, 1, 1, 0, 1};
+    uint64_t m_time = 0;
+};
+
+// Run, recorded, repeated twice.
+void RecordedWorks(Run& run)
+{
+    RecordedSteps steps(run);
+    RepeatedWork work(run.GetDevice(), "the self-check");
+    const uint64_t key = 0;
+    for (int time = 0; time < 4; ++time)
+    {
+        steps.Advance();
+        work.Run(std::span(&key, 1), steps);
+    }
+}
+
 // ---- images ---------------------------------------------------------------------------------------------------------
 
 template <ConvolutionGeometry::Weights weights>
@@ -439,8 +490,8 @@ const std::vector<SelfCheckCase>& SelfCheckCases()
 #define CNTK_CASE_ROW(name, states, multiplies) {"the update " #name, &Update<UpdateFormula::name>},
         CNTK_UPDATE_RULES(CNTK_CASE_ROW)
 #undef CNTK_CASE_ROW
-            {"convolution, one kernel after another", &Convolutions<ConvolutionGeometry::Weights::KernelByKernel>,
-             true},
+            {"recorded work", &RecordedWorks, true},
+        {"convolution, one kernel after another", &Convolutions<ConvolutionGeometry::Weights::KernelByKernel>, true},
         {"convolution, channels first", &Convolutions<ConvolutionGeometry::Weights::OutputsFastest>, true},
         {"convolution with kernels that are not shared", &LocalConvolutions},
         {"maximum pooling", &Pooling<PoolKind::Max>},

@@ -139,6 +139,29 @@ TEST(GpuSelfCheckTests, ProductsMayBeOffByWhatGpuMatrixMathSays)
     EXPECT_TRUE(differs(4, GpuMatrixMath::Bfloat16));
 }
 
+// Graphs that are made, but not run.
+class ForgetfulRuntime final : public EmulatedRuntime
+{
+public:
+    ForgetfulRuntime() : EmulatedRuntime(EmulatedMemory::Open) {}
+    void Launch(GpuGraph, GpuStream) override {}
+};
+
+TEST(GpuSelfCheckTests, RecordedWorkIsChecked)
+{
+    auto runtime = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open);
+    const CudaEmulation::WorkCounts& counts = runtime->Counts();
+    const auto gpu = FindGpu({0, GpuMatrixMath::Float}, std::move(runtime), MakeBreakableBlas);
+    EXPECT_EQ(DifferenceOf(*gpu), "");
+    EXPECT_EQ(counts.graphLaunches, 2u * 3u); // of either type, recorded and repeated
+
+    const auto forgetful = FindGpu({0, GpuMatrixMath::Float}, std::make_unique<ForgetfulRuntime>(), MakeBreakableBlas);
+    EXPECT_THAT(DifferenceOf(*forgetful), testing::StartsWith("recorded work of float gives "));
+    GpuRequest launches{0};
+    launches.graphs = false;
+    EXPECT_EQ(DifferenceOf(*FindGpu(launches, std::make_unique<ForgetfulRuntime>(), MakeBreakableBlas)), "");
+}
+
 TEST(GpuSelfCheckTests, AnOperationThatFailsIsNamed)
 {
     GpuDisagreement wrong;

@@ -210,9 +210,15 @@ private:
         const size_t rows = weights.rows;
         if (group.memberCount < c_membersForProduct && thread != c_together)
         {
-            for (size_t i = 0; i < group.memberCount; ++i)
-                m_kernels.addCombination(SliceOf<T>(weights, group), rows, group.columnCount,
-                                         errors + i * group.columnCount, 1, products + i * rows, true);
+            // Of several members columns that stay in the first-level cache for all. A multiple of four: sums are those
+            // of all columns at once.
+            const ColumnBlock<const T> slice = SliceOf<T>(weights, group);
+            const size_t together = group.memberCount > 1 ? c_columnsOfPart : group.columnCount;
+            for (size_t first = 0; first < group.columnCount; first += together)
+                for (size_t i = 0; i < group.memberCount; ++i)
+                    m_kernels.addCombination(
+                        {slice.Column(first), slice.stride}, rows, std::min(together, group.columnCount - first),
+                        errors + i * group.columnCount + first, 1, products + i * rows, first == 0);
             return;
         }
         GemmTask<T> task;

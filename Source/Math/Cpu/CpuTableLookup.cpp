@@ -8,6 +8,22 @@
 namespace cntk
 {
 
+namespace
+{
+
+// Columns that are asked for ahead: the memory of a value of before is no longer near.
+constexpr size_t c_columnsAhead = 4;
+
+template <class T>
+void AskToWrite(T* column, size_t rows)
+{
+    constexpr size_t line = 64 / sizeof(T);
+    for (size_t i = 0; i < rows; i += line)
+        __builtin_prefetch(column + i, 1);
+}
+
+} // namespace
+
 // A block with one value is written once; that is every block of real data.
 void CpuKernels::LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output)
 {
@@ -21,6 +37,8 @@ void CpuKernels::LookUpColumns(const MatrixView& table, const SparseView& s, con
                   int32_t at = s.columnStarts[sample];
                   const int32_t end = s.columnStarts[sample + 1];
                   T* target = output.As<T>() + sample * output.stride;
+                  if (sample + c_columnsAhead < s.columns)
+                      AskToWrite(target + c_columnsAhead * output.stride, output.rows);
                   for (size_t word = 0; word < words; ++word, target += table.rows)
                   {
                       const size_t firstRow = word * table.columns;

@@ -2,6 +2,10 @@
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/Threads.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+
 namespace cntk
 {
 
@@ -18,12 +22,24 @@ T* At(const MatrixView& view, size_t column, size_t row)
     return view.As<T>() + column * view.stride + row;
 }
 
-// body(column, row, count) for stretches of the parameter that the threads share out: of touched columns, or of all
-// elements, which count as one column where all matrices are in one piece.
+// Touched columns that are asked for ahead: they lie anywhere, so that no prefetcher of the processor knows them.
+constexpr size_t c_columnsAhead = 3;
+
+void AskFor(const MatrixView& view, size_t column)
+{
+    const size_t size = SizeOf(view.type);
+    const auto* const first = static_cast<const std::byte*>(view.data) + column * view.stride * size;
+    for (size_t at = 0; at < view.rows * size; at += 64)
+        __builtin_prefetch(first + at, 1);
+}
+
+// body(column, row, count) for stretches of the parameter, which is the first of the matrices, that the threads share
+// out: of touched columns, or of all elements, which count as one column where all matrices are in one piece.
 template <class Body>
-void ForEachStretch(ThreadPool& pool, const MatrixView& parameter, bool isContiguous, const TouchedColumns* touched,
+void ForEachStretch(ThreadPool& pool, std::initializer_list<MatrixView> matrices, const TouchedColumns* touched,
                     Body&& body)
 {
+    const MatrixView& parameter = *matrices.begin();
     if (touched)
     {
         const size_t columns = touched->columns.size();
@@ -31,12 +47,17 @@ void ForEachStretch(ThreadPool& pool, const MatrixView& parameter, bool isContig
                     [&](int, size_t begin, size_t end)
                     {
                         for (size_t i = begin; i < end; ++i)
+                        {
+                            if (i + c_columnsAhead < end)
+                                for (const MatrixView& matrix : matrices)
+                                    AskFor(matrix, size_t(touched->columns[i + c_columnsAhead]));
                             body(size_t(touched->columns[i]), 0, parameter.rows);
+                        }
                     });
         return;
     }
     const int parts = UsefulThreads(2 * parameter.Elements(), pool);
-    if (isContiguous)
+    if (std::all_of(matrices.begin(), matrices.end(), [](const MatrixView& matrix) { return matrix.IsContiguous(); }))
     {
         ForEachPart(pool, parameter.Elements(), 64, parts,
                     [&](int, size_t begin, size_t end)
@@ -67,8 +88,7 @@ void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
           [&]<class T>(const VectorKernels<T>& kernels)
           {
               const UpdateNumbers<T> numbers(rate, momentum, touched != nullptr);
-              ForEachStretch(m_pool, parameter,
-                             parameter.IsContiguous() && smoothed.IsContiguous() && gradient.IsContiguous(), touched,
+              ForEachStretch(m_pool, {parameter, smoothed, gradient}, touched,
                              [&](size_t column, size_t row, size_t count)
                              {
                                  kernels.momentumUpdate({.parameter = At<T>(parameter, column, row),
@@ -87,7 +107,7 @@ bool CpuKernels::Descend(const MatrixView& parameter, const MatrixView& gradient
           [&]<class T>(const VectorKernels<T>& kernels)
           {
               const UpdateNumbers<T> numbers(rate, 0, touched != nullptr);
-              ForEachStretch(m_pool, parameter, parameter.IsContiguous() && gradient.IsContiguous(), touched,
+              ForEachStretch(m_pool, {parameter, gradient}, touched,
                              [&](size_t column, size_t row, size_t count)
                              {
                                  kernels.descend({.parameter = At<T>(parameter, column, row),

@@ -140,6 +140,7 @@ public:
             return plan.Finish();
         const TrainingNodes nodes = ChooseNodes(*network);
         LogNetwork(log, *network, 1);
+        WarnOfCriteria(*network, *nodes.criterion, m_request.options.trainCriterionNodeName, log);
         const NodeTracer tracer(*network, m_request.options, log);
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
         {

@@ -8,6 +8,8 @@
 #include "Math/Operations.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <unordered_set>
 
 namespace cntk
@@ -127,6 +129,30 @@ std::string DescribeUntrainedCriteria(const ComputationNetwork& network, const s
                   Join(others, ", "),
                   "; trainCriterionNodeName names another one, and a sum of several (Plus, with "
                   "Scale for their weights) is one criterion");
+}
+
+std::string DescribeSwappedLabels(const ComputationNetwork& network, const ComputationNode& criterion)
+{
+    // The others are symmetric, or refuse what has not the shape of labels.
+    constexpr std::string_view c_types[] = {"CrossEntropyWithSoftmax", "CrossEntropy", "Logistic"};
+    if (std::find(std::begin(c_types), std::end(c_types), criterion.TypeName()) == std::end(c_types))
+        return {};
+    const std::vector<ComputationNodePtr>& inputs = criterion.Inputs();
+    const std::vector<ComputationNodePtr>& labels = network.Group(NodeGroup::Label);
+    if (inputs[0]->InputCount() == 0 || Contains(labels, inputs[0]) || !Contains(labels, inputs[1]))
+        return {};
+    return Concat("the criterion '", criterion.Name(), "' takes '", inputs[0]->Name(), "' for the labels and '",
+                  inputs[1]->Name(), "' for what is trained; expected ", criterion.TypeName(), "(", inputs[1]->Name(),
+                  ", ", inputs[0]->Name(), ")");
+}
+
+void WarnOfCriteria(const ComputationNetwork& network, const ComputationNode& criterion,
+                    const std::string& criterionName, Log& log)
+{
+    for (const std::string& warning :
+         {DescribeSwappedLabels(network, criterion), DescribeUntrainedCriteria(network, criterionName)})
+        if (!warning.empty())
+            log.Warn(warning);
 }
 
 std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& network,

@@ -1,6 +1,7 @@
 // Which nodes of a network are minimised and reported, and their sums over many minibatches.
 #pragma once
 
+#include "Common/Log.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "Math/Matrix.h"
 #include "Math/RepeatedWork.h"
@@ -32,6 +33,14 @@ TrainingNodes SelectTrainingNodes(const ComputationNetwork& network, const std::
 // What to tell a user who named no criterion while the network has several, of which the first is trained alone; empty
 // where it has one.
 std::string DescribeUntrainedCriteria(const ComputationNetwork& network, const std::string& criterionName);
+
+// What to tell a user whose criterion compares with the network's output what the labels should be compared with; empty
+// where the labels stand first, or nobody knows.
+std::string DescribeSwappedLabels(const ComputationNetwork& network, const ComputationNode& criterion);
+
+// Warns of either.
+void WarnOfCriteria(const ComputationNetwork& network, const ComputationNode& criterion,
+                    const std::string& criterionName, Log& log);
 
 // What test and cv report: the named nodes, or all evaluation nodes and then all criteria of the network.
 std::vector<ComputationNodePtr> SelectEvaluationNodes(const ComputationNetwork& network,

@@ -195,9 +195,7 @@ TrainingNodes SelectNodes(const ComputationNetwork& network, const SgdOptions& o
     TrainingNodes nodes = SelectTrainingNodes(network, options.trainCriterionNodeName, options.evalCriterionNodeName);
     NodeTracer(network, options, log); // an unknown name is told before data are read
     PrintNodes(log, "Training", {nodes.criterion});
-    if (const std::string untrained = DescribeUntrainedCriteria(network, options.trainCriterionNodeName);
-        !untrained.empty())
-        log.Warn(untrained);
+    WarnOfCriteria(network, *nodes.criterion, options.trainCriterionNodeName, log);
     PrintNodes(log, "Evaluation", nodes.evaluations);
     return nodes;
 }

@@ -72,6 +72,32 @@ TEST_F(CriteriaTest, SeveralCriteriaOfWhichOneIsTrainedAreTold)
     EXPECT_NE(LogText().find("only 'ce' is trained, not 'err'; "), std::string::npos);
 }
 
+TEST_F(CriteriaTest, LabelsThatStandSecondAreTold)
+{
+    const auto network = Classifier();
+    const ComputationNodePtr ce = network->Require("ce");
+    EXPECT_EQ(DescribeSwappedLabels(*network, *ce), "");
+    const std::string labels = ce->Inputs()[0]->Name(), z = ce->Inputs()[1]->Name();
+    const auto swapped = network->Add("CrossEntropyWithSoftmax", "swapped", {ce->Inputs()[1], ce->Inputs()[0]});
+    EXPECT_EQ(DescribeSwappedLabels(*network, *swapped),
+              "the criterion 'swapped' takes '" + z + "' for the labels and '" + labels +
+                  "' for what is trained; expected CrossEntropyWithSoftmax(" + labels + ", " + z + ")");
+    const auto square = network->Add("SquareError", "square", {ce->Inputs()[1], ce->Inputs()[0]});
+    EXPECT_EQ(DescribeSwappedLabels(*network, *square), "");
+
+    TrainingRequest request = ClassifierRequest(1);
+    request.options.trainCriterionNodeName = "swapped";
+    request.buildNetwork = [this]
+    {
+        auto other = Classifier();
+        const auto inputs = other->Require("ce")->Inputs();
+        other->Add("CrossEntropyWithSoftmax", "swapped", {inputs[1], inputs[0]});
+        return other;
+    };
+    Run(request);
+    EXPECT_NE(LogText().find("WARNING: the criterion 'swapped' takes '"), std::string::npos);
+}
+
 // The data say how many samples there are, even if nothing is computed from them.
 TEST_F(CriteriaTest, ACriterionOfParametersReadsFeaturesAndLabels)
 {

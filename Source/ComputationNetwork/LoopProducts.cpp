@@ -332,8 +332,10 @@ void LoopProducts::ForEachPart(int direction, bool canBeApart, Run&& run) const
 
 // ---- forward ----
 
-void LoopProducts::BeginForward()
+void LoopProducts::BeginForward(int direction)
 {
+    const size_t first = direction > 0 ? 0 : m_layout->TimeSteps() - 1;
+    const bool isApart = m_canForwardApart && BlocksApart() > 1;
     for (const auto& group : m_groups)
     {
         size_t row = 0;
@@ -346,7 +348,10 @@ void LoopProducts::BeginForward()
                 Ops::Copy(weights, group->stackedView.Rows(row, weights.rows));
             row += weights.rows;
         }
-        group->weights.Pack(group->parts, Ops::Transpose::No);
+        // Where the first product has one column it is made while its weights are packed.
+        group->isPacked = isApart || m_layout->TimeSteps() == 0 || !IsRepeated(*group, first);
+        if (group->isPacked)
+            group->weights.Pack(group->parts, Ops::Transpose::No);
     }
     LoopChain::Bind(m_forwardChains);
 }
@@ -366,23 +371,30 @@ void LoopProducts::RunForward(const Part& part) const
     }
 }
 
-void LoopProducts::MultiplyGroup(const Group& group, const Part& part) const
+// Whether all sequences begin: one column of a product is then that of all.
+bool LoopProducts::IsRepeated(const Group& group, size_t time) const
+{
+    return group.delay != nullptr && m_device.IsHostMemory() && group.delay->SourceOfStep(time) == DelayNode::c_initial;
+}
+
+void LoopProducts::MultiplyGroup(Group& group, const Part& part) const
 {
     const MatrixView operand = group.operand->Value().Columns(part.firstColumn, part.sequences);
     const MatrixView value =
         group.valueView.Columns(group.isOfStep ? part.firstSequence : part.firstColumn, part.sequences);
-    // Where all sequences begin, one column is that of all.
-    const bool isRepeated = part.sequences > 1 && group.delay != nullptr && m_device.IsHostMemory() &&
-                            group.delay->SourceOfStep(part.time) == DelayNode::c_initial;
-    if (!isRepeated)
+    if (!IsRepeated(group, part.time))
         return group.weights.Multiply(operand, value);
-    group.weights.Multiply(operand.Columns(0, 1), value.Columns(0, 1));
-    Ops::Elementwise(ElementwiseOp::Copy, value.Columns(0, 1), value.Columns(1, part.sequences - 1));
+    if (std::exchange(group.isPacked, true))
+        group.weights.Multiply(operand.Columns(0, 1), value.Columns(0, 1));
+    else
+        group.weights.PackAndMultiply(group.parts, operand.Columns(0, 1), value.Columns(0, 1));
+    if (part.sequences > 1)
+        Ops::Elementwise(ElementwiseOp::Copy, value.Columns(0, 1), value.Columns(1, part.sequences - 1));
 }
 
 void LoopProducts::Forward(int direction)
 {
-    BeginForward();
+    BeginForward(direction);
     ForEachPart(direction, m_canForwardApart, [this](const Part& part) { RunForward(part); });
 }
 

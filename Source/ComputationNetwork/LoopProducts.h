@@ -85,6 +85,7 @@ private:
         PackedOperand weights;
         PackedOperand transposedWeights;
         MatrixView valueView, gradientView, stackedView;
+        bool isPacked = false; // the weights, in this pass
         bool isOfStep = false; // the value: one time step's alone
         bool isZeroed = true;  // the gradient, before the first time step
         LoopBeginnings beginnings;
@@ -107,10 +108,11 @@ private:
         LoopChain* chain = nullptr;
     };
 
-    void BeginForward();
+    void BeginForward(int direction);
     void BeginBackward();
     void RunForward(const Part& part) const;
-    void MultiplyGroup(const Group& group, const Part& part) const;
+    bool IsRepeated(const Group& group, size_t time) const;
+    void MultiplyGroup(Group& group, const Part& part) const;
     void RunBackward(const Part& part) const;
     template <class Run>
     void ForEachPart(int direction, bool canBeApart, Run&& run) const;

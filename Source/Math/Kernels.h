@@ -86,10 +86,13 @@ public:
     virtual void MultiplyBiasActivate(const Operand& a, const MatrixView& b, const MatrixView& bias,
                                       ElementwiseOp activation, const MatrixView& c) = 0;
     // Panels of op(a), which is then the left operand of many products (PackedOperand.h): of matrices one above
-    // another. No bytes, which is what a backend says that does not override these, mean that it keeps none; the other
-    // two are then not called. Of the a of PackedBytes and MultiplyPacked only its shape and type count.
+    // another. No bytes, which is what a backend says that does not override these, mean that it keeps none; the
+    // others are then not called. Of the a of PackedBytes and MultiplyPacked only its shape and type count.
     virtual size_t PackedBytes(const Operand& a);
     virtual void Pack(std::span<const MatrixView> parts, bool transposed, void* panels);
+    // Not transposed, and c = a * b on the way; b has one column.
+    virtual void PackAndMultiply(std::span<const MatrixView> parts, void* panels, const MatrixView& b,
+                                 const MatrixView& c);
     virtual void MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c,
                                 double alpha, double beta);
     virtual void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha,

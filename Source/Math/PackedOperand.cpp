@@ -17,6 +17,11 @@ void Kernels::Pack(std::span<const MatrixView>, bool, void*)
     Fail(ErrorKind::Internal, "this device keeps no panels of matrices");
 }
 
+void Kernels::PackAndMultiply(std::span<const MatrixView>, void*, const MatrixView&, const MatrixView&)
+{
+    Fail(ErrorKind::Internal, "this device keeps no panels of matrices");
+}
+
 void Kernels::MultiplyPacked(const Operand&, const void*, const MatrixView&, const MatrixView&, double, double)
 {
     Fail(ErrorKind::Internal, "this device keeps no panels of matrices");
@@ -63,25 +68,37 @@ size_t PackedOperand::Reserve(std::span<const MatrixView> parts, Ops::Transpose 
     return bytes;
 }
 
-void PackedOperand::Pack(std::span<const MatrixView> parts, Ops::Transpose transpose)
+bool PackedOperand::TakePanels(std::span<const MatrixView> parts, Ops::Transpose transpose)
 {
     m_hasPanels = Reserve(parts, transpose) > 0;
     m_matrix = Whole(parts);
     m_transposed = transpose == Ops::Transpose::Yes;
     if (m_hasPanels)
-    {
         m_panels = static_cast<std::byte*>((m_shared != nullptr ? *m_shared : m_own).Data()) + m_offset;
-        m_matrix.device->GetKernels().Pack(parts, m_transposed, m_panels);
-    }
     else if (parts.size() > 1)
         Fail(ErrorKind::Internal, "PackedOperand: this device keeps no panels of matrices; expected them in one piece");
+    return m_hasPanels;
 }
 
-void PackedOperand::Multiply(const MatrixView& b, const MatrixView& c, double alpha, double beta) const
+void PackedOperand::Pack(std::span<const MatrixView> parts, Ops::Transpose transpose)
 {
-    if (!m_hasPanels)
-        return Ops::Multiply(m_matrix, m_transposed ? Ops::Transpose::Yes : Ops::Transpose::No, b, Ops::Transpose::No,
-                             c, alpha, beta);
+    if (TakePanels(parts, transpose))
+        m_matrix.device->GetKernels().Pack(parts, m_transposed, m_panels);
+}
+
+void PackedOperand::PackAndMultiply(std::span<const MatrixView> parts, const MatrixView& b, const MatrixView& c)
+{
+    if (b.columns != 1 || b.rows == 0 || c.rows == 0 || !TakePanels(parts, Ops::Transpose::No))
+    {
+        Pack(parts, Ops::Transpose::No);
+        return Multiply(b, c);
+    }
+    Check(b, c);
+    m_matrix.device->GetKernels().PackAndMultiply(parts, m_panels, b, c);
+}
+
+void PackedOperand::Check(const MatrixView& b, const MatrixView& c) const
+{
     const Operand a{m_matrix, m_transposed};
     if (b.device != m_matrix.device || c.device != m_matrix.device)
         Fail(ErrorKind::Internal, "PackedOperand: operands are on different devices");
@@ -90,8 +107,16 @@ void PackedOperand::Multiply(const MatrixView& b, const MatrixView& c, double al
     if (a.Columns() != b.rows || c.rows != a.Rows() || c.columns != b.columns)
         Fail(ErrorKind::Internal, "PackedOperand: the product of [", a.Rows(), " x ", a.Columns(), "] and [", b.rows,
              " x ", b.columns, "] does not fit [", c.rows, " x ", c.columns, "]");
+}
+
+void PackedOperand::Multiply(const MatrixView& b, const MatrixView& c, double alpha, double beta) const
+{
+    if (!m_hasPanels)
+        return Ops::Multiply(m_matrix, m_transposed ? Ops::Transpose::Yes : Ops::Transpose::No, b, Ops::Transpose::No,
+                             c, alpha, beta);
+    Check(b, c);
     if (c.Elements() > 0)
-        m_matrix.device->GetKernels().MultiplyPacked(a, m_panels, b, c, alpha, beta);
+        m_matrix.device->GetKernels().MultiplyPacked({m_matrix, m_transposed}, m_panels, b, c, alpha, beta);
 }
 
 } // namespace cntk

@@ -24,6 +24,9 @@ public:
     // The panels are those of the values that a has now. a is referred to until the next Pack.
     void Pack(std::span<const MatrixView> parts, Ops::Transpose transpose);
     void Pack(const MatrixView& a, Ops::Transpose transpose) { Pack({&a, 1}, transpose); }
+    // The same without transposing, and then c = a * b, which is made on the way where b has one column: to the last
+    // bit what Multiply gives.
+    void PackAndMultiply(std::span<const MatrixView> parts, const MatrixView& b, const MatrixView& c);
 
     // c = beta*c + alpha * op(a) * b; to the last bit what Ops::Multiply gives where the backend has one kernel for
     // both.
@@ -32,6 +35,10 @@ public:
     size_t Bytes() const { return m_own.Bytes(); } // of its own memory
 
 private:
+    // False: the device keeps none.
+    bool TakePanels(std::span<const MatrixView> parts, Ops::Transpose transpose);
+    void Check(const MatrixView& b, const MatrixView& c) const;
+
     MatrixView m_matrix;
     bool m_transposed = false;
     bool m_hasPanels = false;

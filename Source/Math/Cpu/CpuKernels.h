@@ -48,6 +48,8 @@ public:
                               const MatrixView& c) override;
     size_t PackedBytes(const Operand& a) override;
     void Pack(std::span<const MatrixView> parts, bool transposed, void* panels) override;
+    void PackAndMultiply(std::span<const MatrixView> parts, void* panels, const MatrixView& b,
+                         const MatrixView& c) override;
     void MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c, double alpha,
                         double beta) override;
     void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;

@@ -174,6 +174,17 @@ void CpuKernels::Pack(std::span<const MatrixView> parts, bool transposed, void* 
               [&](auto tag) { m_prepacked.Pack(parts, transposed, static_cast<decltype(tag)*>(panels)); });
 }
 
+void CpuKernels::PackAndMultiply(std::span<const MatrixView> parts, void* panels, const MatrixView& b,
+                                 const MatrixView& c)
+{
+    VisitType(c.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  m_prepacked.PackAndMultiply(parts, b.As<T>(), static_cast<T*>(panels), c.As<T>());
+              });
+}
+
 void CpuKernels::MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c,
                                 double alpha, double beta)
 {

@@ -75,6 +75,10 @@ struct GemmFunctions
     // [step, step+depth), and a tile of C of such panels, behind the last steps with its epilogue; packedB may be null
     // where canTilesReadB.
     void (*packA)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, T* to);
+    // Of an a that is not transposed, and on the way those steps of the rows of c, which has one column; or of a panel
+    // that is there already. b is not transposed, and there is no epilogue.
+    void (*packAndMultiply)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, T* to);
+    void (*multiplyPanel)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, const T* panel);
     void (*packB)(const GemmTask<T>& task, size_t column, size_t columns, size_t step, size_t depth, T* to);
     void (*tile)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                  size_t depth, const T* packedA, const T* packedB);

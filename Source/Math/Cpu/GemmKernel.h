@@ -5,7 +5,7 @@
 // never be linked into another's.
 #pragma once
 
-#include "Math/Cpu/GemmAhead.h"
+#include "Math/Cpu/GemmColumn.h"
 
 #include <cstddef>
 
@@ -17,9 +17,9 @@ namespace
 // VectorBytes: width of a register. c_rows x c_columns: the tile of C that is
 // kept in registers.
 template <class T, size_t VectorBytes, size_t Columns>
-struct GemmKernel : GemmAhead<T, VectorBytes, Columns>
+struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
 {
-    using Base = GemmAhead<T, VectorBytes, Columns>;
+    using Base = GemmColumn<T, VectorBytes, Columns>;
     using Base::c_blockColumns, Base::c_blockRows, Base::c_columns, Base::c_depth, Base::c_lanes, Base::c_lineElements,
         Base::c_mostRowsOnce, Base::c_rows, Base::c_scratchA, Base::c_scratchB;
     using Base::EndBlock, Base::EndsPanels, Base::EvenWidth, Base::FetchB, Base::FetchesA, Base::FetchPanel,
@@ -331,6 +331,8 @@ struct GemmKernel : GemmAhead<T, VectorBytes, Columns>
     {
         return {&Run,
                 &PackA,
+                &Base::PackAndMultiply,
+                &Base::MultiplyPanel,
                 &Base::PackWholePanelsOfB,
                 &EndedTileOfPacked,
                 &MultiplyColumns,

@@ -93,6 +93,18 @@ size_t GemmPrepacked::PanelElements(size_t m, size_t k) const
 template <class T>
 void GemmPrepacked::Pack(std::span<const MatrixView> parts, bool transposed, T* panels)
 {
+    PackInTasks(parts, transposed, panels, {});
+}
+
+template <class T>
+void GemmPrepacked::PackAndMultiply(std::span<const MatrixView> parts, const T* b, T* panels, T* c)
+{
+    PackInTasks(parts, false, panels, {b, c});
+}
+
+template <class T>
+void GemmPrepacked::PackInTasks(std::span<const MatrixView> parts, bool transposed, T* panels, const Column<T>& product)
+{
     size_t along = 0; // rows of the matrices, one above another
     for (const MatrixView& part : parts)
         along += part.rows;
@@ -104,29 +116,38 @@ void GemmPrepacked::Pack(std::span<const MatrixView> parts, bool transposed, T* 
     const size_t slabs = (k + depthEach - 1) / depthEach;
     const size_t rowsEach = m * k < c_leastShared ? PaddedRows<T>(m) : RoundUp(c_rowsTogether, m_isa.Of<T>().tileRows);
     const size_t tasks = (m + rowsEach - 1) / rowsEach;
-    const auto pack = [&](size_t index, size_t)
+    const auto pack = [&](size_t task, size_t number)
     {
-        const size_t step = index / tasks * depthEach;
+        const size_t step = number * depthEach;
         const Slab slab{step, std::min(depthEach, k - step)};
-        const size_t row = index % tasks * rowsEach;
+        const size_t row = task * rowsEach;
         T* const to = panels + step * PaddedRows<T>(m) + row * slab.depth;
         if (transposed)
             PackAcross(parts, slab, row, std::min(rowsEach, m - row), to);
         else
-            PackDown(parts, slab, row, std::min(rowsEach, m - row), to);
+            PackDown(parts, slab, row, std::min(rowsEach, m - row), to, product);
+    };
+    const auto packAllSlabs = [&](size_t task, size_t)
+    {
+        for (size_t slab = 0; slab < slabs; ++slab)
+            pack(task, slab);
     };
     if (tasks == 1)
-        for (size_t slab = 0; slab < slabs; ++slab)
-            pack(slab, 0);
+        packAllSlabs(0, 0);
+    else if (product.b != nullptr) // whose slabs are added up in their order
+        m_pool.Run(tasks, packAllSlabs);
     else
-        m_pool.Run(slabs * tasks, pack);
+        m_pool.Run(slabs * tasks, [&](size_t index, size_t) { pack(index % tasks, index / tasks); });
 }
 
 // Rows of the matrices one above another.
 template <class T>
-void GemmPrepacked::PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const
+void GemmPrepacked::PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to,
+                             const Column<T>& product) const
 {
     const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const bool multiplies = product.b != nullptr;
+    const auto pack = multiplies ? functions.packAndMultiply : functions.packA;
     const size_t end = row + rows;
     size_t first = 0; // row of the part at hand
     for (auto part = parts.begin(); row < end;)
@@ -139,13 +160,23 @@ void GemmPrepacked::PackDown(std::span<const MatrixView> parts, const Slab& slab
         const size_t together = row + here == end ? here : whole;
         if (together > 0)
         {
-            functions.packA(TaskOf<T>(*part, false), row - first, together, slab.step, slab.depth, to);
+            GemmTask<T> task = TaskOf<T>(*part, false);
+            task.b = product.b;
+            task.c = multiplies ? product.c + first : nullptr;
+            pack(task, row - first, together, slab.step, slab.depth, to);
             row += together;
             to += RoundUp(together, functions.tileRows) * slab.depth;
             continue;
         }
         const size_t height = std::min(functions.tileRows, end - row);
         PackPiecewise(parts.subspan(size_t(part - parts.begin())), slab, row - first, height, to);
+        if (multiplies)
+        {
+            GemmTask<T> task;
+            task.b = product.b;
+            task.c = product.c;
+            functions.multiplyPanel(task, row, height, slab.step, slab.depth, to);
+        }
         row += height;
         to += functions.tileRows * slab.depth;
     }
@@ -242,6 +273,8 @@ template size_t GemmPrepacked::PanelElements<float>(size_t, size_t) const;
 template size_t GemmPrepacked::PanelElements<double>(size_t, size_t) const;
 template void GemmPrepacked::Pack<float>(std::span<const MatrixView>, bool, float*);
 template void GemmPrepacked::Pack<double>(std::span<const MatrixView>, bool, double*);
+template void GemmPrepacked::PackAndMultiply<float>(std::span<const MatrixView>, const float*, float*, float*);
+template void GemmPrepacked::PackAndMultiply<double>(std::span<const MatrixView>, const double*, double*, double*);
 template void GemmPrepacked::Multiply<float>(const GemmTask<float>&, const float*);
 template void GemmPrepacked::Multiply<double>(const GemmTask<double>&, const double*);
 

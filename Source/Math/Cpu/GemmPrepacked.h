@@ -26,6 +26,10 @@ public:
     // op(a), where a are matrices one above another, of as many columns each.
     template <class T>
     void Pack(std::span<const MatrixView> parts, bool transposed, T* panels);
+    // The same of matrices that are not transposed, and c = a * b on the way: of one column, which is then no pass of
+    // its own over panels that may be more than a cache holds. Bit for bit what Multiply gives.
+    template <class T>
+    void PackAndMultiply(std::span<const MatrixView> parts, const T* b, T* panels, T* c);
     // m, n and k are not 0. Bit for bit what the product on one thread gives.
     template <class T>
     void Multiply(const GemmTask<T>& task, const T* panels);
@@ -37,8 +41,18 @@ private:
         size_t step = 0;
         size_t depth = 0;
     };
+    // A product of one column that is made on the way; no b: none.
     template <class T>
-    void PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const;
+    struct Column
+    {
+        const T* b = nullptr;
+        T* c = nullptr;
+    };
+    template <class T>
+    void PackInTasks(std::span<const MatrixView> parts, bool transposed, T* panels, const Column<T>& product);
+    template <class T>
+    void PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to,
+                  const Column<T>& product) const;
     template <class T>
     void PackPiecewise(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const;
     template <class T>

@@ -51,6 +51,15 @@ TEST_P(PackedOperandTests, GiveTheSameBits)
                     packed.Multiply(b, actual, 0.5, beta);
                     ASSERT_EQ(actual.ToHost(), expected.ToHost()) << Concat(m, " x ", k, " * ", n, ", beta ", beta);
                 }
+                if (isTransposed)
+                    continue;
+                PackedOperand onTheWay;
+                Ops::Multiply(a, transpose, b, Ops::Transpose::No, expected);
+                onTheWay.PackAndMultiply(std::vector<MatrixView>{a}, b, actual);
+                ASSERT_EQ(actual.ToHost(), expected.ToHost()) << Concat(m, " x ", k, " * ", n, ", packed on the way");
+                onTheWay.Multiply(b, actual, 1, 1); // of panels that are all there
+                Ops::Multiply(a, transpose, b, Ops::Transpose::No, expected, 1, 1);
+                ASSERT_EQ(actual.ToHost(), expected.ToHost()) << Concat(m, " x ", k, " * ", n, ", packed before");
             }
 }
 
@@ -61,9 +70,9 @@ TEST_P(PackedOperandTests, MatricesOneAboveAnotherAreAsOne)
     const auto device = MakeCpuDevice({.threads = threads});
     const Ops::Transpose transpose = isTransposed ? Ops::Transpose::Yes : Ops::Transpose::No;
     PackedOperand packed, inParts;
-    for (const std::vector<size_t>& heights :
-         std::vector<std::vector<size_t>>{{5, 3}, {200, 200, 200, 200}, {300, 300, 300, 300}, {1, 64, 7, 1, 1, 500}})
-        for (const size_t columns : {3, 200})
+    for (const std::vector<size_t>& heights : std::vector<std::vector<size_t>>{
+             {5, 3}, {40, 400}, {200, 200, 200, 200}, {300, 300, 300, 300}, {1, 64, 7, 1, 1, 500}})
+        for (const size_t columns : {3, 200, 700})
         {
             size_t rows = 0;
             for (const size_t height : heights)
@@ -87,6 +96,14 @@ TEST_P(PackedOperandTests, MatricesOneAboveAnotherAreAsOne)
             inParts.Pack(parts, transpose);
             inParts.Multiply(b, actual);
             EXPECT_EQ(actual.ToHost(), expected.ToHost()) << heights.size() << " parts, " << columns << " columns";
+            if (isTransposed)
+                continue;
+            PackedOperand onTheWay;
+            const auto first = [](const Matrix& matrix) { return matrix.View().Columns(0, 1); };
+            Ops::Fill(actual, 7);
+            onTheWay.PackAndMultiply(parts, first(b), first(actual));
+            onTheWay.Multiply(b.View().Columns(1, 9), actual.View().Columns(1, 9));
+            EXPECT_EQ(actual.ToHost(), expected.ToHost()) << heights.size() << " parts, packed on the way";
         }
 }
 

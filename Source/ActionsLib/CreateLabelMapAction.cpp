@@ -43,6 +43,12 @@ std::vector<std::string> MappingFiles(const ConfigParameters& reader)
         if (const auto file = block.Find("labelMappingFile"))
             files.push_back(ResolveOutputPath(file->Text()));
     }
+    if (const auto parts = reader.FindHere("readers")) // several readers as one
+        for (const ConfigValue& part : parts->AsArray())
+            if (const ConfigParameters* const block = reader.FindBlock(part.Text());
+                block && block->Parent() == &reader)
+                for (std::string& file : MappingFiles(*block))
+                    files.push_back(std::move(file));
     return files;
 }
 

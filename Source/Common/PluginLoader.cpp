@@ -310,14 +310,31 @@ std::unique_ptr<IDataWriter<ElemType>> PluginLibrary::MakeWriter(const ReaderCon
 namespace
 {
 
+// randomize as the part of a composite reader says it, or as its plugin has it; empty where it does not count.
+std::string OrderOf(const ConfigParameters& part)
+{
+    if (const auto given = part.Exists("randomize") ? part.Find("randomize") : std::nullopt)
+        return given->Text();
+    const PluginLibrary library = PluginLibrary::Open(ReaderTypeOf(part), PluginSearch::Default());
+    PluginDescription description;
+    if (const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin")))
+        describe(description);
+    for (const PluginOption& option : description.options)
+        if (option.block.empty() && option.name == "randomize" && !option.hasNoEffect)
+            return option.defaultText;
+    return {};
+}
+
 // What the parts of a composite reader deliver is put together in the order that each has it.
 void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, Log& log)
 {
-    const auto own = part.Exists("randomize") ? part.Find("randomize") : std::nullopt;
-    const auto firsts = first.Exists("randomize") ? first.Find("randomize") : std::nullopt;
-    if (own && firsts && !EqualsIgnoreCase(own->Text(), firsts->Text()))
-        log.Warn(Concat(own->Where().Location(), ": readers: '", part.Name(), "' has randomize=", own->Text(),
-                        ", but '", first.Name(), "' has randomize=", firsts->Text(),
+    // Where neither says it, or readers of two kinds differ by default, the order is nobody's choice.
+    if (!part.Exists("randomize") && !first.Exists("randomize"))
+        return;
+    const std::string own = OrderOf(part), firsts = OrderOf(first);
+    if (!own.empty() && !firsts.empty() && !EqualsIgnoreCase(own, firsts))
+        log.Warn(Concat(part.Where().Location(), ": readers: '", part.Name(), "' has randomize=", own, ", but '",
+                        first.Name(), "' has randomize=", firsts,
                         "; in a minibatch samples stand side by side that do not belong together"));
 }
 

@@ -139,6 +139,13 @@ class ActionsTest(EndToEndTest):
         self.assertIn("readers: 'b' has randomize=auto, but 'a' has randomize=none; in a minibatch samples stand side "
                       "by side that do not belong together",
                       self.warnings(self.run_command("Test", reader, "Test=[reader=[b=[randomize=auto]]]")))
+        reader = reader.replace("randomize=none; ", "")
+        self.assertNotIn("randomize", self.warnings(self.run_command("Test", reader)))
+        self.assertIn("readers: 'b' has randomize=auto, but 'a' has randomize=none; ",  # by default
+                      self.warnings(self.run_command("Test", reader, "Test=[reader=[a=[randomize=none]]]")))
+        # The map of a label that the second reader has.
+        self.run_command("Map", "Map=[section=Test]", reader, "Test=[reader=[b=[labels=[labelMappingFile=made.txt]]]]")
+        self.assertEqual(self.read("made.txt"), "yes\nno\n")
 
     @staticmethod
     def warnings(run):

@@ -111,7 +111,7 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
         Opt("labelMappingFile", &S::labelMappingFile,
             "text file, one label a line: category prints the label, sparse adds it to the index"),
         Opt("transpose", &S::transpose, "true: a line is a sample; false: a line is a row of the sequence's matrix"),
-        Opt("prologue", &S::prologue, "text at the begin of the file, as it stands: without \\n and the like"),
+        Opt("prologue", &S::prologue, "text at the beginning of the file, as it stands: without \\n and the like"),
         Opt("epilogue", &S::epilogue, "text at the end of the file, likewise"),
         Opt("sequenceSeparator", &S::sequenceSeparator, "text before all sequences but the first of a minibatch"),
         Opt("sequencePrologue", &S::sequencePrologue, "text before each sequence"),

@@ -23,7 +23,7 @@ inline bool IsNameChar(char c)
     return IsDigit(c) || IsLetter(c) || c == '_';
 }
 
-// Blanks, tabulators and carriage returns separate values.
+// Blanks, tabs and carriage returns separate values.
 inline bool IsBlank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';

@@ -28,7 +28,7 @@ ImageList ImageList::Read(const std::string& path, size_t labelDim)
         const size_t tab = line.find('\t');
         if (tab == std::string_view::npos || tab == 0)
             Fail(ErrorKind::Data, reader.Location(line), ": '", line,
-                 "' has no tabulator between two columns; expected the image's file, a tabulator and its class");
+                 "' has no tab between two columns; expected the image's file, a tab and its class");
         std::string_view text = line.substr(tab + 1);
         text = text.substr(0, text.find('\t')); // further columns do not matter
         const std::optional<long long> label = ParseInteger(text);

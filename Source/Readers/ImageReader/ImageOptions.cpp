@@ -105,7 +105,7 @@ OptionTable<ImageReaderOptions> ImageReaderOptions::Options()
     using S = ImageReaderOptions;
     return {
         Opt("file", &S::file,
-            "Required. Text file with one image a line: its file, a tabulator, its class from 0. '...' at the start of "
+            "Required. Text file with one image a line: its file, a tab, its class from 0. '...' at the start of "
             "a name is the folder of this file; photos.zip@/cats/1.jpg is a file inside of an archive")
             .Required(),
         Choice("randomize", &S::randomize, {{"auto", true}, {"true", true}, {"none", false}, {"false", false}},

@@ -132,8 +132,8 @@ void ImageTransform::ReadMean(const SourcePos& where)
         size_t(columns) != m_options.width)
     {
         m_warning = Concat("the mean image of '", path, "' (width ", columns, ", height ", rows, ", channels ",
-                           channels, ") has not the size of the images (", m_options.width, ", ", m_options.height,
-                           ", ", m_options.channels, "); it is not subtracted");
+                           channels, ") does not have the size of the images (", m_options.width, ", ",
+                           m_options.height, ", ", m_options.channels, "); it is not subtracted");
         return;
     }
     m_mean = std::make_unique<DecodedImage>();

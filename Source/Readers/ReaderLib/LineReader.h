@@ -39,7 +39,7 @@ private:
     std::string_view m_line;
 };
 
-// Tokens of a line, separated by blanks, tabulators and carriage returns. tokens is cleared first.
+// Tokens of a line, separated by blanks, tabs and carriage returns. tokens is cleared first.
 void SplitTokens(std::string_view line, std::vector<std::string_view>& tokens);
 
 } // namespace cntk

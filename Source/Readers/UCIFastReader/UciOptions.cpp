@@ -142,7 +142,7 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
             "or block that is shuffled"),
         Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
                "full: only minibatches of full size, the epoch is rounded up to a multiple of it"),
-        Opt("customDelimiter", &S::customDelimiter, "A character that separates columns, beside blank and tabulator"),
+        Opt("customDelimiter", &S::customDelimiter, "A character that separates columns, beside blank and tab"),
         Opt("customDecimalPoint", &S::customDecimalPoint, "The character used as decimal point; default: the point"),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread; auto: where that pays"),
         Opt("oneLinePerFile", &S::oneLinePerFile,

@@ -201,10 +201,9 @@ double UciParser<ElemType>::SlowNumber(const char* begin, const char* end, size_
     if (!NumberParser::ParseWord(token, value))
         FailWithLine(Concat(Location(begin), ": expected a number in column ", column, " (",
                             ColumnRange(m_format.streams[stream]), ", counted from 0), found '", Shortened(token), "'",
-                            isSeparated
-                                ? "; columns are separated by blanks, tabulators and the customDelimiter of the "
-                                  "reader, and numbers have the decimalPoint of the reader"
-                                : ""));
+                            isSeparated ? "; columns are separated by blanks, tabs and the customDelimiter of the "
+                                          "reader, and numbers have the decimalPoint of the reader"
+                                        : ""));
     return value;
 }
 

@@ -1,4 +1,4 @@
-// The grammar of UCI text: columns of numbers and label texts, separated by blanks, tabulators or a character of the
+// The grammar of UCI text: columns of numbers and label texts, separated by blanks, tabs or a character of the
 // user's.
 #pragma once
 
@@ -25,7 +25,7 @@ struct UciColumns
 
 struct UciFormat
 {
-    char delimiter = ' '; // besides blank, tabulator and carriage return
+    char delimiter = ' '; // besides blank, tab and carriage return
     char decimalPoint = '.';
     std::vector<UciColumns> streams;
 };

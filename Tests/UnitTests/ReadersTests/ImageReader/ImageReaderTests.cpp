@@ -176,9 +176,10 @@ TEST_F(ImageReaderTests, SubtractsTheMeanImage)
     EXPECT_EQ(LogText(), "");
     EXPECT_THAT(ReadStream(*Open(features + " width=1 height=2"), MakeRequest(0, 1), 0),
                 ElementsAre("frames 1; 50 50"));
-    EXPECT_EQ(LogText(), "WARNING: the mean image of '" + Path("mean.xml") +
-                             "' (width 2, height 2, channels 1) has not the size of the images (1, 2, 1); it is not "
-                             "subtracted\n");
+    EXPECT_EQ(LogText(),
+              "WARNING: the mean image of '" + Path("mean.xml") +
+                  "' (width 2, height 2, channels 1) does not have the size of the images (1, 2, 1); it is not "
+                  "subtracted\n");
     Write("mean.xml", meanOf("1. 2. 3. 4.", 1, 2, 3));
     EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
               "data: meanFile '" + Path("mean.xml") +
@@ -326,8 +327,8 @@ TEST_F(ImageReaderTests, BadLists)
     const std::string list = Path("map.txt");
     Write("map.txt", "a.png 1\n");
     EXPECT_EQ(ErrorOf(features), "data: " + list +
-                                     ":1:1: 'a.png 1' has no tabulator between two columns; expected the image's "
-                                     "file, a tabulator and its class");
+                                     ":1:1: 'a.png 1' has no tab between two columns; expected the image's "
+                                     "file, a tab and its class");
     Write("map.txt", "a.png\t0\nb.png\tcat\n");
     EXPECT_EQ(ErrorOf(features), "data: " + list + ":2:7: the class is 'cat'; expected a whole number from 0");
     Write("map.txt", "a.png\t-1\n");

@@ -87,7 +87,7 @@ TEST_F(UciMessagesTests, TextWhereANumberBelongs)
 
 TEST_F(UciMessagesTests, ColumnsWithOtherSeparators)
 {
-    const std::string hint = "; columns are separated by blanks, tabulators and the customDelimiter of the reader, and "
+    const std::string hint = "; columns are separated by blanks, tabs and the customDelimiter of the reader, and "
                              "numbers have the decimalPoint of the reader";
     const std::string expected =
         ": expected a number in column 0 ('features' is columns 0 to 1, counted from 0), found ";

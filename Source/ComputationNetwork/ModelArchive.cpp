@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -78,6 +79,60 @@ Matrix ReadDense(BinaryReader& in, DataType dataType, Device& device)
     return matrix;
 }
 
+// What follows the header of a sparse matrix: the major index is that of the columns, or of the rows where it is row
+// major.
+struct SparseElements
+{
+    uint64_t count = 0; // above 0
+    size_t elementSize = 0;
+    uint64_t majorCount = 0;
+    uint64_t minorCount = 0;
+};
+
+// The word at this place of a list of 64-bit numbers.
+uint64_t WordAt(std::string_view bytes, uint64_t index)
+{
+    uint64_t value;
+    std::memcpy(&value, bytes.data() + 8 * index, 8);
+    return value;
+}
+
+// store(major, minor, value)
+template <class Store>
+void ReadElements(BinaryReader& in, const SparseElements& elements, Store&& store)
+{
+    const std::string_view values = in.Bytes(elements.count * elements.elementSize, "the values of a sparse matrix");
+    const size_t indexPosition = in.Position();
+    const std::string_view indices = in.Bytes(elements.count * 8, "the indices of a sparse matrix");
+    const size_t startPosition = in.Position();
+    const std::string_view starts = in.Bytes((elements.majorCount + 1) * 8, "the offsets of a sparse matrix");
+    const auto valueAt = [&](uint64_t i)
+    {
+        if (elements.elementSize == sizeof(double))
+            return std::bit_cast<double>(WordAt(values, i));
+        float single;
+        std::memcpy(&single, values.data() + 4 * i, 4);
+        return double(single);
+    };
+    for (uint64_t major = 0; major < elements.majorCount; major++)
+    {
+        const uint64_t begin = WordAt(starts, major);
+        const uint64_t end = WordAt(starts, major + 1);
+        if (begin > end || end > elements.count)
+            in.Damaged(startPosition + size_t(8 * major),
+                       Concat("ascending offsets of a sparse matrix, at most ", elements.count),
+                       Concat(begin, " and ", end));
+        for (uint64_t i = begin; i < end; i++)
+        {
+            const uint64_t minor = WordAt(indices, i);
+            if (minor >= elements.minorCount)
+                in.Damaged(indexPosition + size_t(8 * i),
+                           Concat("an index of a sparse matrix below ", elements.minorCount), std::to_string(minor));
+            store(major, minor, valueAt(i));
+        }
+    }
+}
+
 // Only GPU builds of the original wrote these. Their header names the columns before the rows.
 Matrix ReadSparse(BinaryReader& in, DataType dataType, Device& device)
 {
@@ -96,48 +151,11 @@ Matrix ReadSparse(BinaryReader& in, DataType dataType, Device& device)
                    Concat(rows, " x ", columns, " with ", nonZeros, " elements"));
 
     std::vector<double> dense(size_t(rows * columns));
+    const SparseElements elements{nonZeros, elementSize, isRowMajor ? rows : columns, isRowMajor ? columns : rows};
     if (nonZeros > 0)
-    {
-        const uint64_t majorCount = isRowMajor ? rows : columns;
-        const uint64_t minorCount = isRowMajor ? columns : rows;
-        const std::string_view values = in.Bytes(nonZeros * elementSize, "the values of a sparse matrix");
-        const size_t indexPosition = in.Position();
-        const std::string_view indexBytes = in.Bytes(nonZeros * 8, "the indices of a sparse matrix");
-        const size_t startPosition = in.Position();
-        const std::string_view startBytes = in.Bytes((majorCount + 1) * 8, "the offsets of a sparse matrix");
-        const auto word = [](std::string_view bytes, uint64_t index)
-        {
-            uint64_t value;
-            std::memcpy(&value, bytes.data() + 8 * index, 8);
-            return value;
-        };
-        for (uint64_t major = 0; major < majorCount; major++)
-        {
-            const uint64_t begin = word(startBytes, major);
-            const uint64_t end = word(startBytes, major + 1);
-            if (begin > end || end > nonZeros)
-                in.Damaged(startPosition + size_t(8 * major),
-                           Concat("ascending offsets of a sparse matrix, at most ", nonZeros),
-                           Concat(begin, " and ", end));
-            for (uint64_t i = begin; i < end; i++)
-            {
-                const uint64_t minor = word(indexBytes, i);
-                if (minor >= minorCount)
-                    in.Damaged(indexPosition + size_t(8 * i), Concat("an index of a sparse matrix below ", minorCount),
-                               std::to_string(minor));
-                double value;
-                if (elementSize == sizeof(float))
-                {
-                    float single;
-                    std::memcpy(&single, values.data() + 4 * i, 4);
-                    value = double(single);
-                }
-                else
-                    std::memcpy(&value, values.data() + 8 * i, 8);
-                dense[size_t(isRowMajor ? minor * rows + major : major * rows + minor)] = value;
-            }
-        }
-    }
+        ReadElements(in, elements,
+                     [&](uint64_t major, uint64_t minor, double value)
+                     { dense[size_t(isRowMajor ? minor * rows + major : major * rows + minor)] = value; });
     Matrix matrix(size_t(rows), size_t(columns), dataType, device);
     matrix.FromHost(std::span<const double>(dense));
     in.Expect("EMAT");

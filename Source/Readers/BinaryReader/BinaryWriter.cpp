@@ -289,6 +289,52 @@ void BinaryWriter<ElemType>::WritePadded(AtomicFile& target, const BinaryHeader&
     target.Write(text.data(), text.size());
 }
 
+// Of a section at this position of the file, with the places of the sections within.
+template <class ElemType>
+BinaryHeader BinaryWriter<ElemType>::HeaderOf(const Section& section, size_t position)
+{
+    BinaryHeader header;
+    header.type = section.isLabel ? BinarySectionType::Labels : BinarySectionType::Data;
+    header.element = section.isCategory ? BinaryElement::Int : BinaryElement::Float;
+    header.elementBytes = section.isCategory ? sizeof(int32_t) : sizeof(ElemType);
+    header.elementsPerRecord = section.isCategory ? 1 : uint16_t(section.rows);
+    header.labelKind = !section.isLabel ? 0 : section.isCategory ? 1 : 2;
+    header.labelDim = section.isLabel ? uint16_t(section.rows) : 0;
+    header.elements = section.records * header.elementsPerRecord;
+    header.bytes = BinaryHeader::c_bytes + section.records * header.RecordBytes();
+    header.bytesWithSections = header.bytes;
+    header.description = section.name + (section.isLabel ? ":Labels" : ":Data Section");
+    for (const InnerSection& inner : InnerSectionsOf(section))
+    {
+        header.bytesWithSections = AlignedSize(header.bytesWithSections);
+        header.sections.push_back(position + header.bytesWithSections);
+        header.bytesWithSections += AlignedSize(inner.header.bytes);
+    }
+    return header;
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::WriteSection(AtomicFile& target, const Section& section, const BinaryHeader& header) const
+{
+    const auto encoded = header.Encode();
+    target.Write(encoded.data(), encoded.size());
+    std::FILE* data = section.data.get();
+    std::rewind(data);
+    std::vector<char> buffer(BinaryHeader::c_alignment);
+    size_t written = encoded.size();
+    while (const size_t bytes = std::fread(buffer.data(), 1, buffer.size(), data))
+    {
+        target.Write(buffer.data(), bytes);
+        written += bytes;
+    }
+    if (written != header.bytes)
+        Fail(ErrorKind::Device, "a temporary file for '", m_path, "' could not be read back");
+    std::fill(buffer.begin(), buffer.end(), 0);
+    target.Write(buffer.data(), AlignedSize(written) - written);
+    for (const InnerSection& inner : InnerSectionsOf(section))
+        WritePadded(target, inner.header, inner.data);
+}
+
 template <class ElemType>
 void BinaryWriter<ElemType>::Finish()
 {
@@ -302,58 +348,16 @@ void BinaryWriter<ElemType>::Finish()
     size_t position = BinaryHeader::c_alignment;
     for (const Section& section : m_sections)
     {
-        BinaryHeader header;
-        header.type = section.isLabel ? BinarySectionType::Labels : BinarySectionType::Data;
-        header.element = section.isCategory ? BinaryElement::Int : BinaryElement::Float;
-        header.elementBytes = section.isCategory ? sizeof(int32_t) : sizeof(ElemType);
-        header.elementsPerRecord = section.isCategory ? 1 : uint16_t(section.rows);
-        header.labelKind = !section.isLabel ? 0 : section.isCategory ? 1 : 2;
-        header.labelDim = section.isLabel ? uint16_t(section.rows) : 0;
-        header.elements = section.records * header.elementsPerRecord;
-        header.bytes = BinaryHeader::c_bytes + section.records * header.RecordBytes();
-        header.bytesWithSections = header.bytes;
-        header.description = section.name + (section.isLabel ? ":Labels" : ":Data Section");
+        headers.push_back(HeaderOf(section, position));
         file.sections.push_back(position);
-        position += AlignedSize(header.bytes);
-        for (const InnerSection& inner : InnerSectionsOf(section))
-        {
-            const size_t bytes = AlignedSize(inner.header.bytes);
-            header.sections.push_back(position);
-            header.bytesWithSections = AlignedSize(header.bytesWithSections) + bytes;
-            position += bytes;
-        }
-        headers.push_back(std::move(header));
+        position += AlignedSize(headers.back().bytesWithSections);
     }
     file.bytesWithSections = position;
 
     AtomicFile target(m_path);
-    std::vector<char> buffer(BinaryHeader::c_alignment, 0);
-    const auto pad = [&](size_t written)
-    {
-        std::fill(buffer.begin(), buffer.end(), 0);
-        target.Write(buffer.data(), AlignedSize(written) - written);
-    };
-    const auto fileHeader = file.Encode();
-    target.Write(fileHeader.data(), fileHeader.size());
-    pad(fileHeader.size());
+    WritePadded(target, file, {});
     for (size_t i = 0; i < m_sections.size(); ++i)
-    {
-        const auto header = headers[i].Encode();
-        target.Write(header.data(), header.size());
-        std::FILE* data = m_sections[i].data.get();
-        std::rewind(data);
-        size_t written = header.size();
-        while (const size_t bytes = std::fread(buffer.data(), 1, buffer.size(), data))
-        {
-            target.Write(buffer.data(), bytes);
-            written += bytes;
-        }
-        if (written != headers[i].bytes)
-            Fail(ErrorKind::Device, "a temporary file for '", m_path, "' could not be read back");
-        pad(written);
-        for (const InnerSection& inner : InnerSectionsOf(m_sections[i]))
-            WritePadded(target, inner.header, inner.data);
-    }
+        WriteSection(target, m_sections[i], headers[i]);
     target.Commit();
 }
 

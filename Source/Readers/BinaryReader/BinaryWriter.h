@@ -60,10 +60,12 @@ private:
     static std::vector<InnerSection> InnerSectionsOf(const Section& section);
     static InnerSection LabelMapOf(const Section& section);
     static InnerSection StatisticsOf(const Section& section);
+    static BinaryHeader HeaderOf(const Section& section, size_t position);
     static void WritePadded(AtomicFile& target, const BinaryHeader& header, const std::string& data);
 
     void Append(Section& section, const ElemType* column);
     void Write(Section& section, const void* data, size_t bytes) const;
+    void WriteSection(AtomicFile& target, const Section& section, const BinaryHeader& header) const;
 
     std::string m_path;
     std::vector<Section> m_sections;

@@ -336,7 +336,7 @@ GradientSample NormalizationSample(const TensorShape& data, size_t statistics,
 {
     const TensorShape vector{statistics, 1};
     return Case({Data(data), Parameter(vector), Parameter(vector), NotChecked(Parameter(vector)),
-                 NotChecked(Values(vector, false, 0.5, 2))},
+                 NotChecked(Parameter(vector, 0.5, 2))},
                 std::move(parameters));
 }
 

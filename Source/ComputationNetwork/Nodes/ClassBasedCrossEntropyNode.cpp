@@ -171,8 +171,8 @@ void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry)
         WordLabels(4, {1, 0, 0, 3, 3, 1, 3, 4, 6, 2, 4, 7, 0, 0, 0, 0, 5, 2, 4, 7, 0, 0, 0, 3,
                        4, 2, 4, 7, 2, 0, 0, 3, 3, 1, 3, 4, 6, 2, 4, 7, 1, 0, 0, 3, 0, 0, 0, 3});
     GradientSample sample;
-    sample.inputs = {labels, Values(TensorShape{5}, true, -1, 1), Values(TensorShape{5, 7}, false, -2, 2),
-                     Values(TensorShape{3}, true, -2, 2)};
+    sample.inputs = {labels, Data(TensorShape{5}, -1, 1), Parameter(TensorShape{5, 7}, -2, 2),
+                     Data(TensorShape{3}, -2, 2)};
     GradientSample tensor = sample;
     tensor.inputs[1].shape = TensorShape{2, 3};
     tensor.inputs[2].shape = TensorShape{6, 7};

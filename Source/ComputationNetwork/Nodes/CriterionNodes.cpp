@@ -387,11 +387,17 @@ private:
 
 using namespace Samples;
 
-GradientSample::Input Labels(size_t rows, bool sparse)
+GradientSample::Input Labels(size_t rows)
 {
-    GradientSample::Input input = NotChecked(Values(TensorShape{rows}, true));
+    GradientSample::Input input = NotChecked(Data(TensorShape{rows}));
     input.oneHot = true;
-    input.sparse = sparse;
+    return input;
+}
+
+GradientSample::Input SparseLabels(size_t rows)
+{
+    GradientSample::Input input = Labels(rows);
+    input.sparse = true;
     return input;
 }
 
@@ -417,11 +423,11 @@ void RegisterCrossEntropies(NodeRegistry& registry)
     withSoftmax.traits.backpropOverwrites = true;
     withSoftmax.traits.inputsReadSparse = 1;
     // The gradient formula of z holds where labels sum to 1.
-    GradientSample::Input soft = NotChecked(Values(TensorShape{4}, true));
+    GradientSample::Input soft = NotChecked(Data(TensorShape{4}, -2, 2));
     soft.oneHot = true;
-    GradientSample labelsOnly = Case({Values(TensorShape{4}, true), NotChecked(Values(TensorShape{4}, true, -3, 3))});
-    withSoftmax.samples = {Case({soft, Values(TensorShape{4}, true, -3, 3)}),
-                           Case({Labels(4, true), Values(TensorShape{4}, true, -3, 3)}), labelsOnly};
+    GradientSample labelsOnly = Case({Data(TensorShape{4}, -2, 2), NotChecked(Data(TensorShape{4}, -3, 3))});
+    withSoftmax.samples = {Case({soft, Data(TensorShape{4}, -3, 3)}),
+                           Case({SparseLabels(4), Data(TensorShape{4}, -3, 3)}), labelsOnly};
     registry.Add<CrossEntropyWithSoftmaxNode>(withSoftmax);
 
     NodeType plain = CriterionType("CrossEntropy", {}, "");
@@ -430,10 +436,10 @@ void RegisterCrossEntropies(NodeRegistry& registry)
                 "may be sparse.";
     plain.traits.backpropOverwrites = true;
     plain.traits.inputsReadSparse = 1;
-    plain.samples = {Case({Values(TensorShape{4}, true, 0, 1), Values(TensorShape{4}, true, 0.1, 1)}),
-                     Case({Labels(4, false), Values(TensorShape{4}, true, 0.1, 1)}),
-                     Case({Labels(4, true), Values(TensorShape{4}, true, 0.1, 1)}),
-                     Case({Values(TensorShape{2, 3}, false, 0, 1), Values(TensorShape{2, 3}, false, 0.1, 1)})};
+    plain.samples = {Case({Data(TensorShape{4}, 0, 1), Data(TensorShape{4}, 0.1, 1)}),
+                     Case({Labels(4), Data(TensorShape{4}, 0.1, 1)}),
+                     Case({SparseLabels(4), Data(TensorShape{4}, 0.1, 1)}),
+                     Case({Parameter(TensorShape{2, 3}, 0, 1), Parameter(TensorShape{2, 3}, 0.1, 1)})};
     registry.Add<CrossEntropyNode>(plain);
 
     NodeType logistic = CriterionType("Logistic", {}, "");
@@ -441,10 +447,10 @@ void RegisterCrossEntropies(NodeRegistry& registry)
     logistic.inputNames = {"labels", "p", "weights"};
     logistic.doc = "v = -sum w log(2 y p + (1 - y) - p) over all samples, for labels y of 0 and 1, probabilities p and "
                    "optional weights w. Only p gets a gradient. Labels may be sparse.";
-    const GradientSample::Input label = NotChecked(Values(TensorShape{1}, true, 0, 1));
-    const GradientSample::Input probability = Values(TensorShape{1}, true, 0.1, 0.9);
-    logistic.samples = {Case({label, probability}), Case({Labels(4, true), Values(TensorShape{4}, true, 0.1, 0.9)}),
-                        Case({label, probability, NotChecked(Values(TensorShape{1}, true, 0.5, 2))})};
+    const GradientSample::Input label = NotChecked(Data(TensorShape{1}, 0, 1));
+    const GradientSample::Input probability = Data(TensorShape{1}, 0.1, 0.9);
+    logistic.samples = {Case({label, probability}), Case({SparseLabels(4), Data(TensorShape{4}, 0.1, 0.9)}),
+                        Case({label, probability, NotChecked(Data(TensorShape{1}, 0.5, 2))})};
     registry.Add<LogisticNode>(logistic);
 }
 
@@ -458,12 +464,12 @@ void RegisterCriterionNodes(NodeRegistry& registry)
                       "-2 (a - b). One of them may be sparse.";
     squareError.traits.backpropReadsInputs = false;
     squareError.traits.backpropOverwrites = true;
-    squareError.samples = {Case({Values(TensorShape{3}, true), Values(TensorShape{3}, true)}),
-                           Case({Values(TensorShape{2, 3}, false), Values(TensorShape{2, 3}, false)}),
-                           Case({Values(TensorShape{3}, true), Values(TensorShape{3, 1}, false)}),
-                           Case({Values(TensorShape{3, 1}, true), Values(TensorShape{3}, true)}),
-                           Case({Labels(4, true), Values(TensorShape{4}, true)}),
-                           Case({Values(TensorShape{4}, false), Labels(4, true)})};
+    squareError.samples = {Case({Data(TensorShape{3}, -2, 2), Data(TensorShape{3}, -2, 2)}),
+                           Case({Parameter(TensorShape{2, 3}, -2, 2), Parameter(TensorShape{2, 3}, -2, 2)}),
+                           Case({Data(TensorShape{3}, -2, 2), Parameter(TensorShape{3, 1}, -2, 2)}),
+                           Case({Data(TensorShape{3, 1}, -2, 2), Data(TensorShape{3}, -2, 2)}),
+                           Case({SparseLabels(4), Data(TensorShape{4}, -2, 2)}),
+                           Case({Parameter(TensorShape{4}, -2, 2), SparseLabels(4)})};
     registry.Add<SquareErrorNode>(squareError);
 
     RegisterCrossEntropies(registry);
@@ -477,11 +483,11 @@ void RegisterCriterionNodes(NodeRegistry& registry)
     errors.traits.backpropReadsInputs = false;
     errors.traits.differentiable = false;
     errors.traits.inputsReadSparse = 1;
-    GradientSample::Input topK = NotChecked(Values(TensorShape{1}, false));
+    GradientSample::Input topK = NotChecked(Parameter(TensorShape{1}, -2, 2));
     topK.values = {2};
-    errors.samples = {Case({Labels(4, false), Values(TensorShape{4}, true)}),
-                      Case({Labels(4, true), Values(TensorShape{4}, true)}),
-                      Case({Labels(4, true), Values(TensorShape{4}, true), topK})};
+    errors.samples = {Case({Labels(4), Data(TensorShape{4}, -2, 2)}),
+                      Case({SparseLabels(4), Data(TensorShape{4}, -2, 2)}),
+                      Case({SparseLabels(4), Data(TensorShape{4}, -2, 2), topK})};
     registry.Add<ErrorPredictionNode>(errors);
 
     NodeType sum = CriterionType("SumElements", {}, "4.1.4.8");
@@ -490,7 +496,7 @@ void RegisterCriterionNodes(NodeRegistry& registry)
     sum.doc = "v = the sum of all elements over all samples.";
     sum.traits.backpropReadsInputs = false;
     sum.traits.backpropOverwrites = true;
-    sum.samples = {Case({Values(TensorShape{3}, true)}), Case({Values(TensorShape{2, 3}, false)})};
+    sum.samples = {Case({Data(TensorShape{3}, -2, 2)}), Case({Parameter(TensorShape{2, 3}, -2, 2)})};
     registry.Add<SumElementsNode>(sum);
 }
 

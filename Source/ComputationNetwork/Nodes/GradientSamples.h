@@ -11,26 +11,21 @@
 namespace cntk::Samples
 {
 
-inline GradientSample::Input Parameter(const TensorShape& shape)
+// Of random values between two numbers, as all inputs here whose values are not given.
+inline GradientSample::Input Parameter(const TensorShape& shape, double low = -1, double high = 1)
 {
     GradientSample::Input input;
     input.shape = shape;
-    return input;
-}
-
-inline GradientSample::Input Data(const TensorShape& shape)
-{
-    GradientSample::Input input = Parameter(shape);
-    input.inLayout = true;
-    return input;
-}
-
-// Of values between two numbers.
-inline GradientSample::Input Values(const TensorShape& shape, bool inLayout, double low = -2, double high = 2)
-{
-    GradientSample::Input input = inLayout ? Data(shape) : Parameter(shape);
     input.low = low;
     input.high = high;
+    return input;
+}
+
+// A column a sample.
+inline GradientSample::Input Data(const TensorShape& shape, double low = -1, double high = 1)
+{
+    GradientSample::Input input = Parameter(shape, low, high);
+    input.inLayout = true;
     return input;
 }
 

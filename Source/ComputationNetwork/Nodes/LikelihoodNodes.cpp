@@ -242,11 +242,13 @@ void RegisterLikelihoodNodes(NodeRegistry& registry)
                   "are the components' below one another, and each component has one deviation for all dimensions.";
     mixture.traits.backpropReadsOutput = false;
     mixture.bookSection = "4.1.4.21";
+    // Each of the first three inputs is data or a parameter.
     const auto mixtureCase = [](size_t components, size_t dimensions, bool priors, bool means, bool deviations)
     {
-        return Case(
-            {Values(TensorShape{components}, priors, -1, 1), Values(TensorShape{components * dimensions}, means, -1, 1),
-             Values(TensorShape{components}, deviations, -0.5, 0.5), Values(TensorShape{dimensions}, true, -2, 2)});
+        const auto input = [](size_t rows, bool isData, double most)
+        { return isData ? Data(TensorShape{rows}, -most, most) : Parameter(TensorShape{rows}, -most, most); };
+        return Case({input(components, priors, 1), input(components * dimensions, means, 1),
+                     input(components, deviations, 0.5), Data(TensorShape{dimensions}, -2, 2)});
     };
     mixture.samples = {mixtureCase(3, 2, false, false, false), mixtureCase(3, 2, true, true, true),
                        mixtureCase(1, 4, false, true, false), mixtureCase(2, 3, true, false, true)};
@@ -260,11 +262,10 @@ void RegisterLikelihoodNodes(NodeRegistry& registry)
         "v = the sum of the objective; the gradient of x is the derivative given: a criterion that something else "
         "computes. Only x gets a gradient.";
     dummy.traits = {.backpropReadsOutput = false, .needsWholeMinibatch = true, .isCriterion = true};
-    dummy.samples = {
-        Case({NotChecked(Values(TensorShape{1}, true, -1, 1)), NotChecked(Values(TensorShape{3}, true, -1, 1)),
-              Values(TensorShape{3}, true, -1, 1)}),
-        Case({NotChecked(Values(TensorShape{1}, false, -1, 1)), NotChecked(Values(TensorShape{2, 2}, false, -1, 1)),
-              Values(TensorShape{2, 2}, false, -1, 1)})};
+    dummy.samples = {Case({NotChecked(Data(TensorShape{1}, -1, 1)), NotChecked(Data(TensorShape{3}, -1, 1)),
+                           Data(TensorShape{3}, -1, 1)}),
+                     Case({NotChecked(Parameter(TensorShape{1}, -1, 1)),
+                           NotChecked(Parameter(TensorShape{2, 2}, -1, 1)), Parameter(TensorShape{2, 2}, -1, 1)})};
     // The numbers given need not be the derivative of anything: the gradients of the devices are compared, and those
     // of the same minibatch frame by frame, but not with differences.
     for (GradientSample& sample : dummy.samples)

@@ -292,12 +292,11 @@ void RegisterNceNodes(NodeRegistry& registry)
     noise.inputs = {WordLabels(6, {1, -2, 0, 1, 3, 2, 4, -1, 4, 1, 2, 3, 0, -2, 3, 2, 3, 2, 2, -1, 0, 1, 1, 2,
                                    3, -2, 1, 1, 4, 2, 0, -3, 2, 1, 2, 1, 1, -2, 2, 1, 3, 2, 4, -1, 4, 1, 2, 3,
                                    0, -2, 1, 2, 2, 2, 2, -1, 0, 1, 1, 2, 3, -2, 1, 1, 4, 2, 0, -3, 2, 1, 3, 1}),
-                    Values(TensorShape{3}, true, -1, 1), Values(TensorShape{3, 5}, false, -1, 1),
-                    Values(TensorShape{1, 5}, false, -1, 1)};
+                    Data(TensorShape{3}, -1, 1), Parameter(TensorShape{3, 5}, -1, 1),
+                    Parameter(TensorShape{1, 5}, -1, 1)};
     GradientSample words;
-    words.inputs = {
-        WordLabels(1, {3, 0, -2, 4, 1, -1, 2, 2, 0, -3, 4, 1}), NotChecked(Values(TensorShape{3}, true, -1, 1)),
-        NotChecked(Values(TensorShape{3, 5}, false, -1, 1)), NotChecked(Values(TensorShape{1, 5}, false, -1, 1))};
+    words.inputs = {WordLabels(1, {3, 0, -2, 4, 1, -1, 2, 2, 0, -3, 4, 1}), NotChecked(Data(TensorShape{3}, -1, 1)),
+                    NotChecked(Parameter(TensorShape{3, 5}, -1, 1)), NotChecked(Parameter(TensorShape{1, 5}, -1, 1))};
     GradientSample softmax = noise;
     for (GradientSample::Input& input : softmax.inputs)
         input.checkGradient = false;

@@ -128,8 +128,8 @@ using namespace Samples;
 void RegisterSoftmaxFamily(NodeRegistry& registry)
 {
     const NodeTraits readsOutput = {.backpropReadsInputs = false, .backpropReadsOutput = true};
-    const std::vector<GradientSample> samples = {Case({Values({5}, true, -3, 3)}), Case({Values({4, 3}, false, -3, 3)}),
-                                                 Case({Values({2, 3}, true, -3, 3)})};
+    const std::vector<GradientSample> samples = {Case({Data({5}, -3, 3)}), Case({Parameter({4, 3}, -3, 3)}),
+                                                 Case({Data({2, 3}, -3, 3)})};
     registry.Add({.name = "Softmax",
                   .aliases = {},
                   .doc = "v_i = exp(x_i) / sum_k exp(x_k) in each column.",
@@ -177,7 +177,7 @@ void RegisterStatistics(NodeRegistry& registry)
                             .inputNames = {"x"},
                             .traits = statistic,
                             .parameters = {},
-                            .samples = {Case({Values({3}, true, -1, 2)})},
+                            .samples = {Case({Data({3}, -1, 2)})},
                             .bookSection = "4.1.4.29",
                             .create = {}});
     registry.Add<InvStdDevNode>({.name = "InvStdDev",
@@ -188,14 +188,14 @@ void RegisterStatistics(NodeRegistry& registry)
                                  .inputNames = {"x"},
                                  .traits = statistic,
                                  .parameters = {},
-                                 .samples = {Case({Values({3}, true, -1, 2)})},
+                                 .samples = {Case({Data({3}, -1, 2)})},
                                  .bookSection = "4.1.4.30",
                                  .create = {}});
     const NodeTraits normalization = {
         .isElementwise = true, .backpropReadsInputs = false, .backpropReadsOutput = false, .differentiable = false};
     const std::vector<GradientSample> samples = {
-        Case({Values({3}, true, -1, 2), Values({3, 1}, false, -1, 1), Values({3, 1}, false, 0.5, 2)}),
-        Case({Values({2, 3}, true, -1, 2), Values({6}, false, -1, 1), Values({6}, false, 0.5, 2)})};
+        Case({Data({3}, -1, 2), Parameter({3, 1}, -1, 1), Parameter({3, 1}, 0.5, 2)}),
+        Case({Data({2, 3}, -1, 2), Parameter({6}, -1, 1), Parameter({6}, 0.5, 2)})};
     registry.Add({.name = "PerDimMeanVarNormalization",
                   .aliases = {"PerDimMVNorm", "PerDimMeanVarNormalizationNode"},
                   .doc = "v = (x - mean) * invStdDev, row by row; mean and invStdDev are Mean and InvStdDev nodes or "

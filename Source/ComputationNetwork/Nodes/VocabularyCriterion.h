@@ -102,7 +102,7 @@ protected:
 // Labels of twelve samples, one after another.
 inline GradientSample::Input WordLabels(size_t rows, std::vector<double> values)
 {
-    GradientSample::Input input = Samples::NotChecked(Samples::Values(TensorShape{rows}, true, 0, 0));
+    GradientSample::Input input = Samples::NotChecked(Samples::Data(TensorShape{rows}, 0, 0));
     input.values = std::move(values);
     return input;
 }

@@ -10,6 +10,7 @@
 #include "Common/File.h"
 #include "Common/Text.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -46,6 +47,10 @@ public:
             m_macros.push_back(ParseNdl(text));
         for (const ScriptText& text : ReadFiles(options.editPath, "editPath"))
             m_scripts.push_back(PrepareMel(text));
+        if (std::all_of(m_scripts.begin(), m_scripts.end(),
+                        [](const MelScript& each) { return each.statements.empty(); }))
+            command.program.log.Warn(Concat(command.block.WhereOf("editPath").Location(), ": the script '",
+                                            options.editPath, "' has no statement; nothing is edited"));
         std::vector<std::string> models;
         for (const MelScript& script : m_scripts)
             CheckModelNames(script, models);

@@ -389,6 +389,11 @@ class EditTest(EndToEndTest):
         run = self.run_command("Edit", "Edit=[editPath=sub]", status=3)
         self.assertRegex(run.stderr, r"command line:1:\d+: error: editPath: 'sub' is a folder, expected a file")
 
+    def test_a_script_without_statements(self):
+        self.write("edit.mel", "# all of it is a comment\n")
+        run = self.run_command("Edit")
+        self.assertRegex(run.stderr, r"WARNING: \S+:\d+:\d+: the script 'edit.mel' has no statement; nothing is edited\n")
+
     def test_svd(self):
         self.run_command("Train:Svd")
         run = self.run_command("Train:Svd:Test", "Test=[modelPath=svd.dnn]", "Svd=[keepRatio=1]")

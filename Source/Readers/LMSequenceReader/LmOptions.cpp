@@ -102,9 +102,11 @@ OptionTable<LmFeatureOptions> LmFeatureOptions::Options()
     using S = LmFeatureOptions;
     return {
         Opt("dim", &S::dim, "usually 0: the input has a row for each word").WithoutEffect().Here(),
-        Choice("mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
-               "Rows of the labels. class: word, class, first word of the class and one behind its last; softmax: the "
-               "word; nce: the word, its log probability, and the same of noise_number drawn words"),
+        Choice(
+            "mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
+            "Rows of the labels. class: word, class, first word of the class and one behind its last; softmax: the "
+            "word's number; nce: that, its log probability, and the same of noise_number drawn words. One row for each "
+            "word, as CrossEntropyWithSoftmax wants them, have labels of CNTKTextFormatReader"),
         Opt("noise_number", &S::noiseNumber, "Noise words for each word, mode nce", Range{0, 1e6}),
     };
 }

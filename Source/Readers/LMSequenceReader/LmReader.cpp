@@ -49,7 +49,8 @@ LmReader<ElemType>::LmReader(const ReaderContext& context)
                                isClass                            ? "class"
                                : m_config.mode == LmMode::Softmax ? "softmax"
                                                                   : "nce",
-                               ", made for ", isClass ? "Class" : "NCE", "BasedCrossEntropyWithSoftmax");
+                               ", made for ", isClass ? "Class" : "NCE", "BasedCrossEntropyWithSoftmax",
+                               "; a label for each word of the vocabulary comes from CNTKTextFormatReader");
         if (isClass)
         {
             labels.wordClasses = m_config.classes.Classes().size();

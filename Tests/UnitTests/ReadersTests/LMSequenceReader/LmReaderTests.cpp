@@ -61,8 +61,10 @@ TEST_F(LmReaderTests, WordsAndTheWordsBehindThem)
     EXPECT_EQ(reader->Streams()[0].rows, 5u);
     EXPECT_TRUE(reader->Streams()[0].sparse);
     EXPECT_EQ(reader->Streams()[1].name, "labels");
-    EXPECT_THAT(reader->Streams()[1].source,
-                testing::HasSubstr("mode=class, made for ClassBasedCrossEntropyWithSoftmax"));
+    EXPECT_THAT(
+        reader->Streams()[1].source,
+        testing::EndsWith("mode=class, made for ClassBasedCrossEntropyWithSoftmax; a label for each word of the "
+                          "vocabulary comes from CNTKTextFormatReader"));
     EXPECT_EQ(reader->Streams()[1].rows, 4u);
     EXPECT_EQ(reader->Streams()[1].wordClasses, 2u);
     EXPECT_THAT(reader->Streams()[1].wordClassSource, testing::HasSubstr("vocab.txt"));

@@ -100,7 +100,7 @@ std::span<const BlockRecord> Blocks()
         {"format",
          "How the write action prints numbers. In the separators and in sequencePrologue and sequenceEpilogue \\n, "
          "\\r, \\t "
-         "and \\s stand for newline, carriage return, tabulator and blank, %s for the node's name, %n for the "
+         "and \\s stand for newline, carriage return, tab and blank, %s for the node's name, %n for the "
          "minibatch's "
          "number (from 0), %d for the sequence's, %x for its dimensions and time steps.",
          "write", DescribeOptions<OutputFormat>()},

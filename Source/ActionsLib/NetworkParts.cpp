@@ -37,8 +37,12 @@ struct LayerWord
     const char* word;
     const char* nodeType;
 };
-constexpr LayerWord c_layers[] = {
-    {"Sigmoid", "Sigmoid"}, {"RectifiedLinear", "RectifiedLinear"}, {"Tanh", "Tanh"}, {"None", ""}, {"", ""}};
+constexpr LayerWord c_layers[] = {{"Sigmoid", "Sigmoid"},
+                                  {"RectifiedLinear", "RectifiedLinear"},
+                                  {"ReLU", "RectifiedLinear"},
+                                  {"Tanh", "Tanh"},
+                                  {"None", ""},
+                                  {"", ""}};
 
 } // namespace
 

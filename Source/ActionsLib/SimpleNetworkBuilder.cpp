@@ -227,7 +227,7 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
             "letters read in both directions)"),
         Opt("layerSizes", &S::layerSizes, "sizes of the input, the hidden layers and the output: 784:256:10"),
         Opt("layerTypes", &S::layerTypes,
-            "non-linearity of each hidden layer: Sigmoid, RectifiedLinear, Tanh or None; the last one repeats",
+            "non-linearity of each hidden layer: Sigmoid, RectifiedLinear (ReLU), Tanh or None; the last one repeats",
             {"nodeType"}),
         Opt("trainingCriterion", &S::trainingCriterion,
             "criterion to minimise: CrossEntropyWithSoftmax, SquareError, Logistic, ClassCrossEntropyWithSoftmax, "

@@ -1,4 +1,5 @@
 // The recurrent networks of SimpleNetworkBuilder: structure of an LSTM block, and what the messages say.
+#include "ActionsLib/NetworkParts.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
@@ -391,6 +392,13 @@ TEST(RecurrentNetworks, NoRecurrentLayerAtAllIsTold)
     EXPECT_EQ(about("rnnType=simplernn").size(), 1u);
     EXPECT_EQ(about("rnnType=LSTM"), Texts{});
     EXPECT_EQ(WarningsAbout("rnnType=SIMPLERNN; layerSizes=6:3"), Texts{});
+}
+
+TEST(RecurrentNetworks, LayersHaveTheNamesOfTheNetworkDescriptionToo)
+{
+    for (const char* word : {"RectifiedLinear", "ReLU", "relu"})
+        EXPECT_STREQ(FindLayerType(word), "RectifiedLinear") << word;
+    EXPECT_EQ(FindLayerType("Relu6"), nullptr);
 }
 
 TEST(RecurrentNetworks, WordsWhereNoneAreEmbeddedAreTold)

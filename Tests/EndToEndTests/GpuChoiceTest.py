@@ -66,6 +66,15 @@ class GpuChoiceTest(EmulatedGpuTest):
         self.assertIn("Using GPU 0", gpu.stderr)
         self.assert_near(self.criteria(gpu), self.criteria(cpu))
 
+    def test_auto_takes_the_gpu_that_another_command_names(self):
+        environment = self.emulate()
+        for arguments in ("Train=[deviceId=1]", "Test=[action=test]"), ("Train=[]", "Test=[action=test; deviceId=1]"):
+            run = self.run_on("name=A;name=B", "command=Train:Test", *arguments, environment=environment)
+            self.assertIn("SimpleNetworkBuilder Using GPU 1", run.stderr)
+            self.assertRegex(run.stderr, r"\n(Train|Test): deviceId=auto takes the GPU 1 that another command of this run "
+                                         r"names\n")
+            self.assertNotIn("\ndeviceId=auto takes", run.stderr)
+
     def test_auto_leaves_a_gpu_that_is_wrong(self):
         environment = self.emulate()
         cpu = self.cntk("configFile=config.cntk", "deviceId=cpu", "modelPath=cpu.dnn")

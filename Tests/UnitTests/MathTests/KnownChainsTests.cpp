@@ -1,9 +1,16 @@
 // Known chains are recognized by their links, and one loop gives, bit for bit, what the links give one after another.
+#include "Math/Cpu/CpuDevice.h"
+#include "Math/Cpu/VectorKernels.h"
 #include "Math/ElementwiseChain.h"
 #include "Math/KnownChains.h"
 #include "Math/Operations.h"
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <gtest/gtest.h>
+#include <limits>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -37,12 +44,33 @@ public:
     }
 
     ElementwiseChain& Chain() { return m_chain; }
+    // Each third element of the operands, which meet in other pairs from row to row.
+    void Set(std::span<const double> values)
+    {
+        for (size_t i = 0; i < m_known.operandCount; ++i)
+        {
+            std::vector<double> elements = m_matrices[i].ToHost();
+            for (size_t j = i % 3; j < elements.size(); j += 3)
+                elements[j] = values[(i * 5 + j) % values.size()];
+            m_matrices[i].FromHost(elements);
+        }
+    }
     // Of all operands but temporaries.
     std::vector<std::vector<double>> Values() const
     {
         std::vector<std::vector<double>> all;
         for (size_t i = 0; i < m_known.firstTemporary; ++i)
             all.push_back(m_matrices[i].ToHost());
+        return all;
+    }
+
+    // The same as bits, where one NaN is as good as another.
+    std::vector<std::vector<uint64_t>> Bits() const
+    {
+        std::vector<std::vector<uint64_t>> all;
+        for (const std::vector<double>& values : Values())
+            for (auto& bits = all.emplace_back(); const double value : values)
+                bits.push_back(std::isnan(value) ? ~uint64_t(0) : std::bit_cast<uint64_t>(value));
         return all;
     }
 
@@ -76,16 +104,27 @@ private:
     ElementwiseChain m_chain;
 };
 
-class KnownChainsTests : public testing::TestWithParam<std::tuple<DataType, int>>
+// Element type, threads, instruction set.
+class KnownChainsTests : public testing::TestWithParam<std::tuple<DataType, int, InstructionSet>>
 {
 };
+
+// Each has loops of its own.
+std::vector<InstructionSet> InstructionSetsHere()
+{
+    std::vector<InstructionSet> sets;
+    for (const auto set : {InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512})
+        if (set <= BestInstructionSet())
+            sets.push_back(set);
+    return sets;
+}
 
 } // namespace
 
 TEST_P(KnownChainsTests, GiveTheSameBitsAsTheirLinks)
 {
-    const auto [type, threads] = GetParam();
-    const auto device = MakeCpuDevice({.threads = threads});
+    const auto [type, threads, set] = GetParam();
+    const auto device = MakeCpuDeviceWith(set, threads);
     for (const KnownChain& known : KnownChains::c_all)
         for (const size_t rows : {1, 7, 16, 200, 300, 1111})
             for (const size_t columns : {1, 2, 10, 65})
@@ -102,11 +141,36 @@ TEST_P(KnownChainsTests, GiveTheSameBitsAsTheirLinks)
             }
 }
 
+// Numbers that a compiler could lose: no formula is rewritten for finite ones, and nothing becomes zero on the way.
+TEST_P(KnownChainsTests, GiveTheSameBitsForNumbersThatAreNotOrdinary)
+{
+    const auto [type, threads, set] = GetParam();
+    const auto device = MakeCpuDeviceWith(set, threads);
+    const bool isDouble = type == DataType::Float64;
+    const double inf = std::numeric_limits<double>::infinity(), smallest = isDouble ? 5e-324 : 1.4e-45;
+    const double values[] = {
+        inf, -inf, std::nan(""), 0.0, -0.0, isDouble ? 1e308 : 3e38, smallest, -3e5 * smallest, 100, -100, 1};
+    for (const KnownChain& known : KnownChains::c_all)
+        for (const size_t rows : {1, 7, 40, 300})
+        {
+            KnownChainOf together(*device, type, known, rows, 11), apart(*device, type, known, rows, 11);
+            for (KnownChainOf* one : {&together, &apart})
+                one->Set(values);
+            together.Chain().known = KnownChains::Find(together.Chain());
+            ASSERT_NE(together.Chain().known, KnownChains::c_none);
+            const auto before = apart.Bits();
+            for (KnownChainOf* one : {&together, &apart})
+                Ops::RunChain(one->Chain(), 0, 11);
+            EXPECT_EQ(together.Bits(), apart.Bits()) << rows << " rows";
+            EXPECT_NE(before, apart.Bits());
+        }
+}
+
 // What has the columns of one time step is read and written there.
 TEST_P(KnownChainsTests, OneStepMayHaveMemoryOfItsOwn)
 {
-    const auto [type, threads] = GetParam();
-    const auto device = MakeCpuDevice({.threads = threads});
+    const auto [type, threads, set] = GetParam();
+    const auto device = MakeCpuDeviceWith(set, threads);
     const size_t sequences = 5, rows = 40, step = 2;
     for (const KnownChain& known : KnownChains::c_all)
     {
@@ -128,8 +192,8 @@ TEST_P(KnownChainsTests, OneStepMayHaveMemoryOfItsOwn)
 }
 
 INSTANTIATE_TEST_SUITE_P(, KnownChainsTests,
-                         testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
-                                          testing::Values(1, 4)));
+                         testing::Combine(testing::Values(DataType::Float32, DataType::Float64), testing::Values(1, 4),
+                                          testing::ValuesIn(InstructionSetsHere())));
 
 TEST(KnownChainsTest, AreFoundByTheirLinks)
 {

@@ -98,11 +98,9 @@ std::span<const BlockRecord> Blocks()
         {"NDLNetworkBuilder", "A network from a network description (NDL).", "train",
          DescribeOptions<NdlNetworkOptions>()},
         {"format",
-         "How the write action prints numbers. In the separators and in sequencePrologue and sequenceEpilogue \\n, "
-         "\\r, \\t "
-         "and \\s stand for newline, carriage return, tab and blank, %s for the node's name, %n for the "
-         "minibatch's "
-         "number (from 0), %d for the sequence's, %x for its dimensions and time steps.",
+         "How the write action prints numbers. In the separators and in sequencePrologue and sequenceEpilogue "
+         "\\n, \\r, \\t and \\s stand for newline, carriage return, tab and blank, %s for the node's name, "
+         "%n for the minibatch's number (from 0), %d for the sequence's, %x for its dimensions and time steps.",
          "write", DescribeOptions<OutputFormat>()},
     };
     return blocks;

@@ -73,10 +73,9 @@ constexpr KnownChain MakeLstmForward()
         Output,
         Squashed,
         Cells,
-        FirstTemporary,
-        Temporaries = FirstTemporary
+        FirstTemporary
     };
-    constexpr auto t = [](int number) { return uint8_t(Temporaries + number); };
+    constexpr auto t = [](int number) { return uint8_t(FirstTemporary + number); };
     return {.links = {{Op::Sum, OutputOfInput, OutputOfCells, t(0)},
                       {Op::Sum, ForgetOfInput, ForgetOfCells, t(1)},
                       {Op::Product, ForgetPeephole, StateBefore, t(2)},
@@ -125,10 +124,9 @@ constexpr KnownChain MakeLstmBackward()
         OutputPeephole,
         InputPeephole,
         ForgetPeephole,
-        FirstTemporary,
-        Temporaries = FirstTemporary
+        FirstTemporary
     };
-    constexpr auto t = [](int number) { return uint8_t(Temporaries + number); };
+    constexpr auto t = [](int number) { return uint8_t(FirstTemporary + number); };
     return {.links = {{Op::Product, Cells, SquashedValue, t(0)},
                       {Op::Product, Cells, OutputValue, t(1)},
                       {Op::TanhGradient, t(1), SquashedValue, State, true},

@@ -1,5 +1,6 @@
 // Nodes that pick frames: Where, PackedIndex, GatherPacked and ScatterPacked.
 #include "Common/Error.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -133,6 +135,14 @@ public:
     }
 
     void BackpropTo(size_t, const FrameRange&) override {} // positions do not move with the numbers
+
+    // Later programs name the axis that the picked frames get; here each Where has one of its own anyway.
+    void SerializeFields(ModelArchive& archive) override
+    {
+        std::string axis;
+        if (archive.Version() >= 11)
+            archive.WideText(axis);
+    }
 
 private:
     void Pack()

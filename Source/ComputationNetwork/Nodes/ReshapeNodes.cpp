@@ -210,11 +210,16 @@ void LegacyReshapeNode::SerializeFields(ModelArchive& archive)
         archive.Field(height);
         archive.Field(channels);
         m_image = TensorShape{size_t(channels), size_t(width), size_t(height)};
-        return;
     }
-    if (!archive.IsLoading() && m_image.Rank() == 0)
-        m_image = TensorShape{1, size_t(m_rows), 1};
-    archive.Shape(m_image, true);
+    else
+    {
+        if (!archive.IsLoading() && m_image.Rank() == 0)
+            m_image = TensorShape{1, size_t(m_rows), 1};
+        archive.Shape(m_image, true);
+    }
+    // Old files have zeros where no image was given. Written again as a shape, they would read as its older form.
+    if (archive.IsLoading() && m_image.HasUnknown())
+        m_image = TensorShape();
 }
 
 void LegacyReshapeNode::SetParameters(const NodeParameters& parameters)

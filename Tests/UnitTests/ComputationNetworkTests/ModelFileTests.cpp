@@ -409,6 +409,46 @@ TEST_F(ModelFileTests, ReadsShapeNodesOfTheOldDialect)
     EXPECT_EQ(network->Require("cut")->SampleElements(), 4u);
 }
 
+// A Reshape without an image has zeros for its width, height and channels there. As a shape of a newer file they would
+// announce the older form of one.
+TEST_F(ModelFileTests, ReshapeWithoutImageOfTheOldDialectIsReadableWhenSavedAgain)
+{
+    Bytes file;
+    file.Version(2).Number(uint64_t(2)).Mark("BNodeList");
+    file.Mark("InputValue").Mark("x").Number(uint64_t(4)).Number(uint64_t(3));
+    file.Number(uint64_t(1)).Number(uint64_t(4)).Number(uint64_t(1)); // width, height, channels
+    file.Mark("Reshape").Mark("y").Number(uint64_t(4)).Number(uint64_t(0)).Number(uint64_t(0)).Number(uint64_t(0));
+    file.Mark("ENodeList").Mark("BRelation").Mark("x").Number(uint64_t(0));
+    file.Mark("y").Number(uint64_t(1)).Mark("x").Mark("ERelation").Mark("BRootNodes");
+    file.Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0)).Mark("ECriteriaNodes");
+    file.Mark("ERootNodes").Mark("ECN");
+    WriteBytes(Path("old.dnn"), file.Text());
+
+    SaveModel(*LoadModel(Path("old.dnn"), DataType::Float32, m_device), Path("new.dnn"));
+    const auto network = LoadModel(Path("new.dnn"), DataType::Float32, m_device);
+    network->Validate();
+    EXPECT_EQ(network->Require("y")->SampleLayout().ToString(), "4");
+    SaveModel(*network, Path("again.dnn"));
+    EXPECT_EQ(ReadBytes(Path("again.dnn")), ReadBytes(Path("new.dnn")));
+}
+
+// From version 11 on a Where has the name of its axis, and version 8 is written without it.
+TEST_F(ModelFileTests, ReadsTheAxisNameOfWhere)
+{
+    Bytes file;
+    file.Version(11).Number(uint64_t(2)).Mark("BNodeList").Mark("float").Mark("InputValue").Mark("x");
+    file.Number(uint64_t(0)).Number(uint64_t(0)).Number(uint32_t(1)).Number(uint32_t(1)); // the shape [1]
+    file.Number(uint32_t(1)).Mark("").Number(0.0f);
+    file.Mark("float").Mark("Where").Mark("y").Mark("picked").Mark("ENodeList");
+    file.Mark("BRelation").Mark("x").Number(uint64_t(0)).Mark("y").Number(uint64_t(1)).Mark("x").Mark("ERelation");
+    file.Mark("BRootNodes").Mark("ELabelNodes").Mark("ERootNodes").Mark("ECN");
+    WriteBytes(Path("later.dnn"), file.Text());
+
+    SaveModel(*LoadModel(Path("later.dnn"), DataType::Float32, m_device), Path("saved.dnn"));
+    const auto network = LoadModel(Path("saved.dnn"), DataType::Float32, m_device);
+    EXPECT_EQ(network->Require("y")->Input(0)->Name(), "x");
+}
+
 // What the original reads without ever writing it: the older form of a shape in a newer file, the end of a group that
 // is not there.
 TEST_F(ModelFileTests, ReadsWhatTheOriginalTolerates)

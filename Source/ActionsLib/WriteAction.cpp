@@ -47,10 +47,11 @@ struct WriteOptions : NodesToTrace
     }
 };
 
-// Files and writers take dense values; only inputs can be sparse.
+// Files and writers take dense values. Only inputs can be sparse, and a dense one has no dense value where its data come
+// so and nothing that is computed reads another form.
 void CopyDenseValue(const ComputationNode& node, Matrix& target)
 {
-    if (!node.IsSparse())
+    if (!node.HasSparseForm())
     {
         target.CopyFrom(node.Value());
         return;

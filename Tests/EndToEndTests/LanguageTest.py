@@ -128,11 +128,12 @@ class LanguageTest(EndToEndTest):
         self.write("net.ndl", NETWORK)
         self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
         self.write("tags.txt", "O\nCITY\n")
-        self.write("train.txt", "BOS O\nrome CITY\nEOS O\n\n")
+        # Two lengths: a second minibatch, for which nothing but the criterion, which reads them sparse, asks for labels.
+        self.write("train.txt", "BOS O\nrome CITY\nEOS O\n\nfly O\nrome CITY\n\n")
         self.cntk("configFile=exp.cntk", "command=Train")
         run = self.cntk("configFile=exp.cntk", "command=Write", "outputNodeNames=c",
                         "Write=[writer=[unittest=true; outputNodeNames=labels]]")
-        self.assertEqual(self.read("out/labels.txt"), "O CITY O \n")
+        self.assertEqual(self.read("out/labels.txt"), "O CITY O \nO CITY \n")
         self.assertNotIn("unknown key 'unittest'", run.stderr)
         run = self.cntk("configFile=exp.cntk", "command=Write", "outputNodeNames=c",
                         "Write=[writer=[unittest=true]]", status=3)

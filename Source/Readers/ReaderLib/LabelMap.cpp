@@ -29,6 +29,9 @@ std::vector<std::string> LabelsOfLine(std::string_view line)
     std::vector<std::string> labels;
     std::string label;
     bool quoted = false;
+    bool isBlank = true; // nothing but white space since the label began
+    const size_t lastQuote = line.rfind('"'), lastBrace = line.rfind('}');
+    const auto closesBehind = [](size_t last, size_t i) { return last != std::string_view::npos && last > i; };
     const auto finish = [&]
     {
         std::string_view text = quoted ? std::string_view(label) : Trim(label);
@@ -39,7 +42,7 @@ std::vector<std::string> LabelsOfLine(std::string_view line)
             constexpr long long c_mostRepeats = 1000000;
             if (count && *count >= 0 && *count <= c_mostRepeats)
             {
-                times = size_t(*count);
+                times = std::min(size_t(*count), size_t{2}); // twice is refused already
                 text = Trim(text.substr(0, star));
             }
         }
@@ -47,15 +50,15 @@ std::vector<std::string> LabelsOfLine(std::string_view line)
             labels.insert(labels.end(), times, std::string(text));
         label.clear();
         quoted = false;
+        isBlank = true;
     };
     for (size_t i = 0; i < line.size(); ++i)
     {
         const char c = line[i];
-        const bool atStart = Trim(label).empty() && !quoted;
-        const char closing = c == '{' ? '}' : c;
-        const size_t close = line.find(closing, i + 1);
-        if (atStart && (c == '"' || c == '{') && close != std::string_view::npos)
+        const bool atStart = isBlank && !quoted;
+        if (atStart && ((c == '"' && closesBehind(lastQuote, i)) || (c == '{' && closesBehind(lastBrace, i))))
         {
+            const size_t close = line.find(c == '{' ? '}' : c, i + 1);
             label = std::string(line.substr(i + 1, close - i - 1));
             quoted = true;
             i = close;
@@ -71,6 +74,7 @@ std::vector<std::string> LabelsOfLine(std::string_view line)
         else if (!quoted)
         {
             label += c;
+            isBlank = isBlank && Trim(line.substr(i, 1)).empty();
         }
     }
     finish();

@@ -51,6 +51,21 @@ TEST(LabelMapTests, ALabelOccursOnce)
               "classes (0 and 1) could never occur");
 }
 
+// A line of some bytes does not stand for millions of labels, and a long one is gone through once.
+TEST(LabelMapTests, HugeLines)
+{
+    std::string repeats;
+    for (int i = 0; i < 20000; ++i)
+        repeats += "a*1000000,";
+    EXPECT_EQ(MessageOf([&] { NamesOf(repeats); }),
+              "data: map.txt:1: label 'a' is in line 1 already; a label must be in the label map once, or one of its "
+              "classes (0 and 1) could never occur");
+    constexpr size_t c_length = 1000000;
+    EXPECT_EQ(NamesOf("no\n\"" + std::string(c_length, '\t') + "yes\n").size(), 2u);
+    EXPECT_EQ(NamesOf("no\nx," + std::string(c_length, '\t') + "yes\n"), (Names{"no", "x", "yes"}));
+    EXPECT_EQ(NamesOf(std::string(c_length, '{')), Names{std::string(c_length, '{')});
+}
+
 TEST(LabelMapTests, ManyLabels)
 {
     LabelMap map;

@@ -1,6 +1,8 @@
 // Exit codes and the report that the user sees at the end of a failed run.
 #include "Common/Error.h"
 
+#include "Common/Text.h"
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -55,15 +57,29 @@ Error::Error(ErrorKind kind, std::string message, SourcePos where)
 namespace
 {
 
+// Names of files and what data have in their place may be a megabyte, of which nobody reads more than the ends.
+constexpr size_t c_longestText = 4000;
+constexpr size_t c_shownAtEnd = 1000;
+
+std::string Shortened(const std::string& text)
+{
+    if (text.size() <= c_longestText)
+        return text;
+    const size_t first = BeginOfCharacter(text, c_longestText - c_shownAtEnd);
+    const size_t last = BeginOfCharacter(text, text.size() - c_shownAtEnd);
+    return Concat(std::string_view(text).substr(0, first), "[... ", last - first, " bytes ...]",
+                  std::string_view(text).substr(last));
+}
+
 // Messages quote what they found in files; a control character in it would be unseen, or a command to the terminal, and
-// makes the log a binary file for other programs.
+// makes the log a binary file for other programs. The message is one line, the last one that the program prints.
 std::string WithVisibleCharacters(const std::string& text)
 {
     std::string visible;
-    for (const char c : text)
+    for (const char c : Shortened(text))
     {
         const auto code = static_cast<unsigned char>(c);
-        if ((code >= ' ' && code != 0x7f) || c == '\n' || c == '\t')
+        if ((code >= ' ' && code != 0x7f) || c == '\t')
             visible += c;
         else
         {
@@ -83,7 +99,7 @@ std::string Error::Report() const
     for (const std::string& note : m_notes)
         report += "note: " + WithVisibleCharacters(note) + '\n';
     if (m_where)
-        report += m_where.Excerpt() + '\n' + m_where.Location() + ": ";
+        report += m_where.Excerpt() + '\n' + WithVisibleCharacters(m_where.Location()) + ": ";
     return report + "error: " + WithVisibleCharacters(m_message);
 }
 

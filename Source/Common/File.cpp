@@ -53,10 +53,20 @@ private:
          "' is a command, expected a file, '-', or a named pipe that the command uses, too");
 }
 
+// The system's functions take such a name for a shorter one, which may be that of another file. Lists of files have them
+// where they are UTF-16 or no text.
+void RequireNoZeroByte(const std::string& path)
+{
+    if (path.find('\0') != std::string::npos)
+        Fail(ErrorKind::Data, "the file name '", path,
+             "' has a zero byte, expected UTF-8 or ASCII text; is what names it UTF-16, or a binary file?");
+}
+
 int OpenForReading(const std::string& path)
 {
     if (path == "-")
         return STDIN_FILENO;
+    RequireNoZeroByte(path);
     const std::string resolved = ResolveInputPath(path);
     const int fd = ::open(resolved.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -158,7 +168,7 @@ std::string ResolveOutputPath(const std::string& path)
 bool FileExists(const std::string& path)
 {
     struct stat status = {};
-    return ::stat(path.c_str(), &status) == 0;
+    return path.find('\0') == std::string::npos && ::stat(path.c_str(), &status) == 0;
 }
 
 void MakeFoldersFor(const std::string& filePath)
@@ -243,6 +253,7 @@ AtomicFile::AtomicFile(const std::string& path) : m_path(path)
     }
     if (path.starts_with('|'))
         FailForCommand(path);
+    RequireNoZeroByte(path);
     m_path = ResolveOutputPath(path);
     std::error_code error;
     if (fs::is_symlink(m_path, error))

@@ -16,6 +16,13 @@ namespace
 constexpr size_t c_excerptWidth = 110;
 constexpr size_t c_contextBefore = 60;
 
+// A control character would be a command to the terminal, or take no cell of it: the caret would be elsewhere.
+bool IsUnseen(char c)
+{
+    const auto code = static_cast<unsigned char>(c);
+    return (code < ' ' && c != '\t') || code == 0x7f;
+}
+
 } // namespace
 
 SourceText::SourceText(std::string name, std::string text) : m_name(std::move(name)), m_text(std::move(text))
@@ -83,7 +90,9 @@ std::string SourcePos::Excerpt() const
     std::string number = std::to_string(text->LineOf(offset));
     if (number.size() < 5)
         number.insert(0, 5 - number.size(), ' ');
-    std::string result = number + " | " + lead + std::string(line) + (isCut ? "...\n" : "\n");
+    std::string shown(line);
+    std::replace_if(shown.begin(), shown.end(), IsUnseen, '?');
+    std::string result = number + " | " + lead + shown + (isCut ? "...\n" : "\n");
     result += std::string(number.size(), ' ') + " | " + std::string(lead.size(), ' ');
     // Tabs are repeated, so that the caret stands under the word whatever the tab width.
     std::string_view before = line.substr(0, column);

@@ -58,7 +58,21 @@ TEST(ErrorTests, ControlCharactersAreShownByTheirCodes)
 {
     Error error(ErrorKind::Data, std::string("a\0b \x1b[2J \x7f d\u00fc\n\te", 17));
     error.AddNote("\r");
-    EXPECT_EQ(error.Report(), "note: \\x0d\nerror: a\\x00b \\x1b[2J \\x7f d\u00fc\n\te");
+    EXPECT_EQ(error.Report(), "note: \\x0d\nerror: a\\x00b \\x1b[2J \\x7f d\u00fc\\x0a\te");
+    const auto source = std::make_shared<const SourceText>("two\nlines", "a\x1b[2J b\n");
+    EXPECT_EQ(Error(ErrorKind::Config, "no 'b'", {source, 6, 1}).Report(),
+              "    1 | a?[2J b\n"
+              "      |       ^\n"
+              "two\\x0alines:1:7: error: no 'b'");
+}
+
+TEST(ErrorTests, OfAHugeMessageTheEndsAreShown)
+{
+    const std::string whole(4000, 'x');
+    EXPECT_EQ(Error(ErrorKind::Data, whole).Report(), "error: " + whole);
+    EXPECT_EQ(Error(ErrorKind::Data, "file '" + std::string(1000000, 'x') + "' is empty").Report(),
+              "error: file '" + std::string(2994, 'x') + "[... 996016 bytes ...]" + std::string(990, 'x') +
+                  "' is empty");
 }
 
 } // namespace

@@ -57,6 +57,24 @@ TEST(FileTests, CommandsAreNoFiles)
     EXPECT_EQ(ReadTextFile("odd|"), "x");
 }
 
+// The system's functions would open the file 'x'.
+TEST(FileTests, ANameWithAZeroByteIsNotAShorterOne)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    folder.Write("x", "text");
+    const std::string longer("x\0y", 3);
+    const std::string message = "the file name '" + longer +
+                                "' has a zero byte, expected UTF-8 or ASCII text; is what names it UTF-16, or a "
+                                "binary file?";
+    EXPECT_FALSE(FileExists(longer));
+    EXPECT_EQ(MessageOf(ErrorKind::Data, [&] { ReadTextFile(longer); }), message);
+    EXPECT_EQ(MessageOf(ErrorKind::Data, [&] { MappedFile{longer}; }), message);
+    EXPECT_EQ(MessageOf(ErrorKind::Data, [&] { PiecewiseFile{longer}; }), message);
+    EXPECT_EQ(MessageOf(ErrorKind::Data, [&] { AtomicFile{longer}; }), message);
+    EXPECT_EQ(ReadTextFile("x"), "text");
+}
+
 TEST(FileTests, AtomicFileReplacesOnCommit)
 {
     const TemporaryFolder folder;
@@ -202,8 +220,8 @@ TEST(FileTests, FolderThatCannotBeMade)
     std::string longPath;
     for (int i = 0; i < 50; ++i)
         longPath += std::string(100, 'd') + "/";
-    EXPECT_EQ(ReportOf(ErrorKind::Device, [&] { MakeFoldersFor(longPath + "x"); }),
-              "error: cannot create folder '" + longPath.substr(0, longPath.size() - 1) + "' for file '" + longPath +
+    EXPECT_EQ(MessageOf(ErrorKind::Device, [&] { MakeFoldersFor(longPath + "x"); }),
+              "cannot create folder '" + longPath.substr(0, longPath.size() - 1) + "' for file '" + longPath +
                   "x': File name too long");
 }
 

@@ -261,7 +261,7 @@ TEST(ConfigParametersTests, LineEnds)
     EXPECT_EQ(TextOf(*config, "a"), "1");
     EXPECT_EQ(TextOf(config->RequireBlock("b"), "c"), "x y");
     EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ConfigParameters::Parse("a=1\rb=2"); }),
-              "    1 | a=1\rb=2\n      |    ^\n"
+              "    1 | a=1?b=2\n      |    ^\n"
               "text:1:4: error: a carriage return without a newline; expected lines that end with LF or CR LF");
 }
 

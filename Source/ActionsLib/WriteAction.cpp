@@ -47,8 +47,8 @@ struct WriteOptions : NodesToTrace
     }
 };
 
-// Files and writers take dense values. Only inputs can be sparse, and a dense one has no dense value where its data come
-// so and nothing that is computed reads another form.
+// Files and writers take dense values. Only inputs can be sparse, and a dense one has no dense value where its data
+// come so and nothing that is computed reads another form.
 void CopyDenseValue(const ComputationNode& node, Matrix& target)
 {
     if (!node.HasSparseForm())

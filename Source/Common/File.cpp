@@ -53,8 +53,8 @@ private:
          "' is a command, expected a file, '-', or a named pipe that the command uses, too");
 }
 
-// The system's functions take such a name for a shorter one, which may be that of another file. Lists of files have them
-// where they are UTF-16 or no text.
+// The system's functions take such a name for a shorter one, which may be that of another file. Lists of files have
+// them where they are UTF-16 or no text.
 void RequireNoZeroByte(const std::string& path)
 {
     if (path.find('\0') != std::string::npos)

@@ -60,10 +60,9 @@ TEST(ErrorTests, ControlCharactersAreShownByTheirCodes)
     error.AddNote("\r");
     EXPECT_EQ(error.Report(), "note: \\x0d\nerror: a\\x00b \\x1b[2J \\x7f d\u00fc\\x0a\te");
     const auto source = std::make_shared<const SourceText>("two\nlines", "a\x1b[2J b\n");
-    EXPECT_EQ(Error(ErrorKind::Config, "no 'b'", {source, 6, 1}).Report(),
-              "    1 | a?[2J b\n"
-              "      |       ^\n"
-              "two\\x0alines:1:7: error: no 'b'");
+    EXPECT_EQ(Error(ErrorKind::Config, "no 'b'", {source, 6, 1}).Report(), "    1 | a?[2J b\n"
+                                                                           "      |       ^\n"
+                                                                           "two\\x0alines:1:7: error: no 'b'");
 }
 
 TEST(ErrorTests, OfAHugeMessageTheEndsAreShown)

@@ -30,7 +30,7 @@ ImageList ImageList::Read(const std::string& path, size_t labelDim)
             Fail(ErrorKind::Data, reader.Location(line), ": '", line,
                  "' has no tab between two columns; expected the image's file, a tab and its class");
         std::string_view text = line.substr(tab + 1);
-        text = text.substr(0, text.find('\t')); // further columns do not matter
+        text = Trim(text.substr(0, text.find('\t'))); // further columns do not matter
         const std::optional<long long> label = ParseInteger(text);
         if (!label || *label < 0)
             Fail(ErrorKind::Data, reader.Location(text), ": the class is '", text, "'; expected a whole number from 0");

@@ -36,8 +36,9 @@ int CodeOf(Interpolation interpolation)
     return cv::INTER_LANCZOS4;
 }
 
-cv::Mat Decode(const std::string& path, bool isGray, ImageArchives& archives)
+cv::Mat Decode(const std::string& listed, bool isGray, ImageArchives& archives)
 {
+    const std::string path = ResolveInputPath(listed);
     std::vector<char> bytes; // of a file in an archive
     const bool isFile = FileExists(path);
     if (!isFile && !ImageArchives::IsInArchive(path))

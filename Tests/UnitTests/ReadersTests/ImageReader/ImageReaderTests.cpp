@@ -234,6 +234,18 @@ TEST_F(ImageReaderTests, WritingKeepsTheOrderAndDotsAreTheListsFolder)
               (std::vector<double>{2, 0}));
 }
 
+TEST_F(ImageReaderTests, ListsOfWindows)
+{
+    WriteFourGrays();
+    std::filesystem::create_directory(Path("sub"));
+    Plain("sub/gray.pgm", 3, 2, 7);
+    Write("map.txt", "...\\sub\\gray.pgm\t 2 \tmore\r\n...\\gray1.pgm\t1\r\n");
+    const std::vector<Sample> samples =
+        ReadEpoch(*Open("width=1 height=1 channels=1", "randomize=none"), MakeRequest(0, 4));
+    EXPECT_EQ(FirstElements(samples), (std::vector<double>{7, 1}));
+    EXPECT_EQ(samples.at(0).labels, std::vector<double>{2});
+}
+
 TEST_F(ImageReaderTests, ATrainingSeedMovesTheOrderAndTheAugmentation)
 {
     WriteFourGrays(30);

@@ -4,6 +4,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/LabelLine.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -43,6 +44,7 @@ std::string Unescape(const std::string& text)
     return result;
 }
 
+// A label a line, as it stands. Those that createLabelMap has put in quotes are printed without.
 std::vector<std::string> ReadLabels(const std::string& path, const SourcePos& where)
 {
     if (!FileExists(ResolveInputPath(path)))
@@ -53,7 +55,7 @@ std::vector<std::string> ReadLabels(const std::string& path, const SourcePos& wh
     {
         if (!line.empty() && line.back() == '\r')
             line.remove_suffix(1);
-        labels.emplace_back(line);
+        labels.push_back(LabelOfWrittenLine(line));
     }
     if (!labels.empty() && labels.back().empty())
         labels.pop_back();
@@ -200,7 +202,7 @@ void TextOutput::WriteSequence(std::span<const double> values, const TensorShape
     AppendSeparator(m_format.sequencePrologue, sampleShape, timeSteps, sequenceId);
     if (m_format.type == OutputFormat::Type::Sparse)
     {
-        WriteSparseSequence(values, sampleShape, columns);
+        WriteSparseSequence(values, sampleShape, columns, sequenceId);
     }
     else if (m_format.type == OutputFormat::Type::Category)
     {
@@ -237,7 +239,7 @@ void TextOutput::WriteSequence(std::span<const double> values, const TensorShape
 }
 
 void TextOutput::WriteSparseSequence(std::span<const double> values, const TensorShape& sampleShape,
-                                     const std::vector<size_t>& columns)
+                                     const std::vector<size_t>& columns, size_t sequenceId)
 {
     const size_t rows = sampleShape.Elements();
     const bool labels = UseLabels(rows);
@@ -249,7 +251,7 @@ void TextOutput::WriteSparseSequence(std::span<const double> values, const Tenso
             if (value == 0)
                 continue;
             if (!first)
-                m_text += m_format.elementSeparator;
+                AppendSeparator(m_format.elementSeparator, sampleShape, columns.size(), sequenceId);
             first = false;
             if (value != 1)
                 AppendNumber(value);

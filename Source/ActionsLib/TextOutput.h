@@ -65,7 +65,7 @@ private:
     void WriteSequence(std::span<const double> values, const TensorShape& sampleShape,
                        const std::vector<size_t>& columns, size_t sequenceId);
     void WriteSparseSequence(std::span<const double> values, const TensorShape& sampleShape,
-                             const std::vector<size_t>& columns);
+                             const std::vector<size_t>& columns, size_t sequenceId);
     void AppendNumber(double value);
     void AppendCategory(std::span<const double> column);
     void AppendSeparator(const std::string& separator, const TensorShape& sampleShape, size_t timeSteps,

@@ -246,6 +246,14 @@ class ActionsTest(EndToEndTest):
                                   "sequenceEpilogue=|\\n]]")
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(),
                          [("%-5s" % ("one", "x" * 300)[row]) + "|" for row in categories])
+        # Labels in quotes where the map needs them, as createLabelMap writes it; others stand as they are.
+        self.write("quotes.txt", "\"a:b\"\n\"c\"\n")
+        self.run_command("Write", "Write=[format=[type=category; labelMappingFile=quotes.txt]]")
+        self.assertEqual(self.read("out/values.PosteriorProb").splitlines(), [("a:b", '"c"')[row] for row in categories])
+        # A separator of sparse values knows the node and the sequence, as the others do.
+        self.run_command("Write", "Write=[format=[type=sparse; precisionFormat=.3; elementSeparator=\" %d %s \"]]")
+        self.assertEqual(self.read("out/values.PosteriorProb").splitlines(),
+                         ["%.3f[0,0] %d PosteriorProb %.3f[1,0]" % (row[0], i, row[1]) for i, row in enumerate(values)])
         self.write("three.txt", "a\nb\nc\n")
         run = self.run_command("Write", "Write=[format=[type=category; labelMappingFile=three.txt]]")
         self.assertIn("write: Row dimension 2 does not match number of entries 3 in labelMappingFile, not using mapping",

@@ -1,8 +1,9 @@
-// Label maps: the mapping file's grammar, the hash table behind Find, and messages with the nearest labels.
+// Label maps: the hash table behind Find, and messages with the nearest labels.
 #include "Readers/ReaderLib/LabelMap.h"
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/LabelLine.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -23,85 +24,6 @@ uint64_t Hash(std::string_view text)
     return hash ^ (hash >> 32);
 }
 
-// Labels of one line of a mapping file, in the grammar of config arrays.
-std::vector<std::string> LabelsOfLine(std::string_view line)
-{
-    std::vector<std::string> labels;
-    std::string label;
-    bool quoted = false;
-    bool isBlank = true; // nothing but white space since the label began
-    const size_t lastQuote = line.rfind('"'), lastBrace = line.rfind('}');
-    const auto closesBehind = [](size_t last, size_t i) { return last != std::string_view::npos && last > i; };
-    const auto finish = [&]
-    {
-        std::string_view text = quoted ? std::string_view(label) : Trim(label);
-        size_t times = 1;
-        if (const size_t star = text.rfind('*'); !quoted && star != std::string_view::npos && star > 0)
-        {
-            const auto count = ParseInteger(text.substr(star + 1));
-            constexpr long long c_mostRepeats = 1000000;
-            if (count && *count >= 0 && *count <= c_mostRepeats)
-            {
-                times = std::min(size_t(*count), size_t{2}); // twice is refused already
-                text = Trim(text.substr(0, star));
-            }
-        }
-        if (quoted || !text.empty())
-            labels.insert(labels.end(), times, std::string(text));
-        label.clear();
-        quoted = false;
-        isBlank = true;
-    };
-    for (size_t i = 0; i < line.size(); ++i)
-    {
-        const char c = line[i];
-        const bool atStart = isBlank && !quoted;
-        if (atStart && ((c == '"' && closesBehind(lastQuote, i)) || (c == '{' && closesBehind(lastBrace, i))))
-        {
-            const size_t close = line.find(c == '{' ? '}' : c, i + 1);
-            label = std::string(line.substr(i + 1, close - i - 1));
-            quoted = true;
-            i = close;
-        }
-        else if (c == '#' && (atStart || line[i - 1] == ' ' || line[i - 1] == '\t'))
-        {
-            break;
-        }
-        else if (c == ',' || c == ':')
-        {
-            finish();
-        }
-        else if (!quoted)
-        {
-            label += c;
-            isBlank = isBlank && Trim(line.substr(i, 1)).empty();
-        }
-    }
-    finish();
-    return labels;
-}
-
-// What a trimmed line of a mapping file stands for; a comment for nothing.
-std::vector<std::string> LabelsOfTrimmedLine(std::string_view line)
-{
-    if (line.empty() || line[0] == '#')
-        return {};
-    std::vector<std::string> labels = LabelsOfLine(line);
-    if (labels.empty()) // a punctuation mark is a label too: nothing may shift the ids of those behind it
-        labels.emplace_back(line);
-    return labels;
-}
-
-// The label as a line that is read as just that label: "a:b" needs quotes, a label with a quote may need braces.
-std::string LineOf(const std::string& label, const std::string& path)
-{
-    for (const std::string& line : {label, Concat("\"", label, "\""), Concat("{", label, "}")})
-        if (LabelsOfTrimmedLine(Trim(line)) == std::vector<std::string>{label})
-            return line;
-    Fail(ErrorKind::Data, "label '", label, "' cannot be written into label map '", path,
-         "': its characters would be read as others; expected no quotes and braces beside '#', ',', ':' or '*'");
-}
-
 } // namespace
 
 LabelMap LabelMap::FromFile(const std::string& path)
@@ -118,7 +40,7 @@ LabelMap LabelMap::FromText(std::string_view text, std::string source)
     for (const std::string_view rawLine : Split(text, '\n'))
     {
         ++lineNumber;
-        std::vector<std::string> labels = LabelsOfTrimmedLine(Trim(rawLine));
+        std::vector<std::string> labels = LabelsOfLine(rawLine);
         for (std::string& label : labels)
         {
             if (const int32_t id = map.Find(label); id != c_unknown)
@@ -177,7 +99,14 @@ void LabelMap::Save(const std::string& path) const
 {
     AtomicFile file(path);
     for (const std::string& name : m_names)
-        file.Write(LineOf(name, path) + "\n");
+    {
+        const auto line = LineOfLabel(name);
+        if (!line)
+            Fail(ErrorKind::Data, "label '", name, "' cannot be written into label map '", path,
+                 "': its characters would be read as others; expected no quotes and braces beside '#', ',', ':' or "
+                 "'*'");
+        file.Write(*line + "\n");
+    }
     file.Commit();
 }
 

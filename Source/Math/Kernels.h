@@ -39,6 +39,8 @@ struct ElementwiseCall
     double alpha = 1;
     double beta = 0;
     std::span<const TensorView* const> inputs; // as many as the op's arity
+
+    size_t LastAxis() const; // of the inputs' axes, of which there is at least one
 };
 
 // Views have elements except where a function's comment says otherwise. Masks and TouchedColumns are host memory.
@@ -55,6 +57,9 @@ public:
 
     // Shapes are compatible (see Operations.h); any of them may be empty.
     virtual void Elementwise(const ElementwiseCall& call, const TensorView& output) = 0;
+    // A sum over the inputs' last axis, and perhaps others, without the entries of the last axis whose mask byte is 0.
+    virtual void ElementwiseOverData(const ElementwiseCall& call, std::span<const uint8_t> mask,
+                                     const TensorView& output) = 0;
 
     // As ElementwiseChain.h has it, with at least one element and one link. Backends without a pass of their own take
     // link by link.

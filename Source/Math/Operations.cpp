@@ -6,9 +6,7 @@
 #include "Math/OperandChecks.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <type_traits>
 
 namespace cntk
 {
@@ -54,83 +52,10 @@ bool Overlaps(const MatrixView& a, const MatrixView& b)
     return begin(a) < end(b) && begin(b) < end(a);
 }
 
-// Along each axis the inputs have one common dimension or 1; the output has that, or 1 (reduced).
-[[noreturn]] [[gnu::cold]] [[gnu::noinline]] void
-FailElementwise(ElementwiseOp op, std::span<const TensorView* const> inputs, const TensorView& output)
-{
-    std::string text;
-    for (const TensorView* input : inputs)
-        text += Concat(text.empty() ? "[" : ", [", ShapeOf(*input), "]");
-    Fail(ErrorKind::Internal, NameOf(op), ": inputs ", text, " do not fit output [", ShapeOf(output), "]");
-}
-
-template <size_t arity>
-void ElementwiseChecked(ElementwiseOp op, const std::array<const TensorView*, arity>& inputs, const TensorView& output,
-                        double alpha, double beta, ReduceOp reduce)
-{
-    if (ArityOf(op) != arity)
-        Fail(ErrorKind::Internal, NameOf(op), " takes ", ArityOf(op), " inputs; ", arity, " were given");
-    Kernels* kernels = nullptr;
-    if constexpr (arity == 1)
-        kernels = &CheckOperands(NameOf(op), output, *inputs[0]);
-    else if constexpr (arity == 2)
-        kernels = &CheckOperands(NameOf(op), output, *inputs[0], *inputs[1]);
-    else
-        kernels = &CheckOperands(NameOf(op), output, *inputs[0], *inputs[1], *inputs[2]);
-
-    size_t rank = output.rank;
-    for (const TensorView* input : inputs)
-        rank = std::max(rank, input->rank);
-    bool reduces = false;
-    for (size_t axis = 0; axis < rank; ++axis)
-    {
-        size_t common = 1;
-        for (const TensorView* input : inputs)
-        {
-            const size_t dim = axis < input->rank ? input->dims[axis] : 1;
-            if (dim == 1)
-                continue;
-            if (common != 1 && dim != common)
-                FailElementwise(op, inputs, output);
-            common = dim;
-        }
-        const size_t outputDim = axis < output.rank ? output.dims[axis] : 1;
-        if (common != 1 && outputDim != 1 && outputDim != common)
-            FailElementwise(op, inputs, output);
-        reduces |= common != 1 && outputDim == 1;
-    }
-    if (reduces)
-    {
-        for (const TensorView* input : inputs)
-        {
-            if (input->data == output.data && input->data && output.Elements() > 0 && input->Elements() > 0)
-                Fail(ErrorKind::Internal, NameOf(op), ": a reduction cannot write to its own input");
-        }
-    }
-    kernels->Elementwise({op, reduce, alpha, beta, inputs}, output);
-}
-
 } // namespace
 
-// ---- element-wise ---------------------------------------------------------------------------------------------------
-
-void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& output, double alpha, double beta,
-                 ReduceOp reduce)
-{
-    ElementwiseChecked<1>(op, {&a}, output, alpha, beta, reduce);
-}
-
-void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& output, double alpha,
-                 double beta, ReduceOp reduce)
-{
-    ElementwiseChecked<2>(op, {&a, &b}, output, alpha, beta, reduce);
-}
-
-void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& c,
-                 const TensorView& output, double alpha, double beta, ReduceOp reduce)
-{
-    ElementwiseChecked<3>(op, {&a, &b, &c}, output, alpha, beta, reduce);
-}
+// ---- whole matrices
+// --------------------------------------------------------------------------------------------------
 
 void Fill(const MatrixView& output, double value)
 {

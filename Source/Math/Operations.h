@@ -24,6 +24,14 @@ void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, con
 void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& c,
                  const TensorView& output, double alpha = 1, double beta = 0, ReduceOp reduce = ReduceOp::Sum);
 
+// The same as a sum over samples, the inputs' last axis, where the output has dimension 1, without those whose mask
+// byte is 0 (as MaskColumns has it; empty mask: a call of Elementwise). What such gaps hold does not count, even if it
+// is no number. Sums over further axes are possible.
+void ElementwiseOverData(ElementwiseOp op, const TensorView& a, std::span<const uint8_t> mask, const TensorView& output,
+                         double alpha = 1, double beta = 0);
+void ElementwiseOverData(ElementwiseOp op, const TensorView& a, const TensorView& b, std::span<const uint8_t> mask,
+                         const TensorView& output, double alpha = 1, double beta = 0);
+
 void Fill(const MatrixView& output, double value);
 // Zeros for some columns, in ascending order.
 void ZeroColumns(const MatrixView& output, std::span<const int32_t> columns);

@@ -39,6 +39,17 @@ bool TensorView::IsContiguous() const
     return true;
 }
 
+TensorView TensorView::Entries(size_t axis, size_t first, size_t count) const
+{
+    TensorView view = *this;
+    if (axis >= rank || dims[axis] == 1)
+        return view;
+    view.dims[axis] = count;
+    if (data != nullptr)
+        view.data = static_cast<std::byte*>(data) + ptrdiff_t(first) * strides[axis] * ptrdiff_t(SizeOf(type));
+    return view;
+}
+
 TensorView TensorView::OfSamples(const MatrixView& matrix, const TensorShape& sampleShape, size_t sampleRank,
                                  bool columnsAreSamples)
 {

@@ -74,6 +74,8 @@ struct TensorView
     TensorShape Shape() const;
     // The axes are laid out one after another without holes.
     bool IsContiguous() const;
+    // Some of the entries of an axis; an axis that is repeated (of dimension 1, or beyond the rank) stays as it is.
+    TensorView Entries(size_t axis, size_t first, size_t count) const;
 
     TensorView() {}
     // [rows x columns]

@@ -60,8 +60,8 @@ protected:
     template <class Add>
     void ForEachStretch(size_t input, const FrameRange& range, const MatrixView& inputGradient, Add&& add)
     {
-        const std::span<const uint8_t> mask = ColumnMask(range);
-        if (!SumsOverSamples(*this, input) || mask.empty())
+        const std::span<const uint8_t> mask = MaskOfSum(*this, input, range);
+        if (mask.empty())
             return add(0, Gradient(range).columns, GradientBeta(input));
         if (GradientBeta(input) == 0)
             Ops::Fill(inputGradient, 0);

@@ -165,16 +165,12 @@ public:
         if (InputCount() == 1 || m_isPlain)
             return AddGradient(formula, Gradient(range), OperandNode(formula, input).Value(range),
                                InputGradient(input, range), GradientBeta(input));
-        // Over gaps nothing may be summed: they hold anything, even no numbers.
-        const bool sumsOverSamples = HasMBLayout() && !Input(input)->HasMBLayout();
-        if (sumsOverSamples && !ColumnMask(range).empty())
-            return SumOverData(formula, input, range);
         // A formula without operand must not touch a value: in a fused chain there is none.
         const TensorView gradient = Tensor(*this, Gradient(range));
         const ComputationNode& operand = OperandNode(formula, input);
-        AddGradient(formula, gradient,
-                    formula.operand == Operand::None ? gradient : Tensor(operand, operand.Value(range)),
-                    Tensor(*Input(input), InputGradient(input, range)), GradientBeta(input));
+        AddGradient(
+            formula, gradient, formula.operand == Operand::None ? gradient : Tensor(operand, operand.Value(range)),
+            Tensor(*Input(input), InputGradient(input, range)), GradientBeta(input), MaskOfSum(*this, input, range));
     }
 
     ElementwiseOp ForwardOp() const { return m_row->forward; }
@@ -194,12 +190,12 @@ public:
 
 private:
     static void AddGradient(const GradientFormula& formula, const TensorView& gradient, const TensorView& operand,
-                            const TensorView& inputGradient, double beta)
+                            const TensorView& inputGradient, double beta, std::span<const uint8_t> mask = {})
     {
         if (formula.operand == Operand::None)
-            Ops::Elementwise(formula.op, gradient, inputGradient, formula.factor, beta);
+            Ops::ElementwiseOverData(formula.op, gradient, mask, inputGradient, formula.factor, beta);
         else
-            Ops::Elementwise(formula.op, gradient, operand, inputGradient, formula.factor, beta);
+            Ops::ElementwiseOverData(formula.op, gradient, operand, mask, inputGradient, formula.factor, beta);
     }
 
     // The node whose value the formula reads; without one any (its value is not looked at).
@@ -223,31 +219,6 @@ private:
     {
         const TensorShape& shape = &node == this ? m_shape : m_operandShapes[&node == Input(0).get() ? 0 : 1];
         return TensorView::OfSamples(view, shape, m_rank, node.HasMBLayout());
-    }
-
-    void SumOverData(const GradientFormula& formula, size_t input, const FrameRange& range)
-    {
-        const ComputationNode& operand = OperandNode(formula, input);
-        const MatrixView gradient = Gradient(range);
-        const MatrixView operandValue = formula.operand == Operand::None ? gradient : operand.Value(range);
-        const TensorView inputGradient = Tensor(*Input(input), InputGradient(input, range));
-        if (formula.operand == Operand::None && !GetDevice().IsHostMemory())
-        {
-            // One sum over zeros, too: a GPU would launch those of the stretches one by one.
-            Ops::MaskColumns(gradient, ColumnMask(range));
-            const TensorView all = Tensor(*this, gradient);
-            return AddGradient(formula, all, all, inputGradient, GradientBeta(input));
-        }
-        if (GradientBeta(input) == 0)
-            Ops::Fill(InputGradient(input, range), 0);
-        const auto samples = [&](const ComputationNode& node, const MatrixView& view, size_t first, size_t count)
-        { return Tensor(node, node.HasMBLayout() ? view.Columns(first, count) : view); };
-        ForEachDataStretch(ColumnMask(range), gradient.columns,
-                           [&](size_t first, size_t count)
-                           {
-                               AddGradient(formula, samples(*this, gradient, first, count),
-                                           samples(operand, operandValue, first, count), inputGradient, 1);
-                           });
     }
 
     void InferBroadcastShape(ShapeInference& inference)

@@ -42,9 +42,10 @@ TensorView StridedTensor(const MatrixView& view, std::initializer_list<std::pair
     return tensor;
 }
 
-bool SumsOverSamples(const ComputationNode& node, size_t input)
+std::span<const uint8_t> MaskOfSum(const ComputationNode& node, size_t input, const FrameRange& range)
 {
-    return node.HasMBLayout() && !node.Input(input)->HasMBLayout();
+    const bool isSum = node.HasMBLayout() && !node.Input(input)->HasMBLayout();
+    return isSum ? node.ColumnMask(range) : std::span<const uint8_t>();
 }
 
 std::string DescribeShape(const ComputationNode& node)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
+#include "Math/DataStretches.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,30 +23,9 @@ MatrixView SamplesAsColumns(const ComputationNode& node, const MatrixView& view)
 // The memory of a view, which must be contiguous, as a tensor of the given axes: size and stride, in elements.
 TensorView StridedTensor(const MatrixView& view, std::initializer_list<std::pair<size_t, size_t>> axes);
 
-// The input is the same for all samples of the node, so that its gradient is a sum over them.
-bool SumsOverSamples(const ComputationNode& node, size_t input);
-
-// body(first, count) for each maximal stretch of columns that hold data. An empty mask means that all do.
-template <class Body>
-void ForEachDataStretch(std::span<const uint8_t> mask, size_t columns, Body&& body)
-{
-    if (mask.empty())
-    {
-        if (columns > 0)
-            body(size_t(0), columns);
-        return;
-    }
-    size_t first = 0;
-    while (first < columns)
-    {
-        size_t end = first;
-        while (end < columns && mask[end] != 0)
-            end++;
-        if (end > first)
-            body(first, end - first);
-        first = end + 1;
-    }
-}
+// Where an input is the same for all samples of the node, so that its gradient is a sum over them: the mask of those to
+// sum over, since gaps hold anything, even no numbers. Empty where none is left out, or nothing is summed.
+std::span<const uint8_t> MaskOfSum(const ComputationNode& node, size_t input, const FrameRange& range);
 
 // Of a node of two inputs, such as the sum of a product and a bias: not this one.
 inline const ComputationNode& OtherInput(const ComputationNode& node, const ComputationNode& input)

@@ -98,16 +98,10 @@ void PrecomputeNode::ForwardProp(const FrameRange& range)
     const MatrixView samples = Input(0)->Value(range);
     const std::span<const uint8_t> mask = Input(0)->ColumnMask(range);
     const MatrixView sum = Temporary(c_sum, FrameRange::All());
-    size_t count = 0;
-    Ops::Fill(sum, 0);
-    ForEachDataStretch(mask, samples.columns,
-                       [&](size_t first, size_t columns)
-                       {
-                           Ops::Elementwise(ElementwiseOp::Copy, samples.Columns(first, columns), sum, 1, 1);
-                           count += columns;
-                       });
+    const size_t count = samples.columns - size_t(std::count(mask.begin(), mask.end(), 0));
     if (count == 0)
         return;
+    Ops::ElementwiseOverData(ElementwiseOp::Copy, samples, mask, sum);
     const std::vector<double> sumOnHost = ToHost(sum);
     if (!NeedsVariance())
         return Add(count, sumOnHost, {});
@@ -115,11 +109,7 @@ void PrecomputeNode::ForwardProp(const FrameRange& range)
     const MatrixView batchMean = Temporary(c_batchMean, FrameRange::All());
     Ops::Elementwise(ElementwiseOp::Copy, sum, batchMean, 1.0 / double(count));
     const std::vector<double> roundedMean = ToHost(batchMean);
-    Ops::Fill(sum, 0);
-    ForEachDataStretch(
-        mask, samples.columns,
-        [&](size_t first, size_t columns)
-        { Ops::Elementwise(ElementwiseOp::SquaredDifference, samples.Columns(first, columns), batchMean, sum, 1, 1); });
+    Ops::ElementwiseOverData(ElementwiseOp::SquaredDifference, samples, batchMean, mask, sum);
     // Distances were taken from the mean as the element type rounds it: sum (x-m)^2 = sum (x-r)^2 - n (m-r)^2.
     std::vector<double> sumOfSquares = ToHost(sum);
     for (size_t row = 0; row < sumOfSquares.size(); row++)

@@ -397,23 +397,8 @@ public:
                                     InputGradient(1, range), 1, beta);
         const MatrixView diagonal = Diagonal(InputGradient(0, range));
         const MatrixView right = Input(1)->Value(range);
-        if (Input(0)->HasMBLayout() || ColumnMask(range).empty())
-            return Ops::Elementwise(ElementwiseOp::Product, gradient, right, diagonal, 1, beta);
-        if (!GetDevice().IsHostMemory())
-        {
-            // One sum over zeros, too: a GPU would launch those of the stretches one by one.
-            Ops::MaskColumns(gradient, ColumnMask(range));
-            Ops::ClearNotFinite(right, ColumnMask(range));
-            return Ops::Elementwise(ElementwiseOp::Product, gradient, right, diagonal, 1, beta);
-        }
-        if (beta == 0)
-            Ops::Fill(diagonal, 0);
-        ForEachDataStretch(ColumnMask(range), gradient.columns,
-                           [&](size_t first, size_t count)
-                           {
-                               Ops::Elementwise(ElementwiseOp::Product, gradient.Columns(first, count),
-                                                right.Columns(first, count), diagonal, 1, 1);
-                           });
+        Ops::ElementwiseOverData(ElementwiseOp::Product, gradient, right, MaskOfSum(*this, 0, range), diagonal, 1,
+                                 beta);
     }
 
 private:

@@ -24,14 +24,7 @@ public:
 
 protected:
     // v = the sum of op over all elements.
-    void SumOf(Op op) const
-    {
-        const MatrixView x = Input(0)->Value();
-        Ops::Fill(Value(), 0);
-        ForEachDataStretch(Mask(), x.columns,
-                           [&](size_t first, size_t count)
-                           { Ops::Elementwise(op, x.Columns(first, count), Value(), 1, 1); });
-    }
+    void SumOf(Op op) const { Ops::ElementwiseOverData(op, Input(0)->Value(), Mask(), Value()); }
     // The gradient of x += op(a, b), where an operand without memory stands for x.
     void AddGradient(Op op, const MatrixView& a, const MatrixView& b, const MatrixView& inputGradient,
                      double beta) const

@@ -87,16 +87,8 @@ public:
                 return Ops::Copy(Part(input, gradient), Whole(input, inputGradient));
             return Ops::Elementwise(Op::Copy, Part(input, gradient), Whole(input, inputGradient), 1, beta);
         }
-        if (!SumsOverSamples(*this, input) || ColumnMask(range).empty())
-            return Ops::Elementwise(Op::Copy, PartTensor(input, gradient), InputTensor(input, inputGradient), 1, beta);
-        if (beta == 0)
-            Ops::Fill(inputGradient, 0);
-        ForEachDataStretch(ColumnMask(range), gradient.columns,
-                           [&](size_t first, size_t count)
-                           {
-                               Ops::Elementwise(Op::Copy, PartTensor(input, gradient.Columns(first, count)),
-                                                InputTensor(input, inputGradient), 1, 1);
-                           });
+        Ops::ElementwiseOverData(Op::Copy, PartTensor(input, gradient), MaskOfSum(*this, input, range),
+                                 InputTensor(input, inputGradient), 1, beta);
     }
 
     void SerializeFields(ModelArchive& archive) override

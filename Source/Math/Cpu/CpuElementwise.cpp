@@ -2,8 +2,10 @@
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/ElementwiseRunner.h"
 #include "Math/Cpu/Threads.h"
+#include "Math/DataStretches.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace cntk
@@ -83,6 +85,35 @@ void CpuKernels::Elementwise(const ElementwiseCall& call, const TensorView& outp
               if (!RunSmallContiguous(kernels, call, output))
                   ElementwiseRunner<T>(kernels, m_pool, call, output).Run();
           });
+}
+
+// Stretch by stretch, after what is there was multiplied by beta.
+void CpuKernels::ElementwiseOverData(const ElementwiseCall& call, std::span<const uint8_t> mask,
+                                     const TensorView& output)
+{
+    const size_t axis = call.LastAxis();
+    std::array<TensorView, 3> parts;
+    std::array<const TensorView*, 3> inputs{};
+    if (call.beta != 1)
+    {
+        double zero = 0; // of either type: all bits are 0
+        TensorView nothing = output;
+        nothing.data = &zero;
+        std::fill_n(nothing.dims.begin(), nothing.rank, size_t(1));
+        const TensorView* const input[] = {&nothing};
+        Elementwise({ElementwiseOp::Copy, ReduceOp::Sum, 1, call.beta, input}, output);
+    }
+    ForEachDataStretch(
+        mask, mask.size(),
+        [&](size_t first, size_t count)
+        {
+            for (size_t i = 0; i < call.inputs.size(); ++i)
+            {
+                parts[i] = call.inputs[i]->Entries(axis, first, count);
+                inputs[i] = &parts[i];
+            }
+            Elementwise({call.op, call.reduce, call.alpha, 1, {inputs.data(), call.inputs.size()}}, output);
+        });
 }
 
 void CpuKernels::Fill(const MatrixView& output, double value)

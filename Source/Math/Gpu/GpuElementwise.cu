@@ -83,6 +83,9 @@ struct Task
     ReduceOp reduce;
     AxisWalk kept;    // of the output
     AxisWalk reduced; // of the inputs alone
+    // Null: all elements count. Of others those whose byte is 0 do not; each byte is that of so many elements.
+    const uint8_t* mask;
+    size_t elementsOfByte;
     // A long reduction is cut into parts, whose results another kernel puts together.
     size_t parts;
     size_t elementsOfPart;
@@ -91,6 +94,15 @@ struct Task
     __device__ T Evaluate(const Offsets& at) const
     {
         return EvaluateElementwise(op, inputs[0][at.of[0]], inputs[1][at.of[1]], inputs[2][at.of[2]]);
+    }
+    // With what the result is combined for an element of what is reduced.
+    __device__ T Term(size_t element, const Offsets& first) const
+    {
+        if (mask != nullptr && mask[element / elementsOfByte] == 0)
+            return Identity();
+        Offsets at = first;
+        Walk(reduced, element, at);
+        return Evaluate(at);
     }
     __device__ T Identity() const
     {
@@ -183,11 +195,7 @@ __global__ void ReduceByTeams(const Task<T> task)
     Walk(task.kept, team.column, first);
     T result = task.Identity();
     for (size_t element = begin + team.lane; element < end; element += team.size)
-    {
-        Offsets at = first;
-        Walk(task.reduced, element, at);
-        result = task.Combine(result, task.Evaluate(at));
-    }
+        result = task.Combine(result, task.Term(element, first));
     result = team.Reduce(result, task.Identity(), Combining<T>{task});
     if (team.lane == 0)
         task.Finish(team.column, blockIdx.y, result);
@@ -213,11 +221,7 @@ __global__ void ReduceByThreads(const Task<T> task)
             Offsets first{};
             Walk(task.kept, index, first);
             for (size_t element = begin + threadIdx.y; element < end; element += c_reducers)
-            {
-                Offsets at = first;
-                Walk(task.reduced, element, at);
-                result = task.Combine(result, task.Evaluate(at));
-            }
+                result = task.Combine(result, task.Term(element, first));
         }
         results[threadIdx.y][threadIdx.x] = result;
         __syncthreads();
@@ -284,8 +288,9 @@ ptrdiff_t StrideOf(const TensorView& view, size_t axis)
     return DimOf(view, axis) == 1 ? 0 : view.strides[axis];
 }
 
+// mask: of the entries of the last axis, which is then reduced; empty where all count.
 template <class T>
-void Run(const ElementwiseCall& call, const TensorView& output, GpuContext& context)
+void Run(const ElementwiseCall& call, std::span<const uint8_t> mask, const TensorView& output, GpuContext& context)
 {
     std::array<const TensorView*, c_operands> operands;
     for (size_t i = 0; i < c_output; ++i)
@@ -323,7 +328,12 @@ void Run(const ElementwiseCall& call, const TensorView& output, GpuContext& cont
     }
     if (task.kept.elements == 0)
         return;
-    if (reduces)
+    if (!mask.empty())
+    {
+        task.mask = context.MaskThere(mask);
+        task.elementsOfByte = std::max<size_t>(task.reduced.elements / mask.size(), 1);
+    }
+    if (reduces || !mask.empty())
         LaunchReduce(task, context);
     else
         LaunchMap(task, context.Stream());
@@ -333,7 +343,13 @@ void Run(const ElementwiseCall& call, const TensorView& output, GpuContext& cont
 
 void GpuKernels::Elementwise(const ElementwiseCall& call, const TensorView& output)
 {
-    VisitType(output.type, [&](auto tag) { Run<decltype(tag)>(call, output, m_context); });
+    VisitType(output.type, [&](auto tag) { Run<decltype(tag)>(call, {}, output, m_context); });
+}
+
+void GpuKernels::ElementwiseOverData(const ElementwiseCall& call, std::span<const uint8_t> mask,
+                                     const TensorView& output)
+{
+    VisitType(output.type, [&](auto tag) { Run<decltype(tag)>(call, mask, output, m_context); });
 }
 
 void GpuKernels::SumAll(const MatrixView& input, const MatrixView& output, double alpha, double beta)

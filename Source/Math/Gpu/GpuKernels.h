@@ -20,6 +20,8 @@ public:
     }
 
     void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
+    void ElementwiseOverData(const ElementwiseCall& call, std::span<const uint8_t> mask,
+                             const TensorView& output) override;
     void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep) override;
 
     void Fill(const MatrixView& output, double value) override;

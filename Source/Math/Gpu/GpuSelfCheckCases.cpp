@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstring>
+#include <limits>
 
 namespace cntk
 {
@@ -168,6 +169,18 @@ void Reductions(Run& run)
         Ops::Elementwise(ElementwiseOp::Square, wide, run.Output(1, 300), 1, 0, reduce);
         Ops::Elementwise(ElementwiseOp::Square, tall, run.Output(1, 3), 1, 0, reduce); // in parts
     }
+}
+
+// Of the samples that are data; gaps hold no numbers.
+void SumsOverData(Run& run)
+{
+    const MatrixView a = run.Input(70, 40), b = run.Input(70, 40);
+    std::vector<uint8_t> mask(a.columns);
+    for (size_t column = 0; column < a.columns; ++column)
+        mask[column] = uint8_t(column % 5 != 3);
+    Ops::MaskColumns(a, mask, std::numeric_limits<double>::quiet_NaN());
+    Ops::ElementwiseOverData(ElementwiseOp::Product, a, b, mask, run.Output(70, 1), 1, 1);
+    Ops::ElementwiseOverData(ElementwiseOp::Square, a, mask, run.Output(1, 1));
 }
 
 void Chain(Run& run)
@@ -473,6 +486,7 @@ const std::vector<SelfCheckCase>& SelfCheckCases()
         CNTK_ELEMENTWISE_OPS(CNTK_CASE_ROW)
 #undef CNTK_CASE_ROW
             {"reductions", &Reductions},
+        {"sums over data", &SumsOverData},
         {"chains of element-wise operations", &Chain},
         {"the product A B", &MatrixProduct<Transpose::No, Transpose::No>, true},
         {"the product A' B", &MatrixProduct<Transpose::Yes, Transpose::No>, true},

@@ -68,7 +68,7 @@ namespace
 {
 
 template <class T>
-void ElementwiseOf(const ElementwiseCall& call, const TensorView& output)
+void ElementwiseOf(const ElementwiseCall& call, const TensorView& output, std::span<const uint8_t> mask = {})
 {
     size_t rank = output.rank;
     for (const TensorView* input : call.inputs)
@@ -124,6 +124,8 @@ void ElementwiseOf(const ElementwiseCall& call, const TensorView& output)
                      forEachIndex(kept, isReduced,
                                   [&](const auto& index)
                                   {
+                                      if (!mask.empty() && mask[index[call.LastAxis()]] == 0)
+                                          return;
                                       T values[3] = {};
                                       for (size_t i = 0; i < call.inputs.size(); ++i)
                                           values[i] = static_cast<const T*>(
@@ -145,6 +147,12 @@ void ElementwiseOf(const ElementwiseCall& call, const TensorView& output)
 void ReferenceKernels::Elementwise(const ElementwiseCall& call, const TensorView& output)
 {
     VisitType(output.type, [&](auto tag) { ElementwiseOf<decltype(tag)>(call, output); });
+}
+
+void ReferenceKernels::ElementwiseOverData(const ElementwiseCall& call, std::span<const uint8_t> mask,
+                                           const TensorView& output)
+{
+    VisitType(output.type, [&](auto tag) { ElementwiseOf<decltype(tag)>(call, output, mask); });
 }
 
 void ReferenceKernels::Fill(const MatrixView& output, double value)

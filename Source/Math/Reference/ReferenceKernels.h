@@ -11,6 +11,8 @@ class ReferenceKernels : public Kernels
 {
 public:
     void Elementwise(const ElementwiseCall& call, const TensorView& output) override;
+    void ElementwiseOverData(const ElementwiseCall& call, std::span<const uint8_t> mask,
+                             const TensorView& output) override;
 
     void Fill(const MatrixView& output, double value) override;
     void Copy(const MatrixView& source, const MatrixView& output) override;

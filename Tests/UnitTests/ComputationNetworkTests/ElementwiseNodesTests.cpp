@@ -140,8 +140,8 @@ TEST(ElementwiseNodesTest, ABiasInAFusedChainSkipsGaps)
         EXPECT_NEAR(gradients[0][i], gradients[1][i], 1e-12);
 }
 
-// What a GPU is asked for does not grow with the stretches between gaps: of a bias and of a diagonal, whose gradients
-// are sums over all samples. Gaps hold no numbers.
+// What a GPU is asked for does not grow with the stretches between gaps: of a bias, a diagonal, a factor and rows below
+// others, whose gradients are sums over all samples. Gaps hold no numbers.
 TEST(ElementwiseNodesTest, SumsOverSamplesAreOneOnAGpu)
 {
     constexpr size_t rows = 4, steps = 8;
@@ -154,9 +154,12 @@ TEST(ElementwiseNodesTest, SumsOverSamplesAreOneOnAGpu)
     {
         TestNetwork net(DataType::Float64, std::move(device));
         const ComputationNodePtr d = net.Parameter("d", {3, 1}), b = net.Parameter("b", {3, 1});
+        const ComputationNodePtr f = net.Parameter("f", {1, 1}), r = net.Parameter("r", {2, 1});
         const ComputationNodePtr product = net.Add("DiagTimes", "dx", {d, net.Input("x", {3})});
         const ComputationNodePtr sum = net.Add("Plus", "z", {product, b});
-        const ComputationNodePtr criterion = net.Add("SquareError", "c", {net.Input("labels", {3}), sum});
+        const ComputationNodePtr scaled = net.Add("ElementTimes", "fz", {f, sum});
+        const ComputationNodePtr stack = net.Add("RowStack", "fzr", {scaled, r});
+        const ComputationNodePtr criterion = net.Add("SquareError", "c", {net.Input("labels", {5, 1}), stack});
         net.network.Validate();
         MBLayout& layout = *net.network.Layout();
         layout.Init(rows, steps);
@@ -170,7 +173,7 @@ TEST(ElementwiseNodesTest, SumsOverSamplesAreOneOnAGpu)
         evaluator.Forward();
         evaluator.Backward(criterion);
         found.launches = counts.kernels + counts.copies - before;
-        for (const ComputationNodePtr& parameter : {d, b})
+        for (const ComputationNodePtr& parameter : {d, b, f, r})
             for (const double value : GradientOf(parameter))
                 found.gradients.push_back(value);
         return found;

@@ -1,6 +1,8 @@
 // Element-wise kernel cases: every formula, broadcasting, reductions, strides, empty tensors, aliasing.
 #include "MathTests/KernelCases.h"
 
+#include <limits>
+
 namespace cntk
 {
 
@@ -171,6 +173,32 @@ void AddStrideCases(std::vector<KernelCase>& cases)
                          Apply(ElementwiseOp::Sum, {row, run.Input(4, 900)}, run.Output(6, 900).Rows(1, 4));
                          Apply(ElementwiseOp::Square, {row}, run.Output(3, 900).Rows(2, 1), 1, 1);
                      }});
+    // Gaps hold no numbers: none, some or all of the samples are data, of which there may be one.
+    cases.push_back(
+        {"OverData", [](KernelCaseRun& run)
+         {
+             const auto none = std::numeric_limits<double>::quiet_NaN();
+             for (const size_t samples : {1, 2, 20, 900})
+                 for (const int share : {0, 1, 2})
+                 {
+                     std::vector<uint8_t> mask(samples, uint8_t(share));
+                     if (share == 1)
+                         mask = run.Mask(samples);
+                     const MatrixView a = run.Output(12, samples, 2), b = run.Output(12, samples);
+                     Ops::MaskColumns(a, mask, none);
+                     Ops::MaskColumns(b, mask, none);
+                     Ops::ElementwiseOverData(ElementwiseOp::Product, a, b, mask, run.Output(12, 1), -1, 1);
+                     Ops::ElementwiseOverData(ElementwiseOp::SquaredDifference, a, run.Input(12, 1), mask,
+                                              run.Undefined(12, 1));
+                     Ops::ElementwiseOverData(ElementwiseOp::Abs, a, mask, run.Undefined(1, 1), 0.5);
+                     const auto sample = [](const MatrixView& view, const TensorShape& shape, bool isSamples)
+                     { return TensorView::OfSamples(view, shape, 3, isSamples); };
+                     // Sums over an axis of the sample, too: below another one, and above it.
+                     for (const TensorShape& shape : {TensorShape{1, 2, 2}, TensorShape{3, 2, 1}})
+                         Ops::ElementwiseOverData(ElementwiseOp::Copy, sample(a, {3, 2, 2}, true), mask,
+                                                  sample(run.Output(shape.Elements(), 1), shape, false), 2, 0.5);
+                 }
+         }});
     cases.push_back({"Empty", [](KernelCaseRun& run)
                      {
                          Apply(ElementwiseOp::Sum, {run.Input(0, 5), run.Input(1, 5)}, run.Output(0, 5));

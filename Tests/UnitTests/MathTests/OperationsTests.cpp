@@ -135,6 +135,19 @@ TEST_F(OperationsTests, SoftmaxShapesMustFit)
     ExpectMessage("ScalarOf: the value must be 1 x 1, but is 3 x 4", [&] { Ops::ScalarOf(a); });
 }
 
+TEST_F(OperationsTests, SumsOverDataMustFit)
+{
+    const Matrix a = Make(3, 4), column = Make(3, 1), row = Make(1, 4), shorter = Make(2, 1);
+    const MatrixView x = a;
+    const std::vector<uint8_t> mask(4), other(3);
+    ExpectMessage("Product: a mask of 3 columns does not fit 4 columns",
+                  [&] { Ops::ElementwiseOverData(ElementwiseOp::Product, x, x, other, column.View()); });
+    ExpectMessage("Abs: a sum over data has output [1 x 4]; its last dimension must be 1",
+                  [&] { Ops::ElementwiseOverData(ElementwiseOp::Abs, x, mask, row.View()); });
+    ExpectMessage("Abs: inputs [3 x 4] do not fit output [2 x 1]",
+                  [&] { Ops::ElementwiseOverData(ElementwiseOp::Abs, x, mask, shorter.View()); });
+}
+
 TEST_F(OperationsTests, UpdatesMustFit)
 {
     const Matrix a = Make(3, 4);

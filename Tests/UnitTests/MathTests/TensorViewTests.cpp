@@ -94,6 +94,18 @@ TEST_F(TensorViewTests, ShapesThatDoNotFitAreErrors)
                   });
 }
 
+TEST_F(TensorViewTests, EntriesOfAnAxis)
+{
+    const TensorView view = TensorView::OfSamples(View(12, 5, 15), {3, 4}, 2);
+    ExpectView(view.Entries(2, 3, 2), {3, 4, 2}, {1, 3, 15});
+    EXPECT_EQ(view.Entries(2, 3, 2).data, m_memory.data() + 45);
+    EXPECT_EQ(view.Entries(1, 2, 1).data, m_memory.data() + 6);
+    const TensorView repeated = View(12, 1, 12);
+    ExpectView(repeated.Entries(1, 3, 2), {12, 1}, {1, 12});
+    ExpectView(repeated.Entries(2, 3, 2), {12, 1}, {1, 12});
+    EXPECT_EQ(repeated.Entries(1, 3, 2).data, m_memory.data());
+}
+
 TEST_F(TensorViewTests, MatrixViewsOfRowsAndColumns)
 {
     const MatrixView view = View(4, 5, 7);

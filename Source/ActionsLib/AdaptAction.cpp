@@ -47,16 +47,16 @@ public:
     {
         AskForDevice(command);
         m_request.options = ReadSgdOptions(command, RequireSgdBlock(command));
-        m_request.modelPath = RequireModelPath(command);
+        m_request.modelPath = RequireTrainedModelPath(command);
         m_request.makeMode = m_options.makeMode;
         std::vector<NamedFile> read{{OriginalKey(), m_options.originalModelFileName}};
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
             if (*reader)
                 for (NamedFile& file : FilesNamedIn(*reader->block))
                     read.push_back(std::move(file));
-        RequireNotRead({"modelPath", m_request.modelPath}, read, PlaceOf(command, "modelPath"));
+        RequireNotRead({"modelPath", m_request.modelPath}, read, PlaceOfTrainedModel(command));
         if (!m_request.makeMode)
-            RequireNoEpochOf(Files(), std::nullopt, Original(), PlaceOf(command, "modelPath"));
+            RequireNoEpochOf(Files(), std::nullopt, Original(), PlaceOfTrainedModel(command));
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
         m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
@@ -98,7 +98,7 @@ public:
             return reference;
         };
         if (m_request.makeMode)
-            RequireNoEpochOf(Files(), Files().FindResumePoint(), Original(), PlaceOf(m_command, "modelPath"));
+            RequireNoEpochOf(Files(), Files().FindResumePoint(), Original(), PlaceOfTrainedModel(m_command));
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
         Train(m_request, log);
@@ -110,7 +110,7 @@ public:
         const std::unique_ptr<ComputationNetwork> original =
             LoadModelToCheck(m_command, m_options.originalModelFileName, DeviceOf(m_command), OriginalKey());
         TrainingPlan plan(m_command, m_request);
-        plan.RequireKept(Original(), PlaceOf(m_command, "modelPath"));
+        plan.RequireKept(Original(), PlaceOfTrainedModel(m_command));
         if (original != nullptr && HasReference())
             CheckReference(*original);
         ComputationNetwork* const network = plan.Start(original.get());
@@ -136,7 +136,7 @@ public:
 private:
     std::unique_ptr<MinibatchSource> OpenReader(const ReaderSource& reader) const
     {
-        return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOf(m_command, "modelPath"));
+        return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOfTrainedModel(m_command));
     }
 
     // The original may be the model of an epoch of modelPath itself: the adaptation then goes on with it, but must not

@@ -123,6 +123,41 @@ void RequirePlugins(const ConfigParameters& reader)
                 RequirePlugin(*block, "readerType", ReaderTypeOf(*block));
 }
 
+const ConfigParameters* FindSgdBlock(const CommandContext& command)
+{
+    for (const char* name : {"SGD", "optimizer"})
+        if (const ConfigParameters* const sgd = command.block.FindBlock(name))
+            return sgd;
+    return nullptr;
+}
+
+// The block from which a key of the command is looked up: its own, or that of SGD for what only stands there.
+const ConfigParameters& BlockWith(const CommandContext& command, std::string_view key)
+{
+    const ConfigParameters* const sgd = FindSgdBlock(command);
+    return sgd != nullptr && !command.block.Exists(key) && sgd->Exists(key) ? *sgd : command.block;
+}
+
+// It is SGD that saves the model: what its own block says is nearest.
+const ConfigParameters& BlockWithTrainedModel(const CommandContext& command)
+{
+    const ConfigParameters* const sgd = FindSgdBlock(command);
+    return sgd != nullptr && sgd->ExistsHere("modelPath") ? *sgd : BlockWith(command, "modelPath");
+}
+
+std::string ModelPathOf(const ConfigParameters& block)
+{
+    const std::optional<ConfigValue> found = block.Find("modelPath");
+    const ConfigValue value = found ? *found : block.Require("modelPath");
+    std::string path = ResolveOutputPath(value.Text());
+    if (path.empty())
+        FailAt(value.Where(), ErrorKind::Config, "modelPath is empty; expected the name of a model file");
+    if (path.ends_with('/'))
+        FailAt(value.Where(), ErrorKind::Config, "modelPath '", value.Text(),
+               "' is a folder; expected the name of a file in it, such as '", path, "model.dnn'");
+    return path;
+}
+
 } // namespace
 
 ReaderSource FindReader(const CommandContext& command, const char* blockName, bool forWriting)
@@ -146,26 +181,23 @@ ReaderSource RequireReader(const CommandContext& command, const char* blockName,
 
 std::string RequireModelPath(const CommandContext& command)
 {
-    auto value = command.block.Find("modelPath");
-    if (!value)
-        if (const ConfigParameters* sgd = command.block.FindBlock("SGD"))
-            value = sgd->Find("modelPath");
-    if (!value)
-        value = command.block.Require("modelPath");
-    std::string path = ResolveOutputPath(value->Text());
-    if (path.empty())
-        FailAt(value->Where(), ErrorKind::Config, "modelPath is empty; expected the name of a model file");
-    if (path.ends_with('/'))
-        FailAt(value->Where(), ErrorKind::Config, "modelPath '", value->Text(),
-               "' is a folder; expected the name of a file in it, such as '", path, "model.dnn'");
+    return ModelPathOf(BlockWith(command, "modelPath"));
+}
+
+std::string RequireTrainedModelPath(const CommandContext& command)
+{
+    std::string path = ModelPathOf(BlockWithTrainedModel(command));
+    if (const auto other = command.block.FindHere("modelPath"); other && ResolveOutputPath(other->Text()) != path)
+        command.program.log.Warn(Concat(other->Where().Location(), ": '", other->Text(), "' is not what command '",
+                                        command.name, "' trains: modelPath of its SGD block, at ",
+                                        PlaceOfTrainedModel(command).Location(), ", is nearer"));
     return path;
 }
 
 const ConfigParameters& RequireSgdBlock(const CommandContext& command)
 {
-    for (const char* name : {"SGD", "optimizer"})
-        if (const ConfigParameters* const sgd = command.block.FindBlock(name))
-            return *sgd;
+    if (const ConfigParameters* const sgd = FindSgdBlock(command))
+        return *sgd;
     FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
            "' has no SGD block; it needs SGD=[maxEpochs=...; minibatchSize=...; learningRatesPerSample=...]");
 }
@@ -192,8 +224,12 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
 
 SourcePos PlaceOf(const CommandContext& command, std::string_view key)
 {
-    const ConfigParameters* const sgd = command.block.FindBlock("SGD");
-    return (sgd == nullptr || command.block.Exists(key) ? command.block : *sgd).WhereOf(key);
+    return BlockWith(command, key).WhereOf(key);
+}
+
+SourcePos PlaceOfTrainedModel(const CommandContext& command)
+{
+    return BlockWithTrainedModel(command).WhereOf("modelPath");
 }
 
 void RequireRegex(const CommandContext& command, const char* key, const std::string& expression)

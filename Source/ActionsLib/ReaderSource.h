@@ -53,6 +53,9 @@ std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& wri
 
 // modelPath of a command: in its block, around it, or in its SGD block.
 std::string RequireModelPath(const CommandContext& command);
+// The model that the command trains: what the SGD block itself says comes first.
+std::string RequireTrainedModelPath(const CommandContext& command);
+SourcePos PlaceOfTrainedModel(const CommandContext& command);
 // The learner's block, SGD or, as v1.1 also calls it, optimizer; its options. Warns of what has no effect in it.
 const ConfigParameters& RequireSgdBlock(const CommandContext& command);
 SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd);

@@ -67,17 +67,17 @@ public:
         AskForDevice(command);
         m_sgd = &RequireSgdBlock(command);
         m_request.options = ReadSgdOptions(command, *m_sgd);
-        m_request.modelPath = RequireModelPath(command);
+        m_request.modelPath = RequireTrainedModelPath(command);
         for (const ConfigParameters* block :
              {m_reader.block, m_cvReader.block, command.block.FindBlock(m_builder->BlockName())})
             if (block != nullptr)
-                RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*block), PlaceOf(command, "modelPath"));
+                RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*block), PlaceOfTrainedModel(command));
         if (!m_original.empty())
             RequireNotRead({"modelPath", m_request.modelPath}, {{OriginalKey(), m_original}},
-                           PlaceOf(command, "modelPath"));
+                           PlaceOfTrainedModel(command));
         m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
         if (!m_original.empty() && !m_request.makeMode)
-            RequireNoEpochOf(Files(), std::nullopt, {OriginalKey(), m_original}, PlaceOf(command, "modelPath"));
+            RequireNoEpochOf(Files(), std::nullopt, {OriginalKey(), m_original}, PlaceOfTrainedModel(command));
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
         m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
@@ -116,7 +116,7 @@ public:
             m_request.epochDone = [this](const EpochReport& report) { TraceProgress(report); };
         if (!m_original.empty() && m_request.makeMode)
             RequireNoEpochOf(Files(), Files().FindResumePoint(), {OriginalKey(), m_original},
-                             PlaceOf(m_command, "modelPath"));
+                             PlaceOfTrainedModel(m_command));
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
         Train(m_request, log);
@@ -134,7 +134,7 @@ public:
             ChooseNodes(*described);
         TrainingPlan plan(m_command, m_request);
         if (!m_original.empty())
-            plan.RequireKept({OriginalKey(), m_original}, PlaceOf(m_command, "modelPath"));
+            plan.RequireKept({OriginalKey(), m_original}, PlaceOfTrainedModel(m_command));
         ComputationNetwork* const network = plan.Start(described.get());
         if (network == nullptr)
             return plan.Finish();
@@ -163,7 +163,7 @@ private:
 
     std::unique_ptr<MinibatchSource> OpenReader(const ReaderSource& reader) const
     {
-        return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOf(m_command, "modelPath"));
+        return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOfTrainedModel(m_command));
     }
 
     std::unique_ptr<ComputationNetwork> Build(const std::shared_ptr<Device>& device) const

@@ -82,7 +82,7 @@ public:
         m_request.options = ReadSgdOptions(command, sgd);
         m_pairs = ReadPairOptions(sgd);
         CheckOptions(sgd);
-        m_request.modelPath = RequireModelPath(command);
+        m_request.modelPath = RequireTrainedModelPath(command);
         RequireNotReadByAny();
         m_request.makeMode = ReadOptions<TrainEncoderDecoderOptions>(command.block).makeMode;
         m_request.dataType = command.program.dataType;
@@ -195,7 +195,7 @@ private:
                 for (const ConfigParameters* block :
                      {stage.reader.block, stage.cvReader.block, m_command.block.FindBlock(stage.builder->BlockName())})
                     if (block != nullptr)
-                        RequireNotRead({"modelPath", model}, FilesNamedIn(*block), PlaceOf(m_command, "modelPath"));
+                        RequireNotRead({"modelPath", model}, FilesNamedIn(*block), PlaceOfTrainedModel(m_command));
     }
 
     // What would make the sequences of two readers part company.

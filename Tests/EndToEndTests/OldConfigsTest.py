@@ -103,6 +103,18 @@ class OldConfigsTest(MessagesTestCase):
                    text="Final Results")
         self.check({"actions": (self.changed(("action=train", "action=train:test")),)}, text="Final Results")
 
+    def test_where_the_model_path_stands(self):
+        config = self.changed(("modelPath=m.dnn\n", "modelPath=other.dnn\n"), (SIZE, SIZE + "    modelPath=m.dnn\n"))
+        self.check({
+            "in SGD": (config.replace("modelPath=other.dnn\n", "", 1),),
+            "in optimizer": (config.replace("modelPath=other.dnn\n", "", 1).replace("SGD=[", "optimizer=[", 1),),
+            "in SGD, nearer than at the root": (config,)})
+        self.assertEqual([path.name for path in self.folder.glob("other*")], [])
+        self.write("exp.cntk", config.replace("action=train\n", "action=train\n  modelPath=third.dnn\n", 1))
+        run = self.cntk(FILE)
+        self.assertIn("'third.dnn' is not what command 'Train' trains: modelPath of its SGD block, at exp.cntk:",
+                      run.stderr)
+
     def test_paths(self):
         self.write("data/sub/train.txt", DATA)
         self.write("my data/train.txt", DATA)

@@ -5,9 +5,7 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
-
-#include <algorithm>
+#include "SGD/NetworkComparison.h"
 
 namespace cntk
 {
@@ -16,46 +14,6 @@ namespace
 {
 
 constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
-
-std::vector<ComputationNodePtr> ParametersOf(const ComputationNetwork& network)
-{
-    std::vector<ComputationNodePtr> parameters = network.Nodes();
-    std::erase_if(parameters, [](const ComputationNodePtr& node)
-                  { return std::dynamic_pointer_cast<LearnableParameterNode>(node) == nullptr; });
-    return parameters;
-}
-
-// Empty where both have the same parameters.
-std::string FirstDifference(const ComputationNetwork& loaded, const ComputationNetwork& built)
-{
-    for (const ComputationNodePtr& parameter : ParametersOf(built))
-    {
-        const ComputationNodePtr other = loaded.Find(parameter->Name());
-        if (!other)
-            return Concat("it has no parameter '", parameter->Name(), "' (", parameter->SampleLayout().ToString(), ")");
-        if (other->SampleLayout() != parameter->SampleLayout())
-            return Concat("its '", other->Name(), "' is ", other->SampleLayout().ToString(), ", but ",
-                          parameter->SampleLayout().ToString(), " in the description");
-    }
-    for (const ComputationNodePtr& parameter : ParametersOf(loaded))
-    {
-        if (!built.Find(parameter->Name()))
-            return Concat("its parameter '", parameter->Name(), "' (", parameter->SampleLayout().ToString(),
-                          ") is not in the description");
-    }
-    return {};
-}
-
-// Of networks with the same parameters.
-bool HaveSameValues(const ComputationNetwork& loaded, const ComputationNetwork& built)
-{
-    const std::vector<ComputationNodePtr> parameters = ParametersOf(built);
-    const auto valuesOf = [](const ComputationNodePtr& node)
-    { return std::dynamic_pointer_cast<LearnableParameterNode>(node)->Values().ToHost(); };
-    return std::all_of(parameters.begin(), parameters.end(),
-                       [&](const ComputationNodePtr& parameter)
-                       { return valuesOf(parameter) == valuesOf(loaded.Find(parameter->Name())); });
-}
 
 } // namespace
 

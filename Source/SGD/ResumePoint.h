@@ -34,9 +34,9 @@ struct ResumePoint
 ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
                             const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log);
 
-// Warns when the parameters of the model that is continued are not those of the network as it is described now: the
-// description was changed, but the old network goes on. Builds nothing where the model is very large. With a
-// trainingSeed it also says when the values differ, for a model that nothing has trained yet.
+// Warns when the model that is continued is not the network as it is described now: the description was changed, but
+// the old network goes on (NetworkComparison.h). Builds nothing where the model is very large. With a trainingSeed it
+// also says when the values differ, for a model that nothing has trained yet.
 void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
                         uint64_t trainingSeed = 0);

@@ -132,8 +132,11 @@ class TrainingTest(EndToEndTest):
         arguments = ["configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo"]
         self.cntk(*arguments, "Simple_Demo=[SGD=[maxEpochs=2]]")
         (self.folder / "models/simple.dnn").unlink()
-        self.cntk(*arguments, "Simple_Demo=[SGD=[maxEpochs=2]]", "Simple_Demo=[SimpleNetworkBuilder=[layerSizes=2:9:2]]")
-        self.assertRegex(self.read("log/demo_Simple_Demo.log"), r"WARNING: .*makeMode=false")
+        for change, difference in (("layerSizes=2:9:2", "its 'B0' is 50 x 1, but 9 x 1 in the description"),
+                                   ("layerTypes=Tanh", "its 'H2' is Sigmoid, but Tanh in the description")):
+            self.cntk(*arguments, "Simple_Demo=[SGD=[maxEpochs=2]]", "Simple_Demo=[SimpleNetworkBuilder=[%s]]" % change)
+            self.assertRegex(self.read("log/demo_Simple_Demo.log"), "WARNING: .*: %s; .*makeMode=false" % difference)
+            (self.folder / "models/simple.dnn").unlink()
 
     def test_criterion_that_is_no_number_stops_with_the_place(self):
         self.prepare_simple_demo()

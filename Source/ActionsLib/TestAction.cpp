@@ -90,8 +90,11 @@ public:
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         LogNetwork(log, *network, 1);
         const std::vector<ComputationNodePtr> traced = NodeTracer(*network, m_nodesToTrace, log).AddTo(nodes);
-        if (m_reader.CanBeChecked())
-            CheckSource(log, *network, traced, *m_reader.Open(), m_settings.minibatchSize, false);
+        if (!m_reader.CanBeChecked())
+            return;
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open();
+        TakeSingleWords(*network, source->Streams());
+        CheckSource(log, *network, traced, *source, m_settings.minibatchSize, false);
     }
 
 protected:

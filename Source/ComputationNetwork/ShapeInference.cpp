@@ -129,7 +129,9 @@ private:
     void FindLoops(const std::vector<ComputationNodePtr>& starts);
     void CheckLoops(std::optional<LoopFault> (*faultOf)(const Loop&));
     void CheckDynamicAxes();
-    void ForgetShapes();
+    void ForgetShapesAndLayouts();
+    void ForgetShape(ComputationNode& node);
+    void InferLayouts();
     std::vector<ShapeAndLayout> Shapes() const;
     bool Settle();
     void InferAll(bool isFinalPass);
@@ -170,10 +172,13 @@ void ComputationNetwork::Validation::Run()
     CheckLoops(FaultOfStructure);
     CheckDynamicAxes();
 
-    ForgetShapes();
+    ForgetShapesAndLayouts();
+    if (!m_loops.empty())
+        InferLayouts();
     if (!Settle()) // the first pass shows it with the dimensions that the delays were given
     {
-        ForgetShapes();
+        for (const ComputationNodePtr& node : m_order)
+            ForgetShape(*node);
         InferAll(false);
         CheckLoops(FaultOfShapes);
     }
@@ -265,7 +270,7 @@ void ComputationNetwork::Validation::CheckDynamicAxes()
         }
 }
 
-void ComputationNetwork::Validation::ForgetShapes()
+void ComputationNetwork::Validation::ForgetShapesAndLayouts()
 {
     for (const ComputationNodePtr& node : m_order)
     {
@@ -275,6 +280,32 @@ void ComputationNetwork::Validation::ForgetShapes()
             axis->SetLayout(m_network.Layout(axis->Name()));
         else if (!node->Type().traits.isLeaf)
             node->SetShape(TensorShape{0}, nullptr); // unknown
+    }
+}
+
+void ComputationNetwork::Validation::ForgetShape(ComputationNode& node)
+{
+    if (!node.Type().traits.isLeaf)
+        node.SetShape(TensorShape{0}, node.GetMBLayout());
+}
+
+// What a sample of some nodes is depends on whether they have a layout, and the delays of a loop get theirs from its
+// other nodes. So layouts go around the loops before there are shapes, which would stay as the first of them made them.
+void ComputationNetwork::Validation::InferLayouts()
+{
+    ShapeInference inference(false, &m_network.m_derivedLayouts);
+    std::vector<ShapeAndLayout> before = Shapes();
+    for (size_t pass = 0; pass <= m_order.size(); pass++)
+    {
+        for (const ComputationNodePtr& node : m_order)
+        {
+            InferOne(inference, node, true);
+            ForgetShape(*node);
+        }
+        std::vector<ShapeAndLayout> after = Shapes();
+        if (after == before)
+            return;
+        before = std::move(after);
     }
 }
 

@@ -107,6 +107,7 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
 EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log)
 {
+    TakeSingleWords(network, source.Streams());
     std::vector<ComputationNodePtr> roots = nodes;
     if (settings.tracer != nullptr)
     {

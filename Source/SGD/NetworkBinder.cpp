@@ -253,4 +253,33 @@ void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
 template void NetworkBinder::Bind(const HostMinibatch<float>& minibatch);
 template void NetworkBinder::Bind(const HostMinibatch<double>& minibatch);
 
+void TakeSingleWords(ComputationNetwork& network, const std::vector<StreamInfo>& streams)
+{
+    const std::vector<ComputationNodePtr> nodes = network.Nodes();
+    const auto isLabelOfNoise = [](const ComputationNode& node, const ComputationNodePtr& input)
+    {
+        const auto& inputs = node.Inputs();
+        return node.TypeName() == "NCEBasedCrossEntropyWithSoftmax" && inputs[0] == input &&
+               std::find(inputs.begin() + 1, inputs.end(), input) == inputs.end();
+    };
+    const auto uses = [](const ComputationNode& node, const ComputationNodePtr& input)
+    { return std::find(node.Inputs().begin(), node.Inputs().end(), input) != node.Inputs().end(); };
+    bool hasChanged = false;
+    for (const StreamInfo& stream : streams)
+    {
+        const auto input = std::dynamic_pointer_cast<InputValueNode>(network.Find(stream.name));
+        if (stream.rows != 1 || !input || input->SampleElements() == 1 ||
+            std::none_of(nodes.begin(), nodes.end(),
+                         [&](const ComputationNodePtr& node) { return uses(*node, input); }) ||
+            std::any_of(nodes.begin(), nodes.end(),
+                        [&](const ComputationNodePtr& node)
+                        { return uses(*node, input) && !isLabelOfNoise(*node, input); }))
+            continue;
+        input->SetSampleShape(TensorShape{1});
+        hasChanged = true;
+    }
+    if (hasChanged)
+        network.Validate();
+}
+
 } // namespace cntk

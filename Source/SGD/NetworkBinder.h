@@ -69,4 +69,9 @@ private:
 // Gives target the sequences of source; nothing changes (and nothing is allocated) when it has them already.
 void AssignLayout(MBLayout& target, const MBLayout& source);
 
+// For evaluation: criteria of words and noise then take the word alone, which is what mode=softmax of LMSequenceReader
+// and any other stream of one row is to them. Labels that nothing else uses get the one row of the reader's stream, and
+// the network is validated anew.
+void TakeSingleWords(ComputationNetwork& network, const std::vector<StreamInfo>& streams);
+
 } // namespace cntk

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Language models: the example's scripts, and its networks against trigram models."""
+import math
 import random
 import re
 import subprocess
@@ -63,6 +64,30 @@ class LanguageModelTest(EndToEndTest):
             for u, v in (("</s>", "</s>"), ("</s>", "subject1"), ("slowly", "and"), ("never", "never"), ("and", "never")):
                 total = sum(model.probability(vocabulary[u], vocabulary[v], w) for w in range(len(words)))
                 self.assertAlmostEqual(total, 1, places=4, msg="%s after %s %s" % (type(model).__name__, u, v))
+
+    def test_networks_trained_with_noise_are_tested_by_perplexity(self):
+        self.write("vocab.txt", "0 4 </s> 0\n1 3 a 0\n2 2 b 1\n3 1 <unk> 1\n")
+        self.write("text.txt", "</s> a b </s>\n</s> b a a </s>\n</s> c </s>\n")
+        self.write("net.ndl", "features=SparseInput(4, tag=feature)\nlabels=Input(6, tag=label)\n"
+                   "W=Parameter(2, 4, init=zero, needGradient=false)\n"
+                   "b=Parameter(1, 4, init=fromFile, initFromFilePath=b.txt, needGradient=false)\n"
+                   "c=NoiseContrastiveEstimation(labels, Times(Parameter(2, 4), features), W, b, tag=criterion)\n")
+        self.write("b.txt", "0 0.6931471805599453 1.0986122886681098 1.3862943611198906\n")  # logarithms of 1 to 4
+        reader = ("reader=[ readerType=LMSequenceReader; file=text.txt; wordclass=vocab.txt; features=[ mode=%s; "
+                  "noise_number=2 ]; labelIn=[ labelType=category ]; labels=[ labelType=nextWord ] ]\n]\n")
+        self.write("c.cntk", "command=Train:Test\nprecision=double\nmodelPath=m.dnn\n"
+                   "Train=[ action=train; NDLNetworkBuilder=[ networkDescription=net.ndl ]; "
+                   "SGD=[ maxEpochs=1; minibatchSize=2; learningRatesPerSample=0.1 ]\n" + reader % "nce" +
+                   "Test=[ action=test\n" + reader % "softmax")
+        log = self.cntk("configFile=c.cntk").stderr
+        # Whatever came before, as the bias alone says.
+        words = ["a", "b", "</s>", "b", "a", "a", "</s>", "<unk>", "</s>"]
+        probabilities = {"</s>": 0.1, "a": 0.2, "b": 0.3, "<unk>": 0.4}
+        wanted = math.exp(-sum(math.log(probabilities[w]) for w in words) / len(words))
+        found = re.search(r"SamplesSeen = 9 .*Perplexity = (\S+)", log)
+        self.assertTrue(found, log)
+        self.assertAlmostEqual(float(found.group(1)), wanted, places=6)
+        self.assertIn("__CHECKED__", self.cntk("configFile=c.cntk", "command=Test", "--check").stderr)
 
     def test_lstm_sees_further_than_trigrams(self):
         rng = random.Random(4)

@@ -26,6 +26,9 @@ enum class NceMode : int32_t
     None // training
 };
 
+// Word 0 in labels of one number, of which the sign says how to evaluate: as readers of words have it, or less.
+constexpr double c_wordZero = 1.001e-6; // 1e-6 in either precision
+
 // ln(exp(a) + exp(b)) as the original has it: the smaller one is ignored where it is less than 1e-4 of the larger.
 double LogAdd(double a, double b)
 {
@@ -208,9 +211,12 @@ private:
         };
         const auto wordOf = [&](size_t sample)
         {
-            const double word = m_mode == NceMode::None ? std::abs(m_labels.At(0, sample)) : m_labels.At(0, sample);
+            const double label = m_labels.At(0, sample);
+            double word = m_mode == NceMode::None ? std::abs(label) : label;
+            if (word > 0 && word <= c_wordZero)
+                word = 0;
             if (!(word >= 0 && word < double(Words()) && word == std::floor(word)))
-                Fail(ErrorKind::Data, "the label of ", NameOf(sample), " has ", m_labels.At(0, sample),
+                Fail(ErrorKind::Data, "the label of ", NameOf(sample), " has ", label,
                      " as its word; expected a whole number from 0 to ", Words() - 1, ", since '", Input(2)->Name(),
                      "' has ", Counted(Words(), "column"), ", one a word");
             return int32_t(word);

@@ -105,8 +105,9 @@ OptionTable<LmFeatureOptions> LmFeatureOptions::Options()
         Choice(
             "mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
             "Rows of the labels. class: word, class, first word of the class and one behind its last; softmax: the "
-            "word's number; nce: that, its log probability, and the same of noise_number drawn words. One row for each "
-            "word, as CrossEntropyWithSoftmax wants them, have labels of CNTKTextFormatReader"),
+            "word's number; nce: that, its log probability, and the same of noise_number drawn words. What was trained "
+            "with nce has its perplexity in tests with softmax. One row for each word, as CrossEntropyWithSoftmax "
+            "wants them, have labels of CNTKTextFormatReader"),
         Opt("noise_number", &S::noiseNumber, "Noise words for each word, mode nce", Range{0, 1e6}),
     };
 }

@@ -142,6 +142,27 @@ TEST(DelayNode, NeedsMinibatchData)
               "PastValue needs minibatch data, but 'W' [2 x 3] is the same at all times");
 }
 
+// What RowRepeat makes of [2 x 1] depends on whether that are data, which a loop's first pass has to know.
+TEST(DelayNode, LayoutsAreKnownBeforeShapesAreInferredAroundALoop)
+{
+    TestNetwork net;
+    const auto x = net.Input("x", {4});
+    NodeParameters declared, half, twice;
+    declared.Set("rows", "4");
+    half.Set("startRow", "0");
+    half.Set("numRows", "2");
+    twice.Set("numRepeats", "2");
+    const auto past = net.network.Add("PastValue", "past", {x}, declared);
+    const auto scaled = net.Add("ElementTimes", "scaled", {net.Parameter("s", {1, 1}), past}); // [4 x 1]
+    const auto repeated =
+        net.network.Add("RowRepeat", "repeated", {net.network.Add("RowSlice", "half", {scaled}, half)}, twice);
+    const auto h = net.Add("Plus", "h", {x, repeated});
+    net.network.SetInput(past, 0, h);
+    net.network.Validate();
+    EXPECT_EQ(net.network.DescribeShape(*repeated), "[4 x *]");
+    EXPECT_EQ(net.network.DescribeShape(*h), "[4 x *]");
+}
+
 // ---- truncated sequences ----
 
 namespace

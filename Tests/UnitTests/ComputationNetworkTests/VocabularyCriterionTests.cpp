@@ -219,6 +219,9 @@ TEST(NceTest, EvaluatesBySoftmaxOrScore)
     EXPECT_NEAR(NceNetwork(1, {1, 2}).Value(), Loss(first, 1) + Loss(second, 2), 1e-14);
     EXPECT_NEAR(NceNetwork(1, {-1, -2}).Value(), -2.2 - 1.3, 1e-14);
     EXPECT_NEAR(NceNetwork(1, {1, -2}).Value(), Loss(first, 1) - 1.3, 1e-14);
+    // Word 0 as mode=softmax of LMSequenceReader has it, in either precision, and its score.
+    EXPECT_NEAR(NceNetwork(1, {1e-6, double(1e-6f)}).Value(), Loss(first, 0) + Loss(second, 0), 1e-14);
+    EXPECT_NEAR(NceNetwork(1, {-1e-6, 2}).Value(), -1.1 + Loss(second, 2), 1e-14);
     EXPECT_NEAR(NceNetwork(4, {1, -1.5, 2, 0.7}, "softmax").Value(), Loss(first, 1), 1e-14);
     EXPECT_NEAR(NceNetwork(4, {1, -1.5, 2, 0.7}, "Unnormalized").Value(), -2.2, 1e-14);
 }

@@ -105,6 +105,37 @@ TEST_F(NetworkBinderTest, ClassesOfWordsAndOfTheNetworkAreComparedWhereBothAreKn
     }
 }
 
+// A network trained with noise has 2 (K + 1) rows for labels; to evaluate it, a word is enough.
+TEST_F(NetworkBinderTest, LabelsOfOneRowAreWordsToACriterionOfNoise)
+{
+    ComputationNetwork network(DataType::Float64, MakeCpuDevice());
+    const auto labels = network.AddInput("labels", {6});
+    const auto x = network.AddInput("x", {2});
+    const auto criterion =
+        network.Add("NCEBasedCrossEntropyWithSoftmax", "c",
+                    {labels, x, network.AddParameter("W", {2, 9}), network.AddParameter("b", {1, 9})});
+    network.Validate();
+    TakeSingleWords(network, {Stream("x", 2), Stream("labels", 6)});
+    EXPECT_EQ(labels->SampleElements(), 6u);
+    TakeSingleWords(network, {Stream("X", 1), Stream("LABELS", 1)});
+    EXPECT_EQ(labels->SampleElements(), 1u);
+    EXPECT_EQ(x->SampleElements(), 2u);
+    EXPECT_EQ(network.DescribeShape(*criterion), "[1]");
+}
+
+TEST_F(NetworkBinderTest, LabelsThatOtherNodesUseKeepTheirRows)
+{
+    ComputationNetwork network(DataType::Float64, MakeCpuDevice());
+    const auto labels = network.AddInput("labels", {6});
+    const auto x = network.AddInput("x", {2});
+    network.Add("NCEBasedCrossEntropyWithSoftmax", "c",
+                {labels, x, network.AddParameter("W", {2, 9}), network.AddParameter("b", {1, 9})});
+    network.Add("SumElements", "s", {labels});
+    network.Validate();
+    TakeSingleWords(network, {Stream("labels", 1)});
+    EXPECT_EQ(labels->SampleElements(), 6u);
+}
+
 TEST_F(NetworkBinderTest, ValuesAndLayoutArriveInTheNetwork)
 {
     const auto network = Classifier();

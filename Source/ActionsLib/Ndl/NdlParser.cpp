@@ -155,6 +155,25 @@ private:
         return word;
     }
 
+    // The value of an optional parameter may have blanks in it, as the path of a file has: it goes on to the next
+    // separator. A word and '=' behind the blank are another parameter, whose comma is missing.
+    void ContinueText(NdlExpression& value, size_t begin)
+    {
+        const auto isOneOf = [](char c, std::string_view list) { return list.find(c) != std::string_view::npos; };
+        const auto isComment = [&](size_t at) { return m_chars[at] == '#' && IsBlank(m_chars[at - 1]); };
+        size_t end = m_at;
+        while (end < m_chars.size() && !isOneOf(m_chars[end], "\n,:(){}[]\"=") && !isComment(end))
+            end++;
+        const bool isWord = value.kind == NdlExpression::Kind::Name || value.kind == NdlExpression::Kind::Number;
+        if (!isWord || end == m_at || (end < m_chars.size() && isOneOf(m_chars[end], "({[\"=")))
+            return;
+        value.text = std::string(Trim(m_chars.substr(begin, end - begin)));
+        value.where = Pos(begin, begin + value.text.size());
+        value.kind = NdlExpression::Kind::Name;
+        m_at = end;
+        SkipBlanks(); // a comment
+    }
+
     // "n*3" is n, n, n; a star inside a name ("W0*features") is part of it.
     long long TakeRepeat(NdlExpression& value) const
     {
@@ -210,8 +229,10 @@ private:
                 if (AtEnd() || Char() == ',' || Char() == '\n' || Char() == close)
                     FailAt(argument.nameWhere, ErrorKind::Config, "parameter '", argument.name,
                            "' has no value; expected '", argument.name, "=value'");
+                const size_t begin = m_at;
                 argument.value = ParseValue();
                 SkipBlanks();
+                ContinueText(argument.value, begin);
             }
             const long long count = argument.name.empty() ? TakeRepeat(argument.value) : 1;
             for (long long i = 0; i < count; i++)

@@ -76,6 +76,19 @@ TEST(NdlParserTests, ReadsCalls)
     EXPECT_EQ(Show(Parse("c=Constant(-3); d=Constant(.5)")), "c=Constant(-3); d=Constant(.5); ");
 }
 
+TEST(NdlParserTests, ValuesOfOptionalParametersMayHaveBlanks)
+{
+    EXPECT_EQ(Show(Parse("W=P(3, f=/a b/c-1;x d.txt, 4)")), "W=P(3, f=/a b/c-1;x d.txt, 4); ");
+    EXPECT_EQ(Show(Parse("W=P(f=a b # c\n g=2 x : h=1)")), "W=P(f=a b, g=2 x, h=1); ");
+    EXPECT_EQ(Parse("W=P(f=a  b )").statements[0].value.arguments[0].value.where.length, 4u);
+    EXPECT_EQ(ParsingReport("W=P(f=a g=b)"), "    1 | W=P(f=a g=b)\n"
+                                             "      |         ^\n"
+                                             "net.ndl:1:9: error: ',' or ')' expected, found 'g'");
+    EXPECT_EQ(ParsingReport("W=P(f=a b(c))"), "    1 | W=P(f=a b(c))\n"
+                                              "      |         ^\n"
+                                              "net.ndl:1:9: error: ',' or ')' expected, found 'b'");
+}
+
 TEST(NdlParserTests, ReadsComments)
 {
     EXPECT_EQ(Show(Parse("# first\na=1#INF # infinity\nb=Plus(x, # left\n y)\nc=\"a # b\"")),

@@ -57,35 +57,29 @@ struct Steps
 {
     static constexpr bool c_areTwo = false;
 };
-template <>
-struct Steps<SigmoidFormula>
+// Of one value: its exponential, then a quotient with that.
+template <class Function>
+struct ExponentialAndQuotient
 {
     static constexpr bool c_areTwo = true;
     template <class T>
     [[gnu::always_inline]] static T First(T a, T)
     {
-        return LogisticExponential(a);
+        return Function::Exponential(a);
     }
     template <class T>
     [[gnu::always_inline]] static T Second(T a, T, T first)
     {
-        return LogisticQuotient(a, first);
+        return Function::Quotient(a, first);
     }
 };
 template <>
-struct Steps<TanhFormula>
+struct Steps<SigmoidFormula> : ExponentialAndQuotient<LogisticSteps>
 {
-    static constexpr bool c_areTwo = true;
-    template <class T>
-    [[gnu::always_inline]] static T First(T a, T)
-    {
-        return TangentExponential(a);
-    }
-    template <class T>
-    [[gnu::always_inline]] static T Second(T a, T, T first)
-    {
-        return TangentQuotient(a, first);
-    }
+};
+template <>
+struct Steps<TanhFormula> : ExponentialAndQuotient<TangentSteps>
+{
 };
 template <class Activation>
 struct Steps<ActivatedSum<Activation>>

@@ -288,69 +288,75 @@ CNTK_VECTOR_FUNCTION double ChooseBySign(double x, double negative, double other
                                           (__builtin_bit_cast(uint64_t, other) & ~sign));
 }
 
-// Both in two steps, exponential and quotient: loops may take one after the other (see VectorKernelTemplates.h).
+// Both in two steps, exponential and quotient: loops may take one after the other (Steps in
+// VectorElementwiseTemplates.h).
 
 // y = 1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) for negative x, where the former would lose small results.
-template <class T>
-CNTK_VECTOR_FUNCTION T LogisticExponential(T x)
+struct LogisticSteps
 {
-    return ExponentialOfNegative(-Absolute(x));
-}
-template <class T>
-CNTK_VECTOR_FUNCTION T LogisticQuotient(T x, T e)
+    template <class T>
+    CNTK_VECTOR_FUNCTION static T Exponential(T x)
+    {
+        return ExponentialOfNegative(-Absolute(x));
+    }
+    template <class T>
+    CNTK_VECTOR_FUNCTION static T Quotient(T x, T e)
+    {
+        const T sum = T(1) + e;
+        const T lost = e - (sum - T(1)); // what rounding the sum left out
+        const T quotient = ChooseBySign(x, e, T(1)) / sum;
+        const T inverse = x < T(0) ? T(1) - quotient : quotient; // of the sum
+        return quotient - quotient * lost * inverse;
+    }
+};
+
+struct TangentSteps
 {
-    const T sum = T(1) + e;
-    const T lost = e - (sum - T(1)); // what rounding the sum left out
-    const T quotient = ChooseBySign(x, e, T(1)) / sum;
-    const T inverse = x < T(0) ? T(1) - quotient : quotient; // of the sum
-    return quotient - quotient * lost * inverse;
-}
+    template <class T>
+    CNTK_VECTOR_FUNCTION static T Exponential(T x)
+    {
+        return ExponentialUpTo64(T(2) * Absolute(x));
+    }
+    CNTK_VECTOR_FUNCTION static float Quotient(float x, float e)
+    {
+        const float magnitude = Absolute(x);
+        const float z = x * x;
+        float p = -5.70498872745e-3f;
+        p = p * z + 2.06390887954e-2f;
+        p = p * z - 5.37397155531e-2f;
+        p = p * z + 1.33314422036e-1f;
+        p = p * z - 3.33332819422e-1f;
+        const float near = magnitude + p * z * magnitude;
+        const float far = 1.0f - 2.0f / (e + 1.0f);
+        return CopySign(magnitude < 0.625f ? near : far, x);
+    }
+    CNTK_VECTOR_FUNCTION static double Quotient(double x, double e)
+    {
+        const double magnitude = Absolute(x);
+        const bool isNear = magnitude < 0.625;
+        const double z = x * x;
+        double p = -9.64399179425052238628e-1;
+        p = p * z - 9.92877231001918586564e1;
+        p = p * z - 1.61468768441708447952e3;
+        double q = z + 1.12811678491632931402e2;
+        q = q * z + 2.23548839060100448583e3;
+        q = q * z + 4.84406305325125486048e3;
+        // One division serves both ranges.
+        const double numerator = isNear ? p * z : -2.0;
+        const double quotient = numerator / (isNear ? q : e + 1.0);
+        return CopySign(isNear ? magnitude + magnitude * quotient : 1.0 + quotient, x);
+    }
+};
+
 template <class T>
 CNTK_VECTOR_FUNCTION T Logistic(T x)
 {
-    return LogisticQuotient(x, LogisticExponential(x));
+    return LogisticSteps::Quotient(x, LogisticSteps::Exponential(x));
 }
-
-template <class T>
-CNTK_VECTOR_FUNCTION T TangentExponential(T x)
-{
-    return ExponentialUpTo64(T(2) * Absolute(x));
-}
-CNTK_VECTOR_FUNCTION float TangentQuotient(float x, float e)
-{
-    const float magnitude = Absolute(x);
-    const float z = x * x;
-    float p = -5.70498872745e-3f;
-    p = p * z + 2.06390887954e-2f;
-    p = p * z - 5.37397155531e-2f;
-    p = p * z + 1.33314422036e-1f;
-    p = p * z - 3.33332819422e-1f;
-    const float near = magnitude + p * z * magnitude;
-    const float far = 1.0f - 2.0f / (e + 1.0f);
-    return CopySign(magnitude < 0.625f ? near : far, x);
-}
-
-CNTK_VECTOR_FUNCTION double TangentQuotient(double x, double e)
-{
-    const double magnitude = Absolute(x);
-    const bool isNear = magnitude < 0.625;
-    const double z = x * x;
-    double p = -9.64399179425052238628e-1;
-    p = p * z - 9.92877231001918586564e1;
-    p = p * z - 1.61468768441708447952e3;
-    double q = z + 1.12811678491632931402e2;
-    q = q * z + 2.23548839060100448583e3;
-    q = q * z + 4.84406305325125486048e3;
-    // One division serves both ranges.
-    const double numerator = isNear ? p * z : -2.0;
-    const double quotient = numerator / (isNear ? q : e + 1.0);
-    return CopySign(isNear ? magnitude + magnitude * quotient : 1.0 + quotient, x);
-}
-
 template <class T>
 CNTK_VECTOR_FUNCTION T HyperbolicTangent(T x)
 {
-    return TangentQuotient(x, TangentExponential(x));
+    return TangentSteps::Quotient(x, TangentSteps::Exponential(x));
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // What backends of host memory have in common.
+#include "Math/ElementwiseFunctions.h"
 #include "Math/Kernels.h"
 
 #include <cmath>
@@ -36,6 +37,60 @@ void Kernels::AddNumbers(std::span<const MatrixView> numbers, bool isNew, const 
     count += isNew ? 1 : 0;
     if (firstNotFinite == 0 && !std::isfinite(number(0)))
         firstNotFinite = count;
+}
+
+namespace
+{
+
+// body(place among the values, row, column) for each stored element outside of gaps.
+template <class Body>
+void ForEachLabel(const SparseView& labels, std::span<const uint8_t> mask, Body&& body)
+{
+    for (size_t column = 0; column < labels.columns; ++column)
+        if (mask.empty() || mask[column] != 0)
+            for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
+                body(size_t(at), size_t(labels.rowIndices[at]), column);
+}
+
+} // namespace
+
+void Kernels::CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
+                           const MatrixView& output)
+{
+    VisitType(labels.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  double sum = 0;
+                  ForEachLabel(labels, mask,
+                               [&](size_t at, size_t row, size_t column)
+                               {
+                                   const double label = double(static_cast<const T*>(labels.values)[at]);
+                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
+                                   sum -= label * double(ClippedLog(p));
+                               });
+                  *output.As<T>() = T(sum);
+              });
+}
+
+void Kernels::CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities,
+                                   std::span<const uint8_t> mask, const MatrixView& scale,
+                                   const MatrixView& probabilityGradient)
+{
+    VisitType(labels.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  const T factor = *scale.As<T>();
+                  ForEachLabel(labels, mask,
+                               [&](size_t at, size_t row, size_t column)
+                               {
+                                   const T label = static_cast<const T*>(labels.values)[at];
+                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
+                                   probabilityGradient.As<T>()[column * probabilityGradient.stride + row] -=
+                                       factor * label * ClippedInverse(p == T(0) ? T(c_divisorFloor) : p);
+                               });
+              });
 }
 
 } // namespace cntk

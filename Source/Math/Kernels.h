@@ -138,12 +138,13 @@ public:
                                                  std::span<const uint8_t> mask, const MatrixView& scale,
                                                  const MatrixView& predictionGradient, double beta) = 0;
 
-    // Of sparse labels; only their elements are looked at. The mask may be empty.
+    // Of sparse labels; only their elements are looked at. The mask may be empty. Backends of host memory have these
+    // two.
     virtual void CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
-                              const MatrixView& output) = 0;
+                              const MatrixView& output);
     virtual void CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities,
                                       std::span<const uint8_t> mask, const MatrixView& scale,
-                                      const MatrixView& probabilityGradient) = 0;
+                                      const MatrixView& probabilityGradient);
 
     // As SampledProducts.h has them; there is at least one member, or stored element.
     virtual void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,

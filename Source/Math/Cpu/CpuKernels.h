@@ -86,11 +86,6 @@ public:
                                          std::span<const uint8_t> mask, const MatrixView& scale,
                                          const MatrixView& predictionGradient, double beta) override;
 
-    void CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
-                      const MatrixView& output) override;
-    void CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
-                              const MatrixView& scale, const MatrixView& probabilityGradient) override;
-
     void SliceSoftmax(const ColumnSlices& slices, const MatrixView& weights, const MatrixView& inputs,
                       const MatrixView& gathered, const MatrixView& errors, const MatrixView& losses, bool wantErrors,
                       const MatrixView& work) override;

@@ -2,7 +2,6 @@
 // go one by one past the slice, which stays in the cache; many become a matrix product.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/Threads.h"
-#include "Math/ElementwiseFunctions.h"
 #include "Math/SampledProducts.h"
 
 #include <algorithm>
@@ -337,60 +336,6 @@ void CpuKernels::SampledInnerProducts(const MatrixView& weights, const MatrixVie
                           }
                   });
           });
-}
-
-namespace
-{
-
-// body(place among the values, row, column) for each stored element outside of gaps.
-template <class Body>
-void ForEachLabel(const SparseView& labels, std::span<const uint8_t> mask, Body&& body)
-{
-    for (size_t column = 0; column < labels.columns; ++column)
-        if (mask.empty() || mask[column] != 0)
-            for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
-                body(size_t(at), size_t(labels.rowIndices[at]), column);
-}
-
-} // namespace
-
-void CpuKernels::CrossEntropy(const SparseView& labels, const MatrixView& probabilities, std::span<const uint8_t> mask,
-                              const MatrixView& output)
-{
-    VisitType(labels.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  double sum = 0;
-                  ForEachLabel(labels, mask,
-                               [&](size_t at, size_t row, size_t column)
-                               {
-                                   const double label = double(static_cast<const T*>(labels.values)[at]);
-                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
-                                   sum -= label * double(ClippedLog(p));
-                               });
-                  *output.As<T>() = T(sum);
-              });
-}
-
-void CpuKernels::CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities,
-                                      std::span<const uint8_t> mask, const MatrixView& scale,
-                                      const MatrixView& probabilityGradient)
-{
-    VisitType(labels.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  const T factor = *scale.As<T>();
-                  ForEachLabel(labels, mask,
-                               [&](size_t at, size_t row, size_t column)
-                               {
-                                   const T label = static_cast<const T*>(labels.values)[at];
-                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
-                                   probabilityGradient.As<T>()[column * probabilityGradient.stride + row] -=
-                                       factor * label * ClippedInverse(p == T(0) ? T(c_divisorFloor) : p);
-                               });
-              });
 }
 
 } // namespace cntk

@@ -1,5 +1,4 @@
-// Products with the columns that samples ask for, and criteria of sparse labels: naive loops.
-#include "Math/ElementwiseFunctions.h"
+// Products with the columns that samples ask for: naive loops.
 #include "Math/Reference/MatrixElements.h"
 #include "Math/Reference/ReferenceKernels.h"
 #include "Math/SampledProducts.h"
@@ -123,60 +122,6 @@ void ReferenceKernels::SampledInnerProducts(const MatrixView& weights, const Mat
                       for (int32_t at = pattern.columnStarts[column]; at < pattern.columnStarts[column + 1]; ++at)
                           At<T>(output, 0, place++) =
                               T(InnerProduct<T>(weights, size_t(pattern.rowIndices[at]), inputs, column));
-              });
-}
-
-namespace
-{
-
-// body(place among the values, row, column) for each stored element outside of gaps.
-template <class Body>
-void ForEachLabel(const SparseView& labels, std::span<const uint8_t> mask, Body&& body)
-{
-    for (size_t column = 0; column < labels.columns; ++column)
-        if (mask.empty() || mask[column] != 0)
-            for (int32_t at = labels.columnStarts[column]; at < labels.columnStarts[column + 1]; ++at)
-                body(size_t(at), size_t(labels.rowIndices[at]), column);
-}
-
-} // namespace
-
-void ReferenceKernels::CrossEntropy(const SparseView& labels, const MatrixView& probabilities,
-                                    std::span<const uint8_t> mask, const MatrixView& output)
-{
-    VisitType(labels.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  long double sum = 0;
-                  ForEachLabel(labels, mask,
-                               [&](size_t at, size_t row, size_t column)
-                               {
-                                   const double label = double(static_cast<const T*>(labels.values)[at]);
-                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
-                                   sum -= label * double(ClippedLog(p));
-                               });
-                  *output.As<T>() = T(sum);
-              });
-}
-
-void ReferenceKernels::CrossEntropyGradient(const SparseView& labels, const MatrixView& probabilities,
-                                            std::span<const uint8_t> mask, const MatrixView& scale,
-                                            const MatrixView& probabilityGradient)
-{
-    VisitType(labels.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  const T factor = *scale.As<T>();
-                  ForEachLabel(labels, mask,
-                               [&](size_t at, size_t row, size_t column)
-                               {
-                                   const T label = static_cast<const T*>(labels.values)[at];
-                                   const T p = probabilities.As<T>()[column * probabilities.stride + row];
-                                   probabilityGradient.As<T>()[column * probabilityGradient.stride + row] -=
-                                       factor * label * ClippedInverse(p == T(0) ? T(c_divisorFloor) : p);
-                               });
               });
 }
 

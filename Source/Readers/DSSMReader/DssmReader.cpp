@@ -27,8 +27,7 @@ struct DssmOptions
             Opt("randomize", &S::randomize,
                 "Order of the pairs: shuffled over the epoch (auto), as they stand (none), or shuffled in blocks of "
                 "that many"),
-            Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
-                   "full: only minibatches of full size, the epoch is rounded up to a multiple of it"),
+            MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the files"),
         };
     }
@@ -173,9 +172,7 @@ template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeDssmReader(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
-    auto options = ReadOptions<DssmOptions>(config);
-    if (!config.Exists("traceLevel"))
-        options.traceLevel = context.traceLevel;
+    auto options = ReadReaderOptions<DssmOptions>(context);
     if (context.forWriting)
         options.randomize.range = 0;
     const StreamBlocks blocks = FindStreamBlocks(config);

@@ -122,9 +122,7 @@ ImageConfig ReadImageConfig(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
     ImageConfig image;
-    image.reader = ReadOptions<ImageReaderOptions>(config);
-    if (!config.Exists("traceLevel"))
-        image.reader.traceLevel = context.traceLevel;
+    image.reader = ReadReaderOptions<ImageReaderOptions>(context);
     if (context.forWriting)
         image.reader.randomize = false;
     image.reader.file = ResolveInputPath(image.reader.file);

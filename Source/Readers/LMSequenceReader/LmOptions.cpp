@@ -133,9 +133,7 @@ LmConfig ReadLmConfig(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
     LmConfig lm;
-    lm.reader = ReadOptions<LmReaderOptions>(config);
-    if (!config.Exists("traceLevel"))
-        lm.reader.traceLevel = context.traceLevel;
+    lm.reader = ReadReaderOptions<LmReaderOptions>(context);
     lm.reader.file = ResolveInputPath(lm.reader.file);
     lm.fileWhere = config.WhereOf("file");
 

@@ -162,10 +162,8 @@ LuConfig ReadLuConfig(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
     LuConfig lu;
-    lu.reader = ReadOptions<LuReaderOptions>(config);
+    lu.reader = ReadReaderOptions<LuReaderOptions>(context);
     LuReaderOptions& options = lu.reader;
-    if (!config.Exists("traceLevel"))
-        options.traceLevel = context.traceLevel;
     if (options.ignoreSentenceBeginTag)
         FailAt(config.WhereOf("ignoresentencebegintag"), ErrorKind::Config,
                "ignoresentencebegintag=true is not supported, expected false");

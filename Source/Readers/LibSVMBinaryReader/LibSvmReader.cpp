@@ -30,8 +30,7 @@ struct LibSvmOptions
             Opt("file", &S::file, "Required. The binary file").Required(),
             Opt("minibatch", &S::minibatch, "Records of a minibatch; 0: what the learner asks for"),
             Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
-            Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
-                   "full: only minibatches of full size, the epoch is rounded up to a multiple of it"),
+            MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file and its streams"),
         };
     }
@@ -165,9 +164,7 @@ template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeLibSvmReader(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
-    auto options = ReadOptions<LibSvmOptions>(config);
-    if (!config.Exists("traceLevel"))
-        options.traceLevel = context.traceLevel;
+    auto options = ReadReaderOptions<LibSvmOptions>(context);
     auto file =
         WithPosition(config.WhereOf("file"),
                      [&] { return std::make_unique<LibSvmFile>(ResolveInputPath(options.file), sizeof(ElemType)); });

@@ -13,6 +13,24 @@
 namespace cntk
 {
 
+// The options of the reader's block. Where nobody says traceLevel, that of the program.
+template <class S>
+S ReadReaderOptions(const ReaderContext& context)
+{
+    S options = ReadOptions<S>(context.config);
+    if (!context.config.Exists("traceLevel"))
+        options.traceLevel = context.traceLevel;
+    return options;
+}
+
+// The row of minibatchMode, of readers whose minibatches RecordWalk makes.
+template <class S>
+Option<S> MinibatchMode(bool S::*isFull)
+{
+    return Choice("minibatchMode", isFull, {{"partial", false}, {"full", true}},
+                  "full: only minibatches of full size, the epoch is rounded up to a multiple of it");
+}
+
 // randomize = auto | none | number of records
 struct RandomizeWindow
 {

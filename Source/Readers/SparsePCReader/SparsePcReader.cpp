@@ -134,9 +134,7 @@ template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeSparsePcReader(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
-    auto options = ReadOptions<SparsePcOptions>(config);
-    if (!config.Exists("traceLevel"))
-        options.traceLevel = context.traceLevel;
+    auto options = ReadReaderOptions<SparsePcOptions>(context);
     options.file = ResolveInputPath(options.file);
     StreamBlocks blocks = FindStreamBlocks(config);
     if (blocks.features.empty())

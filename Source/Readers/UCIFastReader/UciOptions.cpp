@@ -140,8 +140,7 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
             "Order of the records: shuffled over the epoch (auto), as they stand (none), or shuffled in blocks of that "
             "many. Memory beside cacheMB: one byte a record for its place in the file, and four a record of the epoch "
             "or block that is shuffled"),
-        Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
-               "full: only minibatches of full size, the epoch is rounded up to a multiple of it"),
+        MinibatchMode(&S::fullMinibatches),
         Opt("customDelimiter", &S::customDelimiter, "A character that separates columns, beside blank and tab"),
         Opt("customDecimalPoint", &S::customDecimalPoint, "The character used as decimal point; default: the point"),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread; auto: where that pays"),
@@ -164,9 +163,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
     UciConfig uci;
-    uci.reader = ReadOptions<UciReaderOptions>(config);
-    if (!config.Exists("traceLevel"))
-        uci.reader.traceLevel = context.traceLevel;
+    uci.reader = ReadReaderOptions<UciReaderOptions>(context);
     if (context.forWriting)
         uci.reader.randomize.range = 0;
     if (context.createLabelMaps)

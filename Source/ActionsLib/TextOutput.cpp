@@ -51,6 +51,7 @@ std::vector<std::string> ReadLabels(const std::string& path, const SourcePos& wh
         FailAt(where, ErrorKind::Data, "label map '", path, "' does not exist", NearFilesHint(path));
     std::vector<std::string> labels;
     const std::string content = ReadTextFile(ResolveInputPath(path));
+    RequirePlainText(content, Concat("label map '", path, "'"));
     for (std::string_view line : Split(content, '\n'))
     {
         if (!line.empty() && line.back() == '\r')

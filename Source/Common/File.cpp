@@ -219,6 +219,14 @@ std::string ReadTextFile(const std::string& path)
     return text;
 }
 
+void RequirePlainText(std::string_view firstBytes, const std::string& file)
+{
+    if (firstBytes.starts_with("\xFF\xFE") || firstBytes.starts_with("\xFE\xFF"))
+        Fail(ErrorKind::Data, file, " is UTF-16 text, expected UTF-8 or ASCII");
+    if (firstBytes.starts_with("\x1F\x8B"))
+        Fail(ErrorKind::Data, file, " is compressed by gzip, expected text");
+}
+
 std::string NearFilesHint(const std::string& path)
 {
     const fs::path wanted = ResolveOutputPath(path);

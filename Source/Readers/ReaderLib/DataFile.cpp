@@ -21,14 +21,6 @@ DataFile::DataFile(const std::string& path) : PiecewiseFile(RequireDataFile(path
         Fail(ErrorKind::Data, "data file '", path, "' is empty");
 }
 
-void RequirePlainText(std::string_view firstBytes, const std::string& file)
-{
-    if (firstBytes.starts_with("\xFF\xFE") || firstBytes.starts_with("\xFE\xFF"))
-        Fail(ErrorKind::Data, file, " is UTF-16 text, expected UTF-8 or ASCII");
-    if (firstBytes.starts_with("\x1F\x8B"))
-        Fail(ErrorKind::Data, file, " is compressed by gzip, expected text");
-}
-
 size_t BeginOfText(const PiecewiseFile& file)
 {
     constexpr size_t c_looksAt = size_t(64) << 10;

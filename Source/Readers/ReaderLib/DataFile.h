@@ -22,10 +22,6 @@ public:
     explicit DataFile(const std::string& path);
 };
 
-// Fails (Data) where the first bytes of a file are plainly no ASCII or UTF-8: UTF-16, a compressed file. file: "data
-// file 'x'".
-void RequirePlainText(std::string_view firstBytes, const std::string& file);
-
 // Where the lines of a text begin: behind a byte order mark. Fails (Data) where the file's first bytes are plainly not
 // lines of ASCII or UTF-8: UTF-16, a compressed file, carriage returns alone.
 size_t BeginOfText(const PiecewiseFile& file);

@@ -28,7 +28,9 @@ uint64_t Hash(std::string_view text)
 
 LabelMap LabelMap::FromFile(const std::string& path)
 {
-    return FromText(ReadTextFile(path), path);
+    const std::string text = ReadTextFile(path);
+    RequirePlainText(text, Concat("label map '", path, "'"));
+    return FromText(text, path);
 }
 
 LabelMap LabelMap::FromText(std::string_view text, std::string source)

@@ -16,14 +16,15 @@ constexpr size_t c_pieceBytes = size_t(256) << 10;
 
 } // namespace
 
-LineReader::LineReader(const std::string& path) : m_file(path)
+LineReader::LineReader(const std::string& path) : m_file(path), m_textBegin(BeginOfText(m_file))
 {
     Rewind();
 }
 
 void LineReader::Rewind()
 {
-    m_begin = m_end = m_offset = 0;
+    m_begin = m_end = 0;
+    m_offset = m_textBegin;
     m_lineNumber = 0;
 }
 
@@ -64,8 +65,6 @@ bool LineReader::Next(std::string_view& line)
         const size_t end = newline == nullptr ? m_end : size_t(static_cast<const char*>(newline) - m_buffer.get());
         line = {m_buffer.get() + m_begin, end - m_begin};
         m_begin = newline == nullptr ? end : end + 1;
-        if (m_lineNumber == 0 && line.starts_with(c_byteOrderMark))
-            line.remove_prefix(c_byteOrderMark.size());
         if (line.ends_with('\r'))
             line.remove_suffix(1);
         ++m_lineNumber;

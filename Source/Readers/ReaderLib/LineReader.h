@@ -15,7 +15,7 @@ namespace cntk
 class LineReader
 {
 public:
-    // Fails (Data) if the file is missing or empty.
+    // Fails (Data) if the file is missing or empty, or plainly no lines of ASCII or UTF-8 (BeginOfText).
     explicit LineReader(const std::string& path);
 
     // The next line without its end; false at the end of the file. Valid until the next call.
@@ -30,6 +30,7 @@ public:
 
 private:
     DataFile m_file;
+    size_t m_textBegin; // behind a byte order mark
     std::unique_ptr<char[]> m_buffer;
     size_t m_capacity = 0;
     size_t m_begin = 0; // the text not yet given: bytes [m_begin, m_end) of the buffer

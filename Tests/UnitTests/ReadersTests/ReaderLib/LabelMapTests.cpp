@@ -97,6 +97,11 @@ TEST_F(LabelMapFileTests, SavesAndLoads)
     map.Save(Path("new/map.txt"));
     EXPECT_EQ(ReadTextFile(Path("new/map.txt")), "b\na\n");
     EXPECT_EQ(LabelMap::FromFile(Path("new/map.txt")).Names(), (Names{"b", "a"}));
+    Write("wide.txt", std::string_view("\xFF\xFE"
+                                       "b\0\n\0",
+                                       6));
+    EXPECT_EQ(MessageOf([&] { LabelMap::FromFile(Path("wide.txt")); }),
+              "data: label map '" + Path("wide.txt") + "' is UTF-16 text, expected UTF-8 or ASCII");
 }
 
 // A map that createLabelMap made is read by the training behind it.

@@ -90,6 +90,20 @@ TEST_F(SequencePackingTests, LinesOfAllLengths)
               "data: data file '" + Path("nothing.txt") + "' does not exist");
 }
 
+// Words of such files would all be unknown, and trained on in silence.
+TEST_F(SequencePackingTests, WhatIsNoLinesOfPlainText)
+{
+    const auto messageOf = [&](std::string_view text)
+    { return MessageOf([&] { LineReader(Write("text.txt", text)); }); };
+    const std::string name = "data: data file '" + Path("text.txt") + "' ";
+    EXPECT_EQ(messageOf(std::string_view("\xFF\xFE<\0/\0", 6)), name + "is UTF-16 text, expected UTF-8 or ASCII");
+    EXPECT_EQ(messageOf("\x1F\x8B\x08"), name + "is compressed by gzip, expected text");
+    EXPECT_EQ(messageOf("</s> a </s>\r</s> b </s>\r"),
+              name + "has carriage returns without newlines, the first as byte 12; expected lines that end with LF or "
+                     "CR LF");
+    EXPECT_EQ(messageOf("</s> a </s>\r"), "no error");
+}
+
 TEST_F(SequencePackingTests, Tokens)
 {
     std::vector<std::string_view> tokens{"old"};

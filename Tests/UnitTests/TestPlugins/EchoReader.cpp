@@ -1,4 +1,5 @@
-// The smallest reader that works: one stream of one value, two minibatches an epoch. It exports no writer.
+// The smallest library that the loader takes: one stream of one value, two minibatches an epoch, of which nothing but
+// the values is there: no network could be trained with them. It exports no writer, and is linked with nothing.
 #include "Common/PluginExports.h"
 
 namespace

@@ -5,14 +5,11 @@
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/Ndl/NdlParser.h"
 #include "ActionsLib/NetworkSource.h"
-#include "Common/Config/ConfigText.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 namespace cntk
 {
@@ -89,16 +86,8 @@ private:
             const std::string path(Trim(part));
             if (path.empty())
                 continue;
-            const std::string resolved = ResolveInputPath(path);
-            if (!FileExists(resolved))
-                FailAt(m_command.block.WhereOf(key), ErrorKind::Config, key, ": file '", path, "' does not exist",
-                       NearFilesHint(resolved));
-            if (std::error_code error; std::filesystem::is_directory(resolved, error))
-                FailAt(m_command.block.WhereOf(key), ErrorKind::Config, key, ": '", path,
-                       "' is a folder, expected a file");
-            const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
-            CheckIsText(raw);
-            m_files.push_back({key, resolved});
+            const auto raw = ReadScript(path, Concat(key, ": file"), m_command.block.WhereOf(key));
+            m_files.push_back({key, ResolveInputPath(path)});
             texts.emplace_back(raw, 0, raw->Text().size(), m_command.block);
         }
         return texts;

@@ -47,6 +47,11 @@ private:
 };
 
 // Version 1.1 took "|command" to write to and "command|" to read from for pipes.
+bool IsCommand(const std::string& path)
+{
+    return path.starts_with('|') || path.ends_with('|');
+}
+
 [[noreturn]] void FailForCommand(const std::string& path)
 {
     Fail(ErrorKind::Config, "'", path,
@@ -186,7 +191,7 @@ void MakeFoldersFor(const std::string& filePath)
 
 void RequireWritable(const std::string& filePath)
 {
-    if (filePath.starts_with('|'))
+    if (IsCommand(filePath))
         FailForCommand(filePath);
     const std::string path = ResolveOutputPath(filePath);
     std::error_code ignored;
@@ -259,7 +264,7 @@ AtomicFile::AtomicFile(const std::string& path) : m_path(path)
         m_file = stdout;
         return;
     }
-    if (path.starts_with('|'))
+    if (IsCommand(path))
         FailForCommand(path);
     RequireNoZeroByte(path);
     m_path = ResolveOutputPath(path);

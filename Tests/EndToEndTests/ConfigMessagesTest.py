@@ -280,7 +280,7 @@ class ConfigMessagesTest(MessagesTestCase):
                                        "one, such as features=Input(dimension, tag=feature)")
         (self.folder / "net.ndl").unlink()
         (self.folder / "net.ndl").mkdir()
-        self.assertEqual(self.error(), "exp.cntk:5:42: error: NDL file 'net.ndl' is a folder")
+        self.assertEqual(self.error(), "exp.cntk:5:42: error: NDL file 'net.ndl' is a folder, expected a file")
 
     def test_unknown_criterion_nodes(self):
         unknown = "names 'cee', but there is no such node in the network"

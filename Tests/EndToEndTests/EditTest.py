@@ -387,7 +387,7 @@ class EditTest(EndToEndTest):
         self.assertIn("editPath: file 'none.mel' does not exist", run.stderr)
         (self.folder / "sub").mkdir()
         run = self.run_command("Edit", "Edit=[editPath=sub]", status=3)
-        self.assertRegex(run.stderr, r"command line:1:\d+: error: editPath: 'sub' is a folder, expected a file")
+        self.assertRegex(run.stderr, r"command line:1:\d+: error: editPath: file 'sub' is a folder, expected a file")
 
     def test_a_script_without_statements(self):
         self.write("edit.mel", "# all of it is a comment\n")

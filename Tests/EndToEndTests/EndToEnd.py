@@ -92,13 +92,14 @@ class EndToEndTest(unittest.TestCase):
             self.skipTest("there is no /dev/full here")
         (self.folder / (name + ".tmp")).symlink_to("/dev/full")
 
-    def cntk(self, *arguments, status=0, timeout=300, environment=None, address_space=None, file_size=None):
+    def cntk(self, *arguments, status=0, timeout=300, environment=None, address_space=None, file_size=None, text=None):
         """Runs the program in the scratch folder; fails the test when it exits otherwise than expected (None: any).
-        address_space: the bytes that it may map; file_size: the bytes that a file may get."""
+        address_space: the bytes that it may map; file_size: the bytes that a file may get; text: its standard input."""
         limits = [(kind, size) for kind, size in ((resource.RLIMIT_AS, address_space), (resource.RLIMIT_FSIZE, file_size))
                   if size is not None]
         limit = limits and (lambda: [resource.setrlimit(kind, (size, size)) for kind, size in limits])
-        run = subprocess.run([str(CNTK), *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
+        source = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
+        run = subprocess.run([str(CNTK), *map(str, arguments)], cwd=self.folder, **source,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False,
                              env=dict(os.environ, **(environment or {})), encoding="utf-8", errors="replace",
                              preexec_fn=limit or None)

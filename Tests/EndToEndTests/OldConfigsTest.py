@@ -115,6 +115,22 @@ class OldConfigsTest(MessagesTestCase):
         self.assertIn("'third.dnn' is not what command 'Train' trains: modelPath of its SGD block, at exp.cntk:",
                       run.stderr)
 
+    def test_standard_input(self):
+        """Configs and scripts may come from there: file name '-'."""
+        expected = self.model(CONFIG)
+        (self.folder / "m.dnn").unlink()
+        self.cntk("configFile=-", text=CONFIG)
+        self.assertTrue((self.folder / "m.dnn").read_bytes() == expected)
+        self.cntk("command=Edit", "Edit=[action=edit; editPath=-]", text="LoadModel(m.dnn)\nSaveModel(copy.dnn)\n")
+        self.assertTrue((self.folder / "copy.dnn").read_bytes() == expected)
+        run = self.cntk("command=Edit", "Edit=[action=edit; editPath=-]", text="LoadModel(m.dnn)\nFoo(3)\n", status=3)
+        self.assertIn("standard input:2:1: error: Unknown Editor function Foo", run.stderr)
+        network = self.changed(("SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction ]",
+                                "NDLNetworkBuilder=[ networkDescription=- ]"))
+        self.write("exp.cntk", network)
+        run = self.cntk(FILE, "modelPath=new.dnn", text="features=Input(2, tag=feature)\n", status=3)
+        self.assertIn("error: NDL file '-' can be read only once, expected a regular file", run.stderr)
+
     def test_paths(self):
         self.write("data/sub/train.txt", DATA)
         self.write("my data/train.txt", DATA)

@@ -345,11 +345,8 @@ void MelEditor::LoadSnippet(const MelStatement& statement)
     if (section == nullptr && arguments.size() == 3)
         section = arguments[2];
     const MelArgument& file = *arguments[1];
-    const std::string path = ResolveInputPath(file.text);
-    if (!FileExists(path))
-        FailAt(file.where, ErrorKind::Config, "NDL file '", file.text, "' does not exist", NearFilesHint(path));
-    Protect({"the NDL file of " + file.where.Location(), path});
-    const auto text = std::make_shared<SourceText>(path, ReadTextFile(path));
+    const auto text = ReadScript(file.text, "NDL file", file.where);
+    Protect({"the NDL file of " + file.where.Location(), ResolveInputPath(file.text)});
     RunSnippet(arguments[0]->text, SnippetOf(ParseNdl(text), section, file));
 }
 

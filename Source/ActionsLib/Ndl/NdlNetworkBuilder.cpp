@@ -2,7 +2,6 @@
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 
 #include "ActionsLib/Ndl/NdlParser.h"
-#include "Common/Config/ConfigText.h"
 #include "Common/Config/ConfigTree.h"
 #include "Common/Config/Tokenizer.h"
 #include "Common/Error.h"
@@ -23,13 +22,12 @@ namespace
 
 ScriptText ReadScriptFile(const std::string& path, const ConfigParameters& block, const SourcePos& namedAt)
 {
-    const std::string resolved = ResolveInputPath(path);
-    if (!FileExists(resolved))
-        FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' does not exist", NearFilesHint(path));
-    if (std::error_code error; std::filesystem::is_directory(resolved, error))
-        FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' is a folder");
-    const auto raw = std::make_shared<SourceText>(path, ReadTextFile(resolved));
-    CheckIsText(raw);
+    // It is read for its variables, and each time that the network is built.
+    std::error_code error;
+    const auto status = std::filesystem::status(ResolveInputPath(path), error);
+    if (path == "-" || std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status))
+        FailAt(namedAt, ErrorKind::Config, "NDL file '", path, "' can be read only once, expected a regular file");
+    const auto raw = ReadScript(path, "NDL file", namedAt);
     return {raw, 0, raw->Text().size(), block};
 }
 

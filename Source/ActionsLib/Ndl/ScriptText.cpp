@@ -1,13 +1,30 @@
 // A list of the values that were inserted; between two of them offsets differ by a constant.
 #include "ActionsLib/Ndl/ScriptText.h"
 
+#include "Common/Config/ConfigText.h"
 #include "Common/Config/ConfigTree.h"
 #include "Common/Config/Tokenizer.h"
+#include "Common/Error.h"
+#include "Common/File.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace cntk
 {
+
+std::shared_ptr<const SourceText> ReadScript(const std::string& path, std::string_view what, const SourcePos& namedAt)
+{
+    const std::string resolved = ResolveInputPath(path);
+    if (path != "-" && !FileExists(resolved))
+        FailAt(namedAt, ErrorKind::Config, what, " '", path, "' does not exist", NearFilesHint(path));
+    if (std::error_code error; std::filesystem::is_directory(resolved, error))
+        FailAt(namedAt, ErrorKind::Config, what, " '", path, "' is a folder, expected a file");
+    auto text = std::make_shared<const SourceText>(path == "-" ? "standard input" : path, ReadTextFile(resolved));
+    CheckIsText(text);
+    return text;
+}
 
 ScriptText::ScriptText(std::shared_ptr<const SourceText> source, size_t begin, size_t length,
                        const ConfigParameters& block)

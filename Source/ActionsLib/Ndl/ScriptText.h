@@ -15,6 +15,10 @@ namespace cntk
 
 class ConfigParameters;
 
+// The text of a script file; "-" is standard input. Fails (Config) at the place that names it where it is none, in the
+// words "<what> '<path>' does not exist".
+std::shared_ptr<const SourceText> ReadScript(const std::string& path, std::string_view what, const SourcePos& namedAt);
+
 class ScriptText
 {
 public:

@@ -52,6 +52,7 @@ TEST(FileTests, CommandsAreNoFiles)
     const std::string reason = "' is a command, expected a file, '-', or a named pipe that the command uses, too";
     EXPECT_EQ(ReportOf(ErrorKind::Config, [] { AtomicFile("|gzip > x.gz"); }), "error: '|gzip > x.gz" + reason);
     EXPECT_EQ(ReportOf(ErrorKind::Config, [] { RequireWritable("|gzip > x.gz"); }), "error: '|gzip > x.gz" + reason);
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [] { AtomicFile("gzip -dc x.gz|"); }), "error: 'gzip -dc x.gz|" + reason);
     EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ReadTextFile("gzip -dc x.gz|"); }), "error: 'gzip -dc x.gz|" + reason);
     folder.Write("odd|", "x");
     EXPECT_EQ(ReadTextFile("odd|"), "x");

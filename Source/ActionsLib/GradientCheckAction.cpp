@@ -93,13 +93,14 @@ public:
     {
         const std::unique_ptr<ComputationNetwork> network =
             Open([&] { return LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command)); });
-        if (network == nullptr)
+        const ComputationNodePtr criterion = network != nullptr ? CriterionOf(*network) : nullptr;
+        if (network != nullptr)
+            LogNetwork(m_command.program.log, *network, 1);
+        if (!m_reader.CanBeChecked())
             return;
-        const ComputationNodePtr criterion = CriterionOf(*network);
-        LogNetwork(m_command.program.log, *network, 1);
-        if (m_reader.CanBeChecked())
-            CheckSource(m_command.program.log, *network, {criterion}, *m_reader.Open(), m_options.minibatchSize[0],
-                        true);
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also for a model that is not known yet
+        if (network != nullptr)
+            CheckSource(m_command.program.log, *network, {criterion}, *source, m_options.minibatchSize[0], true);
     }
 
 private:

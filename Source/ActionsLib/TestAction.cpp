@@ -83,22 +83,31 @@ public:
     void Check() override
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<ComputationNetwork> network =
-            LoadModelToCheck(m_command, ModelToCheck(), DeviceOf(m_command));
-        if (network == nullptr)
-            return;
-        const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
-        LogNetwork(log, *network, 1);
-        const std::vector<ComputationNodePtr> traced = NodeTracer(*network, m_nodesToTrace, log).AddTo(nodes);
+        std::unique_ptr<ComputationNetwork> first;
+        std::vector<ComputationNodePtr> traced;
+        for (const std::string& path : ModelsToCheck())
+        {
+            std::unique_ptr<ComputationNetwork> network = LoadModelToCheck(m_command, path, DeviceOf(m_command));
+            if (network == nullptr)
+                continue;
+            const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+            if (first != nullptr)
+                continue;
+            first = std::move(network);
+            LogNetwork(log, *first, 1);
+            traced = NodeTracer(*first, m_nodesToTrace, log).AddTo(nodes);
+        }
         if (!m_reader.CanBeChecked())
             return;
-        const std::unique_ptr<MinibatchSource> source = m_reader.Open();
-        TakeSingleWords(*network, source->Streams());
-        CheckSource(log, *network, traced, *source, m_settings.minibatchSize, false);
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also for a model that is not known yet
+        if (first == nullptr)
+            return;
+        TakeSingleWords(*first, source->Streams());
+        CheckSource(log, *first, traced, *source, m_settings.minibatchSize, false);
     }
 
 protected:
-    virtual std::string ModelToCheck() const { return m_modelPath; }
+    virtual std::vector<std::string> ModelsToCheck() const { return {m_modelPath}; }
 
     EvaluationResult Evaluate(const std::string& path)
     {
@@ -184,14 +193,21 @@ public:
     }
 
 private:
-    // The first that Run would take.
-    std::string ModelToCheck() const override
+    // Those that Run would take; of a training that is still to come the first one, which is like the others.
+    std::vector<std::string> ModelsToCheck() const override
     {
         const PlannedModels& planned = m_command.program.planned;
-        std::string first;
-        ForEachModel([&planned](const std::string& path) { return planned.WillExist(path); },
-                     [&first](const std::string& path) { first = first.empty() ? path : first; });
-        return first;
+        std::vector<std::string> models;
+        bool isPlanned = false;
+        ForEachModel([&](const std::string& path) { return planned.WillExist(path); },
+                     [&](const std::string& path)
+                     {
+                         const bool isFile = planned.Find(path) == nullptr;
+                         if (isFile || !isPlanned)
+                             models.push_back(path);
+                         isPlanned = isPlanned || !isFile;
+                     });
+        return models;
     }
 
     // Looks for each model when its turn comes: it may be trained meanwhile. Tells of those that are missing, and fails

@@ -79,9 +79,12 @@ template <class ElemType>
 class LibrarySentenceWriter final : public SentenceWriter
 {
 public:
+    // words: 0 where they are not known yet
     LibrarySentenceWriter(std::unique_ptr<IDataWriter<ElemType>> writer, std::string name, size_t words)
         : m_writer(std::move(writer)), m_name(std::move(name)), m_words(words)
     {
+        if (m_words > 0)
+            m_writer->RequireFit({{m_name, m_words}}, 0);
     }
 
     void Write(const std::vector<std::vector<size_t>>& sentences, const std::vector<size_t>& ids,

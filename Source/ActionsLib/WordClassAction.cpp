@@ -180,7 +180,13 @@ private:
         std::error_code error;
         const bool isFolder = exists && std::filesystem::is_directory(m_options.inputFile, error);
         if (exists && !isFolder)
+        {
+            if (std::filesystem::is_regular_file(m_options.inputFile, error) &&
+                std::filesystem::file_size(m_options.inputFile, error) == 0)
+                FailAt(m_command.block.WhereOf("inputFile"), ErrorKind::Data, "text file '", m_options.inputFile,
+                       "' is empty, expected a sentence a line");
             return;
+        }
         const SourcePos where = m_command.block.WhereOf("inputFile");
         if (isFolder)
             FailAt(where, ErrorKind::Data, "'", m_options.inputFile, "' is a folder, expected a text file");
@@ -209,8 +215,14 @@ private:
         std::ifstream input(m_options.inputFile, std::ios::binary);
         const bool isOneMarker = m_options.beginSequence == m_options.endSequence;
         std::string word;
+        size_t lineNumber = 0;
         for (std::string line; std::getline(input, line);)
         {
+            if (++lineNumber == 1 && line.starts_with("\xEF\xBB\xBF")) // no part of the first word
+                line.erase(0, 3);
+            if (line.find('\0') != std::string::npos)
+                Fail(ErrorKind::Data, m_options.inputFile, ":", lineNumber,
+                     ": a zero byte, expected UTF-8 or ASCII text; is it UTF-16, or a binary file?");
             std::string text(Trim(line));
             if (text.find(m_options.beginSequence + " ") == std::string::npos)
                 text = m_options.beginSequence + " " + text;

@@ -70,6 +70,8 @@ public:
     virtual void Finish() = 0;
     // The nodes that must be among those written.
     virtual std::vector<std::string> Wanted() const { return {}; }
+    // IDataWriter's, of these nodes.
+    virtual void RequireFit(const std::vector<ComputationNodePtr>& /*nodes*/, size_t /*sequences*/) const {}
 };
 
 class TextFiles final : public Output
@@ -137,6 +139,14 @@ public:
 
     void Finish() override { m_writer->Finish(); }
     std::vector<std::string> Wanted() const override { return m_writer->OutputNames(); }
+    void RequireFit(const std::vector<ComputationNodePtr>& nodes, size_t sequences) const override
+    {
+        std::map<std::string, size_t> rows;
+        for (const ComputationNodePtr& node : nodes)
+            if (node->HasMBLayout())
+                rows[node->Name()] = node->SampleElements();
+        m_writer->RequireFit(rows, sequences);
+    }
 
 private:
     std::unique_ptr<IDataWriter<ElemType>> m_writer;
@@ -185,6 +195,7 @@ public:
         const std::unique_ptr<Output> output = OpenOutput(nodes, ListedFilesOf(*source));
         const std::vector<ComputationNodePtr> written = m_writesInputs ? InputsBelow(nodes) : nodes;
         RequireWanted(*output, written);
+        output->RequireFit(written, SequencesToWrite(*source));
 
         NodeTracer tracer(*network, m_options, log);
         const std::vector<ComputationNodePtr> roots = tracer.AddTo(nodes);
@@ -233,7 +244,11 @@ public:
         LogNetwork(log, *network, 1);
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
         if (writer != nullptr)
-            RequireWanted(*writer, m_writesInputs ? InputsBelow(nodes) : nodes);
+        {
+            const std::vector<ComputationNodePtr> written = m_writesInputs ? InputsBelow(nodes) : nodes;
+            RequireWanted(*writer, written);
+            writer->RequireFit(written, source != nullptr ? SequencesToWrite(*source) : 0);
+        }
         else if (m_writer == nullptr)
             RequireTextNotRead(nodes, listed);
         const NodeTracer tracer(*network, m_options, log);
@@ -248,6 +263,11 @@ private:
     std::unique_ptr<ComputationNetwork> MakeNetwork()
     {
         return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath);
+    }
+
+    size_t SequencesToWrite(const MinibatchSource& source) const
+    {
+        return m_options.epochSize > 0 ? 0 : source.SequencesToWrite();
     }
 
     // What is written, as far as the config names it.

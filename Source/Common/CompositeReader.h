@@ -33,6 +33,7 @@ public:
     size_t TotalSamples() override;
     std::vector<std::string> CreateLabelMaps() override;
     size_t ParallelSequences(size_t epoch) const override { return m_parts.front().reader->ParallelSequences(epoch); }
+    size_t SequencesToWrite() const override { return m_parts.front().reader->SequencesToWrite(); }
     void VisitListedFiles(const ListedFileVisitor& visit) const override
     {
         for (const Part& part : m_parts)

@@ -173,6 +173,7 @@ public:
     std::vector<std::string> CreateLabelMaps() override { return m_reader->CreateLabelMaps(); }
     size_t ParallelSequences(size_t epoch) const override { return m_reader->ParallelSequences(epoch); }
     void VisitListedFiles(const ListedFileVisitor& visit) const override { m_reader->VisitListedFiles(visit); }
+    size_t SequencesToWrite() const override { return m_reader->SequencesToWrite(); }
 
 private:
     PluginLibrary m_library;
@@ -188,6 +189,10 @@ public:
     {
     }
     std::vector<std::string> OutputNames() const override { return m_writer->OutputNames(); }
+    void RequireFit(const std::map<std::string, size_t>& rows, size_t sequences) const override
+    {
+        m_writer->RequireFit(rows, sequences);
+    }
     void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
                        const std::vector<std::string>& sequenceKeys) override
     {

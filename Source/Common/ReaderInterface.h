@@ -19,7 +19,7 @@ namespace cntk
 class ConfigParameters;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 7;
+constexpr uint32_t c_pluginAbi = 8;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 
@@ -103,6 +103,10 @@ public:
     // The files that it reads because a list names them; those that values of the config name are known. No command
     // writes onto them.
     virtual void VisitListedFiles(const ListedFileVisitor& /*visit*/) const {}
+
+    // Made for the write action: how many sequences there are, each of them in a minibatch of its own. 0: that shows
+    // when they are read.
+    virtual size_t SequencesToWrite() const { return 0; }
 };
 
 // What a reader is created with. The config block is the reader={...} block, with the enclosing blocks behind it.

@@ -20,6 +20,10 @@ public:
     // Names of the output nodes that the writer's block asks for.
     virtual std::vector<std::string> OutputNames() const = 0;
 
+    // Before anything is computed, and by --check: fails where outputs of so many rows (by name; those not listed are
+    // known when they come) or so many sequences (0: not known) cannot be written.
+    virtual void RequireFit(const std::map<std::string, size_t>& /*rows*/, size_t /*sequences*/) const {}
+
     // Saves the values of one minibatch, by output name. Labels of category outputs come through labelNames.
     virtual void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
                                const std::vector<std::string>& sequenceKeys) = 0;

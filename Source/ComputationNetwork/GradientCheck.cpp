@@ -2,6 +2,7 @@
 #include "ComputationNetwork/GradientCheck.h"
 
 #include "Common/Error.h"
+#include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Operations.h"
 
@@ -104,6 +105,16 @@ double DoubtOf(Evaluator& evaluator, const ComputationNodePtr& criterion, const 
     return std::isfinite(doubt) ? doubt : std::numeric_limits<double>::infinity();
 }
 
+// A sigmoid hides an infinite input from the criterion, not from the gradient of the weights.
+void RequireFiniteLeaves(const ComputationNodePtr& criterion, const std::string& description)
+{
+    for (const ComputationNodePtr& node : ComputationNetwork::Below({criterion}))
+        if (node->Type().traits.isLeaf && !node->HasSparseForm() && node->Value().data != nullptr &&
+            Ops::HasNotFinite(node->Value()))
+            Fail(ErrorKind::Model, description, ", but '", node->Name(), "' (", node->TypeName(),
+                 ") has a value that is no finite number");
+}
+
 // The decimal point's place in the original's measure.
 double MagnitudeOf(const GradientComparison& comparison)
 {
@@ -176,6 +187,8 @@ GradientComparison RequireAgreement(Evaluator& evaluator, const ComputationNodeP
         if (comparison.AgreesTo(digits))
             break;
         const double doubt = DoubtOf(evaluator, criterion, comparison, options.step);
+        if (!std::isfinite(comparison.backpropagated))
+            RequireFiniteLeaves(criterion, describe(comparison));
         if (std::isfinite(comparison.numeric) && !(std::abs(comparison.backpropagated - comparison.numeric) <= doubt))
             Fail(ErrorKind::Internal, describe(comparison));
         const double exact = std::floor(MagnitudeOf(comparison) - std::log10(doubt));

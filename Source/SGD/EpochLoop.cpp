@@ -3,6 +3,7 @@
 
 #include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "Math/Operations.h"
 #include "SGD/Schedules.h"
 
@@ -248,7 +249,21 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
     return result;
 }
 
-std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes)
+namespace
+{
+
+std::string PlaceOfData(const ComputationNode& node, const std::vector<StreamInfo>& streams)
+{
+    for (const StreamInfo& stream : streams)
+        if (!stream.source.empty() && EqualsIgnoreCase(stream.name, node.Name()))
+            return Concat(", read from ", stream.source);
+    return {};
+}
+
+} // namespace
+
+std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
+                          const std::vector<StreamInfo>& streams)
 {
     // Nothing shares memory, so that every value and gradient can be looked at afterwards.
     EvaluatorOptions options;
@@ -266,7 +281,7 @@ std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& node
     for (const ComputationNodePtr& node : order)
     {
         if (!node->IsSparse() && node->Value().data && Ops::HasNotFinite(node->Value()))
-            return describe("value", *node);
+            return describe("value", *node) + PlaceOfData(*node, streams);
     }
     evaluator.Backward(nodes.criterion);
     for (const ComputationNodePtr& node : order)

@@ -103,7 +103,9 @@ private:
 };
 
 // "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for
-// the minibatch that the network holds. "" if all are finite. Evaluates the network once more, with nothing shared.
-std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes);
+// the minibatch that the network holds; of an input with what it is read from. "" if all are finite. Evaluates the
+// network once more, with nothing shared.
+std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
+                          const std::vector<StreamInfo>& streams = {});
 
 } // namespace cntk

@@ -31,6 +31,11 @@ size_t MinibatchSource::ParallelSequences(size_t epoch) const
     return std::visit([epoch](const auto& typed) { return typed.reader->ParallelSequences(epoch); }, m_typed);
 }
 
+size_t MinibatchSource::SequencesToWrite() const
+{
+    return std::visit([](const auto& typed) { return typed.reader->SequencesToWrite(); }, m_typed);
+}
+
 void MinibatchSource::VisitListedFiles(const ListedFileVisitor& visit) const
 {
     std::visit([&](const auto& typed) { typed.reader->VisitListedFiles(visit); }, m_typed);

@@ -27,6 +27,7 @@ public:
     size_t TotalSamples();
     std::vector<std::string> CreateLabelMaps();
     size_t ParallelSequences(size_t epoch) const; // of truncated minibatches
+    size_t SequencesToWrite() const;
     // IDataReader's, of this source and of those that accompany it.
     void VisitListedFiles(const ListedFileVisitor& visit) const;
 

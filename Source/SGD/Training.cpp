@@ -291,7 +291,7 @@ void Training::FailNotFinite(const std::string& where, double rate, const EpochR
     // Parameters are as they were then: nothing was updated since.
     std::string first;
     if (!result.wentOn || m_loop.ReadAgain(minibatch))
-        first = FindNotFinite(m_network, m_nodes);
+        first = FindNotFinite(m_network, m_nodes, m_source.Streams());
     Fail(ErrorKind::Model, "the training criterion '", m_nodes.criterion->Name(), "' is not a finite number in ", where,
          ", minibatch ", minibatch, " (learning rate per sample ", rate, ")",
          first.empty() ? "" : "; the first node that is not finite: " + first);

@@ -119,6 +119,16 @@ class ActionsTest(EndToEndTest):
                       self.run_command("Gradients", "precision=float", status=3).stderr)
         self.assertIn("expected", self.run_command("Gradients", "Gradients=[numMinibatches=0]", status=3).stderr)
 
+    def test_gradient_check_of_data_that_are_no_numbers(self):
+        self.write("train.txt", DATA.replace("-1 0.25", "-1 1e999"))
+        log = self.run_command("Gradients", "modelPath=none.dnn", "Gradients=[SimpleNetworkBuilder=[needPrior=false; "
+                               "applyMeanVarNorm=false]]", status=5).stderr
+        self.assertRegex(log, r"error: gradient check: .* expected agreement to 6 digits, but 'features' \(InputValue\) has a "
+                              r"value that is no finite number\n")
+        log = self.run_command("Train", "Train=[SimpleNetworkBuilder=[needPrior=false; applyMeanVarNorm=false; "
+                               "layerTypes=RectifiedLinear]]", status=5).stderr
+        self.assertIn("the first node that is not finite: value of 'features' (InputValue), read from 'train.txt', dim=2", log)
+
     def test_eval_and_cv(self):
         self.run_command("Train")
         run = self.run_command("Test:Cv")
@@ -177,6 +187,26 @@ class ActionsTest(EndToEndTest):
         self.assertEqual([number for number, _, _ in best], ["0", "1"])
         self.assertAlmostEqual(float(best[1][2]), min(errors), places=6)
         self.assertEqual(best[1][1], ["model/m.dnn.0", "model/m.dnn", "model/m.dnn.2"][errors.index(min(errors))])
+
+    def test_check_loads_all_models_of_cv(self):
+        self.run_command("Train")
+        model = self.folder / "model/m.dnn.2"
+        model.write_bytes(model.read_bytes()[:300])
+        for check in [], ["--check"]:
+            self.assertIn("model file 'model/m.dnn.2' ends at byte 300",
+                          self.run_command("Cv", *check, status=5).stderr)
+
+    def test_check_reads_data_for_a_model_that_is_not_known_yet(self):
+        commands = ["Train:Export:Convert:Last", "Export=[action=exportdbn; dbnModelPath=m.dbn]",
+                    "Convert=[action=convertdbn; dbnModelPath=m.dbn; modelPath=back.dnn; layerSizes=2:3:2]",
+                    "Train=[SimpleNetworkBuilder=[layerTypes=Sigmoid]]", "Last=[modelPath=back.dnn; reader=[$streams$]]"]
+        self.write("none.txt", "")
+        for action in "test", "gradientCheck":
+            commands[-1] = "Last=[action=%s; modelPath=back.dnn; reader=[$streams$]]" % action
+            run = self.run_command(*commands, "--check")
+            self.assertIn("Command 'Last': model 'back.dnn' is not known before command 'Convert' has run", run.stderr)
+            run = self.run_command(*commands, "Last=[reader=[file=none.txt]]", "--check", status=4)
+            self.assertIn("data file 'none.txt' is empty", run.stderr)
 
     def test_cv_waits_between_models(self):
         self.run_command("Train")
@@ -465,6 +495,11 @@ class ActionsTest(EndToEndTest):
         self.run_command("Train:Write", writer, "--check")  # the model is looked at as it will be
         self.run_command("Train")
         self.run_command("Write", "Write=[outputNodeNames=HLast]", writer, "--check")
+        for check in [], ["--check"]:  # before anything is computed, too
+            run = self.run_command("Write", "Write=[outputNodeNames=HLast]", writer, "Write=[writer=[HLast=[dim=3]]]",
+                                   *check, status=3)
+            self.assertIn("node 'HLast' has 2 elements, but its block in the writer says dim=3", run.stderr)
+            self.assertNotIn("in minibatch", run.stderr)
         run = self.run_command("Write", "Write=[outputNodeNames=PosteriorProb]", writer, "--check", status=3)
         self.assertIn("the HTKMLFWriter wants node 'HLast', which the command does not write; it writes PosteriorProb",
                       run.stderr)
@@ -482,6 +517,9 @@ class ActionsTest(EndToEndTest):
             self.assertRegex(run.stderr, "error: .*'none.txt'.*(does not exist|No such file)", kind)
             self.write("none.txt", "0\t1\tyes\t0\n1\t1\tno\t0\n" if kind[:2] == "LM" else "yes\nno\n")
             self.run_command("Train:Write", writer, "--check")
+            self.write("none.txt", self.read("none.txt") + "2\t1\tperhaps\t0\n" if kind[:2] == "LM" else "yes\nno\nperhaps\n")
+            run = self.run_command("Train:Write", writer, "--check", status=3)
+            self.assertRegex(run.stderr, "'none.txt'.* has 3 (words|labels).*; expected (at most )?one a row", kind)
             self.assertFalse((self.folder / "new").exists(), kind)  # nothing is begun
 
     def test_write_of_a_model_that_computes_nothing(self):

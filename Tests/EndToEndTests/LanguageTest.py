@@ -98,6 +98,13 @@ class LanguageTest(EndToEndTest):
         self.assertIn("text file 'text.txt' does not exist", self.cntk("configFile=exp.cntk", status=4).stderr)
         self.assertIn("'.' is a folder, expected a text file",
                       self.cntk("configFile=exp.cntk", "wc=[inputFile=.]", status=4).stderr)
+        self.write("text.txt", "")
+        for check in [], ["--check"]:
+            self.assertIn("error: text file 'text.txt' is empty, expected a sentence a line",
+                          self.cntk("configFile=exp.cntk", *check, status=4).stderr)
+        (self.folder / "text.txt").write_bytes("a b\nc\n".encode("utf-16-le"))
+        self.assertIn("error: text.txt:1: a zero byte, expected UTF-8 or ASCII text; is it UTF-16, or a binary file?",
+                      self.cntk("configFile=exp.cntk", status=4).stderr)
         self.write("text.txt", "a\n")
         self.assertIn("no word of 'text.txt' occurs more often than cutoff=9",
                       self.cntk("configFile=exp.cntk", "wc=[cutoff=9]", status=4).stderr)

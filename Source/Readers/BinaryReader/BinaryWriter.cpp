@@ -209,6 +209,26 @@ void BinaryWriter<ElemType>::Append(Section& section, const ElemType* column)
 }
 
 template <class ElemType>
+void BinaryWriter<ElemType>::RequireRows(const Section& section, size_t rows)
+{
+    if (rows > UINT16_MAX)
+        Fail(ErrorKind::Model, "node '", section.name, "' has ", Counted(rows, "row"),
+             "; a binary file can hold at most ", UINT16_MAX);
+    if (section.labelNames.size() > rows)
+        Fail(ErrorKind::Config, "label map '", section.labelMapSource, "' of section '", section.name, "' has ",
+             section.labelNames.size(), " labels, but the node has ", Counted(rows, "row"),
+             "; expected at most one a row");
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::RequireFit(const std::map<std::string, size_t>& rows, size_t) const
+{
+    for (const Section& section : m_sections)
+        if (const size_t* const rowsOfNode = FindOutput(rows, section.name))
+            RequireRows(section, *rowsOfNode);
+}
+
+template <class ElemType>
 void BinaryWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
                                            const std::vector<std::string>&)
 {
@@ -219,13 +239,7 @@ void BinaryWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBat
             Fail(ErrorKind::Config, "the writer has a section '", section.name,
                  "', but the command does not write a node of that name; expected it in outputNodeNames");
         const StreamBatch<ElemType>& batch = *output;
-        if (batch.rows > UINT16_MAX)
-            Fail(ErrorKind::Model, "node '", section.name, "' has ", Counted(batch.rows, "row"),
-                 "; a binary file can hold at most ", UINT16_MAX);
-        if (section.labelNames.size() > batch.rows)
-            Fail(ErrorKind::Config, "label map '", section.labelMapSource, "' of section '", section.name, "' has ",
-                 section.labelNames.size(), " labels, but the node has ", Counted(batch.rows, "row"),
-                 "; expected at most one a row");
+        RequireRows(section, batch.rows);
         section.rows = batch.rows;
         const auto append = [&](size_t column) { Append(section, batch.values.data() + column * batch.rows); };
         ForEachColumnOfSequences(batch, append, [] {});

@@ -21,6 +21,7 @@ public:
     explicit BinaryWriter(const ReaderContext& context);
 
     std::vector<std::string> OutputNames() const override;
+    void RequireFit(const std::map<std::string, size_t>& rows, size_t sequences) const override;
     void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
                        const std::vector<std::string>& sequenceKeys) override;
     void Finish() override;
@@ -54,6 +55,7 @@ private:
         std::string data;
     };
 
+    static void RequireRows(const Section& section, size_t rows);
     static void AddInnerSection(Section& section, const ConfigParameters& block);
     static void AddLabelNames(Section& section, const ConfigParameters& block);
     static void AddStatistics(Section& section, const ConfigParameters& block);

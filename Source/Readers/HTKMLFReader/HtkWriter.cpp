@@ -161,6 +161,28 @@ std::vector<std::string> HtkWriter<ElemType>::OutputNames() const
 }
 
 template <class ElemType>
+void HtkWriter<ElemType>::RequireRows(const Output& output, size_t rows)
+{
+    if (rows != output.rows)
+        Fail(ErrorKind::Config, "node '", output.name, "' has ", Counted(rows, "element"),
+             ", but its block in the writer says dim=", output.rows);
+}
+
+template <class ElemType>
+void HtkWriter<ElemType>::RequireFit(const std::map<std::string, size_t>& rows, size_t sequences) const
+{
+    for (const Output& output : m_outputs)
+    {
+        if (const size_t* const rowsOfNode = FindOutput(rows, output.name))
+            RequireRows(output, *rowsOfNode);
+        if (output.files.size() < sequences)
+            Fail(ErrorKind::Data, "output script file '", output.scpPath, "' has ",
+                 Counted(output.files.size(), "entry"), ", but there are ", sequences,
+                 " utterances; expected a file for each");
+    }
+}
+
+template <class ElemType>
 void HtkWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
                                         const std::vector<std::string>& sequenceKeys)
 {
@@ -170,9 +192,7 @@ void HtkWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<
         if (values == nullptr)
             Fail(ErrorKind::Config, "the writer has a block for '", output.name,
                  "', but that node is not written; list it in the outputNodeNames of the command");
-        if (values->rows != output.rows)
-            Fail(ErrorKind::Config, "node '", output.name, "' has ", Counted(values->rows, "element"),
-                 ", but its block in the writer says dim=", output.rows);
+        RequireRows(output, values->rows);
         if (values->layout && values->layout->ParallelSequences() > 1)
             Fail(ErrorKind::Config, "HTKMLFWriter writes one utterance a minibatch, but this one has ",
                  values->layout->ParallelSequences(), "; the reader must be an HTKMLFReader");

@@ -39,6 +39,7 @@ public:
     explicit HtkWriter(const ReaderContext& context);
 
     std::vector<std::string> OutputNames() const override;
+    void RequireFit(const std::map<std::string, size_t>& rows, size_t sequences) const override;
     void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
                        const std::vector<std::string>& sequenceKeys) override;
     void Finish() override;
@@ -52,6 +53,7 @@ private:
         std::vector<std::string> files;
     };
 
+    static void RequireRows(const Output& output, size_t rows);
     void RequireNothingRead(const ReaderContext& context) const;
     void RequireDistinctFiles() const;
     void WriteFile(const Output& output, const StreamBatch<ElemType>& values);

@@ -12,15 +12,14 @@
 namespace cntk
 {
 
-// The output of that name in any case; null if the command does not write it.
-template <class ElemType>
-const StreamBatch<ElemType>* FindOutput(const std::map<std::string, StreamBatch<ElemType>>& outputs,
-                                        const std::string& name)
+// What belongs to the output of that name in any case: its values, its rows. Null if the command does not write it.
+template <class Value>
+const Value* FindOutput(const std::map<std::string, Value>& outputs, const std::string& name)
 {
-    for (const auto& [candidate, batch] : outputs)
+    for (const auto& [candidate, value] : outputs)
     {
         if (EqualsIgnoreCase(candidate, name))
-            return &batch;
+            return &value;
     }
     return nullptr;
 }

@@ -96,6 +96,23 @@ void WordWriter<ElemType>::Append(const Output& output, const ElemType* column, 
 }
 
 template <class ElemType>
+void WordWriter<ElemType>::RequireRows(size_t output, size_t rows) const
+{
+    const Vocabulary& words = m_outputs[output].words;
+    if (rows != words.Size())
+        Fail(ErrorKind::Config, "node '", m_names[output], "' has ", Counted(rows, "row"), ", but its token file '",
+             words.Source(), "' has ", Counted(words.Size(), "word"), "; expected one a row");
+}
+
+template <class ElemType>
+void WordWriter<ElemType>::RequireFit(const std::map<std::string, size_t>& rows, size_t) const
+{
+    for (size_t i = 0; i < m_names.size(); ++i)
+        if (const size_t* const rowsOfNode = FindOutput(rows, m_names[i]))
+            RequireRows(i, *rowsOfNode);
+}
+
+template <class ElemType>
 void WordWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
                                          const std::vector<std::string>&)
 {
@@ -112,10 +129,7 @@ void WordWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch
         }
         const StreamBatch<ElemType>& batch = *found;
         Output& output = m_outputs[i];
-        if (batch.rows != output.words.Size())
-            Fail(ErrorKind::Config, "node '", m_names[i], "' has ", Counted(batch.rows, "row"),
-                 ", but its token file '", output.words.Source(), "' has ", Counted(output.words.Size(), "word"),
-                 "; expected one a row");
+        RequireRows(i, batch.rows);
         m_line.clear();
         const auto append = [&](size_t column)
         { Append(output, batch.values.data() + column * batch.rows, batch.rows); };

@@ -24,6 +24,7 @@ public:
     WordWriter(const ReaderContext& context, const LoadVocabulary& load);
 
     std::vector<std::string> OutputNames() const override { return m_names; }
+    void RequireFit(const std::map<std::string, size_t>& rows, size_t sequences) const override;
     void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
                        const std::vector<std::string>& sequenceKeys) override;
     void Finish() override;
@@ -38,6 +39,7 @@ private:
     };
     static void Begin(Output& output);
 
+    void RequireRows(size_t output, size_t rows) const;
     void Append(const Output& output, const ElemType* column, size_t rows);
 
     Log& m_log;

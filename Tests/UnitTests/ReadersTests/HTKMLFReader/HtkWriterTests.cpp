@@ -88,6 +88,18 @@ TEST_F(HtkWriterTests, Errors)
                       writer->SaveMinibatch({{"y", Batch<float>(3, {1, 2, 3})}}, {});
                   }),
               "config: node 'y' has 3 elements, but its block in the writer says dim=2");
+    writer->RequireFit({{"Y", 2}, {"other", 3}}, 1);
+    writer->RequireFit({}, 0);
+    EXPECT_EQ(MessageOf(
+                  [&] {
+                      writer->RequireFit({{"Y", 3}}, 0);
+                  }),
+              "config: node 'y' has 3 elements, but its block in the writer says dim=2");
+    EXPECT_EQ(Cut(MessageOf(
+                  [&] {
+                      writer->RequireFit({{"y", 2}}, 2);
+                  })),
+              "data: output script file 'out.scp' has 1 entry, but there are 2 utterances; expected a file for each");
     Write("out.scp", Path("two.scp") + "/y\n"); // a file where a folder is needed
     writer = MakeWriter("outputNodeNames=y y=[dim=2 scpFile=" + Path("out.scp") + "]");
     EXPECT_THAT(Cut(MessageOf(

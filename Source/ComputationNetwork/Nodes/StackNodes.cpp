@@ -101,20 +101,21 @@ public:
 
 private:
     // Inputs of August 2015 are [1 x 1 x rows], computed values [rows]: stacked along the first axis they do not fit,
-    // but all of them are vectors.
+    // but all of them are vectors. Rows of two dimensions, [1 x columns], are not of such files: they become a matrix.
     bool StacksVectorsOfOldFile() const
     {
         if (m_axis != 1)
             return false;
-        bool hasLeadingOnes = false;
+        bool hasOldInput = false;
         for (const ComputationNodePtr& input : Inputs())
         {
             const TensorShape x = input->SampleLayout().WithoutTrailingOnes();
-            if (!input->HasMBLayout() || x.HasUnknown() || ElementsBelow(x, std::max<size_t>(x.Rank(), 1) - 1) != 1)
+            const bool isOldInput = x.Rank() == 3 && x[0] == 1 && x[1] == 1;
+            if (!input->HasMBLayout() || x.HasUnknown() || (x.Rank() > 1 && !isOldInput))
                 return false;
-            hasLeadingOnes = hasLeadingOnes || x.Rank() > 1;
+            hasOldInput = hasOldInput || isOldInput;
         }
-        return hasLeadingOnes;
+        return hasOldInput;
     }
 
     TensorShape ShapeOf(size_t input) const
@@ -226,7 +227,8 @@ void RegisterStackNodes(NodeRegistry& registry)
          .samples = {Case({Data({2}), Data({3})}), Case({Data({2}), Data({1}), Data({4})}),
                      Case({Parameter({2, 3}), Parameter({1, 3})}), Case({Data({2}), Parameter({3})}),
                      Case({Data({2, 3}), Data({4, 1})}), Case({Data({2, 3}), Data({2, 2})}, {{"axis", "2"}}),
-                     Case({Parameter({2, 1}), Data({2, 2})}, {{"axis", "2"}}), Case({Data({3})})},
+                     Case({Parameter({2, 1}), Data({2, 2})}, {{"axis", "2"}}), Case({Data({3})}),
+                     Case({Data({1, 3}), Data({1, 3})})},
          .bookSection = "4.1.4.13",
          .create = {}});
     registry.Add<RowRepeatNode>(

@@ -86,6 +86,34 @@ TEST(ShapeNodesTest, RowsAreRepeatedBehindABias)
     EXPECT_EQ(matrix->SampleLayout(), (TensorShape{3, 2}));
 }
 
+// Rows [1 x columns] make a matrix, as in version 1.1; the [1 x 1 x rows] of models of August 2015 are vectors.
+TEST(ShapeNodesTest, RowsAreStackedToAMatrixAndOldInputsToAVector)
+{
+    TestNetwork net;
+    const ComputationNodePtr x = net.Input("x", {2, 3});
+    const auto row = [&](const char* name, const char* index) {
+        return net.network.Add("RowSlice", name, {x}, Given({{"startRow", index}, {"numRows", "1"}}));
+    };
+    const ComputationNodePtr first = row("first", "0"), second = row("second", "1");
+    const ComputationNodePtr again = net.Add("RowStack", "again", {first, second});
+    const ComputationNodePtr turned = net.Add("RowStack", "turned", {second, first});
+    const ComputationNodePtr repeated = net.Add("RowStack", "repeated", {first, net.Input("vector", {2})});
+    const ComputationNodePtr old = net.Input("old", {1, 1, 3});
+    const ComputationNodePtr flat = net.Add("RowStack", "flat", {old, net.network.Require("vector"), old});
+    net.SetFrames(1);
+    net.network.Validate();
+    EXPECT_EQ(again->SampleLayout(), (TensorShape{2, 3}));
+    EXPECT_EQ(repeated->SampleLayout(), (TensorShape{3, 3}));
+    EXPECT_EQ(flat->SampleLayout(), (TensorShape{8}));
+    SetInput(x, {1, 2, 3, 4, 5, 6});
+    SetInput(net.network.Require("vector"), {7, 8});
+    SetInput(old, {9, 10, 11});
+    EXPECT_THAT(Evaluated(net, again), ElementsAre(1, 2, 3, 4, 5, 6));
+    EXPECT_THAT(Evaluated(net, turned), ElementsAre(2, 1, 4, 3, 6, 5));
+    EXPECT_THAT(Evaluated(net, repeated), ElementsAre(1, 7, 8, 3, 7, 8, 5, 7, 8));
+    EXPECT_THAT(Evaluated(net, flat), ElementsAre(9, 10, 11, 7, 8, 9, 10, 11));
+}
+
 TEST(ShapeNodesTest, AVectorOfZerosHasNoDirection)
 {
     TestNetwork net;

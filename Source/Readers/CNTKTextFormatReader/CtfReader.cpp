@@ -66,6 +66,8 @@ void CtfReader<ElemType>::StartEpoch(const EpochRequest& request)
     }
     const bool hasLength = options.truncationLength > 0;
     m_timeSteps = hasLength ? options.truncationLength : request.minibatchSize;
+    if (hasLength)
+        RequireColumns(request.minibatchSize, "samples"); // as many rows as that needs, however few the data
     const size_t rows =
         hasLength ? std::max<size_t>(1, request.minibatchSize / options.truncationLength) : options.parallelSequences;
     m_rows.assign(rows, {});

@@ -159,6 +159,8 @@ public:
 
     HtkEpoch Start(const EpochRequest& request) override
     {
+        if (m_isTruncated) // every minibatch has its full length, whatever the data have
+            RequireColumns(std::max(request.minibatchSize, m_truncationLength), "frames");
         EpochRequest ours = request;
         size_t all = m_parallel[request.epoch];
         if (m_truncationLength > 0)

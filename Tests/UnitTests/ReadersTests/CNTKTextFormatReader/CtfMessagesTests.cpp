@@ -124,6 +124,12 @@ TEST_F(CtfMessagesTests, TruncatedStreamsMustHaveOneLength)
     EXPECT_EQ(ErrorOf("3 |x 1 |s 1:1\n3 |x 1\n", "truncated=true"),
               " sequence 3 has 2 samples of stream 'x' and 1 of stream 's'; expected the same number, since "
               "truncated=true cuts them together");
+    Write("data.txt", "3 |x 1\n");
+    auto reader =
+        Make("file=" + Path("data.txt") + " truncated=true truncationLength=1 input=[x=[dim=1 format=dense]]");
+    EXPECT_EQ(MessageOf([&] { reader->StartEpoch(MakeRequest(0, size_t(1) << 62)); }),
+              "config: minibatchSize: a minibatch of 4611686018427387904 samples is too large; at most 2147483647 "
+              "samples can be in one");
 }
 
 TEST_F(CtfMessagesTests, Configs)

@@ -121,6 +121,17 @@ TEST_F(HtkReaderTests, TruncationLength)
     EXPECT_EQ(ReadGrids(*named, MakeRequest(0, 2)).front().rows.size(), 1u); // at least one
 }
 
+TEST_F(HtkReaderTests, PiecesThatAreTooLong)
+{
+    for (const std::string pieces : {"nbruttsineachrecurrentiter=1000", "truncationLength=1"})
+    {
+        auto reader = Make("frameMode=false truncated=true " + pieces + Blocks());
+        EXPECT_EQ(MessageOf([&] { ReadGrids(*reader, MakeRequest(0, size_t(1) << 62)); }),
+                  "config: minibatchSize: a minibatch of 4611686018427387904 frames is too large; at most 2147483647 "
+                  "frames can be in one");
+    }
+}
+
 TEST_F(HtkReaderTests, FullMinibatches)
 {
     auto reader = Make("randomize=none minibatchMode=full" + Blocks());

@@ -9,12 +9,14 @@
 #include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <system_error>
-#include <unordered_map>
+#include <unordered_set>
 
 namespace cntk
 {
@@ -287,6 +289,38 @@ void ReadGroups(BinaryReader& in, ComputationNetwork& network)
     in.Expect("ECN");
 }
 
+// The inputs whose dimensions a convolution or pooling looks at: up from its own inputs, to nodes that make vectors.
+std::unordered_set<const ComputationNode*> InputsOfWindows(const ComputationNetwork& network)
+{
+    const auto isOneOf = [](const ComputationNode& node, std::initializer_list<std::string_view> types)
+    { return std::find(types.begin(), types.end(), node.TypeName()) != types.end(); };
+    std::unordered_set<const ComputationNode*> seen;
+    std::vector<const ComputationNode*> open;
+    for (const ComputationNodePtr& node : network.Nodes())
+        if (isOneOf(*node, {"Convolution", "MaxPooling", "AveragePooling"}))
+            open.push_back(node.get());
+    while (!open.empty())
+    {
+        const ComputationNode* const node = open.back();
+        open.pop_back();
+        if (seen.insert(node).second && !isOneOf(*node, {"Times", "TransposeTimes", "LookupTable", "LegacyReshape"}))
+            for (const ComputationNodePtr& input : node->Inputs())
+                open.push_back(input.get());
+    }
+    return seen;
+}
+
+// August 2015 stored an input of n rows as an image of width 1, height n and one channel, and knew its rows only. As
+// [1 x 1 x n] it would make n x n numbers of a sum with a vector.
+void MakeVectorsOfPlainInputs(const ComputationNetwork& network)
+{
+    const std::unordered_set<const ComputationNode*> images = InputsOfWindows(network);
+    for (const ComputationNodePtr& node : network.Nodes())
+        if (auto* const input = dynamic_cast<InputValueNode*>(node.get()); input && images.count(input) == 0)
+            if (const TensorShape& shape = input->SampleLayout(); shape.Rank() == 3 && shape[0] == 1 && shape[1] == 1)
+                input->SetSampleShape(TensorShape{shape[2]});
+}
+
 std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType dataType, std::shared_ptr<Device> device,
                                               const NodeRegistry& registry)
 {
@@ -295,6 +329,8 @@ std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType da
                    [&](const std::string& typeName, const std::string& name)
                    { return network->AddUnconnected(RequireType(registry, typeName).name, name); });
     ReadRelations(file, *network);
+    if (file.IsOldDialect())
+        MakeVectorsOfPlainInputs(*network);
     ReadGroups(file.In(), *network);
     WithNote([&] { network->Validate(); }, [&] { return Concat("in the model file '", file.Path(), "'"); });
     return network;

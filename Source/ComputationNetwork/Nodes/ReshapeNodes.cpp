@@ -217,7 +217,7 @@ void LegacyReshapeNode::SerializeFields(ModelArchive& archive)
             m_image = TensorShape{1, size_t(m_rows), 1};
         archive.Shape(m_image, true);
     }
-    // Old files have zeros where no image was given. Written again as a shape, they would read as its older form.
+    // August 2015 has zeros where no image was given. Written again as a shape, they would read as its older form.
     if (archive.IsLoading() && m_image.HasUnknown())
         m_image = TensorShape();
 }

@@ -357,9 +357,49 @@ TEST_F(ModelFileTests, ReadsTheOldDialect)
     const auto weights = std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("W"));
     EXPECT_EQ(weights->Values().ToHost(), (std::vector<double>{1, 2, 3, 4}));
     EXPECT_EQ(weights->GetDataType(), DataType::Float64);
-    EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "1 x 1 x 2");
+    EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "2");
     EXPECT_EQ(network->Require("y")->TypeName(), "ElementTimes");
     EXPECT_EQ(network->Group(NodeGroup::Output).size(), 1u);
+}
+
+// Plain inputs are stored as images of one column there. As such they would make rows x rows numbers of a sum with a
+// vector; only where windows look at them they are images.
+TEST_F(ModelFileTests, PlainInputsOfTheOldDialectAreVectors)
+{
+    Bytes file;
+    file.Version(2).Number(uint64_t(7)).Mark("BNodeList");
+    const auto matrix = [&](const char* name, uint64_t rows, uint64_t columns, std::initializer_list<double> values)
+    {
+        file.Mark("LearnableParameter").Mark(name).Number(uint8_t(1)).Number(rows).Number(columns);
+        file.Number('d').Mark("BMAT").Number(uint64_t(8)).Mark(name).Number(int32_t(0)).Number(rows).Number(columns);
+        for (const double value : values)
+            file.Number(value);
+        file.Mark("EMAT");
+    };
+    matrix("b", 2, 1, {10, 20});
+    matrix("k", 1, 2, {1, 3}); // one map, a kernel of 1 x 2
+    for (const char* name : {"plain", "image"})
+    {
+        file.Mark("InputValue").Mark(name).Number(uint64_t(2)).Number(uint64_t(3));
+        file.Number(uint64_t(1)).Number(uint64_t(2)).Number(uint64_t(1)); // width, height, channels
+    }
+    file.Mark("Sigmoid").Mark("s");
+    file.Mark("Plus").Mark("sum");
+    file.Mark("Convolution").Mark("windows").Number(uint64_t(1)).Number(uint64_t(2)); // the kernel's width and height
+    file.Number(uint64_t(1)).Number(uint64_t(1)).Number(uint64_t(1)).Number(uint8_t(0)).Number(uint64_t(0));
+    file.Mark("ENodeList").Mark("BRelation").Mark("b").Number(uint64_t(0)).Mark("k").Number(uint64_t(0));
+    file.Mark("plain").Number(uint64_t(0)).Mark("image").Number(uint64_t(0));
+    file.Mark("s").Number(uint64_t(1)).Mark("image").Mark("sum").Number(uint64_t(2)).Mark("plain").Mark("b");
+    file.Mark("windows").Number(uint64_t(2)).Mark("k").Mark("s").Mark("ERelation").Mark("BRootNodes");
+    file.Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0)).Mark("ECriteriaNodes");
+    file.Mark("ERootNodes").Mark("ECN");
+    WriteBytes(Path("old.dnn"), file.Text());
+
+    const auto network = LoadModel(Path("old.dnn"), DataType::Float64, m_device);
+    EXPECT_EQ(network->Require("plain")->SampleLayout().ToString(), "2");
+    EXPECT_EQ(network->Require("image")->SampleLayout().ToString(), "1 x 1 x 2");
+    EXPECT_EQ(network->Require("sum")->SampleElements(), 2u);
+    EXPECT_EQ(network->Require("windows")->SampleElements(), 1u);
 }
 
 // Files of August 2015: rows of a slice in 64 bits, no axes, and a Reshape that is LegacyReshape today.

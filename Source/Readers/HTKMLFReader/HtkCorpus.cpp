@@ -117,6 +117,10 @@ HtkCorpus::HtkCorpus(const HtkConfig& config, Log& log)
         m_totalFrames += frames;
     if (m_totalFrames == 0)
         Fail(ErrorKind::Data, "the utterances of script file '", m_features[0]->Scp().path, "' have no frames");
+    for (size_t i = 0; i < m_frames.size(); ++i) // no sequence of a minibatch lasts no time
+        if (m_frames[i] == 0)
+            Fail(ErrorKind::Data, m_features[0]->Describe(i), ": feature file '", m_features[0]->PathOf(i),
+                 "' has no frames, expected one at least; take it out of the list, or make it anew");
 }
 
 void HtkCorpus::CheckLists(Log& log) const

@@ -268,6 +268,22 @@ TEST_F(HtkReaderTests, WritingReadsFileByFile)
     EXPECT_NE(LogText().find("evaluate: reading 2 frames of " + Path("one.htk")), std::string::npos);
 }
 
+TEST_F(HtkReaderTests, AFileWithoutFramesIsRefused)
+{
+    Write("none.htk", HtkFileBytes(0, 20));
+    for (const bool forWriting : {true, false})
+    {
+        Write("w.scp", Path("data.htk") + "\n" + Path("none.htk") + "\n");
+        const auto error = [&]
+        { return MessageOf([&] { Make("features=[dim=2 scpFile=" + Path("w.scp") + "]", forWriting); }); };
+        EXPECT_THAT(error(), testing::HasSubstr("none.htk' has no frames, expected one at least; take it out of the "
+                                                "list, or make it anew"));
+        EXPECT_THAT(error(), testing::HasSubstr("w.scp:2"));
+        Write("w.scp", Path("none.htk") + "\n");
+        EXPECT_EQ(error(), "data: the utterances of script file '" + Path("w.scp") + "' have no frames");
+    }
+}
+
 TEST_F(HtkReaderTests, SeveralStreams)
 {
     Write("more.htk", HtkFileBytes(12, 100));

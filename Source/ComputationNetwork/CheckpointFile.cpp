@@ -6,6 +6,8 @@
 #include "ComputationNetwork/BinaryStream.h"
 #include "ComputationNetwork/ModelArchive.h"
 
+#include <cmath>
+
 namespace cntk
 {
 
@@ -15,6 +17,13 @@ namespace
 constexpr uint64_t c_version = 2;
 constexpr std::string_view c_ownBegin = "BCNTKClassic";
 constexpr std::string_view c_ownEnd = "ECNTKClassic";
+
+// A training that goes on with a rate that is none would end at once, as one whose rate became too small, or spoil all.
+void RequireRate(const BinaryReader& in, size_t position, double rate)
+{
+    if (!std::isfinite(rate) || rate < 0)
+        in.Damaged(position, "the learning rate, a finite number from 0", Concat(rate));
+}
 
 // Rate and criterion are doubles, except in float runs of the older form: the end mark tells.
 void ReadRates(BinaryReader& in, CheckpointInfo& info)
@@ -28,6 +37,7 @@ void ReadRates(BinaryReader& in, CheckpointInfo& info)
         const auto criterion = in.Read<float>("the previous criterion");
         if (in.Mark("ELearnRate"))
         {
+            RequireRate(in, position, double(rate));
             info.learningRatePerSample = double(rate);
             info.previousCriterion = double(criterion);
             return;
@@ -37,6 +47,7 @@ void ReadRates(BinaryReader& in, CheckpointInfo& info)
     info.learningRatePerSample = in.Read<double>("the learning rate");
     info.previousCriterion = in.Read<double>("the previous criterion");
     in.Expect("ELearnRate");
+    RequireRate(in, position, info.learningRatePerSample);
 }
 
 void ReadExtra(BinaryReader& in, CheckpointInfo& info)

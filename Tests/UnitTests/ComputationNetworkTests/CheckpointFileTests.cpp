@@ -8,10 +8,12 @@
 #include "Math/Device.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <limits>
 #include <unistd.h>
 
 namespace cntk
@@ -159,6 +161,19 @@ TEST_F(CheckpointFileTests, RefusesOtherFiles)
     }
     EXPECT_EQ(LoadError(),
               "'m.ckp' is a checkpoint of version 3, written by a later program; expected version 2 or older");
+}
+
+TEST_F(CheckpointFileTests, RefusesARateThatIsNone)
+{
+    for (const double rate : {std::nan(""), -0.5, std::numeric_limits<double>::infinity()})
+    {
+        m_info.learningRatePerSample = rate;
+        Save(DataType::Float64);
+        const std::string found = std::isnan(rate) ? "nan" : rate < 0 ? "-0.5" : "inf";
+        EXPECT_EQ(LoadError(), "checkpoint file 'm.ckp' is damaged at byte 84: expected the learning rate, a finite "
+                               "number from 0, found " +
+                                   found);
+    }
 }
 
 TEST_F(CheckpointFileTests, EveryPrefixIsAnErrorUpToTheOriginalsEnd)

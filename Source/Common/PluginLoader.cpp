@@ -315,32 +315,49 @@ std::unique_ptr<IDataWriter<ElemType>> PluginLibrary::MakeWriter(const ReaderCon
 namespace
 {
 
-// randomize as the part of a composite reader says it, or as its plugin has it; empty where it does not count.
-std::string OrderOf(const ConfigParameters& part)
+// In which order a part of a composite reader delivers its samples.
+struct PartOrder
 {
-    if (const auto given = part.Exists("randomize") ? part.Find("randomize") : std::nullopt)
-        return given->Text();
-    const PluginLibrary library = PluginLibrary::Open(ReaderTypeOf(part), PluginSearch::Default());
+    std::string reader;    // the plugin
+    std::string randomize; // as the part says it, or as its plugin has it; empty where it does not count
+
+    bool IsShuffled() const { return !randomize.empty() && randomize != "none"; }
+};
+
+PartOrder OrderOf(const ConfigParameters& part)
+{
+    const PluginLibrary library =
+        PluginLibrary::Open(ReaderTypeOf(part), PluginSearch::Default(), part.WhereOf("readerType"));
     PluginDescription description;
     if (const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin")))
         describe(description);
+    PartOrder order{library.Name(), {}};
     for (const PluginOption& option : description.options)
         if (option.block.empty() && option.name == "randomize" && !option.hasNoEffect)
-            return option.defaultText;
-    return {};
+        {
+            const auto given = part.Exists("randomize") ? part.Find("randomize") : std::nullopt;
+            order.randomize = ToLower(given ? given->Text() : option.defaultText);
+            if (order.randomize.empty() || order.randomize == "false" || order.randomize == "0")
+                order.randomize = "none";
+            else if (order.randomize == "true")
+                order.randomize = "auto";
+        }
+    return order;
 }
 
 // What the parts of a composite reader deliver is put together in the order that each has it.
 void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, Log& log)
 {
-    // Where neither says it, or readers of two kinds differ by default, the order is nobody's choice.
-    if (!part.Exists("randomize") && !first.Exists("randomize"))
-        return;
-    const std::string own = OrderOf(part), firsts = OrderOf(first);
-    if (!own.empty() && !firsts.empty() && !EqualsIgnoreCase(own, firsts))
-        log.Warn(Concat(part.Where().Location(), ": readers: '", part.Name(), "' has randomize=", own, ", but '",
-                        first.Name(), "' has randomize=", firsts,
-                        "; in a minibatch samples stand side by side that do not belong together"));
+    constexpr const char* consequence = "; in a minibatch samples stand side by side that do not belong together";
+    const PartOrder own = OrderOf(part), firsts = OrderOf(first);
+    const std::string where = part.Where().Location() + ": readers: ";
+    if (!own.randomize.empty() && !firsts.randomize.empty() && own.randomize != firsts.randomize)
+        log.Warn(Concat(where, "'", part.Name(), "' has randomize=", own.randomize, ", but '", first.Name(),
+                        "' has randomize=", firsts.randomize, consequence));
+    else if (own.reader != firsts.reader && (own.IsShuffled() || firsts.IsShuffled()))
+        log.Warn(Concat(where, "'", part.Name(), "', a ", own.reader, ", and '", first.Name(), "', a ", firsts.reader,
+                        ", have each an order of their own", consequence,
+                        "; expected randomize=none in both, or readers of one kind"));
 }
 
 } // namespace
@@ -371,7 +388,8 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
             else if (!parallel.empty() && !block->Exists(parallelKey) && !block->Exists(parallelAlias))
                 block->Set(parallelKey, parallel);
             first = first == nullptr ? block : first;
-            WarnOfOtherOrder(*block, *first, context.log);
+            if (!context.forWriting) // all deliver the order of their files
+                WarnOfOtherOrder(*block, *first, context.log);
             const ReaderContext own{
                 *block,         context.log,         context.traceLevel, context.forWriting, context.createLabelMaps,
                 context.listed, context.hasFreeCores};

@@ -153,6 +153,17 @@ class ActionsTest(EndToEndTest):
         self.assertNotIn("randomize", self.warnings(self.run_command("Test", reader)))
         self.assertIn("readers: 'b' has randomize=auto, but 'a' has randomize=none; ",  # by default
                       self.warnings(self.run_command("Test", reader, "Test=[reader=[a=[randomize=none]]]")))
+        # All are in the order of their files where values are written.
+        self.assertNotIn("randomize", self.warnings(self.run_command(
+            "Write", reader.replace("Test=", "Write="), "Write=[reader=[a=[randomize=none]]]")))
+        # Readers of two kinds shuffle in two ways, and a sequence of one sample is a record.
+        self.write("labels.txt", "|labels 0:1\n" * 5)
+        other = ("Test=[reader=[readers=a:b; a=[file=train.txt; features=[dim=2]]; b=[readerType=CNTKTextFormatReader; "
+                 "file=labels.txt; input=[labels=[dim=2; format=sparse]]]]]")
+        self.assertIn("readers: 'b', a CNTKTextFormatReader, and 'a', a UCIFastReader, have each an order of their own; "
+                      "in a minibatch samples stand side by side that do not belong together; expected randomize=none in "
+                      "both, or readers of one kind", self.warnings(self.run_command("Test", other)))
+        self.assertNotIn("randomize", self.warnings(self.run_command("Test", other, "Test=[reader=[randomize=none]]")))
         # The map of a label that the second reader has.
         self.run_command("Map", "Map=[section=Test]", reader, "Test=[reader=[b=[labels=[labelMappingFile=made.txt]]]]")
         self.assertEqual(self.read("made.txt"), "yes\nno\n")

@@ -40,6 +40,9 @@ std::vector<std::string> LabelFilesOf(const HtkLabelBlock& block)
                      NearFilesHint(files.back()));
         }
     }
+    if (files.empty() && !block.options.mlfFileList.empty())
+        FailAt(block.config->WhereOf("mlfFileList"), ErrorKind::Data, "list of label files '",
+               block.options.mlfFileList, "' names none; expected one a line");
     if (files.empty())
         FailAt(block.config->Where(), ErrorKind::Config, "'", block.name, "' names no label file (mlfFile)");
     return files;

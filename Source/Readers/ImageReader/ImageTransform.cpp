@@ -128,7 +128,6 @@ void ImageTransform::ReadMean(const SourcePos& where)
     if (elements != size_t(channels) * size_t(rows) * size_t(columns))
         FailAt(where, ErrorKind::Data, "meanFile '", path, "': MeanImg has ", elements,
                " elements, but Channel x Row x Col is ", channels, " x ", rows, " x ", columns);
-    mean = mean.reshape(channels, rows);
     if (size_t(channels) != m_options.channels || size_t(rows) != m_options.height ||
         size_t(columns) != m_options.width)
     {
@@ -138,7 +137,9 @@ void ImageTransform::ReadMean(const SourcePos& where)
         return;
     }
     m_mean = std::make_unique<DecodedImage>();
-    mean.convertTo(m_mean->pixels, CV_64F);
+    mean.reshape(channels, rows).convertTo(m_mean->pixels, CV_64F);
+    if (!cv::checkRange(m_mean->pixels))
+        FailAt(where, ErrorKind::Data, "meanFile '", path, "': MeanImg has an element that is no finite number");
 }
 
 template <class ElemType>

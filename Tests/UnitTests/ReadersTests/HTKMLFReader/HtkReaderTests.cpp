@@ -402,6 +402,10 @@ TEST_F(HtkReaderTests, ErrorsOfTheConfig)
     EXPECT_EQ(ErrorOf("features=[dim=2 scpFile=" + Path("a.scp") + "] labels=[mlfFileList=" + Path("list") +
                       " labelDim=3 labelMappingFile=" + Path("states") + "]"),
               "data: list:3: label file 'none.mlf' does not exist");
+    Write("list", "\n \n");
+    EXPECT_EQ(
+        ErrorOf("features=[dim=2 scpFile=" + Path("a.scp") + "] labels=[mlfFileList=" + Path("list") + " labelDim=3]"),
+        "data: list of label files 'list' names none; expected one a line");
     EXPECT_EQ(ErrorOf("readMethod=rollingWindow pageFilePath=/proc/none" + Blocks()).substr(0, 8), "device: ");
 }
 

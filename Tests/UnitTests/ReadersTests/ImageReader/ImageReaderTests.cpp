@@ -180,6 +180,17 @@ TEST_F(ImageReaderTests, SubtractsTheMeanImage)
               "WARNING: the mean image of '" + Path("mean.xml") +
                   "' (width 2, height 2, channels 1) does not have the size of the images (1, 2, 1); it is not "
                   "subtracted\n");
+    // More channels than OpenCV's images have.
+    std::string many = meanOf("", 600, 1, 1), ones;
+    for (int i = 0; i < 600; ++i)
+        ones += "1. ";
+    many.replace(many.find("<cols>4"), 7, "<cols>600").insert(many.find("<data>") + 6, ones);
+    Write("mean.xml", many);
+    EXPECT_THAT(ReadStream(*Open(features + " width=2 height=2"), MakeRequest(0, 1), 0),
+                ElementsAre("frames 1; 50 50 50 50"));
+    Write("mean.xml", meanOf("1. 2. .Nan 4.", 1, 2, 2));
+    EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
+              "data: meanFile '" + Path("mean.xml") + "': MeanImg has an element that is no finite number");
     Write("mean.xml", meanOf("1. 2. 3. 4.", 1, 2, 3));
     EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
               "data: meanFile '" + Path("mean.xml") +

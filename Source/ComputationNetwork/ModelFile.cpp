@@ -310,15 +310,15 @@ std::unordered_set<const ComputationNode*> InputsOfWindows(const ComputationNetw
     return seen;
 }
 
-// August 2015 stored an input of n rows as an image of width 1, height n and one channel, and knew its rows only. As
-// [1 x 1 x n] it would make n x n numbers of a sum with a vector.
-void MakeVectorsOfPlainInputs(const ComputationNetwork& network)
+// In August 2015 only windows knew the dimensions of an image, to all other nodes it was a column; an input of n rows
+// was stored as an image of width 1, height n and one channel. As [1 x 1 x n] it would make n x n numbers of a sum with
+// a vector.
+void MakeVectorsOfOldInputs(const ComputationNetwork& network)
 {
     const std::unordered_set<const ComputationNode*> images = InputsOfWindows(network);
     for (const ComputationNodePtr& node : network.Nodes())
         if (auto* const input = dynamic_cast<InputValueNode*>(node.get()); input && images.count(input) == 0)
-            if (const TensorShape& shape = input->SampleLayout(); shape.Rank() == 3 && shape[0] == 1 && shape[1] == 1)
-                input->SetSampleShape(TensorShape{shape[2]});
+            input->SetSampleShape(TensorShape{input->SampleLayout().Elements()});
 }
 
 std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType dataType, std::shared_ptr<Device> device,
@@ -330,7 +330,7 @@ std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType da
                    { return network->AddUnconnected(RequireType(registry, typeName).name, name); });
     ReadRelations(file, *network);
     if (file.IsOldDialect())
-        MakeVectorsOfPlainInputs(*network);
+        MakeVectorsOfOldInputs(*network);
     ReadGroups(file.In(), *network);
     WithNote([&] { network->Validate(); }, [&] { return Concat("in the model file '", file.Path(), "'"); });
     return network;

@@ -23,8 +23,10 @@ public:
     void InferShape(ShapeInference& inference) override
     {
         RequireDenseInputs(*this, inference);
+        if (m_axis == c_rowsOfOldFile)
+            FindAxisOfRows();
         m_isFlat = StacksVectorsOfOldFile();
-        const size_t axis = m_isFlat ? 0 : size_t(m_axis) - 1;
+        const size_t axis = m_isFlat ? 0 : size_t(std::max(m_axis, 1)) - 1;
         m_rank = axis + 1;
         if (!m_isFlat)
             for (const ComputationNodePtr& input : Inputs())
@@ -93,13 +95,43 @@ public:
 
     void SerializeFields(ModelArchive& archive) override
     {
+        int32_t axis = std::max(m_axis, 1);
         if (archive.Version() >= 3)
-            archive.Field(m_axis);
-        CheckLoadedAxis(archive, m_axis);
+            archive.Field(axis);
+        CheckLoadedAxis(archive, axis);
+        m_axis = archive.IsOldDialect() ? c_rowsOfOldFile : axis;
     }
     void SetParameters(const NodeParameters& parameters) override { m_axis = AxisParameter(parameters, "axis", 1); }
 
 private:
+    static constexpr int32_t c_rowsOfOldFile = 0;
+
+    // August 2015 stacked rows of matrices: of samples all dimensions, which is along the last one where the others
+    // agree.
+    void FindAxisOfRows()
+    {
+        size_t rank = 1;
+        bool hasData = false;
+        for (const ComputationNodePtr& input : Inputs())
+        {
+            const TensorShape x = input->SampleLayout().WithoutTrailingOnes();
+            if (x.HasUnknown())
+                return;
+            rank = std::max(rank, x.Rank());
+            hasData = hasData || input->HasMBLayout();
+        }
+        m_axis = 1;
+        if (!hasData || StacksVectorsOfOldFile())
+            return;
+        const TensorShape& first = Input(0)->SampleLayout();
+        for (const ComputationNodePtr& input : Inputs())
+            for (size_t other = 0; other + 1 < rank; other++)
+                if (input->SampleLayout()[other] != first[other])
+                    Fail(ErrorKind::Model, "RowStack of an old model file puts the rows of ", DescribeShape(*input),
+                         " below those of ", DescribeShape(*Input(0)), ", which is no stack along a dimension");
+        m_axis = int32_t(rank);
+    }
+
     // Inputs of August 2015 are [1 x 1 x rows], computed values [rows]: stacked along the first axis they do not fit,
     // but all of them are vectors. Rows of two dimensions, [1 x columns], are not of such files: they become a matrix.
     bool StacksVectorsOfOldFile() const

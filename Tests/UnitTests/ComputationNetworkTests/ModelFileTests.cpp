@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <initializer_list>
 #include <unistd.h>
 
 namespace cntk
@@ -96,6 +97,27 @@ public:
         return Append(&value, sizeof(value));
     }
     Bytes& Version(uint64_t version) { return Mark("BCN").Mark("BVersion").Number(version).Mark("EVersion"); }
+    // Records of August 2015, in double precision.
+    Bytes& OldParameter(const char* name, uint64_t rows, uint64_t columns, std::initializer_list<double> values)
+    {
+        Mark("LearnableParameter").Mark(name).Number(uint8_t(1)).Number(rows).Number(columns);
+        Number('d').Mark("BMAT").Number(uint64_t(8)).Mark(name).Number(int32_t(0)).Number(rows).Number(columns);
+        for (const double value : values)
+            Number(value);
+        return Mark("EMAT");
+    }
+    Bytes& OldInput(const char* name, uint64_t width, uint64_t height, uint64_t channels)
+    {
+        Mark("InputValue").Mark(name).Number(width * height * channels).Number(uint64_t(3));
+        return Number(width).Number(height).Number(channels);
+    }
+    Bytes& Relation(const char* name, std::initializer_list<const char*> inputs)
+    {
+        Mark(name).Number(uint64_t(inputs.size()));
+        for (const char* input : inputs)
+            Mark(input);
+        return *this;
+    }
     const std::string& Text() const { return m_bytes; }
 
 private:
@@ -363,43 +385,39 @@ TEST_F(ModelFileTests, ReadsTheOldDialect)
 }
 
 // Plain inputs are stored as images of one column there. As such they would make rows x rows numbers of a sum with a
-// vector; only where windows look at them they are images.
-TEST_F(ModelFileTests, PlainInputsOfTheOldDialectAreVectors)
+// vector; only where windows look at them they are images. Their rows, stacked, are one image behind the other.
+TEST_F(ModelFileTests, InputsOfTheOldDialectAreImagesForWindowsOnly)
 {
     Bytes file;
-    file.Version(2).Number(uint64_t(7)).Mark("BNodeList");
-    const auto matrix = [&](const char* name, uint64_t rows, uint64_t columns, std::initializer_list<double> values)
-    {
-        file.Mark("LearnableParameter").Mark(name).Number(uint8_t(1)).Number(rows).Number(columns);
-        file.Number('d').Mark("BMAT").Number(uint64_t(8)).Mark(name).Number(int32_t(0)).Number(rows).Number(columns);
-        for (const double value : values)
-            file.Number(value);
-        file.Mark("EMAT");
-    };
-    matrix("b", 2, 1, {10, 20});
-    matrix("k", 1, 2, {1, 3}); // one map, a kernel of 1 x 2
-    for (const char* name : {"plain", "image"})
-    {
-        file.Mark("InputValue").Mark(name).Number(uint64_t(2)).Number(uint64_t(3));
-        file.Number(uint64_t(1)).Number(uint64_t(2)).Number(uint64_t(1)); // width, height, channels
-    }
-    file.Mark("Sigmoid").Mark("s");
-    file.Mark("Plus").Mark("sum");
-    file.Mark("Convolution").Mark("windows").Number(uint64_t(1)).Number(uint64_t(2)); // the kernel's width and height
+    file.Version(2).Number(uint64_t(8)).Mark("BNodeList");
+    file.OldParameter("b", 2, 1, {10, 20}).OldParameter("k", 1, 2, {1, 3}); // one map, a kernel of 1 x 1 x 2
+    file.OldInput("plain", 1, 2, 1).OldInput("image", 1, 2, 2);
+    file.Mark("Sigmoid").Mark("s").Mark("Plus").Mark("sum").Mark("RowStack").Mark("stack");
+    file.Mark("Convolution").Mark("windows").Number(uint64_t(1)).Number(uint64_t(1)); // the kernel's width and height
     file.Number(uint64_t(1)).Number(uint64_t(1)).Number(uint64_t(1)).Number(uint8_t(0)).Number(uint64_t(0));
-    file.Mark("ENodeList").Mark("BRelation").Mark("b").Number(uint64_t(0)).Mark("k").Number(uint64_t(0));
-    file.Mark("plain").Number(uint64_t(0)).Mark("image").Number(uint64_t(0));
-    file.Mark("s").Number(uint64_t(1)).Mark("image").Mark("sum").Number(uint64_t(2)).Mark("plain").Mark("b");
-    file.Mark("windows").Number(uint64_t(2)).Mark("k").Mark("s").Mark("ERelation").Mark("BRootNodes");
-    file.Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0)).Mark("ECriteriaNodes");
-    file.Mark("ERootNodes").Mark("ECN");
+    file.Mark("ENodeList").Mark("BRelation");
+    file.Relation("b", {}).Relation("k", {}).Relation("plain", {}).Relation("image", {}).Relation("s", {"image"});
+    file.Relation("sum", {"plain", "b"}).Relation("stack", {"image", "image"}).Relation("windows", {"k", "s"});
+    file.Mark("ERelation").Mark("BRootNodes").Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0));
+    file.Mark("ECriteriaNodes").Mark("ERootNodes").Mark("ECN");
     WriteBytes(Path("old.dnn"), file.Text());
 
-    const auto network = LoadModel(Path("old.dnn"), DataType::Float64, m_device);
-    EXPECT_EQ(network->Require("plain")->SampleLayout().ToString(), "2");
-    EXPECT_EQ(network->Require("image")->SampleLayout().ToString(), "1 x 1 x 2");
-    EXPECT_EQ(network->Require("sum")->SampleElements(), 2u);
-    EXPECT_EQ(network->Require("windows")->SampleElements(), 1u);
+    SaveModel(*LoadModel(Path("old.dnn"), DataType::Float64, m_device), Path("new.dnn"));
+    for (const char* name : {"old.dnn", "new.dnn"})
+    {
+        const auto network = LoadModel(Path(name), DataType::Float64, m_device);
+        EXPECT_EQ(network->Require("plain")->SampleLayout().ToString(), "2") << name;
+        EXPECT_EQ(network->Require("image")->SampleLayout().ToString(), "2 x 1 x 2") << name;
+        EXPECT_EQ(network->Require("sum")->SampleElements(), 2u) << name;
+        EXPECT_EQ(network->Require("windows")->SampleElements(), 2u) << name;
+        EXPECT_EQ(network->Require("stack")->SampleLayout().ToString(), "2 x 1 x 4") << name;
+        network->Layout()->InitAsFrameMode(1);
+        const std::vector<double> data = {1, 2, 3, 4};
+        dynamic_cast<InputValueNode&>(*network->Require("image")).SetDense(data.data(), 4, 1);
+        Evaluator evaluator(*network, {network->Require("stack")}, {});
+        evaluator.Forward();
+        EXPECT_EQ(Testing::HostCopy(network->Require("stack")->Value()), (std::vector<double>{1, 2, 3, 4, 1, 2, 3, 4}));
+    }
 }
 
 // Files of August 2015: rows of a slice in 64 bits, no axes, and a Reshape that is LegacyReshape today.

@@ -174,12 +174,32 @@ private:
                      ", written by a later program; expected version 1 to ", c_newestRead,
                      "; give a model saved by an earlier program");
         }
-        m_isOldDialect = m_version == 1 || (m_version == 2 && Contains("BCriteriaNodes"));
+        m_isOldDialect = m_version == 1 || (m_version == 2 && (Contains("BCriteriaNodes") || StoresRows()));
         m_nodeCount = m_in.Count("the number of nodes", c_smallestRecord);
         m_in.Expect("BNodeList");
     }
 
     bool Contains(std::string_view mark) const { return m_text.find(BytesOfMark(mark)) != std::string::npos; }
+
+    // Of version 2: parameters and inputs have their rows, which later are 0 in front of a shape. The marks alone do
+    // not tell: they got today's spelling before that.
+    bool StoresRows() const
+    {
+        for (const std::string_view type : {"LearnableParameter", "InputValue"})
+        {
+            const std::string mark = BytesOfMark(type);
+            const size_t position = m_text.find(mark);
+            if (position == std::string::npos)
+                continue;
+            BinaryReader in(m_text, m_path, "model file");
+            in.Seek(position + mark.size());
+            in.WideText("the name of a node");
+            if (type == "LearnableParameter")
+                in.ReadBool("whether a parameter is trained");
+            return in.Read<uint64_t>("the rows of a node") != 0;
+        }
+        return false;
+    }
 
     DataType GuessPrecision(DataType fallback) const
     {

@@ -467,6 +467,21 @@ TEST_F(ModelFileTests, ReadsShapeNodesOfTheOldDialect)
     EXPECT_EQ(network->Require("cut")->SampleElements(), 4u);
 }
 
+// The dialect shows in the rows of parameters and inputs; the marks were spelled as today before it changed.
+TEST_F(ModelFileTests, ReadsTheOldDialectWithTheMarksOfToday)
+{
+    Bytes file;
+    file.Version(2).Number(uint64_t(2)).Mark("BNodeList").OldInput("x", 1, 4, 1);
+    file.Mark("Reshape").Mark("y").Number(uint64_t(4)).Number(uint64_t(2)).Number(uint64_t(2)).Number(uint64_t(1));
+    file.Mark("ENodeList").Mark("BRelation").Relation("x", {}).Relation("y", {"x"}).Mark("ERelation");
+    file.Mark("BRootNodes").Mark("ELabelNodes").Mark("BCriterionNodes").Number(uint64_t(0)).Mark("ECriterionNodes");
+    file.Mark("ERootNodes").Mark("ECN");
+    WriteBytes(Path("old.dnn"), file.Text());
+    const auto network = LoadModel(Path("old.dnn"), DataType::Float32, m_device);
+    EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "4");
+    EXPECT_EQ(network->Require("y")->SampleLayout().ToString(), "1 x 2 x 2");
+}
+
 // A Reshape without an image has zeros for its width, height and channels there. As a shape of a newer file they would
 // announce the older form of one.
 TEST_F(ModelFileTests, ReshapeWithoutImageOfTheOldDialectIsReadableWhenSavedAgain)

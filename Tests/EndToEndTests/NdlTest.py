@@ -5,7 +5,7 @@ import random
 import re
 import textwrap
 
-from EndToEnd import EndToEndTest, main
+from EndToEnd import ROOT, EndToEndTest, main
 
 CONFIG = """command=Train
 modelPath=m.dnn
@@ -373,6 +373,20 @@ OutputNodes=(CE.F)
         self.assertTrue(self.error("M(x)\n{\n W=Parameter(3, 4, randomSeed=1.5)\n y=Times(W, x)\n}\n"
                                    "features=Input(4, tag=feature)\nh=M(features)\n").endswith(
             "net.ndl:3:31: error: parameter 'randomSeed' is '1.5'; expected a whole number\n"))
+
+    # ---- the documentation ----------------------------------------------------------------------------------------------
+
+    def test_the_listings_of_the_documentation_are_networks(self):
+        page = (ROOT / "Documentation/NetworkDescription.md").read_text(encoding="utf-8")
+        listings = [text for text in re.findall("```\n(.*?)```", page, re.DOTALL) if re.search(r"(?m)^\w+=\w+\(", text)]
+        self.assertEqual(len(listings), 3)
+        around = ["", "features=Input(4, tag=feature)\nSDim=4\nHDim=5\nLDim=3\n",
+                  "W=Parameter(20, 2000)\nR=Parameter(20, 20)\nO=Parameter(5, 20)\n"]
+        for text, names in zip(listings, around):
+            self.write("net.ndl", names + text)
+            self.write("e.mel", "LoadNDLSnippet(m, net.ndl)\nSaveModel(m, m.dnn)\n")
+            log = self.cntk("command=Edit", "Edit=[action=edit; editPath=e.mel]").stderr
+            self.assertNotIn("WARNING", log)
 
     # ---- help -----------------------------------------------------------------------------------------------------------
 

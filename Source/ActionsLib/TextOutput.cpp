@@ -52,6 +52,7 @@ std::vector<std::string> ReadLabels(const std::string& path, const SourcePos& wh
     std::vector<std::string> labels;
     const std::string content = ReadTextFile(ResolveInputPath(path));
     RequirePlainText(content, Concat("label map '", path, "'"));
+    RequireNewlines(content, Concat("label map '", path, "'"));
     for (std::string_view line : Split(content, '\n'))
     {
         if (!line.empty() && line.back() == '\r')

@@ -223,6 +223,8 @@ private:
             if (line.find('\0') != std::string::npos)
                 Fail(ErrorKind::Data, m_options.inputFile, ":", lineNumber,
                      ": a zero byte, expected UTF-8 or ASCII text; is it UTF-16, or a binary file?");
+            if (lineNumber == 1 && input.eof())
+                RequireNewlines(line, Concat("text file '", m_options.inputFile, "'"));
             std::string text(Trim(line));
             if (text.find(m_options.beginSequence + " ") == std::string::npos)
                 text = m_options.beginSequence + " " + text;

@@ -230,6 +230,19 @@ void RequirePlainText(std::string_view firstBytes, const std::string& file)
         Fail(ErrorKind::Data, file, " is UTF-16 text, expected UTF-8 or ASCII");
     if (firstBytes.starts_with("\x1F\x8B"))
         Fail(ErrorKind::Data, file, " is compressed by gzip, expected text");
+    // UTF-16 without a mark, too.
+    if (const size_t zero = firstBytes.find('\0'); zero != std::string_view::npos)
+        Fail(ErrorKind::Data, file, " has a zero byte in line ",
+             std::count(firstBytes.begin(), firstBytes.begin() + ptrdiff_t(zero), '\n') + 1,
+             ", expected UTF-8 or ASCII text; is it UTF-16, or a binary file?");
+}
+
+void RequireNewlines(std::string_view firstBytes, const std::string& file)
+{
+    const size_t carriageReturn = firstBytes.find('\r'), last = firstBytes.find_last_not_of(" \t\r");
+    if (last != std::string_view::npos && carriageReturn < last && firstBytes.find('\n') == std::string_view::npos)
+        Fail(ErrorKind::Data, file, " has carriage returns without newlines, the first as byte ", carriageReturn + 1,
+             "; expected lines that end with LF or CR LF");
 }
 
 std::string NearFilesHint(const std::string& path)

@@ -105,6 +105,9 @@ class LanguageTest(EndToEndTest):
         (self.folder / "text.txt").write_bytes("a b\nc\n".encode("utf-16-le"))
         self.assertIn("error: text.txt:1: a zero byte, expected UTF-8 or ASCII text; is it UTF-16, or a binary file?",
                       self.cntk("configFile=exp.cntk", status=4).stderr)
+        (self.folder / "text.txt").write_bytes(b"a b\rc\r")
+        self.assertIn("error: text file 'text.txt' has carriage returns without newlines, the first as byte 4",
+                      self.cntk("configFile=exp.cntk", status=4).stderr)
         self.write("text.txt", "a\n")
         self.assertIn("no word of 'text.txt' occurs more often than cutoff=9",
                       self.cntk("configFile=exp.cntk", "wc=[cutoff=9]", status=4).stderr)

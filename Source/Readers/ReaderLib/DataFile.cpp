@@ -27,10 +27,7 @@ size_t BeginOfText(const PiecewiseFile& file)
     std::string head(std::min(file.Size(), c_looksAt), '\0');
     file.Read(0, head.data(), head.size());
     RequirePlainText(head, Concat("data file '", file.Path(), "'"));
-    const size_t carriageReturn = head.find('\r');
-    if (carriageReturn < head.find_last_not_of(" \t\r") && head.find('\n') == std::string::npos)
-        Fail(ErrorKind::Data, "data file '", file.Path(), "' has carriage returns without newlines, the first as byte ",
-             carriageReturn + 1, "; expected lines that end with LF or CR LF");
+    RequireNewlines(head, Concat("data file '", file.Path(), "'"));
     return head.starts_with(c_byteOrderMark) ? c_byteOrderMark.size() : 0;
 }
 

@@ -102,6 +102,11 @@ TEST_F(LabelMapFileTests, SavesAndLoads)
                                        6));
     EXPECT_EQ(MessageOf([&] { LabelMap::FromFile(Path("wide.txt")); }),
               "data: label map '" + Path("wide.txt") + "' is UTF-16 text, expected UTF-8 or ASCII");
+    Write("old.txt", "yes\rno\r");
+    EXPECT_EQ(MessageOf([&] { LabelMap::FromFile(Path("old.txt")); }),
+              "data: label map '" + Path("old.txt") +
+                  "' has carriage returns without newlines, the first as byte 4; expected lines that end with LF or "
+                  "CR LF");
 }
 
 // A map that createLabelMap made is read by the training behind it.

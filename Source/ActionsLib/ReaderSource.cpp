@@ -103,24 +103,29 @@ ListedFiles ListedFilesOf(const MinibatchSource& source)
     return files;
 }
 
-void RequirePlugin(const ConfigParameters& block, const char* key, const std::string& type)
+void RequireWriterPlugin(const ConfigParameters& writer, const std::string& type)
 {
-    PluginLibrary::Open(type, PluginSearch::Default(), block.WhereOf(key));
+    PluginLibrary::Open(type, PluginSearch::Default(), writer.WhereOf("writerType")).RequireWriter();
 }
 
 namespace
 {
+
+void RequireReaderPlugin(const ConfigParameters& reader)
+{
+    PluginLibrary::Open(ReaderTypeOf(reader), PluginSearch::Default(), reader.WhereOf("readerType"));
+}
 
 // Before anything runs, so that a misspelt type does not wait for the end of a training.
 void RequirePlugins(const ConfigParameters& reader)
 {
     const auto parts = reader.ExistsHere("readers") ? reader.FindHere("readers") : std::nullopt;
     if (!parts)
-        return RequirePlugin(reader, "readerType", ReaderTypeOf(reader));
+        return RequireReaderPlugin(reader);
     for (const ConfigValue& part : parts->AsArray())
         if (reader.ExistsHere(part.Text()))
             if (const ConfigParameters* const block = reader.FindBlock(part.Text()))
-                RequirePlugin(*block, "readerType", ReaderTypeOf(*block));
+                RequireReaderPlugin(*block);
 }
 
 const ConfigParameters* FindSgdBlock(const CommandContext& command)

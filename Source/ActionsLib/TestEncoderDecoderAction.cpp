@@ -172,7 +172,7 @@ public:
             return;
         if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
             m_writerType = type->Text();
-        RequirePlugin(*m_writer, "writerType", m_writerType);
+        RequireWriterPlugin(*m_writer, m_writerType);
     }
 
     void Run() override

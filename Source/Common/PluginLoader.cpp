@@ -1,6 +1,7 @@
 // Plugin search, the interface check, and what to say when a plugin is not there or does not load.
 #include "Common/PluginLoader.h"
 
+#include "Common/CompositeOrder.h"
 #include "Common/CompositeReader.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
@@ -297,70 +298,54 @@ std::unique_ptr<IDataReader<ElemType>> PluginLibrary::MakeReader(const ReaderCon
     return reader;
 }
 
+namespace
+{
+
+// "; writers that exist: BinaryWriter, HTKMLFWriter", by the names that configs ask for; empty if there are none.
+std::string ExistingWritersText(const std::string& folder)
+{
+    PluginSearch search;
+    search.programFolders = {folder};
+    std::vector<std::string> names;
+    for (const PluginRecord& record : ListPlugins(search))
+    {
+        if (!record.writes)
+            continue;
+        const std::vector<std::string> aliases = PluginAliases(record.name);
+        const auto writer =
+            std::find_if(aliases.begin(), aliases.end(), [](const auto& alias) { return alias.ends_with("Writer"); });
+        names.push_back(writer == aliases.end() ? record.name : *writer);
+    }
+    return names.empty() ? "" : "; writers that exist: " + Join(names, ", ");
+}
+
+} // namespace
+
+void* PluginLibrary::RequireWriter(const char* symbol) const
+{
+    void* const function = FindSymbol(symbol);
+    if (function == nullptr)
+        FailAt(m_where, ErrorKind::Config, "plugin '", m_name, "' does not write: '", m_path, "' does not export '",
+               symbol, "'", ExistingWritersText(std::filesystem::path(m_path).parent_path().string()));
+    return function;
+}
+
+void PluginLibrary::RequireWriter() const
+{
+    RequireWriter("GetWriterF");
+}
+
 template <class ElemType>
 std::unique_ptr<IDataWriter<ElemType>> PluginLibrary::MakeWriter(const ReaderContext& context) const
 {
     constexpr bool isFloat = std::is_same_v<ElemType, float>;
     const char* symbol = isFloat ? "GetWriterF" : "GetWriterD";
     using Function = std::conditional_t<isFloat, GetWriterFunctionF, GetWriterFunctionD>;
-    const auto function = reinterpret_cast<Function>(FindSymbol(symbol));
-    if (function == nullptr)
-        FailAt(m_where, ErrorKind::Config, "plugin '", m_name, "' does not write: '", m_path, "' does not export '",
-               symbol, "'");
+    const auto function = reinterpret_cast<Function>(RequireWriter(symbol));
     std::unique_ptr<IDataWriter<ElemType>> writer;
     function(writer, context);
     return writer;
 }
-
-namespace
-{
-
-// In which order a part of a composite reader delivers its samples.
-struct PartOrder
-{
-    std::string reader;    // the plugin
-    std::string randomize; // as the part says it, or as its plugin has it; empty where it does not count
-
-    bool IsShuffled() const { return !randomize.empty() && randomize != "none"; }
-};
-
-PartOrder OrderOf(const ConfigParameters& part)
-{
-    const PluginLibrary library =
-        PluginLibrary::Open(ReaderTypeOf(part), PluginSearch::Default(), part.WhereOf("readerType"));
-    PluginDescription description;
-    if (const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin")))
-        describe(description);
-    PartOrder order{library.Name(), {}};
-    for (const PluginOption& option : description.options)
-        if (option.block.empty() && option.name == "randomize" && !option.hasNoEffect)
-        {
-            const auto given = part.Exists("randomize") ? part.Find("randomize") : std::nullopt;
-            order.randomize = ToLower(given ? given->Text() : option.defaultText);
-            if (order.randomize.empty() || order.randomize == "false" || order.randomize == "0")
-                order.randomize = "none";
-            else if (order.randomize == "true")
-                order.randomize = "auto";
-        }
-    return order;
-}
-
-// What the parts of a composite reader deliver is put together in the order that each has it.
-void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, Log& log)
-{
-    constexpr const char* consequence = "; in a minibatch samples stand side by side that do not belong together";
-    const PartOrder own = OrderOf(part), firsts = OrderOf(first);
-    const std::string where = part.Where().Location() + ": readers: ";
-    if (!own.randomize.empty() && !firsts.randomize.empty() && own.randomize != firsts.randomize)
-        log.Warn(Concat(where, "'", part.Name(), "' has randomize=", own.randomize, ", but '", first.Name(),
-                        "' has randomize=", firsts.randomize, consequence));
-    else if (own.reader != firsts.reader && (own.IsShuffled() || firsts.IsShuffled()))
-        log.Warn(Concat(where, "'", part.Name(), "', a ", own.reader, ", and '", first.Name(), "', a ", firsts.reader,
-                        ", have each an order of their own", consequence,
-                        "; expected randomize=none in both, or readers of one kind"));
-}
-
-} // namespace
 
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context)

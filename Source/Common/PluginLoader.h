@@ -51,6 +51,8 @@ public:
 
     void* FindSymbol(const char* symbol) const; // null if the plugin does not export it
 
+    // Fails (Config) if the plugin has no writer.
+    void RequireWriter() const;
     // Fails if the plugin has no reader (writer).
     template <class ElemType>
     std::unique_ptr<IDataReader<ElemType>> MakeReader(const ReaderContext& context) const;
@@ -59,6 +61,7 @@ public:
 
 private:
     PluginLibrary(std::string name, std::string path, void* handle, const SourcePos& where);
+    void* RequireWriter(const char* symbol) const;
 
     std::string m_name;
     std::string m_path;

@@ -4,11 +4,11 @@
 #include "ActionsLib/Mel/NodeCopy.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/GeneratedName.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <string_view>
 
 namespace cntk
 {
@@ -44,18 +44,6 @@ bool IsConsumed(const ComputationNetwork& network, const ComputationNodePtr& nod
                            const auto& inputs = consumer->Inputs();
                            return std::find(inputs.begin(), inputs.end(), node) != inputs.end();
                        });
-}
-
-// "unnamed3" of an NDL network, also "L1.unnamed3", "AutoName7" of others: the same name need not mean the same node.
-bool IsGeneratedName(std::string_view name)
-{
-    name.remove_prefix(name.rfind('.') + 1);
-    for (const std::string_view begin : {"unnamed", "AutoName"})
-        if (name.starts_with(begin) && name.size() > begin.size() &&
-            std::all_of(name.begin() + ptrdiff_t(begin.size()), name.end(),
-                        [](char c) { return c >= '0' && c <= '9'; }))
-            return true;
-    return false;
 }
 
 // Nodes that have to be copied, in the order of their names: the criterion itself, and what below it the model does not

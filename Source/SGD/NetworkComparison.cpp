@@ -4,6 +4,7 @@
 #include "Common/Counted.h"
 #include "Common/Message.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/GeneratedName.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -18,9 +19,17 @@ namespace cntk
 namespace
 {
 
+// Those whose names are not generated: networks that a run builds one after another go on counting.
+std::vector<ComputationNodePtr> NamedParametersOf(const ComputationNetwork& network)
+{
+    std::vector<ComputationNodePtr> parameters = ParametersOf(network);
+    std::erase_if(parameters, [](const ComputationNodePtr& parameter) { return IsGeneratedName(parameter->Name()); });
+    return parameters;
+}
+
 std::string DifferenceOfParameters(const ComputationNetwork& loaded, const ComputationNetwork& described)
 {
-    for (const ComputationNodePtr& parameter : ParametersOf(described))
+    for (const ComputationNodePtr& parameter : NamedParametersOf(described))
     {
         const ComputationNodePtr other = loaded.Find(parameter->Name());
         if (!other)
@@ -29,7 +38,7 @@ std::string DifferenceOfParameters(const ComputationNetwork& loaded, const Compu
             return Concat("its '", other->Name(), "' is ", other->SampleLayout().ToString(), ", but ",
                           parameter->SampleLayout().ToString(), " in the description");
     }
-    for (const ComputationNodePtr& parameter : ParametersOf(loaded))
+    for (const ComputationNodePtr& parameter : NamedParametersOf(loaded))
     {
         if (!described.Find(parameter->Name()))
             return Concat("its parameter '", parameter->Name(), "' (", parameter->SampleLayout().ToString(),
@@ -53,6 +62,20 @@ std::string ArgumentsOf(ComputationNode& node)
     return bytes;
 }
 
+// Parameters and inputs: by name, and where nobody named them, by what stands in the same place.
+std::string DifferenceOfLeaves(const ComputationNode& loaded, const ComputationNode& described)
+{
+    if (!IsGeneratedName(loaded.Name()) || !IsGeneratedName(described.Name()))
+        return EqualsIgnoreCase(loaded.Name(), described.Name())
+                   ? ""
+                   : Concat("it has '", loaded.Name(), "' where '", described.Name(), "' stands in the description");
+    if (dynamic_cast<const LearnableParameterNode*>(&loaded) == nullptr ||
+        loaded.SampleLayout() == described.SampleLayout())
+        return {};
+    return Concat("its '", loaded.Name(), "' is ", loaded.SampleLayout().ToString(), ", but ",
+                  described.SampleLayout().ToString(), " in the description");
+}
+
 std::string DifferenceOf(ComputationNode& loaded, ComputationNode& described)
 {
     if (loaded.TypeName() != described.TypeName())
@@ -61,8 +84,8 @@ std::string DifferenceOf(ComputationNode& loaded, ComputationNode& described)
     if (loaded.InputCount() != described.InputCount())
         return Concat("its '", loaded.Name(), "' (", loaded.TypeName(), ") has ", Counted(loaded.InputCount(), "input"),
                       ", but ", described.InputCount(), " in the description");
-    if (loaded.InputCount() == 0 && !EqualsIgnoreCase(loaded.Name(), described.Name()))
-        return Concat("it has '", loaded.Name(), "' where '", described.Name(), "' stands in the description");
+    if (loaded.InputCount() == 0)
+        return DifferenceOfLeaves(loaded, described);
     if (ArgumentsOf(loaded) != ArgumentsOf(described))
         return Concat("its '", loaded.Name(), "' (", loaded.TypeName(), ") has other arguments in the description");
     return {};
@@ -116,7 +139,7 @@ std::vector<ComputationNodePtr> ParametersOf(const ComputationNetwork& network)
 
 bool HaveSameValues(const ComputationNetwork& loaded, const ComputationNetwork& described)
 {
-    const std::vector<ComputationNodePtr> parameters = ParametersOf(described);
+    const std::vector<ComputationNodePtr> parameters = NamedParametersOf(described);
     const auto valuesOf = [](const ComputationNodePtr& node)
     { return std::dynamic_pointer_cast<LearnableParameterNode>(node)->Values().ToHost(); };
     return std::all_of(parameters.begin(), parameters.end(),

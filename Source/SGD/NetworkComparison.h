@@ -11,7 +11,7 @@ namespace cntk
 
 std::vector<ComputationNodePtr> ParametersOf(const ComputationNetwork& network);
 
-// Of networks with the same parameters.
+// Of networks with the same parameters; those without a name of their own are passed over.
 bool HaveSameValues(const ComputationNetwork& loaded, const ComputationNetwork& described);
 
 // The first difference, as what follows "it is another one: "; empty where there is none. Looked at are the parameters,

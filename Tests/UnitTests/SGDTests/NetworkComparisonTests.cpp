@@ -86,6 +86,27 @@ TEST_F(NetworkComparisonTest, OtherNumbersOfInputsAndCriteriaAreFound)
     EXPECT_EQ(Difference({}, {.hasEvaluation = false}), "it has 1 evaluation node, but 0 in the description");
 }
 
+// Constants inside of calls, as Scale(0.5, x): a command that runs alone gives them other numbers than behind others.
+TEST_F(NetworkComparisonTest, ParametersWithoutNamesAreKnownByTheirPlaces)
+{
+    const auto make = [&](const char* first, const char* second, size_t rows)
+    {
+        auto network = std::make_unique<ComputationNetwork>(DataType::Float64, m_device);
+        const auto scaled =
+            network->Add("ElementTimes", "", {network->AddParameter(first, {1, 1}), network->AddInput("x", {2})});
+        const auto sum = network->Add("Plus", "", {network->AddParameter(second, {rows, 1}), scaled});
+        network->AddToGroup(NodeGroup::Criterion, network->Add("SumElements", "ce", {sum}));
+        network->Validate();
+        return network;
+    };
+    EXPECT_EQ(FirstDifference(*make("unnamed1", "unnamed2", 2), *make("unnamed12", "L1.unnamed11", 2)), "");
+    EXPECT_EQ(FirstDifference(*make("unnamed1", "unnamed2", 2), *make("unnamed2", "unnamed1", 1)),
+              "its 'unnamed2' is 2 x 1, but 1 x 1 in the description");
+    EXPECT_EQ(FirstDifference(*make("unnamed1", "unnamed2", 2), *make("unnamed1", "b", 2)),
+              "it has no parameter 'b' (2 x 1)");
+    EXPECT_TRUE(HaveSameValues(*make("unnamed1", "b", 2), *make("unnamed7", "b", 2)));
+}
+
 // Statistics, counts and limits that a training leaves in nodes are not the description's.
 TEST_F(NetworkComparisonTest, WhatTrainingSetsDoesNotCount)
 {

@@ -32,14 +32,29 @@ struct PartRows
 
 PartRows RowsOfPart(size_t parallelSequences, size_t part, size_t parts);
 
-// The most of any stream.
+// Those that are cut: of the stream with the most columns.
 template <class ElemType>
 size_t ParallelSequencesOf(const HostMinibatch<ElemType>& minibatch);
 
-// Part number `part` (from 0) of `parts`, into target, whose memory is used again. Fails (Config) where a sequence goes
-// on from one minibatch to the next in a stream with fewer parallel sequences than others: whose state it is could not
-// be told.
+// Whether a sequence goes on from the minibatch before, or in the next one.
 template <class ElemType>
-void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, HostMinibatch<ElemType>& target);
+bool GoesOn(const HostMinibatch<ElemType>& minibatch);
+
+// Of the inputs that the minibatch is for.
+enum class Axes
+{
+    One,
+    Several
+};
+
+// Part number `part` (from 0) of `parts`, into target, whose memory is used again. Inputs of one axis get rows of the
+// parallel sequences. On several axes (a label for each sequence) all get the same sequences, packed as a reader packs
+// them and with the ids 0, 1, ...: what the network picks of one axis has then the layout of the other. A stream with
+// one sequence for all others, as a table of words has it, is in each part. Fails (Config) where streams have other
+// numbers of sequences, and where a sequence goes on from one minibatch to the next in a stream with another number of
+// parallel sequences: whose state it is could not be told.
+template <class ElemType>
+void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, Axes axes,
+              HostMinibatch<ElemType>& target);
 
 } // namespace cntk

@@ -151,6 +151,7 @@ void MinibatchSource::BindMinibatch(Typed<ElemType>& typed)
             m_columns = std::max(m_columns, stream.columns);
         m_sequences = ParallelSequencesOf(typed.minibatch);
         m_parts = PartCount(m_partSettings, m_columns, m_sequences);
+        m_goesOn = GoesOn(typed.minibatch);
         if (m_parts > 1)
             return BindPart(0);
     }
@@ -180,7 +181,8 @@ void MinibatchSource::BindPart(size_t part)
     std::visit(
         [&](auto& typed)
         {
-            TakePart(typed.minibatch, part, m_parts, typed.part);
+            TakePart(typed.minibatch, part, m_parts, m_binder->HasSeveralAxes() ? Axes::Several : Axes::One,
+                     typed.part);
             m_binder->Bind(typed.part);
         },
         m_typed);

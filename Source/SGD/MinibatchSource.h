@@ -60,11 +60,12 @@ public:
     bool Next();
     size_t Parts() const { return m_parts; }
     void BindPart(size_t part);
-    // What recurrent nodes must know of the part.
+    // What recurrent nodes must know of the part: nothing where all sequences are whole, so that none of them keeps a
+    // state. Sequences of other axes, which these nodes may have, then stand in rows of their own.
     SequenceWindow WindowOf(size_t part) const
     {
-        return m_parts > 1 ? SequenceWindow{RowsOfPart(m_sequences, part, m_parts).first, m_sequences}
-                           : SequenceWindow{};
+        return m_parts > 1 && m_goesOn ? SequenceWindow{RowsOfPart(m_sequences, part, m_parts).first, m_sequences}
+                                       : SequenceWindow{};
     }
     // The same, but the network does not see the minibatch.
     bool Skip();
@@ -104,6 +105,7 @@ private:
     PartSettings m_partSettings;
     size_t m_parts = 1;
     size_t m_sequences = 0; // of a minibatch that may be cut
+    bool m_goesOn = false;  // of a minibatch that is cut: some of its sequences are, too
     size_t m_columns = 0;
     double m_secondsWaited = 0;
 };

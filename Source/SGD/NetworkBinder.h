@@ -21,6 +21,7 @@ public:
     // has no stream, naming both sides, and when their dimensions differ, with both numbers and where they come from.
     NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams);
 
+    bool HasSeveralAxes() const { return m_axes.size() > 1; }
     // What of the network and the streams does not fit, though it can be computed.
     const std::vector<std::string>& Warnings() const { return m_warnings; }
     // The bound input nodes, as the network spells them: EpochRequest::wanted.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Trainings on real data through the real program: the original's Simple demo, handwritten digits, stop and resume."""
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -148,6 +149,38 @@ class TrainingTest(EndToEndTest):
             self.assertIn(word, last + run.stderr)
         self.assertTrue((self.folder / "models/simple.dnn.0").exists())
         self.assertFalse((self.folder / "models/simple.dnn").exists())
+
+    def test_sequences_of_several_axes_are_trained_in_parts(self):
+        """Words, and labels of the marked ones: what numSubminibatches cuts belongs together, and gives the same."""
+        rng = random.Random(5)
+        lines = []
+        for sequence in range(40):
+            marks = [rng.randrange(2) for _ in range(rng.randint(1, 9))]
+            marks[rng.randrange(len(marks))] = 1
+            labels = ["|L 1 0", "|L 0 1"] * len(marks)
+            for i, mark in enumerate(marks):
+                lines.append("%d |W %g %g |M %d %s" % (sequence, rng.uniform(-1, 1), rng.uniform(-1, 1), mark,
+                                                      labels[rng.randrange(2)] if i < sum(marks) else ""))
+        self.write("data.txt", "\n".join(lines) + "\n")
+        self.write("net.ndl", "axis=DynamicAxis()\nwords=Input(2, dynamicAxis=axis, tag=feature)\n"
+                   "mark=Input(1, dynamicAxis=axis, tag=feature)\nlabels=Input(2, tag=label)\n"
+                   "h=Tanh(Plus(Times(Parameter(3, 2, initValueScale=9), words), PastValue(3, h)))\n"
+                   "marked=GatherPacked(PackedIndex(h, Where(mark)), h)\n"
+                   "g=Tanh(Plus(marked, Times(Parameter(3, 3, initValueScale=9), PastValue(3, g, timeStep=2))))\n"
+                   "z=ReconcileDynamicAxis(Times(Parameter(2, 3), g), labels)\n"
+                   "c=CrossEntropyWithSoftmax(labels, z, tag=criterion)\n")
+        self.write("c.cntk", "command=T\nprecision=double\nmodelPath=m.dnn\nmakeMode=false\ntraceLevel=1\n"
+                   "T=[ action=train; NDLNetworkBuilder=[ networkDescription=net.ndl ]\n"
+                   "SGD=[ maxEpochs=3; minibatchSize=70; learningRatesPerSample=0.1; momentumPerMB=0.5 ]\n"
+                   "reader=[ readerType=CNTKTextFormatReader; file=data.txt; input=[ words=[ alias=W; dim=2; format=dense ]; "
+                   "mark=[ alias=M; dim=1; format=dense ]; labels=[ alias=L; dim=2; format=dense ] ] ]\n]\n")
+        found = {}
+        for parts in ("", "numSubminibatches=2", "numSubminibatches=5", "numSubminibatches=100", "maxSamplesInRAM=20"):
+            log = self.cntk("configFile=c.cntk", *["T=[SGD=[%s]]" % parts] * (parts != "")).stderr
+            found[parts] = [float(x) for x in re.findall(r"Training Set.*TrainLossPerSample = ([^;]+);", log)]
+            self.assertEqual(len(found[parts]), 3, log)
+            for one, other in zip(found[parts], found[""]):
+                self.assertAlmostEqual(one, other, places=6, msg=parts)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 #include "Readers/CNTKTextFormatReader/CtfOrder.h"
 #include "Readers/CNTKTextFormatReader/CtfParser.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
-#include "Readers/ReaderLib/SequencePacking.h"
+#include "Common/SequencePacking.h"
 
 #include <memory>
 #include <set>

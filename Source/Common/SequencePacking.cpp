@@ -1,5 +1,5 @@
 // First-fit packing of sequences.
-#include "Readers/ReaderLib/SequencePacking.h"
+#include "Common/SequencePacking.h"
 
 #include "Common/Error.h"
 

@@ -1,7 +1,6 @@
-// First-fit packing, lines across pieces, and the pipe that delivers minibatches.
+// Lines across pieces, and the pipe that delivers minibatches.
 #include "Readers/ReaderLib/LineReader.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
-#include "Readers/ReaderLib/SequencePacking.h"
 #include "ReadersTests/SequenceTestTools.h"
 
 #include <random>
@@ -13,54 +12,9 @@ namespace
 
 using testing::ElementsAre;
 
-using SequencePackingTests = ReaderTest;
+using LineReaderTests = ReaderTest;
 
-std::string Packed(const std::vector<uint32_t>& lengths)
-{
-    SequencePacking packing;
-    packing.Pack(lengths);
-    MBLayout layout;
-    packing.Fill(layout, lengths);
-    EXPECT_EQ(layout.Columns(), packing.Columns());
-    return LayoutText(layout);
-}
-
-TEST_F(SequencePackingTests, EachGoesIntoTheFirstRowWithRoom)
-{
-    EXPECT_EQ(Packed({}), "0x0");
-    EXPECT_EQ(Packed({1, 1, 1}), "frames 3");
-    EXPECT_EQ(Packed({5}), "1x5 row0[0,5)");
-    EXPECT_EQ(Packed({2, 4, 1, 1, 2}), "3x4 row0[0,2) row1[0,4) row0[2,3) row0[3,4) row2[0,2) gap2[2,4)");
-}
-
-TEST_F(SequencePackingTests, NothingOverlapsAndNoRowIsWasted)
-{
-    std::mt19937 random(7);
-    for (int round = 0; round < 20; ++round)
-    {
-        std::vector<uint32_t> lengths(200);
-        for (uint32_t& length : lengths)
-            length = 1 + random() % 30;
-        SequencePacking packing;
-        packing.Pack(lengths);
-        // The plain rule, without short cuts.
-        std::vector<uint32_t> used;
-        for (size_t i = 0; i < lengths.size(); ++i)
-        {
-            size_t row = 0;
-            while (row < used.size() && used[row] + lengths[i] > packing.TimeSteps())
-                ++row;
-            if (row == used.size())
-                used.push_back(0);
-            ASSERT_EQ(packing.Places()[i].row, row);
-            ASSERT_EQ(packing.Places()[i].begin, used[row]);
-            used[row] += lengths[i];
-        }
-        ASSERT_EQ(packing.Rows(), used.size());
-    }
-}
-
-TEST_F(SequencePackingTests, LinesOfAllLengths)
+TEST_F(LineReaderTests, LinesOfAllLengths)
 {
     std::vector<std::string> lines;
     std::string text = "\xEF\xBB\xBF";
@@ -91,7 +45,7 @@ TEST_F(SequencePackingTests, LinesOfAllLengths)
 }
 
 // Words of such files would all be unknown, and trained on in silence.
-TEST_F(SequencePackingTests, WhatIsNoLinesOfPlainText)
+TEST_F(LineReaderTests, WhatIsNoLinesOfPlainText)
 {
     const auto messageOf = [&](std::string_view text)
     { return MessageOf([&] { LineReader(Write("text.txt", text)); }); };
@@ -106,7 +60,7 @@ TEST_F(SequencePackingTests, WhatIsNoLinesOfPlainText)
     EXPECT_EQ(messageOf("</s> a </s>\r"), "no error");
 }
 
-TEST_F(SequencePackingTests, Tokens)
+TEST_F(LineReaderTests, Tokens)
 {
     std::vector<std::string_view> tokens{"old"};
     SplitTokens(" a\t\tbc \r", tokens);
@@ -115,7 +69,7 @@ TEST_F(SequencePackingTests, Tokens)
     EXPECT_TRUE(tokens.empty());
 }
 
-TEST_F(SequencePackingTests, PipeDeliversInOrderAndPassesErrorsOn)
+TEST_F(LineReaderTests, PipeDeliversInOrderAndPassesErrorsOn)
 {
     for (const bool ahead : {false, true})
     {

@@ -44,26 +44,6 @@ std::string Unescape(const std::string& text)
     return result;
 }
 
-// A label a line, as it stands. Those that createLabelMap has put in quotes are printed without.
-std::vector<std::string> ReadLabels(const std::string& path, const SourcePos& where)
-{
-    if (!FileExists(ResolveInputPath(path)))
-        FailAt(where, ErrorKind::Data, "label map '", path, "' does not exist", NearFilesHint(path));
-    std::vector<std::string> labels;
-    const std::string content = ReadTextFile(ResolveInputPath(path));
-    RequirePlainText(content, Concat("label map '", path, "'"));
-    RequireNewlines(content, Concat("label map '", path, "'"));
-    for (std::string_view line : Split(content, '\n'))
-    {
-        if (!line.empty() && line.back() == '\r')
-            line.remove_suffix(1);
-        labels.push_back(LabelOfWrittenLine(line));
-    }
-    if (!labels.empty() && labels.back().empty())
-        labels.pop_back();
-    return labels;
-}
-
 // "%" + precisionFormat + conversion, without the flags that the conversion does not know.
 std::string FormatOf(const std::string& precisionFormat, std::string_view flags, const char* conversion)
 {
@@ -141,6 +121,31 @@ OutputFormat ReadOutputFormat(const ConfigParameters& block)
     return format;
 }
 
+// A label a line, as it stands. Those that createLabelMap has put in quotes are printed without.
+std::vector<std::string> ReadOutputLabels(const OutputFormat& format)
+{
+    const std::string& path = format.labelMappingFile;
+    if (path.empty())
+        return {};
+    if (!FileExists(ResolveInputPath(path)))
+        FailAt(format.labelMappingWhere, ErrorKind::Data, "label map '", path, "' does not exist", NearFilesHint(path));
+    std::vector<std::string> labels;
+    const std::string content = ReadTextFile(ResolveInputPath(path));
+    RequirePlainText(content, Concat("label map '", path, "'"));
+    RequireNewlines(content, Concat("label map '", path, "'"));
+    for (std::string_view line : Split(content, '\n'))
+    {
+        if (!line.empty() && line.back() == '\r')
+            line.remove_suffix(1);
+        labels.push_back(LabelOfWrittenLine(line));
+    }
+    if (!labels.empty() && labels.back().empty())
+        labels.pop_back();
+    if (labels.empty())
+        FailAt(format.labelMappingWhere, ErrorKind::Data, "label map '", path, "' has no labels");
+    return labels;
+}
+
 TextOutput::TextOutput(const std::string& path, std::string nodeName, const OutputFormat& format, Log& log)
     : m_file(path), m_nodeName(std::move(nodeName)), m_format(format), m_log(log),
       m_numberFormat(FormatOf(format.precisionFormat, "-+ #0", "f")),
@@ -150,8 +155,7 @@ TextOutput::TextOutput(const std::string& path, std::string nodeName, const Outp
     for (std::string* separator : {&m_format.sequenceSeparator, &m_format.sequencePrologue, &m_format.sequenceEpilogue,
                                    &m_format.elementSeparator, &m_format.sampleSeparator})
         *separator = Unescape(*separator);
-    if (!format.labelMappingFile.empty())
-        m_labels = ReadLabels(format.labelMappingFile, format.labelMappingWhere);
+    m_labels = ReadOutputLabels(format);
     m_text = m_format.prologue;
 }
 

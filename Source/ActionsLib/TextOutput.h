@@ -43,6 +43,9 @@ struct OutputFormat
 
 // Reads and checks the block; fails (Config) for a precisionFormat that is none.
 OutputFormat ReadOutputFormat(const ConfigParameters& block);
+// The labels of its mapping file, a line each; none where it names no file. Fails (Data) for a file that is missing,
+// empty, or no text.
+std::vector<std::string> ReadOutputLabels(const OutputFormat& format);
 
 // Writes the values of one node, minibatch after minibatch. The file gets its name with Commit(); an error before
 // leaves an older file as it was.

@@ -236,6 +236,9 @@ public:
         const std::unique_ptr<MinibatchSource> source = m_reader.CanBeChecked() ? m_reader.Open() : nullptr;
         const ListedFiles listed = source != nullptr ? ListedFilesOf(*source) : ListedFiles();
         const bool canOpen = m_writer != nullptr && CanBeChecked(*m_writer, m_command.program);
+        if (const ConfigParameters* const format = m_command.block.FindBlock("format");
+            m_writer == nullptr && format != nullptr && CanBeChecked(*format, m_command.program))
+            ReadOutputLabels(m_format);
         const std::unique_ptr<Output> writer = canOpen ? OpenWriter(*DeviceOf(m_command), listed) : nullptr;
         const std::unique_ptr<ComputationNetwork> network =
             m_builder != nullptr ? MakeNetwork() : LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command));

@@ -533,6 +533,19 @@ class ActionsTest(EndToEndTest):
             self.assertRegex(run.stderr, "'none.txt'.* has 3 (words|labels).*; expected (at most )?one a row", kind)
             self.assertFalse((self.folder / "new").exists(), kind)  # nothing is begun
 
+    def test_check_misses_the_labels_of_an_output_format(self):
+        self.run_command("Train")
+        labels = "Write=[format=[type=category; labelMappingFile=names.txt]]"
+        for check in [], ["--check"]:
+            self.assertIn("label map 'names.txt' does not exist", self.run_command("Write", labels, *check, status=4).stderr)
+        self.write("names.txt", "")
+        for check in [], ["--check"]:
+            self.assertIn("label map 'names.txt' has no labels", self.run_command("Write", labels, *check, status=4).stderr)
+        # One that a command before makes.
+        (self.folder / "names.txt").unlink()
+        run = self.run_command("Map:Write", labels, "Train=[reader=[labels=[labelMappingFile=names.txt]]]", "--check")
+        self.assertIn("'names.txt' is not there before command 'Map' has run", run.stderr)
+
     def test_write_of_a_model_that_computes_nothing(self):
         self.write("n.ndl", "run=n\nn=[ features=Input(2, tag=feature) ]\n")
         self.write("bare.cntk", "command=Bare\nBare=[ action=write; outputPath=out\n"

@@ -172,8 +172,9 @@ class TrainingTest(EndToEndTest):
         self.write("c.cntk", "command=T\nprecision=double\nmodelPath=m.dnn\nmakeMode=false\ntraceLevel=1\n"
                    "T=[ action=train; NDLNetworkBuilder=[ networkDescription=net.ndl ]\n"
                    "SGD=[ maxEpochs=3; minibatchSize=70; learningRatesPerSample=0.1; momentumPerMB=0.5 ]\n"
-                   "reader=[ readerType=CNTKTextFormatReader; file=data.txt; input=[ words=[ alias=W; dim=2; format=dense ]; "
-                   "mark=[ alias=M; dim=1; format=dense ]; labels=[ alias=L; dim=2; format=dense ] ] ]\n]\n")
+                   "reader=[ readerType=CNTKTextFormatReader; file=data.txt; input=[ "
+                   "words=[ alias=W; dim=2; format=dense ]; mark=[ alias=M; dim=1; format=dense ]; "
+                   "labels=[ alias=L; dim=2; format=dense ] ] ]\n]\n")
         found = {}
         for parts in ("", "numSubminibatches=2", "numSubminibatches=5", "numSubminibatches=100", "maxSamplesInRAM=20"):
             log = self.cntk("configFile=c.cntk", *["T=[SGD=[%s]]" % parts] * (parts != "")).stderr

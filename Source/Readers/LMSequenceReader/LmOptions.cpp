@@ -23,8 +23,13 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
     const bool hasMapping = !mapping.empty() && FileExists(mapping);
     if (hasMapping)
     {
-        lm.words =
-            WithPosition(labels.WhereOf("labelMappingFile"), [&] { return Vocabulary::FromList(mapping, false); });
+        const auto read = [&]
+        {
+            Vocabulary words = Vocabulary::FromList(mapping, false);
+            words.RequireSingleWords("a file with id, count, word and class is what wordclass names");
+            return words;
+        };
+        lm.words = WithPosition(labels.WhereOf("labelMappingFile"), read);
     }
     else
     {

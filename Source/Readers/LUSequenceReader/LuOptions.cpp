@@ -29,9 +29,15 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
         FailAt(block.Where(), ErrorKind::Config, "'", block.Name(),
                "' has no words: it needs token=<file with one word a line>");
     const bool isClass = vocabulary.options.isClass;
-    vocabulary.words =
-        WithPosition(block.WhereOf(key),
-                     [&] { return isClass ? Vocabulary::FromClassList(path) : Vocabulary::FromList(path, true); });
+    const auto read = [&]
+    {
+        if (isClass)
+            return Vocabulary::FromClassList(path);
+        Vocabulary words = Vocabulary::FromList(path, true);
+        words.RequireSingleWords("a list of words and classes wants mode=class");
+        return words;
+    };
+    vocabulary.words = WithPosition(block.WhereOf(key), read);
     const size_t labelDim = vocabulary.options.labelDim;
     if (labelDim > 0 && labelDim != vocabulary.words.Size())
         log.Warn(Concat(block.WhereOf("labelDim").Location(), ": labelDim=", labelDim, " of '", block.Name(),

@@ -1,9 +1,12 @@
 // Reading of vocabularies, and what is said about malformed ones.
 #include "Readers/ReaderLib/Vocabulary.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/LineReader.h"
+
+#include <algorithm>
 
 namespace cntk
 {
@@ -122,6 +125,17 @@ Vocabulary Vocabulary::FromClassFile(const std::string& path)
         Fail(ErrorKind::Data, "'", path, "' has no words; expected lines of id, count, word and class");
     vocabulary.FinishClasses();
     return vocabulary;
+}
+
+void Vocabulary::RequireSingleWords(const char* remedy) const
+{
+    const auto isSeveral = [](const std::string& word) { return word.find_first_of(" \t") != std::string::npos; };
+    const std::vector<std::string>& words = Words();
+    const auto first = std::find_if(words.begin(), words.end(), isSeveral);
+    const auto several = size_t(std::count_if(first, words.end(), isSeveral));
+    if (2 * several > words.size())
+        Fail(ErrorKind::Data, m_source, ":", first - words.begin() + 1, ": expected one word a line, found '", *first,
+             "', and several words in ", several, " of ", Counted(words.size(), "line"), "; ", remedy);
 }
 
 std::string Vocabulary::Hint(std::string_view word) const

@@ -35,6 +35,9 @@ public:
     const std::string& Source() const { return m_source; }
     const std::vector<std::string>& Words() const { return m_words.Names(); }
     int32_t Find(std::string_view word) const { return m_words.Find(word); }
+    // For words of texts, which blanks separate: fails (Data), with the first line, where most lines of the list hold
+    // several words, none of which a text would have. remedy: what such a file is good for.
+    void RequireSingleWords(const char* remedy) const;
     // ", did you mean"-text for a word that is not there.
     std::string Hint(std::string_view word) const;
 

@@ -300,6 +300,9 @@ TEST_F(LmReaderTests, MessagesOfConfigs)
     EXPECT_EQ(ErrorOf(file + " wordclass=" + Path("vocab.txt") + " labelIn=[labelType=category] labels=[labelDim=4]"),
               "config: labelDim=4 of 'labels', but '" + Path("vocab.txt") + "' has 5 words; expected the same number");
     EXPECT_THAT(ErrorOf(file + " mode=softmax labelIn=[labelDim=5]"), HasSubstr("the reader has no vocabulary"));
+    EXPECT_THAT(
+        ErrorOf(file + " wordclass=" + Path("vocab.txt") + " labelIn=[labelMappingFile=" + Path("vocab.txt") + "]"),
+        HasSubstr("vocab.txt:1: expected one word a line, found '"));
     Write("text.txt", "a b\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of three words at least"));
 }

@@ -265,6 +265,10 @@ TEST_F(LuReaderTests, Messages)
     Write("tags.txt", "O 0\nB\n");
     EXPECT_EQ(ErrorOf(Block("", "mode=class")),
               "data: " + Path("tags.txt") + ":2: expected a word and its class, found 1 column");
+    Write("tags.txt", "<unk>\nO 0\nB\t1\n"); // every label would be unknown
+    EXPECT_EQ(ErrorOf(Block()), "data: " + Path("tags.txt") +
+                                    ":2: expected one word a line, found 'O 0', and several words in 2 of 3 lines; a "
+                                    "list of words and classes wants mode=class");
     Write("tags.txt", "O\nO\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("tags.txt:2:1: word 'O' occurs twice, it has id 0 already"));
     Write("tags.txt", "O\n");

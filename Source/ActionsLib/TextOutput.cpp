@@ -132,6 +132,7 @@ std::vector<std::string> ReadOutputLabels(const OutputFormat& format)
     std::vector<std::string> labels;
     const std::string content = ReadTextFile(ResolveInputPath(path));
     RequirePlainText(content, Concat("label map '", path, "'"));
+    RequireNoZeroBytes(content, Concat("label map '", path, "'"));
     RequireNewlines(content, Concat("label map '", path, "'"));
     for (std::string_view line : Split(content, '\n'))
     {

@@ -230,7 +230,10 @@ void RequirePlainText(std::string_view firstBytes, const std::string& file)
         Fail(ErrorKind::Data, file, " is UTF-16 text, expected UTF-8 or ASCII");
     if (firstBytes.starts_with("\x1F\x8B"))
         Fail(ErrorKind::Data, file, " is compressed by gzip, expected text");
-    // UTF-16 without a mark, too.
+}
+
+void RequireNoZeroBytes(std::string_view firstBytes, const std::string& file)
+{
     if (const size_t zero = firstBytes.find('\0'); zero != std::string_view::npos)
         Fail(ErrorKind::Data, file, " has a zero byte in line ",
              std::count(firstBytes.begin(), firstBytes.begin() + ptrdiff_t(zero), '\n') + 1,

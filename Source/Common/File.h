@@ -25,9 +25,11 @@ void MakeFoldersFor(const std::string& filePath);
 void RequireWritable(const std::string& filePath);
 void RemoveFile(const std::string& path);          // no error when it is not there
 std::string ReadTextFile(const std::string& path); // "-" is standard input; drops a UTF-8 byte order mark
-// Fails (Data) where the first bytes of a file are plainly no ASCII or UTF-8: UTF-16, a compressed file, zero bytes.
-// file: "data file 'x'".
+// Fails (Data) where the first bytes of a file are plainly no ASCII or UTF-8: UTF-16, a compressed file. file: "data
+// file 'x'".
 void RequirePlainText(std::string_view firstBytes, const std::string& file);
+// The same where zero bytes are among them, as in UTF-16 without a mark: for texts whose words may be any.
+void RequireNoZeroBytes(std::string_view firstBytes, const std::string& file);
 // The same where they are lines with carriage returns alone, which would be one.
 void RequireNewlines(std::string_view firstBytes, const std::string& file);
 // "; did you mean 'exp.cntk' in folder '...'" for a missing file: near names in its folder; "" if none.

@@ -19,7 +19,7 @@ constexpr size_t c_pieceBytes = size_t(1) << 20;
 
 CtfIndex::CtfIndex(const std::string& path, bool skipIds, size_t chunkBytes) : m_file(path), m_chunkBytes(chunkBytes)
 {
-    Scan(BeginOfText(m_file), skipIds);
+    Scan(BeginOfText(m_file, ZeroBytes::LeftToTheParser), skipIds);
     m_sequences.shrink_to_fit();
     if (m_sequences.empty())
         Fail(ErrorKind::Data, "data file '", path, "' has no rows");

@@ -27,6 +27,7 @@ HtkLines::HtkLines(const std::string& path, const char* what) : m_file(ExistingP
 {
     Fill();
     RequirePlainText(m_buffer, Concat(what, " '", Path(), "'"));
+    RequireNoZeroBytes(m_buffer, Concat(what, " '", Path(), "'"));
     if (m_buffer.starts_with(c_byteOrderMark))
         m_at = c_byteOrderMark.size();
 }

@@ -21,12 +21,14 @@ DataFile::DataFile(const std::string& path) : PiecewiseFile(RequireDataFile(path
         Fail(ErrorKind::Data, "data file '", path, "' is empty");
 }
 
-size_t BeginOfText(const PiecewiseFile& file)
+size_t BeginOfText(const PiecewiseFile& file, ZeroBytes zeroBytes)
 {
     constexpr size_t c_looksAt = size_t(64) << 10;
     std::string head(std::min(file.Size(), c_looksAt), '\0');
     file.Read(0, head.data(), head.size());
     RequirePlainText(head, Concat("data file '", file.Path(), "'"));
+    if (zeroBytes == ZeroBytes::Refused)
+        RequireNoZeroBytes(head, Concat("data file '", file.Path(), "'"));
     RequireNewlines(head, Concat("data file '", file.Path(), "'"));
     return head.starts_with(c_byteOrderMark) ? c_byteOrderMark.size() : 0;
 }

@@ -22,9 +22,17 @@ public:
     explicit DataFile(const std::string& path);
 };
 
+// Where words may be any, zero bytes are refused: UTF-16 without a mark. A grammar of numbers finds those that matter
+// by itself, and may tolerate them (maxErrors).
+enum class ZeroBytes
+{
+    Refused,
+    LeftToTheParser
+};
+
 // Where the lines of a text begin: behind a byte order mark. Fails (Data) where the file's first bytes are plainly not
 // lines of ASCII or UTF-8: UTF-16, a compressed file, carriage returns alone.
-size_t BeginOfText(const PiecewiseFile& file);
+size_t BeginOfText(const PiecewiseFile& file, ZeroBytes zeroBytes);
 
 // Finds the line of an offset by counting newlines: from the place asked for last, or from the start of the file. For
 // messages.

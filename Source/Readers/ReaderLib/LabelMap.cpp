@@ -30,6 +30,7 @@ LabelMap LabelMap::FromFile(const std::string& path)
 {
     const std::string text = ReadTextFile(path);
     RequirePlainText(text, Concat("label map '", path, "'"));
+    RequireNoZeroBytes(text, Concat("label map '", path, "'"));
     RequireNewlines(text, Concat("label map '", path, "'"));
     return FromText(text, path);
 }

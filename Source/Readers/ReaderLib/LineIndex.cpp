@@ -29,7 +29,7 @@ size_t NextLine(std::string_view text, size_t offset)
 
 LineIndex::LineIndex(const std::string& path) : m_file(path)
 {
-    m_next = SkipBlank(BeginOfText(m_file));
+    m_next = SkipBlank(BeginOfText(m_file, ZeroBytes::LeftToTheParser));
     if (IsComplete())
         Fail(ErrorKind::Data, "data file '", path, "' has blank lines only");
 }

@@ -16,7 +16,7 @@ constexpr size_t c_pieceBytes = size_t(256) << 10;
 
 } // namespace
 
-LineReader::LineReader(const std::string& path) : m_file(path), m_textBegin(BeginOfText(m_file))
+LineReader::LineReader(const std::string& path) : m_file(path), m_textBegin(BeginOfText(m_file, ZeroBytes::Refused))
 {
     Rewind();
 }

@@ -92,6 +92,10 @@ TEST_F(CtfMessagesTests, ErrorsAreToleratedUpToALimit)
     EXPECT_EQ(ErrorOf(text, "maxErrors=2"),
               "3:13: expected a number of sparse stream 's' behind ':', found 'x'; that is "
               "one malformed sample more than maxErrors=2");
+    // What a disk has lost is malformed as well.
+    Write("zeros.txt", std::string_view("1 |x 1\n\0\0\0\n2 |x 2\n", 18));
+    auto reader = Make("file=" + Path("zeros.txt") + " randomize=none maxErrors=1 input=[x=[dim=1 format=dense]]");
+    EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 4), 0), testing::ElementsAre("frames 2; 1; 2"));
 }
 
 // A sample that is parsed again in the next epoch is one error, not two.

@@ -81,6 +81,13 @@ TEST_F(UciReaderTests, GrammarOfTheFile)
     EXPECT_TRUE(std::isnan(samples[3].features[1]));
 }
 
+TEST_F(UciReaderTests, ZeroBytesInAColumnThatIsNotRead)
+{
+    Write("data.txt", std::string_view("1 2 a\0b\n3 4 c\n", 14));
+    const std::string block = "file=" + Path("data.txt") + "\nrandomize=none\nfeatures=[ dim=2 ]";
+    EXPECT_EQ(ReadEpoch(*Make(block), MakeRequest(0, 10)), (std::vector<Sample>{{{1, 2}, {}}, {{3, 4}, {}}}));
+}
+
 TEST_F(UciReaderTests, ManyColumnsOfEveryWidth)
 {
     std::string text;

@@ -1,12 +1,12 @@
 // CNTKTextFormatReader: any number of dense and sparse streams of sequences from one text file.
 #pragma once
 
+#include "Common/SequencePacking.h"
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
 #include "Readers/CNTKTextFormatReader/CtfOptions.h"
 #include "Readers/CNTKTextFormatReader/CtfOrder.h"
 #include "Readers/CNTKTextFormatReader/CtfParser.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
-#include "Common/SequencePacking.h"
 
 #include <memory>
 #include <set>

@@ -17,6 +17,14 @@ namespace
 
 constexpr auto c_labelKeys = {"token", "labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"};
 
+// line: the first one behind a blank line, 0 for none.
+void WarnOfRest(const std::string& path, size_t line, Log& log)
+{
+    if (line > 0)
+        log.Warn(Concat(path, ":", line, ": a blank line ends the list, so that this line and those behind it are not ",
+                        "read; without the blank line they are"));
+}
+
 LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& unk, Log& log)
 {
     LuVocabulary vocabulary;
@@ -38,6 +46,7 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
         return words;
     };
     vocabulary.words = WithPosition(block.WhereOf(key), read);
+    WarnOfRest(path, vocabulary.words.LineBehindList(), log);
     const size_t labelDim = vocabulary.options.labelDim;
     if (labelDim > 0 && labelDim != vocabulary.words.Size())
         log.Warn(Concat(block.WhereOf("labelDim").Location(), ": labelDim=", labelDim, " of '", block.Name(),
@@ -146,16 +155,25 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
     };
 }
 
-WordMap ReadWordMap(const std::string& path)
+WordMap ReadWordMap(const std::string& path, Log& log)
 {
     WordMap map;
     LineReader lines(path);
     std::vector<std::string_view> columns;
+    bool hasEnded = false;
     for (std::string_view line; lines.Next(line);)
     {
         SplitTokens(line, columns);
         if (columns.empty())
+        {
+            hasEnded = true;
+            continue;
+        }
+        if (hasEnded)
+        {
+            WarnOfRest(path, lines.LineNumber(), log);
             break;
+        }
         if (columns.size() != 2)
             Fail(ErrorKind::Data, path, ":", lines.LineNumber(), ": expected two words, from and to, found ",
                  columns.size(), " in '", Trim(line), "'");
@@ -210,8 +228,8 @@ LuConfig ReadLuConfig(const ReaderContext& context)
         FailAt((lu.input.options.useWordMap ? input : output)->Where(), ErrorKind::Config,
                "useWordMap=true needs wordmap=<file of two words a line> in the reader block");
     if (!options.wordmap.empty())
-        lu.wordMap =
-            WithPosition(config.WhereOf("wordmap"), [&] { return ReadWordMap(ResolveInputPath(options.wordmap)); });
+        lu.wordMap = WithPosition(config.WhereOf("wordmap"),
+                                  [&] { return ReadWordMap(ResolveInputPath(options.wordmap), context.log); });
     if (lu.input.words.Size() > size_t(INT32_MAX) / options.wordContext.size())
         FailAt(config.Where(), ErrorKind::Config, "wordContext of ", options.wordContext.size(), " words and ",
                lu.input.words.Size(), " words in the token file make too many rows; at most ", INT32_MAX);

@@ -73,7 +73,7 @@ struct LuConfig
 
 LuConfig ReadLuConfig(const ReaderContext& context);
 // "from to" lines up to a blank one. Fails (Data) with file and line.
-WordMap ReadWordMap(const std::string& path);
+WordMap ReadWordMap(const std::string& path, Log& log);
 void DescribeLuOptions(PluginDescription& description);
 
 } // namespace cntk

@@ -63,7 +63,10 @@ Vocabulary Vocabulary::FromList(const std::string& path, bool blankLineEnds)
         if (blankLine > 0 && !blankLineEnds) // blank lines behind the last word do no harm
             Fail(ErrorKind::Data, path, ":", blankLine, ": expected a word, found a blank line");
         if (blankLine > 0)
+        {
+            vocabulary.m_lineBehindList = lines.LineNumber();
             break;
+        }
         vocabulary.Add(word, lines.Location(word));
     }
     if (vocabulary.Size() == 0)

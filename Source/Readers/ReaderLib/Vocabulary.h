@@ -31,6 +31,8 @@ public:
     // "id count word class" a line; ids 0, 1, ... in order. All fail (Data) with file and line.
     static Vocabulary FromClassFile(const std::string& path);
 
+    // The first line behind the blank one that ended a list; 0: there is none.
+    size_t LineBehindList() const { return m_lineBehindList; }
     size_t Size() const { return m_words.Size(); }
     const std::string& Source() const { return m_source; }
     const std::vector<std::string>& Words() const { return m_words.Names(); }
@@ -65,6 +67,7 @@ private:
 
     LabelMap m_words;
     std::string m_source;
+    size_t m_lineBehindList = 0;
     std::vector<double> m_counts;
     std::vector<int32_t> m_classIds;
     std::vector<WordClass> m_classes;

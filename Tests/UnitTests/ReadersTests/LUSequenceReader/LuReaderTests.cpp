@@ -78,9 +78,30 @@ TEST_F(LuReaderTests, WordsAndLabels)
                 ElementsAre("1x4 row0[0,4); 0:1; 3:1 4:1; 2:1; 1:1", "1x1 row0[0,1); 4:1", "1x1 row0[0,1); 3:1 4:1"));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 1, false), ElementsAre("0:1; 1:1; 0:1; 0:1", "0:1", "1:1"));
     // Told once, not in each epoch.
-    EXPECT_EQ(LogText(), "WARNING: " + Path("text.txt") +
+    EXPECT_EQ(LogText(), "WARNING: " + Path("tags.txt") +
+                             ":4: a blank line ends the list, so that this line and those behind it are not read; "
+                             "without the blank line they are\n"
+                             "WARNING: " +
+                             Path("text.txt") +
                              ":3:1: 'alone' stands alone and is passed over, as are other lines of one column; "
                              "expected a label behind it\n");
+}
+
+// As in the original; that the rest is not read shows in nothing but worse numbers, since its words are unknown.
+TEST_F(LuReaderTests, WhatStandsBehindABlankLineOfAListIsWarnedOf)
+{
+    Write("text.txt", "a O\n");
+    Write("tags.txt", "O\nB\n\n\n");
+    Write("map.txt", "a b\n\n");
+    Make(Block("wordmap=" + Path("map.txt")));
+    EXPECT_EQ(LogText(), "");
+    Write("tags.txt", "O\nB\n\n \nI\nX\n");
+    Write("map.txt", "a b\n\nc d\n");
+    EXPECT_EQ(Make(Block("wordmap=" + Path("map.txt")))->Streams()[1].rows, 2u);
+    const std::string rest =
+        ": a blank line ends the list, so that this line and those behind it are not read; without "
+        "the blank line they are\n";
+    EXPECT_EQ(LogText(), "WARNING: " + Path("tags.txt") + ":5" + rest + "WARNING: " + Path("map.txt") + ":3" + rest);
 }
 
 TEST_F(LuReaderTests, ContextStopsAtTheEndsOfTheSentence)

@@ -219,7 +219,7 @@ void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, A
     target.streams.resize(whole.streams.size());
     const StreamBatch<ElemType>& lead = LeadOf(whole);
     const size_t count = CountSequences(lead);
-    // One sequence for all others: a table.
+    // One sequence beside the others: a table, which is in one part, so that what is summed over it counts once.
     const auto isTable = [&](const StreamBatch<ElemType>& stream) { return count > 1 && CountSequences(stream) == 1; };
     const bool goesOn = GoesOn(whole);
     if (goesOn)
@@ -242,9 +242,7 @@ void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, A
     for (size_t i = 0; i < whole.streams.size(); ++i)
     {
         const StreamBatch<ElemType>& stream = whole.streams[i];
-        if (isTable(stream))
-            TakeRows(stream, 0, 1, target.streams[i]);
-        else if (isByRows || stream.columns == 0)
+        if (isByRows || isTable(stream) || stream.columns == 0)
             TakeRows(stream, part, parts, target.streams[i]);
         else if (CountSequences(stream) == count)
             TakeSequences(stream, numbers, target.streams[i]);

@@ -50,9 +50,9 @@ enum class Axes
 // Part number `part` (from 0) of `parts`, into target, whose memory is used again. Inputs of one axis get rows of the
 // parallel sequences. On several axes (a label for each sequence) all get the same sequences, packed as a reader packs
 // them and with the ids 0, 1, ...: what the network picks of one axis has then the layout of the other. A stream with
-// one sequence for all others, as a table of words has it, is in each part. Fails (Config) where streams have other
-// numbers of sequences, and where a sequence goes on from one minibatch to the next in a stream with another number of
-// parallel sequences: whose state it is could not be told.
+// one sequence beside the others, as a table of words has it, is in one part: what is summed over it counts once. Fails
+// (Config) where streams have other numbers of sequences, and where a sequence goes on from one minibatch to the next
+// in a stream with another number of parallel sequences: whose state it is could not be told.
 template <class ElemType>
 void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, Axes axes,
               HostMinibatch<ElemType>& target);

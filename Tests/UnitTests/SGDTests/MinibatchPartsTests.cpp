@@ -122,7 +122,7 @@ TEST(MinibatchParts, StreamsOfOtherLengthsGiveTheSameSequences)
                         .rowIndices = {0, 1, 2, 3},
                         .columnStarts = {0, 1, 2, 3, 4},
                         .layout = labels};
-    auto table = std::make_shared<MBLayout>(); // of words, the same for all sequences
+    auto table = std::make_shared<MBLayout>(); // of words: in one part, so that it counts once
     table->InitAsFrameMode(1);
     whole.streams[2] = {.rows = 2,
                         .columns = 1,
@@ -141,7 +141,7 @@ TEST(MinibatchParts, StreamsOfOtherLengthsGiveTheSameSequences)
     EXPECT_TRUE(part.streams[0].layout->IsGap(0, 1));
     EXPECT_EQ(part.streams[1].rowIndices, (std::vector<int32_t>{0, 2}));
     EXPECT_EQ(part.streams[1].layout->ParallelSequences(), 2u);
-    EXPECT_EQ(part.streams[2].values, (std::vector<float>{7, 8}));
+    EXPECT_EQ(part.streams[2].columns, 0u);
     TakePart(whole, 1, 2, Axes::Several, part);
     EXPECT_EQ(part.streams[0].values, (std::vector<float>{10, 30, 11, 31, 12, 0}));
     EXPECT_EQ(part.streams[1].rowIndices, (std::vector<int32_t>{1, 3}));

@@ -137,30 +137,6 @@ ConfigArray ConfigValue::AsArray() const
     return ConfigArray(std::move(elements));
 }
 
-bool ConfigValue::IsBlock() const
-{
-    return (m_entry && m_entry->isBlock) || (!m_isPending && m_text.starts_with('['));
-}
-
-const ConfigParameters& ConfigValue::AsBlock() const
-{
-    if (m_entry)
-    {
-        if (const ConfigParameters* const block = ConfigTree::BlockOf(*m_block, *m_entry))
-        {
-            m_entry->isReadAsBlock = true;
-            return *block;
-        }
-    }
-    else if (m_block && m_text.starts_with('['))
-    {
-        const size_t colon = m_keyPath.rfind(':');
-        const std::string name = colon == std::string::npos ? m_keyPath : m_keyPath.substr(colon + 1);
-        return m_block->m_impl->tree->MakeBlock(*m_block, name, m_text, m_where);
-    }
-    FailExpected("a block: [ name=value ... ]");
-}
-
 // ---- ConfigArray
 
 const ConfigValue& ConfigArray::operator[](size_t index) const

@@ -36,9 +36,6 @@ public:
     int AsInt() const;
     size_t AsSize() const;
     ConfigArray AsArray() const;
-    // A block value "[...]" as a block of its own inside the block that holds it. Owned by the tree.
-    const ConfigParameters& AsBlock() const;
-    bool IsBlock() const;
 
     // "'Train:SGD:momentumPerMB' is 'x', expected <expected>", at the value's position (kind Config).
     [[noreturn]] void FailExpected(std::string_view expected) const;

@@ -193,14 +193,4 @@ const ConfigText& ConfigTree::Keep(std::string text, const SourcePos& where)
     return *m_texts.emplace_back(std::make_unique<ConfigText>(std::move(text), where));
 }
 
-const ConfigParameters& ConfigTree::MakeBlock(const ConfigParameters& holder, std::string_view name, std::string text,
-                                              const SourcePos& where)
-{
-    const ConfigText& kept = Keep(std::move(text), where);
-    std::unique_ptr<ConfigParameters>& block =
-        m_looseBlocks.emplace_back(NewBlock(this, &holder, std::string(name), where));
-    block->m_impl->unparsed.push_back({&kept, 0, kept.Text().size()});
-    return *block;
-}
-
 } // namespace cntk

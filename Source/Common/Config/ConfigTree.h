@@ -87,9 +87,6 @@ public:
     // alone.
     static std::vector<std::pair<std::string, SourcePos>> PiecesOf(const ConfigValue& value);
 
-    // A block parsed from a text of its own (an array element, a variable that holds "[...]").
-    const ConfigParameters& MakeBlock(const ConfigParameters& holder, std::string_view name, std::string text,
-                                      const SourcePos& where);
     // A text that entries of this tree may refer to.
     const ConfigText& Keep(std::string text, const SourcePos& where);
 
@@ -126,7 +123,6 @@ private:
 
     const ConfigParameters* m_root = nullptr;
     std::vector<std::unique_ptr<ConfigText>> m_texts;
-    std::vector<std::unique_ptr<ConfigParameters>> m_looseBlocks;
     std::vector<std::pair<const ConfigEntry*, std::string>> m_resolving; // variables being expanded, to find loops
     std::unordered_set<std::string> m_referenced;
     bool m_hasReferenced = false;

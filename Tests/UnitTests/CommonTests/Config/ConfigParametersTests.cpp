@@ -173,7 +173,7 @@ TEST(ConfigParametersTests, SeveralParametersOnALineAreToldHowToSeparateThem)
 {
     const auto config =
         ConfigParameters::Parse("sgd=[ maxEpochs=3 minibatchSize = 5 ]\nrates=0.1 momentum=0.9\nb=true x=1");
-    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { config->Require("sgd").AsBlock().Require("maxEpochs").AsSize(); }),
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { config->RequireBlock("sgd").Require("maxEpochs").AsSize(); }),
               "'sgd:maxEpochs' is '3 minibatchSize = 5', expected a whole number that is not negative; "
               "parameters that share a line are separated by ';', here before 'minibatchSize'");
     EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { config->Require("rates").AsArray()[0].AsDouble(); }),
@@ -198,8 +198,7 @@ TEST(ConfigParametersTests, Arrays)
     EXPECT_THAT(Texts(config->Require("all").AsArray()), ElementsAre("2", "3", "4", "4"));
     const ConfigArray blocks = config->Require("blocks").AsArray();
     ASSERT_EQ(blocks.size(), 2u);
-    EXPECT_EQ(TextOf(blocks[1].AsBlock(), "a"), "2");
-    EXPECT_EQ(TextOf(blocks[1].AsBlock(), "in"), "10");
+    EXPECT_EQ(blocks[1].Text(), "[a=2]");
     EXPECT_TRUE(config->Require("e").AsArray().empty());
     EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->Require("e").AsArray()[0]; }),
               "error: an element of an empty array is asked for");
@@ -212,7 +211,7 @@ TEST(ConfigParametersTests, SectionsInOtherLanguagesAreNotParsed)
 {
     const auto config = ConfigParameters::Parse("net=[\n M(a,b) { M=Times(a,b) }\n \"odd\"=\n]\nx=1");
     EXPECT_EQ(config->Require("net").Text(), "[\n M(a,b) { M=Times(a,b) }\n \"odd\"=\n]");
-    EXPECT_TRUE(config->Require("net").IsBlock());
+    EXPECT_EQ(config->BlockNames(), std::vector<std::string>{"net"});
     EXPECT_EQ(config->UnreadEntries().size(), 1u);
 }
 

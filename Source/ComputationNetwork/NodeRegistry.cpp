@@ -13,7 +13,8 @@ void RegisterInputNodes(NodeRegistry& registry);
 void RegisterElementwiseNodes(NodeRegistry& registry);
 void RegisterProductNodes(NodeRegistry& registry);
 void RegisterNormalizationNodes(NodeRegistry& registry); // Softmax family, statistics, PerDimMeanVarNormalization
-void RegisterCriterionNodes(NodeRegistry& registry);
+void RegisterCriterionNodes(NodeRegistry& registry);     // SquareError, ErrorPrediction, SumElements
+void RegisterCrossEntropyNodes(NodeRegistry& registry);  // CrossEntropyWithSoftmax, CrossEntropy, Logistic
 void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry);
 void RegisterNceNodes(NodeRegistry& registry);             // noise contrastive estimation
 void RegisterLikelihoodNodes(NodeRegistry& registry);      // GMMLogLikelihood, DummyCriterion
@@ -47,6 +48,7 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterProductNodes(types);
         RegisterNormalizationNodes(types);
         RegisterCriterionNodes(types);
+        RegisterCrossEntropyNodes(types);
         RegisterClassBasedCrossEntropyNodes(types);
         RegisterNceNodes(types);
         RegisterLikelihoodNodes(types);

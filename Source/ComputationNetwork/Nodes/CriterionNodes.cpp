@@ -1,12 +1,9 @@
-// Training and evaluation criteria: 1x1 values, sums over the samples, gaps excluded.
-#include "Common/Counted.h"
+// SquareError, ErrorPrediction, SumElements.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
-#include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/CriterionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/SparseSupport.h"
-#include "Math/SampledProducts.h"
 
 #include <cmath>
 #include <utility>
@@ -19,41 +16,6 @@ namespace
 
 using Op = ElementwiseOp;
 using Life = TemporarySpec::Life;
-
-// Labels and predictions must be of one size and stand for the same samples.
-void RequireEqualSizes(const ComputationNode& node, const ShapeInference& inference)
-{
-    if (!inference.IsFinalPass())
-        return;
-    const ComputationNode& a = *node.Input(0);
-    const ComputationNode& b = *node.Input(1);
-    if (a.HasMBLayout() != b.HasMBLayout())
-        Fail(ErrorKind::Model, node.TypeName(), " compares ", DescribeShape(a), " with ", DescribeShape(b),
-             ", but only ", a.HasMBLayout() ? "the first" : "the second", " changes with the samples");
-    if (a.ValueRows() != b.ValueRows() || a.ValueColumns() != b.ValueColumns())
-        Fail(ErrorKind::Model, node.TypeName(), " compares ", DescribeShape(a), " with ", DescribeShape(b),
-             ": expected as many rows in both, but there are ", a.ValueRows(), " and ", b.ValueRows());
-}
-
-class Criterion : public ComputationNode
-{
-protected:
-    std::span<const uint8_t> SampleMask(size_t input) const { return Input(input)->ColumnMask(FrameRange::All()); }
-    // Of labels, which may be sparse, and a dense value of the same size for each sample.
-    void InferFromLabels(ShapeInference& inference)
-    {
-        RequireDenseInput(*this, 1, inference);
-        CommonLayoutOfInputs(inference);
-        RequireEqualSizes(*this, inference);
-        SetScalarShape();
-    }
-    // What is left of value, gaps excluded, is summed.
-    void SumSamples(const MatrixView& values, size_t input, double factor) const
-    {
-        Ops::MaskColumns(values, SampleMask(input));
-        Ops::SumAll(values, Value(), factor);
-    }
-};
 
 // v = sum (a - b)^2; gradients 2 (a - b) and -2 (a - b). An operand without a layout is compared with every sample; one
 // of the two may be sparse.
@@ -106,95 +68,6 @@ public:
 private:
     size_t InputOfSamples() const { return Input(0)->HasMBLayout() ? 0 : 1; }
     MatrixView Samples(size_t input, const MatrixView& view) const { return SamplesAsColumns(*Input(input), view); }
-};
-
-// v = -sum labels * log softmax(z); labels dense or sparse, not necessarily one-hot.
-class CrossEntropyWithSoftmaxNode final : public Criterion
-{
-public:
-    void InferShape(ShapeInference& inference) override { InferFromLabels(inference); }
-
-    std::vector<TemporarySpec> Temporaries() const override
-    {
-        TemporarySpec softmax = TemporaryLikeInput(*this, 1, Life::ForwardBackward);
-        softmax.valueOfInput = softmax.gradientOfInput = 1;
-        return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Life::Forward : Life::ForwardBackward), softmax};
-    }
-
-    void ForwardProp(const FrameRange& range) override
-    {
-        const MatrixView prediction = Input(1)->Value();
-        const MatrixView logSoftmax = Temporary(0, range);
-        const MatrixView softmax = Temporary(1, range);
-        if (Input(0)->HasSparseForm())
-            Ops::CrossEntropyWithSoftmax(Input(0)->SparseValue(range), prediction, SampleMask(1), logSoftmax, softmax,
-                                         Value(), !LabelsAreData());
-        else
-            Ops::CrossEntropyWithSoftmax(Input(0)->Value(), prediction, SampleMask(1), logSoftmax, softmax, Value());
-    }
-
-    void BackpropTo(size_t input, const FrameRange& range) override
-    {
-        const MatrixView inputGradient = InputGradient(input, range);
-        const double beta = GradientBeta(input);
-        if (input == 0)
-            Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, beta);
-        else if (Input(0)->HasSparseForm())
-            Ops::CrossEntropyWithSoftmaxGradient(Input(0)->SparseValue(range), Temporary(1, range), SampleMask(1),
-                                                 Gradient(), inputGradient, beta);
-        else
-            Ops::CrossEntropyWithSoftmaxGradient(Input(0)->Value(), Temporary(1, range), SampleMask(1), Gradient(),
-                                                 inputGradient, beta);
-    }
-
-private:
-    // The logarithms are needed afterwards only for the gradient of the labels, which data do not have.
-    bool LabelsAreData() const { return Input(0)->Type().traits.isLeaf && !Input(0)->IsTrainableLeaf(); }
-};
-
-// v = -sum labels * log p, with the floor of the logarithm and of the division.
-class CrossEntropyNode final : public Criterion
-{
-public:
-    void InferShape(ShapeInference& inference) override { InferFromLabels(inference); }
-
-    std::vector<TemporarySpec> Temporaries() const override
-    {
-        if (Input(0)->IsSparse())
-            return {};
-        return {TemporaryLikeInput(*this, 1, Life::ForwardBackward),
-                TemporaryLikeInput(*this, 1, Life::ForwardBackward)};
-    }
-
-    void ForwardProp(const FrameRange& range) override
-    {
-        if (Input(0)->HasSparseForm())
-            return Ops::CrossEntropy(Input(0)->SparseValue(range), Input(1)->Value(), SampleMask(1), Value());
-        const MatrixView logarithm = Temporary(0, range);
-        const MatrixView work = Temporary(1, range);
-        Ops::Elementwise(Op::Log, Input(1)->Value(), logarithm);
-        Ops::Elementwise(Op::Product, Input(0)->Value(), logarithm, work);
-        SumSamples(work, 1, -1);
-    }
-
-    void BackpropTo(size_t input, const FrameRange& range) override
-    {
-        const double beta = GradientBeta(input);
-        const MatrixView inputGradient = InputGradient(input, range);
-        if (input == 0)
-            return Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, beta);
-        if (Input(0)->HasSparseForm())
-        {
-            if (beta == 0)
-                Ops::Fill(inputGradient, 0);
-            return Ops::CrossEntropyGradient(Input(0)->SparseValue(range), Input(1)->Value(), SampleMask(1), Gradient(),
-                                             inputGradient);
-        }
-        const MatrixView work = Temporary(1, range);
-        CopyDivisors(Input(1)->Value(), work);
-        Ops::Elementwise(Op::Quotient, Input(0)->Value(), work, work);
-        Ops::Elementwise(Op::Product, work, Gradient(), inputGradient, -1, beta);
-    }
 };
 
 // The number of samples whose labels' largest element is not (among the topK) largest of the prediction's.
@@ -296,14 +169,7 @@ public:
 
     void ForwardProp(const FrameRange&) override
     {
-        const MatrixView values = Input(0)->Value();
-        const std::span<const uint8_t> mask = SampleMask(0);
-        if (mask.empty())
-            return Ops::SumAll(values, Value());
-        Ops::Fill(Value(), 0);
-        ForEachDataStretch(mask, values.columns,
-                           [&](size_t first, size_t count)
-                           { Ops::SumAll(values.Columns(first, count), Value(), 1, 1); });
+        Ops::ElementwiseOverData(Op::Copy, Input(0)->Value(), SampleMask(0), Value());
     }
 
     void BackpropTo(size_t input, const FrameRange& range) override
@@ -312,147 +178,7 @@ public:
     }
 };
 
-// v = -sum w log(2 y p + (1 - y) - p) for labels y of 0 and 1, probabilities p and weights w (1 without a third input).
-class LogisticNode final : public Criterion
-{
-public:
-    void InferShape(ShapeInference& inference) override
-    {
-        for (size_t input = 1; input < InputCount(); input++)
-            RequireDenseInput(*this, input, inference);
-        CommonLayoutOfInputs(inference);
-        RequireEqualSizes(*this, inference);
-        if (inference.IsFinalPass() && InputCount() == 3 && Input(2)->SampleElements() != 1 &&
-            Input(2)->SampleElements() != Input(1)->SampleElements())
-            Fail(ErrorKind::Model, "the weights of Logistic, ", DescribeShape(*Input(2)),
-                 ", must be one number a sample, or one for each of its ",
-                 Counted(Input(1)->SampleElements(), "element"));
-        SetScalarShape();
-    }
-
-    std::vector<TemporarySpec> Temporaries() const override
-    {
-        // Sparse labels are needed densely: every element of p counts.
-        return std::vector<TemporarySpec>(
-            Input(0)->IsSparse() ? 3 : 2,
-            TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Life::ForwardBackward));
-    }
-
-    void ForwardProp(const FrameRange& range) override
-    {
-        const MatrixView argument = Temporary(0, range);
-        const MatrixView work = Temporary(1, range);
-        if (Input(0)->IsSparse())
-            Ops::ToDense(Input(0)->SparseValue(range), Temporary(2, range));
-        const MatrixView label = LabelsOf(range);
-        const MatrixView probability = Samples(1, Input(1)->Value());
-        // (1 - y) first: with y = 1 a small p stays what it is, instead of what is left of 1 + p - 1.
-        Ops::Fill(argument, 1);
-        Ops::Elementwise(Op::Copy, label, argument, -1, 1);
-        Ops::Elementwise(Op::Product, label, probability, argument, 2, 1);
-        Ops::Elementwise(Op::Copy, probability, argument, -1, 1);
-        Ops::Elementwise(Op::Log, argument, work);
-        ApplyWeights(work);
-        SumSamples(work, 1, -1);
-        CopyDivisors(argument, work);
-    }
-
-    // dp -= g w (2 y - 1) / argument
-    void BackpropTo(size_t input, const FrameRange& range) override
-    {
-        if (input != 1)
-            return;
-        const MatrixView work = Temporary(0, range);
-        Ops::Fill(work, -1);
-        Ops::Elementwise(Op::Copy, LabelsOf(range), work, 2, 1);
-        Ops::Elementwise(Op::Quotient, work, Temporary(1, range), work);
-        ApplyWeights(work);
-        Ops::Elementwise(Op::Product, work, Gradient(), Samples(1, InputGradient(1, range)), -1, 1);
-    }
-
-private:
-    MatrixView LabelsOf(const FrameRange& range) const
-    {
-        return Input(0)->IsSparse() ? Temporary(2, range) : Samples(0, Input(0)->Value());
-    }
-    MatrixView Samples(size_t input, const MatrixView& view) const { return SamplesAsColumns(*Input(input), view); }
-    void ApplyWeights(const MatrixView& work) const
-    {
-        if (InputCount() == 3)
-            Ops::Elementwise(Op::Product, work, Samples(2, Input(2)->Value()), work);
-    }
-};
-
-// ---- records ----
-
 using namespace Samples;
-
-GradientSample::Input Labels(size_t rows)
-{
-    GradientSample::Input input = NotChecked(Data(TensorShape{rows}));
-    input.oneHot = true;
-    return input;
-}
-
-GradientSample::Input SparseLabels(size_t rows)
-{
-    GradientSample::Input input = Labels(rows);
-    input.sparse = true;
-    return input;
-}
-
-NodeType CriterionType(const char* name, std::vector<std::string> aliases, const char* bookSection)
-{
-    NodeType type;
-    type.name = name;
-    type.aliases = std::move(aliases);
-    type.inputs = {2, 2};
-    type.inputNames = {"labels", "z"};
-    type.traits = {.backpropReadsOutput = false, .needsWholeMinibatch = true, .isCriterion = true};
-    type.bookSection = bookSection;
-    return type;
-}
-
-void RegisterCrossEntropies(NodeRegistry& registry)
-{
-    NodeType withSoftmax = CriterionType("CrossEntropyWithSoftmax", {"CEWithSM"}, "4.1.4.23");
-    withSoftmax.doc =
-        "v = -sum labels * log softmax(z) over all samples; gradient of z: softmax(z) - labels. Labels may "
-        "be sparse.";
-    withSoftmax.traits.backpropIgnoresInputs = 2;
-    withSoftmax.traits.backpropOverwrites = true;
-    withSoftmax.traits.inputsReadSparse = 1;
-    // The gradient formula of z holds where labels sum to 1.
-    GradientSample::Input soft = NotChecked(Data(TensorShape{4}, -2, 2));
-    soft.oneHot = true;
-    GradientSample labelsOnly = Case({Data(TensorShape{4}, -2, 2), NotChecked(Data(TensorShape{4}, -3, 3))});
-    withSoftmax.samples = {Case({soft, Data(TensorShape{4}, -3, 3)}),
-                           Case({SparseLabels(4), Data(TensorShape{4}, -3, 3)}), labelsOnly};
-    registry.Add<CrossEntropyWithSoftmaxNode>(withSoftmax);
-
-    NodeType plain = CriterionType("CrossEntropy", {}, "");
-    plain.inputNames = {"labels", "p"};
-    plain.doc = "v = -sum labels * log(p) over all samples, p probabilities; logarithms have a floor of -85.1. Labels "
-                "may be sparse.";
-    plain.traits.backpropOverwrites = true;
-    plain.traits.inputsReadSparse = 1;
-    plain.samples = {Case({Data(TensorShape{4}, 0, 1), Data(TensorShape{4}, 0.1, 1)}),
-                     Case({Labels(4), Data(TensorShape{4}, 0.1, 1)}),
-                     Case({SparseLabels(4), Data(TensorShape{4}, 0.1, 1)}),
-                     Case({Parameter(TensorShape{2, 3}, 0, 1), Parameter(TensorShape{2, 3}, 0.1, 1)})};
-    registry.Add<CrossEntropyNode>(plain);
-
-    NodeType logistic = CriterionType("Logistic", {}, "");
-    logistic.inputs = {2, 3};
-    logistic.inputNames = {"labels", "p", "weights"};
-    logistic.doc = "v = -sum w log(2 y p + (1 - y) - p) over all samples, for labels y of 0 and 1, probabilities p and "
-                   "optional weights w. Only p gets a gradient. Labels may be sparse.";
-    const GradientSample::Input label = NotChecked(Data(TensorShape{1}, 0, 1));
-    const GradientSample::Input probability = Data(TensorShape{1}, 0.1, 0.9);
-    logistic.samples = {Case({label, probability}), Case({SparseLabels(4), Data(TensorShape{4}, 0.1, 0.9)}),
-                        Case({label, probability, NotChecked(Data(TensorShape{1}, 0.5, 2))})};
-    registry.Add<LogisticNode>(logistic);
-}
 
 } // namespace
 
@@ -471,8 +197,6 @@ void RegisterCriterionNodes(NodeRegistry& registry)
                            Case({SparseLabels(4), Data(TensorShape{4}, -2, 2)}),
                            Case({Parameter(TensorShape{4}, -2, 2), SparseLabels(4)})};
     registry.Add<SquareErrorNode>(squareError);
-
-    RegisterCrossEntropies(registry);
 
     NodeType errors = CriterionType("ErrorPrediction", {"ClassificationError"}, "4.1.4.25");
     errors.inputs = {2, 3};

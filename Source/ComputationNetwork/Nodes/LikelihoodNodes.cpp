@@ -201,11 +201,7 @@ public:
 
     void ForwardProp(const FrameRange& range) override
     {
-        const MatrixView objective = Input(0)->Value();
-        Ops::Fill(Value(), 0);
-        ForEachDataStretch(Input(0)->ColumnMask(range), objective.columns,
-                           [&](size_t first, size_t count)
-                           { Ops::SumAll(objective.Columns(first, count), Value(), 1, 1); });
+        Ops::ElementwiseOverData(Op::Copy, Input(0)->Value(), Input(0)->ColumnMask(range), Value());
     }
 
     void BackpropTo(size_t input, const FrameRange& range) override

@@ -1,0 +1,83 @@
+// What criteria have in common: their base class, and short forms for their records.
+#pragma once
+
+#include "Common/Error.h"
+#include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cntk
+{
+
+// Labels and predictions must be of one size and stand for the same samples.
+inline void RequireEqualSizes(const ComputationNode& node, const ShapeInference& inference)
+{
+    if (!inference.IsFinalPass())
+        return;
+    const ComputationNode& a = *node.Input(0);
+    const ComputationNode& b = *node.Input(1);
+    if (a.HasMBLayout() != b.HasMBLayout())
+        Fail(ErrorKind::Model, node.TypeName(), " compares ", DescribeShape(a), " with ", DescribeShape(b),
+             ", but only ", a.HasMBLayout() ? "the first" : "the second", " changes with the samples");
+    if (a.ValueRows() != b.ValueRows() || a.ValueColumns() != b.ValueColumns())
+        Fail(ErrorKind::Model, node.TypeName(), " compares ", DescribeShape(a), " with ", DescribeShape(b),
+             ": expected as many rows in both, but there are ", a.ValueRows(), " and ", b.ValueRows());
+}
+
+// A 1x1 value, a sum over the samples, gaps excluded.
+class Criterion : public ComputationNode
+{
+protected:
+    std::span<const uint8_t> SampleMask(size_t input) const { return Input(input)->ColumnMask(FrameRange::All()); }
+    // Of labels, which may be sparse, and a dense value of the same size for each sample.
+    void InferFromLabels(ShapeInference& inference)
+    {
+        RequireDenseInput(*this, 1, inference);
+        CommonLayoutOfInputs(inference);
+        RequireEqualSizes(*this, inference);
+        SetScalarShape();
+    }
+    // What is left of value, gaps excluded, is summed.
+    void SumSamples(const MatrixView& values, size_t input, double factor) const
+    {
+        Ops::MaskColumns(values, SampleMask(input));
+        Ops::SumAll(values, Value(), factor);
+    }
+};
+
+// One-hot columns.
+inline GradientSample::Input Labels(size_t rows)
+{
+    GradientSample::Input input = Samples::NotChecked(Samples::Data(TensorShape{rows}));
+    input.oneHot = true;
+    return input;
+}
+
+inline GradientSample::Input SparseLabels(size_t rows)
+{
+    GradientSample::Input input = Labels(rows);
+    input.sparse = true;
+    return input;
+}
+
+// The record of a criterion of two inputs, to which the type adds what it has of its own.
+inline NodeType CriterionType(const char* name, std::vector<std::string> aliases, const char* bookSection)
+{
+    NodeType type;
+    type.name = name;
+    type.aliases = std::move(aliases);
+    type.inputs = {2, 2};
+    type.inputNames = {"labels", "z"};
+    type.traits = {.backpropReadsOutput = false, .needsWholeMinibatch = true, .isCriterion = true};
+    type.bookSection = bookSection;
+    return type;
+}
+
+} // namespace cntk

@@ -1,4 +1,6 @@
-// Checked operations on images, as Operations.h has them for matrices. Views hold one sample a column, contiguous.
+// Checked operations on images, as Operations.h has them for matrices (book 2.5). Views are contiguous: inputs are
+// InputElements() x samples and outputs OutputElements() x samples, one sample a column; weights have KernelCount() *
+// KernelElements() elements in the order of ConvolutionGeometry::weights. Gradients are like what they belong to.
 #pragma once
 
 #include "Math/ImageKernels.h"

@@ -5,7 +5,6 @@
 #include "Readers/ReaderLib/EpochRange.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace cntk
 {
@@ -276,12 +275,8 @@ private:
 
     void AppendWarning(std::string& log, size_t row, size_t steps) const
     {
-        char text[200];
-        std::snprintf(text, sizeof text,
-                      "HTKMLFReader: Packing a second utterance did still not fill all time slots of sequence %zu "
-                      "(%zu of %zu); the rest stays empty\n",
-                      row, m_used[row], steps);
-        log += text;
+        log += Concat("HTKMLFReader: Packing a second utterance did still not fill all time slots of sequence ", row,
+                      " (", m_used[row], " of ", steps, "); the rest stays empty\n");
     }
 
     void Deliver(MinibatchSlot<ElemType>& slot, size_t steps)

@@ -52,8 +52,8 @@ int32_t LuText::IdOf(std::string_view word, const LuVocabulary& vocabulary) cons
     return vocabulary.unknownWord;
 }
 
-// Up to a blank line or a token that ends it; false if there is none left.
-bool LuText::ReadSentence()
+// Up to a blank line or a token that ends it; none where the text ends before.
+void LuText::ReadSentence()
 {
     const size_t first = m_labels.size();
     std::string_view line;
@@ -81,10 +81,8 @@ bool LuText::ReadSentence()
         { return !vocabulary.options.endSequence.empty() && word == vocabulary.options.endSequence; };
         isOpen = !ends(m_columns.back(), m_config.output) && !ends(m_columns.front(), m_config.input);
     }
-    if (m_labels.size() == first)
-        return false;
-    m_sentences.push_back({first, m_labels.size() - first});
-    return true;
+    if (m_labels.size() > first)
+        m_sentences.push_back({first, m_labels.size() - first});
 }
 
 bool LuText::ReadBlock(std::string& log)
@@ -96,10 +94,7 @@ bool LuText::ReadBlock(std::string& log)
     m_next = 0;
     const size_t start = m_lines.LineNumber();
     while (!m_isAtEnd && m_lines.LineNumber() - start < c_blockLines)
-    {
-        if (!ReadSentence())
-            break;
-    }
+        ReadSentence();
     if (m_sentences.empty())
         return false;
     if (m_config.shuffle)

@@ -46,7 +46,7 @@ public:
 
 private:
     bool ReadBlock(std::string& log);
-    bool ReadSentence();
+    void ReadSentence();
     int32_t IdOf(std::string_view word, const LuVocabulary& vocabulary) const;
 
     const LuConfig& m_config;

@@ -235,7 +235,7 @@ TEST_F(HtkReaderTests, TruncatedUtterancesGoOn)
     auto reader = Make("randomize=none frameMode=false truncated=true nbruttsineachrecurrentiter=2" + Blocks());
     const std::vector<Grid> grids = ReadGrids(*reader, MakeRequest(0, 3));
     ASSERT_EQ(grids.size(), 3u);
-    // u0 has four frames: three, then one more and the beginning of the next utterance.
+    // u0 has four frames: three, then one more; the other row has the utterances behind it.
     EXPECT_EQ(grids[0].rows, (std::vector<std::vector<int>>{{0, 1, 2}, {4, 5, 6}}));
     EXPECT_EQ(grids[0].sequences[0], (SequenceInfo{0, 0, 0, 4}));
     EXPECT_EQ(grids[1].rows, (std::vector<std::vector<int>>{{3, -1, -1}, {7, 8, 9}}));
@@ -244,6 +244,26 @@ TEST_F(HtkReaderTests, TruncatedUtterancesGoOn)
     EXPECT_EQ(grids[2].sequences[0], (SequenceInfo{0, 1, -3, 2}));
     // The same epoch again gives the same.
     EXPECT_EQ(ReadGrids(*reader, MakeRequest(0, 3))[1].rows, grids[1].rows);
+}
+
+// Utterances of 4, 3 and 5 frames: where one ends within a piece, the next one begins behind it, and that alone.
+TEST_F(HtkReaderTests, TruncatedUtterancesFollowOneAnother)
+{
+    auto reader = Make("randomize=none frameMode=false truncated=true" + Blocks());
+    const auto rowsOf = [&](size_t steps, size_t epochSize = c_wholeDataSet)
+    {
+        std::vector<std::vector<int>> rows;
+        for (const Grid& grid : ReadGrids(*reader, MakeRequest(0, steps, epochSize)))
+            rows.push_back(grid.rows.at(0));
+        return rows;
+    };
+    EXPECT_EQ(rowsOf(3), (std::vector<std::vector<int>>{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}}));
+    EXPECT_EQ(rowsOf(5), (std::vector<std::vector<int>>{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {10, 11, -1, -1, -1}}));
+    EXPECT_THAT(LogText(), testing::Not(testing::HasSubstr("did still not fill")));
+    // Two utterances begin within an epoch of five frames.
+    EXPECT_EQ(rowsOf(8, 5), (std::vector<std::vector<int>>{{0, 1, 2, 3, 4, 5, 6, -1}}));
+    EXPECT_THAT(LogText(), testing::HasSubstr("HTKMLFReader: Packing a second utterance did still not fill all time "
+                                              "slots of sequence 0 (7 of 8); the rest stays empty"));
 }
 
 TEST_F(HtkReaderTests, WritingReadsFileByFile)

@@ -285,6 +285,23 @@ TEST_F(LmReaderTests, MessagesOfVocabularies)
                                     Path("words.txt") + "', and neither is unk '<unk>'");
 }
 
+TEST_F(LmReaderTests, TwoFilesOfWords)
+{
+    Write("text.txt", "</s> a c </s>\n");
+    Make(Block());
+    EXPECT_THAT(LogText(), testing::Not(HasSubstr("WARNING"))); // one order in both
+    Write("words.txt", "a\n</s>\nb\n<unk>\nc\n");
+    Make(Block());
+    EXPECT_THAT(LogText(),
+                HasSubstr("word 0 is 'a' in '" + Path("words.txt") + "' and '</s>' in '" + Path("vocab.txt") +
+                          "'; the classes belong to other words, unless both have the same order\n"));
+    EXPECT_THAT(LogText(), testing::Not(HasSubstr("word 1 is"))); // told once
+    std::filesystem::remove(Path("words.txt"));
+    EXPECT_THAT(ReadStream(*Make(Block()), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 1:1; 4:1"));
+    EXPECT_THAT(LogText(), HasSubstr("LMSequenceReader: label mapping file " + Path("words.txt") +
+                                     " is not there; the ids of " + Path("vocab.txt") + " are used\n"));
+}
+
 TEST_F(LmReaderTests, MessagesOfConfigs)
 {
     Write("text.txt", "</s> a </s>\n");

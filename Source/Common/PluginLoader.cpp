@@ -283,6 +283,12 @@ void* PluginLibrary::FindSymbol(const char* symbol) const
     return dlsym(m_handle, symbol);
 }
 
+void PluginLibrary::FailForSymbol(const char* task, const char* symbol, const std::string& hint) const
+{
+    FailAt(m_where, ErrorKind::Config, "plugin '", m_name, "' does not ", task, ": '", m_path, "' does not export '",
+           symbol, "'", hint);
+}
+
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> PluginLibrary::MakeReader(const ReaderContext& context) const
 {
@@ -291,8 +297,7 @@ std::unique_ptr<IDataReader<ElemType>> PluginLibrary::MakeReader(const ReaderCon
     using Function = std::conditional_t<isFloat, GetReaderFunctionF, GetReaderFunctionD>;
     const auto function = reinterpret_cast<Function>(FindSymbol(symbol));
     if (function == nullptr)
-        FailAt(m_where, ErrorKind::Config, "plugin '", m_name, "' does not read: '", m_path, "' does not export '",
-               symbol, "'");
+        FailForSymbol("read", symbol, "");
     std::unique_ptr<IDataReader<ElemType>> reader;
     function(reader, context);
     return reader;
@@ -325,8 +330,7 @@ void* PluginLibrary::RequireWriter(const char* symbol) const
 {
     void* const function = FindSymbol(symbol);
     if (function == nullptr)
-        FailAt(m_where, ErrorKind::Config, "plugin '", m_name, "' does not write: '", m_path, "' does not export '",
-               symbol, "'", ExistingWritersText(std::filesystem::path(m_path).parent_path().string()));
+        FailForSymbol("write", symbol, ExistingWritersText(std::filesystem::path(m_path).parent_path().string()));
     return function;
 }
 

@@ -62,6 +62,8 @@ public:
 private:
     PluginLibrary(std::string name, std::string path, void* handle, const SourcePos& where);
     void* RequireWriter(const char* symbol) const;
+    // task: "read".
+    [[noreturn]] void FailForSymbol(const char* task, const char* symbol, const std::string& hint) const;
 
     std::string m_name;
     std::string m_path;

@@ -45,16 +45,29 @@ std::atomic<TemporaryFiles*> g_temporaries{&g_ownTemporaries};
 std::atomic<int> g_graceful{0};
 std::atomic<int> g_signal{0};
 
-constexpr std::array c_stopSignals = {SIGINT, SIGTERM, SIGHUP};
+constexpr std::array c_stopSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+// Whether the program goes on, to stop where it can be taken up again.
+bool IsStopNoted(int number)
+{
+    // Ctrl-C ends whoever reads the log (tee), too: what is still to be said fails, no more.
+    if (number == SIGPIPE && g_signal.load() != 0)
+        return true;
+    if (g_graceful.load() == 0)
+        return false;
+    // A terminal that is closed may say so twice, by its shell and by the system; that is no second wish.
+    int noted = 0;
+    if (g_signal.compare_exchange_strong(noted, number) || number == SIGHUP)
+        return true;
+    // Nobody wished for what a lost reader means: Ctrl-C may have ended that one first.
+    noted = SIGPIPE;
+    return g_signal.compare_exchange_strong(noted, number);
+}
 
 extern "C" void OnStopSignal(int number)
 {
     const int keptError = errno;
-    int none = 0;
-    if (g_graceful.load() > 0 && g_signal.compare_exchange_strong(none, number))
-        return;
-    // A terminal that is closed may say so twice, by its shell and by the system; that is no second wish.
-    if (g_graceful.load() > 0 && number == SIGHUP)
+    if (IsStopNoted(number))
         return;
     TemporaryFiles& files = TemporaryFilesInUse();
     files.isEnding.store(true);

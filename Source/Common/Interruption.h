@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGHUP: asked once, a training finishes its minibatch; everything else ends at once, without
-// leaving temporary files behind.
+// SIGINT, SIGTERM, SIGHUP, and SIGPIPE, by which whoever reads the log is known to be gone: asked once, a training
+// finishes its minibatch; everything else ends at once, without leaving temporary files behind.
 #pragma once
 
 #include <csignal>
@@ -25,7 +25,8 @@ void InstallSignalHandlers();
 // A signal came while a GracefulStop lived. True until the end of the program: what follows is not begun.
 bool StopRequested();
 
-// While one lives, the first signal only sets StopRequested; the second ends the program as usual, unless it is SIGHUP.
+// While one lives, the first signal only sets StopRequested; the second ends the program as usual, unless it is SIGHUP
+// or one of the two is SIGPIPE.
 class GracefulStop
 {
 public:

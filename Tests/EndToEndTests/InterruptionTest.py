@@ -254,6 +254,24 @@ class InterruptionTest(EndToEndTest):
         self.assertEqual(process.returncode, STOPPED)
         self.assertFalse([name for name in self.files("closed") if name.endswith((".tmp", ".lock"))])
 
+    def test_ctrl_c_that_ends_the_reader_of_the_log_too_loses_nothing(self):
+        """As in `cntk ... 2>&1 | tee log`: its last words reach nobody, but model, checkpoint and exit code are there."""
+        for sends in (True, False):  # False: the reader alone ends, as head does
+            folder = "unread%d" % sends
+            process = self.start(self.arguments(folder, 100000, minutes=0))
+            while not (self.folder / folder / "m.dnn.1").exists():
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            os.kill(process.pid, signal.SIGSTOP)
+            process.stderr.close()
+            if sends:
+                process.send_signal(signal.SIGINT)
+            os.kill(process.pid, signal.SIGCONT)
+            self.assertEqual(process.wait(timeout=60), STOPPED)
+            files = self.files(folder)
+            self.assertRegex(" ".join(files), r"m\.dnn\.\d+(\.at\d+)?\.ckp")
+            self.assertFalse([name for name in files if name.endswith((".tmp", ".lock"))])
+
     def test_a_second_signal_ends_it_at_once(self):
         process = self.start(self.arguments("twice", 100000, minutes=0))
         while not (self.folder / "twice/m.dnn.1").exists():

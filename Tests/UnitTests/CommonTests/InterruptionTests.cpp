@@ -29,7 +29,7 @@ int StatusOf(const std::function<void()>& body, int ignored = 0)
     const pid_t child = ::fork();
     if (child == 0)
     {
-        for (const int number : {SIGTERM, SIGINT, SIGHUP})
+        for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE})
             std::signal(number, number == ignored ? SIG_IGN : SIG_DFL);
         InstallSignalHandlers();
         body();
@@ -47,7 +47,7 @@ TEST(Interruption, ASignalEndsTheProgramAndTakesTemporaryFilesAlong)
     const std::string folder =
         (std::filesystem::temp_directory_path() / ("cntk_interruption_" + std::to_string(::getpid()))).string();
     std::filesystem::create_directories(folder);
-    for (const int number : {SIGTERM, SIGINT, SIGHUP})
+    for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE})
     {
         const int status = StatusOf(
             [&]
@@ -148,6 +148,42 @@ TEST(Interruption, ATerminalThatIsClosedTwiceIsOneWish)
         });
     EXPECT_TRUE(WIFEXITED(status)) << status;
     EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+// Ctrl-C reaches the program that reads the log as well, and what is written for it then fails.
+TEST(Interruption, ALostReaderIsAWishToStopAndNeverTheSecondOne)
+{
+    for (const int other : {SIGPIPE, SIGINT, SIGTERM, SIGHUP})
+    {
+        for (const bool isLostFirst : {false, true})
+        {
+            const int status = StatusOf(
+                [&]
+                {
+                    {
+                        const GracefulStop graceful;
+                        ::raise(isLostFirst ? SIGPIPE : other);
+                        if (!StopRequested())
+                            ::_exit(2);
+                        ::raise(isLostFirst ? other : SIGPIPE);
+                    }
+                    ::raise(SIGPIPE); // the last words of a training that stopped
+                    ::_exit(7);
+                });
+            EXPECT_TRUE(WIFEXITED(status)) << status;
+            EXPECT_EQ(WEXITSTATUS(status), 7);
+        }
+    }
+    const int status = StatusOf(
+        []
+        {
+            const GracefulStop graceful;
+            ::raise(SIGPIPE);
+            ::raise(SIGINT);
+            ::raise(SIGTERM);
+        });
+    EXPECT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_EQ(WTERMSIG(status), SIGTERM);
 }
 
 TEST(Interruption, WhatWasIgnoredStaysIgnored)

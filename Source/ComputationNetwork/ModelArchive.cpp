@@ -3,10 +3,13 @@
 
 #include "Common/Error.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <span>
+#include <type_traits>
+#include <vector>
 
 namespace cntk
 {
@@ -18,35 +21,39 @@ constexpr uint32_t c_rowMajor = 1; // bits of the format word of a sparse matrix
 // Sparse matrices become dense ones; what they take is not bounded by the bytes of the file.
 constexpr uint64_t c_largestFromSparse = uint64_t(1) << 30;
 
-// Values in the file's element type -> a matrix of another (or the same) type.
-void FillMatrix(Matrix& matrix, std::string_view bytes, size_t elementSize)
+// Values pass between files and devices in slices, so that nothing holds a second copy of a large matrix.
+constexpr size_t c_sliceElements = size_t(1) << 18;
+
+// visit(first, count) for the slices of so many elements, in their order.
+template <class Visit>
+void VisitSlices(size_t elements, Visit visit)
 {
-    if (bytes.empty())
-        return;
-    if (elementSize == SizeOf(matrix.Type()))
+    for (size_t first = 0; first < elements; first += c_sliceElements)
+        visit(first, std::min(c_sliceElements, elements - first));
+}
+
+// Values of the file's type, at any position in memory -> a matrix of another (or the same) type.
+template <class From, class To>
+void FillMatrix(Matrix& matrix, std::string_view bytes)
+{
+    const size_t sliceElements = std::min(c_sliceElements, matrix.Elements());
+    std::vector<From> aligned(sliceElements); // as transfers may want it
+    std::vector<To> converted(std::is_same_v<From, To> ? 0 : sliceElements);
+    const auto fill = [&](size_t first, size_t count)
     {
-        // Transfers may want alignment, which a position in a file does not give.
-        if (reinterpret_cast<uintptr_t>(bytes.data()) % elementSize == 0)
+        std::memcpy(aligned.data(), bytes.data() + first * sizeof(From), count * sizeof(From));
+        if constexpr (std::is_same_v<From, To>)
         {
-            matrix.CopyFromHost(bytes.data());
-            return;
+            matrix.CopyFromHost(aligned.data(), first, count);
         }
-        std::vector<double> aligned((bytes.size() + sizeof(double) - 1) / sizeof(double));
-        std::memcpy(aligned.data(), bytes.data(), bytes.size());
-        matrix.CopyFromHost(aligned.data());
-        return;
-    }
-    const size_t count = bytes.size() / elementSize;
-    const auto convert = [&](auto tag)
-    {
-        std::vector<decltype(tag)> values(count);
-        std::memcpy(values.data(), bytes.data(), bytes.size());
-        matrix.FromHost(std::span<const decltype(tag)>(values));
+        else
+        {
+            std::transform(aligned.begin(), aligned.begin() + ptrdiff_t(count), converted.begin(),
+                           [](From value) { return To(value); });
+            matrix.CopyFromHost(converted.data(), first, count);
+        }
     };
-    if (elementSize == sizeof(float))
-        convert(float());
-    else
-        convert(double());
+    VisitSlices(matrix.Elements(), fill);
 }
 
 size_t ReadElementSize(BinaryReader& in)
@@ -73,8 +80,16 @@ Matrix ReadDense(BinaryReader& in, DataType dataType, Device& device)
         in.Damaged(position, Concat("the size of a matrix (its values must fit into the ", in.Left(), " bytes left)"),
                    Concat(rows, " x ", columns));
     const std::string_view values = in.Bytes(rows * columns * elementSize, "the values of a matrix");
-    Matrix matrix(size_t(rows), size_t(columns), dataType, device);
-    FillMatrix(matrix, values, elementSize);
+    Matrix matrix(0, 0, dataType, device);
+    matrix.Resize(size_t(rows), size_t(columns));
+    VisitType(dataType,
+              [&](auto tag)
+              {
+                  if (elementSize == sizeof(float))
+                      FillMatrix<float, decltype(tag)>(matrix, values);
+                  else
+                      FillMatrix<double, decltype(tag)>(matrix, values);
+              });
     in.Expect("EMAT");
     return matrix;
 }
@@ -184,13 +199,18 @@ void WriteMatrix(BinaryWriter& out, const Matrix& matrix, DataType dataType)
     out.Write(int32_t(0));
     out.Write(uint64_t(matrix.Rows()));
     out.Write(uint64_t(matrix.Columns()));
-    if (matrix.Elements() > 0)
-    {
-        CNTK_ASSERT(matrix.Type() == dataType);
-        std::vector<char> values(matrix.Elements() * SizeOf(dataType));
-        matrix.CopyToHost(values.data());
-        out.Bytes(values.data(), values.size());
-    }
+    CNTK_ASSERT(matrix.Elements() == 0 || matrix.Type() == dataType);
+    VisitType(dataType,
+              [&](auto tag)
+              {
+                  std::vector<decltype(tag)> slice(std::min(c_sliceElements, matrix.Elements()));
+                  const auto write = [&](size_t first, size_t count)
+                  {
+                      matrix.CopyToHost(slice.data(), first, count);
+                      out.Bytes(slice.data(), count * sizeof(tag));
+                  };
+                  VisitSlices(matrix.Elements(), write);
+              });
     out.WideText("EMAT");
 }
 

@@ -110,6 +110,13 @@ void Matrix::Resize(size_t rows, size_t columns)
     m_columns = columns;
 }
 
+void Matrix::Reshape(size_t rows, size_t columns)
+{
+    CNTK_ASSERT(CheckedElements(rows, columns) == Elements());
+    m_rows = rows;
+    m_columns = columns;
+}
+
 MatrixView Matrix::View() const
 {
     return {m_buffer.Data(), m_rows, m_columns, m_rows, m_type, m_buffer.GetDevice()};
@@ -173,14 +180,28 @@ std::vector<double> Matrix::ToHost() const
 
 void Matrix::CopyToHost(void* values) const
 {
-    if (Elements() > 0)
-        GetDevice().CopyToHost(values, m_buffer.Data(), Elements() * SizeOf(m_type));
+    CopyToHost(values, 0, Elements());
 }
 
 void Matrix::CopyFromHost(const void* values)
 {
-    if (Elements() > 0)
-        GetDevice().CopyFromHost(m_buffer.Data(), values, Elements() * SizeOf(m_type));
+    CopyFromHost(values, 0, Elements());
+}
+
+void Matrix::CopyToHost(void* values, size_t first, size_t count) const
+{
+    CNTK_ASSERT(first <= Elements() && count <= Elements() - first);
+    if (count > 0)
+        GetDevice().CopyToHost(values, static_cast<const char*>(m_buffer.Data()) + first * SizeOf(m_type),
+                               count * SizeOf(m_type));
+}
+
+void Matrix::CopyFromHost(const void* values, size_t first, size_t count)
+{
+    CNTK_ASSERT(first <= Elements() && count <= Elements() - first);
+    if (count > 0)
+        GetDevice().CopyFromHost(static_cast<char*>(m_buffer.Data()) + first * SizeOf(m_type), values,
+                                 count * SizeOf(m_type));
 }
 
 // ---- SparseMatrix ---------------------------------------------------------------------------------------------------

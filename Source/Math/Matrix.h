@@ -51,6 +51,8 @@ public:
 
     // Keeps memory; the content is undefined afterwards.
     void Resize(size_t rows, size_t columns);
+    // The same elements in other rows and columns.
+    void Reshape(size_t rows, size_t columns);
     MatrixView View() const;
     operator MatrixView() const { return View(); } // implicit on purpose: operations take views
     Matrix Clone() const;
@@ -63,6 +65,9 @@ public:
     std::vector<double> ToHost() const;
     void CopyToHost(void* values) const; // Elements()*SizeOf(Type()) bytes
     void CopyFromHost(const void* values);
+    // The elements from first on, count of them.
+    void CopyToHost(void* values, size_t first, size_t count) const;
+    void CopyFromHost(const void* values, size_t first, size_t count);
 
 private:
     Buffer m_buffer;

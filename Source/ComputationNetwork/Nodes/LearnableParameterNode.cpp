@@ -215,12 +215,7 @@ void LearnableParameterNode::SerializeFields(ModelArchive& archive)
     if (m_values.Elements() != shape.Elements())
         Fail(ErrorKind::Model, "parameter '", Name(), "' has the dimensions [", shape.ToString(),
              "], but its matrix is ", m_values.Rows(), " x ", m_values.Columns());
-    if (m_values.Rows() != shape.MatrixRows())
-    {
-        Matrix reshaped(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice());
-        reshaped.FromHost(m_values.ToHost());
-        m_values = std::move(reshaped);
-    }
+    m_values.Reshape(shape.MatrixRows(), shape.MatrixColumns());
     m_pending.reset();
     SetShape(shape, nullptr);
     m_value = m_values.View();

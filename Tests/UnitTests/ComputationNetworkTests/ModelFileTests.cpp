@@ -159,6 +159,30 @@ TEST_F(ModelFileTests, ConvertsBetweenPrecisions)
         EXPECT_EQ(narrow[i], double(float(wide[i])));
 }
 
+// Values pass in slices of 262,144; the last one is not full.
+TEST_F(ModelFileTests, LargeMatricesKeepEveryValue)
+{
+    for (const DataType saved : {DataType::Float32, DataType::Float64})
+    {
+        ComputationNetwork network(saved, m_device);
+        const auto weights =
+            std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter("W", TensorShape{600, 1001}));
+        weights->InitUniform(1, 1);
+        network.Validate();
+        SaveModel(network, Path("large.dnn"));
+        for (const DataType loadedAs : {DataType::Float32, DataType::Float64})
+        {
+            std::vector<double> expected = weights->Values().ToHost();
+            if (loadedAs == DataType::Float32)
+                std::transform(expected.begin(), expected.end(), expected.begin(),
+                               [](double value) { return double(float(value)); });
+            const auto loaded = LoadModel(Path("large.dnn"), loadedAs, m_device);
+            EXPECT_TRUE(std::dynamic_pointer_cast<LearnableParameterNode>(loaded->Require("W"))->Values().ToHost() ==
+                        expected);
+        }
+    }
+}
+
 TEST_F(ModelFileTests, ReloadsParametersByName)
 {
     SmallFile(DataType::Float32);

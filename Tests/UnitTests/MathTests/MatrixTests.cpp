@@ -62,6 +62,27 @@ TEST_F(MatrixTests, ConvertsTheHostsValues)
     }
 }
 
+TEST_F(MatrixTests, PartsOfItsElementsComeAndGo)
+{
+    Matrix matrix(2, 3, DataType::Float32, *m_device);
+    const std::vector<float> values = {1, 2, 3};
+    matrix.CopyFromHost(values.data(), 2, 3);
+    EXPECT_EQ(matrix.ToHost(), (std::vector<double>{0, 0, 1, 2, 3, 0}));
+    std::vector<float> part(2);
+    matrix.CopyToHost(part.data(), 3, 2);
+    EXPECT_EQ(part, (std::vector<float>{2, 3}));
+}
+
+TEST_F(MatrixTests, ReshapingKeepsTheElements)
+{
+    Matrix matrix(2, 3, DataType::Float64, *m_device);
+    matrix.FromHost(std::vector<double>{1, 2, 3, 4, 5, 6});
+    matrix.Reshape(3, 2);
+    EXPECT_EQ(matrix.Rows(), 3u);
+    EXPECT_EQ(matrix.Columns(), 2u);
+    EXPECT_EQ(matrix.ToHost(), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
 TEST_F(MatrixTests, ClonesAndCopiesAreIndependent)
 {
     Matrix matrix(2, 2, DataType::Float64, *m_device);

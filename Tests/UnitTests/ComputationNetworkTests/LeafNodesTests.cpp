@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <tuple>
 
 namespace cntk::Testing
 {
@@ -270,6 +271,30 @@ TEST(InputValueTest, WordsThatAreRootsOrKeptAreDense)
         words.Set({3, 1, 2});
         evaluator->Forward();
         EXPECT_THAT(ValueOf(words.labels), ElementsAre(0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0));
+    }
+}
+
+// The predictions come from a reader, too, which gives both as rows and values: only of labels is that form read.
+TEST(InputValueTest, PredictionsThatComeAsRowsAndValuesAreDense)
+{
+    // Of the first sample word 2 has ln 3, of the others words 1 and 3: softmaxes of 1/6, 3/6 and 1/6, two of them
+    // wrong; then of the last one word 0.
+    for (const auto& [type, first, second] :
+         {std::tuple("ErrorPrediction", 2.0, 1.0),
+          {"CrossEntropyWithSoftmax", std::log(6.0 * 2.0 * 6.0), std::log(6.0 * 2.0 * 2.0)}})
+    {
+        Words words;
+        const ComputationNodePtr criterion = words.net.Add(type, "c", {words.labels, words.z});
+        words.net.network.Validate();
+        Evaluator evaluator(words.net.network, {criterion});
+        words.Set({3, 1, 0});
+        const std::vector<double> scores(3, std::log(3.0));
+        for (const auto& [rows, expected] : {std::pair(std::vector<int32_t>{2, 1, 3}, first), {{2, 1, 0}, second}})
+        {
+            words.z->SetSparse(scores.data(), rows.data(), words.starts.data(), 4, 3);
+            evaluator.Forward();
+            EXPECT_NEAR(ValueOf(criterion)[0], expected, 1e-14) << type;
+        }
     }
 }
 

@@ -426,6 +426,34 @@ TEST(LookupProducts, OnlyTheColumnsOfWordsAreTouched)
     EXPECT_EQ(windows.table->GradientColumns().columns, (std::vector<int32_t>{1, 4, 5}));
 }
 
+// The weights of a product are those of other words, too: all of their columns hold a gradient, not only those words'.
+TEST(LookupProducts, AWeightMayBeThatOfOtherWordsToo)
+{
+    for (const bool areOthersFirst : {false, true})
+    {
+        TestNetwork net;
+        const auto words = net.network.AddInput("words", {7}, true), others = net.network.AddInput("others", {3}, true);
+        const auto weight = net.Parameter("W", {4, 3});
+        const auto ofOthers = net.Add("Times", "ofOthers", {weight, others});
+        const auto product =
+            net.Add("Times", "product", {weight, net.Add("LookupTable", "emb", {net.Parameter("E", {3, 7}), words})});
+        const auto sum = areOthersFirst ? net.Add("ElementTimes", "sum", {ofOthers, product})
+                                        : net.Add("ElementTimes", "sum", {product, ofOthers});
+        const auto criterion = net.Add("TestCriterion", "criterion", {sum});
+        net.network.Validate();
+        net.SetSequences({2, 2});
+        SetSamples(words, OneHot({1, 5, 1, 0}));
+        EXPECT_THAT(PlanOf({criterion}), HasSubstr("lookup: emb, product\n"));
+        Evaluator evaluator(net.network, {criterion}, Training(true));
+        for (const int32_t other : {2, 0}) // nothing is left of the minibatch before
+        {
+            SetSamples(others, OneHot({other, other, other, other}));
+            ExpectGradientsAgree(evaluator, criterion);
+            EXPECT_TRUE(weight->GradientColumns().all);
+        }
+    }
+}
+
 // Two inputs share the table and a weight, one product is there twice, and the table is an ordinary factor, too.
 TEST(LookupProducts, TablesAndWeightsMayBeShared)
 {
@@ -455,6 +483,25 @@ TEST(LookupProducts, TablesAndWeightsMayBeShared)
     EvaluatorOptions apart = Training(true); // no gradient is another's memory
     apart.shareMemory = false;
     ExpectNear(RunOn(net, criterion, apart), RunOn(net, criterion, Training(false)));
+}
+
+// A product's gradient of its weights waits for those of the others, not so the gradient of the same column as a bias.
+TEST(LookupProducts, AWeightMayBeABiasToo)
+{
+    TestNetwork net;
+    const auto words = net.network.AddInput("words", {7}, true), weight = net.Parameter("W", {4, 1});
+    const auto embedding = net.Add("LookupTable", "embedding", {net.Parameter("E", {1, 7}), words});
+    const auto first =
+        net.Add("Plus", "first", {net.Add("Times", "p", {net.Parameter("V", {4, 1}), embedding}), weight});
+    const auto second =
+        net.Add("Plus", "second", {net.Add("Times", "q", {weight, embedding}), net.Parameter("b", {4, 1})});
+    const auto criterion = net.Add("TestCriterion", "criterion", {net.Add("ElementTimes", "both", {first, second})});
+    net.network.Validate();
+    net.SetSequences({3, 2});
+    SetSamples(words, OneHot({1, 5, 1, 1, 0, 6}));
+    EXPECT_THAT(PlanOf({criterion}), HasSubstr("lookup: embedding, p, first, q, second\n"));
+    Evaluator evaluator(net.network, {criterion}, Training(true));
+    ExpectGradientsAgree(evaluator, criterion);
 }
 
 TEST(LookupProducts, ParametersMayBeFixed)

@@ -105,6 +105,20 @@ TEST(MemoryPlan, NoAliasForGradientsWithTwoContributions)
     EXPECT_FALSE(MemoryOf(plan).IsGradientAlias(p.get()));
 }
 
+// What a sum adds to all samples has another gradient than the sum itself, also where its dimensions are the same.
+TEST(MemoryPlan, NoAliasForTheGradientOfAComputedBias)
+{
+    TestNetwork net;
+    const auto bias = net.Add("Times", "bias", {net.Parameter("W", {2, 3}), net.Parameter("v", {3, 1})});
+    const auto criterion = net.Add("TestCriterion", "ce", {net.Add("Plus", "sum", {net.Input("x", {2, 1}), bias})});
+    net.network.Validate();
+    EXPECT_FALSE(MemoryOf(PlanOf({criterion}, true)).IsGradientAlias(bias.get()));
+    net.SetSequences({3, 1});
+    net.FillInputs();
+    Evaluator evaluator(net.network, {criterion}, Checked(true));
+    ExpectGradientsAgree(evaluator, criterion);
+}
+
 TEST(MemoryPlan, KeptValuesLiveOn)
 {
     Chain net(3);

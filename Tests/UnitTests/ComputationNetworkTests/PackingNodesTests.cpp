@@ -151,6 +151,34 @@ TEST(PackingNodes, AFrameOfEachSequenceMeetsItsLabel)
               "sequences of the same lengths");
 }
 
+// Frames picked by one condition beside those picked by another: the layouts are compared when both are made, and not
+// when the second is still that of the minibatch before.
+TEST(PackingNodes, FramesPickedByTwoConditionsMeet)
+{
+    PackingNetwork net;
+    const auto other = net.Input("other", {1});
+    const auto where = net.Add("Where", "where2", {other});
+    const auto picked = net.Add("GatherPacked", "gathered2", {net.Add("PackedIndex", "index2", {net.x, where}), net.x});
+    const auto same = net.Add("ReconcileDynamicAxis", "same", {picked, net.gathered});
+    const auto sum = net.Add("Plus", "sum", {net.gathered, same});
+    net.network.Validate();
+    Evaluator evaluator(net.network, {sum}, Checked(false));
+    net.SetSequences({3, 2});
+    SetInput(net.x, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0}); // sequences (1 2, 5 6, 9 10) and (3 4, 7 8)
+    SetInput(net.cond, {1, 0, 1, 1, 0, 0});
+    SetInput(other, {0, 1, 1, 0, 1, 0});
+    evaluator.Forward();
+    EXPECT_EQ(ValueOf(sum), (std::vector<double>{1 + 5, 2 + 6, 7 + 3, 8 + 4, 5 + 9, 6 + 10, 0, 0}));
+    SetInput(net.cond, {0, 1, 0, 0, 1, 0});
+    SetInput(other, {1, 0, 0, 1, 0, 0});
+    evaluator.Forward();
+    EXPECT_EQ(ValueOf(sum), (std::vector<double>{9 + 1, 10 + 2, 3 + 7, 4 + 8}));
+    SetInput(net.cond, {1, 1, 1, 0, 0, 0}); // two frames of the first sequence, the other condition one
+    EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }),
+              "ReconcileDynamicAxis 'same': the minibatch layouts of 'gathered2' and 'gathered' differ; expected the "
+              "same sequences of the same lengths");
+}
+
 // Attention looks its sequences up when both layouts are there.
 TEST(PackingNodes, AttentionToThePickedFrames)
 {

@@ -90,6 +90,38 @@ TEST_P(RegistryTest, GradientsAgreeWithDifferences)
                 });
 }
 
+// The gradients of a minibatch take the place of those of the one before; those of its parts add up.
+TEST_P(RegistryTest, GradientsOfPartsAddUpAndThoseOfMinibatchesDoNot)
+{
+    ForEachCase({Layout::Frames, Layout::Ragged, Layout::Dirty},
+                [&](const GradientSample& sample, Layout layout)
+                {
+                    NodeCase node(Type(), sample, layout, DataType::Float64, Cpu(), Registry());
+                    if (!node.Options().training)
+                        return;
+                    Evaluator evaluator(node.Network(), {node.Criterion()}, node.Options());
+                    std::vector<std::vector<double>> first;
+                    for (const double times : {1, 1, 2, 3, 1})
+                    {
+                        evaluator.Forward();
+                        if (times == 1)
+                            evaluator.Backward(node.Criterion());
+                        else
+                            evaluator.BackwardAccumulate(node.Criterion());
+                        for (size_t source = 0; source < node.Sources().size(); source++)
+                        {
+                            const std::vector<double> gradient = node.Gradient(source);
+                            if (first.size() == source)
+                                first.push_back(gradient);
+                            for (size_t element = 0; element < gradient.size(); element++)
+                                ASSERT_NEAR(gradient[element], times * first[source][element],
+                                            1e-12 * std::max(1.0, std::abs(gradient[element])))
+                                    << node.Sources()[source]->Name() << ", element " << element;
+                        }
+                    }
+                });
+}
+
 // Poisons what Backward claims not to read.
 TEST_P(RegistryTest, TraitsAreTrue)
 {

@@ -1,5 +1,5 @@
-// The original's random streams, bit for bit those of the CPU: each thread starts its stretch of the stream by a power
-// of the multiplier. No fused multiply-adds, which would change last bits.
+// The original's random streams, bit for bit those of the CPU: a power of the multiplier takes each thread to its first
+// number, and from there to every next one of its own. No fused multiply-adds, which would change last bits.
 #include "Common/Random.h"
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
@@ -12,29 +12,34 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_stretch = 16; // numbers of a thread
+constexpr size_t c_numbers = 16; // of a thread
 constexpr uint32_t c_modulus = MinStdRand0::c_modulus;
 constexpr uint32_t c_multiplier = 16807;
 
-__device__ inline uint32_t MultiplyModulo(uint64_t a, uint64_t b)
+CNTK_HOST_DEVICE constexpr uint32_t MultiplyModulo(uint64_t a, uint64_t b)
 {
     return uint32_t(a * b % c_modulus);
 }
 
-// The generator after so many numbers.
+// The state after so many draws.
+CNTK_HOST_DEVICE constexpr uint32_t Advanced(uint32_t state, uint64_t draws)
+{
+    uint32_t square = c_multiplier;
+    for (; draws > 0; draws >>= 1)
+    {
+        if (draws & 1)
+            state = MultiplyModulo(state, square);
+        square = MultiplyModulo(square, square);
+    }
+    return state;
+}
+
 class DeviceStream
 {
 public:
-    __device__ DeviceStream(uint32_t state, uint64_t position) : m_state(state)
-    {
-        uint32_t square = c_multiplier;
-        for (; position > 0; position >>= 1)
-        {
-            if (position & 1)
-                m_state = MultiplyModulo(m_state, square);
-            square = MultiplyModulo(square, square);
-        }
-    }
+    __device__ DeviceStream(uint32_t state, uint64_t position) : m_state(Advanced(state, position)) {}
+    // Leaves out some draws; power: what so many make of a state of 1.
+    __device__ void Skip(uint32_t power) { m_state = MultiplyModulo(m_state, power); }
     __device__ uint32_t Next()
     {
         m_state = MultiplyModulo(m_state, c_multiplier);
@@ -84,23 +89,26 @@ struct ToMask
     __device__ T operator()(T value) const { return value <= rate ? T(0) : scale; }
 };
 
-// In the stream's order; each thread has a stretch of it. stateThere: where the state is; null: it is the one given.
+// Threads beside one another have numbers beside one another, so that they are written together: each has one of every
+// c_threads. stateThere: where the state is; null: it is the one given.
 template <class T, class Convert>
 __global__ void FillFromStream(const DeviceMatrix<T> output, uint32_t state, const uint32_t* stateThere,
                                Convert convert)
 {
     constexpr uint64_t drawsOfNumber = sizeof(T) / sizeof(uint32_t);
-    const size_t first = FirstElement() * c_stretch;
-    const size_t last = first + c_stretch;
+    constexpr uint32_t toNext = Advanced(1, (c_threads - 1) * drawsOfNumber);
+    const size_t first = blockIdx.x * (c_threads * c_numbers) + threadIdx.x;
+    const size_t last = first + c_threads * c_numbers;
     const size_t end = last < output.Elements() ? last : output.Elements();
     if (first >= end)
         return;
     DeviceStream stream(stateThere != nullptr ? *stateThere : state, first * drawsOfNumber);
-    for (size_t index = first; index < end; ++index)
+    for (size_t index = first; index < end; index += c_threads)
     {
         T value;
         stream.Draw(value);
         output.At(index) = convert(value);
+        stream.Skip(toNext);
     }
 }
 
@@ -114,7 +122,7 @@ template <class T, class Convert>
 void LaunchFill(const char* name, GpuContext& context, const MatrixView& output, uint32_t state,
                 const uint32_t* stateThere, Convert convert)
 {
-    const size_t perBlock = c_threads * c_stretch;
+    const size_t perBlock = c_threads * c_numbers;
     Launch(name, context.Stream(), unsigned((output.Elements() + perBlock - 1) / perBlock), c_threads,
            FillFromStream<T, Convert>, DeviceMatrix<T>(output), state, stateThere, convert);
 }

@@ -235,18 +235,22 @@ __global__ void ReduceByThreads(const Task<T> task)
     }
 }
 
+// A warp for each output: a single thread would wait for one part after another.
 template <class T>
 __global__ void CombineParts(const Task<T> task)
 {
-    for (size_t index = FirstElement(); index < task.kept.elements; index += ElementStep())
-    {
-        T result = task.Identity();
-        for (size_t part = 0; part < task.parts; ++part)
-            result = task.Combine(result, task.partResults[part * task.kept.elements + index]);
-        Offsets at{};
-        Walk(task.kept, index, at);
-        task.Store(at.of[c_output], result);
-    }
+    const ColumnTeam<false> team;
+    if (team.column >= task.kept.elements)
+        return; // whole warps
+    T result = task.Identity();
+    for (size_t part = team.lane; part < task.parts; part += team.size)
+        result = task.Combine(result, task.partResults[part * task.kept.elements + team.column]);
+    result = team.Reduce(result, task.Identity(), Combining<T>{task});
+    if (team.lane > 0)
+        return;
+    Offsets at{};
+    Walk(task.kept, team.column, at);
+    task.Store(at.of[c_output], result);
 }
 
 template <class T>
@@ -258,8 +262,8 @@ void LaunchReduce(Task<T>& task, GpuContext& context)
     const bool byThreads = outputs >= c_warp && (!isBeside(task.reduced) || task.reduced.elements < c_warp);
     const size_t groups = byThreads ? (outputs + c_warp - 1) / c_warp : outputs;
 
-    // As many parts as keep the device busy, each with enough to do.
-    const size_t least = byThreads ? 32 * c_reducers : 8 * c_threads;
+    // As many parts as keep the device busy, each with enough to do: elements of one thread come one after another.
+    const size_t least = 8 * (byThreads ? c_reducers : c_threads);
     const size_t wanted = 4 * context.Multiprocessors() / groups;
     task.parts = std::clamp<size_t>(task.reduced.elements / least, 1, std::clamp<size_t>(wanted, 1, 1024));
     task.elementsOfPart = (task.reduced.elements + task.parts - 1) / task.parts;
@@ -273,7 +277,8 @@ void LaunchReduce(Task<T>& task, GpuContext& context)
         LaunchTeams("a reduction", context.Stream(), TeamShape(task.elementsOfPart, outputs, unsigned(task.parts)),
                     ReduceByTeams<T, true>, ReduceByTeams<T, false>, task);
     if (task.parts > 1)
-        Launch("a reduction's end", context.Stream(), BlocksFor(outputs, c_threads), c_threads, CombineParts<T>, task);
+        Launch("a reduction's end", context.Stream(), BlocksFor(outputs, c_teamWarps, outputs), c_teamWarps * c_warp,
+               CombineParts<T>, task);
 }
 
 // ---- calls ----------------------------------------------------------------------------------------------------------

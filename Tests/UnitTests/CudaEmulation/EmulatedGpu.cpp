@@ -120,9 +120,10 @@ EmulatedRuntime::~EmulatedRuntime()
     munmap(m_region, m_bytes);
 }
 
+// As many multiprocessors as make more parts of a long reduction than a warp has threads.
 GpuProperties EmulatedRuntime::Properties(int)
 {
-    return {"emulation", 8, 0, 4};
+    return {"emulation", 8, 0, 12};
 }
 
 void EmulatedRuntime::MemoryInfo(size_t& freeBytes, size_t& totalBytes)

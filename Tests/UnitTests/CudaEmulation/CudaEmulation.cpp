@@ -30,6 +30,9 @@ namespace
 constexpr size_t c_stackBytes = 128 * 1024;
 constexpr unsigned c_warpSize = 32;
 constexpr size_t c_slotBytes = 16;
+// A card refuses blocks whose threads need more registers than it has: 65536, which the compiler, at 255 a thread and
+// 8192 a warp, may need for 256 threads and not for more.
+constexpr unsigned c_mostThreadsOfAnyKernel = 256;
 
 // ---- switching stacks -----------------------------------------------------------------------------------------------
 
@@ -435,6 +438,8 @@ static uint64_t CheckedBlocks(const char* name, dim3 blocks, dim3 threads)
     if (count == 0 || blocks.x > 0x7fffffffu || blocks.y > 65535 || blocks.z > 65535 || perBlock == 0 ||
         perBlock > 1024 || threads.z > 64)
         throw std::logic_error(std::string(name) + ": a card refuses a launch of this size");
+    if (perBlock > c_mostThreadsOfAnyKernel)
+        throw std::logic_error(std::string(name) + ": whether a card has registers for so many threads is not known");
     return count;
 }
 

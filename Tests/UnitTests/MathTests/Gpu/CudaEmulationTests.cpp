@@ -120,6 +120,9 @@ TEST(CudaEmulationTests, ImpossibleLaunchesAreErrors)
 {
     EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 1, 2048, [] {}); }), "it: a card refuses a launch of this size");
     EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 0, 32, [] {}); }), "it: a card refuses a launch of this size");
+    EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 1, dim3(32, 8), [] {}); }), "(no error)");
+    EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 1, dim3(32, 9), [] {}); }),
+              "it: whether a card has registers for so many threads is not known");
     EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 1, 32, [] { throw std::runtime_error("stop"); }); }), "stop");
 }
 

@@ -12,13 +12,13 @@ namespace cntk
 namespace
 {
 
-template <class T>
-__global__ void ConvolveOutputs(const DeviceGeometry g, const T* weights, const DeviceMatrix<T> input,
+template <class T, int most>
+__global__ void ConvolveOutputs(const DeviceGeometry<most> g, const T* weights, const DeviceMatrix<T> input,
                                 const DeviceMatrix<T> output, const T* bias, ElementwiseOp activation)
 {
     for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
     {
-        const OutputPlace place(g, index % output.rows);
+        const OutputPlace<most> place(g, index % output.rows);
         const T* const x = input.Column(index / output.rows);
         T sum = bias != nullptr ? bias[place.map] : T(0);
         ForEachInput(g, place,
@@ -28,8 +28,8 @@ __global__ void ConvolveOutputs(const DeviceGeometry g, const T* weights, const 
     }
 }
 
-template <class T>
-__global__ void ConvolveInputs(const DeviceGeometry g, const T* weights, const DeviceMatrix<T> gradient,
+template <class T, int most>
+__global__ void ConvolveInputs(const DeviceGeometry<most> g, const T* weights, const DeviceMatrix<T> gradient,
                                const DeviceMatrix<T> inputGradient, T beta)
 {
     for (size_t index = FirstElement(); index < inputGradient.Elements(); index += ElementStep())
@@ -45,9 +45,9 @@ __global__ void ConvolveInputs(const DeviceGeometry g, const T* weights, const D
 }
 
 // A warp or a block for each weight: its threads share out samples and the windows that have the weight.
-template <class T, bool isBlock>
-__global__ void ConvolveWeights(const DeviceGeometry g, const DeviceMatrix<T> gradient, const DeviceMatrix<T> input,
-                                const DeviceMatrix<T> weightGradient, T beta)
+template <class T, bool isBlock, int most>
+__global__ void ConvolveWeights(const DeviceGeometry<most> g, const DeviceMatrix<T> gradient,
+                                const DeviceMatrix<T> input, const DeviceMatrix<T> weightGradient, T beta)
 {
     // Which kernel, which element of it.
     const ColumnTeam<isBlock> team;
@@ -56,12 +56,12 @@ __global__ void ConvolveWeights(const DeviceGeometry g, const DeviceMatrix<T> gr
         return; // whole warps, whole blocks
     size_t kernel = g.outputsFastest ? weight % g.kernels : weight / g.kernelElements;
     const size_t element = g.outputsFastest ? weight / g.kernels : weight % g.kernelElements;
-    int32_t cell[c_maxAxes];
-    int32_t map[c_maxAxes];
-    int32_t only[c_maxAxes]; // the window of a kernel that is not shared, or -1
+    int32_t cell[most];
+    int32_t map[most];
+    int32_t only[most]; // the window of a kernel that is not shared, or -1
     CellOf(g, element, cell);
     size_t windows = 1;
-    for (int axis = 0; axis < g.rank; ++axis)
+    for (int axis = 0; axis < g.Rank(); ++axis)
     {
         const DeviceAxis& a = g.axes[axis];
         only[axis] = -1;
@@ -86,7 +86,7 @@ __global__ void ConvolveWeights(const DeviceGeometry g, const DeviceMatrix<T> gr
         size_t output = 0;
         size_t outputs = 1;
         bool isInside = true;
-        for (int axis = 0; axis < g.rank; ++axis)
+        for (int axis = 0; axis < g.Rank(); ++axis)
         {
             const DeviceAxis& a = g.axes[axis];
             int32_t window = only[axis];
@@ -113,13 +113,13 @@ __global__ void ConvolveWeights(const DeviceGeometry g, const DeviceMatrix<T> gr
     }
 }
 
-template <class T>
-__global__ void PoolOutputs(const DeviceGeometry g, PoolKind kind, const DeviceMatrix<T> input,
+template <class T, int most>
+__global__ void PoolOutputs(const DeviceGeometry<most> g, PoolKind kind, const DeviceMatrix<T> input,
                             const DeviceMatrix<T> output)
 {
     for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
     {
-        const OutputPlace place(g, index % output.rows);
+        const OutputPlace<most> place(g, index % output.rows);
         const T* const x = input.Column(index / output.rows);
         T value = 0;
         int32_t count = 0;
@@ -137,23 +137,24 @@ __global__ void PoolOutputs(const DeviceGeometry g, PoolKind kind, const DeviceM
 }
 
 // What is left to do of a convolution.
-template <class T>
-__global__ void EndConvolution(const DeviceGeometry g, const DeviceMatrix<T> output, const T* bias,
+template <class T, int most>
+__global__ void EndConvolution(const DeviceGeometry<most> g, const DeviceMatrix<T> output, const T* bias,
                                ElementwiseOp activation)
 {
     for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
     {
         T& value = output.At(index);
-        const T sum = bias != nullptr ? value + bias[OutputPlace(g, index % output.rows).map] : value;
+        const T sum = bias != nullptr ? value + bias[OutputPlace<most>(g, index % output.rows).map] : value;
         value = EvaluateElementwise(activation, sum, T(0), T(0));
     }
 }
 
 // How many elements of an output's window lie inside the input.
-__device__ inline int32_t CountOf(const DeviceGeometry& g, size_t output)
+template <int most>
+__device__ inline int32_t CountOf(const DeviceGeometry<most>& g, size_t output)
 {
     int32_t count = 1;
-    for (int axis = 0; axis < g.rank; ++axis)
+    for (int axis = 0; axis < g.Rank(); ++axis)
     {
         const DeviceAxis& a = g.axes[axis];
         const int32_t first = a.start + int32_t(output % size_t(a.windows)) * a.stride;
@@ -165,8 +166,8 @@ __device__ inline int32_t CountOf(const DeviceGeometry& g, size_t output)
     return count;
 }
 
-template <class T>
-__global__ void PoolInputs(const DeviceGeometry g, PoolKind kind, const DeviceMatrix<T> input,
+template <class T, int most>
+__global__ void PoolInputs(const DeviceGeometry<most> g, PoolKind kind, const DeviceMatrix<T> input,
                            const DeviceMatrix<T> output, const DeviceMatrix<T> gradient,
                            const DeviceMatrix<T> inputGradient, T beta)
 {
@@ -197,14 +198,14 @@ void GpuImageKernels::Convolve(const ConvolutionGeometry& geometry, const Matrix
         return;
     if (m_dnn.Convolve(geometry, weights, input, output) || m_products.Convolve(geometry, weights, input, output))
         return End(geometry, output, ending);
-    VisitType(output.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("Convolve", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
-                         ConvolveOutputs<T>, DeviceGeometry(geometry), weights.As<const T>(), DeviceMatrix<T>(input),
-                         DeviceMatrix<T>(output), ending.bias.As<const T>(), ending.activation);
-              });
+    VisitTypeAndGeometry(output.type, geometry,
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("Convolve", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
+                                    ConvolveOutputs<T, g.c_most>, g, weights.As<const T>(), DeviceMatrix<T>(input),
+                                    DeviceMatrix<T>(output), ending.bias.As<const T>(), ending.activation);
+                         });
 }
 
 void GpuImageKernels::End(const ConvolutionGeometry& geometry, const MatrixView& output,
@@ -214,14 +215,14 @@ void GpuImageKernels::End(const ConvolutionGeometry& geometry, const MatrixView&
         return;
     if (ending.bias.data == nullptr && ending.activation == ElementwiseOp::Copy)
         return;
-    VisitType(output.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("EndConvolution", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
-                         EndConvolution<T>, DeviceGeometry(geometry), DeviceMatrix<T>(output),
-                         ending.bias.As<const T>(), ending.activation);
-              });
+    VisitTypeAndGeometry(output.type, geometry,
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("EndConvolution", m_context.Stream(), BlocksFor(output.Elements(), c_threads),
+                                    c_threads, EndConvolution<T, g.c_most>, g, DeviceMatrix<T>(output),
+                                    ending.bias.As<const T>(), ending.activation);
+                         });
 }
 
 void GpuImageKernels::ConvolveInputGradient(const ConvolutionGeometry& geometry, const MatrixView& weights,
@@ -232,14 +233,15 @@ void GpuImageKernels::ConvolveInputGradient(const ConvolutionGeometry& geometry,
     if (m_dnn.ConvolveInputGradient(geometry, weights, gradient, inputGradient, beta) ||
         m_products.ConvolveInputGradient(geometry, weights, gradient, inputGradient, beta))
         return;
-    VisitType(gradient.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("ConvolveInputGradient", m_context.Stream(), BlocksFor(inputGradient.Elements(), c_threads),
-                         c_threads, ConvolveInputs<T>, DeviceGeometry(geometry), weights.As<const T>(),
-                         DeviceMatrix<T>(gradient), DeviceMatrix<T>(inputGradient), T(beta));
-              });
+    VisitTypeAndGeometry(gradient.type, geometry,
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("ConvolveInputGradient", m_context.Stream(),
+                                    BlocksFor(inputGradient.Elements(), c_threads), c_threads,
+                                    ConvolveInputs<T, g.c_most>, g, weights.As<const T>(), DeviceMatrix<T>(gradient),
+                                    DeviceMatrix<T>(inputGradient), T(beta));
+                         });
 }
 
 void GpuImageKernels::ConvolveWeightGradient(const ConvolutionGeometry& geometry, const MatrixView& gradient,
@@ -250,16 +252,16 @@ void GpuImageKernels::ConvolveWeightGradient(const ConvolutionGeometry& geometry
     if (gradient.columns > 0 && (m_dnn.ConvolveWeightGradient(geometry, gradient, input, weightGradient, beta) ||
                                  m_products.ConvolveWeightGradient(geometry, gradient, input, weightGradient, beta)))
         return;
-    VisitType(gradient.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  const size_t products = gradient.columns * geometry.OutputElements() / geometry.KernelCount();
-                  LaunchTeams("ConvolveWeightGradient", m_context.Stream(),
-                              TeamShape(products, weightGradient.Elements()), ConvolveWeights<T, true>,
-                              ConvolveWeights<T, false>, DeviceGeometry(geometry), DeviceMatrix<T>(gradient),
-                              DeviceMatrix<T>(input), DeviceMatrix<T>(weightGradient), T(beta));
-              });
+    VisitTypeAndGeometry(
+        gradient.type, geometry,
+        [&](auto tag, const auto& g)
+        {
+            using T = decltype(tag);
+            const size_t products = gradient.columns * geometry.OutputElements() / geometry.KernelCount();
+            LaunchTeams("ConvolveWeightGradient", m_context.Stream(), TeamShape(products, weightGradient.Elements()),
+                        ConvolveWeights<T, true, g.c_most>, ConvolveWeights<T, false, g.c_most>, g,
+                        DeviceMatrix<T>(gradient), DeviceMatrix<T>(input), DeviceMatrix<T>(weightGradient), T(beta));
+        });
 }
 
 void GpuImageKernels::Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input,
@@ -269,13 +271,13 @@ void GpuImageKernels::Pool(PoolKind kind, const WindowGeometry& geometry, const 
         return;
     if (m_dnn.Pool(kind, geometry, input, output))
         return;
-    VisitType(output.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("Pool", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads, PoolOutputs<T>,
-                         DeviceGeometry(geometry), kind, DeviceMatrix<T>(input), DeviceMatrix<T>(output));
-              });
+    VisitTypeAndGeometry(output.type, geometry,
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("Pool", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
+                                    PoolOutputs<T, g.c_most>, g, kind, DeviceMatrix<T>(input), DeviceMatrix<T>(output));
+                         });
 }
 
 void GpuImageKernels::PoolGradient(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input,
@@ -286,14 +288,15 @@ void GpuImageKernels::PoolGradient(PoolKind kind, const WindowGeometry& geometry
         return;
     if (m_dnn.PoolGradient(kind, geometry, gradient, inputGradient, beta))
         return;
-    VisitType(gradient.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("PoolGradient", m_context.Stream(), BlocksFor(inputGradient.Elements(), c_threads), c_threads,
-                         PoolInputs<T>, DeviceGeometry(geometry), kind, DeviceMatrix<T>(input), DeviceMatrix<T>(output),
-                         DeviceMatrix<T>(gradient), DeviceMatrix<T>(inputGradient), T(beta));
-              });
+    VisitTypeAndGeometry(gradient.type, geometry,
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("PoolGradient", m_context.Stream(), BlocksFor(inputGradient.Elements(), c_threads),
+                                    c_threads, PoolInputs<T, g.c_most>, g, kind, DeviceMatrix<T>(input),
+                                    DeviceMatrix<T>(output), DeviceMatrix<T>(gradient), DeviceMatrix<T>(inputGradient),
+                                    T(beta));
+                         });
 }
 
 } // namespace cntk

@@ -13,14 +13,14 @@ namespace
 {
 
 // columns(element, window of a sample) = the input there, 0 outside of it. The geometry has no maps.
-template <class T>
-__global__ void WriteWindowColumns(const DeviceGeometry g, const DeviceMatrix<T> input, T* columns)
+template <class T, int most>
+__global__ void WriteWindowColumns(const DeviceGeometry<most> g, const DeviceMatrix<T> input, T* columns)
 {
     const size_t windows = g.outputs;
     const size_t count = g.kernelElements * windows * input.columns;
     for (size_t index = FirstElement(); index < count; index += ElementStep())
     {
-        int32_t cell[c_maxAxes];
+        int32_t cell[most];
         CellOf(g, index % g.kernelElements, cell);
         size_t window = index / g.kernelElements;
         const size_t sample = window / windows;
@@ -28,7 +28,7 @@ __global__ void WriteWindowColumns(const DeviceGeometry g, const DeviceMatrix<T>
         size_t at = 0;
         size_t inputs = 1;
         bool isInside = true;
-        for (int axis = 0; axis < g.rank; ++axis)
+        for (int axis = 0; axis < g.Rank(); ++axis)
         {
             const DeviceAxis& a = g.axes[axis];
             const int32_t position = a.start + int32_t(window % size_t(a.windows)) * a.stride + cell[axis];
@@ -42,8 +42,9 @@ __global__ void WriteWindowColumns(const DeviceGeometry g, const DeviceMatrix<T>
 }
 
 // Each element of the input from all windows that it is in.
-template <class T>
-__global__ void SumWindowColumns(const DeviceGeometry g, const T* columns, const DeviceMatrix<T> inputGradient, T beta)
+template <class T, int most>
+__global__ void SumWindowColumns(const DeviceGeometry<most> g, const T* columns, const DeviceMatrix<T> inputGradient,
+                                 T beta)
 {
     for (size_t index = FirstElement(); index < inputGradient.Elements(); index += ElementStep())
     {
@@ -58,24 +59,25 @@ __global__ void SumWindowColumns(const DeviceGeometry g, const T* columns, const
 }
 
 // Where a number of the output is when the maps of a window lie one after another.
-__device__ inline size_t PlaceAmongMaps(const DeviceGeometry& g, size_t output)
+template <int most>
+__device__ inline size_t PlaceAmongMaps(const DeviceGeometry<most>& g, size_t output)
 {
-    const OutputPlace place(g, output);
+    const OutputPlace<most> place(g, output);
     size_t window = 0;
-    for (int axis = g.rank - 1; axis >= 0; --axis)
+    for (int axis = g.Rank() - 1; axis >= 0; --axis)
         window = window * size_t(g.axes[axis].windows) + size_t(place.window[axis]);
     return window * g.kernels + place.kernel;
 }
 
-template <class T>
-__global__ void GatherMapsOfWindows(const DeviceGeometry g, const DeviceMatrix<T> output, T* maps)
+template <class T, int most>
+__global__ void GatherMapsOfWindows(const DeviceGeometry<most> g, const DeviceMatrix<T> output, T* maps)
 {
     for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
         maps[index / output.rows * output.rows + PlaceAmongMaps(g, index % output.rows)] = output.At(index);
 }
 
-template <class T>
-__global__ void SpreadMapsOfWindows(const DeviceGeometry g, const T* maps, const DeviceMatrix<T> output)
+template <class T, int most>
+__global__ void SpreadMapsOfWindows(const DeviceGeometry<most> g, const T* maps, const DeviceMatrix<T> output)
 {
     for (size_t index = FirstElement(); index < output.Elements(); index += ElementStep())
         output.At(index) = maps[index / output.rows * output.rows + PlaceAmongMaps(g, index % output.rows)];
@@ -195,55 +197,55 @@ void GpuWindowProducts::Multiply(GpuGemm product, double beta)
 
 void GpuWindowProducts::WriteWindows(const ConvolutionGeometry& geometry, const MatrixView& input, void* columns)
 {
-    const DeviceGeometry g(WithoutMaps(geometry));
-    VisitType(input.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("WriteWindows", m_context.Stream(),
-                         BlocksFor(g.kernelElements * g.outputs * input.columns, c_threads), c_threads,
-                         WriteWindowColumns<T>, g, DeviceMatrix<T>(input), static_cast<T*>(columns));
-              });
+    VisitTypeAndGeometry(input.type, WithoutMaps(geometry),
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("WriteWindows", m_context.Stream(),
+                                    BlocksFor(g.kernelElements * g.outputs * input.columns, c_threads), c_threads,
+                                    WriteWindowColumns<T, g.c_most>, g, DeviceMatrix<T>(input),
+                                    static_cast<T*>(columns));
+                         });
 }
 
 void GpuWindowProducts::SumWindows(const ConvolutionGeometry& geometry, const void* columns,
                                    const MatrixView& inputGradient, double beta)
 {
-    VisitType(inputGradient.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("SumWindows", m_context.Stream(), BlocksFor(inputGradient.Elements(), c_threads), c_threads,
-                         SumWindowColumns<T>, DeviceGeometry(WithoutMaps(geometry)), static_cast<const T*>(columns),
-                         DeviceMatrix<T>(inputGradient), T(beta));
-              });
+    VisitTypeAndGeometry(inputGradient.type, WithoutMaps(geometry),
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("SumWindows", m_context.Stream(), BlocksFor(inputGradient.Elements(), c_threads),
+                                    c_threads, SumWindowColumns<T, g.c_most>, g, static_cast<const T*>(columns),
+                                    DeviceMatrix<T>(inputGradient), T(beta));
+                         });
 }
 
 const void* GpuWindowProducts::MapsOf(const ConvolutionGeometry& geometry, const MatrixView& gradient, void* copy)
 {
     if (copy == nullptr)
         return gradient.data;
-    VisitType(gradient.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("GatherMaps", m_context.Stream(), BlocksFor(gradient.Elements(), c_threads), c_threads,
-                         GatherMapsOfWindows<T>, DeviceGeometry(geometry), DeviceMatrix<T>(gradient),
-                         static_cast<T*>(copy));
-              });
+    VisitTypeAndGeometry(gradient.type, geometry,
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("GatherMaps", m_context.Stream(), BlocksFor(gradient.Elements(), c_threads),
+                                    c_threads, GatherMapsOfWindows<T, g.c_most>, g, DeviceMatrix<T>(gradient),
+                                    static_cast<T*>(copy));
+                         });
     return copy;
 }
 
 void GpuWindowProducts::SpreadMaps(const ConvolutionGeometry& geometry, const void* maps, const MatrixView& output)
 {
-    VisitType(output.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  Launch("SpreadMaps", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
-                         SpreadMapsOfWindows<T>, DeviceGeometry(geometry), static_cast<const T*>(maps),
-                         DeviceMatrix<T>(output));
-              });
+    VisitTypeAndGeometry(output.type, geometry,
+                         [&](auto tag, const auto& g)
+                         {
+                             using T = decltype(tag);
+                             Launch("SpreadMaps", m_context.Stream(), BlocksFor(output.Elements(), c_threads),
+                                    c_threads, SpreadMapsOfWindows<T, g.c_most>, g, static_cast<const T*>(maps),
+                                    DeviceMatrix<T>(output));
+                         });
 }
 
 // ---- convolutions ---------------------------------------------------------------------------------------------------

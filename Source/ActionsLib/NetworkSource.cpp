@@ -162,9 +162,7 @@ void ThrowWithPlace(const NdlContext& context, const NodeError& error)
     const NdlPlace* const place = context.FindPlace(error.Node());
     if (place == nullptr)
         throw NodeError(error);
-    Error placed(error.Kind(), error.Message(), place->where);
-    for (const std::string& note : error.Notes())
-        placed.AddNote(note);
+    Error placed = error.At(place->where);
     for (const std::string& caller : *place->callers)
         placed.AddNote(caller);
     throw placed;
@@ -214,7 +212,7 @@ std::shared_ptr<Device> DeviceOf(const CommandContext& command)
     {
         // The place in the config helps with a word that is none and with a GPU that is not there alike.
         const auto value = command.block.Find("deviceId");
-        throw Error(error.Kind(), error.Message(), value ? value->Where() : SourcePos{});
+        throw error.At(value ? value->Where() : SourcePos{});
     }
     program.deviceId = id;
     return program.device;

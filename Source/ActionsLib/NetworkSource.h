@@ -86,10 +86,7 @@ auto AtPlace(Body&& body, const SourcePos& where) -> decltype(body())
     {
         if (error.Where() || !where || error.Kind() == ErrorKind::Device)
             throw;
-        Error placed(error.Kind(), error.Message(), where);
-        for (const std::string& note : error.Notes())
-            placed.AddNote(note);
-        throw placed;
+        throw error.At(where);
     }
 }
 

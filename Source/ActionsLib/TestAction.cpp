@@ -136,7 +136,7 @@ protected:
             const std::optional<ConfigValue> names = m_command.block.Find("evalNodeNames");
             if (error.Where() || m_nodeNames.empty() || !names)
                 throw;
-            throw Error(error.Kind(), error.Message(), names->Where());
+            throw error.At(names->Where());
         }
     }
 

@@ -271,11 +271,11 @@ private:
             // The option that names the node, else the node, else the description.
             for (const char* key : {"trainCriterionNodeName", "evalCriterionNodeName"})
                 if (error.Message().starts_with(key))
-                    throw Error(error.Kind(), error.Message(), m_sgd->WhereOf(key));
+                    throw error.At(m_sgd->WhereOf(key));
             const auto* const ofNode = dynamic_cast<const NodeError*>(&error);
             if ((ofNode && m_command.program.ndl.FindPlace(ofNode->Node())) || !options.trainCriterionNodeName.empty())
                 throw;
-            throw Error(error.Kind(), error.Message(), m_builder->Where());
+            throw error.At(m_builder->Where());
         }
     }
 

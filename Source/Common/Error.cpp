@@ -54,6 +54,13 @@ Error::Error(ErrorKind kind, std::string message, SourcePos where)
 {
 }
 
+Error Error::Retold(ErrorKind kind, std::string message, SourcePos where) const
+{
+    Error error(kind, std::move(message), std::move(where));
+    error.m_notes = m_notes;
+    return error;
+}
+
 namespace
 {
 

@@ -43,6 +43,10 @@ public:
     // Adds "note: ..." below the message; the innermost note comes first.
     void AddNote(std::string note) { m_notes.push_back(std::move(note)); }
 
+    // The same error with its notes, in other words; at another place.
+    Error Retold(ErrorKind kind, std::string message, SourcePos where) const;
+    Error At(SourcePos where) const { return Retold(m_kind, m_message, std::move(where)); }
+
     // Everything a user sees, several lines, no newline at the end:
     //   notes first, then the excerpt, and the message as the last line:
     //   "exp.cntk:14:9: error: unknown option 'minbatchSize' ..." (or "error: ..." without a position).

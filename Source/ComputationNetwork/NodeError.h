@@ -18,6 +18,8 @@ public:
         : Error(kind, std::move(message)), m_node(node.shared_from_this())
     {
     }
+    NodeError(const Error& error, const ComputationNode& node) : Error(error), m_node(node.shared_from_this()) {}
+
     const ComputationNode& Node() const { return *m_node; }
 
 private:
@@ -46,9 +48,7 @@ void TellDataErrorsOf(const ComputationNode& node, Body&& body, Note&& note)
     {
         if (error.Kind() != ErrorKind::Data)
             throw;
-        NodeError told(error.Kind(), error.Message(), node);
-        for (const std::string& inner : error.Notes())
-            told.AddNote(inner);
+        NodeError told(error, node);
         told.AddNote(note());
         throw told;
     }

@@ -161,10 +161,7 @@ bool MelEditor::Run(const MelScript& script)
         {
             if (error.Where())
                 throw;
-            Error placed(error.Kind(), error.Message(), statement.where);
-            for (const std::string& note : error.Notes())
-                placed.AddNote(note);
-            throw placed;
+            throw error.At(statement.where);
         }
     }
     FinishNdl();
@@ -327,10 +324,7 @@ bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const
     {
         if (error.Where())
             throw;
-        Error placed(error.Kind(), error.Message(), file.where);
-        for (const std::string& note : error.Notes())
-            placed.AddNote(note);
-        throw placed;
+        throw error.At(file.where);
     }
     return true;
 }

@@ -195,11 +195,9 @@ void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node,
     const auto origin = m_origins.find(&node);
     if (origin == m_origins.end())
         return; // not the script's
-    Error placed(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(),
-                 error.Message() + (loop.empty() ? HintBelow(node) : ""),
-                 error.Where() ? error.Where() : origin->second.expression->where);
-    for (const std::string& note : error.Notes())
-        placed.AddNote(note);
+    Error placed = error.Retold(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(),
+                                error.Message() + (loop.empty() ? HintBelow(node) : ""),
+                                error.Where() ? error.Where() : origin->second.expression->where);
     std::set<const ComputationNode*> told;
     if (!loop.empty())
     {

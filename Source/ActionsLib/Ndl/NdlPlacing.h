@@ -11,10 +11,7 @@ inline Error Placed(const Error& error, const SourcePos& where)
 {
     if (error.Where())
         return error;
-    Error placed(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(), error.Message(), where);
-    for (const std::string& note : error.Notes())
-        placed.AddNote(note);
-    return placed;
+    return error.Retold(error.Kind() == ErrorKind::Model ? ErrorKind::Config : error.Kind(), error.Message(), where);
 }
 
 // What the body throws gets the place.

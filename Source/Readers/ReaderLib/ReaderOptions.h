@@ -71,7 +71,7 @@ auto WithPosition(const SourcePos& where, Body&& body) -> decltype(body())
     }
     catch (const Error& error)
     {
-        throw Error(error.Kind(), error.Message(), where);
+        throw error.At(where);
     }
 }
 

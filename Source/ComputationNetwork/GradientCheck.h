@@ -13,6 +13,8 @@
 namespace cntk
 {
 
+class LearnableParameterNode;
+
 struct GradientCheckOptions
 {
     size_t elementsPerParameter = 50; // chosen at random where a parameter has more

@@ -25,12 +25,12 @@ struct SparseOnes
                   {
                       using T = decltype(tag);
                       const T one = 1;
-                      const size_t held = values.size() / sizeof(T);
+                      const size_t held = m_values.size() / sizeof(T);
                       if (held >= rows.size())
                           return;
-                      values.resize(rows.size() * sizeof(T));
+                      m_values.resize(rows.size() * sizeof(T));
                       for (size_t i = held; i < rows.size(); i++)
-                          std::memcpy(values.data() + i * sizeof(T), &one, sizeof(T));
+                          std::memcpy(m_values.data() + i * sizeof(T), &one, sizeof(T));
                   });
     }
 
@@ -38,7 +38,7 @@ struct SparseOnes
     SparseView View(const SparseView& like, size_t rowCount) const
     {
         SparseView view = like;
-        view.values = values.data();
+        view.values = m_values.data();
         view.rowIndices = rows.data();
         view.columnStarts = starts.data();
         view.rows = rowCount;
@@ -48,7 +48,7 @@ struct SparseOnes
     }
 
 private:
-    std::vector<std::byte> values;
+    std::vector<std::byte> m_values; // so many ones and more
 };
 
 } // namespace cntk

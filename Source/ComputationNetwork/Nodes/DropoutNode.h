@@ -25,9 +25,9 @@ public:
     // 0 <= rate < 1. At 0, the value after loading a model, the node passes everything through.
     void SetRate(double rate);
     double Rate() const { return m_rate; }
-    // Of the next forward call's mask; each call adds 1073807359.
     // Which seed each mask has: by default its number.
     void SetSeeds(const SeedStream& seeds) { m_seeds = seeds; }
+    // The number of the next forward call's mask; each call adds 1073807359.
     void SetSeed(uint64_t seed) { m_seed = seed; }
     uint64_t Seed() const { return m_seed; }
 

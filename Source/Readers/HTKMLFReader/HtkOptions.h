@@ -103,10 +103,10 @@ struct HtkConfig
 // Reads and checks the blocks; fails (Config) with positions.
 HtkConfig ReadHtkConfig(const ReaderContext& context);
 
-// For --help and the documentation.
 // A list that a block names must be there: told with the place of its name.
 void RequireHtkFile(const ConfigParameters& block, const char* key, const char* what, const std::string& path);
 
+// For --help and the documentation.
 void DescribeHtkOptions(PluginDescription& description);
 
 } // namespace cntk

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +14,15 @@ namespace cntk
 {
 
 class Log;
+
+// Looked up by a part of a line, of which no text of its own is made.
+struct TextHash
+{
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+template <class Value>
+using MapByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 
 // The names of states, one a line; the line number from 0 is the class id.
 class StateList
@@ -29,15 +39,9 @@ public:
     int64_t Find(std::string_view name) const; // -1: not there
 
 private:
-    struct Hash
-    {
-        using is_transparent = void;
-        size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
-
     std::string m_path;
     std::vector<std::string> m_names;
-    std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> m_ids;
+    MapByText<uint32_t> m_ids;
 };
 
 // Frames up to `end` (exclusive) have that class; the segment begins where the one before it ends.
@@ -63,14 +67,8 @@ public:
     bool IsOfSeveral(std::string_view name) const;
 
 private:
-    struct Hash
-    {
-        using is_transparent = void;
-        size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
-    using Map = std::unordered_map<std::string, size_t, Hash, std::equal_to<>>;
-    Map m_byKey;
-    Map m_byName;
+    MapByText<size_t> m_byKey;
+    MapByText<size_t> m_byName;
 };
 
 // The labels of all utterances of one label stream.

@@ -7,18 +7,16 @@
 #include "ComputationNetwork/BoundMemory.h"
 #include "ComputationNetwork/EvaluationPlan.h"
 #include "ComputationNetwork/EvaluationProgram.h"
-#include "ComputationNetwork/LoopBeginnings.h"
 #include "ComputationNetwork/LoopChain.h"
 #include "ComputationNetwork/LoopGradients.h"
 #include "ComputationNetwork/LoopMemory.h"
+#include "ComputationNetwork/LoopMerges.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
-#include "Math/PackedOperand.h"
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace cntk
@@ -37,7 +35,7 @@ public:
     // After the evaluator bound the nodes' memory.
     void Bind();
     void Unbind();
-    size_t Bytes() const; // without the panels
+    size_t Bytes() const { return m_merges.Bytes() + m_memory.Bytes(); } // without the panels
     // What of the nodes Bind gives memory to. After SetBackward.
     void AppendBound(BoundMemory::Elsewhere& bound) const;
 
@@ -64,32 +62,8 @@ private:
         size_t sequences = 0;
         size_t firstColumn = 0; // of the minibatch
     };
-    // Delays of one node by the same step: the others have the memory of the first.
-    struct Twins
-    {
-        std::vector<ComputationNode*> delays;
-        Buffer value;
-        Buffer gradient;
-    };
-    // Times(W1, x), Times(W2, x), ...; often one alone
-    struct Group
-    {
-        ComputationNode* operand = nullptr;
-        const DelayNode* delay = nullptr; // what the operand is, if it is one
-        std::vector<ComputationNode*> products;
-        size_t outputs = 0; // of all products
-        Buffer value;
-        Buffer gradient;
-        Buffer stacked; // weights of several products, [outputs x inner], where the device keeps no panels of them
-        std::vector<MatrixView> parts; // all weights, one above another: their own memory, or the stacked one
-        PackedOperand weights;
-        PackedOperand transposedWeights;
-        MatrixView valueView, gradientView, stackedView;
-        bool isPacked = false; // the weights, in this pass
-        bool isOfStep = false; // the value: one time step's alone
-        bool isZeroed = true;  // the gradient, before the first time step
-        LoopBeginnings beginnings;
-    };
+    using Group = LoopMerges::Group;
+
     // One of: a node, a group in the place of its first product, element-wise passes of several nodes.
     struct Action
     {
@@ -118,30 +92,21 @@ private:
     void ForEachPart(int direction, bool canBeApart, Run&& run) const;
     size_t BlocksApart() const;
 
-    void FindTwins(const PlanStep& loop);
-    void FindGroups(const PlanStep& loop);
     void PlanForward(const PlanStep& loop);
     void FindFirstContributions(std::span<ComputationNode* const> zeroed);
     void ChainBackward();
     bool IsFirst(const BackwardAction& action) const;
     static bool IsGradientRead(const BackwardAction& action, size_t time);
     bool ReadsFrom(const Action& action, const LoopChain& chain) const;
-    bool IsOnlyUsedInside(const ComputationNode* node) const;
-    bool IsPlainProduct(const ComputationNode& node) const;
-    ComputationNode* FirstTwin(ComputationNode* node) const;
 
     const EvaluationPlan& m_plan;
     const NodeSet& m_wanted;
     Buffer& m_panels;
     NodeSet m_members;
     LoopMemory::Consumers m_consumers;
+    LoopMerges m_merges;
     LoopMemory m_memory;
     LoopGradients m_gradients;
-    NodeSet m_merged;                                                          // products of groups
-    std::unordered_map<const ComputationNode*, ComputationNode*> m_firstTwins; // of the others
-    std::unordered_map<const ComputationNode*, Group*> m_groupOf;
-    std::vector<Twins> m_twins;
-    std::vector<std::unique_ptr<Group>> m_groups;
     const MBLayout* m_layout = nullptr;
     Device& m_device;
     std::vector<Action> m_forward;

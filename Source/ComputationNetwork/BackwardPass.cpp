@@ -37,47 +37,31 @@ void BackwardPass::PrepareGradient(const BackwardCall& call)
 template <class Add>
 void BackwardPass::AddToGradient(const BackwardCall& call, Add&& add)
 {
-    if (!call.isParameter)
-    {
-        if (call.isFirst && call.mayOverwrite)
-            NodeBinder::SetGradientIsFresh(*call.input, true);
-        else if (call.isFirst)
-            PrepareGradient(call);
-        add();
-        NodeBinder::SetGradientIsFresh(*call.input, false);
-        return;
-    }
-
+    const NodeTraits& traits = call.node->Type().traits;
     // Products with sparse data touch a few columns of a parameter and record which.
-    bool hasSparseInput = call.node->Type().traits.recordsTouchedColumns;
-    for (const ComputationNodePtr& input : call.node->Inputs())
-        hasSparseInput = hasSparseInput || input->IsSparse();
-    TouchedColumns& touched = call.input->GradientColumns();
-    if (!hasSparseInput)
-    {
-        if (call.isFirst && !m_accumulates && call.mayOverwrite)
-            NodeBinder::SetGradientIsFresh(*call.input, true);
-        else if (call.isFirst && !m_accumulates)
-            PrepareGradient(call);
-        touched.all = true;
-        add();
-        NodeBinder::SetGradientIsFresh(*call.input, false);
-        return;
-    }
-    if (call.isFirst && !m_accumulates && call.node->Type().traits.replacesTouchedColumns)
+    bool records = call.isParameter && traits.recordsTouchedColumns;
+    if (call.isParameter)
+        for (const ComputationNodePtr& input : call.node->Inputs())
+            records = records || input->IsSparse();
+    const bool begins = call.isFirst && !(call.isParameter && m_accumulates);
+    if (begins && (records ? traits.replacesTouchedColumns : call.mayOverwrite))
         NodeBinder::SetGradientIsFresh(*call.input, true);
-    else if (call.isFirst && !m_accumulates)
+    else if (begins)
         PrepareGradient(call);
-    touched.isRecorded = false;
+
+    TouchedColumns& touched = call.input->GradientColumns();
+    if (records)
+        touched.isRecorded = false;
+    else if (call.isParameter)
+        touched.all = true;
     add();
     NodeBinder::SetGradientIsFresh(*call.input, false);
     // A node that added without recording counts as dense; one that records may meet known columns only, or none.
-    if (!touched.isRecorded)
+    if (records && !touched.isRecorded)
         touched.all = true;
 }
 
-// isListed: products may wait in m_products, if only for calls that do not write what they read.
-void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bool isListed)
+void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, Products products)
 {
     if (call.isPassedOn || (MayUpdate(call) && call.node->BackpropUpdating(call.inputIndex, *m_updates)))
         return;
@@ -85,7 +69,7 @@ void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, bo
                   [&]
                   {
                       const size_t first = m_products.size();
-                      if (!isListed || !call.node->ListBackprop(call.inputIndex, m_products))
+                      if (products == Products::AtOnce || !call.node->ListBackprop(call.inputIndex, m_products))
                           call.node->BackpropTo(call.inputIndex, range);
                       else
                           AddUpdate(call, first);
@@ -126,13 +110,12 @@ bool BackwardPass::MayUpdateBehind(const BackwardCall& call) const
 // product's other operand.
 void BackwardPass::RunCalls(const BackwardStep& step)
 {
-    const std::span<const BackwardCall> calls =
-        std::span(m_program.calls).subspan(step.calls.begin, step.calls.end - step.calls.begin);
+    const std::span<const BackwardCall> calls = step.calls.Of(m_program.calls);
     bool endsList = false, hasUpdates = false;
     for (const BackwardCall& call : calls)
     {
         const bool waits = !call.isListed && MayUpdateBehind(call);
-        RunCall(call, FrameRange::All(), call.isListed || waits);
+        RunCall(call, FrameRange::All(), call.isListed || waits ? Products::MayWait : Products::AtOnce);
         endsList = endsList || call.endsList;
         hasUpdates = hasUpdates || waits;
     }
@@ -149,7 +132,7 @@ void BackwardPass::RunCallInTime(const BackwardCall& call, int direction)
     BackwardCall once = call;
     for (size_t i = 0; i < steps; i++)
     {
-        RunCall(once, FrameRange::Step(direction > 0 ? i : steps - 1 - i));
+        RunCall(once, FrameRange::Step(direction > 0 ? i : steps - 1 - i), Products::AtOnce);
         once.isFirst = false;
     }
 }
@@ -158,43 +141,42 @@ void BackwardPass::RunStep(size_t index)
 {
     const BackwardStep& step = m_program.backwardSteps[index];
     LoopProducts* const loop = m_loops[m_loops.size() - 1 - index].get();
-    const BackwardCall* calls = m_program.calls.data();
+    const std::span<const BackwardCall> calls = step.calls.Of(m_program.calls);
     if (step.kind == PlanStep::Kind::Lookup)
         return RunLookup(step, *m_lookups[m_lookups.size() - 1 - index]);
     if (step.kind != PlanStep::Kind::Loop)
     {
         if (!step.stepByStep)
             return RunCalls(step);
-        for (size_t i = step.calls.begin; i < step.calls.end; i++)
-            RunCallInTime(calls[i], step.direction);
+        for (const BackwardCall& call : calls)
+            RunCallInTime(call, step.direction);
         return;
     }
-    if (loop != nullptr && step.calls.begin != step.calls.end)
+    if (loop != nullptr && !calls.empty())
         loop->Backward(step.direction);
     else
     {
-        for (size_t i = step.zeroed.begin; i < step.zeroed.end; i++)
-            Ops::Fill(m_program.loopGradients[i]->Gradient(), 0);
-        const size_t steps = step.calls.begin == step.calls.end ? 0 : step.node->GetMBLayout()->TimeSteps();
+        for (const ComputationNode* node : step.zeroed.Of(m_program.loopGradients))
+            Ops::Fill(node->Gradient(), 0);
+        const size_t steps = calls.empty() ? 0 : step.node->GetMBLayout()->TimeSteps();
         for (size_t i = 0; i < steps; i++)
         {
             const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
-            for (size_t k = step.calls.begin; k < step.calls.end; k++)
-                calls[k].node->BackpropTo(calls[k].inputIndex, range);
+            for (const BackwardCall& call : calls)
+                call.node->BackpropTo(call.inputIndex, range);
         }
     }
-    RunCallsAfterLoop(step.callsAfter, loop);
+    RunCallsAfterLoop(step.callsAfter.Of(m_program.calls), loop);
 }
 
 // Gradients of what the loop reads. They only read the loop's gradients, so that products of several weights, each of
 // them small, can be computed together.
-void BackwardPass::RunCallsAfterLoop(const EvaluationProgram::Range& range, LoopProducts* loop)
+void BackwardPass::RunCallsAfterLoop(std::span<const BackwardCall> calls, LoopProducts* loop)
 {
-    for (size_t i = range.begin; i < range.end; i++)
+    for (const BackwardCall& call : calls)
     {
-        const BackwardCall& call = m_program.calls[i];
         ComputeProductsInto(*call.input);
-        RunCall(call, FrameRange::All(), true);
+        RunCall(call, FrameRange::All(), Products::MayWait);
     }
     if (loop != nullptr)
         loop->SumBeginnings(m_products);
@@ -207,9 +189,8 @@ void BackwardPass::RunCallsAfterLoop(const EvaluationProgram::Range& range, Loop
 void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
 {
     lookup.BeginBackward();
-    for (size_t i = step.calls.begin; i < step.calls.end; i++)
+    for (const BackwardCall& call : step.calls.Of(m_program.calls))
     {
-        const BackwardCall& call = m_program.calls[i];
         ComputeProductsInto(*call.input);
         if (lookup.IsLookup(*call.node))
             AddToGradient(call, [&] { lookup.AddTableGradient(); });
@@ -222,7 +203,7 @@ void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
                               AddUpdate(call, first);
                           });
         else
-            RunCall(call, FrameRange::All());
+            RunCall(call, FrameRange::All(), Products::AtOnce);
     }
     ComputeProducts();
 }

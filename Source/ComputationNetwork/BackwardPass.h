@@ -33,11 +33,18 @@ private:
     using BackwardStep = EvaluationProgram::BackwardStep;
     using BackwardCall = EvaluationProgram::BackwardCall;
 
+    // Whether a call's products may wait in m_products, if only for calls that do not write what they read.
+    enum class Products
+    {
+        AtOnce,
+        MayWait
+    };
+
     void PrepareGradient(const BackwardCall& call);
     // Calls add() where the input's gradient is ready for it: GradientBeta is then what it must be.
     template <class Add>
     void AddToGradient(const BackwardCall& call, Add&& add);
-    void RunCall(const BackwardCall& call, const FrameRange& range, bool isListed = false);
+    void RunCall(const BackwardCall& call, const FrameRange& range, Products products);
     bool MayUpdate(const BackwardCall& call) const { return call.mayUpdate && m_updates != nullptr; }
     bool MayUpdateBehind(const BackwardCall& call) const;
     void AddUpdate(const BackwardCall& call, size_t first);
@@ -45,7 +52,7 @@ private:
     void RunLookup(const BackwardStep& step, LookupProducts& lookup);
     void ComputeProductsInto(const ComputationNode& input);
     void RunCallInTime(const BackwardCall& call, int direction);
-    void RunCallsAfterLoop(const EvaluationProgram::Range& range, LoopProducts* loop);
+    void RunCallsAfterLoop(std::span<const BackwardCall> calls, LoopProducts* loop);
     void ComputeProducts();
 
     const EvaluationProgram& m_program;

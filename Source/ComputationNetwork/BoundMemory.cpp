@@ -201,8 +201,9 @@ const std::vector<const MBLayout*>& BoundMemory::MakeLayout(ComputationNode& mak
     return m_made;
 }
 
-void BoundMemory::Poison(size_t time, bool atStart)
+void BoundMemory::Poison(size_t time, Moment moment)
 {
+    const bool atStart = moment == Moment::BeforeStep;
     const std::vector<Life>& lives = m_plan.Lives();
     for (size_t i = 0; i < lives.size(); i++)
     {

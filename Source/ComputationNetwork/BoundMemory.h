@@ -37,8 +37,14 @@ public:
     // layout that was reserved, and for those derived of it. Returns the layouts that changed, until the next call.
     const std::vector<const MBLayout*>& MakeLayout(ComputationNode& maker, ComputationNetwork& network);
 
-    // Fills what is not yet alive at the time, or no longer, with NaN, so that a read outside its life shows.
-    void Poison(size_t time, bool atStart);
+    // Fills what begins to live with the step of that time, or what has lived until then, with NaN, so that a read
+    // outside its life shows.
+    enum class Moment
+    {
+        BeforeStep,
+        BehindStep
+    };
+    void Poison(size_t time, Moment moment);
 
     size_t Bytes() const; // allocated
 

@@ -57,7 +57,7 @@ void EvaluationProgram::PlanBackward()
             backward.stepByStep = step.kind == PlanStep::Kind::Node && StepsInTime(*step.nodes.front());
             backward.calls.begin = calls.size();
             for (size_t k = step.nodes.size(); k-- > 0;)
-                AddCalls(*step.nodes[k], step, false);
+                AddCalls(*step.nodes[k], step, Inputs::All);
             backward.calls.end = calls.size();
         }
         backwardSteps.push_back(backward); // also where there is nothing to do: the index is the time
@@ -76,19 +76,17 @@ void EvaluationProgram::PlanLoopBackward(const PlanStep& step, BackwardStep& bac
 
     backward.calls.begin = calls.size();
     for (size_t k = step.nodes.size(); k-- > 0;)
-        AddCalls(*step.nodes[k], step, true);
+        AddCalls(*step.nodes[k], step, Inputs::OfTheStep);
     backward.calls.end = backward.callsAfter.begin = calls.size();
     for (size_t k = step.nodes.size(); k-- > 0;)
-        AddCalls(*step.nodes[k], step, false);
+        AddCalls(*step.nodes[k], step, Inputs::OfOthers);
     backward.callsAfter.end = calls.size();
 }
 
-// The calls of one node. In a loop either those to nodes of the loop (inside) or to the others.
-void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, bool inside)
+void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, Inputs inputs)
 {
     if (!m_plan.NeedsGradient(&node))
         return;
-    const bool isLoop = step.kind == PlanStep::Kind::Loop;
     for (size_t i = 0; i < node.InputCount(); i++)
     {
         ComputationNode& input = *node.Input(i);
@@ -96,7 +94,8 @@ void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, bo
             continue;
         if (step.IsGradientFusedAway(0) && &input == step.nodes.front().get())
             continue;
-        if (isLoop && inside != (std::find(step.nodes.begin(), step.nodes.end(), node.Input(i)) != step.nodes.end()))
+        const bool isOfStep = std::find(step.nodes.begin(), step.nodes.end(), node.Input(i)) != step.nodes.end();
+        if (inputs != Inputs::All && isOfStep != (inputs == Inputs::OfTheStep))
             continue;
         const bool isAlias = m_memory.IsGradientAlias(&input);
         const bool isFirst = m_started.insert(&input).second;

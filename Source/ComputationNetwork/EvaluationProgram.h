@@ -5,6 +5,7 @@
 #include "ComputationNetwork/MemoryPlan.h"
 
 #include <cstddef>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -19,6 +20,12 @@ public:
     {
         size_t begin = 0;
         size_t end = 0;
+
+        template <class Array>
+        auto Of(Array& array) const
+        {
+            return std::span(array).subspan(begin, end - begin);
+        }
     };
 
     struct ForwardStep
@@ -70,7 +77,15 @@ private:
     void PlanForward();
     void PlanBackward();
     void PlanLoopBackward(const PlanStep& step, BackwardStep& backward);
-    void AddCalls(ComputationNode& node, const PlanStep& step, bool inside);
+    // Of a loop those of its own nodes, which are called in each time step, and those of others, called behind it.
+    enum class Inputs
+    {
+        All,
+        OfTheStep,
+        OfOthers
+    };
+    // The calls of one node of the step to such inputs.
+    void AddCalls(ComputationNode& node, const PlanStep& step, Inputs inputs);
     void MarkUpdates();
 
     const EvaluationPlan& m_plan;

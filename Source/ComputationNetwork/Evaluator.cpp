@@ -251,13 +251,8 @@ void Evaluator::Impl::PlanLoops()
         if (m_program->backwardSteps.empty())
             continue;
         const EvaluationProgram::BackwardStep& backward = m_program->backwardSteps[steps.size() - 1 - i];
-        m_loops[i]->SetBackward(
-            std::span(m_program->calls).subspan(backward.calls.begin, backward.calls.end - backward.calls.begin),
-            std::span(m_program->loopGradients)
-                .subspan(backward.zeroed.begin, backward.zeroed.end - backward.zeroed.begin),
-            std::span(m_program->calls)
-                .subspan(backward.callsAfter.begin, backward.callsAfter.end - backward.callsAfter.begin),
-            m_memory);
+        m_loops[i]->SetBackward(backward.calls.Of(m_program->calls), backward.zeroed.Of(m_program->loopGradients),
+                                backward.callsAfter.Of(m_program->calls), m_memory);
         m_loops[i]->ListProducts(m_program->calls);
     }
 }
@@ -434,10 +429,10 @@ void Evaluator::Impl::RunForwardSteps()
     for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
     {
         if (m_options.poisonMemory)
-            m_bound->Poison(i, true);
+            m_bound->Poison(i, BoundMemory::Moment::BeforeStep);
         RunForward(i);
         if (m_options.poisonMemory)
-            m_bound->Poison(i, false);
+            m_bound->Poison(i, BoundMemory::Moment::BehindStep);
     }
 }
 
@@ -472,7 +467,7 @@ void Evaluator::Impl::RunBackwardSteps()
     {
         m_backwardPass->RunStep(i);
         if (m_options.poisonMemory)
-            m_bound->Poison(stepCount + i, false);
+            m_bound->Poison(stepCount + i, BoundMemory::Moment::BehindStep);
     }
 }
 

@@ -12,14 +12,17 @@
 namespace cntk
 {
 
+class LearnableParameterNode;
+
 struct EvaluatorOptions
 {
     bool training = false;     // gradients and backward memory are planned
     bool checkPlan = false;    // run the independent plan checker (debug builds and tests do)
     bool frameByFrame = false; // tests: run every node step by step
     bool poisonMemory = false; // tests: fill buffers with NaN before use
-    bool shareMemory = true;   // false: each value keeps its own memory (shareNodeValueMatrices=false is still true
-                               // here: sharing never changes results)
+    // False: each value keeps its own memory. That never changes results, so that shareNodeValueMatrices of configs is
+    // not asked about.
+    bool shareMemory = true;
     // Values that must be readable after Forward besides the roots.
     std::vector<ComputationNodePtr> keepValues;
     ComputationNodePtr backwardRoot; // what Backward starts from; null: the last root
@@ -38,9 +41,8 @@ public:
     // than ever arrives.
     void Forward();
     // From root (1x1), which must be the planned backward root: sets its gradient to 1, all parameter gradients below
-    // to 0, and back-propagates.
-    // updates: who may update parameters on the way, where the device can; of these the gradient is then not kept
-    // unless the update says so. Null: nobody.
+    // to 0, and back-propagates. updates: who may update parameters on the way, where the device can; of these the
+    // gradient is then not kept unless the update says so. Null: nobody.
     void Backward(const ComputationNodePtr& root, GradientUpdates* updates = nullptr);
     // The same, but adds to the parameter gradients of the Backward before (parts of one minibatch).
     void BackwardAccumulate(const ComputationNodePtr& root);
@@ -50,7 +52,7 @@ public:
     void SetTraining(bool isTraining);
 
     // Trainable parameters below the backward root, in case-sensitive order of names (the update and checkpoint order).
-    const std::vector<std::shared_ptr<class LearnableParameterNode>>& Parameters() const;
+    const std::vector<std::shared_ptr<LearnableParameterNode>>& Parameters() const;
 
     const EvaluationPlan& Plan() const;
     const MemoryPlan& Memory() const;

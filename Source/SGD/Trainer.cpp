@@ -255,10 +255,10 @@ void Restore(Training& training, ResumePoint& start, const TrainingFiles& files,
     {
         const std::string path = start.within ? files.Checkpoint(*start.within) : files.Checkpoint(start.epochsDone);
         WarnOfOtherSeed(*start.checkpoint, path, trainingSeed, log);
+        if (start.within)
+            training.GoOnWithin(*start.within, start.checkpoint->info);
         training.Restore(std::move(*start.checkpoint), path);
     }
-    if (start.within)
-        training.GoOnWithin(*start.within);
     if (start.inTrial)
         training.GoOnInTrial(*start.inTrial, std::move(*start.trialCheckpoint));
 }

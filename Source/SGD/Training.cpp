@@ -97,7 +97,7 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
 // An epoch that goes on with a size of minibatches that the list no longer has. A searched size is not meant.
 bool Training::HasOtherSizeThanList(size_t epoch) const
 {
-    return m_goOnFrom && m_minibatchSize != 0 && m_minibatchSize != m_options.minibatchSize[epoch] &&
+    return m_begunEpoch && m_minibatchSize != 0 && m_minibatchSize != m_options.minibatchSize[epoch] &&
            !(m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size());
 }
 
@@ -116,8 +116,9 @@ void Training::WarnOfOtherOptionsWithin(size_t epoch) const
         m_log.Warn(Concat("epoch ", epoch + 1, " was begun with minibatchSize=", m_minibatchSize,
                           " and goes on with it; minibatchSize=", m_options.minibatchSize[epoch],
                           " holds for the epochs after it"));
-    if (m_epochSizeBefore && *m_epochSizeBefore != m_options.epochSize)
-        m_log.Warn(Concat("epoch ", epoch + 1, " was begun with epochSize=", *m_epochSizeBefore,
+    const std::optional<size_t>& epochSizeBefore = m_begunEpoch->epochSize;
+    if (epochSizeBefore && *epochSizeBefore != m_options.epochSize)
+        m_log.Warn(Concat("epoch ", epoch + 1, " was begun with epochSize=", *epochSizeBefore,
                           " and goes on with epochSize=", m_options.epochSize,
                           ": where it ends, and which samples it consists of, is no longer what it was"));
 }
@@ -128,7 +129,7 @@ bool Training::SetLearningRate(size_t epoch)
     const size_t nominalSize = NominalSize(epoch);
     if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::None || epoch < LearningRateCount(m_options))
         m_rate.learningRatePerSample = LearningRatePerSample(m_options, epoch, nominalSize);
-    else if (m_goOnFrom)
+    else if (m_begunEpoch)
         ; // the epoch's rate is known
     else if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch)
         SearchRate(epoch);
@@ -146,7 +147,7 @@ bool Training::SetLearningRate(size_t epoch)
 // The size of the list, or one that was searched; that of the begun epoch where one goes on.
 void Training::SetMinibatchSize(size_t epoch)
 {
-    if (m_goOnFrom)
+    if (m_begunEpoch)
         return;
     if (m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size())
         SearchSize(epoch);
@@ -194,22 +195,23 @@ EpochResult Training::TrainEpoch(size_t epoch)
             SaveWithin(epoch, InfoWithin());
         return true;
     };
-    if (m_goOnFrom)
+    if (m_begunEpoch)
     {
-        settings.from = m_goOnPosition;
-        settings.beforeFirst = [this] { RestoreDelays(m_delayStates); };
+        settings.from = m_begunEpoch->position;
+        settings.beforeFirst = [this] { RestoreDelays(m_begunEpoch->delays); };
     }
     m_savedAt = std::chrono::steady_clock::now();
     m_progress.BeginEpoch(StartOf(settings));
     settings.goesOnFromTrial = std::exchange(m_goesOnFromTrial, false);
     if (settings.goesOnFromTrial)
         m_progress.RepeatTrial();
-    if (m_goOnFrom)
+    if (m_begunEpoch)
+    {
         WarnOfOtherOptionsWithin(epoch);
-    if (m_goOnFrom)
-        m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_goOnFrom->minibatches);
+        m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_begunEpoch->point.minibatches);
+    }
     EpochResult result = m_loop.Run(settings);
-    m_goOnFrom.reset();
+    m_begunEpoch.reset();
     if (m_source.IsAccompanied() && !m_hasLookedForRest && !result.stopped && !result.notFiniteAt)
     {
         m_hasLookedForRest = true;
@@ -358,7 +360,7 @@ Training::Decisive Training::FindDecisive(const EpochResult& result, size_t epoc
 }
 
 // Loads the model of the last look and, where there is one, its checkpoint.
-bool Training::RollBack(size_t epoch)
+void Training::RollBack(size_t epoch)
 {
     const size_t interval = m_options.autoAdjust.learnRateAdjustInterval;
     const size_t epochsDone = epoch + 1 - interval;
@@ -393,14 +395,15 @@ bool Training::RollBack(size_t epoch)
     m_rate.averageCriterion = now.averageCriterion;
     m_rate.epochsMissing = now.epochsMissing;
     m_rate.isAverageKnown = now.isAverageKnown;
-    return true;
 }
 
 // False when the training is to end.
 bool Training::AdjustRate(size_t epoch, double controlValue)
 {
     m_control.Observe(m_rate, epoch, controlValue);
-    const bool rolledBack = m_control.WantsRollBack(m_rate, epoch) && RollBack(epoch);
+    const bool rollsBack = m_control.WantsRollBack(m_rate, epoch);
+    if (rollsBack)
+        RollBack(epoch);
     switch (m_control.Adjust(m_rate, epoch))
     {
     case RateChange::Stop:
@@ -415,7 +418,7 @@ bool Training::AdjustRate(size_t epoch, double controlValue)
     case RateChange::None:
         break;
     }
-    m_control.EndLook(m_rate, epoch, rolledBack);
+    m_control.EndLook(m_rate, epoch, rollsBack);
     if (m_rate.learningRatePerSample < 1e-12)
         m_log.Print("learnRate per sample is reduced to %.8g which is below 1e-12. stop training.\n",
                     m_rate.learningRatePerSample);
@@ -466,7 +469,7 @@ void Training::Run(size_t firstEpoch)
     if (m_earlyStopping.IsOn() && m_earlyStopping.BestEpoch() > 0)
         RequireBestModel();
     // It was killed between its last epoch and the final model.
-    if (!m_goOnFrom && m_earlyStopping.BestEpoch() > 0 && m_earlyStopping.ShouldStop(firstEpoch))
+    if (!m_begunEpoch && m_earlyStopping.BestEpoch() > 0 && m_earlyStopping.ShouldStop(firstEpoch))
         return EndHere(firstEpoch, firstEpoch);
     for (size_t epoch = firstEpoch; epoch < m_options.maxEpochs; ++epoch)
     {

@@ -7,11 +7,13 @@
 #include "SGD/EarlyStopping.h"
 #include "SGD/EpochLoop.h"
 #include "SGD/ImageSettings.h"
+#include "SGD/KnownTrials.h"
 #include "SGD/LearningRateControl.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Trainer.h"
 #include "SGD/TrainingFiles.h"
 #include "SGD/TrialSearch.h"
+#include "SGD/TrialStart.h"
 
 #include <chrono>
 #include <map>
@@ -35,8 +37,8 @@ public:
     // Networks that the trained one is paired with, in their order: saved and loaded with it.
     void SetEncoders(std::vector<ComputationNetwork*> encoders) { m_encoders = std::move(encoders); }
     void Restore(Checkpoint checkpoint, const std::string& path);
-    // After Restore: the first epoch goes on behind this point.
-    void GoOnWithin(const WithinEpochPoint& point);
+    // The first epoch goes on behind this point. info: of its checkpoint, which Restore gets as well.
+    void GoOnWithin(const WithinEpochPoint& point, const CheckpointInfo& info);
     // After Restore: the search in front of the first epoch goes on within a trial. checkpoint: the point's.
     void GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint);
     void Run(size_t firstEpoch);
@@ -44,6 +46,23 @@ public:
     double FsAdagradColumns(double before) const { return m_learner.FsAdagradColumns(before); }
 
 private:
+    // An epoch that goes on where it was stopped.
+    struct BegunEpoch
+    {
+        WithinEpochPoint point;
+        EpochPosition position;
+        std::optional<size_t> epochSize; // of the option, when the point was saved
+        std::string delays;              // states
+    };
+
+    // A trial that goes on where it was stopped.
+    struct BegunTrial
+    {
+        Trial trial;
+        WithinEpochPoint point;
+        Checkpoint checkpoint;
+    };
+
     bool StopRequested() const { return m_request.stopRequested && m_request.stopRequested(); }
     [[noreturn]] void Stop(const std::string& where, const std::string& model) const;
     std::string HowToGoOn(const std::string& model) const;
@@ -65,7 +84,7 @@ private:
     };
     Decisive FindDecisive(const EpochResult& result, size_t epoch);
     CriterionAverages Validate(size_t epoch);
-    bool RollBack(size_t epoch);
+    void RollBack(size_t epoch);
     bool AdjustRate(size_t epoch, double controlValue);
     bool StopsEarly(size_t epochsDone, double value);
     void TakeBestModel(size_t epochsDone);
@@ -86,36 +105,13 @@ private:
     void RemoveWithin();
 
     // Trials before an epoch (TrainingSearch.cpp).
-    struct Trial
-    {
-        double rate = 0;
-        size_t minibatchSize = 0;
-        size_t samples = 0;           // that were asked for
-        CriterionAverages averages{}; // the criterion is NaN where it left the numbers
-
-        bool IsSame(const Trial& other) const
-        {
-            return rate == other.rate && minibatchSize == other.minibatchSize && samples == other.samples;
-        }
-        void AppendTo(std::vector<double>& numbers) const; // for checkpoints
-    };
-    static std::vector<Trial> TrialsOf(const std::vector<double>& numbers);
-    // Where a trial goes on that was stopped.
-    struct TrialPoint
-    {
-        Trial trial;
-        WithinEpochPoint point;
-        Checkpoint checkpoint;
-    };
     bool SearchesBefore(size_t epoch) const;
     RateSearchSettings RateSettings(size_t epoch) const;
     void SearchRate(size_t epoch);
     double RateRatio(size_t epoch) const;
     void SearchSize(size_t epoch);
     size_t TrialSamples(size_t epoch) const;
-    struct TrialStart;
     TrialStart KeepStart();
-    void GoBackTo(const TrialStart& start);
     bool BeginsWithTrial(size_t epoch) const;
     double RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
     void WarnOfLongTrials(size_t epoch);
@@ -152,20 +148,14 @@ private:
     std::vector<double> m_searchedRates; // the last of them
     double m_firstRate = 0;              // of the first epoch
     bool m_goesOnFromTrial = false;      // the state is that behind the last trial, which was the epoch itself
-    // Of the searches before an epoch: the trials that came to their end, in their order, and how many of them the
-    // searches have asked for since they were taken up again.
-    std::vector<Trial> m_trials;
-    size_t m_trialsAsked = 0;
-    bool m_ranLastTrial = false; // it was not known from before
+    KnownTrials m_trials;                // of the searches before the epoch
+    bool m_ranLastTrial = false;         // it was not known from before
     bool m_hasSearched = false;
     bool m_hasWarnedOfTrials = false;
-    std::optional<TrialPoint> m_goOnInTrial;
-    // Within an epoch: where the first one goes on, and what was saved last.
-    std::optional<WithinEpochPoint> m_goOnFrom;
-    EpochPosition m_goOnPosition;
-    std::optional<size_t> m_epochSizeBefore; // of the option, when the point was saved
-    std::string m_delayStates;
-    std::optional<WithinEpochPoint> m_savedWithin;
+    // Where the first epoch, or the search in front of it, goes on.
+    std::optional<BegunEpoch> m_begunEpoch;
+    std::optional<BegunTrial> m_begunTrial;
+    std::optional<WithinEpochPoint> m_savedWithin; // the last one
     std::chrono::steady_clock::time_point m_savedAt;
     std::vector<std::shared_ptr<RecurrentState>> m_states;
 };

@@ -51,10 +51,6 @@ void Training::Restore(Checkpoint checkpoint, const std::string& path)
     m_earlyStopping.RestoreExtra(info.extra);
     m_firstRate = NumberOf(info.extra, "firstRate", m_firstRate);
     m_searchedRates = NumbersOf(info.extra, "searchedRates");
-    m_goOnPosition = PositionOf(info.extra);
-    if (info.extra.contains("withinEpochSize"))
-        m_epochSizeBefore = size_t(NumberOf(info.extra, "withinEpochSize", 0));
-    m_delayStates = TextOf(info.extra, "withinDelays");
 }
 
 EpochPosition Training::PositionOf(const std::map<std::string, std::string>& extra)
@@ -202,9 +198,15 @@ void Training::RemoveWithin()
     m_savedWithin.reset();
 }
 
-void Training::GoOnWithin(const WithinEpochPoint& point)
+void Training::GoOnWithin(const WithinEpochPoint& point, const CheckpointInfo& info)
 {
-    m_goOnFrom = m_savedWithin = point;
+    BegunEpoch& begun = m_begunEpoch.emplace();
+    begun.point = point;
+    begun.position = PositionOf(info.extra);
+    if (info.extra.contains("withinEpochSize"))
+        begun.epochSize = size_t(NumberOf(info.extra, "withinEpochSize", 0));
+    begun.delays = TextOf(info.extra, "withinDelays");
+    m_savedWithin = point;
 }
 
 } // namespace cntk

@@ -1,8 +1,6 @@
 // The trial runs before an epoch that find its learning rate or minibatch size.
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/CheckpointExtra.h"
 #include "SGD/ResumePoint.h"
 #include "SGD/Schedules.h"
@@ -33,30 +31,6 @@ std::string AsksForOthers(size_t epoch)
 
 } // namespace
 
-// Rate, size, samples, criterion, number of evaluations, evaluations.
-void Training::Trial::AppendTo(std::vector<double>& numbers) const
-{
-    numbers.insert(numbers.end(), {rate, double(minibatchSize), double(samples), averages.criterion,
-                                   double(averages.evaluations.size())});
-    numbers.insert(numbers.end(), averages.evaluations.begin(), averages.evaluations.end());
-}
-
-std::vector<Training::Trial> Training::TrialsOf(const std::vector<double>& numbers)
-{
-    std::vector<Trial> trials;
-    for (size_t at = 0; at + 5 <= numbers.size();)
-    {
-        Trial trial{numbers[at], size_t(numbers[at + 1]), size_t(numbers[at + 2])};
-        trial.averages.criterion = numbers[at + 3];
-        const size_t evaluations = std::min(size_t(numbers[at + 4]), numbers.size() - at - 5);
-        const auto first = numbers.begin() + std::ptrdiff_t(at + 5);
-        trial.averages.evaluations.assign(first, first + std::ptrdiff_t(evaluations));
-        at += 5 + evaluations;
-        trials.push_back(std::move(trial));
-    }
-    return trials;
-}
-
 // A trial is an epoch of its own, of the same number as the one in front of which it runs: the reader is asked for so
 // many samples and has it begin where epochs of that size do, and it ends where they end.
 size_t Training::TrialSamples(size_t epoch) const
@@ -67,51 +41,11 @@ size_t Training::TrialSamples(size_t epoch) const
     return minibatches > most / size ? most : minibatches * size;
 }
 
-// Parameters, smoothed gradients and noise as the epoch begins with them. They are kept in memory: to read the model
-// and the checkpoint again after each of some hundred trials takes a noticeable part of the search. Masks of dropout go
-// on from trial to trial and into the epoch, as in the original, whose files do not hold them.
-struct Training::TrialStart
+TrialStart Training::KeepStart()
 {
-    std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, Matrix>> parameters;
-    std::vector<std::pair<std::shared_ptr<BatchNormalizationNode>, uint64_t>> normalizations;
-    std::vector<Matrix> states;
-    std::map<std::string, std::string> extra;
-};
-
-Training::TrialStart Training::KeepStart()
-{
-    TrialStart start;
     std::vector<const ComputationNetwork*> networks(m_encoders.begin(), m_encoders.end());
     networks.push_back(&m_network);
-    for (const ComputationNetwork* network : networks)
-        for (const ComputationNodePtr& node : network->Nodes())
-        {
-            if (auto normalization = std::dynamic_pointer_cast<BatchNormalizationNode>(node))
-            {
-                const uint64_t seen = normalization->Minibatches();
-                start.normalizations.emplace_back(std::move(normalization), seen);
-            }
-            // Those that are not trained too: statistics change as the network is evaluated.
-            if (auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node))
-            {
-                Matrix values = parameter->Values().Clone();
-                start.parameters.emplace_back(std::move(parameter), std::move(values));
-            }
-        }
-    for (const Matrix* state : m_learner.States())
-        start.states.push_back(state->Clone());
-    m_learner.SaveExtra(start.extra);
-    return start;
-}
-
-void Training::GoBackTo(const TrialStart& start)
-{
-    for (const auto& [parameter, values] : start.parameters)
-        parameter->Values().CopyFrom(values);
-    for (const auto& [normalization, seen] : start.normalizations)
-        normalization->SetMinibatches(seen);
-    m_learner.CopyStates(start.states);
-    m_learner.RestoreExtra(start.extra);
+    return TrialStart(networks, m_learner);
 }
 
 // A trial as long as the epoch, with the rate that is taken, does what the epoch would do: the same minibatches from
@@ -152,11 +86,11 @@ double Training::RunTrial(const TrialStart& start, size_t epoch, const char* pre
     m_ranLastTrial = !IsKnown(trial, epoch);
     if (!m_ranLastTrial)
     {
-        const CriterionAverages& averages = m_trials[m_trialsAsked++].averages;
+        const CriterionAverages& averages = m_trials.Take().averages;
         m_progress.EndTrial(averages, rate);
         return averages.criterion;
     }
-    GoBackTo(start);
+    start.GoBack();
     TakeUpTrial(start, trial, settings);
     settings.goesOn = [&]
     {
@@ -185,17 +119,15 @@ double Training::RunTrial(const TrialStart& start, size_t epoch, const char* pre
     }
     m_progress.EndTrial(result.averages, rate);
     trial.averages = result.averages;
-    m_trials.push_back(std::move(trial));
-    m_trialsAsked = m_trials.size();
+    m_trials.Add(std::move(trial));
     return result.averages.criterion;
 }
 
 // All but the first ones.
 void Training::ForgetTrials(size_t count)
 {
-    m_trials.resize(count);
-    m_trialsAsked = std::min(m_trialsAsked, count);
-    m_goOnInTrial.reset();
+    m_trials.Keep(count);
+    m_begunTrial.reset();
 }
 
 // What was saved of the search is no use from this trial on (counted from 1).
@@ -209,21 +141,19 @@ void Training::BeginTrialsAnew(const std::string& why, size_t trial)
 // Searches that are taken up again ask for the same trials in the same order, unless options were changed.
 bool Training::IsKnown(const Trial& trial, size_t epoch)
 {
-    if (m_trialsAsked == m_trials.size())
-        return false;
-    if (m_trials[m_trialsAsked].IsSame(trial))
-        return true;
-    BeginTrialsAnew(AsksForOthers(epoch), m_trialsAsked + 1);
-    return false;
+    const KnownTrials::Next next = m_trials.Find(trial);
+    if (next == KnownTrials::Next::Other)
+        BeginTrialsAnew(AsksForOthers(epoch), m_trials.Asked() + 1);
+    return next == KnownTrials::Next::Known;
 }
 
 // Has the trial go on where it was stopped, if it was.
 void Training::TakeUpTrial(const TrialStart& start, const Trial& trial, EpochSettings& settings)
 {
-    if (!m_goOnInTrial)
+    if (!m_begunTrial)
         return;
-    TrialPoint from = std::move(*m_goOnInTrial);
-    m_goOnInTrial.reset();
+    BegunTrial from = std::move(*m_begunTrial);
+    m_begunTrial.reset();
     if (!from.trial.IsSame(trial))
         return BeginTrialsAnew(AsksForOthers(settings.epoch), from.point.trial);
     try
@@ -237,7 +167,7 @@ void Training::TakeUpTrial(const TrialStart& start, const Trial& trial, EpochSet
             throw;
         BeginTrialsAnew(Concat("'", m_files.Model(from.point), "' cannot be used: ", error.Message()),
                         from.point.trial);
-        return GoBackTo(start);
+        return start.GoBack();
     }
     const auto& extra = from.checkpoint.info.extra;
     m_learner.RestoreExtra(extra);
@@ -251,14 +181,12 @@ void Training::TakeUpTrial(const TrialStart& start, const Trial& trial, EpochSet
 void Training::SaveTrial(size_t epoch, const Trial& trial)
 {
     CheckpointInfo info = InfoWithin();
-    std::vector<double> numbers;
-    for (const Trial& done : m_trials)
-        done.AppendTo(numbers);
-    trial.AppendTo(numbers);
-    info.extra[c_trialsKey] = ExactTexts(numbers);
+    std::vector<Trial> trials = m_trials.All();
+    trials.push_back(trial);
+    info.extra[c_trialsKey] = ExactTexts(NumbersOfTrials(trials));
     info.extra[c_settingsKey] = TextOfSettings(TrialSettingsOf(m_options, epoch));
     const size_t minibatches = size_t(NumberOf(info.extra, "withinMinibatches", 0));
-    SavePoint({epoch, minibatches, m_trials.size() + 1}, info);
+    SavePoint({epoch, minibatches, trials.size()}, info);
 }
 
 bool Training::SearchesBefore(size_t epoch) const
@@ -279,7 +207,7 @@ void Training::GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint)
     }
     const auto& extra = checkpoint.info.extra;
     const std::string seed = m_request.trainingSeed == 0 ? "" : std::to_string(m_request.trainingSeed);
-    std::vector<Trial> trials = TrialsOf(NumbersOf(extra, c_trialsKey));
+    std::vector<Trial> trials = TrialsOfNumbers(NumbersOf(extra, c_trialsKey));
     std::string why;
     if (const std::string other = m_learner.OtherRuleIn(extra); !other.empty())
         why = Concat("is of a training with gradUpdateType=", other);
@@ -293,11 +221,11 @@ void Training::GoOnInTrial(const WithinEpochPoint& point, Checkpoint checkpoint)
         why = Concat("has trials that were made with ", others);
     if (!why.empty())
         return BeginTrialsAnew(Concat("'", m_files.Checkpoint(point), "' ", why), 1);
-    m_goOnInTrial = TrialPoint{std::move(trials.back()), point, std::move(checkpoint)};
+    m_begunTrial = BegunTrial{std::move(trials.back()), point, std::move(checkpoint)};
     trials.pop_back();
-    m_trials = std::move(trials);
     m_log.Print("Going on with the search before epoch %zu: %zu trials are known, trial %zu goes on.\n",
-                point.epochsDone + 1, m_trials.size(), point.trial);
+                point.epochsDone + 1, trials.size(), point.trial);
+    m_trials = KnownTrials(std::move(trials));
 }
 
 RateSearchSettings Training::RateSettings(size_t epoch) const
@@ -346,7 +274,7 @@ void Training::SearchRate(size_t epoch)
                         found.rate >= c_minLearningRate && !std::isnan(lastCriterion);
     const auto ended = m_goesOnFromTrial ? lastBegan : Progress::Clock::now();
     if (!m_goesOnFromTrial)
-        GoBackTo(start);
+        start.GoBack();
     m_log.Print("Best Learn Rate Per Sample for Epoch[%zu] = %.10g  baseCriterion=%.10g\n", epoch + 1, found.rate,
                 found.baseCriterion);
     m_log.Print("The search before epoch %zu: %zu trials in %.3f s%s\n", epoch + 1, trials,
@@ -401,7 +329,7 @@ void Training::SearchSize(size_t epoch)
                                             size, range->lower, range->upper);
                                 return RunTrial(start, epoch, prefix, m_rate.learningRatePerSample, size);
                             });
-    GoBackTo(start);
+    start.GoBack();
     m_minibatchSize = found.size;
     if (trials == 0)
         return m_log.Print(

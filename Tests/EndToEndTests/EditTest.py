@@ -271,7 +271,11 @@ class EditTest(EndToEndTest):
                  "there is no model 'mode'; models: model, new; did you mean 'model'?"),
                 ("UnloadModel(m)\nDumpModel(m, d.txt)", "there is no model 'm'; none has been loaded"),
                 ("LoadModel($In$); SaveModel(default, $Out$); UnloadModel(Default); CreateModelWithName(m)\n"
-                 "SetDefaultModel(default)", "there is no model 'default'; models: m")):
+                 "SetDefaultModel(default)", "there is no model 'default'; models: m"),
+                ("\nm=LoadNDLModel($In$)\nSaveModel(m, $Out$)",
+                 "there is no default model; load one with LoadModel, or choose one with SetDefaultModel; did you mean "
+                 "'LoadModel'?"),
+                ("m=[ A=Parameter(1, 1) ]; UnloadModel(m)\nB=Plus(A, A)", "there is no default model; load one with")):
             with self.subTest(script=script):
                 self.write("edit.mel", script)
                 run = self.run_command("Train:Edit", status=3)

@@ -173,7 +173,8 @@ bool MelEditor::Execute(const MelScript& script, const MelStatement& statement)
     switch (statement.kind)
     {
     case MelStatement::Kind::Ndl:
-        m_models.Default(statement.where).ndl->Run(ParseNdl(script.text, statement.begin, statement.end));
+        m_models.Default(statement.where, statement.name)
+            .ndl->Run(ParseNdl(script.text, statement.begin, statement.end));
         return true;
     case MelStatement::Kind::Snippet:
         RunSnippet(statement.model, ParseNdl(script.text, statement.begin, statement.end));

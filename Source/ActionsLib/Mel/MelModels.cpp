@@ -104,11 +104,10 @@ MelModel& MelModels::Require(const MelArgument& argument) const
     FailNoModel(argument, Names());
 }
 
-MelModel& MelModels::Default(const SourcePos& where) const
+MelModel& MelModels::Default(const SourcePos& where, const std::string& function) const
 {
     if (m_default == nullptr)
-        FailAt(where, ErrorKind::Config,
-               "there is no default model; load one with LoadModel, or choose one with SetDefaultModel");
+        FailNoDefaultModel(where, function);
     return *m_default;
 }
 

@@ -73,7 +73,8 @@ public:
 
     MelModel* Find(std::string_view name) const; // any case; null if there is none
     MelModel& Require(const MelArgument& argument) const;
-    MelModel& Default(const SourcePos& where) const;
+    // function: what in-line NDL calls there.
+    MelModel& Default(const SourcePos& where, const std::string& function = {}) const;
 
     // Macros can be used in all models.
     void DefineMacros(const NdlScript& macros);

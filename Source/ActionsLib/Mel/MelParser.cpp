@@ -176,21 +176,24 @@ private:
         if (mayHaveSections && (EqualsIgnoreCase(name, "load") || EqualsIgnoreCase(name, "edit")))
             return ParseSectionNames(EqualsIgnoreCase(name, "load") ? m_load : m_edit);
         const size_t valueBegin = m_at;
+        std::string function;
         if (Char() != '"' && Char() != '(' && Char() != '{')
         {
             const std::string_view word = ParseName();
             const size_t afterWord = m_at;
             SkipBlanks();
-            if (!AtEnd() && Char() == '(' && m_isModelCommand(word))
+            if (!AtEnd() && Char() == '(')
             {
-                ParseCommand(script, word, valueBegin, name);
-                return;
+                if (m_isModelCommand(word))
+                    return ParseCommand(script, word, valueBegin, name);
+                function = std::string(word);
             }
             m_at = afterWord;
         }
         FindEndOfNdl();
         MelStatement statement;
         statement.kind = MelStatement::Kind::Ndl;
+        statement.name = std::move(function);
         statement.where = Pos(begin, nameEnd);
         statement.begin = begin;
         statement.end = m_at;

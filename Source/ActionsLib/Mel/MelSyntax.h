@@ -27,7 +27,7 @@ struct MelStatement
         Ndl      // anything else: in-line NDL for the default model
     };
     Kind kind = Kind::Command;
-    std::string name;  // of the command
+    std::string name;  // of the command; of NDL the function that it calls, if the value begins with one
     std::string model; // in front of '='; empty: none
     SourcePos where;   // of the command's name, of the model, or the whole NDL statement
     std::vector<MelArgument> arguments;

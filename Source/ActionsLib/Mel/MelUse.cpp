@@ -60,13 +60,24 @@ void FailNoModel(const MelArgument& argument, const std::vector<std::string>& na
            DidYouMean(argument.text, names));
 }
 
+void FailNoDefaultModel(const SourcePos& where, const std::string& function)
+{
+    FailAt(where, ErrorKind::Config,
+           "there is no default model; load one with LoadModel, or choose one with SetDefaultModel",
+           DidYouMean(function, {"CreateModel", "LoadModel"}));
+}
+
 void CheckModelNames(const MelScript& script, std::vector<std::string>& names)
 {
     for (const MelStatement& statement : script.statements)
     {
         const bool isCommand = statement.kind == MelStatement::Kind::Command;
         if (statement.kind == MelStatement::Kind::Ndl)
+        {
+            if (names.empty())
+                FailNoDefaultModel(statement.where, statement.name);
             continue;
+        }
         const MelCommandInfo* const info = isCommand ? &RequireMelCommand(statement) : nullptr;
         const std::string made = isCommand ? ModelMadeBy(statement, info->command) : statement.model;
         if (!made.empty() && !IsAmong(made, names))

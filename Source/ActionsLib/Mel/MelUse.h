@@ -18,9 +18,12 @@ std::optional<SourcePos> NextUseOfModel(const MelScript& script, size_t first, c
                                         std::vector<std::string> names);
 
 // Follows the models that the statements make and unload. Fails (Config) at a command for a model that is not there
-// then. names: of the models in front of the script, and afterwards behind it.
+// then, and at in-line NDL where there is none at all. names: of the models in front of the script, and afterwards
+// behind it.
 void CheckModelNames(const MelScript& script, std::vector<std::string>& names);
 [[noreturn]] void FailNoModel(const MelArgument& argument, const std::vector<std::string>& names);
+// function: what in-line NDL calls there; the command that makes a model may be meant.
+[[noreturn]] void FailNoDefaultModel(const SourcePos& where, const std::string& function);
 
 // The model that the name of a node or model, or a pattern, begins with: the shortest beginning in front of a '.', a
 // '*', or the end, that is one of the names, in any case. Empty: none, so it is of the default model.

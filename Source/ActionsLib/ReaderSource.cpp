@@ -103,9 +103,10 @@ ListedFiles ListedFilesOf(const MinibatchSource& source)
     return files;
 }
 
-void RequireWriterPlugin(const ConfigParameters& writer, const std::string& type)
+void RequireWriterPlugin(const ConfigParameters& writer, const std::string& type, DataType dataType)
 {
-    PluginLibrary::Open(type, PluginSearch::Default(), writer.WhereOf("writerType")).RequireWriter();
+    const PluginLibrary library = PluginLibrary::Open(type, PluginSearch::Default(), writer.WhereOf("writerType"));
+    VisitType(dataType, [&](auto element) { library.RequireWriter<decltype(element)>(); });
 }
 
 namespace

@@ -38,8 +38,8 @@ bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program);
 // The files that the source finds in lists; asked for as long as the source is there.
 ListedFiles ListedFilesOf(const MinibatchSource& source);
 
-// Fails if there is no such library, or it does not load or does not write. writer: its block.
-void RequireWriterPlugin(const ConfigParameters& writer, const std::string& type);
+// Fails if there is no such library, or it does not load or does not write numbers of the type. writer: its block.
+void RequireWriterPlugin(const ConfigParameters& writer, const std::string& type, DataType dataType);
 
 // The block of that name as the command sees it; fails if it must be there and is not, or if its plugin is not. The
 // command's traceLevel goes into the block, as the original does it.

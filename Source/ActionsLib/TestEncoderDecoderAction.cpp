@@ -172,7 +172,7 @@ public:
             return;
         if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
             m_writerType = type->Text();
-        RequireWriterPlugin(*m_writer, m_writerType);
+        RequireWriterPlugin(*m_writer, m_writerType, m_command.program.dataType);
     }
 
     void Run() override

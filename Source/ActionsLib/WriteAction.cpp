@@ -183,7 +183,7 @@ public:
             m_writerType = type->Text();
         if (const std::optional<ConfigValue> test = m_writer->FindHere("unittest"))
             m_writesInputs = test->AsBool();
-        RequireWriterPlugin(*m_writer, m_writerType);
+        RequireWriterPlugin(*m_writer, m_writerType, m_command.program.dataType);
     }
 
     void Run() override

@@ -324,9 +324,12 @@ std::string ExistingWritersText(const std::string& folder)
     return names.empty() ? "" : "; writers that exist: " + Join(names, ", ");
 }
 
+template <class ElemType>
+constexpr const char* c_writerSymbol = std::is_same_v<ElemType, float> ? "GetWriterF" : "GetWriterD";
+
 } // namespace
 
-void* PluginLibrary::RequireWriter(const char* symbol) const
+void* PluginLibrary::FindWriter(const char* symbol) const
 {
     void* const function = FindSymbol(symbol);
     if (function == nullptr)
@@ -334,18 +337,18 @@ void* PluginLibrary::RequireWriter(const char* symbol) const
     return function;
 }
 
+template <class ElemType>
 void PluginLibrary::RequireWriter() const
 {
-    RequireWriter("GetWriterF");
+    FindWriter(c_writerSymbol<ElemType>);
 }
 
 template <class ElemType>
 std::unique_ptr<IDataWriter<ElemType>> PluginLibrary::MakeWriter(const ReaderContext& context) const
 {
     constexpr bool isFloat = std::is_same_v<ElemType, float>;
-    const char* symbol = isFloat ? "GetWriterF" : "GetWriterD";
     using Function = std::conditional_t<isFloat, GetWriterFunctionF, GetWriterFunctionD>;
-    const auto function = reinterpret_cast<Function>(RequireWriter(symbol));
+    const auto function = reinterpret_cast<Function>(FindWriter(c_writerSymbol<ElemType>));
     std::unique_ptr<IDataWriter<ElemType>> writer;
     function(writer, context);
     return writer;
@@ -403,6 +406,8 @@ std::unique_ptr<IDataWriter<ElemType>> LoadWriter(const std::string& writerType,
 
 template std::unique_ptr<IDataReader<float>> PluginLibrary::MakeReader<float>(const ReaderContext&) const;
 template std::unique_ptr<IDataReader<double>> PluginLibrary::MakeReader<double>(const ReaderContext&) const;
+template void PluginLibrary::RequireWriter<float>() const;
+template void PluginLibrary::RequireWriter<double>() const;
 template std::unique_ptr<IDataWriter<float>> PluginLibrary::MakeWriter<float>(const ReaderContext&) const;
 template std::unique_ptr<IDataWriter<double>> PluginLibrary::MakeWriter<double>(const ReaderContext&) const;
 template std::unique_ptr<IDataReader<float>> LoadReader<float>(const std::string&, const ReaderContext&);

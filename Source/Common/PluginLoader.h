@@ -51,7 +51,8 @@ public:
 
     void* FindSymbol(const char* symbol) const; // null if the plugin does not export it
 
-    // Fails (Config) if the plugin has no writer.
+    // Fails (Config) if the plugin has no writer of that type.
+    template <class ElemType>
     void RequireWriter() const;
     // Fails if the plugin has no reader (writer).
     template <class ElemType>
@@ -61,7 +62,7 @@ public:
 
 private:
     PluginLibrary(std::string name, std::string path, void* handle, const SourcePos& where);
-    void* RequireWriter(const char* symbol) const;
+    void* FindWriter(const char* symbol) const; // fails if there is none
     // task: "read".
     [[noreturn]] void FailForSymbol(const char* task, const char* symbol, const std::string& hint) const;
 

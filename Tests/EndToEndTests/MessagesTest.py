@@ -88,10 +88,12 @@ class MessagesTest(MessagesTestCase):
         message = self.error("command=Train:Write", "Write=[writer=[writerType=BinryWriter; wfile=x]]")
         self.assertIn("there is no reader or writer 'BinryWriter'", message)
         self.assertFalse((self.folder / "m.dnn").exists())
-        message = self.error("command=Train:Write", "Write=[writer=[writerType=UCIFastReader; wfile=x]]")
-        self.assertRegex(message, "error: plugin 'UCIFastReader' does not write: '.*/UCIFastReader.so' does not export "
-                                  "'GetWriterF'; writers that exist: BinaryWriter, HTKMLFWriter, LMSequenceWriter, "
-                                  "LUSequenceWriter$")
+        for precision, function in (("float", "GetWriterF"), ("double", "GetWriterD")):
+            message = self.error("command=Train:Write", "precision=" + precision,
+                                 "Write=[writer=[writerType=UCIFastReader; wfile=x]]")
+            self.assertRegex(message, "error: plugin 'UCIFastReader' does not write: '.*/UCIFastReader.so' does not "
+                                      "export '%s'; writers that exist: BinaryWriter, HTKMLFWriter, LMSequenceWriter, "
+                                      "LUSequenceWriter$" % function)
         self.assertFalse((self.folder / "m.dnn").exists())
 
     def test_unknown_reader(self):

@@ -96,6 +96,13 @@ bool TakeFloats(float* values, size_t count)
     return std::memcmp(&isBad, &none, sizeof isBad) == 0;
 }
 
+bool IsKnownKind(int code)
+{
+    const int base = code & c_baseMask;
+    return base == c_kindFeatureStream || std::any_of(std::begin(c_kinds), std::end(c_kinds),
+                                                      [&](const NamedKind& kind) { return kind.code == base; });
+}
+
 bool EndsWithUbyte(const std::string& path)
 {
     return path.ends_with("-ubyte");
@@ -158,21 +165,17 @@ void HtkFile::ReadHtkHeader()
     m_file.Read(0, header, sizeof header);
     // A frame shift is a small number of 100 ns: the smaller reading is the right one.
     m_isSwapped = Load<uint32_t>(header + 4, true) < Load<uint32_t>(header + 4, false);
-    m_frames = LoadCount(header, m_isSwapped, 0, "vectors");
     m_kind.period = Load<uint32_t>(header + 4, m_isSwapped);
-    m_frameBytes = Load<uint16_t>(header + 8, m_isSwapped);
     m_kind.code = Load<uint16_t>(header + 10, m_isSwapped);
+    if (!IsKnownKind(m_kind.code))
+        FailForKind(Load<uint16_t>(header + 10, !m_isSwapped));
+    m_frames = LoadCount(header, m_isSwapped, 0, "vectors");
+    m_frameBytes = Load<uint16_t>(header + 8, m_isSwapped);
     if ((m_kind.code & c_baseMask) == c_kindFeatureStream)
     {
         m_kind.code = (m_kind.code & ~c_baseMask) | c_htkKindUser;
         m_dataOffset += c_streamIdBytes;
     }
-    bool isKnown = false;
-    for (const NamedKind& kind : c_kinds)
-        isKnown = isKnown || kind.code == (m_kind.code & c_baseMask);
-    if (!isKnown)
-        Fail(ErrorKind::Data, "feature file '", Path(), "', byte 10: the parameter kind is ", m_kind.code & c_baseMask,
-             ", expected MFCC (6), FBANK (7), USER (9), PLP (11) or FESTREAM (12)");
     if ((m_kind.code & c_vectorQuantized) != 0)
         Fail(ErrorKind::Data, "feature file '", Path(),
              "', byte 10: vector-quantized features (_V) are not supported, expected vectors of numbers");
@@ -180,7 +183,7 @@ void HtkFile::ReadHtkHeader()
     const size_t elementBytes = isCompressed ? sizeof(int16_t) : sizeof(float);
     if (m_frameBytes == 0 || m_frameBytes % elementBytes != 0)
         Fail(ErrorKind::Data, "feature file '", Path(), "', byte 8: a vector has ", Counted(m_frameBytes, "byte"),
-             ", expected a multiple of ", elementBytes);
+             ", expected ", elementBytes, " for each of its elements");
     m_kind.dimension = m_frameBytes / elementBytes;
     if (isCompressed)
     {
@@ -195,6 +198,19 @@ void HtkFile::ReadHtkHeader()
     if (m_file.Size() < needed)
         Fail(ErrorKind::Data, "feature file '", Path(), "' ends at byte ", m_file.Size(), ", but its header says ",
              m_frames, " vectors of ", Counted(m_frameBytes, "byte"), ", which end at byte ", needed);
+}
+
+// otherwise: the field in the other byte order.
+void HtkFile::FailForKind(int otherwise) const
+{
+    const std::string file = Concat("feature file '", Path(), "', byte ");
+    const char* const order = m_isSwapped ? "big-endian" : "little-endian";
+    if (IsKnownKind(otherwise))
+        Fail(ErrorKind::Data, file, "4: the sample period is ", int32_t(m_kind.period), " in units of 100 ns, ",
+             m_kind.period == 0 ? "" : Concat("read as ", order, ", "), "expected the frame shift, such as ",
+             c_htkPeriod10ms, " (10 ms): it says in which byte order the file is");
+    Fail(ErrorKind::Data, file, "10: the parameter kind is ", m_kind.code & c_baseMask, ", read as ", order,
+         ", expected MFCC (6), FBANK (7), USER (9), PLP (11) or FESTREAM (12); is it an HTK file?");
 }
 
 void HtkFile::ReadScales(bool isSwapped)

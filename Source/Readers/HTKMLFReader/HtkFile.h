@@ -55,6 +55,7 @@ private:
     size_t LoadCount(const char* bytes, bool isSwapped, size_t position, const char* things) const;
     void ReadHtkHeader();
     void ReadImageHeader();
+    [[noreturn]] void FailForKind(int otherwise) const;
     void ReadScales(bool isSwapped);
     [[noreturn]] void FailNotFinite(size_t first, const float* values) const;
 

@@ -55,8 +55,8 @@ TEST_F(HtkFileTests, Kinds)
         EXPECT_EQ(HtkFile(Write("x.htk", HtkFileBytes(1, 0, kind))).Kind().Text(),
                   "2-dimensional '" + name + "' with frame shift 10.0 ms");
     EXPECT_EQ(ErrorFor(HtkFileBytes(1, 0, 3)),
-              "data: feature file 'x.htk', byte 10: the parameter kind is 3, expected MFCC (6), FBANK (7), USER (9), "
-              "PLP (11) or FESTREAM (12)");
+              "data: feature file 'x.htk', byte 10: the parameter kind is 3, read as big-endian, expected MFCC (6), "
+              "FBANK (7), USER (9), PLP (11) or FESTREAM (12); is it an HTK file?");
     EXPECT_EQ(ErrorFor(HtkFileBytes(1, 0, 9 | 040000)),
               "data: feature file 'x.htk', byte 10: vector-quantized features (_V) are not supported, expected vectors "
               "of numbers");
@@ -121,9 +121,32 @@ TEST_F(HtkFileTests, Damaged)
     EXPECT_EQ(ErrorFor(HtkHeaderBytes(uint32_t(-6), 8, 9)),
               "data: feature file 'x.htk', byte 0: the number of vectors is -6, expected one that is not negative");
     EXPECT_EQ(ErrorFor(HtkHeaderBytes(1, 7, 9)),
-              "data: feature file 'x.htk', byte 8: a vector has 7 bytes, expected a multiple of 4");
+              "data: feature file 'x.htk', byte 8: a vector has 7 bytes, expected 4 for each of its elements");
+    EXPECT_EQ(ErrorFor(HtkHeaderBytes(1, 0, 9)),
+              "data: feature file 'x.htk', byte 8: a vector has 0 bytes, expected 4 for each of its elements");
     EXPECT_EQ(MessageOf([&] { HtkFile(Path("none.htk")); }),
               "data: feature file '" + Path("none.htk") + "' does not exist");
+}
+
+// The byte order is told by it, and the other fields are read in that order.
+TEST_F(HtkFileTests, ASamplePeriodThatCannotBe)
+{
+    const auto withPeriod = [](uint32_t period)
+    {
+        std::string bytes = HtkFileBytes(3, 1);
+        for (size_t i = 0; i < 4; ++i)
+            bytes[4 + i] = char(period >> (24 - 8 * i));
+        return bytes;
+    };
+    EXPECT_EQ(
+        ErrorFor(withPeriod(0)),
+        "data: feature file 'x.htk', byte 4: the sample period is 0 in units of 100 ns, expected the frame shift, "
+        "such as 100000 (10 ms): it says in which byte order the file is");
+    EXPECT_EQ(ErrorFor(withPeriod(uint32_t(-1))),
+              "data: feature file 'x.htk', byte 4: the sample period is -1 in units of 100 ns, read as little-endian, "
+              "expected the frame shift, such as 100000 (10 ms): it says in which byte order the file is");
+    EXPECT_EQ(HtkFile(Write("x.htk", InLittleEndian(withPeriod(0)))).Kind().Text(),
+              "2-dimensional 'USER' with frame shift 0.0 ms");
 }
 
 TEST_F(HtkFileTests, WhatIsNoFiniteNumberIsFound)

@@ -165,6 +165,10 @@ public:
     // Layout masks: gaps inside the range. Empty when there are none.
     std::span<const uint8_t> ColumnMask(const FrameRange& range) const;
 
+    // For gradient checks, of the minibatch at hand: which of the data that the type's formula takes for granted is
+    // otherwise, so that the gradient is not that of the value. Empty: nothing.
+    virtual std::string UnsuitableData() const { return {}; }
+
     // Leaf nodes own their value (parameters) or get it from the reader (inputs).
     virtual bool OwnsValue() const { return false; }
 

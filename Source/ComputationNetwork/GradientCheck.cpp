@@ -72,6 +72,8 @@ struct Moved
     double by = 0;
 
     double Difference() const { return (above - below) / (2 * by); }
+    // How much steeper it is above than below. at: the criterion where nothing is moved.
+    double Bend(double at) const { return (above - 2 * at + below) / by; }
 };
 
 Moved Move(Evaluator& evaluator, const ComputationNodePtr& criterion, const GradientComparison& comparison, double by)
@@ -92,16 +94,21 @@ Moved Move(Evaluator& evaluator, const ComputationNodePtr& criterion, const Grad
     return moved;
 }
 
-// How far the central difference itself may be off: what it has of the third derivative, which a larger step shows, and
-// the criterion's rounding.
+// How far the central difference itself may be off: what it has of the third derivative, which a larger step shows, the
+// criterion's rounding, and half of a kink: what of its bend is no smaller for a smaller step. Back-propagation gives
+// one of the slopes beside a kink, or one between them, the difference the middle.
 double DoubtOf(Evaluator& evaluator, const ComputationNodePtr& criterion, const GradientComparison& comparison,
                double step)
 {
     constexpr double roundings = 8; // of the criterion, a sum
+    const Moved near = Move(evaluator, criterion, comparison, step);
     const Moved far = Move(evaluator, criterion, comparison, 2 * step);
+    evaluator.Forward();
+    const double at = Ops::ScalarOf(criterion->Value());
+    const double kink = std::abs(2 * near.Bend(at) - far.Bend(at));
     const double rounding =
         roundings * std::numeric_limits<double>::epsilon() * std::max(std::abs(far.above), std::abs(far.below)) / step;
-    const double doubt = std::abs(far.Difference() - comparison.numeric) + rounding;
+    const double doubt = std::abs(far.Difference() - comparison.numeric) + kink / 2 + rounding;
     return std::isfinite(doubt) ? doubt : std::numeric_limits<double>::infinity();
 }
 
@@ -113,6 +120,14 @@ void RequireFiniteLeaves(const ComputationNodePtr& criterion, const std::string&
             Ops::HasNotFinite(node->Value()))
             Fail(ErrorKind::Model, description, ", but '", node->Name(), "' (", node->TypeName(),
                  ") has a value that is no finite number");
+}
+
+// The gradients of some criteria are formulas for usual labels, and are used as they are.
+void RequireSuitableData(const ComputationNodePtr& criterion, const std::string& description)
+{
+    for (const ComputationNodePtr& node : ComputationNetwork::Below({criterion}))
+        if (const std::string what = node->UnsuitableData(); !what.empty())
+            Fail(ErrorKind::Data, description, ", but ", what);
 }
 
 // The decimal point's place in the original's measure.
@@ -190,7 +205,10 @@ GradientComparison RequireAgreement(Evaluator& evaluator, const ComputationNodeP
         if (!std::isfinite(comparison.backpropagated))
             RequireFiniteLeaves(criterion, describe(comparison));
         if (std::isfinite(comparison.numeric) && !(std::abs(comparison.backpropagated - comparison.numeric) <= doubt))
+        {
+            RequireSuitableData(criterion, describe(comparison));
             Fail(ErrorKind::Internal, describe(comparison));
+        }
         const double exact = std::floor(MagnitudeOf(comparison) - std::log10(doubt));
         if (exact < leastDigits)
         {

@@ -43,8 +43,9 @@ struct GradientComparison
 std::vector<GradientComparison> CompareGradients(Evaluator& evaluator, const ComputationNodePtr& criterion,
                                                  const GradientCheckOptions& options = {});
 // Returns the comparison that disagrees most (an empty one where there is none); fails when it does not agree, naming
-// parameter, place and both numbers: Internal where a gradient is wrong, Config where more digits are asked for than
-// central differences have, Model where they have none (a kink or a jump of the criterion).
+// parameter, place and both numbers: Internal where a gradient is wrong, Data where the criterion's formula is not for
+// such labels (UnsuitableData), Config where more digits are asked for than central differences have, Model where they
+// have none (a kink or a jump of the criterion).
 GradientComparison RequireAgreement(Evaluator& evaluator, const ComputationNodePtr& criterion,
                                     const std::vector<GradientComparison>& comparisons, int digits,
                                     const GradientCheckOptions& options = {});

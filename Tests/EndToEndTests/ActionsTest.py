@@ -129,6 +129,41 @@ class ActionsTest(EndToEndTest):
                                "layerTypes=RectifiedLinear]]", status=5).stderr
         self.assertIn("the first node that is not finite: value of 'features' (InputValue), read from 'train.txt', dim=2", log)
 
+    def check_gradients(self, labels, nodes, dim=2):
+        self.write("numbers.txt", "0.5 1 %s\n0 0 %s\n" % (labels, labels))
+        self.write("numbers.cntk", "command=G\nprecision=double\nG=[ action=gradientCheck; minibatchSize=2\n"
+                   "NDLNetworkBuilder=[ run=N\nN=[ features=Input(2, tag=feature); labels=Input(%d, tag=label)\n"
+                   "W=Parameter(%d, 2); b=Parameter(%d, 1, init=fixedValue, value=0)\n%s ] ]\n"
+                   "reader=[ file=numbers.txt; randomize=none; features=[ dim=2 ]\n"
+                   "labels=[ start=2; dim=%d; labelType=regression ] ] ]\n" % (dim, dim, dim, nodes, dim))
+        run = self.cntk("configFile=numbers.cntk", status=None)
+        return run.returncode, run.stderr.splitlines()[-1]
+
+    def test_gradient_check_of_labels_that_the_criterion_is_not_for(self):
+        begin = (r"error: gradient check: the derivative of 'ce' by element \[\d, \d\] of parameter '\w' is \S+ by "
+                 r"back-propagation and \S+ by central differences; expected agreement to 6 digits, but ")
+        softmax = "ce=CrossEntropyWithSoftmax(labels, Plus(Times(W, features), b), tag=criterion)"
+        logistic = "ce=Logistic(labels, Sigmoid(Plus(Times(W, features), b)), tag=criterion)"
+        self.assertEqual(self.check_gradients("0.25 0.75", softmax)[0], 0)
+        self.assertEqual(self.check_gradients("0.25 1", logistic)[0], 0)
+        for labels, total in (("4e38 0", r"4e\+38"), ("1 1", "2"), ("-1 0.5", "-0.5")):
+            status, message = self.check_gradients(labels, softmax)
+            self.assertEqual(status, 4)
+            self.assertRegex(message, begin + r"'labels' sum to " + total + r" in sample 0 of the minibatch, and "
+                             r"CrossEntropyWithSoftmax expects labels that sum to 1: by its formula, softmax minus labels, "
+                             r"others have a gradient that is not that of its value$")
+        status, message = self.check_gradients("4e38 0", logistic)
+        self.assertEqual(status, 4)
+        self.assertRegex(message, begin + r"'labels' is 4e\+38 in sample 0 of the minibatch, and Logistic expects labels "
+                         r"from 0 to 1: others have logarithms of negative numbers$")
+
+    def test_gradient_check_at_a_kink(self):
+        """Where a RectifiedLinear is 0 its gradient is the slope of one side, the difference the middle of both."""
+        status, message = self.check_gradients(
+            "1", "ce=SquareError(labels, RectifiedLinear(Plus(Times(W, features), b)), tag=criterion)", 1)
+        self.assertEqual(status, 5)
+        self.assertIn("but here differences say nothing: the criterion has a kink or a jump", message)
+
     def test_eval_and_cv(self):
         self.run_command("Train")
         run = self.run_command("Test:Cv")

@@ -5,6 +5,8 @@
 #include "ComputationNetwork/Nodes/CriterionNode.h"
 #include "Math/SampledProducts.h"
 
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace cntk
@@ -15,6 +17,19 @@ namespace
 
 using Op = ElementwiseOp;
 using Life = TemporarySpec::Life;
+
+// Labels that are data, column-major; empty where they are computed. Gaps hold anything.
+std::vector<double> LabelsOf(const ComputationNode& labels)
+{
+    if (!labels.Type().traits.isLeaf || labels.IsTrainableLeaf())
+        return {};
+    Matrix copy(labels.ValueRows(), labels.ValueColumns(), labels.GetDataType(), labels.GetDevice());
+    if (labels.HasSparseForm())
+        Ops::ToDense(labels.SparseValue(FrameRange::All()), copy);
+    else
+        Ops::Copy(labels.Value(), copy);
+    return copy.ToHost();
+}
 
 // v = -sum labels * log softmax(z); labels dense or sparse, not necessarily one-hot.
 class CrossEntropyWithSoftmaxNode final : public Criterion
@@ -53,6 +68,25 @@ public:
         else
             Ops::CrossEntropyWithSoftmaxGradient(Input(0)->Value(), Temporary(1, range), SampleMask(1), Gradient(),
                                                  inputGradient, beta);
+    }
+
+    std::string UnsuitableData() const override
+    {
+        constexpr double c_rounding = 1e-12;
+        const std::vector<double> labels = LabelsOf(*Input(0));
+        const std::span<const uint8_t> mask = SampleMask(0);
+        const size_t rows = Input(0)->ValueRows();
+        for (size_t column = 0; column * rows < labels.size(); ++column)
+        {
+            const auto first = labels.begin() + ptrdiff_t(column * rows);
+            const double sum = std::accumulate(first, first + ptrdiff_t(rows), 0.0);
+            if ((mask.empty() || mask[column] != 0) && !(std::abs(sum - 1) <= c_rounding))
+                return Concat("'", Input(0)->Name(), "' sum to ", sum, " in sample ", column, " of the minibatch, and ",
+                              TypeName(),
+                              " expects labels that sum to 1: by its formula, "
+                              "softmax minus labels, others have a gradient that is not that of its value");
+        }
+        return {};
     }
 
 private:
@@ -137,7 +171,7 @@ public:
         const MatrixView work = Temporary(1, range);
         if (Input(0)->IsSparse())
             Ops::ToDense(Input(0)->SparseValue(range), Temporary(2, range));
-        const MatrixView label = LabelsOf(range);
+        const MatrixView label = DenseLabels(range);
         const MatrixView probability = Samples(1, Input(1)->Value());
         // (1 - y) first: with y = 1 a small p stays what it is, instead of what is left of 1 + p - 1.
         Ops::Fill(argument, 1);
@@ -157,14 +191,27 @@ public:
             return;
         const MatrixView work = Temporary(0, range);
         Ops::Fill(work, -1);
-        Ops::Elementwise(Op::Copy, LabelsOf(range), work, 2, 1);
+        Ops::Elementwise(Op::Copy, DenseLabels(range), work, 2, 1);
         Ops::Elementwise(Op::Quotient, work, Temporary(1, range), work);
         ApplyWeights(work);
         Ops::Elementwise(Op::Product, work, Gradient(), Samples(1, InputGradient(1, range)), -1, 1);
     }
 
+    std::string UnsuitableData() const override
+    {
+        const std::vector<double> labels = LabelsOf(*Input(0));
+        const std::span<const uint8_t> mask = SampleMask(0);
+        const size_t rows = Input(0)->ValueRows();
+        for (size_t i = 0; i < labels.size(); ++i)
+            if ((mask.empty() || mask[i / rows] != 0) && !(labels[i] >= 0 && labels[i] <= 1))
+                return Concat("'", Input(0)->Name(), "' is ", labels[i], " in sample ", i / rows,
+                              " of the minibatch, and ", TypeName(),
+                              " expects labels from 0 to 1: others have logarithms of negative numbers");
+        return {};
+    }
+
 private:
-    MatrixView LabelsOf(const FrameRange& range) const
+    MatrixView DenseLabels(const FrameRange& range) const
     {
         return Input(0)->IsSparse() ? Temporary(2, range) : Samples(0, Input(0)->Value());
     }

@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NetworkReport.h"
 #include "Math/Cpu/AllowedCores.h"
 
@@ -69,6 +70,29 @@ bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program)
 bool ReaderSource::CanBeChecked() const
 {
     return cntk::CanBeChecked(*block, *program);
+}
+
+std::string ReaderSource::NameWithFiles() const
+{
+    constexpr std::string_view c_keys[] = {"file", "scpFile", "mlfFile"};
+    if (block == nullptr)
+        return name;
+    std::vector<std::string> files;
+    const auto add = [&](const std::string& path)
+    {
+        if (std::find(files.begin(), files.end(), path) == files.end())
+            files.push_back(path);
+    };
+    for (const ConfigValue& value : block->Values())
+    {
+        const std::string path = value.KeyPath();
+        const std::string_view key = std::string_view(path).substr(path.rfind(':') + 1);
+        if (std::any_of(std::begin(c_keys), std::end(c_keys), [&](auto known) { return EqualsIgnoreCase(key, known); }))
+            add(value.Text());
+    }
+    if (files.empty() && block->Exists("file")) // around the block
+        add(block->Require("file").Text());
+    return files.empty() ? name : Concat(name, " ('", Join(files, "', '"), "')");
 }
 
 std::unique_ptr<MinibatchSource> ReaderSource::Open() const
@@ -173,7 +197,7 @@ ReaderSource FindReader(const CommandContext& command, const char* blockName, bo
         block = &command.block.RequireBlock(blockName); // a scalar of that name: says what stands there
     if (block != nullptr)
         RequirePlugins(*block);
-    return {block, &command.program, TraceLevelOf(command), forWriting, false, TrainingSeedOf(command)};
+    return {block, &command.program, TraceLevelOf(command), forWriting, false, TrainingSeedOf(command), blockName};
 }
 
 ReaderSource RequireReader(const CommandContext& command, const char* blockName, bool forWriting)

@@ -23,9 +23,12 @@ struct ReaderSource
     bool forWriting = false;
     bool createLabelMaps = false;
     uint64_t trainingSeed = 0;
+    std::string name = {}; // of the block
 
     explicit operator bool() const { return block != nullptr; }
     bool CanBeChecked() const;
+    // "encoderReader ('train.enc.ctf')", for messages about its data.
+    std::string NameWithFiles() const;
     std::unique_ptr<MinibatchSource> Open() const;
     // Fails at `where` if a list of the reader names the file, which the command writes.
     std::unique_ptr<MinibatchSource> OpenFor(const NamedFile& written, const SourcePos& where) const;

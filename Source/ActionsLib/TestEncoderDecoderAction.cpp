@@ -282,7 +282,8 @@ private:
     {
         std::unique_ptr<MinibatchSource> source = m_decoderReader.Open();
         source->BindTo(nodes);
-        source->Accompany(m_encoderReader.Open(), roots, "encoderReader", "decoderReader");
+        source->Accompany(m_encoderReader.Open(), roots, m_encoderReader.NameWithFiles(),
+                          m_decoderReader.NameWithFiles());
         return source;
     }
 

@@ -88,7 +88,8 @@ public:
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
         m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
-        m_request.readerName = m_stages.back().names.reader;
+        m_request.readerName = m_stages.back().reader.NameWithFiles();
+        m_request.cvReaderName = m_stages.back().cvReader.NameWithFiles();
     }
 
     size_t Epochs() const override { return m_request.options.maxEpochs; }
@@ -110,7 +111,8 @@ public:
         for (size_t i = 0; i + 1 < m_stages.size(); i++)
             m_request.encoders.push_back({[this, i] { return BuildVirgin(m_stages[i]); },
                                           [this, i] { return m_stages[i].reader.Open(); },
-                                          [this, i] { return m_stages[i].cvReader.Open(); }, m_stages[i].names.reader});
+                                          [this, i] { return m_stages[i].cvReader.Open(); },
+                                          m_stages[i].reader.NameWithFiles(), m_stages[i].cvReader.NameWithFiles()});
         Stage& last = m_stages.back();
         m_request.buildNetwork = [this, &last] { return BuildVirgin(last); };
         m_request.openReader = [&last] { return last.reader.Open(); };
@@ -164,7 +166,8 @@ public:
             {
                 std::unique_ptr<MinibatchSource> other = open(m_stages[i]);
                 Precompute(*networks[i], *other, minibatchSize, minibatchSize, log);
-                source->Accompany(std::move(other), roots[i], m_stages[i].names.reader, m_request.readerName);
+                source->Accompany(std::move(other), roots[i], readerOf(m_stages[i]).NameWithFiles(),
+                                  readerOf(m_stages.back()).NameWithFiles());
             }
             CheckSource(log, *networks.back(), nodes.Roots(), *source, minibatchSize, true);
         }

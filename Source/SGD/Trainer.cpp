@@ -101,12 +101,14 @@ Encoders PairAll(const TrainingRequest& request, ResumePoint& start)
     return encoders;
 }
 
-// The readers of the encoders come along with the trained network's; without those of statistics.
+// The readers of the encoders come along with the trained network's; without those of statistics. name: the member
+// that has a reader's, readerName or cvReaderName.
 void AddSources(const TrainingRequest& request, const Encoders& encoders, MinibatchSource& source,
-                std::vector<std::unique_ptr<MinibatchSource>> others)
+                std::vector<std::unique_ptr<MinibatchSource>> others, std::string EncoderRequest::*name,
+                const std::string& leaderName)
 {
     for (size_t i = 0; i < others.size(); ++i)
-        source.Accompany(std::move(others[i]), encoders.roots[i], request.encoders[i].readerName, request.readerName);
+        source.Accompany(std::move(others[i]), encoders.roots[i], request.encoders[i].*name, leaderName);
 }
 
 // What a training that is finished has left, so that those behind it do the same as if it had run just now.
@@ -230,9 +232,11 @@ TrainingSources OpenSources(const TrainingRequest& request, const ResumePoint& s
             cvOthers.push_back(request.encoders[i].openCvReader());
         sources.havePrecomputed |= precompute(*start.encoders[i], *others[i]);
     }
-    AddSources(request, encoders, *sources.training, std::move(others));
+    AddSources(request, encoders, *sources.training, std::move(others), &EncoderRequest::readerName,
+               request.readerName);
     if (sources.crossValidation)
-        AddSources(request, encoders, *sources.crossValidation, std::move(cvOthers));
+        AddSources(request, encoders, *sources.crossValidation, std::move(cvOthers), &EncoderRequest::cvReaderName,
+                   request.cvReaderName);
 
     if (AdaptsByKL(options))
         sources.training->MixLabels(std::make_unique<LabelMixer>(request.openReference(), request.referenceNode,

@@ -34,7 +34,7 @@ struct EncoderRequest
     std::function<std::unique_ptr<ComputationNetwork>()> buildNetwork;
     std::function<std::unique_ptr<MinibatchSource>()> openReader;
     std::function<std::unique_ptr<MinibatchSource>()> openCvReader; // where the trained network has one
-    std::string readerName;                                         // of the block, for messages
+    std::string readerName, cvReaderName;                           // of the blocks, for messages
 };
 
 struct TrainingRequest
@@ -66,7 +66,7 @@ struct TrainingRequest
     std::vector<EncoderRequest> encoders;
     std::function<std::vector<ComputationNodePtr>(ComputationNetwork& encoder, ComputationNetwork& network)>
         pairNetworks;
-    std::string readerName = "reader"; // of the last network's block, for messages
+    std::string readerName = "reader", cvReaderName; // of the last network's blocks, for messages
     // The original of a network that is adapted, and the node whose outputs its labels are mixed with; for
     // adaptationRegType=KL.
     std::function<std::unique_ptr<ComputationNetwork>()> openReference;

@@ -241,7 +241,8 @@ class EncoderDecoderTest(EndToEndTest):
         check = lambda **expected: self.cntk("configFile=config.cntk+cv.cntk", "--check", **expected).stderr
         self.assertEqual(check().count("Read a minibatch of"), 2)
         self.write("test.enc.ctf", "".join("%d |words 1:1\n" % number for number in range(50, 100)))
-        self.assertIn("of decoderReader is missing in encoderReader, which has 50 sequences", check(status=None))
+        self.assertIn("of decoderCVReader ('test.dec.ctf') is missing in encoderCVReader ('test.enc.ctf'), "
+                      "which has 50 sequences", check(status=None))
         (self.folder / "test.enc.ctf").unlink()
         self.assertIn("data file 'test.enc.ctf' does not exist", check(status=None))
 
@@ -249,14 +250,15 @@ class EncoderDecoderTest(EndToEndTest):
         lines = self.read("train.enc.ctf").splitlines(True)
         self.write("less.enc.ctf", "".join(line for line in lines if not line.startswith("17 ")))
         log = self.train("encoder=less", status=None).stderr
-        self.assertIn("sequence '17' of decoderReader is missing in encoderReader, which has 1499 sequences", log)
+        self.assertIn("sequence '17' of decoderReader ('train.dec.ctf') is missing in encoderReader "
+                      "('less.enc.ctf'), which has 1499 sequences", log)
 
     def test_a_sentence_that_only_the_encoder_has(self):
         self.assertNotIn("is missing", self.train("epochs=1").stderr)
         with open(self.folder / "train.enc.ctf", "a", encoding="ascii") as file:
             file.write("9999 |words 1:1\n")
-        self.assertIn("sequence '9999' of encoderReader is missing in decoderReader; what only the encoder has is not "
-                      "used", self.train("epochs=1", "mode=false").stderr)
+        self.assertIn("sequence '9999' of encoderReader ('train.enc.ctf') is missing in decoderReader ('train.dec.ctf'); "
+                      "what only the encoder has is not used", self.train("epochs=1", "mode=false").stderr)
 
     def test_decoding_a_part_of_the_data(self):
         self.train("epochs=1")
@@ -295,7 +297,8 @@ class EncoderDecoderTest(EndToEndTest):
                 ("encoderReader=[frameMode=true]", 3, "frameMode=true makes each word a sequence of its own"),
                 ("endWord=-2", 3, "expected a whole number >= -1"),
                 ("encoderReader=[file=train.enc.ctf]", 0,
-                 "of encoderReader is missing in decoderReader; what only the encoder has is not used")):
+                 "of encoderReader ('train.enc.ctf') is missing in decoderReader ('test.dec.ctf'); what only the encoder "
+                 "has is not used")):
             for check in [[]] + [["--check"]] * (status != 0):  # a check tells it as well
                 log = self.train("command=Test", "Test=[%s]" % argument, *check, status=status).stderr
                 self.assertIn(message, log, (argument, check))

@@ -187,6 +187,7 @@ void Learner::UpdateParameters()
         m_transforms.Prepare(step, touched != nullptr);
         const bool mayWait = MayWait(parameter, touched, step);
         parameter.wasDense = touched == nullptr;
+        parameter.wasSparse = touched != nullptr && !touched->standsForDense;
         const bool waits = mayWait && Ops::Descend(values, node.Gradient(), step.rate, touched);
         parameter.waiting = waits ? Waiting::Gradient : Waiting::Nothing;
         if (waits)
@@ -331,6 +332,15 @@ std::string Learner::OtherRuleIn(const std::map<std::string, std::string>& extra
 {
     const auto found = extra.find(c_ruleKey);
     return found == extra.end() || found->second == m_rule->Name() ? "" : found->second;
+}
+
+std::vector<std::string> Learner::LeftToAdaGrad() const
+{
+    std::vector<std::string> names;
+    for (const Parameter& parameter : m_parameters)
+        if (parameter.wasSparse && m_rule->LeavesSparseToAdaGrad())
+            names.push_back(parameter.node->Name());
+    return names;
 }
 
 double Learner::FsAdagradColumns(double before) const

@@ -49,6 +49,8 @@ public:
     // The gradUpdateType whose states a checkpoint holds, if it says so and it is another one: they are no use here.
     std::string OtherRuleIn(const std::map<std::string, std::string>& extra) const;
     const char* RuleName() const { return m_rule->Name(); }
+    // The parameters whose last update was AdaGrad's because their gradients are sparse, where the rule is another one.
+    std::vector<std::string> LeftToAdaGrad() const;
     // FSAdaGrad's mean size of a minibatch after this training: now's, or that in the extra part of a checkpoint. Of
     // other rules the one given.
     double FsAdagradColumns(double before) const;
@@ -76,6 +78,7 @@ private:
         // The last update had all columns. Of sparse gradients only the first one of an epoch counts as dense, and what
         // it leaves in the state is still there after those that follow.
         bool wasDense = false;
+        bool wasSparse = false; // the last update had the touched columns of a sparse gradient
         Waiting waiting = Waiting::Nothing;
         SliceOperands operands = {};
         bool isUpdated = false; // by the backward pass, whose update is still to come

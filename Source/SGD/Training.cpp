@@ -5,6 +5,7 @@
 #include "Common/File.h"
 #include "Common/Interruption.h"
 #include "Common/Log.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Evaluation.h"
 #include "SGD/Schedules.h"
@@ -258,6 +259,9 @@ void Training::EndEpoch(size_t epoch, EpochResult& result)
     for (const ComputationNodePtr& node : m_nodes.evaluations)
         names.push_back(node->Name());
     m_progress.EndEpoch(end, m_nodes.criterion->Name(), names);
+    if (const auto names = m_learner.LeftToAdaGrad(); !names.empty() && !std::exchange(m_hasToldOfSparse, true))
+        m_log.Print("Sparse gradients are updated by adagrad, not by %s: of %s.\n", m_learner.RuleName(),
+                    Join(names, ", ").c_str());
     if (result.worstGradient)
         m_log.Print("Gradient check of epoch %zu: all gradients agree to %zu digits; at worst, %s.\n", epoch + 1,
                     m_options.sigFigs, result.worstGradient->Describe(*m_nodes.criterion).c_str());

@@ -152,6 +152,7 @@ private:
     bool m_ranLastTrial = false;         // it was not known from before
     bool m_hasSearched = false;
     bool m_hasWarnedOfTrials = false;
+    bool m_hasToldOfSparse = false; // gradients that another rule updates
     // Where the first epoch, or the search in front of it, goes on.
     std::optional<BegunEpoch> m_begunEpoch;
     std::optional<BegunTrial> m_begunTrial;

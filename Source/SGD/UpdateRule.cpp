@@ -118,12 +118,15 @@ private:
 };
 
 // Variance V, sign Z and step P side by side in the state. P grows while the sign of the gradient stays, else shrinks;
-// q = P / sqrt(V + 1e-6);  W -= (rate / mean(q)) q G. The first V is G^2.
+// q = P / sqrt(V + 1e-6);  W -= (rate / mean(q)) q G. The first V is G^2. Sparse gradients are AdaGrad's, as in the
+// original: in the mean of q over all columns, those of words that are not in the minibatch would make the others
+// vanish.
 class RmsPropRule final : public UpdateRule
 {
 public:
     explicit RmsPropRule(const SgdOptions& options)
-        : m_gamma(options.rmsGamma), m_normalizes(options.normWithAveMultiplier)
+        : m_ofSparse(options.normWithAveMultiplier), m_gamma(options.rmsGamma),
+          m_normalizes(options.normWithAveMultiplier)
     {
         m_constants.floor = double(1e-6f);
         m_constants.most = options.rmsWgtMax;
@@ -134,10 +137,13 @@ public:
 
     const char* Name() const override { return "rmsProp"; }
     size_t StateColumns(size_t parameterColumns) const override { return 3 * parameterColumns; }
+    bool LeavesSparseToAdaGrad() const override { return true; }
 
-    void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns*,
+    void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns* touched,
               const UpdateStep& step) override
     {
+        if (touched)
+            return m_ofSparse.Step(parameter, state, gradient, touched, step);
         const bool isFirst = GrowState(state, parameter, 3);
         if (isFirst)
             Ops::Fill(state.View().Columns(2 * parameter.columns, parameter.columns), 0.02);
@@ -150,6 +156,7 @@ public:
     }
 
 private:
+    AdaGradRule m_ofSparse;
     UpdateConstants<double> m_constants;
     double m_gamma;
     bool m_normalizes;
@@ -157,21 +164,28 @@ private:
 
 // V = k V + (1-k) G^2, k = exp(-n / 720000);  w = min(0.0025 sqrt(A) / sqrt(V), 10), 0 where V = 0;
 // S = m S + (1-m) w G;  W -= rate S. A is the running mean of n over all updates of all parameters, those of trainings
-// before in the process included; V and S lie side by side in the state.
+// before in the process included; V and S lie side by side in the state. Sparse gradients are AdaGrad's, as in the
+// original, and do not count in A.
 class FSAdaGradRule final : public UpdateRule
 {
 public:
-    explicit FSAdaGradRule(double firstColumns) : m_firstColumns(firstColumns), m_meanColumns(firstColumns) {}
+    FSAdaGradRule(const SgdOptions& options, double firstColumns)
+        : m_ofSparse(options.normWithAveMultiplier), m_firstColumns(firstColumns), m_meanColumns(firstColumns)
+    {
+    }
 
     const char* Name() const override { return c_fsAdagradName.data(); }
     size_t StateColumns(size_t parameterColumns) const override { return 2 * parameterColumns; }
     double FirstCounter() const override { return m_firstColumns; }
     double Counter() const override { return m_meanColumns; }
     void SetCounter(double value) override { m_meanColumns = value; }
+    bool LeavesSparseToAdaGrad() const override { return true; }
 
-    void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns*,
+    void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns* touched,
               const UpdateStep& step) override
     {
+        if (touched)
+            return m_ofSparse.Step(parameter, state, gradient, touched, step);
         GrowState(state, parameter, 2);
         const double keep = std::exp(-double(step.columns) / 720000);
         m_meanColumns = keep * m_meanColumns + (1 - keep) * double(step.columns);
@@ -186,6 +200,7 @@ public:
     }
 
 private:
+    AdaGradRule m_ofSparse;
     double m_firstColumns;
     double m_meanColumns;
 };
@@ -253,7 +268,7 @@ std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, double fsA
     case GradientUpdateType::RmsProp:
         return std::make_unique<RmsPropRule>(options);
     case GradientUpdateType::FSAdaGrad:
-        return std::make_unique<FSAdaGradRule>(fsAdagradColumns);
+        return std::make_unique<FSAdaGradRule>(options, fsAdagradColumns);
     case GradientUpdateType::Adam:
         return std::make_unique<AdamRule>(options);
     case GradientUpdateType::None:

@@ -51,6 +51,9 @@ public:
     // Columns of the state for a parameter of so many columns, once updates have begun.
     virtual size_t StateColumns(size_t parameterColumns) const { return parameterColumns; }
 
+    // Whether steps of touched columns are AdaGrad's, with its state.
+    virtual bool LeavesSparseToAdaGrad() const { return false; }
+
     // Before the steps of a minibatch.
     virtual void BeginUpdate(double /*momentum*/) {}
 

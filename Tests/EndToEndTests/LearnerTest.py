@@ -457,6 +457,20 @@ class LearnerTest(EndToEndTest):
         self.check(gradUpdateType="rmsprop", rms_wgt_inc=1.5, rms_wgt_dec=0.5, rms_wgt_max=1.1, rms_wgt_min=0.3,
                    rms_gamma=0.8, maxEpochs=6)
 
+    def test_sparse_gradients_are_left_to_adagrad(self):
+        self.write("x.ctf", "".join("|x %d:%s |l %s\n" % (i * i % 5, i % 3 - 0.5, i % 4) for i in range(12)))
+        models = set()
+        for rule in ("AdaGrad", "RmsProp", "FSAdaGrad"):
+            log = self.cntk("command=T", "precision=double", "T=[action=train; modelPath=%s.dnn; SGD=[ maxEpochs=3;"
+                            "minibatchSize=4; learningRatesPerSample=0.1; gradUpdateType=%s ]; NDLNetworkBuilder=[run=N"
+                            ";N=[ x=SparseInput(5,tag=feature); l=Input(1,tag=label); W=Parameter(1,5); z=Times(W,x);"
+                            "c=SquareError(l,z,tag=criteria) ]]; reader=[ readerType=CNTKTextFormatReader; file=x.ctf;"
+                            "randomize=none; input=[ x=[dim=5;format=sparse]; l=[dim=1;format=dense] ]]]" %
+                            (rule, rule)).stderr
+            models.add((self.folder / (rule + ".dnn")).read_bytes())
+            self.assertEqual(log.count("Sparse gradients are updated by adagrad, not by"), rule != "AdaGrad", log)
+        self.assertEqual(len(models), 1)
+
     def test_the_mean_size_of_a_minibatch_goes_on_from_training_to_training(self):
         options = {"maxEpochs": 2, "minibatchSize": 6, "learningRatesPerSample": 5, "gradUpdateType": "FSAdaGrad"}
         lines = "\n".join("    %s=%s" % item for item in options.items())

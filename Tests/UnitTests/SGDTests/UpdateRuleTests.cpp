@@ -241,6 +241,37 @@ TEST_F(UpdateRuleTest, AdaGradOfASparseGradientLeavesOtherColumnsOutOfTheMean)
     }
 }
 
+// In the state of a parameter's size, which a dense gradient's is not; and FSAdaGrad's mean of sizes does not count
+// them.
+TEST_F(UpdateRuleTest, RmsPropAndFSAdaGradLeaveSparseGradientsToAdaGrad)
+{
+    const std::vector<double> gradient{0, 0, 0.5, -1};
+    TouchedColumns touched;
+    touched.columns = {1};
+    const UpdateStep step{.rate = 0.1, .momentum = 0.5, .columns = 4};
+    for (const bool normalize : {true, false})
+        for (const auto type : {GradientUpdateType::RmsProp, GradientUpdateType::FSAdaGrad})
+        {
+            m_options.normWithAveMultiplier = normalize;
+            m_options.gradUpdateType = GradientUpdateType::AdaGrad;
+            Matrix want = Make(m_w), wantedState = Make({0, 0, 0, 0});
+            EXPECT_FALSE(Rule()->LeavesSparseToAdaGrad());
+            m_options.gradUpdateType = type;
+            const auto rule = Rule();
+            EXPECT_TRUE(rule->LeavesSparseToAdaGrad());
+            Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
+            for (int i = 0; i < 2; ++i)
+            {
+                m_options.gradUpdateType = GradientUpdateType::AdaGrad;
+                Rule()->Step(want, wantedState, Make(gradient), &touched, step);
+                rule->Step(w, s, Make(gradient), &touched, step);
+            }
+            ExpectNear(w, want.ToHost());
+            ExpectNear(s, wantedState.ToHost());
+            EXPECT_EQ(rule->Counter(), 0);
+        }
+}
+
 TEST_F(UpdateRuleTest, AdaGradTakesNeighbouringColumnsAndNoneAtAll)
 {
     m_options.gradUpdateType = GradientUpdateType::AdaGrad;

@@ -237,8 +237,7 @@ void Training::EndEpoch(size_t epoch, EpochResult& result)
     if (result.notFiniteAt)
     {
         // Going back to an older model is the only way on from here.
-        const size_t interval = m_options.autoAdjust.learnRateAdjustInterval;
-        if (!m_control.Adjusts(epoch) || !m_control.MayRollBack() || epoch + 1 < interval)
+        if (!m_control.Adjusts(epoch) || !m_control.MayRollBack())
             FailNotFinite(Concat("epoch ", epoch + 1), m_rate.learningRatePerSample, result);
         m_log.Warn(Concat("the training criterion is not finite in epoch ", epoch + 1, ", minibatch ",
                           *result.notFiniteAt, "; going back to an earlier model"));

@@ -29,6 +29,14 @@ TEST(EarlyStoppingTest, WaitsForProgressAsLongAsItsPatience)
     EXPECT_TRUE(stopping.ShouldStop(6));
 }
 
+TEST(EarlyStoppingTest, OfEquallyGoodEpochsTheFirstIsTheBest)
+{
+    EarlyStopping stopping(2, 0);
+    EXPECT_TRUE(stopping.Observe(1, 5));
+    EXPECT_FALSE(stopping.Observe(2, 5));
+    EXPECT_EQ(stopping.BestEpoch(), 1u);
+}
+
 TEST(EarlyStoppingTest, WithoutPatienceNeverStops)
 {
     EarlyStopping stopping(0, 0);
@@ -61,6 +69,23 @@ TEST(EarlyStoppingTest, CheckpointsKeepEverything)
     EXPECT_EQ(restored.BestEpoch(), 1u);
     EXPECT_FALSE(restored.ShouldStop(3));
     EXPECT_TRUE(restored.ShouldStop(4));
+}
+
+// 4.95 is the best so far, and no progress from 5: neither the epoch nor the value of the last progress is the best's.
+TEST(EarlyStoppingTest, CheckpointsKeepTheLastProgressApartFromTheBest)
+{
+    EarlyStopping stopping(2, 0.1);
+    stopping.Observe(1, 5);
+    stopping.Observe(2, 4.95);
+    std::map<std::string, std::string> extra;
+    stopping.SaveExtra(extra);
+    EarlyStopping restored(2, 0.1);
+    restored.RestoreExtra(extra);
+    EXPECT_FALSE(restored.ShouldStop(2));
+    EXPECT_TRUE(restored.ShouldStop(3));
+    restored.Observe(3, 4.88); // 0.12 below 5, 0.07 below 4.95
+    EXPECT_FALSE(restored.ShouldStop(4));
+    EXPECT_TRUE(restored.ShouldStop(5));
 }
 
 class EarlyStoppingTraining : public TrainingTest

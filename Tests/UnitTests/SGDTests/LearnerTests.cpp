@@ -1,4 +1,5 @@
 // Updates in part: gradients that touch few columns change the same parameters and leave the same state as dense ones.
+#include "Common/Error.h"
 #include "Common/Message.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "Math/Operations.h"
@@ -373,6 +374,63 @@ TEST(LearnerTest, UpdatesInTheBackwardPassLeaveNoGradient)
 }
 
 // A trial's end: the states become what they were before it, also those that grow with the first update.
+// d/dw (1 - 2 w)^2 of w = 0 is -4; at rate 0.125 a parameter moves by half of it times its multiplier.
+TEST(LearnerTest, ParametersMoveByTheirMultiples)
+{
+    for (const bool behind : {false, true})
+    {
+        ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
+        network.Layout()->InitAsFrameMode(1);
+        const ComputationNodePtr x = network.AddInput("x", {1}), labels = network.AddInput("labels", {1});
+        std::vector<std::shared_ptr<LearnableParameterNode>> weights;
+        ComputationNodePtr sum;
+        for (const float multiplier : {1.0F, 0.25F, 3.0F})
+        {
+            const std::string name = Concat("w", weights.size());
+            weights.push_back(std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter(name, {1, 1})));
+            weights.back()->InitFixed(0);
+            weights.back()->SetLearningRateMultiplier(multiplier);
+            const ComputationNodePtr product = network.Add("Times", "y" + name, {weights.back(), x});
+            sum = sum ? network.Add("Plus", "z" + name, {sum, product}) : product;
+        }
+        const ComputationNodePtr criterion = network.Add("SquareError", "se", {labels, sum});
+        network.Validate();
+        EvaluatorOptions evaluation;
+        evaluation.training = true;
+        evaluation.backwardRoot = criterion;
+        Evaluator evaluator(network, {criterion}, evaluation);
+        Learner learner(evaluator.Parameters(), {}, DataType::Float64, network.GetDevice());
+        const double input = 2, label = 1;
+        dynamic_cast<InputValueNode&>(*x).SetDense(&input, 1, 1);
+        dynamic_cast<InputValueNode&>(*labels).SetDense(&label, 1, 1);
+        evaluator.Forward();
+        if (behind)
+            learner.BeginUpdate(0.125, 0, 1);
+        evaluator.Backward(criterion, behind ? &learner : nullptr);
+        learner.Update(0.125, 0, 1);
+        EXPECT_EQ(weights[0]->Values().ToHost(), std::vector<double>{0.5});
+        EXPECT_EQ(weights[1]->Values().ToHost(), std::vector<double>{0.125});
+        EXPECT_EQ(weights[2]->Values().ToHost(), std::vector<double>{1.5});
+    }
+}
+
+TEST(LearnerTest, StatesOfFewerParametersAreRefused)
+{
+    WordModel model{SgdOptions()};
+    std::vector<Matrix> states;
+    states.push_back(model.learner->States()[0]->Clone());
+    try
+    {
+        model.learner->Restore(std::move(states), "m.ckp");
+        FAIL();
+    }
+    catch (const Error& error)
+    {
+        EXPECT_EQ(error.Message(), "checkpoint 'm.ckp' holds the state of 1 parameters, but the network has 2 that are "
+                                   "trained");
+    }
+}
+
 TEST(LearnerTest, GoesBackToStatesInTheirMemory)
 {
     for (const GradientUpdateType type :

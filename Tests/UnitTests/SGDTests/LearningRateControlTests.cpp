@@ -56,6 +56,31 @@ TEST(LearningRateControl, IncreasesWhenTheImprovementIsLarge)
     EXPECT_EQ(state.learningRatePerSample, 1.382);
 }
 
+TEST(LearningRateControl, AnImprovementByExactlyTheShareIsNotYetLarge)
+{
+    AutoAdjustOptions options = AfterEpoch();
+    options.increaseLearnRateIfImproveMoreThan = 0.25;
+    const LearningRateControl control(options, 1);
+    RateState state;
+    state.learningRatePerSample = 1;
+    Finish(control, state, 0, 2);
+    EXPECT_EQ(Finish(control, state, 1, 1.5), RateChange::None);
+    EXPECT_EQ(Finish(control, state, 2, 1), RateChange::Increased); // a third
+}
+
+TEST(LearningRateControl, ACriterionThatIsNoNumberReducesTheRateAlsoWithoutGoingBack)
+{
+    AutoAdjustOptions options = AfterEpoch();
+    options.loadBestModel = false;
+    options.learnRateDecreaseFactor = 0.5;
+    const LearningRateControl control(options, 1);
+    RateState state;
+    state.learningRatePerSample = 1;
+    Finish(control, state, 0, 2);
+    EXPECT_EQ(Finish(control, state, 1, std::numeric_limits<double>::quiet_NaN()), RateChange::Reduced);
+    EXPECT_EQ(state.learningRatePerSample, 0.5);
+}
+
 TEST(LearningRateControl, EpochsOfTheListAreLeftAlone)
 {
     const LearningRateControl control(AfterEpoch(), 3);

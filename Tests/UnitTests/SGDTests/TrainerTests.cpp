@@ -305,12 +305,18 @@ TEST_F(TrainerTest, InfinityInTheDataStopsTheTrainingAtItsMinibatch)
     TrainingRequest request = LineRequest();
     request.options.learningRatesPerSample = 0.001f;
     request.options.epochSize = 5;
-    m_points.features.insert(m_points.features.end(), {1, 1, std::nan(""), 1, 1});
+    request.makeMode = false;
+    m_points.features.insert(m_points.features.end(), {1, 1, 1, 1, 1});
     m_points.labels.insert(m_points.labels.end(), {1, 1, 1, 1, 1});
-    const std::string message = MessageOf(request);
-    EXPECT_EQ(m_kind, ErrorKind::Model);
-    EXPECT_EQ(message, "the training criterion 'criterion' is not a finite number in epoch 2, minibatch 2 (learning "
-                       "rate per sample 0.001); the first node that is not finite: value of 'features' (InputValue)");
+    for (const double bad : {std::nan(""), double(INFINITY)})
+    {
+        m_points.features.end()[-3] = bad;
+        const std::string message = MessageOf(request);
+        EXPECT_EQ(m_kind, ErrorKind::Model);
+        EXPECT_EQ(message, "the training criterion 'criterion' is not a finite number in epoch 2, minibatch 2 "
+                           "(learning rate per sample 0.001); the first node that is not finite: value of 'features' "
+                           "(InputValue)");
+    }
     // The first epoch's model and checkpoint stay.
     EXPECT_EQ(FilesLike("line.dnn"), (std::vector<std::string>{"line.dnn.0", "line.dnn.1", "line.dnn.1.ckp"}));
     EXPECT_NO_THROW(Load("line.dnn.1"));

@@ -128,7 +128,7 @@ TEST_F(TrainingFilesTest, TheNewestCheckpointIsTheFinalModelsOrThatOfTheMostEpoc
 
 TEST_F(TrainingFilesTest, TemporariesOfThisTrainingAndNoOthersAreStale)
 {
-    for (const char* name : {"m.dnn.tmp", "m.dnn.ckp.tmp", "m.dnn.0.tmp", "m.dnn.34.ckp.tmp"})
+    for (const char* name : {"m.dnn.tmp", "m.dnn.ckp.tmp", "m.dnn.0.tmp", "m.dnn.34.ckp.tmp", "m.dnn.best.tmp"})
         Touch(name, 1);
     for (const char* name : {"m.dnn", "m.dnn.3", "m.dnn.ckp", "xm.dnn.tmp", "m.dnn2.tmp", "m.dnn.x.tmp", "m.dnn..tmp",
                              "m.dnn.03.tmp", "m.dnn.3.x.tmp", "m.dnn.3.tmp.tmp"})
@@ -136,8 +136,8 @@ TEST_F(TrainingFilesTest, TemporariesOfThisTrainingAndNoOthersAreStale)
     std::filesystem::create_directory(Path("m.dnn.7.tmp"));
     auto stale = m_files.StaleTemporaries();
     std::sort(stale.begin(), stale.end());
-    EXPECT_EQ(stale, (std::vector<std::string>{Path("m.dnn.0.tmp"), Path("m.dnn.34.ckp.tmp"), Path("m.dnn.ckp.tmp"),
-                                               Path("m.dnn.tmp")}));
+    EXPECT_EQ(stale, (std::vector<std::string>{Path("m.dnn.0.tmp"), Path("m.dnn.34.ckp.tmp"), Path("m.dnn.best.tmp"),
+                                               Path("m.dnn.ckp.tmp"), Path("m.dnn.tmp")}));
     EXPECT_TRUE(TrainingFiles(Path("gone/m.dnn"), 4).StaleTemporaries().empty());
 }
 

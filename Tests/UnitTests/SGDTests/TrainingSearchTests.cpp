@@ -265,6 +265,27 @@ TEST_F(TrainingSearchTest, AValidationUsesStatisticsAndLeavesThemAlone)
     EXPECT_EQ(Count(text), 1u) << text << "\n" << LogText();
 }
 
+// With the masks of a trial, or without the values of traced nodes, the epoch would be another one.
+TEST_F(TrainingSearchTest, ATrialIsNotTheEpochWhereMasksAreDrawnOrValuesTraced)
+{
+    TrainingRequest request = SearchRequest(2);
+    request.options.epochSize = 230;
+    request.options.autoAdjust.numMiniBatch4LRSearch = 500;
+    request.options.autoAdjust.numBestSearchEpoch = 0;
+    const auto trialsThatAreEpochs = [&](const char* name, double dropoutRate, bool traces)
+    {
+        request.modelPath = Path(name);
+        request.options.dropoutRate = dropoutRate;
+        request.options.traceNodeNamesReal.names = traces ? std::vector<std::string>{"ce"} : std::vector<std::string>{};
+        const size_t before = Count("which is the epoch itself");
+        Run(request);
+        return Count("which is the epoch itself") - before;
+    };
+    EXPECT_EQ(trialsThatAreEpochs("plain.dnn", 0, false), 2u) << LogText();
+    EXPECT_EQ(trialsThatAreEpochs("dropout.dnn", 0.2, false), 0u);
+    EXPECT_EQ(trialsThatAreEpochs("traced.dnn", 0, true), 0u);
+}
+
 // At rate 0 the data or the network are to blame: no smaller rate is any better.
 TEST_F(TrainingSearchTest, ACriterionThatIsNoNumberAtRestEndsTheSearch)
 {

@@ -48,6 +48,14 @@ TEST_F(WithinEpochTest, AStoppedTrainingSavesItsPlaceAndSaysHowToGoOn)
     EXPECT_FALSE(FileExists(Path("m.dnn.0.at3.ckp")));
 }
 
+TEST_F(WithinEpochTest, NothingIsSavedBeforeTheMinutesAreOver)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.options.saveEveryMinutes = 1e6;
+    Run(request);
+    EXPECT_EQ(Count("SGD: Saving checkpoint model '" + Path("m.dnn.0.at")), 0u) << LogText();
+}
+
 TEST_F(WithinEpochTest, InFrontOfAnEpochNothingMoreIsSaved)
 {
     EXPECT_EQ(StopAt(ClassifierRequest(2), 1), "the training was stopped as asked in front of epoch 1; run the same "
@@ -510,6 +518,25 @@ TEST_F(WithinSearchTest, OtherSettingsThanThoseOfTheTrialsBeginTheSearchAnew)
             if (entry.path().filename().string().find(".dnn") != std::string::npos)
                 std::filesystem::remove(entry.path());
     }
+}
+
+TEST_F(WithinSearchTest, AMomentumThatIsTheDefaultIsNoOtherSetting)
+{
+    TrainingRequest request = SearchRequest(1);
+    request.options.momentumPerMB = {};
+    StopAt(request, 12);
+    TrainingRequest other = request;
+    other.options.momentumPerMB = 0.5f;
+    StopAt(other, 1);
+    EXPECT_EQ(Count("has trials that were made with momentumPerMB=0.9 (now 0.5);"), 1u) << LogText();
+
+    request.modelPath = other.modelPath = Path("same.dnn");
+    StopAt(request, 12);
+    other.options.momentumPerMB = 0.9f;
+    const size_t before = LogText().size();
+    Run(other);
+    EXPECT_NE(LogText().find("1 trials are known, trial 2 goes on.\n", before), std::string::npos) << LogText();
+    EXPECT_EQ(LogText().find("has trials that were made with", before), std::string::npos);
 }
 
 TEST_F(WithinSearchTest, ASearchThatIsNotAskedForAnyMoreDoesNotGoOn)

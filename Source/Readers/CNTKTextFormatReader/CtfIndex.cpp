@@ -97,10 +97,11 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
             {
                 for (; at < end && IsDigit(*at); ++at)
                 {
-                    if (id > (UINT64_MAX - 9) / 10)
+                    const auto digit = uint64_t(*at - '0');
+                    if (id > (UINT64_MAX - digit) / 10)
                         Fail(ErrorKind::Data, m_file.Path(), ":", LineOf(lineStart),
                              ": the sequence id is too large, expected a number below 2^64");
-                    id = id * 10 + uint64_t(*at - '0');
+                    id = id * 10 + digit;
                 }
                 if (at == end)
                     break;

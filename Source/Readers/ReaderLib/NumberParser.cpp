@@ -3,9 +3,13 @@
 
 #include "Common/Text.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <string>
+#include <system_error>
 
 namespace cntk
 {
@@ -20,12 +24,14 @@ NumberParser::NumberParser(char decimalPoint, std::string_view terminators) : m_
 
 const char* NumberParser::ParseAnyForm(const char* at, bool negative, double& value) const
 {
+    const char* const begin = at;
+    bool isExact = true;
     uint64_t digits;
     const size_t count = LoadDigits(at, digits);
     at += count;
     double result = double(int64_t(ValueOf(digits, count)));
     if (count == c_group)
-        at = ParseManyDigits(at, result);
+        at = ParseManyDigits(at, result, isExact);
     size_t fractionCount = 0;
     if (*at == m_decimalPoint)
     {
@@ -34,7 +40,7 @@ const char* NumberParser::ParseAnyForm(const char* at, bool negative, double& va
         at += fractionCount;
         const uint64_t fraction = ValueOf(digits, fractionCount);
         if (fractionCount == c_group && IsDigit(*at))
-            at = ParseLongFraction(at, fraction, result);
+            at = ParseLongFraction(at, fraction, result, isExact);
         else
             result += double(int64_t(fraction)) / c_powersOfTen[fractionCount];
     }
@@ -42,18 +48,24 @@ const char* NumberParser::ParseAnyForm(const char* at, bool negative, double& va
         return nullptr;
     if ((*at | 0x20) == 'e')
         at = ParseExponent(at, result);
+    if (!isExact)
+        ParseToNearest(begin, at, result);
     value = WithSign(result, negative);
     return IsTerminator(*at) ? at : nullptr;
 }
 
-const char* NumberParser::ParseManyDigits(const char* at, double& value)
+const char* NumberParser::ParseManyDigits(const char* at, double& value, bool& isExact)
 {
+    constexpr double c_nextDigitIsNineteenth = 1e17;
     for (; IsDigit(*at); ++at)
+    {
+        isExact = isExact && value < c_nextDigitIsNineteenth;
         value = value * 10 + (*at - '0');
+    }
     return at;
 }
 
-const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, double& value)
+const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, double& value, bool& isExact)
 {
     uint64_t digits;
     const size_t count = LoadDigits(at, digits);
@@ -64,11 +76,21 @@ const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, doub
     constexpr uint64_t c_enough = 100000000000000000;
     for (; IsDigit(*at) && fraction < c_enough; ++at, ++used)
         fraction = fraction * 10 + uint64_t(*at - '0');
+    isExact = isExact && !IsDigit(*at);
     while (IsDigit(*at))
         ++at;
     value += double(int64_t(fraction)) /
              (used < std::size(c_powersOfTen) ? c_powersOfTen[used] : std::pow(10.0, double(used)));
     return at;
+}
+
+void NumberParser::ParseToNearest(const char* begin, const char* end, double& value) const
+{
+    std::string text(begin, end);
+    std::replace(text.begin(), text.end(), m_decimalPoint, '.');
+    double nearest = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), nearest).ec == std::errc())
+        value = nearest;
 }
 
 const char* NumberParser::ParseExponent(const char* at, double& value) const

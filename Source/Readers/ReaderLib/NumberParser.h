@@ -1,5 +1,6 @@
 // Parses decimal numbers as the text readers define them: integer part + fraction digits / 10^k in double, times
-// pow(10, exponent). Eight digits at a time: one pass finds how many there are, three multiplications give their value.
+// pow(10, exponent); those with more digits than that takes, to the nearest double. Eight digits at a time: one pass
+// finds how many there are, three multiplications give their value.
 #pragma once
 
 #include "Common/Characters.h"
@@ -128,8 +129,11 @@ private:
 
     // The whole grammar, behind the sign.
     const char* ParseAnyForm(const char* at, bool negative, double& value) const;
-    static const char* ParseManyDigits(const char* at, double& value);
-    static const char* ParseLongFraction(const char* at, uint64_t first, double& value);
+    // isExact: false once a digit is passed over.
+    static const char* ParseManyDigits(const char* at, double& value, bool& isExact);
+    static const char* ParseLongFraction(const char* at, uint64_t first, double& value, bool& isExact);
+    // The number [begin, end) is known to be one; value stays where it is out of a double's range.
+    void ParseToNearest(const char* begin, const char* end, double& value) const;
     const char* ParseExponent(const char* at, double& value) const;
 
     char m_decimalPoint;

@@ -55,6 +55,37 @@ TEST(NumberParserTests, RoundsAsTheOriginal)
     EXPECT_EQ(Value("1e-99999999999999999999"), 0.0);
 }
 
+// Of such numbers the formula says nothing: digits that it has no place for count as well.
+TEST(NumberParserTests, ManyDigitsGiveTheNearestNumber)
+{
+    std::mt19937 random(1);
+    const auto digits = [&](size_t count)
+    {
+        std::string text;
+        for (size_t i = 0; i < count; ++i)
+            text += char('0' + random() % 10);
+        return text;
+    };
+    size_t others = 0; // where 18 digits of the fraction give another number
+    for (int i = 0; i < 20000; ++i)
+    {
+        const std::string fraction = "1" + digits(18 + random() % 40);
+        const std::string whole = digits(1 + random() % 3);
+        const std::string exponent = i % 3 == 0 ? "e-" + digits(2) : "";
+        const std::string text = whole + "." + fraction + exponent;
+        ASSERT_EQ(Value(text), std::strtod(text.c_str(), nullptr)) << text;
+        ASSERT_EQ(Value("-" + whole + "," + fraction + exponent, ','), -std::strtod(text.c_str(), nullptr)) << text;
+        const std::string large = "1" + digits(18 + random() % 40) + exponent;
+        ASSERT_EQ(Value(large), std::strtod(large.c_str(), nullptr)) << large;
+        others += Value(text) != Value(whole + "." + fraction.substr(0, 18) + exponent) ? 1 : 0;
+    }
+    EXPECT_GT(others, 100u);
+    EXPECT_EQ(Value("0.123456789012345678"), 123456789012345678 / 1e18);
+    EXPECT_EQ(Value("1234567890123456789e999"), INFINITY);
+    EXPECT_TRUE(std::isnan(Value("1234567890123456789e")));
+    EXPECT_TRUE(std::isnan(Value("0.1234567890123456789.5")));
+}
+
 TEST(NumberParserTests, NotNumbers)
 {
     for (const char* text :

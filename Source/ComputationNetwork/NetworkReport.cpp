@@ -232,11 +232,29 @@ private:
     std::string m_text;
 };
 
+// The library's usual way of matching tries all ways to read a name, of which an expression like (a+)+b has more than
+// anybody can wait for. Its other way keeps to all of them at once; only references back (\1) are beyond it.
+std::regex CompileRegex(const std::string& expression)
+{
+#ifdef __GLIBCXX__
+    try
+    {
+        return std::regex(expression, std::regex::ECMAScript | std::regex_constants::__polynomial);
+    }
+    catch (const std::regex_error& error)
+    {
+        if (error.code() != std::regex_constants::error_complexity)
+            throw;
+    }
+#endif
+    return std::regex(expression, std::regex::ECMAScript);
+}
+
 std::regex NodeRegex(const std::string& expression)
 {
     try
     {
-        return std::regex(expression, std::regex::ECMAScript);
+        return CompileRegex(expression);
     }
     catch (const std::regex_error& error)
     {

@@ -100,6 +100,19 @@ TEST_F(NetworkReportTests, SelectsByRegex)
     }
 }
 
+// Whoever tries all ways to read the names never ends.
+TEST_F(NetworkReportTests, ExpressionsWithManyWaysToReadAName)
+{
+    m_network.AddParameter(std::string(100, 'a'), {1});
+    for (const char* many : {"(a+)+", "(a|aa)*", "(a*)*", "(.*a){12}"})
+    {
+        EXPECT_EQ(FindNodesByRegex(m_network, many).size(), 1u) << many;
+        EXPECT_TRUE(FindNodesByRegex(m_network, std::string(many) + "b").empty()) << many;
+    }
+    EXPECT_EQ(FindNodesByRegex(m_network, "(a+)\\1").size(), 1u); // what was read before, once more
+    EXPECT_EQ(FindNodesByRegex(m_network, "(?=a)a.*").size(), 1u);
+}
+
 TEST_F(NetworkReportTests, RefusesToPrintNothing)
 {
     try

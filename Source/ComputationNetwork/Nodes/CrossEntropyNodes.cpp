@@ -240,8 +240,10 @@ void RegisterCrossEntropyNodes(NodeRegistry& registry)
     GradientSample::Input soft = NotChecked(Data(TensorShape{4}, -2, 2));
     soft.oneHot = true;
     GradientSample labelsOnly = Case({Data(TensorShape{4}, -2, 2), NotChecked(Data(TensorShape{4}, -3, 3))});
+    const GradientSample trainedLabels =
+        Case({Parameter(TensorShape{4, 2}, -2, 2), NotChecked(Parameter(TensorShape{4, 2}, -3, 3))});
     withSoftmax.samples = {Case({soft, Data(TensorShape{4}, -3, 3)}),
-                           Case({SparseLabels(4), Data(TensorShape{4}, -3, 3)}), labelsOnly};
+                           Case({SparseLabels(4), Data(TensorShape{4}, -3, 3)}), labelsOnly, trainedLabels};
     registry.Add<CrossEntropyWithSoftmaxNode>(withSoftmax);
 
     NodeType plain = CriterionType("CrossEntropy", {}, "");

@@ -187,7 +187,7 @@ void LstmNode::BeginForwardProp()
     for (size_t time = 0; time < layout.TimeSteps(); time++)
         for (size_t row = 0; row < rows; row++)
         {
-            const bool isStart = layout.IsGap(row, time) || layout.IsBeyondStart(row, time, 1);
+            const bool isStart = layout.IsBeyondStart(row, time, 1); // a gap, too
             m_sources[time * rows + row] = isStart    ? Source::Start
                                            : time > 0 ? Source::StepBefore
                                            : goesOn   ? Source::MinibatchBefore

@@ -51,8 +51,7 @@ void ForEachRun(size_t first, size_t count, const Kind& kind, const Body& body)
 bool DelayNode::IsOutside(size_t row, size_t time) const
 {
     const MBLayout& layout = *GetMBLayout();
-    return layout.IsGap(row, time) ||
-           (m_isPast ? layout.IsBeyondStart(row, time, TimeStep()) : layout.IsBeyondEnd(row, time, TimeStep()));
+    return m_isPast ? layout.IsBeyondStart(row, time, TimeStep()) : layout.IsBeyondEnd(row, time, TimeStep());
 }
 
 void DelayNode::ClassifySteps()

@@ -71,6 +71,15 @@ TEST(BatchNormalizationNodeTest, TrainingTakesTheMinibatch)
     EXPECT_THAT(net.runInvStdDev->Values().ToHost(), Pointwise(DoubleNear(1e-9), {1.0, 0.25}));
 }
 
+// inv = 1 / sqrt(var + epsilon)
+TEST(BatchNormalizationNodeTest, EpsilonIsAddedToTheVariance)
+{
+    BatchNetwork net(Parameters{{"epsilon", "3"}}); // variances 1 and 16
+    EXPECT_THAT(net.Run(c_data, true), Pointwise(DoubleNear(1e-12), {1 - 2 * 0.5, 1 - 8 / std::sqrt(19.0), 1 + 2 * 0.5,
+                                                                     1 + 8 / std::sqrt(19.0)}));
+    EXPECT_THAT(net.runInvStdDev->Values().ToHost(), Pointwise(DoubleNear(1e-12), {0.5, 1 / std::sqrt(19.0)}));
+}
+
 TEST(BatchNormalizationNodeTest, OtherwiseRunningStatisticsCount)
 {
     BatchNetwork net({});
@@ -99,6 +108,7 @@ TEST(BatchNormalizationNodeTest, BelowZeroAllMinibatchesCountAlike)
     EXPECT_NEAR(net.runMean->Values().ToHost()[0], 2, 1e-9);
     net.Run({5, 2, 7, 10}, true);
     EXPECT_NEAR(net.runMean->Values().ToHost()[0], 4, 1e-9);
+    net.Run({100, 2, 100, 10}, false); // not one of them
     net.Run({9, 2, 11, 10}, true);
     EXPECT_NEAR(net.runMean->Values().ToHost()[0], 6, 1e-9);
 }
@@ -124,6 +134,23 @@ TEST(BatchNormalizationNodeTest, SpatialHasOneStatisticAChannel)
         net.Run(layout == "CHW" ? std::vector<double>{1, 3, 10, 20} : std::vector<double>{1, 10, 3, 20}, true);
         EXPECT_THAT(net.runMean->Values().ToHost(), Pointwise(DoubleNear(1e-9), {2, 15})) << layout;
     }
+}
+
+// Time constants are numbers of samples, however many pixels these have.
+TEST(BatchNormalizationNodeTest, TimeConstantsOfImagesAreSamples)
+{
+    BatchNetwork net({{"spatial", "true"},
+                      {"imageLayout", "CHW"},
+                      {"epsilon", "1e-14"},
+                      {"normalizationTimeConstant", "4"},
+                      {"blendTimeConstant", "6"}},
+                     {3, 1, 1}, 1);
+    // Two images of three pixels: mean 4, deviation 2.
+    const double fresh = 1 - std::exp(-2.0 / 4), blend = 6.0 / (6 + 2);
+    const double mean = fresh * 4 + (1 - fresh) * 10; // the deviation was 2 before, too
+    const double usedMean = blend * mean + (1 - blend) * 4;
+    EXPECT_NEAR(net.Run({2, 2, 2, 6, 6, 6}, true)[0], 2 * (2 - usedMean) * 0.5 + 1, 1e-9);
+    EXPECT_NEAR(net.runMean->Values().ToHost()[0], mean, 1e-9);
 }
 
 TEST(BatchNormalizationNodeTest, SaysWhatDoesNotFit)

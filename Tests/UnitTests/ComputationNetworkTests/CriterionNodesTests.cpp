@@ -100,6 +100,45 @@ TEST(CriterionNodesTest, ErrorsAreCountedWithTiesToTheLowestIndex)
     }
 }
 
+// Of equal elements those of lower index come first.
+TEST(CriterionNodesTest, TiesAmongTheKLargest)
+{
+    const std::vector<double> labels = {0, 1, 0, 1, 0, 0, 1, 0, 0}, predictions(9, 5);
+    for (const bool sparse : {false, true})
+        for (const auto& [topK, errors] : {std::pair(1, 1), {2, 0}})
+            EXPECT_EQ(Compared("ErrorPrediction", 3, labels, predictions, sparse, topK).Value(), errors) << topK;
+}
+
+// Labels and predictions of a gap may be anything, such as what a network makes of zeros: the same as without the gaps.
+TEST(CriterionNodesTest, WhatStandsInGapsDoesNotCount)
+{
+    const std::vector<double> labels = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0};
+    const std::vector<double> predictions = {0.5, 0.3, 0.2, 0.6, 0.2, 0.2, 0.1, 0.1, 0.8, 0.3, 0.3, 0.4};
+    const std::vector<double> gap = {0, 0, 1, 0.9, 0.05, 0.05};
+    // Two rows: the first sequence has 3 steps, the second one and two gaps behind it.
+    std::vector<double> labelsWithGaps, predictionsWithGaps;
+    for (const size_t sample : {0, 1, 2, 4, 3, 4}) // 4: a gap
+    {
+        const bool isGap = sample == 4;
+        const auto append = [&](std::vector<double>& to, const std::vector<double>& from, size_t first)
+        { to.insert(to.end(), from.begin() + ptrdiff_t(first), from.begin() + ptrdiff_t(first + 3)); };
+        append(labelsWithGaps, isGap ? gap : labels, isGap ? 0 : 3 * sample);
+        append(predictionsWithGaps, isGap ? gap : predictions, isGap ? 3 : 3 * sample);
+    }
+    for (const char* type : {"ErrorPrediction", "SquareError", "CrossEntropyWithSoftmax", "CrossEntropy", "Logistic"})
+        for (const bool sparse : {false, true})
+            for (const double third : {0, 2})
+            {
+                const bool hasThird = std::string(type) == "ErrorPrediction" || std::string(type) == "Logistic";
+                if (third != 0 && !hasThird)
+                    continue;
+                Compared whole(type, 3, labels, predictions, sparse, third);
+                Compared ragged(type, 3, labelsWithGaps, predictionsWithGaps, sparse, third);
+                ragged.net.SetSequences({3, 1});
+                EXPECT_NEAR(ragged.Value(), whole.Value(), 1e-14) << type << ", sparse " << sparse << ", " << third;
+            }
+}
+
 TEST(CriterionNodesTest, GapsGiveNoError)
 {
     TestNetwork net;
@@ -203,6 +242,13 @@ TEST(CriterionNodesTest, SizesMustAgree)
     top.Add("ErrorPrediction", "c", {top.Input("labels", {3}), top.Input("z", {3}), top.Parameter("k", {2})});
     EXPECT_EQ(MessageOf([&] { top.network.Validate(); }),
               "the third input of ErrorPrediction, topK, must be a single number, but is 'k' [2]");
+    for (const auto& [number, text] : {std::pair(1.5, "1.5"), {0.5, "0.5"}, {-1.0, "-1"}})
+        EXPECT_EQ(MessageOf(
+                      [&] {
+                          Compared("ErrorPrediction", 2, {1, 0}, {1, 0}, false, number);
+                      }),
+                  std::string("the third input of ErrorPrediction, topK, is ") + text +
+                      " ('third'); expected a whole number, 1 or more");
     TestNetwork weights;
     weights.Add("Logistic", "c", {weights.Input("y", {3}), weights.Input("p", {3}), weights.Input("w", {2})});
     EXPECT_EQ(MessageOf([&] { weights.network.Validate(); }),

@@ -4,6 +4,7 @@
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/ParameterFile.h"
+#include "FieldBytes.h"
 #include "TestNetwork.h"
 
 #include <cmath>
@@ -324,56 +325,21 @@ TEST(InputValueTest, RefusesDataOfAnotherSize)
 
 // ---- fields of old files ----
 
-class NodeBytes
-{
-public:
-    template <class T>
-    NodeBytes& Add(T value)
-    {
-        m_bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
-        return *this;
-    }
-    NodeBytes& Text(std::string_view text)
-    {
-        for (const char c : text)
-            Add(char16_t(c));
-        return Add(char16_t(0));
-    }
-    NodeBytes& DenseMatrix(uint64_t rows, uint64_t columns)
-    {
-        Add('d').Text("BMAT").Add(uint64_t(8)).Text("unnamed").Add(int32_t(0)).Add(rows).Add(columns);
-        for (uint64_t i = 0; i < rows * columns; i++)
-            Add(double(i));
-        return Text("EMAT");
-    }
-    // Reads the fields of a node as a file of this version.
-    void Load(ComputationNode& node, uint64_t version) const
-    {
-        BinaryReader in(m_bytes, "test.dnn", "model file");
-        ModelReader archive(in, version, false, DataType::Float64, node.GetDevice());
-        node.SerializeFields(archive);
-        EXPECT_EQ(in.Left(), 0u);
-    }
-
-private:
-    std::string m_bytes;
-};
-
 TEST(LearnableParameterTest, ReadsFieldsOfAllVersions)
 {
     TestNetwork net;
     auto weights = AddParameter(net, {1});
-    NodeBytes().Add(0.5f).Add(uint32_t(2)).Add(uint32_t(2)).Add(uint32_t(3)).DenseMatrix(2, 3).Load(*weights, 8);
+    FieldBytes().Add(0.5f).Add(uint32_t(2)).Add(uint32_t(2)).Add(uint32_t(3)).DenseMatrix(2, 3).Load(*weights, 8);
     EXPECT_EQ(weights->SampleLayout(), (TensorShape{2, 3}));
     EXPECT_FLOAT_EQ(weights->LearningRateMultiplier(), 0.5f);
     EXPECT_THAT(weights->Values().ToHost(), ElementsAre(0, 1, 2, 3, 4, 5));
 
-    NodeBytes().Add(false).Add(uint64_t(3)).Add(uint64_t(2)).DenseMatrix(3, 2).Load(*weights, 2);
+    FieldBytes().Add(false).Add(uint64_t(3)).Add(uint64_t(2)).DenseMatrix(3, 2).Load(*weights, 2);
     EXPECT_EQ(weights->SampleLayout(), (TensorShape{3, 2}));
     EXPECT_EQ(weights->LearningRateMultiplier(), 0);
 
     // Autumn 2015: a shape in place of rows and columns, or a shape and the columns.
-    NodeBytes()
+    FieldBytes()
         .Add(true)
         .Add(uint64_t(0))
         .Add(uint64_t(0))
@@ -384,7 +350,7 @@ TEST(LearnableParameterTest, ReadsFieldsOfAllVersions)
         .Load(*weights, 2);
     EXPECT_EQ(weights->SampleLayout(), (TensorShape{2, 3}));
     EXPECT_EQ(weights->LearningRateMultiplier(), 1);
-    NodeBytes()
+    FieldBytes()
         .Add(true)
         .Add(uint64_t(0))
         .Add(uint64_t(4))
@@ -397,7 +363,7 @@ TEST(LearnableParameterTest, ReadsFieldsOfAllVersions)
 
     EXPECT_EQ(MessageOf(
                   [&] {
-                      NodeBytes()
+                      FieldBytes()
                           .Add(1.0f)
                           .Add(uint32_t(2))
                           .Add(uint32_t(2))
@@ -412,7 +378,7 @@ TEST(InputValueTest, ReadsFieldsOfAllVersions)
 {
     TestNetwork net;
     auto input = std::dynamic_pointer_cast<InputValueNode>(net.network.AddInput("x", {1}));
-    const auto header = [](uint64_t rows) { return NodeBytes().Add(rows).Add(uint64_t(rows == 0 ? 0 : 1)); };
+    const auto header = [](uint64_t rows) { return FieldBytes().Add(rows).Add(uint64_t(rows == 0 ? 0 : 1)); };
     header(0).Add(uint32_t(1)).Add(uint32_t(5)).Add(uint32_t(1)).Text("time").Load(*input, 8);
     EXPECT_EQ(input->SampleLayout(), (TensorShape{5}));
     EXPECT_EQ(input->DynamicAxis(), "time");
@@ -432,10 +398,10 @@ TEST(TimesFieldsTest, AreReadInAllVersions)
 {
     TestNetwork net;
     const ComputationNodePtr product = net.Add("Times", "p", {net.Parameter("A", {2, 3}), net.Parameter("B", {3, 2})});
-    NodeBytes().Load(*product, 2);
-    NodeBytes().Add(uint64_t(1)).Load(*product, 3);
-    NodeBytes().Add(uint64_t(1)).Add(int32_t(-1)).Load(*product, 12);
-    EXPECT_EQ(MessageOf([&] { NodeBytes().Add(uint64_t(99)).Load(*product, 8); }),
+    FieldBytes().Load(*product, 2);
+    FieldBytes().Add(uint64_t(1)).Load(*product, 3);
+    FieldBytes().Add(uint64_t(1)).Add(int32_t(-1)).Load(*product, 12);
+    EXPECT_EQ(MessageOf([&] { FieldBytes().Add(uint64_t(99)).Load(*product, 8); }),
               "the output rank is 99; at most 12 is possible");
 }
 

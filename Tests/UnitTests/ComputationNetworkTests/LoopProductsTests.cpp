@@ -334,7 +334,8 @@ TEST(LoopProducts, ValuesThatOthersReadKeepTheirMemory)
     {
         EvaluatorOptions options;
         options.fuse = merged;
-        options.keepValues = {net.product["i"], net.network.Find("h.f"), net.network.Find("c.i")};
+        options.keepValues = {net.product["i"], net.network.Find("h.f"), net.network.Find("c.i"),
+                              net.network.Find("uf")};
         Evaluator evaluator(net.network, {net.h}, options);
         evaluator.Forward();
         std::vector<double> all = ValueOf(net.h);

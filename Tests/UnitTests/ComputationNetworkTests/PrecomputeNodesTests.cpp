@@ -55,6 +55,22 @@ struct Statistics
     std::vector<double> all; // two rows a sample
 };
 
+// Around 2^22 single precision knows halves: distances are taken from 1/2, not from the mean, which is 1/3 above 2^22.
+TEST(PrecomputeNodesTest, ARoundedMeanLeavesTheVarianceAsItIs)
+{
+    Statistics statistics(DataType::Float32);
+    statistics.mean->BeginPrecompute();
+    statistics.deviation->BeginPrecompute();
+    statistics.net.SetFrames(3);
+    const double large = 1 << 22;
+    statistics.x->SetDense(std::vector<double>{large, 0, large, 0, large + 1, 1}.data(), 2, 3);
+    Evaluator evaluator(statistics.net.network, {statistics.mean, statistics.deviation});
+    evaluator.Forward();
+    statistics.deviation->MarkComputed();
+    for (const double value : ValueOf(statistics.deviation)) // a variance of 2/9
+        EXPECT_NEAR(value, std::sqrt(4.5), 1e-5);
+}
+
 TEST(PrecomputeNodesTest, AreExactOverRaggedSequences)
 {
     for (const auto& [type, tolerance] : {std::pair(DataType::Float64, 1e-12), {DataType::Float32, 1e-4}})

@@ -2,6 +2,7 @@
 // both directions.
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
+#include "ComputationNetworkTests/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "CudaEmulation/EmulatedGpu.h"
 
@@ -132,6 +133,31 @@ TEST(DelayNode, StartValuesAreInSinglePrecision)
     const auto usual = net.network.Add("PastValue", "usual", {x});
     EXPECT_EQ(dynamic_cast<DelayNode&>(*given).InitialValue(), double(0.3f));
     EXPECT_EQ(dynamic_cast<DelayNode&>(*usual).InitialValue(), double(0.1f));
+}
+
+// Version 1 has no start value, versions before 4 rows and columns in place of a shape.
+TEST(DelayNode, ReadsFieldsOfAllVersions)
+{
+    const auto expectDelay =
+        [](const FieldBytes& bytes, uint64_t version, size_t timeStep, size_t elements, double start)
+    {
+        SCOPED_TRACE(version);
+        TestNetwork net;
+        DelayNode& delay = dynamic_cast<DelayNode&>(*net.network.AddUnconnected("PastValue", "delay", {}));
+        bytes.Load(delay, version);
+        EXPECT_EQ(delay.TimeStep(), timeStep);
+        EXPECT_EQ(delay.DeclaredElements(), elements);
+        EXPECT_EQ(delay.InitialValue(), start);
+    };
+    expectDelay(FieldBytes().Add(int32_t(3)).Add(uint64_t(5)).Add(uint64_t(1)), 1, 3, 5, double(0.1f));
+    for (const uint64_t version : {2, 3})
+        expectDelay(FieldBytes().Add(int32_t(2)).Add(uint64_t(4)).Add(uint64_t(1)).Add(-0.5), version, 2, 4, -0.5);
+    for (const uint64_t version : {4, 8, 14})
+        expectDelay(FieldBytes().Add(int32_t(7)).Shape({2, 3}).Add(0.25), version, 7, 6, 0.25);
+    TestNetwork net;
+    const auto delay = net.network.AddUnconnected("FutureValue", "delay", {});
+    EXPECT_EQ(MessageOf([&] { FieldBytes().Add(int32_t(0)).Shape({2}).Add(0.25).Load(*delay, 8); }),
+              "the time step is 0; expected 1 or more");
 }
 
 TEST(DelayNode, NeedsMinibatchData)
@@ -269,6 +295,65 @@ TEST(TruncatedSequences, APassBeginsWithoutState)
     otherEvaluator.Forward();
     EXPECT_EQ(anew, ValueOf(other.h));
     EXPECT_NE(anew, std::vector<double>(first.begin() + 8, first.begin() + 16));
+}
+
+// What is not known of a sequence that began before the pass is the start value in the next minibatch, too, where a
+// delay looks back over all of the one before: sequences that begin with the pass give the same.
+TEST(TruncatedSequences, WhatWasBeforeThePassStaysUnknown)
+{
+    const std::vector<double> data = SomeData(3 * 2 * c_steps);
+    for (const size_t step : {2, 3, 4})
+    {
+        const auto run = [&](ptrdiff_t begin)
+        {
+            Recurrent net(step);
+            Evaluator evaluator(net.network, {net.h}, Checked(false));
+            Chunked(net, evaluator, 2); // a pass that leaves something behind
+            net.network.Layout()->BeginPass();
+            std::vector<double> values;
+            for (size_t first = 0; first < c_steps; first += 2)
+            {
+                MBLayout& layout = *net.network.Layout();
+                layout.Init(2, 2);
+                for (const size_t row : {0, 1})
+                    layout.AddSequence(row, row, begin - ptrdiff_t(first), ptrdiff_t(c_steps - first));
+                layout.BeginMinibatch();
+                net.SetPart(data, 2, first, first + 2);
+                evaluator.Forward();
+                const std::vector<double> part = ValueOf(net.h);
+                values.insert(values.end(), part.begin(), part.end());
+            }
+            return values;
+        };
+        EXPECT_EQ(run(-5), run(0)) << step;
+    }
+}
+
+// Rows of other sequences than before cannot go on from theirs.
+TEST(TruncatedSequences, AnotherNumberOfRowsBeginsWithoutState)
+{
+    for (const size_t step : {1, 3})
+    {
+        const auto run = [&](bool goesOn)
+        {
+            Recurrent net(step);
+            Evaluator evaluator(net.network, {net.h}, Checked(false));
+            Chunked(net, evaluator, 2);
+            MBLayout& layout = *net.network.Layout();
+            net.network.Layout()->BeginPass();
+            for (const size_t rows : {2, 3})
+            {
+                layout.Init(rows, 4);
+                for (size_t row = 0; row < rows; row++)
+                    layout.AddSequence(row, row, rows == 3 && goesOn ? -4 : 0, 9);
+                layout.BeginMinibatch();
+                SetInput(net.x, SomeData(3 * rows * 4));
+                evaluator.Forward();
+            }
+            return ValueOf(net.h);
+        };
+        EXPECT_EQ(run(true), run(false)) << step;
+    }
 }
 
 TEST(TruncatedSequences, GradientsAgreeWithDifferences)

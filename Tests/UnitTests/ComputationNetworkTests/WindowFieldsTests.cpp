@@ -1,7 +1,7 @@
 // The fields of convolution, pooling and batch normalization as files of all versions have them.
-#include "ComputationNetwork/BinaryStream.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/WindowFields.h"
+#include "FieldBytes.h"
 #include "TestNetwork.h"
 
 #include <gmock/gmock.h>
@@ -15,41 +15,6 @@ namespace
 
 using testing::DoubleNear;
 using testing::Pointwise;
-
-class FieldBytes
-{
-public:
-    template <class T>
-    FieldBytes& Add(T value)
-    {
-        m_bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
-        return *this;
-    }
-    FieldBytes& Shape(const std::vector<uint32_t>& dims)
-    {
-        Add(uint32_t(dims.size()));
-        for (const uint32_t dim : dims)
-            Add(dim);
-        return *this;
-    }
-    FieldBytes& List(const std::vector<bool>& values)
-    {
-        Add(uint64_t(values.size()));
-        for (const bool value : values)
-            Add(value);
-        return *this;
-    }
-    void Load(ComputationNode& node, uint64_t version) const
-    {
-        BinaryReader in(m_bytes, "test.dnn", "model file");
-        ModelReader archive(in, version, version <= 2, DataType::Float64, node.GetDevice());
-        node.SerializeFields(archive);
-        EXPECT_EQ(in.Left(), 0u);
-    }
-
-private:
-    std::string m_bytes;
-};
 
 ComputationNodePtr NodeOfType(TestNetwork& net, const std::string& type)
 {
@@ -130,7 +95,33 @@ TEST(WindowFieldsTest, BatchNormalizationOfAllVersions)
                                       "imageLayout=HWC  minibatches=3");
     // Before version 6 the record has a version of its own.
     FieldBytes().Add(int32_t(0x10001)).Add(int32_t(0x10001)).Add(false).Add(false).Add(0.25).Load(*node, 5);
-    EXPECT_THAT(node->DescribeFields(), testing::StartsWith("spatial=false  normalizationTimeConstant=10"));
+    EXPECT_EQ(node->DescribeFields(), "spatial=false  normalizationTimeConstant=10  blendTimeConstant=20  epsilon=0.5  "
+                                      "imageLayout=HWC  minibatches=3");
+    FieldBytes()
+        .Add(int32_t(0x10002))
+        .Add(int32_t(0x10001))
+        .Add(true)
+        .Add(true)
+        .Add(0.25)
+        .Add(int32_t(1))
+        .Add(uint64_t(5))
+        .Load(*node, 5);
+    EXPECT_EQ(node->DescribeFields(), "spatial=true  normalizationTimeConstant=10  blendTimeConstant=20  epsilon=0.5  "
+                                      "imageLayout=CHW  minibatches=5");
+    FieldBytes()
+        .Add(int32_t(0x10003))
+        .Add(int32_t(0x10001))
+        .Add(false)
+        .Add(false)
+        .Add(0.25)
+        .Add(int32_t(0))
+        .Add(uint64_t(6))
+        .Add(0.75)
+        .Add(true)
+        .Load(*node, 5);
+    EXPECT_EQ(node->DescribeFields(),
+              "spatial=false  normalizationTimeConstant=10  blendTimeConstant=20  epsilon=0.75  "
+              "imageLayout=HWC  minibatches=6");
     FieldBytes()
         .Add(int32_t(0x10004))
         .Add(int32_t(0x10001))
@@ -162,6 +153,10 @@ TEST(WindowFieldsTest, ARunningVarianceBecomesTheInverseDeviation)
     net.network.Validate();
     net.network.Validate(); // once only
     EXPECT_THAT(variance.ToHost(), Pointwise(DoubleNear(1e-12), {0.5, 1.0}));
+    // 640 samples stand for one minibatch, of which nobody knows how many there were; none for none.
+    EXPECT_THAT(node->DescribeFields(), testing::EndsWith("  minibatches=1"));
+    FieldBytes().Add(false).Add(0.0).Add(0.0).Add(int32_t(1)).Add(uint64_t(0)).Add(1.0).Add(true).Load(*node, 14);
+    EXPECT_THAT(node->DescribeFields(), testing::EndsWith("  minibatches=0"));
 }
 
 } // namespace

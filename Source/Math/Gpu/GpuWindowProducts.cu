@@ -187,9 +187,7 @@ bool GpuWindowProducts::ForSomeSamples(const ConvolutionGeometry& geometry, cons
 
 void GpuWindowProducts::Multiply(GpuGemm product, double beta)
 {
-    const GpuScalars::Factors factors = m_scalars.Of(product.type, 1, beta);
-    product.alpha = factors.alpha;
-    product.beta = factors.beta;
+    product.beta = beta;
     m_blas.Multiply(product, m_context.Stream());
 }
 

@@ -3,7 +3,6 @@
 
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuContext.h"
-#include "Math/Gpu/GpuScalars.h"
 #include "Math/ImageKernels.h"
 
 namespace cntk
@@ -14,10 +13,7 @@ namespace cntk
 class GpuWindowProducts
 {
 public:
-    GpuWindowProducts(GpuContext& context, GpuBlas& blas, GpuScalars& scalars)
-        : m_context(context), m_blas(blas), m_scalars(scalars)
-    {
-    }
+    GpuWindowProducts(GpuContext& context, GpuBlas& blas) : m_context(context), m_blas(blas) {}
 
     bool Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
                   const MatrixView& output);
@@ -47,7 +43,6 @@ private:
     size_t m_tooManyBytes = size_t(0) - 1; // so many were not there: they are not asked for again
     GpuContext& m_context;
     GpuBlas& m_blas;
-    GpuScalars& m_scalars;
 };
 
 } // namespace cntk

@@ -36,27 +36,36 @@ size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumbe
     return count;
 }
 
-} // namespace
-
-TextMatrix ReadTextMatrix(const std::string& path)
+// Row after row; sets the matrix' rows and columns. The text is in memory only meanwhile.
+std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
 {
     const std::string text = ReadTextFile(ResolveInputPath(path));
-    TextMatrix matrix;
-    std::vector<double> byRow;
+    std::vector<double> values;
     size_t lineNumber = 0;
     for (const std::string_view line : Split(text, '\n'))
     {
         lineNumber++;
-        const size_t count = ReadLine(line, path, lineNumber, byRow);
+        const size_t count = ReadLine(line, path, lineNumber, values);
         if (count == 0)
             continue;
-        if (matrix.rows > 0 && count != matrix.columns)
+        if (matrix.rows == 0)
+            values.reserve(count * (text.size() / line.size() + 1)); // as far as all rows are as long
+        else if (count != matrix.columns)
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ": ", count,
                  count == 1 ? " number" : " numbers", ", but the lines before have ", matrix.columns,
                  "; all rows of a matrix have the same length");
         matrix.columns = count;
         matrix.rows++;
     }
+    return values;
+}
+
+} // namespace
+
+TextMatrix ReadTextMatrix(const std::string& path)
+{
+    TextMatrix matrix;
+    const std::vector<double> byRow = ReadRows(path, matrix);
     if (matrix.rows == 0)
         Fail(ErrorKind::Data, "file '", path, "' holds no numbers; expected a matrix, one row a line");
     matrix.values.resize(byRow.size());

@@ -6,6 +6,7 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -18,7 +19,8 @@ namespace
 constexpr std::string_view c_blanks = " \t\r\v\f";
 
 // Appends the numbers of a line; returns how many there are.
-size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumber, std::vector<double>& values)
+size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumber, DataType type,
+                std::vector<double>& values)
 {
     size_t count = 0;
     for (size_t start = line.find_first_not_of(c_blanks); start != std::string_view::npos;)
@@ -29,6 +31,11 @@ size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumbe
         if (!number)
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": '", token,
                  "' is not a number");
+        const bool isFinite = VisitType(type, [&](auto element) { return std::isfinite(decltype(element)(*number)); });
+        if (!isFinite)
+            Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": found ", token,
+                 std::isfinite(*number) ? Concat(", which is beyond the range of ", NameOf(type)) : std::string(),
+                 ", expected a finite number");
         values.push_back(*number);
         count++;
         start = line.find_first_not_of(c_blanks, end);
@@ -37,7 +44,7 @@ size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumbe
 }
 
 // Row after row; sets the matrix' rows and columns. The text is in memory only meanwhile.
-std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
+std::vector<double> ReadRows(const std::string& path, DataType type, TextMatrix& matrix)
 {
     const std::string text = ReadTextFile(ResolveInputPath(path));
     std::vector<double> values;
@@ -45,7 +52,7 @@ std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
     for (const std::string_view line : Split(text, '\n'))
     {
         lineNumber++;
-        const size_t count = ReadLine(line, path, lineNumber, values);
+        const size_t count = ReadLine(line, path, lineNumber, type, values);
         if (count == 0)
             continue;
         if (matrix.rows == 0)
@@ -62,10 +69,10 @@ std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
 
 } // namespace
 
-TextMatrix ReadTextMatrix(const std::string& path)
+TextMatrix ReadTextMatrix(const std::string& path, DataType type)
 {
     TextMatrix matrix;
-    const std::vector<double> byRow = ReadRows(path, matrix);
+    const std::vector<double> byRow = ReadRows(path, type, matrix);
     if (matrix.rows == 0)
         Fail(ErrorKind::Data, "file '", path, "' holds no numbers; expected a matrix, one row a line");
     matrix.values.resize(byRow.size());

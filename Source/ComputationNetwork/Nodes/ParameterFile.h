@@ -1,6 +1,8 @@
 // Text files with initial values of a parameter: one matrix row a line.
 #pragma once
 
+#include "Math/DataType.h"
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -15,8 +17,8 @@ struct TextMatrix
     std::vector<double> values; // column-major
 };
 
-// Numbers separated by white space, empty lines ignored, all rows of one length. Errors (Data) name the file, the line
-// and what was found.
-TextMatrix ReadTextMatrix(const std::string& path);
+// Numbers separated by white space, finite ones of the type, empty lines ignored, all rows of one length. Errors (Data)
+// name the file, the line and what was found.
+TextMatrix ReadTextMatrix(const std::string& path, DataType type);
 
 } // namespace cntk

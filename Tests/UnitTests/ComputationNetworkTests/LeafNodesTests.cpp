@@ -166,9 +166,21 @@ TEST(LearnableParameterTest, RefusesAMalformedTextFile)
     EXPECT_EQ(message("1 2\n3 4x\n"), "file 'bad.txt', line 2, column 3: '4x' is not a number");
     EXPECT_EQ(message("1 2\n\n3\n"), "file 'bad.txt', line 3: 1 number, but the lines before have 2; all rows of a "
                                      "matrix have the same length");
+    for (const char* number : {"inf", "-inf", "nan", "1e999"})
+        EXPECT_EQ(message("1 2\n3 " + std::string(number) + "\n"),
+                  "file 'bad.txt', line 2, column 3: found " + std::string(number) + ", expected a finite number");
     EXPECT_EQ(message("\n"), "file 'bad.txt' holds no numbers; expected a matrix, one row a line");
     EXPECT_EQ(message("1 2 3\n4 5 6\n"), "file 'bad.txt' holds 2 rows of 3 numbers, but parameter 'W' is [2 x 2]; "
                                          "expected 2 lines of 2 numbers");
+    TestNetwork single(DataType::Float32);
+    const std::string large = WriteText("large.txt", "1 4e38\n");
+    EXPECT_THAT(
+        MessageOf(
+            [&] {
+                AddParameter(single, {1, 2})->InitFromFile(large);
+            }),
+        testing::EndsWith("large.txt', line 1, column 3: found 4e38, which is beyond the range of float, expected a "
+                          "finite number"));
     EXPECT_THAT(MessageOf([&] { weights->InitFromFile(testing::TempDir() + "no-such-file.txt"); }),
                 testing::HasSubstr("no-such-file.txt"));
 }

@@ -125,6 +125,8 @@ TEST(BeamSearchTest, ProbabilitiesAreTakenAsTheyAre)
     decoder.network->Validate();
     EXPECT_EQ(decoder.Decode(1, {Decoder::c_nothing}, 5, End, softmax), (Sentences{{A, End}}));
     EXPECT_EQ(decoder.Decode(2, {Decoder::c_nothing}, 5, End, softmax), (Sentences{{B, End}}));
+    // 0.36 is a larger product than 0.4 * 0.3 * 0.3, and 0.4 + 0.9 a smaller sum than 0.6 + 0.3 + 0.3 + 0.4.
+    EXPECT_EQ(decoder.Decode(9, {Decoder::c_nothing}, 5, End, softmax), (Sentences{{B, End}}));
 }
 
 // What comes next depends on all words before: by delays of one and two steps, and by a layer of memory cells.
@@ -152,8 +154,10 @@ struct RecurrentDecoder : Decoder
                                         {network->Add("Plus", "seen", {h, network->Require("context")}),
                                          Weights({4, 10}), Weights({4, 10}), Weights({4, 10}), Weights({4, 9})});
         next = network->Add("Plus", "next", {times("V", cells), scores});
+        even = network->Add("Plus", "even", {times("Vc", cells), times("Vh", h)});
         // The same, but computed from the beginning each time.
         whole = network->Add("TimeReverse", "again", {network->Add("TimeReverse", "reversed", {next})});
+        evenWhole = network->Add("TimeReverse", "evenAgain", {network->Add("TimeReverse", "evenReversed", {even})});
         network->Validate();
     }
 
@@ -224,6 +228,7 @@ struct RecurrentDecoder : Decoder
     }
 
     ComputationNodePtr next, whole;
+    ComputationNodePtr even, evenWhole; // the state alone says what comes next, and no word is out of the question
 
 private:
     std::mt19937 m_random;
@@ -249,6 +254,19 @@ TEST(BeamSearchTest, StateGoesOnWithItsHypothesis)
             << seed;
     }
     EXPECT_GT(different.size(), 12u) << "the width matters";
+}
+
+// The best hypotheses of a step are seldom those that were the best before: each must find the state of its own words.
+TEST(BeamSearchTest, StateFollowsHypothesesThatOvertakeOthers)
+{
+    for (unsigned seed = 1; seed <= 12; ++seed)
+    {
+        const RecurrentDecoder decoder(seed);
+        for (const size_t beamWidth : {2, 3, 5})
+            EXPECT_EQ(decoder.Decode(beamWidth, {Decoder::c_nothing, {0, 1, 0, 0}}, 7, std::nullopt, decoder.even),
+                      decoder.Decode(beamWidth, {Decoder::c_nothing, {0, 1, 0, 0}}, 7, std::nullopt, decoder.evenWhole))
+                << seed << ", " << beamWidth;
+    }
 }
 
 TEST(BeamSearchTest, ScoresThatAreNoNumbersAreAnError)

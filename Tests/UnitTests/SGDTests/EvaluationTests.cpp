@@ -57,4 +57,21 @@ TEST_F(EvaluationTest, IntermediateLinesShowTheirStretchAndTheRest)
                          "Final Results: Minibatch[1-5]: SamplesSeen = 5    criterion: SquareError/Sample = 11    \n");
 }
 
+// Of four samples, which are two lines: there is no rest.
+TEST_F(EvaluationTest, APartOfTheDataIsTheFirstSamples)
+{
+    const auto network = Line(0);
+    const SyntheticData data{.featureDim = 1, .labelDim = 1, .features = {0, 0, 0, 0, 0}, .labels = {1, 2, 3, 4, 5}};
+    MinibatchSource source = Source(data);
+    EvaluationSettings settings;
+    settings.minibatchSize = 1;
+    settings.epochSize = 4;
+    settings.numMBsToShowResult = 2;
+    settings.traceLevel = 1;
+    EvaluateCriteria(*network, SelectEvaluationNodes(*network, {}), source, settings, *m_log);
+    EXPECT_EQ(LogText(), "Minibatch[1-2]: SamplesSeen = 2    criterion: SquareError/Sample = 2.5    \n"
+                         "Minibatch[3-4]: SamplesSeen = 2    criterion: SquareError/Sample = 12.5    \n"
+                         "Final Results: Minibatch[1-4]: SamplesSeen = 4    criterion: SquareError/Sample = 7.5    \n");
+}
+
 } // namespace cntk

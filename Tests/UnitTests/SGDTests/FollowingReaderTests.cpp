@@ -1,6 +1,7 @@
 // Minibatches of a reader that follows another one: by keys, by order, what is missing.
 #include "Common/Error.h"
 #include "SGD/FollowingReader.h"
+#include "SGD/MinibatchSource.h"
 
 #include <gtest/gtest.h>
 
@@ -142,6 +143,54 @@ TEST(FollowingReaderTest, AsManyAsComeNextWithoutKeys)
     EXPECT_EQ(reader.Rest(), "sequence 4 of encoderReader is missing in decoderReader");
     EXPECT_EQ(ErrorOf(reader, LayoutOf({1, 1}), {}),
               "sequence 5 of decoderReader is missing in encoderReader, which has only 4 sequences");
+}
+
+// What is left of an epoch is no part of the next one.
+TEST(FollowingReaderTest, EachEpochBeginsAnew)
+{
+    FollowingReader<double> reader = Follow(c_named), nameless = Follow(c_nameless);
+    for (int epoch = 0; epoch < 2; epoch++)
+    {
+        EXPECT_EQ(Get(reader, LayoutOf({1, 1}), {"c", "a"}).streams[0].values,
+                  (std::vector<double>{30, 10, 31, 11, 32, 0}));
+        EXPECT_EQ(Get(nameless, LayoutOf({1}), {}).streams[0].values, (std::vector<double>{10, 11}));
+        reader.StartEpoch({});
+        nameless.StartEpoch({});
+    }
+    EXPECT_EQ(Get(nameless, LayoutOf({1, 1}), {}).streams[0].values, (std::vector<double>{10, 20, 11, 0}));
+}
+
+TEST(FollowingReaderTest, ASequenceThatGoesOnIsRefused)
+{
+    FollowingReader<double> reader = Follow(c_named);
+    MBLayout cut;
+    cut.Init(1, 2);
+    cut.AddSequence(0, 0, 0, 3);
+    EXPECT_EQ(ErrorOf(reader, cut, {"a"}),
+              "decoderReader cuts sequences into pieces; expected whole ones (truncated=false)");
+}
+
+// A minibatch that is passed over on the way to where an epoch goes on takes its sequences along.
+TEST(FollowingReaderTest, PassedOverWithTheMinibatchThatItFollows)
+{
+    for (const bool skips : {false, true})
+    {
+        ComputationNetwork decoder(DataType::Float64, MakeCpuDevice({.threads = 1})),
+            encoder(DataType::Float64, MakeCpuDevice({.threads = 1}));
+        const ComputationNodePtr said = decoder.AddInput("x", {1}), read = encoder.AddInput("x", {1});
+        decoder.Validate();
+        encoder.Validate();
+        MinibatchSource source(std::make_unique<TestReader>(c_nameless, false));
+        source.BindTo({said});
+        auto other = std::make_unique<MinibatchSource>(std::make_unique<TestReader>(c_nameless, false));
+        source.Accompany(std::move(other), {read}, "encoderReader", "decoderReader");
+        source.StartEpoch({});
+        EXPECT_TRUE(skips ? source.Skip() : source.Next());
+        EXPECT_TRUE(source.Next());
+        Matrix values(0, 0, DataType::Float64, encoder.GetDevice());
+        values.CopyFrom(read->Value());
+        EXPECT_EQ(values.ToHost(), (std::vector<double>{30, 40, 31, 41, 32, 0})) << skips;
+    }
 }
 
 TEST(FollowingReaderTest, SparseStreams)

@@ -239,6 +239,11 @@ TEST(TrialSearch, WhenSizesAreSearched)
     EXPECT_EQ(range(2, 1024, 1), (Sizes{512, 2048}));
     EXPECT_EQ(range(3, 1024, 1), Sizes{});
     EXPECT_EQ(range(5, 1024, 1), (Sizes{512, 2048}));
+    options.minibatchSizeTuningFrequency = 4;
+    EXPECT_EQ(range(2, 1024, 1), (Sizes{512, 2048})); // each of the first four epochs, then every fourth
+    EXPECT_EQ(range(3, 1024, 1), (Sizes{512, 2048}));
+    EXPECT_EQ(range(6, 1024, 1), Sizes{});
+    EXPECT_EQ(range(7, 1024, 1), (Sizes{512, 2048}));
 }
 
 } // namespace cntk

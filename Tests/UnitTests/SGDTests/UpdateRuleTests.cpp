@@ -146,10 +146,28 @@ TEST_F(UpdateRuleTest, RmsPropGrowsStepsWhileTheSignStays)
     EXPECT_EQ(rule->StateColumns(2), 6u);
 }
 
+// There is no sign before the first: the step, 0.02, shrinks at once, here to 0.015, and grows to 0.018 then.
+TEST_F(UpdateRuleTest, RmsPropBeginsWithASmallStepWhereItsLeastIsSmaller)
+{
+    m_options.gradUpdateType = GradientUpdateType::RmsProp;
+    m_options.rmsWgtMin = 0.001;
+    m_options.normWithAveMultiplier = false;
+    const auto rule = Rule();
+    Matrix w = Make({1, 1}), s = Make({0, 0});
+    for (const double step : {0.015, 0.015 + 0.018})
+    {
+        Matrix g = Make({2, -2});
+        rule->Step(w, s, g, nullptr, {.rate = 0.5, .momentum = 0, .columns = 4});
+        const double moved = 0.5 * step * 2 / std::sqrt(4 + double(1e-6f));
+        ExpectNear(w, {1 - moved, 1 + moved});
+    }
+}
+
 TEST_F(UpdateRuleTest, FSAdaGradLimitsItsWeights)
 {
     m_options.gradUpdateType = GradientUpdateType::FSAdaGrad;
     const auto rule = Rule();
+    m_g[1] = -1e-6; // its weight would be 25000
     Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(m_g);
     rule->Step(w, s, g, nullptr, {.rate = 0.1, .momentum = 0.9, .columns = 100});
     const double keep = std::exp(-100.0 / 720000);
@@ -163,6 +181,7 @@ TEST_F(UpdateRuleTest, FSAdaGradLimitsItsWeights)
         parameter.push_back(m_w[i] - 0.1 * 0.1 * weight * m_g[i]);
     }
     ExpectNear(w, parameter);
+    EXPECT_NEAR(w.ToHost()[1], m_w[1] + 0.1 * 0.1 * 10 * 1e-6, 1e-15);
 }
 
 TEST_F(UpdateRuleTest, AdamStepsByTheRateOfAMinibatch)

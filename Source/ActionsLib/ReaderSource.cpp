@@ -1,12 +1,12 @@
 // Which plugin serves a reader block, and what every command needs to find in its block.
 #include "ActionsLib/ReaderSource.h"
 
+#include "Common/AllowedCores.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/NetworkReport.h"
-#include "Math/Cpu/AllowedCores.h"
 
 namespace cntk
 {

@@ -21,7 +21,7 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("gpuGraphs", &S::gpuGraphs,
             "true: a GPU records the work of minibatches that repeat as CUDA graphs, which changes no number"),
         Opt("numCPUThreads", &S::numCPUThreads,
-            "threads; 0: as many as the process may use; below 0: the hardware's less so many"),
+            "threads; 0: as many as the process may use; below 0: so many less than that"),
         Opt("traceLevel", &S::traceLevel, "how much is printed: 0 little, 1 progress, 2 details"),
         Opt("stderr", &S::stderrPrefix,
             "the log goes to <stderr>_<command>_..._<command>.log instead of standard error"),

@@ -1,6 +1,7 @@
 // The header has the original's lines, since scripts look for some of them.
 #include "CNTK/LogHeader.h"
 
+#include "Common/AllowedCores.h"
 #include "Common/Config/PrintConfig.h"
 #include "Common/Error.h"
 #include "Common/PluginLoader.h"
@@ -53,10 +54,9 @@ std::string HostName()
 
 int ThreadsFrom(int numCpuThreads)
 {
-    const int hardware = std::max(int(std::thread::hardware_concurrency()), 1);
     if (numCpuThreads < 0)
-        return std::max(hardware + numCpuThreads, 1);
-    return std::min(numCpuThreads, hardware);
+        return std::max(AllowedCores() + numCpuThreads, 1);
+    return std::min(numCpuThreads, std::max(int(std::thread::hardware_concurrency()), 1));
 }
 
 void PrintHeader(Log& log, const std::string& program, const std::vector<std::string>& arguments,

@@ -1,8 +1,8 @@
 // The CPU as a device: how many threads, which instruction sets.
 #include "Math/Cpu/CpuDevice.h"
 
+#include "Common/AllowedCores.h"
 #include "Common/Error.h"
-#include "Math/Cpu/AllowedCores.h"
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/HostDevice.h"
 

@@ -111,7 +111,7 @@ OptionTable<ImageReaderOptions> ImageReaderOptions::Options()
         Choice("randomize", &S::randomize, {{"auto", true}, {"true", true}, {"none", false}, {"false", false}},
                "auto: shuffled anew in each sweep; none: in the order of the file"),
         Opt("grayscale", &S::grayscale, "Read images as gray; default: where channels=1"),
-        Opt("numCPUThreads", &S::threads, "Threads that decode and scale; 0: one a core"),
+        Opt("numCPUThreads", &S::threads, "Threads that decode and scale; 0: as many as the process may use"),
         Opt("seed", &S::seed, "Of the random crops, flips and interpolations"),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 says how many images there are"),

@@ -1,6 +1,7 @@
 // Order of the images, and minibatches whose images are decoded side by side.
 #include "Readers/ImageReader/ImageReader.h"
 
+#include "Common/AllowedCores.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Readers/ReaderLib/EpochRange.h"
@@ -90,7 +91,7 @@ ImageReader<ElemType>::ImageReader(const ReaderContext& context)
     labels.source = m_config.labelsSource;
     m_streams = {std::move(images), std::move(labels)};
     if (m_config.reader.threads == 0)
-        m_config.reader.threads = std::max(1u, std::thread::hardware_concurrency());
+        m_config.reader.threads = unsigned(AllowedCores());
     if (!m_transform.Warning().empty())
         m_log.Print("WARNING: %s\n", m_transform.Warning().c_str());
     if (m_config.reader.traceLevel > 0)

@@ -1,5 +1,5 @@
 // Affinity and quotas. What cannot be read sets no limit: a system without control groups is nothing to fail on.
-#include "Math/Cpu/AllowedCores.h"
+#include "Common/AllowedCores.h"
 
 #include <algorithm>
 #include <cmath>

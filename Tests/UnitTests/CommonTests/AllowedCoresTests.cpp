@@ -1,5 +1,5 @@
 // Quotas of control groups: both versions, enclosing groups, none at all.
-#include "Math/Cpu/AllowedCores.h"
+#include "Common/AllowedCores.h"
 
 #include <filesystem>
 #include <fstream>

@@ -20,6 +20,7 @@ struct Functions
     decltype(&cublasGetStatusString) getStatusString = nullptr;
     decltype(&cublasSetStream_v2) setStream = nullptr;
     decltype(&cublasSetWorkspace_v2) setWorkspace = nullptr;
+    decltype(&cublasSetPointerMode_v2) setPointerMode = nullptr;
     decltype(&cublasGemmEx_64) gemm = nullptr;
 };
 
@@ -46,6 +47,7 @@ Functions OpenCuBlas()
     find(functions.getStatusString, "cublasGetStatusString");
     find(functions.setStream, "cublasSetStream_v2");
     find(functions.setWorkspace, "cublasSetWorkspace_v2");
+    find(functions.setPointerMode, "cublasSetPointerMode_v2");
     find(functions.gemm, "cublasGemmEx_64");
     return functions;
 }
@@ -67,7 +69,7 @@ constexpr int c_majorOfFastKinds = 8; // Turing's tensor cores have neither TF32
 class Workspace
 {
 public:
-    // At least as much as cuBLAS takes by default; without any where there is none.
+    // As much as cuBLAS takes by default; without any where there is none.
     explicit Workspace(int major) : m_bytes(size_t(major >= 9 ? 32 : 8) << 20)
     {
         if (cudaMalloc(&m_memory, m_bytes) == cudaSuccess)
@@ -95,6 +97,10 @@ public:
         : m_functions(OpenCuBlas()), m_major(MajorCapability()), m_math(math), m_workspace(m_major)
     {
         Check(m_functions.create(&m_handle), "start");
+        const cublasStatus_t status = m_functions.setPointerMode(m_handle, CUBLAS_POINTER_MODE_DEVICE);
+        if (status != CUBLAS_STATUS_SUCCESS)
+            m_functions.destroy(m_handle);
+        Check(status, "take factors from the device");
     }
     ~CuBlas() override { m_functions.destroy(m_handle); }
 
@@ -109,21 +115,15 @@ public:
         return Concat("cuBLAS ", version / 10000, ".", version / 100 % 100, kind);
     }
 
-    // Factors on the host are copied by the call, and tell cuBLAS which of its kernels will do: that of beta = 0 need
-    // not ask the device whether to read what C holds.
     void Multiply(const GpuGemm& p, GpuStream stream) override
     {
         TakeStream(stream);
         const bool isFloat = p.type == DataType::Float32;
-        const float floats[] = {float(p.alpha), float(p.beta)};
-        const double doubles[] = {p.alpha, p.beta};
-        const void* const alpha = isFloat ? static_cast<const void*>(&floats[0]) : &doubles[0];
-        const void* const beta = isFloat ? static_cast<const void*>(&floats[1]) : &doubles[1];
         const cudaDataType_t type = isFloat ? CUDA_R_32F : CUDA_R_64F;
         const cublasStatus_t status = m_functions.gemm(
             m_handle, p.transposeA ? CUBLAS_OP_T : CUBLAS_OP_N, p.transposeB ? CUBLAS_OP_T : CUBLAS_OP_N, int64_t(p.m),
-            int64_t(p.n), int64_t(p.k), alpha, p.a, type, int64_t(p.strideA), p.b, type, int64_t(p.strideB), beta, p.c,
-            type, int64_t(p.strideC), ComputeType(isFloat), CUBLAS_GEMM_DEFAULT);
+            int64_t(p.n), int64_t(p.k), p.alpha, p.a, type, int64_t(p.strideA), p.b, type, int64_t(p.strideB), p.beta,
+            p.c, type, int64_t(p.strideC), ComputeType(isFloat), CUBLAS_GEMM_DEFAULT);
         Check(status, "multiply matrices");
     }
 

@@ -12,8 +12,8 @@ namespace cntk
 {
 
 // C (m x n) = alpha * A (m x k) * B (k x n) + beta * C; column-major, A and B transposed where it says so. With
-// beta = 0 C is not read. m, n and k are more than 0. All pointers are to device memory; the factors, in the product's
-// type, are part of the call: a graph that was captured with them has them for good.
+// beta = 0 C is not read. m, n and k are more than 0. All pointers are to device memory, those of the factors too
+// (GpuScalars.h): the host neither waits nor has a say when the product runs.
 struct GpuGemm
 {
     DataType type = DataType::Float32;
@@ -28,8 +28,8 @@ struct GpuGemm
     size_t strideB = 0;
     void* c = nullptr;
     size_t strideC = 0;
-    double alpha = 1;
-    double beta = 0;
+    const void* alpha = nullptr; // numbers of the product's type
+    const void* beta = nullptr;
 };
 
 class GpuBlas

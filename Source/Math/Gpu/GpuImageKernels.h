@@ -12,8 +12,8 @@ namespace cntk
 class GpuImageKernels final : public ImageKernels
 {
 public:
-    GpuImageKernels(GpuContext& context, GpuDnn& dnn, GpuBlas& blas)
-        : m_context(context), m_dnn(dnn), m_products(context, blas)
+    GpuImageKernels(GpuContext& context, GpuDnn& dnn, GpuBlas& blas, GpuScalars& scalars)
+        : m_context(context), m_dnn(dnn), m_products(context, blas, scalars)
     {
     }
 

@@ -4,6 +4,7 @@
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuImageKernels.h"
+#include "Math/Gpu/GpuScalars.h"
 #include "Math/Gpu/SparseColumns.h"
 #include "Math/Kernels.h"
 
@@ -14,7 +15,7 @@ class GpuKernels final : public Kernels
 {
 public:
     GpuKernels(GpuContext& context, GpuBlas& blas, GpuDnn& dnn)
-        : m_context(context), m_blas(blas), m_images(context, dnn, blas)
+        : m_context(context), m_blas(blas), m_scalars(context), m_images(context, dnn, blas, m_scalars)
     {
     }
 
@@ -108,6 +109,7 @@ private:
 
     GpuContext& m_context;
     GpuBlas& m_blas;
+    GpuScalars m_scalars;
     GpuImageKernels m_images;
     SparseColumns m_sparse;
 };

@@ -61,8 +61,9 @@ void GpuKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& 
     product.strideB = b.matrix.stride;
     product.c = c.data;
     product.strideC = c.stride;
-    product.alpha = alpha;
-    product.beta = beta;
+    const GpuScalars::Factors factors = m_scalars.Of(c.type, alpha, beta);
+    product.alpha = factors.alpha;
+    product.beta = factors.beta;
     if (!m_context.Repeats())
         m_blas.Multiply(product, m_context.Stream());
 }

@@ -187,7 +187,9 @@ bool GpuWindowProducts::ForSomeSamples(const ConvolutionGeometry& geometry, cons
 
 void GpuWindowProducts::Multiply(GpuGemm product, double beta)
 {
-    product.beta = beta;
+    const GpuScalars::Factors factors = m_scalars.Of(product.type, 1, beta);
+    product.alpha = factors.alpha;
+    product.beta = factors.beta;
     m_blas.Multiply(product, m_context.Stream());
 }
 

@@ -3,6 +3,7 @@
 
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuContext.h"
+#include "Math/Gpu/GpuScalars.h"
 #include "Math/ImageKernels.h"
 
 namespace cntk
@@ -13,7 +14,10 @@ namespace cntk
 class GpuWindowProducts
 {
 public:
-    GpuWindowProducts(GpuContext& context, GpuBlas& blas) : m_context(context), m_blas(blas) {}
+    GpuWindowProducts(GpuContext& context, GpuBlas& blas, GpuScalars& scalars)
+        : m_context(context), m_blas(blas), m_scalars(scalars)
+    {
+    }
 
     bool Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
                   const MatrixView& output);
@@ -43,6 +47,7 @@ private:
     size_t m_tooManyBytes = size_t(0) - 1; // so many were not there: they are not asked for again
     GpuContext& m_context;
     GpuBlas& m_blas;
+    GpuScalars& m_scalars;
 };
 
 } // namespace cntk

@@ -30,8 +30,8 @@ void MultiplyOf(const GpuGemm& p)
     const size_t aInner = p.transposeA ? 1 : p.strideA;
     const size_t bInner = p.transposeB ? p.strideB : 1;
     const size_t bColumn = p.transposeB ? 1 : p.strideB;
-    const double alpha = double(T(p.alpha));
-    const double beta = double(T(p.beta));
+    const double alpha = double(*static_cast<const T*>(p.alpha));
+    const double beta = double(*static_cast<const T*>(p.beta));
     for (size_t column = 0; column < p.n; ++column)
         for (size_t row = 0; row < p.m; ++row)
         {
@@ -68,6 +68,8 @@ void RequireDeviceMemory(const GpuGemm& p)
             throw std::logic_error(Concat("a product's ", name, " is no device memory of ", elements, " elements"));
     };
     const auto lastElement = [](size_t stride, size_t rows, size_t columns) { return (columns - 1) * stride + rows; };
+    require("alpha", p.alpha, 1);
+    require("beta", p.beta, 1);
     require("a", p.a, lastElement(p.strideA, p.transposeA ? p.k : p.m, p.transposeA ? p.m : p.k));
     require("b", p.b, lastElement(p.strideB, p.transposeB ? p.n : p.k, p.transposeB ? p.k : p.n));
     require("c", p.c, lastElement(p.strideC, p.m, p.n));

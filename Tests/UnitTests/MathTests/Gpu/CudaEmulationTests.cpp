@@ -207,6 +207,7 @@ TEST(CudaEmulationTests, ProductsAreSuchAsCuBlasTakes)
     void* const there = runtime.Allocate(1024);
     GpuGemm product{.m = 4, .n = 1, .k = 3, .a = there, .strideA = 4, .b = there, .strideB = 3, .c = there};
     product.strideC = 4;
+    product.alpha = product.beta = there;
     const auto message = [&] { return MessageOf([&] { blas->Multiply(product, stream); }); };
     EXPECT_EQ(message(), "(no error)");
     product.strideB = 1;

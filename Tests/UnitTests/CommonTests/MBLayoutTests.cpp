@@ -36,6 +36,26 @@ TEST(MBLayoutTests, VersionGrowsWithChangesOnly)
     EXPECT_GT(layout.Version(), version);
 }
 
+// One layout for minibatches of either kind, also where their columns are as many.
+TEST(MBLayoutTests, FramesAndSequencesTakeTurns)
+{
+    MBLayout layout;
+    for (int again = 0; again < 2; ++again)
+    {
+        layout.InitAsFrameMode(3);
+        EXPECT_TRUE(layout.IsFrameMode());
+        EXPECT_FALSE(layout.HasGaps());
+        EXPECT_TRUE(layout.Sequences().empty());
+        EXPECT_TRUE(layout.IsBeyondStart(0, 0, 1));
+        layout.Init(3, 1);
+        EXPECT_FALSE(layout.IsFrameMode());
+        layout.AddSequence(4, 0, -1, 2);
+        EXPECT_FALSE(layout.IsBeyondStart(0, 0, 1));
+        EXPECT_FALSE(layout.IsBeyondEnd(0, 0, 1));
+        EXPECT_EQ(layout.ActualSamples(), 1u);
+    }
+}
+
 TEST(MBLayoutTests, SequencesAndGaps)
 {
     // row 0: sequence 7 over steps 0..2, then a gap; row 1: sequence 8 that began two steps before and ends at step 1,
@@ -91,6 +111,12 @@ TEST(MBLayoutTests, Equality)
     EXPECT_FALSE(a == b);
     b.AddSequence(0, 0, 0, 3);
     EXPECT_TRUE(a == b);
+    for (const SequenceInfo& other : {SequenceInfo{1, 0, 0, 3}, {0, 0, -1, 3}, {0, 0, 0, 4}})
+    {
+        b.Init(1, 3);
+        b.AddSequence(other.id, other.row, other.begin, other.end);
+        EXPECT_FALSE(a == b);
+    }
     b.InitAsFrameMode(3);
     EXPECT_FALSE(a == b);
 }

@@ -27,6 +27,24 @@ TEST(RandomTests, NormalDistributionDouble)
         EXPECT_NEAR(normal(generator), value, 1e-12);
 }
 
+TEST(RandomTests, NormalDistributionsDifferByMeanAndDeviation)
+{
+    MinStdRand0 first(5), second(5);
+    NormalDistribution<double> standard(0, 1), other(-3, 0.25);
+    for (int i = 0; i < 10; ++i)
+        EXPECT_NEAR(other(second), -3 + 0.25 * standard(first), 1e-15);
+}
+
+// The draw before the largest number, 2^31 - 2, which single precision would round up to the range.
+TEST(RandomTests, UniformNumbersAreBelowOne)
+{
+    MinStdRand0 generator(739806647), same(739806647);
+    EXPECT_EQ(same.Next(), 2147483646u);
+    const float value = generator.Canonical<float>();
+    EXPECT_LT(value, 1.0f);
+    EXPECT_GT(value, 0.9999999f);
+}
+
 TEST(RandomTests, MinStdRandSeedZeroIsOne)
 {
     MinStdRand0 zero(0), one(1), modulus(MinStdRand0::c_modulus);
@@ -67,11 +85,11 @@ TEST(RandomTests, DrawStaysInsideAndWraps)
         const uint64_t first = plain.Next();
         const uint64_t second = plain.Next();
         const int32_t wrapped = int32_t(uint32_t(first * GlibcRand::c_max + second));
-        const uint64_t expected = 5 + uint64_t(int64_t(wrapped)) % 12;
-        const size_t value = generator.Draw(5, 17);
+        const uint64_t expected = 5 + uint64_t(int64_t(wrapped)) % 11; // 12 hides the sign
+        const size_t value = generator.Draw(5, 16);
         ASSERT_EQ(value, expected);
         ASSERT_GE(value, 5u);
-        ASSERT_LT(value, 17u);
+        ASSERT_LT(value, 16u);
     }
 }
 

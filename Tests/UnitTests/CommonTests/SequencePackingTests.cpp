@@ -34,6 +34,19 @@ TEST(SequencePackingTests, EachGoesIntoTheFirstRowWithRoom)
     EXPECT_EQ(Packed({2, 4, 1, 1, 2}), "3x4 row0[0,2) row1[0,4) row0[2,3) row0[3,4) row2[0,2) gap2[2,4)");
 }
 
+TEST(SequencePackingTests, NothingIsLeftOfTheMinibatchBefore)
+{
+    SequencePacking packing;
+    packing.Pack(std::vector<uint32_t>{2, 4, 3});
+    packing.Pack(std::vector<uint32_t>{1, 2});
+    EXPECT_EQ(packing.Rows(), 2u);
+    EXPECT_EQ(packing.TimeSteps(), 2u);
+    EXPECT_EQ(packing.Places()[0].begin, 0u);
+    EXPECT_EQ(packing.Places()[1].row, 1u);
+    packing.Pack({});
+    EXPECT_EQ(packing.Columns(), 0u);
+}
+
 TEST(SequencePackingTests, NothingOverlapsAndNoRowIsWasted)
 {
     std::mt19937 random(7);

@@ -311,6 +311,25 @@ TEST(InputValueTest, PredictionsThatComeAsRowsAndValuesAreDense)
     }
 }
 
+// Words of one minibatch and such of the next that are no words, since a row is named twice: nobody reads the former.
+TEST(InputValueTest, RowsThatRepeatTakeThePlaceOfWords)
+{
+    Words words;
+    const ComputationNodePtr criterion = words.net.Add("CrossEntropyWithSoftmax", "c", {words.labels, words.z});
+    words.net.network.Validate();
+    Evaluator evaluator(words.net.network, {criterion});
+    words.Set({3, 0, 1});
+    evaluator.Forward();
+    const std::vector<double> halves(6, 0.5);
+    const std::vector<int32_t> rows = {1, 1, 2, 2, 0, 0}, starts = {0, 2, 4, 6};
+    words.labels->SetSparse(halves.data(), rows.data(), starts.data(), 4, 3);
+    evaluator.Forward();
+    const double repeated = ValueOf(criterion)[0];
+    words.Set({1, 2, 0});
+    evaluator.Forward();
+    EXPECT_NEAR(repeated, ValueOf(criterion)[0], 1e-14);
+}
+
 TEST(InputValueTest, RepeatedRowsAddUp)
 {
     TestNetwork net;
@@ -372,6 +391,14 @@ TEST(LearnableParameterTest, ReadsFieldsOfAllVersions)
         .DenseMatrix(2, 12)
         .Load(*weights, 2);
     EXPECT_EQ(weights->SampleLayout(), (TensorShape{2, 3, 4}));
+    FieldBytes().Add(true).Add(uint64_t(0)).Add(uint64_t(1)).Shape({2, 3}).DenseMatrix(2, 3).Load(*weights, 2);
+    EXPECT_EQ(weights->SampleLayout(), (TensorShape{2, 3})) << "one column is no dimension";
+
+    // The same elements in a matrix of other rows.
+    FieldBytes().Add(1.0f).Shape({2, 3}).DenseMatrix(6, 1).Load(*weights, 8);
+    EXPECT_EQ(weights->Values().Rows(), 2u);
+    EXPECT_EQ(weights->Values().Columns(), 3u);
+    EXPECT_THAT(weights->Values().ToHost(), ElementsAre(0, 1, 2, 3, 4, 5));
 
     EXPECT_EQ(MessageOf(
                   [&] {
@@ -384,6 +411,11 @@ TEST(LearnableParameterTest, ReadsFieldsOfAllVersions)
                           .Load(*weights, 8);
                   }),
               "parameter 'W' has the dimensions [2 x 3], but its matrix is 2 x 2");
+    EXPECT_EQ(MessageOf(
+                  [&] {
+                      FieldBytes().Add(1.0f).Shape({2, 3}).DenseMatrix(2, 4).Load(*weights, 8);
+                  }),
+              "parameter 'W' has the dimensions [2 x 3], but its matrix is 2 x 4");
 }
 
 TEST(InputValueTest, ReadsFieldsOfAllVersions)

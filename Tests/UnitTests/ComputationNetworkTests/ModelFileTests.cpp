@@ -1,12 +1,13 @@
 // Model files: the original's own files, round trips, refusals on their full text, and damage at every byte.
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "CommonTests/TemporaryFolder.h"
-#include "ComputationNetwork/BinaryStream.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/ForeignFiles.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+#include "ComputationNetworkTests/ModelFileFixture.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>
@@ -14,8 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <initializer_list>
-#include <unistd.h>
 
 namespace cntk
 {
@@ -23,111 +22,6 @@ namespace
 {
 
 namespace fs = std::filesystem;
-
-class ModelFileTests : public ::testing::Test
-{
-protected:
-    ModelFileTests()
-        : m_folder(fs::temp_directory_path() / ("ModelFileTests." + std::to_string(::getpid()) + "." +
-                                                ::testing::UnitTest::GetInstance()->current_test_info()->name()))
-    {
-        fs::create_directories(m_folder);
-    }
-    ~ModelFileTests() override { fs::remove_all(m_folder); }
-
-    std::string Path(const std::string& name) const { return (m_folder / name).string(); }
-
-    // Message of the error with the test's folder taken out.
-    std::string LoadError(const std::string& name, DataType type = DataType::Float32) const
-    {
-        try
-        {
-            LoadModel(Path(name), type, m_device);
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), ErrorKind::Model);
-            std::string message = error.Message();
-            const std::string folder = m_folder.string() + "/";
-            for (size_t at = message.find(folder); at != std::string::npos; at = message.find(folder))
-                message.erase(at, folder.size());
-            return message;
-        }
-        return "no error";
-    }
-
-    std::unique_ptr<ComputationNetwork> SmallNetwork(DataType type) const
-    {
-        auto network = std::make_unique<ComputationNetwork>(type, m_device);
-        const auto features = network->AddInput("features", TensorShape{3});
-        const auto labels = network->AddInput("labels", TensorShape{2});
-        const auto weights = network->AddParameter("W", TensorShape{2, 3});
-        std::dynamic_pointer_cast<LearnableParameterNode>(weights)->InitUniform(1, 1);
-        const auto product = network->Add("Times", "z", {weights, features});
-        const auto criterion = network->Add("SquareError", "c", {labels, product});
-        network->AddToGroup(NodeGroup::Feature, features);
-        network->AddToGroup(NodeGroup::Label, labels);
-        network->AddToGroup(NodeGroup::Criterion, criterion);
-        network->AddToGroup(NodeGroup::Output, product);
-        network->Validate();
-        return network;
-    }
-    std::string SmallFile(DataType type) const
-    {
-        SaveModel(*SmallNetwork(type), Path("small.dnn"));
-        return ReadBytes(Path("small.dnn"));
-    }
-
-    std::shared_ptr<Device> m_device = MakeCpuDevice();
-    fs::path m_folder;
-};
-
-// Writes sections of a model by hand.
-class Bytes
-{
-public:
-    Bytes& Mark(std::string_view text)
-    {
-        const std::u16string wide = ToWide(text);
-        return Append(wide.c_str(), 2 * (wide.size() + 1));
-    }
-    template <class T>
-    Bytes& Number(T value)
-    {
-        return Append(&value, sizeof(value));
-    }
-    Bytes& Version(uint64_t version) { return Mark("BCN").Mark("BVersion").Number(version).Mark("EVersion"); }
-    // Records of August 2015, in double precision.
-    Bytes& OldParameter(const char* name, uint64_t rows, uint64_t columns, std::initializer_list<double> values)
-    {
-        Mark("LearnableParameter").Mark(name).Number(uint8_t(1)).Number(rows).Number(columns);
-        Number('d').Mark("BMAT").Number(uint64_t(8)).Mark(name).Number(int32_t(0)).Number(rows).Number(columns);
-        for (const double value : values)
-            Number(value);
-        return Mark("EMAT");
-    }
-    Bytes& OldInput(const char* name, uint64_t width, uint64_t height, uint64_t channels)
-    {
-        Mark("InputValue").Mark(name).Number(width * height * channels).Number(uint64_t(3));
-        return Number(width).Number(height).Number(channels);
-    }
-    Bytes& Relation(const char* name, std::initializer_list<const char*> inputs)
-    {
-        Mark(name).Number(uint64_t(inputs.size()));
-        for (const char* input : inputs)
-            Mark(input);
-        return *this;
-    }
-    const std::string& Text() const { return m_bytes; }
-
-private:
-    Bytes& Append(const void* data, size_t size)
-    {
-        m_bytes.append(static_cast<const char*>(data), size);
-        return *this;
-    }
-    std::string m_bytes;
-};
 
 TEST_F(ModelFileTests, SavesAndLoadsTheSameNetwork)
 {
@@ -196,20 +90,41 @@ TEST_F(ModelFileTests, ReloadsParametersByName)
     EXPECT_EQ(weights->Values().View().data, memory);
 }
 
+// What training makes besides parameters: statistics, and how many minibatches the running ones stand for.
+TEST_F(ModelFileTests, ReloadsStatisticsByName)
+{
+    const auto network = std::make_unique<ComputationNetwork>(DataType::Float32, m_device);
+    const auto x = network->AddInput("x", TensorShape{2});
+    const auto mean = std::dynamic_pointer_cast<PrecomputeNode>(network->Add("Mean", "mean", {x}));
+    std::vector<ComputationNodePtr> inputs = {x};
+    for (const char* name : {"scale", "bias", "runMean", "runInvStdDev"})
+    {
+        inputs.push_back(network->AddParameter(name, TensorShape{2, 1}));
+        dynamic_cast<LearnableParameterNode&>(*inputs.back()).SetLearningRateMultiplier(0);
+    }
+    const auto normalization =
+        std::dynamic_pointer_cast<BatchNormalizationNode>(network->Add("BatchNormalization", "y", inputs));
+    network->Validate();
+    mean->SetComputed(std::vector<double>{3, 4});
+    normalization->SetMinibatches(17);
+    SaveModel(*network, Path("trained.dnn"));
+    mean->SetComputed(std::vector<double>{5, 6});
+    normalization->SetMinibatches(99);
+    ReloadParameters(*network, Path("trained.dnn"));
+    EXPECT_EQ(mean->Values().ToHost(), (std::vector<double>{3, 4}));
+    EXPECT_EQ(normalization->Minibatches(), 17u);
+}
+
 TEST_F(ModelFileTests, RefusesToReloadOtherSizes)
 {
     SmallFile(DataType::Float32);
-    ComputationNetwork network(DataType::Float32, m_device);
-    network.AddParameter("w", TensorShape{4, 4});
-    try
+    for (const auto& [shape, text] : {std::pair(TensorShape{4, 4}, "4 x 4"), {TensorShape{2, 4}, "2 x 4"}})
     {
-        ReloadParameters(network, Path("small.dnn"));
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(),
-                  "parameter 'w' is 2 x 3 in the model file '" + Path("small.dnn") + "', but 4 x 4 in the network");
+        ComputationNetwork network(DataType::Float32, m_device);
+        network.AddParameter("w", shape);
+        EXPECT_EQ(Testing::MessageOf([&] { ReloadParameters(network, Path("small.dnn")); }),
+                  "parameter 'w' is 2 x 3 in the model file '" + Path("small.dnn") + "', but " + text +
+                      " in the network");
     }
 }
 
@@ -234,11 +149,12 @@ TEST_F(ModelFileTests, RefusesWhatIsNoRegularFile)
 TEST_F(ModelFileTests, SaysThatACheckpointIsNoModel)
 {
     WriteBytes(Path("m.dnn"), "x");
-    WriteBytes(Path("m.dnn.ckp"), Bytes().Mark("BVersion").Number(uint64_t(2)).Mark("EVersion").Mark("BCKP").Text());
+    WriteBytes(Path("m.dnn.ckp"),
+               ModelBytes().Mark("BVersion").Number(uint64_t(2)).Mark("EVersion").Mark("BCKP").Text());
     EXPECT_EQ(LoadError("m.dnn.ckp"),
               "'m.dnn.ckp' is a training checkpoint (version 2), which holds the learner's state "
               "and no network; give the model file 'm.dnn'");
-    WriteBytes(Path("old.ckp"), Bytes().Mark("BCKP").Text());
+    WriteBytes(Path("old.ckp"), ModelBytes().Mark("BCKP").Text());
     EXPECT_EQ(LoadError("old.ckp"),
               "'old.ckp' is a training checkpoint (version 1), which holds the learner's state and "
               "no network; give the model file 'old' (which does not exist here)");
@@ -246,11 +162,11 @@ TEST_F(ModelFileTests, SaysThatACheckpointIsNoModel)
 
 TEST_F(ModelFileTests, SaysThatAModelIsNewer)
 {
-    WriteBytes(Path("new.dnn"), Bytes().Version(18).Number(uint64_t(1)).Text());
+    WriteBytes(Path("new.dnn"), ModelBytes().Version(15).Number(uint64_t(1)).Text());
     EXPECT_EQ(LoadError("new.dnn"),
-              "'new.dnn' is a model of version 18, written by a later program; expected version 1 "
+              "'new.dnn' is a model of version 15, written by a later program; expected version 1 "
               "to 14; give a model saved by an earlier program");
-    WriteBytes(Path("zero.dnn"), Bytes().Version(0).Number(uint64_t(1)).Text());
+    WriteBytes(Path("zero.dnn"), ModelBytes().Version(0).Number(uint64_t(1)).Text());
     EXPECT_EQ(LoadError("zero.dnn"),
               "model file 'zero.dnn' is damaged at byte 26: expected a version (1 to 14), found 0");
 }
@@ -280,8 +196,9 @@ TEST_F(ModelFileTests, SaysWhatAForeignFileIs)
 
 TEST_F(ModelFileTests, NamesAnUnknownNodeType)
 {
-    WriteBytes(Path("a.dnn"),
-               Bytes().Version(8).Number(uint64_t(1)).Mark("BNodeList").Mark("float").Mark("Sigmoyd").Mark("h").Text());
+    WriteBytes(
+        Path("a.dnn"),
+        ModelBytes().Version(8).Number(uint64_t(1)).Mark("BNodeList").Mark("float").Mark("Sigmoyd").Mark("h").Text());
     EXPECT_EQ(LoadError("a.dnn"), "unknown node type 'Sigmoyd'; did you mean 'Sigmoid'?");
     try
     {
@@ -298,7 +215,7 @@ TEST_F(ModelFileTests, NamesByteAndExpectationOfDamage)
 {
     const std::string whole = SmallFile(DataType::Float32);
     std::string bytes = whole;
-    const std::string mark = Bytes().Mark("EMAT").Text();
+    const std::string mark = ModelBytes().Mark("EMAT").Text();
     const size_t at = bytes.find(mark);
     ASSERT_NE(at, std::string::npos);
     bytes[at + 6] = 'X';
@@ -316,7 +233,7 @@ TEST_F(ModelFileTests, NamesByteAndExpectationOfDamage)
 
 TEST_F(ModelFileTests, RefusesCountsThatTheFileCannotHold)
 {
-    WriteBytes(Path("a.dnn"), Bytes().Version(8).Number(~uint64_t(0)).Mark("BNodeList").Text());
+    WriteBytes(Path("a.dnn"), ModelBytes().Version(8).Number(~uint64_t(0)).Mark("BNodeList").Text());
     EXPECT_EQ(LoadError("a.dnn"),
               "model file 'a.dnn' is damaged at byte 52: expected the number of nodes (at most 5 fit "
               "into the 20 bytes left), found 18446744073709551615");
@@ -371,214 +288,6 @@ TEST_F(ModelFileTests, LeavesTheOldFileWhenSavingFails)
     }
     EXPECT_EQ(ReadBytes(Path("small.dnn")), before);
     EXPECT_FALSE(FileExists(Path("small.dnn.tmp")));
-}
-
-// ---- old versions ----
-
-TEST_F(ModelFileTests, ReadsTheOldDialect)
-{
-    Bytes file;
-    file.Version(2).Number(uint64_t(3)).Mark("BNodeList");
-    file.Mark("LearnableParameter").Mark("W").Number(uint8_t(1)).Number(uint64_t(2)).Number(uint64_t(2));
-    file.Number('d').Mark("BMAT").Number(uint64_t(4)).Mark("W").Number(int32_t(0)).Number(uint64_t(2));
-    file.Number(uint64_t(2));
-    for (const float value : {1.0f, 2.0f, 3.0f, 4.0f})
-        file.Number(value);
-    file.Mark("EMAT");
-    file.Mark("InputValue").Mark("x").Number(uint64_t(2)).Number(uint64_t(5));
-    file.Number(uint64_t(1)).Number(uint64_t(2)).Number(uint64_t(1)); // width, height, channels
-    file.Mark("Scale").Mark("y").Mark("ENodeList").Mark("BRelation");
-    file.Mark("W").Number(uint64_t(0)).Mark("x").Number(uint64_t(0));
-    file.Mark("y").Number(uint64_t(2)).Mark("x").Mark("X").Mark("ERelation").Mark("BRootNodes");
-    file.Mark("BFeatureNodes").Number(uint64_t(1)).Mark("x").Mark("EFeatureNodes");
-    file.Mark("BLabelNodes").Number(uint64_t(0)).Mark("ELabelNodes");
-    file.Mark("BCriteriaNodes").Number(uint64_t(0)).Mark("ECriteriaNodes");
-    file.Mark("BNodesReqMultiSeqHandling").Number(uint64_t(0)).Mark("ENodesReqMultiSeqHandling");
-    file.Mark("BEvalNodes").Number(uint64_t(0)).Mark("EEvalNodes");
-    file.Mark("BOutputNodes").Number(uint64_t(1)).Mark("y").Mark("EOutputNodes");
-    file.Mark("ERootNodes").Mark("ECN");
-    WriteBytes(Path("old.dnn"), file.Text());
-
-    const auto network = LoadModel(Path("old.dnn"), DataType::Float64, m_device);
-    const auto weights = std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("W"));
-    EXPECT_EQ(weights->Values().ToHost(), (std::vector<double>{1, 2, 3, 4}));
-    EXPECT_EQ(weights->GetDataType(), DataType::Float64);
-    EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "2");
-    EXPECT_EQ(network->Require("y")->TypeName(), "ElementTimes");
-    EXPECT_EQ(network->Group(NodeGroup::Output).size(), 1u);
-}
-
-// Plain inputs are stored as images of one column there. As such they would make rows x rows numbers of a sum with a
-// vector; only where windows look at them they are images. Their rows, stacked, are one image behind the other.
-TEST_F(ModelFileTests, InputsOfTheOldDialectAreImagesForWindowsOnly)
-{
-    Bytes file;
-    file.Version(2).Number(uint64_t(8)).Mark("BNodeList");
-    file.OldParameter("b", 2, 1, {10, 20}).OldParameter("k", 1, 2, {1, 3}); // one map, a kernel of 1 x 1 x 2
-    file.OldInput("plain", 1, 2, 1).OldInput("image", 1, 2, 2);
-    file.Mark("Sigmoid").Mark("s").Mark("Plus").Mark("sum").Mark("RowStack").Mark("stack");
-    file.Mark("Convolution").Mark("windows").Number(uint64_t(1)).Number(uint64_t(1)); // the kernel's width and height
-    file.Number(uint64_t(1)).Number(uint64_t(1)).Number(uint64_t(1)).Number(uint8_t(0)).Number(uint64_t(0));
-    file.Mark("ENodeList").Mark("BRelation");
-    file.Relation("b", {}).Relation("k", {}).Relation("plain", {}).Relation("image", {}).Relation("s", {"image"});
-    file.Relation("sum", {"plain", "b"}).Relation("stack", {"image", "image"}).Relation("windows", {"k", "s"});
-    file.Mark("ERelation").Mark("BRootNodes").Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0));
-    file.Mark("ECriteriaNodes").Mark("ERootNodes").Mark("ECN");
-    WriteBytes(Path("old.dnn"), file.Text());
-
-    SaveModel(*LoadModel(Path("old.dnn"), DataType::Float64, m_device), Path("new.dnn"));
-    for (const char* name : {"old.dnn", "new.dnn"})
-    {
-        const auto network = LoadModel(Path(name), DataType::Float64, m_device);
-        EXPECT_EQ(network->Require("plain")->SampleLayout().ToString(), "2") << name;
-        EXPECT_EQ(network->Require("image")->SampleLayout().ToString(), "2 x 1 x 2") << name;
-        EXPECT_EQ(network->Require("sum")->SampleElements(), 2u) << name;
-        EXPECT_EQ(network->Require("windows")->SampleElements(), 2u) << name;
-        EXPECT_EQ(network->Require("stack")->SampleLayout().ToString(), "2 x 1 x 4") << name;
-        network->Layout()->InitAsFrameMode(1);
-        const std::vector<double> data = {1, 2, 3, 4};
-        dynamic_cast<InputValueNode&>(*network->Require("image")).SetDense(data.data(), 4, 1);
-        Evaluator evaluator(*network, {network->Require("stack")}, {});
-        evaluator.Forward();
-        EXPECT_EQ(Testing::HostCopy(network->Require("stack")->Value()), (std::vector<double>{1, 2, 3, 4, 1, 2, 3, 4}));
-    }
-}
-
-// Files of August 2015: rows of a slice in 64 bits, no axes, and a Reshape that is LegacyReshape today.
-TEST_F(ModelFileTests, ReadsShapeNodesOfTheOldDialect)
-{
-    Bytes file;
-    file.Version(2).Number(uint64_t(6)).Mark("BNodeList");
-    file.Mark("InputValue").Mark("x").Number(uint64_t(4)).Number(uint64_t(3));
-    file.Number(uint64_t(1)).Number(uint64_t(4)).Number(uint64_t(1)); // width, height, channels
-    file.Mark("RowSlice").Mark("lower").Number(uint64_t(2)).Number(uint64_t(2));
-    file.Mark("RowSlice").Mark("upper").Number(uint64_t(0)).Number(uint64_t(1));
-    file.Mark("RowStack").Mark("stack");
-    file.Mark("Parallel").Mark("pair");
-    file.Mark("Reshape").Mark("cut").Number(uint64_t(4)).Number(uint64_t(2)).Number(uint64_t(2)).Number(uint64_t(1));
-    file.Mark("ENodeList").Mark("BRelation").Mark("x").Number(uint64_t(0));
-    file.Mark("lower").Number(uint64_t(1)).Mark("x").Mark("upper").Number(uint64_t(1)).Mark("x");
-    file.Mark("stack").Number(uint64_t(3)).Mark("lower").Mark("upper").Mark("x");
-    file.Mark("pair").Number(uint64_t(2)).Mark("upper").Mark("lower");
-    file.Mark("cut").Number(uint64_t(1)).Mark("x").Mark("ERelation").Mark("BRootNodes");
-    for (const char* group : {"FeatureNodes", "LabelNodes", "CriteriaNodes", "NodesReqMultiSeqHandling", "EvalNodes"})
-        file.Mark((std::string("B") + group).c_str()).Number(uint64_t(0)).Mark((std::string("E") + group).c_str());
-    file.Mark("BOutputNodes").Number(uint64_t(3)).Mark("stack").Mark("pair").Mark("cut").Mark("EOutputNodes");
-    file.Mark("ERootNodes").Mark("ECN");
-    WriteBytes(Path("old.dnn"), file.Text());
-
-    const auto network = LoadModel(Path("old.dnn"), DataType::Float64, m_device);
-    EXPECT_EQ(network->Require("lower")->TypeName(), "Slice");
-    EXPECT_EQ(network->Require("pair")->TypeName(), "RowStack");
-    EXPECT_EQ(network->Require("cut")->TypeName(), "LegacyReshape");
-    network->Layout()->InitAsFrameMode(2);
-    network->Validate();
-    const std::vector<double> data = {1, 2, 3, 4, 5, 6, 7, 8};
-    dynamic_cast<InputValueNode&>(*network->Require("x")).SetDense(data.data(), 4, 2);
-    const auto valueOf = [&](const std::string& name)
-    {
-        const ComputationNodePtr node = network->Require(name);
-        EvaluatorOptions options;
-        options.keepValues = {node};
-        Evaluator evaluator(*network, {node}, options);
-        evaluator.Forward();
-        return Testing::HostCopy(node->Value());
-    };
-    EXPECT_EQ(valueOf("lower"), (std::vector<double>{3, 4, 7, 8}));
-    EXPECT_EQ(valueOf("stack"), (std::vector<double>{3, 4, 1, 1, 2, 3, 4, 7, 8, 5, 5, 6, 7, 8}));
-    EXPECT_EQ(valueOf("pair"), (std::vector<double>{1, 3, 4, 5, 7, 8}));
-    EXPECT_EQ(valueOf("cut"), data);
-    EXPECT_EQ(network->Require("cut")->SampleElements(), 4u);
-}
-
-// The dialect shows in the rows of parameters and inputs; the marks were spelled as today before it changed.
-TEST_F(ModelFileTests, ReadsTheOldDialectWithTheMarksOfToday)
-{
-    Bytes file;
-    file.Version(2).Number(uint64_t(2)).Mark("BNodeList").OldInput("x", 1, 4, 1);
-    file.Mark("Reshape").Mark("y").Number(uint64_t(4)).Number(uint64_t(2)).Number(uint64_t(2)).Number(uint64_t(1));
-    file.Mark("ENodeList").Mark("BRelation").Relation("x", {}).Relation("y", {"x"}).Mark("ERelation");
-    file.Mark("BRootNodes").Mark("ELabelNodes").Mark("BCriterionNodes").Number(uint64_t(0)).Mark("ECriterionNodes");
-    file.Mark("ERootNodes").Mark("ECN");
-    WriteBytes(Path("old.dnn"), file.Text());
-    const auto network = LoadModel(Path("old.dnn"), DataType::Float32, m_device);
-    EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "4");
-    EXPECT_EQ(network->Require("y")->SampleLayout().ToString(), "1 x 2 x 2");
-}
-
-// A Reshape without an image has zeros for its width, height and channels there. As a shape of a newer file they would
-// announce the older form of one.
-TEST_F(ModelFileTests, ReshapeWithoutImageOfTheOldDialectIsReadableWhenSavedAgain)
-{
-    Bytes file;
-    file.Version(2).Number(uint64_t(2)).Mark("BNodeList");
-    file.Mark("InputValue").Mark("x").Number(uint64_t(4)).Number(uint64_t(3));
-    file.Number(uint64_t(1)).Number(uint64_t(4)).Number(uint64_t(1)); // width, height, channels
-    file.Mark("Reshape").Mark("y").Number(uint64_t(4)).Number(uint64_t(0)).Number(uint64_t(0)).Number(uint64_t(0));
-    file.Mark("ENodeList").Mark("BRelation").Mark("x").Number(uint64_t(0));
-    file.Mark("y").Number(uint64_t(1)).Mark("x").Mark("ERelation").Mark("BRootNodes");
-    file.Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0)).Mark("ECriteriaNodes");
-    file.Mark("ERootNodes").Mark("ECN");
-    WriteBytes(Path("old.dnn"), file.Text());
-
-    SaveModel(*LoadModel(Path("old.dnn"), DataType::Float32, m_device), Path("new.dnn"));
-    const auto network = LoadModel(Path("new.dnn"), DataType::Float32, m_device);
-    network->Validate();
-    EXPECT_EQ(network->Require("y")->SampleLayout().ToString(), "4");
-    SaveModel(*network, Path("again.dnn"));
-    EXPECT_EQ(ReadBytes(Path("again.dnn")), ReadBytes(Path("new.dnn")));
-}
-
-// From version 11 on a Where has the name of its axis, and version 8 is written without it.
-TEST_F(ModelFileTests, ReadsTheAxisNameOfWhere)
-{
-    Bytes file;
-    file.Version(11).Number(uint64_t(2)).Mark("BNodeList").Mark("float").Mark("InputValue").Mark("x");
-    file.Number(uint64_t(0)).Number(uint64_t(0)).Number(uint32_t(1)).Number(uint32_t(1)); // the shape [1]
-    file.Number(uint32_t(1)).Mark("").Number(0.0f);
-    file.Mark("float").Mark("Where").Mark("y").Mark("picked").Mark("ENodeList");
-    file.Mark("BRelation").Mark("x").Number(uint64_t(0)).Mark("y").Number(uint64_t(1)).Mark("x").Mark("ERelation");
-    file.Mark("BRootNodes").Mark("ELabelNodes").Mark("ERootNodes").Mark("ECN");
-    WriteBytes(Path("later.dnn"), file.Text());
-
-    SaveModel(*LoadModel(Path("later.dnn"), DataType::Float32, m_device), Path("saved.dnn"));
-    const auto network = LoadModel(Path("saved.dnn"), DataType::Float32, m_device);
-    EXPECT_EQ(network->Require("y")->Input(0)->Name(), "x");
-}
-
-// What the original reads without ever writing it: the older form of a shape in a newer file, the end of a group that
-// is not there.
-TEST_F(ModelFileTests, ReadsWhatTheOriginalTolerates)
-{
-    Bytes file;
-    file.Version(8).Number(uint64_t(1)).Mark("BNodeList").Mark("float").Mark("InputValue").Mark("x");
-    file.Number(uint64_t(0)).Number(uint64_t(0));
-    file.Number(uint64_t(4)).Number(uint64_t(3)).Number(uint64_t(2)); // width, height, channels
-    file.Number(uint32_t(1)).Mark("").Mark("ENodeList");
-    file.Mark("BRelation").Mark("x").Number(uint64_t(0)).Mark("ERelation").Mark("BRootNodes");
-    file.Mark("BFeatureNodes").Number(uint64_t(1)).Mark("x").Mark("EFeatureNodes");
-    file.Mark("ELabelNodes").Mark("ERootNodes").Mark("ECN");
-    WriteBytes(Path("odd.dnn"), file.Text());
-    const auto network = LoadModel(Path("odd.dnn"), DataType::Float32, m_device);
-    EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "2 x 4 x 3");
-    EXPECT_EQ(network->Group(NodeGroup::Feature).size(), 1u);
-    EXPECT_TRUE(network->Group(NodeGroup::Label).empty());
-}
-
-TEST_F(ModelFileTests, ReadsSparseMatricesOfGpuBuilds)
-{
-    Bytes file;
-    file.Version(8).Number(uint64_t(1)).Mark("BNodeList").Mark("float").Mark("LearnableParameter").Mark("W");
-    file.Number(1.0f).Number(uint32_t(2)).Number(uint32_t(3)).Number(uint32_t(2));
-    file.Number('s').Mark("BMAT").Number(uint64_t(4)).Mark("nnmatrix").Number(int32_t(6));
-    file.Number(uint64_t(2)).Number(uint64_t(2)).Number(uint64_t(3)); // elements, columns, rows
-    file.Number(5.0f).Number(6.0f).Number(uint64_t(2)).Number(uint64_t(0));
-    file.Number(uint64_t(0)).Number(uint64_t(1)).Number(uint64_t(2)).Mark("EMAT").Mark("ENodeList");
-    file.Mark("BRelation").Mark("W").Number(uint64_t(0)).Mark("ERelation").Mark("BRootNodes").Mark("ERootNodes");
-    WriteBytes(Path("s.dnn"), Bytes(file).Mark("ECN").Text());
-    const auto network = LoadModel(Path("s.dnn"), DataType::Float32, m_device);
-    EXPECT_EQ(std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("W"))->Values().ToHost(),
-              (std::vector<double>{0, 0, 5, 6, 0, 0}));
 }
 
 // ---- the original's own files ----

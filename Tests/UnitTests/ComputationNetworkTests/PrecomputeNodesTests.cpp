@@ -71,6 +71,25 @@ TEST(PrecomputeNodesTest, ARoundedMeanLeavesTheVarianceAsItIs)
         EXPECT_NEAR(value, std::sqrt(4.5), 1e-5);
 }
 
+// A second pass over other data knows nothing of the first.
+TEST(PrecomputeNodesTest, APassBeginsWithoutSamples)
+{
+    Statistics statistics;
+    for (const double offset : {0.0, 10.0})
+    {
+        statistics.mean->BeginPrecompute();
+        statistics.deviation->BeginPrecompute();
+        statistics.net.SetFrames(2);
+        statistics.x->SetDense(std::vector<double>{offset, 0, offset + 2, 4}.data(), 2, 2);
+        Evaluator evaluator(statistics.net.network, {statistics.mean, statistics.deviation});
+        evaluator.Forward();
+        statistics.mean->MarkComputed();
+        statistics.deviation->MarkComputed();
+        EXPECT_EQ(ValueOf(statistics.mean), (std::vector<double>{offset + 1, 2}));
+        EXPECT_EQ(ValueOf(statistics.deviation), (std::vector<double>{1, 0.5}));
+    }
+}
+
 TEST(PrecomputeNodesTest, AreExactOverRaggedSequences)
 {
     for (const auto& [type, tolerance] : {std::pair(DataType::Float64, 1e-12), {DataType::Float32, 1e-4}})

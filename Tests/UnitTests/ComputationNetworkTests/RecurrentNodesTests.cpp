@@ -302,13 +302,16 @@ TEST(TruncatedSequences, APassBeginsWithoutState)
 TEST(TruncatedSequences, WhatWasBeforeThePassStaysUnknown)
 {
     const std::vector<double> data = SomeData(3 * 2 * c_steps);
-    for (const size_t step : {2, 3, 4})
+    for (const size_t step : {2, 3, 4, 5})
     {
         const auto run = [&](ptrdiff_t begin)
         {
             Recurrent net(step);
             Evaluator evaluator(net.network, {net.h}, Checked(false));
-            Chunked(net, evaluator, 2); // a pass that leaves something behind
+            net.network.Layout()->BeginPass(); // one that ends within its sequences
+            SetTruncated(*net.network.Layout(), 0, 2);
+            net.SetPart(data, 2, 0, 2);
+            evaluator.Forward();
             net.network.Layout()->BeginPass();
             std::vector<double> values;
             for (size_t first = 0; first < c_steps; first += 2)
@@ -329,30 +332,63 @@ TEST(TruncatedSequences, WhatWasBeforeThePassStaysUnknown)
     }
 }
 
-// Rows of other sequences than before cannot go on from theirs.
+TEST(TruncatedSequences, TheStateOfAnotherNetworkIsRefused)
+{
+    const auto run = [](size_t rows, const auto& use)
+    {
+        TestNetwork net;
+        const auto x = net.Input("x", {rows});
+        const auto delay = net.network.Add("PastValue", "delay", {x});
+        net.network.Validate();
+        MBLayout& layout = *net.network.Layout();
+        layout.BeginPass();
+        layout.Init(1, 2);
+        layout.AddSequence(0, 0, 0, 5);
+        SetInput(x, SomeData(2 * rows));
+        Evaluator evaluator(net.network, {delay}, Checked(false));
+        evaluator.Forward();
+        use(dynamic_cast<DelayNode&>(*delay));
+    };
+    std::string state;
+    run(3, [&](const DelayNode& delay) { delay.SaveState(state); });
+    const auto restore = [&](DelayNode& delay)
+    {
+        const char* position = state.data();
+        delay.RestoreState(position, state.data() + state.size());
+        EXPECT_EQ(position, state.data() + state.size());
+    };
+    run(3, restore);
+    EXPECT_EQ(MessageOf([&] { run(2, restore); }),
+              "the checkpoint's state of PastValue 'delay' does not fit; 3 numbers instead of 2");
+}
+
+// Rows of other sequences than before cannot go on from theirs: as if their sequences began with the second minibatch.
 TEST(TruncatedSequences, AnotherNumberOfRowsBeginsWithoutState)
 {
-    for (const size_t step : {1, 3})
+    for (const size_t step : {1, 3, 5})
     {
-        const auto run = [&](bool goesOn)
+        const auto run = [&](ptrdiff_t begin)
         {
             Recurrent net(step);
             Evaluator evaluator(net.network, {net.h}, Checked(false));
-            Chunked(net, evaluator, 2);
             MBLayout& layout = *net.network.Layout();
-            net.network.Layout()->BeginPass();
-            for (const size_t rows : {2, 3})
+            layout.BeginPass();
+            std::vector<double> values;
+            for (const ptrdiff_t first : {0, 4, 8})
             {
+                const size_t rows = first == 0 ? 2 : 3;
                 layout.Init(rows, 4);
                 for (size_t row = 0; row < rows; row++)
-                    layout.AddSequence(row, row, rows == 3 && goesOn ? -4 : 0, 9);
+                    layout.AddSequence(row, row, first == 0 ? 0 : begin - first, 12 - first);
                 layout.BeginMinibatch();
                 SetInput(net.x, SomeData(3 * rows * 4));
                 evaluator.Forward();
+                const std::vector<double> part = ValueOf(net.h);
+                values.insert(values.end(), part.begin(), part.end());
             }
-            return ValueOf(net.h);
+            return values;
         };
-        EXPECT_EQ(run(true), run(false)) << step;
+        EXPECT_EQ(run(0), run(4)) << step;
     }
 }
 

@@ -187,7 +187,9 @@ struct NceNetwork
         parameters.Set("mode", mode);
         criterion = net.network.Add("NCEBasedCrossEntropyWithSoftmax", "c", {label, input, weights, bias}, parameters);
         net.network.Validate();
-        const std::vector<double> x = {2, -1};
+        std::vector<double> x; // 2, -1, -1 and so on
+        for (size_t sample = 0; sample < labels.size() / rows; sample++)
+            x.push_back(sample % 3 == 0 ? 2 : -1);
         dynamic_cast<InputValueNode&>(*label).SetDense(labels.data(), rows, labels.size() / rows);
         dynamic_cast<InputValueNode&>(*input).SetDense(x.data(), 1, labels.size() / rows);
     }
@@ -224,6 +226,20 @@ TEST(NceTest, EvaluatesBySoftmaxOrScore)
     EXPECT_NEAR(NceNetwork(1, {-1e-6, 2}).Value(), -1.1 + Loss(second, 2), 1e-14);
     EXPECT_NEAR(NceNetwork(4, {1, -1.5, 2, 0.7}, "softmax").Value(), Loss(first, 1), 1e-14);
     EXPECT_NEAR(NceNetwork(4, {1, -1.5, 2, 0.7}, "Unnormalized").Value(), -2.2, 1e-14);
+}
+
+// The softmax is made for 32 samples at a time.
+TEST(NceTest, EvaluatesManySamples)
+{
+    std::vector<double> labels;
+    double expected = 0;
+    for (size_t sample = 0; sample < 70; sample++)
+    {
+        labels.push_back(double(1 + sample % 2));
+        const std::vector<double> first = {1.1, 2.2, -1.7}, others = {-0.4, -0.8, 1.3};
+        expected += Loss(sample % 3 == 0 ? first : others, 1 + sample % 2);
+    }
+    EXPECT_NEAR(NceNetwork(1, labels).Value(), expected, 1e-12);
 }
 
 TEST(NceTest, StandsExtremes)

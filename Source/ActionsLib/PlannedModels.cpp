@@ -9,6 +9,7 @@
 #include "ComputationNetwork/ModelFile.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace cntk
 {
@@ -37,6 +38,20 @@ void PlannedModels::Save(const std::string& path, const ComputationNetwork& netw
 void PlannedModels::SaveUnknown(const std::string& path)
 {
     m_models[CanonicalPath(path)] = Make(nullptr);
+}
+
+void PlannedModels::SaveListed(const std::string& path)
+{
+    SaveUnknown(path);
+    m_listed.insert(std::filesystem::path(ResolveOutputPath(path)).filename().string());
+}
+
+std::string PlannedModels::CommandOfListed(const std::string& path) const
+{
+    if (!m_listed.contains(std::filesystem::path(ResolveOutputPath(path)).filename().string()))
+        return "";
+    const PlannedModel* const planned = Find(path);
+    return planned == nullptr || FileExists(ResolveInputPath(path)) ? "" : planned->command;
 }
 
 void PlannedModels::SaveTrained(const TrainingFiles& files, size_t firstEpoch, const ComputationNetwork* network)

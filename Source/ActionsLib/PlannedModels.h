@@ -6,9 +6,11 @@
 #include "SGD/TrainingFiles.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,11 +38,16 @@ public:
     void Save(const std::string& path, const ComputationNetwork& network);
     // A model that cannot be followed, or a file of another kind.
     void SaveUnknown(const std::string& path);
+    // SaveUnknown of a file that a list names.
+    void SaveListed(const std::string& path);
     // The models of the epochs from firstEpoch on, and the final one. network: null if it cannot be followed.
     void SaveTrained(const TrainingFiles& files, size_t firstEpoch, const ComputationNetwork* network);
 
     // Null if no command so far writes it.
     const PlannedModel* Find(const std::string& path) const;
+    bool HasListed() const { return !m_listed.empty(); }
+    // The command that SaveListed such a file, which is not there yet; empty: none. Lists may be long.
+    std::string CommandOfListed(const std::string& path) const;
     // Find, or a file that is there.
     bool WillExist(const std::string& path) const;
     // Where a training of these files will begin: TrainingFiles::FindResumePoint, with the planned models among the
@@ -61,6 +68,7 @@ private:
     std::string m_command;
     std::map<std::string, PlannedModel> m_models; // by canonical path
     std::map<std::string, Epochs> m_epochs;       // by the canonical path of the final model
+    std::set<std::string, std::less<>> m_listed;  // file names, without folders
 };
 
 } // namespace cntk

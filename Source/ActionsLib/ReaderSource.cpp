@@ -1,6 +1,7 @@
 // Which plugin serves a reader block, and what every command needs to find in its block.
 #include "ActionsLib/ReaderSource.h"
 
+#include "ActionsLib/ScriptFiles.h"
 #include "Common/AllowedCores.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -52,6 +53,17 @@ std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& wri
     return DescriptionOf(type ? type->Text() : "BinaryWriter");
 }
 
+namespace
+{
+
+void LogUnchecked(Log& log, const std::string& where, const std::string& path, const std::string& command)
+{
+    log.Print("%s: '%s' is not there before command '%s' has run; what is read with it is not checked.\n",
+              where.c_str(), path.c_str(), command.c_str());
+}
+
+} // namespace
+
 bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program)
 {
     for (const ConfigValue& value : block.Values())
@@ -60,8 +72,7 @@ bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program)
         const PlannedModel* const planned = path.empty() ? nullptr : program.planned.Find(path);
         if (planned == nullptr || FileExists(ResolveInputPath(path)))
             continue;
-        program.log.Print("%s: '%s' is not there before command '%s' has run; what is read with it is not checked.\n",
-                          value.Where().Location().c_str(), path.c_str(), planned->command.c_str());
+        LogUnchecked(program.log, value.Where().Location(), path, planned->command);
         return false;
     }
     return true;
@@ -69,7 +80,21 @@ bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program)
 
 bool ReaderSource::CanBeChecked() const
 {
-    return cntk::CanBeChecked(*block, *program);
+    if (!cntk::CanBeChecked(*block, *program))
+        return false;
+    if (!program->planned.HasListed())
+        return true;
+    bool isThere = true;
+    VisitScripts(*block,
+                 [&](const std::string& path, const std::string& where)
+                 {
+                     const std::string command = program->planned.CommandOfListed(path);
+                     isThere = command.empty();
+                     if (!isThere)
+                         LogUnchecked(program->log, where, path, command);
+                     return !isThere;
+                 });
+    return isThere;
 }
 
 std::string ReaderSource::NameWithFiles() const

@@ -2,6 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/ScriptFiles.h"
 #include "ActionsLib/TextOutput.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
@@ -242,6 +243,7 @@ public:
         const std::unique_ptr<Output> writer = canOpen ? OpenWriter(*DeviceOf(m_command), listed) : nullptr;
         const std::unique_ptr<ComputationNetwork> network =
             m_builder != nullptr ? MakeNetwork() : LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command));
+        PlanListedOutputs();
         if (network == nullptr)
             return;
         LogNetwork(log, *network, 1);
@@ -266,6 +268,18 @@ private:
     std::unique_ptr<ComputationNetwork> MakeNetwork()
     {
         return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath);
+    }
+
+    // For the checks of later commands.
+    void PlanListedOutputs() const
+    {
+        if (m_writer != nullptr)
+            VisitScripts(*m_writer,
+                         [&](const std::string& path, const std::string&)
+                         {
+                             m_command.program.planned.SaveListed(path);
+                             return false;
+                         });
     }
 
     size_t SequencesToWrite(const MinibatchSource& source) const

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Each action through the real program: what it writes, what it says, what it leaves alone."""
 import re
+import shutil
+import struct
 import time
 
 from EndToEnd import EndToEndTest, main
@@ -528,6 +530,41 @@ class ActionsTest(EndToEndTest):
         self.assertIn("data file 'out/values.HLats' does not exist",
                       self.run_command("Map:Train:Write:Again", again.replace("HLast", "HLats"), "--check",
                                        status=4).stderr)
+
+    def test_check_of_features_that_a_command_before_writes(self):
+        """Only script files name them."""
+        (self.folder / "in.htk").write_bytes(struct.pack(">iihH24f", 12, 100000, 8, 9, *range(24)))
+        for name, text in ("in.scp", "in.htk\n"), ("lists/out.scp", "features/a.htk\n"), ("states.txt", "s0\ns1\n"):
+            self.write(name, text)
+        self.write("a.mlf", '#!MLF!#\n"*/a.lab"\n' + "".join("%d %d s%d\n" % (i, i + 1, i % 2) for i in range(12)) + ".\n")
+        self.write("htk.cntk", """command=Write:Train
+prefix="verbosity=0"
+Write=[ action=write; outputNodeNames=z
+  NDLNetworkBuilder=[ run=N; N=[ features=Input(2, tag=feature); z=Scale(2, features, tag=output) ] ]
+  reader=[ readerType=HTKMLFReader; features=[ dim=2; scpFile=in.scp ] ]
+  writer=[ writerType=HTKMLFWriter; z=[ dim=2; scpFile=lists/out.scp ] ]
+]
+Train=[ action=train; modelPath=m.dnn
+  SimpleNetworkBuilder=[ layerSizes=2:2; trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction
+    applyMeanVarNorm=false; needPrior=false ]
+  SGD=[ maxEpochs=1; minibatchSize=4; learningRatesPerSample=0.1 ]
+  reader=[ readerType=HTKMLFReader; $prefix$; features=[ dim=2; scpFile=lists/train.scp ]
+    labels=[ mlfFile=a.mlf; labelDim=2; labelMappingFile=states.txt ] ]
+]
+""")
+        for entry, prefix in (("a=features/a.htk[0,11]", "verbosity=0"), ("a=.../../features/a.htk[0,11]", "verbosity=0"),
+                              ("a=a.htk[0,11]", "prefixPathInSCP=features")):
+            self.write("lists/train.scp", entry + "\n")
+            arguments = ["configFile=htk.cntk", "prefix=" + prefix]
+            log = self.cntk(*arguments, "--check").stderr
+            self.assertRegex(log, r"\nlists/train.scp:1: '\S*features/a.htk' is not there before command 'Write' has run; "
+                                  r"what is read with it is not checked\.\n")
+            self.write("lists/train.scp", entry.replace("a.htk", "b.htk") + "\n")  # what nobody writes is missed
+            self.assertIn("b.htk' does not exist", self.cntk(*arguments, "--check", status=4).stderr)
+            self.write("lists/train.scp", entry + "\n")
+            self.cntk(*arguments)  # as the check says
+            self.assertNotIn("is not there before", self.cntk(*arguments, "makeMode=false", "--check").stderr)
+            shutil.rmtree(self.folder / "features")
 
     def test_check_misses_the_script_file_of_a_writer(self):
         writer = "Write=[writer=[writerType=HTKMLFWriter; outputNodeNames=HLast; HLast=[dim=2; scpFile=out.scp]]]"

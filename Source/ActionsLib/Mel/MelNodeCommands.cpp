@@ -8,7 +8,6 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -35,18 +34,6 @@ std::string Target(const MelPattern& pattern, std::string_view matched)
     name += matched;
     name += pattern.Tail();
     return name;
-}
-
-// Of a parameter read from that file, after rounding to its type of element.
-void RequireFinite(const LearnableParameterNode& parameter, const MelArgument& file)
-{
-    const std::vector<double> values = parameter.Values().ToHost();
-    const size_t rows = parameter.Values().Rows();
-    for (size_t i = 0; i < values.size(); ++i)
-        if (!std::isfinite(values[i]))
-            FailAt(file.where, ErrorKind::Data, "file '", file.text, "' gives parameter '", parameter.Name(),
-                   "' the value ", values[i], " in row ", i % rows + 1, ", column ", i / rows + 1,
-                   "; expected numbers that ", NameOf(parameter.GetDataType()), " can hold");
 }
 
 NodeGroup GroupOf(MelProperty property)
@@ -308,7 +295,6 @@ void MelEditor::Revise(const MelStatement& statement)
             continue;
         m_log.Print("Revise node %s using parameter file %s\n", node->Name().c_str(), file.text.c_str());
         parameter->InitFromFile(ResolveInputPath(file.text));
-        RequireFinite(*parameter, file);
     }
 }
 

@@ -454,8 +454,7 @@ TEST_F(MelTests, RevisedParametersAreFinite)
     }
     m_folder.Write("b.txt", "1\n2\ninf\n4\n");
     EXPECT_EQ(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)"),
-              "edit.mel:2:27: file 'b.txt' gives parameter 'L1.BFF.B' the value inf in row 3, column 1; expected "
-              "numbers that double can hold");
+              "edit.mel:2:1: file 'b.txt', line 3, column 1: found inf, expected a finite number");
     // What a float cannot hold.
     m_folder.Write("b.txt", "1\n2\n3\n1e60\n");
     Edit("ReviseParameter(L1.BFF.B, b.txt)");
@@ -468,7 +467,8 @@ TEST_F(MelTests, RevisedParametersAreFinite)
     }
     catch (const Error& error)
     {
-        EXPECT_THAT(error.Message(), HasSubstr("the value inf in row 4, column 1; expected numbers that float can"));
+        EXPECT_THAT(error.Message(),
+                    HasSubstr("b.txt', line 4, column 1: found 1e60, which is beyond the range of float"));
     }
 }
 

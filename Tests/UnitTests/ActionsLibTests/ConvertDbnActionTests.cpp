@@ -185,9 +185,25 @@ TEST_F(ConvertDbnActionTests, PretrainedLayersGetAnOutputLayer)
     EXPECT_EQ(network->Require("W1")->SampleLayout(), (TensorShape{5, 3}));
     EXPECT_EQ(network->Require("HLast")->Input(0)->Name(), "W1*H1");
     EXPECT_FALSE(network->Find("Prior"));
+    // The classes that it adds have no prior yet.
+    EXPECT_EQ(Export().prior, std::vector<double>(5, double(0.2F)));
+    EXPECT_THAT(ReadTextFile(m_folder / "log.txt"),
+                HasSubstr("exportdbn: the model has no prior of its classes; equal ones are written"));
     RemoveFile("m.dnn");
     EXPECT_THAT(ErrorOf(text), HasSubstr("the last layer of the DBN file is of type 'rbmbernoullibernoulli', not "
                                          "'perceptron': the size of the output layer to be added must be given"));
+}
+
+TEST_F(ConvertDbnActionTests, EachLayerHasItsNonlinearity)
+{
+    DbnText text;
+    text.Head(3).Matrix("gmean", 0, 0, {}).Matrix("gstddev", 0, 0, {}).Raw("BNET");
+    for (const char* type : {"rbmgaussbernoulli", "rbmbernoullibernoulli", "perceptron"})
+        text.Text(type).Matrix("W", 1, 1, {1}).Matrix("a", 1, 1, {0}).Matrix("b", 0, 0, {});
+    text.Raw("ENET").Matrix("Pu", 1, 1, {1}).Raw("EDBN").Save("m.dbn");
+    const auto network = Convert("layerTypes=Sigmoid:Tanh");
+    EXPECT_EQ(network->Require("H1")->TypeName(), "Sigmoid");
+    EXPECT_EQ(network->Require("H2")->TypeName(), "Tanh");
 }
 
 // exportdbn's files, which v1.1 could not read back.
@@ -244,6 +260,22 @@ TEST_F(ConvertDbnActionTests, Messages)
                               .Raw("EDBN");
     EXPECT_THAT(ErrorOf(whole, "applyMeanVarNorm=true"),
                 HasSubstr("the deviation of feature 1 in the DBN file is 0; expected a number above 0"));
+    EXPECT_EQ(ErrorOf(DbnText().Head(1).Matrix("gmean", 2, 1, {0, 0}).Matrix("gstddev", 1, 1, {1})),
+              "DBN file 'm.dbn' is damaged at byte 87: expected as many values in gstddev as in gmean (2), found 1");
+    EXPECT_THAT(ErrorOf(start(1)
+                            .Matrix("W", 2, 1, {1, 2})
+                            .Matrix("a", 1, 1, {1})
+                            .Matrix("b", 0, 0, {})
+                            .Raw("ENET")
+                            .Matrix("Pu", 2, 1, {0.5F, 0.5F})),
+                HasSubstr("expected as many values in Pu as the last layer has outputs (1), found 2"));
+    DbnText odd;
+    odd.Head(1).Matrix("gmean", 3, 1, {0, 0, 0}).Matrix("gstddev", 3, 1, {1, 1, 1}).Raw("BNET").Text("perceptron");
+    odd.Matrix("W", 4, 1, {1, 2, 3, 4}).Matrix("a", 1, 1, {1}).Matrix("b", 0, 0, {});
+    odd.Raw("ENET").Matrix("Pu", 1, 1, {1}).Raw("EDBN");
+    EXPECT_EQ(ErrorOf(odd, "applyMeanVarNorm=true"), "the network has 4 inputs, but the mean of the file has 3 values; "
+                                                     "expected the size of one of its frames");
+    whole.Save("m.dbn");
     const size_t size = std::filesystem::file_size("m.dbn");
     EXPECT_THAT(ErrorOf(DbnText(whole).Raw("DBN")),
                 HasSubstr("DBN file 'm.dbn' is damaged at byte " + std::to_string(size) +
@@ -262,6 +294,7 @@ TEST_F(ConvertDbnActionTests, WhatIsExportedIsWhatWasConverted)
     EXPECT_EQ(back.mean, (std::vector<double>{1, -1, 1, -1}));
     EXPECT_EQ(back.deviation, (std::vector<double>{2, 0.5, 2, 0.5}));
     EXPECT_EQ(back.prior, model.prior);
+    EXPECT_EQ(ReadTextFile(m_folder / "log.txt").find("no prior"), std::string::npos);
     ASSERT_EQ(back.layers.size(), 3u);
     for (size_t i = 0; i < 3; i++)
     {
@@ -295,6 +328,22 @@ TEST_F(ConvertDbnActionTests, ExportsOneFrameAndTheLayersOfAnSvd)
     for (size_t o = 0; o < 2; o++)
         for (size_t i = 0; i < 6; i++)
             EXPECT_NEAR(u.values[o] * v.values[2 * i] + u.values[o + 2] * v.values[1 + 2 * i], w[o + 2 * i], 1e-5);
+}
+
+// The means of three frames are the same, their deviations not. What is called prior and has another size is none.
+TEST_F(ConvertDbnActionTests, ExportsAllFramesThatDiffer)
+{
+    DbnText text;
+    text.Head(1).Matrix("gmean", 3, 1, {1, 1, 1}).Matrix("gstddev", 3, 1, {2, 2, 0.5F}).Raw("BNET").Text("perceptron");
+    text.Matrix("W", 3, 2, {1, 2, 3, 4, 5, 6}).Matrix("a", 2, 1, {0.5F, 1}).Matrix("b", 0, 0, {});
+    text.Raw("ENET").Matrix("Pu", 2, 1, {0.25F, 0.75F}).Raw("EDBN").Save("m.dbn");
+    const auto network = Convert("applyMeanVarNorm=true");
+    network->AddParameter("WordPrior", TensorShape{3, 1});
+    SaveModel(*network, "m.dnn");
+    const DbnModel model = Export();
+    EXPECT_EQ(model.mean, (std::vector<double>{1, 1, 1}));
+    EXPECT_EQ(model.deviation, (std::vector<double>{2, 2, 0.5}));
+    EXPECT_EQ(model.prior, (std::vector<double>{0.25, 0.75}));
 }
 
 TEST_F(ConvertDbnActionTests, SaysWhatCannotBeExported)

@@ -5,8 +5,11 @@
 #include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace cntk
 {
@@ -36,6 +39,11 @@ std::vector<std::string> WarningsAbout(const std::string& block)
 {
     const auto parsed = ConfigParameters::Parse(block, "exp.cntk");
     return WarningsOf(ReadSimpleNetworkOptions(*parsed), *parsed);
+}
+
+size_t DelayOf(const ComputationNetwork& network, const std::string& name)
+{
+    return std::dynamic_pointer_cast<DelayNode>(network.Require(name))->TimeStep();
 }
 
 size_t CountOf(const ComputationNetwork& network, const std::string& type)
@@ -247,6 +255,15 @@ TEST(RecurrentNetworks, DirectConnectionsGetTheirSeedsInTheOrderOfTheLayers)
     };
     const auto rising = connections({1, 2}), falling = connections({2, 1});
     EXPECT_NE(rising[0], rising[1]);
+    SimpleNetworkOptions options = OptionsFor("NCELSTM", {6, 4, 4, 6});
+    options.trainingCriterion = options.evalCriterion = "NoiseContrastiveEstimation";
+    options.noise_number = 2;
+    options.directConnect = {1};
+    const auto network = Build(options);
+    const auto valuesOf = [&](const char* name)
+    { return std::dynamic_pointer_cast<LearnableParameterNode>(network->Require(name))->Values().ToHost(); };
+    EXPECT_EQ(valuesOf("BiasVector"), std::vector<double>(6, -std::log(6.0))); // each word is as probable as any other
+    EXPECT_EQ(valuesOf("SV0"), std::vector<double>{0.01});
     EXPECT_EQ(falling[0], rising[1]); // the list says which number is in the name
     EXPECT_EQ(falling[1], rising[0]);
 }
@@ -267,11 +284,20 @@ TEST(RecurrentNetworks, OthersAreBuiltAndValid)
     SimpleNetworkOptions logBilinear = OptionsFor("LBLM", {6, 4, 6});
     logBilinear.maOrder = 2;
     logBilinear.recurrentLayer = {1};
-    EXPECT_EQ(CountOf(*Build(logBilinear), "PastValue"), 3u);
+    const auto bilinear = Build(logBilinear);
+    EXPECT_EQ(CountOf(*bilinear, "PastValue"), 3u);
+    EXPECT_EQ(DelayOf(*bilinear, "pastValue1"), 1u); // what each weight matrix sees
+    EXPECT_EQ(DelayOf(*bilinear, "pastValue2"), 2u);
 
     SimpleNetworkOptions feedForward = OptionsFor("NPLM", {6, 4, 6});
     feedForward.recurrentLayer = {1};
-    EXPECT_EQ(CountOf(*Build(feedForward), "PastValue"), 4u);
+    const auto words = Build(feedForward);
+    EXPECT_EQ(CountOf(*words, "PastValue"), 4u);
+    std::set<size_t> delays;
+    for (const ComputationNodePtr& node : words->Nodes())
+        if (node->TypeName() == "PastValue")
+            delays.insert(DelayOf(*words, node->Name()));
+    EXPECT_EQ(delays, (std::set<size_t>{1, 2, 3, 4}));
 
     SimpleNetworkOptions conditional = OptionsFor("CLSTM", {9, 3, 4, 9});
     conditional.lookupTableOrder = 1;

@@ -89,7 +89,34 @@ TEST_F(SvdActionTests, ShareOfOneKeepsAll)
                 sum += u[i + 9 * k] * v[k + 6 * j];
             EXPECT_NEAR(sum, w[i + 9 * j], 1e-14);
         }
-    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("keep     6 svd values"));
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("keep     6 svd values (reduce to 166.7% parameters)"));
+    EXPECT_EQ(ReadTextFile("log.txt").find("the model gets larger"), std::string::npos);
+}
+
+// Four singular values of 1: half of their sum is exceeded by the third. Factors learn as fast as their product did, a
+// bias is no matrix, and the expression counts where a file is given, too.
+TEST_F(SvdActionTests, KeepsTheFewestValuesThatExceedTheShare)
+{
+    const auto network = Load("m.dnn");
+    const auto parameter = [&](const char* name)
+    { return std::dynamic_pointer_cast<LearnableParameterNode>(network->Require(name)); };
+    const auto unit = std::dynamic_pointer_cast<LearnableParameterNode>(network->AddParameter("E1", TensorShape{4, 4}));
+    unit->Values().FromHost(std::vector<double>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
+    unit->SetLearningRateMultiplier(0.5F);
+    SaveModel(*network, "m.dnn");
+    m_folder.Write("groups", "W2 0\n");
+    Prepare("SVD", "modelPath=m.dnn\noutputModelPath=s.dnn\nnodeNameRegex=\"[EB]1\"\nkeepRatio=0.5\nalignedSize=1\n"
+                   "svdConfig=groups")
+        ->Run();
+    const auto after = Load("s.dnn");
+    for (const char* name : {"E1-U", "E1-V"})
+    {
+        const auto factor = std::dynamic_pointer_cast<LearnableParameterNode>(after->Require(name));
+        EXPECT_EQ(factor->Values().Elements(), 4u * 3) << name;
+        EXPECT_EQ(factor->LearningRateMultiplier(), 0.5F) << name;
+    }
+    EXPECT_EQ(ValuesOf(*after, "B1"), parameter("B1")->Values().ToHost());
+    EXPECT_EQ(ValuesOf(*after, "W2"), parameter("W2")->Values().ToHost());
 }
 
 TEST_F(SvdActionTests, GroupsOfAFile)

@@ -126,6 +126,14 @@ struct ColumnTeam
         else
             return ReduceWarp(value, combine);
     }
+    // For all threads of the team, and for what they have read and written.
+    __device__ void Wait() const
+    {
+        if constexpr (isBlock)
+            __syncthreads();
+        else
+            __syncwarp();
+    }
 };
 
 // How one team a column is launched: where columns are long each has a block. parts: so many times over (blockIdx.y).

@@ -1,7 +1,7 @@
 // Cross entropy of softmax outputs and of probabilities, with dense and sparse labels. Each column has a sum of its
 // own; these are then added up in one order.
-#include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
+#include "Math/Gpu/SoftmaxFunctions.cuh"
 
 namespace cntk
 {
@@ -55,6 +55,35 @@ __global__ void SparseCrossEntropyColumns(const DeviceSparse<T> labels, const De
         }
         columnSums[column] = sum;
     }
+}
+
+// values = softmax(prediction), which they may replace; columnSums = -sum(labels * log values)
+template <class T, bool isBlock>
+__global__ void SparseCrossEntropyOfSoftmax(const DeviceSparse<T> labels, const DeviceMatrix<T> prediction,
+                                            const uint8_t* mask, const DeviceMatrix<T> values, T* columnSums)
+{
+    const ColumnTeam<isBlock> team;
+    if (team.column >= prediction.columns)
+        return;
+    const T* const from = prediction.Column(team.column);
+    T* const to = values.Column(team.column);
+    const T logSum = LogSumOf(team, from, prediction.rows);
+    T sum = 0;
+    if (IsData(mask, team.column))
+    {
+        const int32_t end = labels.columnStarts[team.column + 1];
+        for (int32_t at = labels.columnStarts[team.column] + int32_t(team.lane); at < end; at += int32_t(team.size))
+        {
+            const T label = labels.values[at];
+            sum -= label == T(0) ? T(0) : label * (from[labels.rowIndices[at]] - logSum);
+        }
+    }
+    sum = team.Reduce(sum, T(0), Adding());
+    team.Wait(); // the labels' scores have been read
+    for (size_t row = team.lane; row < prediction.rows; row += team.size)
+        to[row] = Exponential(from[row] - logSum);
+    if (team.lane == 0)
+        columnSums[team.column] = sum;
 }
 
 // predictionGradient = beta * predictionGradient + scale * (softmax - labels); of beta = 0 nothing is read
@@ -168,6 +197,27 @@ void GpuKernels::CrossEntropyWithSoftmax(const SparseView& labels, const MatrixV
                          maskThere, columnSums.Data());
                   SumOf(columnSums.Data(), prediction.columns, output);
               });
+}
+
+bool GpuKernels::CrossEntropyWithSoftmaxAlone(const SparseView& labels, const MatrixView& prediction,
+                                              std::span<const uint8_t> mask, const MatrixView& softmax,
+                                              const MatrixView& output)
+{
+    if (prediction.Elements() == 0)
+        return false;
+    const uint8_t* const maskThere = m_context.MaskThere(mask);
+    VisitType(output.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  const GpuArray<T> columnSums(m_context, prediction.columns);
+                  LaunchTeams("CrossEntropyWithSoftmaxAlone", m_context.Stream(),
+                              TeamShape(prediction.rows, prediction.columns), SparseCrossEntropyOfSoftmax<T, true>,
+                              SparseCrossEntropyOfSoftmax<T, false>, DeviceSparse<T>(labels),
+                              DeviceMatrix<T>(prediction), maskThere, DeviceMatrix<T>(softmax), columnSums.Data());
+                  SumOf(columnSums.Data(), prediction.columns, output);
+              });
+    return true;
 }
 
 void GpuKernels::CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,

@@ -60,6 +60,9 @@ public:
     void CrossEntropyWithSoftmax(const SparseView& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
                                  const MatrixView& logSoftmax, const MatrixView& softmax,
                                  const MatrixView& output) override;
+    bool CrossEntropyWithSoftmaxAlone(const SparseView& labels, const MatrixView& prediction,
+                                      std::span<const uint8_t> mask, const MatrixView& softmax,
+                                      const MatrixView& output) override;
     void CrossEntropyWithSoftmaxGradient(const MatrixView& labels, const MatrixView& softmax,
                                          std::span<const uint8_t> mask, const MatrixView& scale,
                                          const MatrixView& predictionGradient, double beta) override;

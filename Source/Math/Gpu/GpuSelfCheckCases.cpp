@@ -12,6 +12,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace cntk
 {
@@ -277,6 +278,8 @@ void CriterionOf(Run& run, const Labels& labels, size_t rows, size_t columns)
     const MatrixView prediction = run.Input(rows, columns), log = run.Output(rows, columns),
                      softmax = run.Output(rows, columns);
     Ops::CrossEntropyWithSoftmax(labels, prediction, mask, log, softmax, run.Output(1, 1));
+    if constexpr (std::is_same_v<Labels, SparseView>)
+        Ops::CrossEntropyWithSoftmax(labels, prediction, mask, log, run.Output(rows, columns), run.Output(1, 1), false);
     for (const double beta : {0, 1})
         Ops::CrossEntropyWithSoftmaxGradient(labels, softmax, mask, run.Number(0.5), run.Output(rows, columns), beta);
 }

@@ -1,35 +1,12 @@
 // Softmax of columns, its gradients, the row of the largest element.
-#include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
+#include "Math/Gpu/SoftmaxFunctions.cuh"
 
 namespace cntk
 {
 
 namespace
 {
-
-// log sum exp of a column: its largest element and the sum of exp(x - largest), read in one pass.
-template <class T, bool isBlock>
-__device__ T LogSumOf(const ColumnTeam<isBlock>& team, const T* input, size_t rows)
-{
-    T largest = -T(INFINITY);
-    T sum = 0;
-    for (size_t row = team.lane; row < rows; row += team.size)
-    {
-        const T value = input[row];
-        if (value > largest)
-        {
-            sum = sum * Exponential(largest - value) + T(1);
-            largest = value;
-        }
-        else if (value != -T(INFINITY)) // whose difference to itself is no number
-            sum += Exponential(value - largest);
-    }
-    const T all = team.Reduce(largest, -T(INFINITY), TakingLarger());
-    // A thread without elements has no largest one; where all are minus infinity, as on the CPU, nothing is a number.
-    sum = team.lane < rows ? sum * Exponential(largest - all) : T(0);
-    return all + std::log(team.Reduce(sum, T(0), Adding()));
-}
 
 // Writes the logarithms, the values, or both (null: not this one).
 template <class T, bool isBlock>

@@ -160,6 +160,10 @@ inline void __syncthreads()
 {
     CudaEmulation::SyncBlock();
 }
+inline void __syncwarp()
+{
+    CudaEmulation::ExchangeValue(0xffffffffu, CudaEmulation::Lane(), 0);
+}
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lanes)
 {

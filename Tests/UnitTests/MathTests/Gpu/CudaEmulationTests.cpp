@@ -82,6 +82,32 @@ TEST(CudaEmulationTests, ShufflesStayWithinTheirWarp)
         EXPECT_EQ(sums[i], i / 32 * 32 * 32 + 496 + i / 32 * 32 + 5);
 }
 
+// Each thread reads what another one of its warp wrote before; other warps need not come.
+TEST(CudaEmulationTests, WarpsWait)
+{
+    std::vector<unsigned> shared(64);
+    std::vector<unsigned> found(64);
+    for (int run = 0; run < 2; ++run) // in both orders
+    {
+        CudaEmulation::Run("test", 1, 64,
+                           [&]
+                           {
+                               const unsigned warp = threadIdx.x / 32 * 32;
+                               if (warp > 0 && run > 0)
+                                   return;
+                               for (unsigned round = 0; round < 3; ++round)
+                               {
+                                   shared[threadIdx.x] = threadIdx.x + round;
+                                   __syncwarp();
+                                   found[threadIdx.x] = shared[warp + 31 - threadIdx.x % 32] + round;
+                                   __syncwarp();
+                               }
+                           });
+        for (unsigned i = 0; i < 64; ++i)
+            EXPECT_EQ(found[i], i / 32 * 32 + 31 - i % 32 + 4);
+    }
+}
+
 // What a kernel may not depend on: which thread or block comes first.
 TEST(CudaEmulationTests, TheOrderChangesFromLaunchToLaunch)
 {

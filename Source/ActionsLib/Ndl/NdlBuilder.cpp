@@ -99,6 +99,9 @@ void NdlBuilder::Finish()
         }
     }
     m_pending.clear();
+    for (const auto& [group, node] : m_listed)
+        m_network.AddToGroup(group, node);
+    m_listed.clear();
 }
 
 std::vector<ComputationNodePtr> NdlBuilder::ResolveInputs(const PendingNode& pending)

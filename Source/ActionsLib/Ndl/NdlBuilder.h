@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace cntk
@@ -62,7 +63,8 @@ public:
     void NoteSections(const std::vector<NdlStatement>& sections);
     // Executes statements in order: nodes are made, but not yet connected.
     void Run(NdlScript script);
-    // Connects the nodes: by now every name must be known.
+    // Connects the nodes: by now every name must be known. Groups have the nodes that are tagged, then those of the
+    // node arrays.
     void Finish();
     // Told at the script's first input that has no role; where there is none, at the place given.
     void RequireFeatures(const SourcePos& elsewhere) const;
@@ -211,7 +213,8 @@ private:
     std::map<std::string, const NdlStatement*> m_macros;
     std::deque<Scope> m_scopes; // the first is the script's own
     std::vector<PendingNode> m_pending;
-    std::vector<ComputationNodePtr> m_made; // in script order
+    std::vector<ComputationNodePtr> m_made;                         // in script order
+    std::vector<std::pair<NodeGroup, ComputationNodePtr>> m_listed; // in node arrays; behind what is tagged
     std::unordered_map<const ComputationNode*, Origin> m_origins;
     std::vector<const NdlStatement*> m_expanding; // macros, outermost first
 };

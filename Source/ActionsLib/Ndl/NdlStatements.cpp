@@ -197,7 +197,7 @@ void NdlBuilder::AddToGroups(Scope& scope, const NdlStatement& statement)
         if (!node)
             FailUnknown(scope, element, Concat(statement.name, " names an unknown node"));
         if (array.group)
-            m_network.AddToGroup(*array.group, node);
+            m_listed.emplace_back(*array.group, node);
     };
     if (statement.value.kind != NdlExpression::Kind::Array)
         return add(statement.value);

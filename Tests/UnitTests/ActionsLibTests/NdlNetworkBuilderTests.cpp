@@ -173,6 +173,16 @@ TEST(NdlNetworkBuilderTests, NodeArrays)
     EXPECT_EQ(network->Require("x")->Name(), "x");
 }
 
+// Wherever the arrays stand. The first criterion is the one that is trained.
+TEST(NdlNetworkBuilderTests, TaggedNodesComeBeforeThoseOfNodeArrays)
+{
+    const auto network =
+        BuildFromNdl("x=Input(2, tag=feature)\nl=Input(2, tag=label)\na=SquareError(l, x)\nCriteriaNodes=(a)\n"
+                     "OutputNodes=(x)\nb=SumElements(x, tag=criteria, tag=output)\nc=Tanh(x, tag=output)\n");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Criterion), "b a ");
+    EXPECT_EQ(GroupOf(*network, NodeGroup::Output), "b c x ");
+}
+
 TEST(NdlNetworkBuilderTests, ForwardReferences)
 {
     const auto network = BuildFromNdl("x=Input(2, tag=feature)\ny=Plus(later, x)\nlater=Sigmoid(x)\n");

@@ -414,6 +414,34 @@ TEST(LearnerTest, ParametersMoveByTheirMultiples)
     }
 }
 
+// Of gradients that are always the same the mean is that gradient, whatever the momentum: each step is the rate.
+TEST(LearnerTest, AdamsMomentumLeavesTheSizeOfStepsAlone)
+{
+    ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
+    network.Layout()->InitAsFrameMode(1);
+    const ComputationNodePtr x = network.AddInput("x", {1});
+    const auto weight = std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter("w", {1, 1}));
+    weight->InitFixed(0);
+    const ComputationNodePtr criterion = network.Add("SumElements", "sum", {network.Add("Times", "y", {weight, x})});
+    network.Validate();
+    EvaluatorOptions evaluation;
+    evaluation.training = true;
+    evaluation.backwardRoot = criterion;
+    Evaluator evaluator(network, {criterion}, evaluation);
+    SgdOptions options;
+    options.gradUpdateType = GradientUpdateType::Adam;
+    Learner learner(evaluator.Parameters(), options, DataType::Float64, network.GetDevice());
+    const double input = 2;
+    dynamic_cast<InputValueNode&>(*x).SetDense(&input, 1, 1);
+    for (const double expected : {-0.125, -0.25, -0.375})
+    {
+        evaluator.Forward();
+        evaluator.Backward(criterion);
+        learner.Update(0.125, 0.5, 1);
+        EXPECT_NEAR(weight->Values().ToHost()[0], expected, 1e-8);
+    }
+}
+
 TEST(LearnerTest, StatesOfFewerParametersAreRefused)
 {
     WordModel model{SgdOptions()};

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 #include <tuple>
 
 namespace cntk
@@ -285,6 +286,29 @@ TEST_F(RecurrentTraining, PartsOfTruncatedSequencesTrainAsTheWholeMinibatch)
                     << steps << " steps, " << parts << " parts, element " << i << " of the parameters";
         }
     }
+}
+
+// The last part of a minibatch is some of its sequences; a validation is about all of them.
+TEST_F(RecurrentTraining, ValidationBehindMinibatchesInPartsSeesAllSequences)
+{
+    TrainingRequest request = EveryKindRequest();
+    request.openCvReader = request.openReader;
+    const auto validations = [&](size_t parts)
+    {
+        request.modelPath = Path(Concat("m", parts));
+        request.options.numSubminibatches = parts;
+        const size_t before = LogText().size();
+        Run(request);
+        std::vector<std::string> found;
+        std::istringstream lines(LogText().substr(before));
+        for (std::string line; std::getline(lines, line);)
+            if (line.find("[Validation Set]") != std::string::npos)
+                found.push_back(line);
+        return found;
+    };
+    const std::vector<std::string> whole = validations(1);
+    EXPECT_EQ(whole.size(), 3u) << LogText();
+    EXPECT_EQ(validations(2), whole);
 }
 
 TEST_F(RecurrentTraining, StoppedBetweenMinibatchesInPartsItEndsWithTheSameBits)

@@ -64,6 +64,7 @@ TEST_F(ResumeTest, MakeModeStartsFromModelZeroWhereThereIsOne)
     EXPECT_NE(LogText().find("Starting from checkpoint. Loading network from '" + Path("line.dnn.0") + "'.\n"),
               std::string::npos);
     EXPECT_NEAR(ValuesOf(*Load("line.dnn"), "W")[0], 7, 0.1);
+    EXPECT_EQ(Count("Checkpoint file is missing"), 0u); // nothing was trained yet
 }
 
 TEST_F(ResumeTest, ResumedTrainingIsBitIdentical)
@@ -186,6 +187,22 @@ TEST_F(ResumeTest, ADamagedCheckpointIsReportedAndTheOneBeforeIsUsed)
     EXPECT_NE(LogText().find("going back to the checkpoint before it"), std::string::npos);
     EXPECT_NE(LogText().find("Loading network from '" + Path("m.dnn.2") + "'"), std::string::npos);
     EXPECT_EQ(BytesOf(Path("m.dnn")), final);
+}
+
+// Its model is gone: the newest one, which is whole, is as far as the training came.
+TEST_F(ResumeTest, ADamagedCheckpointIsNoReasonToGoBackToAModelThatIsGone)
+{
+    TrainingRequest request = ClassifierRequest(4);
+    request.options.keepCheckPointFiles = true;
+    Run(request);
+    for (const char* name : {"m.dnn", "m.dnn.ckp", "m.dnn.2"})
+        RemoveFile(Path(name));
+    std::ofstream(Path("m.dnn.3.ckp"), std::ios::binary) << "x";
+    Run(request);
+    EXPECT_EQ(Count("there is no older checkpoint: continuing from the model, with smoothed gradients of 0"), 1u)
+        << LogText();
+    EXPECT_EQ(Count("Starting Epoch 3: "), 1u); // in the first run
+    EXPECT_TRUE(FileExists(Path("m.dnn")));
 }
 
 TEST_F(ResumeTest, ADamagedModelIsReportedAndTheOneBeforeIsUsed)

@@ -84,6 +84,8 @@ TEST_F(RollBackTest, AnIntervalOfEpochsIsUndoneAsAWhole)
     for (size_t i = 2 * 3 * c_samples; i < 2 * 6 * c_samples; ++i)
         data.labels[i] = 1 - data.labels[i];
     TrainingRequest request = Request(7, data);
+    request.buildNetwork = [this] { return Classifier(true); };
+    request.options.dropoutRate = 0.1;
     request.options.learningRatesPerSample = 0.25f;
     request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
     request.options.autoAdjust.learnRateAdjustInterval = 3;
@@ -101,6 +103,8 @@ TEST_F(RollBackTest, AnIntervalOfEpochsIsUndoneAsAWhole)
     EXPECT_EQ(BytesOf(Path("m.dnn.6")), BytesOf(Path("m.dnn.3")));
     ASSERT_EQ(checkpoints.size(), 2u);
     EXPECT_EQ(checkpoints[1].info.samplesSeen, 3 * c_samples);
+    // Masks go on: those of the epochs that are undone do not come again.
+    EXPECT_NE(checkpoints[1].info.extra.at("dropoutSeeds"), checkpoints[0].info.extra.at("dropoutSeeds"));
     for (size_t i = 0; i < checkpoints[0].smoothedGradients.size(); ++i)
         EXPECT_EQ(checkpoints[1].smoothedGradients[i].ToHost(), checkpoints[0].smoothedGradients[i].ToHost()) << i;
 }

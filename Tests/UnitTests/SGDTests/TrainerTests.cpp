@@ -4,10 +4,13 @@
 #include "ComputationNetwork/CheckpointFile.h"
 #include "ComputationNetwork/Evaluator.h"
 #include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 #include "SGD/DropoutSchedule.h"
+#include "SGD/Evaluation.h"
 #include "SGDTests/TrainerFixture.h"
 
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -378,6 +381,14 @@ TEST_F(TrainerTest, ACriterionThatBecameWorseRollsBack)
     EXPECT_EQ(ValuesOf(*Load("line.dnn.2"), "W"), ValuesOf(*Load("line.dnn.1"), "W"));
 }
 
+TEST_F(TrainerTest, WithoutAnEvaluationNodeTheCriterionDecides)
+{
+    TrainingRequest request = RollingBackRequest();
+    request.options.autoAdjust.useEvalCriterionControlLR = true;
+    Run(request);
+    EXPECT_EQ(Count("Loading (rolling back to) previous model"), 2u) << LogText();
+}
+
 TEST_F(TrainerTest, ACheckpointBehindARollBackHasTheSizeOfItsEpoch)
 {
     TrainingRequest request = RollingBackRequest();
@@ -468,12 +479,55 @@ TEST_F(TrainerTest, MeanAndDeviationAreComputedBeforeTheFirstEpoch)
     Run(request);
     EXPECT_NE(LogText().find("Precomputing --> 2 PreCompute nodes found.\n"), std::string::npos);
     EXPECT_NE(LogText().find("Precomputing --> Completed.\n"), std::string::npos);
-    const auto network = Load("line.dnn.0");
-    EXPECT_NEAR(Matrix(1, 1, DataType::Float64, *m_device).ToHost()[0], 0, 0);
+    const auto meanOf = [this](const std::string& model)
+    { return StoredValues(*Load(model)->Require("mean"))->ToHost().at(0); };
+    EXPECT_DOUBLE_EQ(meanOf("line.dnn.0"), (1 + 2 - 1 + 0.5 + 3) / 5);
     // A second training from the saved model has nothing to compute.
     RemoveFile(Path("line.dnn"));
     Run(request);
     EXPECT_NE(LogText().find("No PreCompute nodes found, skipping PreCompute step.\n"), std::string::npos);
+
+    // Of the first epoch's samples alone. A model that was made without them gets them, and is kept with them.
+    request.modelPath = Path("part.dnn");
+    request.options.epochSize = 2;
+    request.options.useAllDataForPreComputedNode = false;
+    SaveModel(*request.buildNetwork(), Path("part.dnn.0"));
+    Run(request);
+    EXPECT_DOUBLE_EQ(meanOf("part.dnn.0"), (1 + 2) / 2.0);
+    EXPECT_DOUBLE_EQ(meanOf("part.dnn"), (1 + 2) / 2.0);
+}
+
+// At so small a rate the sums of the epoch are those of an evaluation of its model.
+TEST_F(TrainerTest, EachEvaluationNodeIsReported)
+{
+    TrainingRequest request = ClassifierRequest(1);
+    request.options.learningRatesPerSample = 1e-9f;
+    request.buildNetwork = [this]
+    {
+        auto network = Classifier();
+        const auto last = network->Require("HLast"), labels = network->Require("labels");
+        network->AddToGroup(NodeGroup::Evaluation, network->Add("SquareError", "se", {labels, last}));
+        network->Validate();
+        return network;
+    };
+    std::vector<double> reported;
+    request.epochDone = [&](const EpochReport& report) { reported = report.evaluations; };
+    Run(request);
+    const auto network = LoadModel(Path("m.dnn"), DataType::Float64, m_device);
+    const auto source = request.openReader();
+    EvaluationSettings settings;
+    settings.minibatchSize = 100;
+    const auto tested =
+        EvaluateCriteria(*network, {network->Require("err"), network->Require("se")}, *source, settings, *m_log);
+    ASSERT_EQ(reported.size(), 2u);
+    for (size_t i = 0; i < 2; ++i)
+    {
+        EXPECT_NEAR(reported[i], tested.nodes[i].average, 1e-6);
+        char text[80];
+        std::snprintf(text, sizeof text, "    Evaluation Node [%s] Per Sample = %.8g\n", tested.nodes[i].name.c_str(),
+                      reported[i]);
+        EXPECT_EQ(Count(text), 1u) << text << LogText();
+    }
 }
 
 TEST_F(TrainerTest, FloatAndDoubleReadersBothServe)

@@ -1,4 +1,5 @@
 // Names of models and checkpoints, the make mode table, obsolete checkpoints.
+#include "Common/File.h"
 #include "SGD/TrainingFiles.h"
 #include "SGDTests/TrainingFixture.h"
 
@@ -164,6 +165,12 @@ TEST_F(TrainingFilesTest, PlacesWithinTrialsComeBeforeThoseOfTheirEpoch)
 
     Touch("m.dnn.2.trial3.at500.tmp", 1);
     EXPECT_EQ(m_files.StaleTemporaries(), std::vector<std::string>{Path("m.dnn.2.trial3.at500.tmp")});
+    // Neither an older model nor an older checkpoint that was moved aside is written over.
+    Touch("m.dnn.2.at10.ckp.old", 30);
+    EXPECT_EQ(m_files.MoveAside(inEpoch), Path("m.dnn.2.at10.old2"));
+    EXPECT_TRUE(FileExists(Path("m.dnn.2.at10.ckp.old2")));
+    EXPECT_EQ(m_files.MoveAside(inTrial), Path("m.dnn.2.trial3.at500.old2"));
+    EXPECT_FALSE(FileExists(Path("m.dnn.2.trial3.at500.ckp")));
 }
 
 TEST_F(TrainingFilesTest, SeveralNetworksHaveModelsOfTheirOwnAndOneCheckpoint)
@@ -199,6 +206,12 @@ TEST_F(TrainingFilesTest, AnEpochOfSeveralNetworksNeedsAllModels)
     EXPECT_EQ(files.FindResumePoint(), 1u);
     Touch("m.dnn.0.2", 30);
     EXPECT_EQ(files.FindResumePoint(), 2u);
+    const WithinEpochPoint point{2, 7};
+    Touch("m.dnn.1.2.at7", 8);
+    Touch("m.dnn.2.at7.ckp", 7);
+    EXPECT_EQ(files.WhyUnusable(point), "lacks the model of another network");
+    Touch("m.dnn.0.2.at7", 9);
+    EXPECT_EQ(files.WhyUnusable(point), "");
     Touch("m.dnn.0", 5);
     EXPECT_EQ(files.FindResumePoint(), 4u);
 }

@@ -476,6 +476,44 @@ TEST_F(TrainingSearchTest, TheMinibatchSizeGrowsAndIsKeptBetweenSearches)
     EXPECT_EQ(checkpoint.info.minibatchSize, 128u);
 }
 
+// How far the rate fell says with which size the search begins: 5 over the root of the ratio.
+TEST_F(TrainingSearchTest, ARateThatASearchFoundSaysWhereTheSizesBegin)
+{
+    TrainingRequest request = SearchRequest(2);
+    request.options.dropoutRate = 0.0;
+    request.options.learningRatesPerSample = 1.0f;
+    request.options.autoAdjust.autoAdjustMinibatch = true;
+    Run(request);
+    const std::string log = LogText(), begin = "Best Learn Rate Per Sample for Epoch[2] = ";
+    ASSERT_NE(log.find(begin), std::string::npos) << log;
+    const double rate = std::stod(log.substr(log.find(begin) + begin.size()));
+    ASSERT_LT(rate, 0.5);
+    EXPECT_GT(Count(Concat(" out of range ", size_t(5 / std::sqrt(rate)), "..1048576 ...\n")), 0u) << log;
+}
+
+// Parts that are long enough for updates in the backward pass.
+TEST_F(TrainingSearchTest, LongPartsTrainAsTheWholeMinibatch)
+{
+    for (const float momentum : {0.0f, 0.9f})
+    {
+        TrainingRequest request = ClassifierRequest(2);
+        request.options.minibatchSize = 100;
+        request.options.momentumPerMB = momentum;
+        request.openReader = []
+        { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(200, 7))); };
+        const auto train = [&](size_t parts)
+        {
+            request.modelPath = Path(Concat("m", parts, momentum, ".dnn"));
+            request.options.numSubminibatches = parts;
+            Run(request);
+            return Values(request.modelPath.substr(m_folder.size() + 1), "W0");
+        };
+        const std::vector<double> whole = train(1), inParts = train(2);
+        for (size_t i = 0; i < whole.size(); ++i)
+            EXPECT_NEAR(inParts[i], whole[i], 1e-12) << momentum << ", element " << i;
+    }
+}
+
 TEST_F(TrainingSearchTest, ASizeWhoseTrialLeavesTheNumbersIsNoSuccess)
 {
     // Large numbers and, from the second epoch on, a rate that diverges.

@@ -200,6 +200,10 @@ TEST(TrialSearch, SizesThatRoundAlikeAreTriedEach)
                   .size,
               64u);
     EXPECT_EQ(sizes, std::vector<size_t>{64});
+    sizes.clear();
+    SearchSize(
+        {7, 20}, 1, [](size_t) { return 1.0; }, sizes);
+    EXPECT_EQ(sizes, (std::vector<size_t>{7, 10, 14, 20})); // 7, 9.9, 14, 19.8
 }
 
 TEST(TrialSearch, WhereTheSmallestSizeLeavesTheNumbersItIsKept)

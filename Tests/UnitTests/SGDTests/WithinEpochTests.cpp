@@ -520,6 +520,45 @@ TEST_F(WithinSearchTest, OtherSettingsThanThoseOfTheTrialsBeginTheSearchAnew)
     }
 }
 
+// A trial goes on from the model and the checkpoint that its search began with, and with a checkpoint of its own.
+TEST_F(WithinSearchTest, ATrialWithoutWhatItBeganWithDoesNotGoOn)
+{
+    TrainingRequest request = SearchRequest(2);
+    request.options.learningRatesPerSample = 0.05f; // of the first epoch
+    request.modelPath = Path("whole.dnn");
+    Run(request);
+    const std::string whole = BytesOf(Path("whole.dnn"));
+    const auto removeAll = [this]
+    {
+        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+            if (entry.path().filename().string().starts_with("m.dnn"))
+                std::filesystem::remove(entry.path());
+    };
+    request.modelPath = Path("m.dnn");
+    for (const char* lost : {"m.dnn.1", "m.dnn.1.ckp", "m.dnn.1.trial2.at3.ckp"})
+    {
+        SCOPED_TRACE(lost);
+        removeAll();
+        const std::string message = StopAt(request, 1 + 8 + 1 + 8 + 3);
+        ASSERT_NE(message.find("before epoch 2, trial 2, after minibatch 3"), std::string::npos) << message;
+        if (std::string(lost) == "m.dnn.1") // damaged
+        {
+            const auto time = std::filesystem::last_write_time(Path(lost));
+            std::ofstream(Path(lost), std::ios::binary) << "x";
+            std::filesystem::last_write_time(Path(lost), time);
+        }
+        else
+            std::filesystem::remove(Path(lost));
+        const size_t before = LogText().size();
+        Run(request);
+        EXPECT_EQ(LogText().find("Going on with the search", before), std::string::npos) << LogText().substr(before);
+        if (std::string(lost) != "m.dnn.1.ckp") // its smoothed gradients are gone
+        {
+            EXPECT_EQ(BytesOf(Path("m.dnn")), whole);
+        }
+    }
+}
+
 TEST_F(WithinSearchTest, AMomentumThatIsTheDefaultIsNoOtherSetting)
 {
     TrainingRequest request = SearchRequest(1);

@@ -68,7 +68,8 @@ struct BinarySectionOptions
                     {"labelMapping", SectionKind::LabelMapping},
                     {"categoryLabels", SectionKind::CategoryLabels}},
                    "What the node's values are: data or labels. Of a block inside: stats, statistics of the data, or "
-                   "labelMapping, the names of the labels")
+                   "labelMapping, the names of the labels. categoryLabels is refused: labels has the class of each "
+                   "sample")
                 .Here(),
             Choice("labelType", &S::isCategory, {{"category", true}, {"regression", false}},
                    "Labels. category: the row of the largest value; regression: the numbers")
@@ -94,6 +95,15 @@ size_t AlignedSize(size_t bytes)
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
+// The format has a kind of section for them, but no record of what the original puts there.
+void RefuseCategoryLabels(const ConfigParameters& block, SectionKind kind)
+{
+    if (kind == SectionKind::CategoryLabels)
+        FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "block '", block.Path(),
+               "': sectionType=categoryLabels is not supported; expected sectionType=labels in the block of the node, "
+               "which writes the class of each sample (labelType=category)");
+}
+
 } // namespace
 
 template <class ElemType>
@@ -108,6 +118,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
     {
         const ConfigParameters& block = config.RequireBlock(name);
         const auto options = ReadOptions<BinarySectionOptions>(block);
+        RefuseCategoryLabels(block, options.sectionType);
         if (options.sectionType != SectionKind::Data && options.sectionType != SectionKind::Labels)
             FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "section '", name,
                    "' stands for a node; expected data or labels. A block inside a section may have stats");
@@ -132,6 +143,7 @@ template <class ElemType>
 void BinaryWriter<ElemType>::AddInnerSection(Section& section, const ConfigParameters& block)
 {
     const auto options = ReadOptions<BinarySectionOptions>(block);
+    RefuseCategoryLabels(block, options.sectionType);
     switch (options.sectionType)
     {
     case SectionKind::Stats:

@@ -188,8 +188,14 @@ TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
     EXPECT_THAT(errorOf("x=[\ns=[\nsectionType=stats\ncompute=men\n]\n]"),
                 HasSubstr("there is no statistic 'men'; expected some of sum, count, mean, max, min, range, "
                           "rootmeansquare, variance, stddev; did you mean 'mean'"));
-    EXPECT_THAT(errorOf("x=[\nc=[\nsectionType=categoryLabels\n]\n]"),
+    EXPECT_THAT(errorOf("x=[\nc=[\nsectionType=labels\n]\n]"),
                 HasSubstr("'c' in section 'x': expected a block with sectionType=stats or sectionType=labelMapping"));
+    for (const auto& [section, block] : {std::pair("x=[\nsectionType=categoryLabels\n]", "writer:x"),
+                                         std::pair("x=[\nc=[\nsectionType=categoryLabels\n]\n]", "writer:x:c")})
+        EXPECT_THAT(errorOf(section),
+                    HasSubstr(std::string("block 'test.cntk:") + block +
+                              "': sectionType=categoryLabels is not supported; expected sectionType=labels in the "
+                              "block of the node, which writes the class of each sample (labelType=category)"));
     EXPECT_THAT(errorOf("l=[\nsectionType=labels\nm=[\nsectionType=stats\n]\n]"),
                 HasSubstr("'m' in section 'l': expected one block with sectionType=stats in a section of numbers"));
     EXPECT_THAT(errorOf("x=[\nsectionType=stats\n]"), HasSubstr("section 'x' stands for a node"));

@@ -311,7 +311,7 @@ class EncoderDecoderTest(EndToEndTest):
                 ("Train=[SGD=[encoderNodes=nobody;decoderNodes=pairNetwork]]", "there is no node 'nobody'"),
                 ("Train=[DecoderNetworkBuilder=[rnnType=LSTM]]", "the decoder has no PairNetwork node"),
                 ("Train=[DecoderNetworkBuilder=[layerSizes=5:8:5]]", "needs a lookup table and a hidden layer"),
-                ("Train=[encoderReader=[truncated=true]]", "encoderReader cuts sequences into pieces"),
+                ("Train=[encoderReader=[truncated=true]]", "encoderReader ('train.enc.ctf') cuts sequences into pieces"),
                 ("Train=[encoderReader=[frameMode=true]]", "encoderReader': frameMode=true makes each word a sequence"),
                 ("Train=[encoderReader=[readerType=HTKMLFReader]]",
                  "Train:encoderReader': frameMode of HTKMLFReader is true by default, which makes each frame a sequence "

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <optional>
 
 namespace cntk::Testing
 {
@@ -360,6 +361,68 @@ TEST(TruncatedSequences, TheStateOfAnotherNetworkIsRefused)
     run(3, restore);
     EXPECT_EQ(MessageOf([&] { run(2, restore); }),
               "the checkpoint's state of PastValue 'delay' does not fit; 3 numbers instead of 2");
+}
+
+namespace
+{
+
+// v(t) = x(t-1) of one row, of which each minibatch is a piece of a sequence that began before and goes on.
+struct Pieces
+{
+    explicit Pieces(bool isSparse = false)
+    {
+        x = net.network.AddInput("x", {3}, isSparse);
+        delay = std::dynamic_pointer_cast<DelayNode>(net.network.Add("PastValue", "delay", {x}, Delayed(1, -1)));
+        net.network.Validate();
+        evaluator.emplace(net.network, std::vector<ComputationNodePtr>{delay}, Checked(false));
+        net.network.Layout()->BeginPass();
+    }
+    // The value of the first step.
+    std::vector<double> First(const std::vector<double>& data)
+    {
+        MBLayout& layout = *net.network.Layout();
+        layout.Init(1, data.size() / 3);
+        layout.AddSequence(0, 0, -9, 99);
+        layout.BeginMinibatch();
+        SetInput(x, data);
+        evaluator->Forward();
+        const std::vector<double> all = ValueOf(delay);
+        return {all.begin(), all.begin() + 3};
+    }
+    TestNetwork net;
+    ComputationNodePtr x;
+    std::shared_ptr<DelayNode> delay;
+    std::optional<Evaluator> evaluator;
+};
+
+} // namespace
+
+TEST(TruncatedSequences, SparseWordsGoOn)
+{
+    for (const bool isSparse : {false, true})
+    {
+        Pieces pieces(isSparse);
+        EXPECT_EQ(pieces.First({1, 0, 0, 0, 0, 5}), (std::vector<double>{-1, -1, -1}));
+        EXPECT_EQ(pieces.First({0, 2, 0}), (std::vector<double>{0, 0, 5})) << isSparse;
+        EXPECT_EQ(pieces.First({0, 0, 0}), (std::vector<double>{0, 2, 0})) << isSparse;
+    }
+}
+
+// The pass that was interrupted goes on from what was saved of it, the next one begins without.
+TEST(TruncatedSequences, ARestoredStateIsThatOfOnePass)
+{
+    std::string state;
+    Pieces before;
+    before.First({1, 2, 3});
+    before.delay->SaveState(state);
+
+    Pieces pieces;
+    const char* position = state.data();
+    pieces.delay->RestoreState(position, state.data() + state.size());
+    EXPECT_EQ(pieces.First({4, 5, 6}), (std::vector<double>{1, 2, 3}));
+    EXPECT_EQ(pieces.First({7, 8, 9}), (std::vector<double>{4, 5, 6}));
+    pieces.net.network.Layout()->BeginPass();
+    EXPECT_EQ(pieces.First({4, 5, 6}), (std::vector<double>{-1, -1, -1}));
 }
 
 // Rows of other sequences than before cannot go on from theirs: as if their sequences began with the second minibatch.

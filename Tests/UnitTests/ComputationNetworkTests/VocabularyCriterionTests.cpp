@@ -1,6 +1,7 @@
 // Word classes and noise contrastive estimation: values computed by hand, extremes, touched columns, errors.
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/NodeError.h"
 #include "TestNetwork.h"
 
@@ -97,6 +98,34 @@ TEST(ClassBasedCrossEntropyTest, TouchesTheWordsOfTheMinibatchOnly)
         const double p = std::exp(-3.0) / (std::exp(-3.0) + std::exp(2.0));
         EXPECT_NEAR(gradient[6], p, 1e-15);
         EXPECT_NEAR(gradient[9], p, 1e-15);
+    }
+}
+
+// Of a word in two classes the gradient is a sum, which no update can be made of class by class: it is left in memory.
+TEST(ClassBasedCrossEntropyTest, AreUpdatedBehindWhereNoWordIsInTwoClasses)
+{
+    struct Updates final : GradientUpdates
+    {
+        ProductUpdate UpdateOf(const ComputationNode&) override { return {}; }
+        bool UpdateBy(SliceOperands&, const ComputationNode&) override { return ++asked > 0; }
+        int asked = 0;
+    };
+    for (const bool isInTwo : {false, true})
+    {
+        ClassNetwork classes({2, 0, 0, 3, 3, 1, isInTwo ? 2.0 : 3.0, 5});
+        Evaluator evaluator(classes.net.network, {classes.criterion}, TrainingOf(classes.criterion));
+        evaluator.Forward();
+        Updates updates;
+        evaluator.Backward(classes.criterion, &updates);
+        EXPECT_EQ(updates.asked, isInTwo ? 0 : 1);
+        if (!isInTwo)
+            continue;
+        // x = (1, -1): words 0 to 2 have scores 1, -1, 0, the last is right; (0.5, 2): words 2 to 4 2.5, 3.5, 3.5.
+        const double first = std::exp(0.0) / (std::exp(1.0) + std::exp(-1.0) + 1) - 1;
+        const double second = std::exp(2.5) / (std::exp(2.5) + 2 * std::exp(3.5));
+        const std::vector<double> gradient = GradientOf(classes.weights);
+        EXPECT_NEAR(gradient[4], first * 1 + second * 0.5, 1e-14);
+        EXPECT_NEAR(gradient[5], first * -1 + second * 2, 1e-14);
     }
 }
 

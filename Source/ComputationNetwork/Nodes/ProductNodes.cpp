@@ -428,6 +428,7 @@ void RegisterProductNodes(NodeRegistry& registry)
                               Case({Parameter({2, 2, 3}), Data({3, 2})}, {{"outputRank", "2"}}),
                               Case({Parameter({4, 2, 3}), Data({2, 3})}), Case({Data({4, 3}), Data({3})}),
                               Case({Data({4, 3}), Parameter({3, 2})}), Case({Parameter({4, 5}), SparseData({5})}),
+                              Case({Parameter({2, 2, 5}), SparseData({5})}, {{"outputRank", "2"}}),
                               Case({Parameter({4, 0}), SparseData({5})}), Case({Parameter({4, 0}), Data({3})})},
                   .bookSection = "4.1.4.15",
                   .create = [] { return std::make_shared<TimesNode>(Transpose::No); }});

@@ -103,6 +103,32 @@ TEST(DerivedLayouts, StateGoesOnFromMinibatchToMinibatch)
     }
 }
 
+// Also where the pass before ended within its sequences.
+TEST(DerivedLayouts, APassBeginsWithoutState)
+{
+    for (const size_t rows : c_frameRows)
+    {
+        ReshapedLoop net(rows), other(rows);
+        Evaluator evaluator(net.network, {net.out}, Checked(false)), fresh(other.network, {other.out}, Checked(false));
+        net.network.Layout()->BeginPass();
+        net.Values(evaluator, 0, 6, 6);
+        for (ReshapedLoop* each : {&net, &other})
+            each->network.Layout()->BeginPass();
+        EXPECT_EQ(net.Values(evaluator, 6, c_steps, 6), other.Values(fresh, 6, c_steps, 6)) << rows;
+    }
+}
+
+// A sequence that began three steps before began two pairs of steps before.
+TEST(DerivedLayouts, BeginningsAreRoundedAwayFromTheMinibatch)
+{
+    ReshapedLoop net(4);
+    MBLayout& layout = *net.network.Layout();
+    layout.Init(1, 4);
+    layout.AddSequence(5, 0, -3, 7);
+    net.network.UpdateLayout(*net.before->GetMBLayout());
+    EXPECT_EQ(net.before->GetMBLayout()->Sequences(), (std::vector<SequenceInfo>{{5, 0, -2, 4}}));
+}
+
 TEST(DerivedLayouts, StateIsSavedAndRestored)
 {
     for (const size_t rows : c_frameRows)

@@ -1,6 +1,7 @@
 // LSTM: its values against formulas written out, truncated sequences, the state of checkpoints, wrong shapes.
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
+#include "ComputationNetworkTests/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>
@@ -105,6 +106,53 @@ std::vector<double> Chunked(LstmNetwork& net, Evaluator& evaluator, size_t size)
 }
 
 } // namespace
+
+// Version 1 has nothing but the state before the first step, later ones the sizes, which the inputs say, too.
+TEST(LstmNode, ReadsFieldsOfAllVersions)
+{
+    for (const uint64_t version : {1, 2, 8})
+    {
+        SCOPED_TRACE(version);
+        LstmNetwork net;
+        FieldBytes bytes;
+        if (version > 1)
+            bytes.Add(uint64_t(c_inputs)).Add(uint64_t(c_cells));
+        bytes.Add(0.1 + double(version)).Load(*net.h, version);
+        for (const ComputationNodePtr& weights : net.weights)
+            dynamic_cast<LearnableParameterNode&>(*weights).InitFixed(0);
+        net.network.Layout()->InitAsFrameMode(1);
+        net.Set({0, 0, 0});
+        Evaluator evaluator(net.network, {net.h}, Checked(false));
+        evaluator.Forward();
+        // All gates are 1/2, so the cell is half of what it was.
+        const double expected = 0.5 * std::tanh(0.5 * (0.1 + double(version)));
+        for (const double value : ValueOf(net.h))
+            EXPECT_NEAR(value, expected, 1e-15);
+    }
+}
+
+// Rows of other sequences than before cannot go on from theirs: as if their sequences began with the minibatch.
+TEST(LstmNode, AnotherNumberOfRowsBeginsWithoutState)
+{
+    const auto run = [](ptrdiff_t begin)
+    {
+        LstmNetwork net;
+        Evaluator evaluator(net.network, {net.h}, Checked(false));
+        MBLayout& layout = *net.network.Layout();
+        layout.BeginPass();
+        for (const size_t rows : {2, 3})
+        {
+            layout.Init(rows, 2);
+            for (size_t row = 0; row < rows; row++)
+                layout.AddSequence(row, row, rows == 2 ? 0 : begin, 4);
+            layout.BeginMinibatch();
+            net.Set(SomeData(c_inputs * rows * 2));
+            evaluator.Forward();
+        }
+        return ValueOf(net.h);
+    };
+    EXPECT_EQ(run(-2), run(0));
+}
 
 TEST(LstmNode, ComputesTheFormulas)
 {

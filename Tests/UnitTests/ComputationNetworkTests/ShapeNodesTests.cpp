@@ -1,5 +1,6 @@
 // Slices, stacks, repetitions, transpositions and reshaping: values worth knowing, old model files, and errors.
 #include "ComputationNetwork/ModelFile.h"
+#include "FieldBytes.h"
 #include "TestNetwork.h"
 
 #include <gmock/gmock.h>
@@ -65,6 +66,38 @@ TEST(ShapeNodesTest, ValuesOfMatrices)
     const ComputationNodePtr c = Matrix(net, "c", {2, 2}, {1, 10, 0, 2});
     EXPECT_THAT(Evaluated(net, add("KhatriRaoProduct", "first runs fastest", {a, c})),
                 ElementsAre(1, 2, 3, 10, 20, 30, 0, 0, 0, 8, 10, 12));
+}
+
+// Of files: places that count from the end, and the axes, which versions from 3 on have.
+TEST(ShapeNodesTest, ReadFieldsOfAllVersions)
+{
+    TestNetwork net;
+    const ComputationNodePtr a = Matrix(net, "a", {3, 2}, {1, 2, 3, 4, 5, 6});
+    const auto add = [&](const char* type, const FieldBytes& bytes, uint64_t version)
+    {
+        const ComputationNodePtr node = net.network.Add(type, "", std::vector<ComputationNodePtr>(1, a));
+        bytes.Load(*node, version);
+        return node;
+    };
+    const auto slice = [](int64_t begin, int64_t length, int32_t axis)
+    { return FieldBytes().Add(begin).Add(length).Add(axis); };
+    for (const uint64_t version : {3, 8, 14})
+    {
+        EXPECT_THAT(Evaluated(net, add("Slice", slice(-2, 2, 1), version)), ElementsAre(2, 3, 5, 6)) << version;
+        EXPECT_THAT(Evaluated(net, add("Slice", slice(-3, 2, 1), version)), ElementsAre(1, 2, 4, 5)) << version;
+        EXPECT_THAT(Evaluated(net, add("Slice", slice(1, 1, 2), version)), ElementsAre(4, 5, 6)) << version;
+        const ComputationNodePtr swapped =
+            add("TransposeDimensions", FieldBytes().Add(int32_t(3)).Add(int32_t(1)), version);
+        net.network.Validate();
+        EXPECT_EQ(swapped->SampleLayout(), (TensorShape{1, 2, 3})) << version;
+        const ComputationNodePtr stack = net.Add("RowStack", "", {a, a});
+        FieldBytes().Add(int32_t(2)).Load(*stack, version);
+        net.network.Validate();
+        EXPECT_EQ(stack->SampleLayout(), (TensorShape{3, 4})) << version;
+    }
+    const ComputationNodePtr swapped = add("TransposeDimensions", FieldBytes(), 2);
+    net.network.Validate();
+    EXPECT_EQ(swapped->SampleLayout(), (TensorShape{2, 3}));
 }
 
 // A bias of one column makes samples of [rows x 1]; to repeat their rows gives a vector, as without a bias.

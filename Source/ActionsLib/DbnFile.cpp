@@ -4,7 +4,7 @@
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/ByteStream.h"
 
 #include <cmath>
 
@@ -144,7 +144,7 @@ private:
         return layer;
     }
 
-    BinaryReader m_in;
+    ByteReader m_in;
 };
 
 class DbnWriter

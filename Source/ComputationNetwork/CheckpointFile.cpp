@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/ByteStream.h"
 #include "ComputationNetwork/ModelArchive.h"
 
 #include <cmath>
@@ -19,14 +19,14 @@ constexpr std::string_view c_ownBegin = "BCNTKClassic";
 constexpr std::string_view c_ownEnd = "ECNTKClassic";
 
 // A training that goes on with a rate that is none would end at once, as one whose rate became too small, or spoil all.
-void RequireRate(const BinaryReader& in, size_t position, double rate)
+void RequireRate(const ByteReader& in, size_t position, double rate)
 {
     if (!std::isfinite(rate) || rate < 0)
         in.Damaged(position, "the learning rate, a finite number from 0", Concat(rate));
 }
 
 // Rate and criterion are doubles, except in float runs of the older form: the end mark tells.
-void ReadRates(BinaryReader& in, CheckpointInfo& info)
+void ReadRates(ByteReader& in, CheckpointInfo& info)
 {
     in.Expect("BLearnRate");
     info.samplesSeen = in.Read<uint64_t>("the number of samples seen");
@@ -50,7 +50,7 @@ void ReadRates(BinaryReader& in, CheckpointInfo& info)
     RequireRate(in, position, info.learningRatePerSample);
 }
 
-void ReadExtra(BinaryReader& in, CheckpointInfo& info)
+void ReadExtra(ByteReader& in, CheckpointInfo& info)
 {
     if (!in.Mark(c_ownBegin))
         return; // written by the original
@@ -69,7 +69,7 @@ void ReadExtra(BinaryReader& in, CheckpointInfo& info)
 void SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
                     std::span<const Matrix* const> smoothedGradients)
 {
-    BinaryWriter out(path);
+    ByteWriter out(path);
     out.WideText("BVersion");
     out.Write(c_version);
     out.WideText("EVersion");
@@ -106,7 +106,7 @@ void SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
 Checkpoint LoadCheckpoint(const std::string& path, DataType dataType, Device& device)
 {
     const MappedFile file(ResolveInputPath(path));
-    BinaryReader in(file.Text(), path, "checkpoint file");
+    ByteReader in(file.Text(), path, "checkpoint file");
     if (in.Peek("BCN"))
         Fail(ErrorKind::Model, "'", path, "' is a model file, not a checkpoint; expected the '.ckp' file beside it");
     if (in.Mark("BVersion"))

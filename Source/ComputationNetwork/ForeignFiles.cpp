@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/ByteStream.h"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ std::string ModelBeside(const std::string& path)
 // The version of a checkpoint, 0 if the file is none.
 uint64_t CheckpointVersion(std::string_view content, const std::string& path)
 {
-    BinaryReader in(content, path, "checkpoint file");
+    ByteReader in(content, path, "checkpoint file");
     if (in.Mark("BCKP"))
         return 1;
     if (!in.Mark("BVersion") || in.Left() < sizeof(uint64_t))
@@ -82,7 +82,7 @@ void FailNotAModel(std::string_view content, const std::string& path)
     if (IsText(content.substr(0, 4096)))
         Fail(ErrorKind::Model, "'", path, "' is a text file that begins with '", FirstLine(content),
              "'; expected a model file, as the actions train and edit write them");
-    BinaryReader in(content, path, "model file");
+    ByteReader in(content, path, "model file");
     if (std::string_view("B\0C\0N\0\0\0", 8).starts_with(content.substr(0, 8)))
         Fail(ErrorKind::Model, "model file '", path, "' ends at byte ", content.size(),
              ": expected the mark 'BCN' at byte 0");

@@ -56,7 +56,7 @@ void FillMatrix(Matrix& matrix, std::string_view bytes)
     VisitSlices(matrix.Elements(), fill);
 }
 
-size_t ReadElementSize(BinaryReader& in)
+size_t ReadElementSize(ByteReader& in)
 {
     const size_t position = in.Position();
     const auto size = in.Read<uint64_t>("the element size of a matrix");
@@ -65,7 +65,7 @@ size_t ReadElementSize(BinaryReader& in)
     return size_t(size);
 }
 
-Matrix ReadDense(BinaryReader& in, DataType dataType, Device& device)
+Matrix ReadDense(ByteReader& in, DataType dataType, Device& device)
 {
     in.Expect("BMAT");
     const size_t elementSize = ReadElementSize(in);
@@ -114,7 +114,7 @@ uint64_t WordAt(std::string_view bytes, uint64_t index)
 
 // store(major, minor, value)
 template <class Store>
-void ReadElements(BinaryReader& in, const SparseElements& elements, Store&& store)
+void ReadElements(ByteReader& in, const SparseElements& elements, Store&& store)
 {
     const std::string_view values = in.Bytes(elements.count * elements.elementSize, "the values of a sparse matrix");
     const size_t indexPosition = in.Position();
@@ -149,7 +149,7 @@ void ReadElements(BinaryReader& in, const SparseElements& elements, Store&& stor
 }
 
 // Only GPU builds of the original wrote these. Their header names the columns before the rows.
-Matrix ReadSparse(BinaryReader& in, DataType dataType, Device& device)
+Matrix ReadSparse(ByteReader& in, DataType dataType, Device& device)
 {
     in.Expect("BMAT");
     const size_t elementSize = ReadElementSize(in);
@@ -179,7 +179,7 @@ Matrix ReadSparse(BinaryReader& in, DataType dataType, Device& device)
 
 } // namespace
 
-Matrix ReadMatrix(BinaryReader& in, DataType dataType, Device& device)
+Matrix ReadMatrix(ByteReader& in, DataType dataType, Device& device)
 {
     const size_t position = in.Position();
     const char kind = char(in.Read<uint8_t>("the kind of a matrix"));
@@ -190,7 +190,7 @@ Matrix ReadMatrix(BinaryReader& in, DataType dataType, Device& device)
     in.Damaged(position, "the kind of a matrix ('d' or 's')", in.Describe(position));
 }
 
-void WriteMatrix(BinaryWriter& out, const Matrix& matrix, DataType dataType)
+void WriteMatrix(ByteWriter& out, const Matrix& matrix, DataType dataType)
 {
     out.Write(uint8_t('d'));
     out.WideText("BMAT");

@@ -1,7 +1,7 @@
 // The model file's fields in one function for both directions: archive.Field(x) reads or writes.
 #pragma once
 
-#include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/ByteStream.h"
 #include "Math/Matrix.h"
 #include "Math/TensorShape.h"
 
@@ -59,7 +59,7 @@ class ModelReader final : public ModelArchive
 {
 public:
     // dataType: of the matrices made, whatever the file's.
-    ModelReader(BinaryReader& in, uint64_t version, bool isOldDialect, DataType dataType, Device& device)
+    ModelReader(ByteReader& in, uint64_t version, bool isOldDialect, DataType dataType, Device& device)
         : m_in(in), m_version(version), m_isOldDialect(isOldDialect), m_fileType(dataType), m_dataType(dataType),
           m_device(device)
     {
@@ -88,7 +88,7 @@ public:
     int32_t PeekInt32() override;
 
 private:
-    BinaryReader& m_in;
+    ByteReader& m_in;
     uint64_t m_version;
     bool m_isOldDialect;
     DataType m_fileType;
@@ -99,7 +99,7 @@ private:
 class ModelWriter final : public ModelArchive
 {
 public:
-    explicit ModelWriter(BinaryWriter& out) : m_out(out) {}
+    explicit ModelWriter(ByteWriter& out) : m_out(out) {}
     void SetElementType(DataType type) { m_type = type; }
 
     bool IsLoading() const override { return false; }
@@ -124,12 +124,12 @@ public:
     int32_t PeekInt32() override { return 0; }
 
 private:
-    BinaryWriter& m_out;
+    ByteWriter& m_out;
     DataType m_type = DataType::Float32;
 };
 
 // The matrix section of models and checkpoints: 'd', "BMAT", element size, name, format, sizes, values, "EMAT".
-Matrix ReadMatrix(BinaryReader& in, DataType dataType, Device& device);
-void WriteMatrix(BinaryWriter& out, const Matrix& matrix, DataType dataType);
+Matrix ReadMatrix(ByteReader& in, DataType dataType, Device& device);
+void WriteMatrix(ByteWriter& out, const Matrix& matrix, DataType dataType);
 
 } // namespace cntk

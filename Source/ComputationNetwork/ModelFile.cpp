@@ -114,7 +114,7 @@ public:
         ReadBeginning();
     }
 
-    BinaryReader& In() { return m_in; }
+    ByteReader& In() { return m_in; }
     uint64_t Version() const { return m_version; }
     bool IsOldDialect() const { return m_isOldDialect; }
     size_t NodeCount() const { return m_nodeCount; }
@@ -191,7 +191,7 @@ private:
             const size_t position = m_text.find(mark);
             if (position == std::string::npos)
                 continue;
-            BinaryReader in(m_text, m_path, "model file");
+            ByteReader in(m_text, m_path, "model file");
             in.Seek(position + mark.size());
             in.WideText("the name of a node");
             if (type == "LearnableParameter")
@@ -214,7 +214,7 @@ private:
     std::optional<MappedFile> m_file;
     std::string_view m_text;
     std::string m_path;
-    BinaryReader m_in;
+    ByteReader m_in;
     bool m_isOutline = false;
     uint64_t m_version = 1;
     bool m_isOldDialect = false;
@@ -224,7 +224,7 @@ private:
 
 void ReadRelations(ModelFileReader& file, ComputationNetwork& network)
 {
-    BinaryReader& in = file.In();
+    ByteReader& in = file.In();
     const auto requireNode = [&](size_t position, const std::string& name)
     {
         if (ComputationNodePtr node = network.Find(name))
@@ -248,7 +248,7 @@ void ReadRelations(ModelFileReader& file, ComputationNetwork& network)
     in.Expect("ERelation");
 }
 
-std::vector<std::pair<size_t, std::string>> ReadNames(BinaryReader& in)
+std::vector<std::pair<size_t, std::string>> ReadNames(ByteReader& in)
 {
     std::vector<std::pair<size_t, std::string>> names;
     const size_t count = in.Count("the number of nodes in a group", 2);
@@ -260,12 +260,12 @@ std::vector<std::pair<size_t, std::string>> ReadNames(BinaryReader& in)
     return names;
 }
 
-bool MarkEither(BinaryReader& in, const std::array<std::string_view, 2>& marks)
+bool MarkEither(ByteReader& in, const std::array<std::string_view, 2>& marks)
 {
     return in.Mark(marks[0]) || (!marks[1].empty() && in.Mark(marks[1]));
 }
 
-void ReadGroups(BinaryReader& in, ComputationNetwork& network)
+void ReadGroups(ByteReader& in, ComputationNetwork& network)
 {
     in.Expect("BRootNodes");
     const auto skipOldGroup = [&]
@@ -357,7 +357,7 @@ std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType da
 }
 
 // path: for messages.
-void WriteModel(const ComputationNetwork& network, BinaryWriter& out, const std::string& path, bool isOutline)
+void WriteModel(const ComputationNetwork& network, ByteWriter& out, const std::string& path, bool isOutline)
 {
     ModelWriter archive(out);
     archive.SetOutline(isOutline);
@@ -427,7 +427,7 @@ std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const 
 
 void SaveModel(const ComputationNetwork& network, const std::string& path)
 {
-    BinaryWriter out(path);
+    ByteWriter out(path);
     WriteModel(network, out, path, false);
     out.Commit();
 }
@@ -435,7 +435,7 @@ void SaveModel(const ComputationNetwork& network, const std::string& path)
 std::string OutlineOf(const ComputationNetwork& network)
 {
     std::string outline;
-    BinaryWriter out(&outline);
+    ByteWriter out(&outline);
     WriteModel(network, out, "memory", true);
     return outline;
 }

@@ -60,7 +60,7 @@ std::string ArgumentsOf(ComputationNode& node)
     if (node.InputCount() == 0 || node.IsPrecomputed() || node.StepCounter() != nullptr ||
         dynamic_cast<const ConvolutionNode*>(&node) != nullptr)
         return bytes;
-    BinaryWriter out(&bytes);
+    ByteWriter out(&bytes);
     ModelWriter archive(out);
     archive.SetElementType(node.GetDataType());
     node.SerializeFields(archive);

@@ -1,7 +1,7 @@
 // Checkpoints: round trips, the original's files, the older form, refusals on their full text.
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
-#include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/ByteStream.h"
 #include "ComputationNetwork/CheckpointFile.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -95,7 +95,7 @@ TEST_F(CheckpointFileTests, OurSectionFollowsTheOriginalsEnd)
 {
     Save(DataType::Float32);
     const std::string bytes = ReadBytes(m_path);
-    BinaryReader in(bytes, m_path, "checkpoint file");
+    ByteReader in(bytes, m_path, "checkpoint file");
     const std::u16string end = ToWide("ECKP");
     const size_t at = bytes.find(std::string(reinterpret_cast<const char*>(end.c_str()), 2 * (end.size() + 1)));
     ASSERT_NE(at, std::string::npos);
@@ -109,7 +109,7 @@ TEST_F(CheckpointFileTests, ReadsTheOlderForms)
     for (const bool isFloat : {true, false})
     {
         {
-            BinaryWriter out(m_path);
+            ByteWriter out(m_path);
             out.WideText("BCKP");
             out.WideText("BLearnRate");
             out.Write(uint64_t(77));
@@ -147,13 +147,13 @@ TEST_F(CheckpointFileTests, RefusesOtherFiles)
     EXPECT_EQ(LoadError(),
               "checkpoint file 'm.ckp' is damaged at byte 0: expected the mark 'BCKP', found the end of the file");
     {
-        BinaryWriter out(m_path);
+        ByteWriter out(m_path);
         out.WideText("BCN");
         out.Commit();
     }
     EXPECT_EQ(LoadError(), "'m.ckp' is a model file, not a checkpoint; expected the '.ckp' file beside it");
     {
-        BinaryWriter out(m_path);
+        ByteWriter out(m_path);
         out.WideText("BVersion");
         out.Write(uint64_t(3));
         out.WideText("EVersion");

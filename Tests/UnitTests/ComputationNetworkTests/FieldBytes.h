@@ -1,7 +1,7 @@
 // The fields of a node as the bytes of a model file, and a node that reads them.
 #pragma once
 
-#include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/ByteStream.h"
 #include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/ModelArchive.h"
 
@@ -54,7 +54,7 @@ public:
     // The node reads all of them as those of a file of this version.
     void Load(ComputationNode& node, uint64_t version) const
     {
-        BinaryReader in(m_bytes, "test.dnn", "model file");
+        ByteReader in(m_bytes, "test.dnn", "model file");
         ModelReader archive(in, version, false, DataType::Float64, node.GetDevice());
         node.SerializeFields(archive);
         EXPECT_EQ(in.Left(), 0u);

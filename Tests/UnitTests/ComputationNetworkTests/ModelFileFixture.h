@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "CommonTests/TemporaryFolder.h"
-#include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/ByteStream.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"

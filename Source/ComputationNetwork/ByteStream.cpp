@@ -1,5 +1,5 @@
 // Reading and writing little-endian binary files; every size is checked before it is used.
-#include "ComputationNetwork/BinaryStream.h"
+#include "ComputationNetwork/ByteStream.h"
 
 #include "Common/Error.h"
 
@@ -105,7 +105,7 @@ std::string FromWide(std::u16string_view wide)
     return text;
 }
 
-std::string_view BinaryReader::Bytes(uint64_t count, std::string_view what)
+std::string_view ByteReader::Bytes(uint64_t count, std::string_view what)
 {
     if (count > Left())
         Fail(ErrorKind::Model, m_kind, " '", m_path, "' ends at byte ", m_data.size(), ": expected ", what, " (", count,
@@ -115,7 +115,7 @@ std::string_view BinaryReader::Bytes(uint64_t count, std::string_view what)
     return bytes;
 }
 
-bool BinaryReader::ReadBool(std::string_view what)
+bool ByteReader::ReadBool(std::string_view what)
 {
     const size_t position = m_position;
     const auto value = Read<uint8_t>(what);
@@ -124,7 +124,7 @@ bool BinaryReader::ReadBool(std::string_view what)
     return value == 1;
 }
 
-std::string BinaryReader::WideText(std::string_view what)
+std::string ByteReader::WideText(std::string_view what)
 {
     const size_t start = m_position;
     for (size_t position = start; position + 2 <= m_data.size(); position += 2)
@@ -139,7 +139,7 @@ std::string BinaryReader::WideText(std::string_view what)
          " (a 16-bit text) at byte ", start);
 }
 
-std::string BinaryReader::NarrowText(std::string_view what)
+std::string ByteReader::NarrowText(std::string_view what)
 {
     const size_t end = m_data.find('\0', m_position);
     if (end == std::string_view::npos)
@@ -150,7 +150,7 @@ std::string BinaryReader::NarrowText(std::string_view what)
     return text;
 }
 
-size_t BinaryReader::Count(std::string_view what, size_t bytesEach)
+size_t ByteReader::Count(std::string_view what, size_t bytesEach)
 {
     const size_t position = m_position;
     const auto count = Read<uint64_t>(what);
@@ -160,7 +160,7 @@ size_t BinaryReader::Count(std::string_view what, size_t bytesEach)
     return size_t(count);
 }
 
-bool BinaryReader::Peek(std::string_view mark) const
+bool ByteReader::Peek(std::string_view mark) const
 {
     if (Left() < 2 * (mark.size() + 1))
         return false;
@@ -170,7 +170,7 @@ bool BinaryReader::Peek(std::string_view mark) const
     return UnitAt(m_data, m_position + 2 * mark.size()) == 0;
 }
 
-bool BinaryReader::Mark(std::string_view mark)
+bool ByteReader::Mark(std::string_view mark)
 {
     if (!Peek(mark))
         return false;
@@ -178,19 +178,19 @@ bool BinaryReader::Mark(std::string_view mark)
     return true;
 }
 
-void BinaryReader::Expect(std::string_view mark)
+void ByteReader::Expect(std::string_view mark)
 {
     if (!Mark(mark))
         Damaged(m_position, Concat("the mark '", mark, "'"), Describe(m_position));
 }
 
-void BinaryReader::Damaged(size_t position, std::string_view expected, std::string_view found) const
+void ByteReader::Damaged(size_t position, std::string_view expected, std::string_view found) const
 {
     Fail(ErrorKind::Model, m_kind, " '", m_path, "' is damaged at byte ", position, ": expected ", expected, ", found ",
          found);
 }
 
-std::string BinaryReader::Describe(size_t position) const
+std::string ByteReader::Describe(size_t position) const
 {
     if (position >= m_data.size())
         return "the end of the file";
@@ -219,13 +219,13 @@ std::string BinaryReader::Describe(size_t position) const
     return hex;
 }
 
-void BinaryWriter::WideText(std::string_view text)
+void ByteWriter::WideText(std::string_view text)
 {
     const std::u16string wide = ToWide(text);
     Bytes(wide.c_str(), 2 * (wide.size() + 1));
 }
 
-void BinaryWriter::NarrowText(std::string_view text)
+void ByteWriter::NarrowText(std::string_view text)
 {
     Bytes(text.data(), text.size());
     Bytes("", 1);

@@ -17,11 +17,11 @@ namespace cntk
 
 // Every read names what it expects; running over the end or finding something else is an Error (Model) with the byte
 // position. Counts are checked against the bytes left before the caller allocates anything.
-class BinaryReader
+class ByteReader
 {
 public:
     // kind: "model file", "checkpoint file"; begins the messages. The data outlive the reader.
-    BinaryReader(std::string_view data, std::string path, std::string kind)
+    ByteReader(std::string_view data, std::string path, std::string kind)
         : m_data(data), m_path(std::move(path)), m_kind(std::move(kind))
     {
     }
@@ -63,12 +63,12 @@ private:
     size_t m_position = 0;
 };
 
-class BinaryWriter
+class ByteWriter
 {
 public:
-    explicit BinaryWriter(const std::string& path) : m_file(path) {}
+    explicit ByteWriter(const std::string& path) : m_file(path) {}
     // To memory: no file is touched.
-    explicit BinaryWriter(std::string* memory) : m_memory(memory) {}
+    explicit ByteWriter(std::string* memory) : m_memory(memory) {}
 
     template <class T>
     void Write(T value)

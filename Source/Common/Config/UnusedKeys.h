@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Common/Config/ConfigParameters.h"
-#include "Common/Config/Options.h"
+#include "Common/Config/KnownNames.h"
 #include "Common/Log.h"
 
 #include <string>
@@ -11,15 +11,6 @@
 
 namespace cntk
 {
-
-// What may stand in a block. A command's block is known under the command's name with the options of its actions; the
-// root under the empty name; all blocks inside a "reader", whatever their names, under the name "*".
-struct KnownBlock
-{
-    std::string name;
-    std::vector<std::string> parents; // blocks it stands in; empty: anywhere
-    std::vector<OptionInfo> options;
-};
 
 struct UnusedKey
 {

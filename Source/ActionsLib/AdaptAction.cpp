@@ -1,7 +1,12 @@
 // action=adapt (book 3.5.2): trains a model further on other data.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/NetworkSource.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
+#include "ActionsLib/ErrorPlaces.h"
+#include "ActionsLib/NetworkLog.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/SourceCheck.h"
 #include "ActionsLib/TrainingPlan.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -128,7 +133,8 @@ public:
                 LabelMixer(
                     LoadModelToCheck(m_command, m_options.originalModelFileName, DeviceOf(m_command), OriginalKey()),
                     m_options.refNodeName, *network, source->Streams(), m_request.options.adaptationRegWeight);
-            CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0], true);
+            CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0],
+                        CheckFor::Training);
         }
         plan.Finish();
     }

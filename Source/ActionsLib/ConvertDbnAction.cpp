@@ -1,8 +1,8 @@
 // action=convertdbn (book 3.7): a network out of a file of dbn.exe.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CommandKeys.h"
 #include "ActionsLib/DbnFile.h"
 #include "ActionsLib/NetworkParts.h"
-#include "ActionsLib/ReaderSource.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -41,7 +41,7 @@ public:
     void Build()
     {
         const std::vector<DbnLayer>& layers = m_model.layers;
-        ComputationNodePtr current = m_parts.AddFeatures("features", m_model.InputSize(), false);
+        ComputationNodePtr current = m_parts.AddFeatures("features", m_model.InputSize(), InputForm::Dense);
         current = AddNormalization(current);
         const bool needsOutputLayer = !m_model.EndsInPerceptron();
         for (size_t i = 0; i < layers.size(); ++i)

@@ -1,6 +1,7 @@
 // action=dumpnode (book 3.5.8): nodes of a model and their values as text.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

@@ -8,9 +8,9 @@ namespace cntk
 void RecurrentBuilder::BuildLstmEncoder()
 {
     m_hiddenLayers = m_sizes.size() - 1;
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), m_options.sparseinput));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), FormOfFeatures()));
     const ComputationNodePtr input = AddLookupTable(features, "EncoderLookupTable", "EncoderE0");
-    const ComputationNodePtr hidden = AddLstmLayers(input, m_options.lookupTableOrder > 0 ? 1 : 0, true);
+    const ComputationNodePtr hidden = AddLstmLayers(input, m_options.lookupTableOrder > 0 ? 1 : 0, LstmLayers::All);
     SetOutput(hidden);
     m_parts.Network().AddToGroup(NodeGroup::Evaluation, hidden);
 }
@@ -46,14 +46,15 @@ ComputationNodePtr RecurrentBuilder::AddAlignedLayer(const ComputationNodePtr& i
     return m_parts.AddDropout(hidden);
 }
 
-void RecurrentBuilder::BuildAlignmentDecoder(bool hasCriteria)
+void RecurrentBuilder::BuildAligned(Ending ending)
 {
+    const bool hasCriteria = ending == Ending::Criteria;
     const char* kind = hasCriteria ? "ALIGNMENTSIMILARITYGENERATOR" : "ALIGNMENTSIMILARITYGFORWARDDECODER";
     if (m_options.lookupTableOrder == 0 || m_hiddenLayers < 2)
         Fail(ErrorKind::Config, "rnnType ", kind,
              " needs a lookup table and a hidden layer: set lookupTableOrder=1 and "
              "layerSizes=vocabulary:embedding:hidden:vocabulary, as in 10000:100:200:10000");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), true));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Sparse));
     const ComputationNodePtr embedded = AddLookupTable(features, "LookupTable");
     ComputationNodePtr hidden = AddAlignedLayer(embedded, AddPairNetwork(kind));
     for (size_t layer = 2; layer < m_hiddenLayers; layer++)

@@ -1,7 +1,8 @@
 // action=exportdbn: the layers of a feed-forward network as a file of dbn.exe.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
 #include "ActionsLib/DbnFile.h"
-#include "ActionsLib/ReaderSource.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"

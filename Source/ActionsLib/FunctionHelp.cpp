@@ -33,13 +33,13 @@ std::vector<std::string> Signatures(const NodeType& type)
     if (IsNotCallable(type))
         return {};
     std::vector<std::string> signatures;
-    const std::string own = NdlSignature(registry, type.name, true);
+    const std::string own = NdlSignature(registry, type.name, NamedParameters::Shown);
     for (const std::string_view call : Split(own, '\n'))
         signatures.emplace_back(call);
     const NdlFunction::Form form = FindNdlFunction(registry, type.name).form;
     for (const std::string& alias : type.aliases)
         if (FindNdlFunction(registry, alias).form != form)
-            signatures.push_back(NdlSignature(registry, alias, true));
+            signatures.push_back(NdlSignature(registry, alias, NamedParameters::Shown));
     return signatures;
 }
 
@@ -216,8 +216,8 @@ std::string NodeHelp(const NodeType& type)
 std::string FormHelp(const NdlFormRecord& form)
 {
     const NodeRegistry& registry = NodeRegistry::Standard();
-    std::string text =
-        TerminalSignatures({NdlSignature(registry, form.name, true)}) + "\n" + Wrapped(DocOf(form), 0, 0) + "\n";
+    std::string text = TerminalSignatures({NdlSignature(registry, form.name, NamedParameters::Shown)}) + "\n" +
+                       Wrapped(DocOf(form), 0, 0) + "\n";
     if (!form.aliases.empty())
         text += "Other names: " + Join(form.aliases, ", ") + "\n";
     if (!form.bookSection.empty())
@@ -289,9 +289,9 @@ std::string FormSection(const NdlFormRecord& form)
 {
     const NodeRegistry& registry = NodeRegistry::Standard();
     const NodeType& type = *registry.Find(form.type);
-    return "## " + form.name + "\n\n`" + NdlSignature(registry, form.name, true) + "`\n\n" + DocOf(form) +
-           (form.aliases.empty() ? "" : " Other names: " + Join(form.aliases, ", ") + ".") + " Makes a node of type [" +
-           form.type + "](#" + Anchor(Heading(type)) + ")." +
+    return "## " + form.name + "\n\n`" + NdlSignature(registry, form.name, NamedParameters::Shown) + "`\n\n" +
+           DocOf(form) + (form.aliases.empty() ? "" : " Other names: " + Join(form.aliases, ", ") + ".") +
+           " Makes a node of type [" + form.type + "](#" + Anchor(Heading(type)) + ")." +
            (form.bookSection.empty() ? "" : " Book: section " + form.bookSection + ".") + "\n\n" +
            (form.takesTypesArguments ? MarkdownShapes(type) : "") +
            MarkdownArguments(NdlNamedParameters(FindNdlFunction(registry, form.name)));

@@ -1,7 +1,11 @@
 // action=gradientCheck: back-propagated gradients of a network against differences of its criterion, on real data.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/CommandModels.h"
+#include "ActionsLib/NetworkLog.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/SourceCheck.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/GradientCheck.h"
@@ -100,7 +104,8 @@ public:
             return;
         const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also for a model that is not known yet
         if (network != nullptr)
-            CheckSource(m_command.program.log, *network, {criterion}, *source, m_options.minibatchSize[0], true);
+            CheckSource(m_command.program.log, *network, {criterion}, *source, m_options.minibatchSize[0],
+                        CheckFor::Training);
     }
 
 private:

@@ -51,7 +51,7 @@ ComputationNodePtr RecurrentBuilder::AddClassCriteria(Output& output)
 void RecurrentBuilder::BuildClassLm()
 {
     RequireHiddenLayer("CLASSLM");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), true));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Sparse));
     const ComputationNodePtr weights = m_parts.AddRandom("U0", Size(1), Size(0));
     ComputationNodePtr hidden;
     if (IsNextRecurrent(1))
@@ -69,18 +69,19 @@ void RecurrentBuilder::BuildClassLm()
     AddUnusedPrior(m_parts.Network().Require("labels"));
 }
 
-void RecurrentBuilder::BuildClassLstm(bool isConditional)
+void RecurrentBuilder::BuildClassNetwork(SecondInput second)
 {
+    const bool isConditional = second == SecondInput::Auxiliary;
     if (m_options.lookupTableOrder == 0)
         Fail(ErrorKind::Config, "rnnType ", isConditional ? "CLSTM" : "CLASSLSTM",
              " needs a lookup table: set lookupTableOrder=1 and layerSizes=vocabulary:embedding:hidden:vocabulary, as "
-             "in "
-             "10000:100:200:10000");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), true));
-    ComputationNodePtr hidden = AddLstmLayers(AddLookupTable(features, "LookupTable"), 1, true);
+             "in 10000:100:200:10000");
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Sparse));
+    ComputationNodePtr hidden = AddLstmLayers(AddLookupTable(features, "LookupTable"), 1, LstmLayers::All);
     if (isConditional)
     {
-        const ComputationNodePtr auxiliary = m_parts.AddFeatures("binaryFeature", m_options.auxfeatdim, false);
+        const ComputationNodePtr auxiliary =
+            m_parts.AddFeatures("binaryFeature", m_options.auxfeatdim, InputForm::Dense);
         const ComputationNodePtr weights = m_parts.AddRandom("AuxTrans0", Size(m_hiddenLayers), m_options.auxfeatdim);
         ComputationNodePtr bias = Add("Times", {weights, auxiliary});
         bias = m_parts.AddNonlinearity(m_hiddenLayers, bias, "TimesToGetGlobalBias");
@@ -100,11 +101,11 @@ void RecurrentBuilder::BuildNceLstm()
         Fail(ErrorKind::Config, "rnnType NCELSTM needs noise_number, the number of noise words, 1 or more; found ",
              m_options.noise_number);
     RequireHiddenLayer("NCELSTM");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), true));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Sparse));
     const size_t offset = m_options.lookupTableOrder > 0 ? 1 : 0;
     const ComputationNodePtr input = AddLookupTable(features, "LookupTable");
     std::vector<ComputationNodePtr> layers(offset, input); // by number, from 1 on
-    ComputationNodePtr hidden = AddLstmLayers(input, offset, false, &layers);
+    ComputationNodePtr hidden = AddLstmLayers(input, offset, LstmLayers::Listed, &layers);
     const size_t size = Size(m_hiddenLayers);
     for (const size_t layer : m_options.directConnect)
         if (layer == 0 || layer > layers.size())
@@ -134,7 +135,7 @@ void RecurrentBuilder::BuildNceLstm()
 void RecurrentBuilder::BuildLogBilinear()
 {
     RequireHiddenLayer("LBLM");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), false));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Dense));
     const ComputationNodePtr input = AddLookupTable(features, "Lookuptatble");
     const size_t offset = m_options.lookupTableOrder > 0 ? 1 : 0;
     const size_t inputSize = offset > 0 ? Size(1) * m_options.lookupTableOrder : Size(0);
@@ -175,7 +176,7 @@ void RecurrentBuilder::BuildLogBilinear()
 void RecurrentBuilder::BuildNplm()
 {
     RequireHiddenLayer("NPLM");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), true));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Sparse));
     const ComputationNodePtr bias = m_parts.AddFixed("bi0", Size(1), 1, 0);
     std::vector<ComputationNodePtr> words{features};
     for (size_t step = 1; step <= 4; step++)
@@ -197,7 +198,7 @@ void RecurrentBuilder::BuildNplm()
     Output output;
     output.hidden = hidden;
     output.weights = m_parts.AddRandom(Numbered("W", m_hiddenLayers), Size(m_hiddenLayers + 1), Size(m_hiddenLayers));
-    const ComputationNodePtr labels = m_parts.AddLabels(Size(m_hiddenLayers + 1), true);
+    const ComputationNodePtr labels = m_parts.AddLabels(Size(m_hiddenLayers + 1), InputForm::Sparse);
     m_parts.AddCriteria(labels, output);
     SetOutput(output.product ? output.product : Add("Times", {output.weights, hidden}));
     AddUnusedPrior(labels);

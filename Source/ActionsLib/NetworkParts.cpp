@@ -91,16 +91,16 @@ ComputationNodePtr NetworkParts::AddFixed(const std::string& name, size_t rows, 
     return parameter;
 }
 
-ComputationNodePtr NetworkParts::AddFeatures(const std::string& name, size_t size, bool sparse)
+ComputationNodePtr NetworkParts::AddFeatures(const std::string& name, size_t size, InputForm form)
 {
-    const ComputationNodePtr features = m_network.AddInput(name, TensorShape{size}, sparse);
+    const ComputationNodePtr features = m_network.AddInput(name, TensorShape{size}, form == InputForm::Sparse);
     m_network.AddToGroup(NodeGroup::Feature, features);
     return features;
 }
 
-ComputationNodePtr NetworkParts::AddLabels(size_t size, bool sparse)
+ComputationNodePtr NetworkParts::AddLabels(size_t size, InputForm form)
 {
-    const ComputationNodePtr labels = m_network.AddInput("labels", TensorShape{size}, sparse);
+    const ComputationNodePtr labels = m_network.AddInput("labels", TensorShape{size}, form == InputForm::Sparse);
     m_network.AddToGroup(NodeGroup::Label, labels);
     return labels;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cntk
 {
@@ -32,6 +33,13 @@ std::vector<std::string> CriterionWords(bool forTraining);
 // The node type of a layer's word ("" for a linear layer); null for an unknown word.
 const char* FindLayerType(std::string_view word);
 
+// How a reader's data come into an input.
+enum class InputForm
+{
+    Dense,
+    Sparse
+};
+
 class NetworkParts
 {
 public:
@@ -52,8 +60,8 @@ public:
 
     ComputationNodePtr AddRandom(const std::string& name, size_t rows, size_t columns); // takes the next seed
     ComputationNodePtr AddFixed(const std::string& name, size_t rows, size_t columns, double value);
-    ComputationNodePtr AddFeatures(const std::string& name, size_t size, bool sparse);
-    ComputationNodePtr AddLabels(size_t size, bool sparse = false);
+    ComputationNodePtr AddFeatures(const std::string& name, size_t size, InputForm form);
+    ComputationNodePtr AddLabels(size_t size, InputForm form = InputForm::Dense);
     // A PastValue whose input is set later, in a loop.
     ComputationNodePtr AddDelay(size_t rows, size_t timeStep = 1, const std::string& name = "");
 
@@ -85,7 +93,8 @@ private:
     uint64_t m_seeds = 0;
 };
 
-// The networks but SIMPLENET.
+// The networks but SIMPLENET, by rnnType: their words in the order in which the original looks for them.
+std::vector<std::string> RecurrentNetworkKinds();
 void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts);
 
 } // namespace cntk

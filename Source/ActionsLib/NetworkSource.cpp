@@ -1,18 +1,12 @@
 // Builder blocks are read when the commands are prepared; the networks are built when the commands run.
 #include "ActionsLib/NetworkSource.h"
 
-#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/ErrorPlaces.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
-#include "Common/Text.h"
-#include "ComputationNetwork/ModelFile.h"
-#include "ComputationNetwork/NetworkReport.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/RecurrentLoops.h"
-
-#include <algorithm>
 
 namespace cntk
 {
@@ -155,152 +149,6 @@ std::unique_ptr<ComputationNetwork> BuildAside(const CommandContext& command, co
         counts = before;
         throw;
     }
-}
-
-void ThrowWithPlace(const NdlContext& context, const NodeError& error)
-{
-    const NdlPlace* const place = context.FindPlace(error.Node());
-    if (place == nullptr)
-        throw NodeError(error);
-    Error placed = error.At(place->where);
-    for (const std::string& caller : *place->callers)
-        placed.AddNote(caller);
-    throw placed;
-}
-
-namespace
-{
-
-// "auto", "-1" or what else deviceId= says.
-std::string DeviceIdOf(const CommandContext& command)
-{
-    const auto value = command.block.Find("deviceId");
-    const std::string id = ToLower(value ? value->Text() : "auto");
-    return id == "cpu" ? "-1" : id;
-}
-
-} // namespace
-
-void AskForDevice(const CommandContext& command)
-{
-    if (DeviceIdOf(command) == "auto")
-        command.program.takeAnyDevice.push_back(command.name);
-    else
-        DeviceOf(command);
-}
-
-std::shared_ptr<Device> DeviceOf(const CommandContext& command)
-{
-    ProgramContext& program = command.program;
-    const std::string id = DeviceIdOf(command);
-    if (program.device != nullptr)
-    {
-        if (id != program.deviceId && id != "auto")
-            FailAt(command.block.WhereOf("deviceId"), ErrorKind::Config, "command '", command.name,
-                   "' asks for deviceId=", id, ", but another command of this run has deviceId=", program.deviceId,
-                   "; one run uses one device");
-        return program.device;
-    }
-    CpuOptions options = program.cpu;
-    if (TraceLevelOf(command) > 1)
-        options.trace = [&log = program.log](const std::string& text) { log.Write(text + "\n"); };
-    try
-    {
-        program.device = MakeDevice(id, options, program.gpu);
-    }
-    catch (const Error& error)
-    {
-        // The place in the config helps with a word that is none and with a GPU that is not there alike.
-        const auto value = command.block.Find("deviceId");
-        throw error.At(value ? value->Where() : SourcePos{});
-    }
-    program.deviceId = id;
-    return program.device;
-}
-
-std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path,
-                                                std::shared_ptr<Device> device, std::string_view key)
-{
-    return AtPlace([&] { return LoadModel(path, command.program.dataType, std::move(device)); }, PlaceOf(command, key));
-}
-
-std::unique_ptr<ComputationNetwork> LoadModelToCheck(const CommandContext& command, const std::string& path,
-                                                     std::shared_ptr<Device> device, std::string_view key)
-{
-    ProgramContext& program = command.program;
-    const PlannedModel* const planned = program.planned.Find(path);
-    if (planned == nullptr)
-        return LoadModelOf(command, path, std::move(device), key);
-    if (planned->IsKnown())
-        return AtPlace([&] { return planned->Load(path, program.dataType, std::move(device)); }, PlaceOf(command, key));
-    program.log.Print("Command '%s': %s; what it does with it is not checked.\n", command.name.c_str(),
-                      planned->WhyUnknown(path).c_str());
-    return nullptr;
-}
-
-std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path)
-{
-    return LoadModelOf(command, path, DeviceOf(command));
-}
-
-std::string DeviceWords(const Device& device)
-{
-    return device.Id() == c_cpuDevice ? "CPU" : "GPU " + std::to_string(device.Id());
-}
-
-namespace
-{
-
-// Each loop by the name of its last node, with its nodes, three in a line.
-void LogLoops(Log& log, const std::vector<ComputationNodePtr>& roots)
-{
-    int number = 0;
-    for (const std::vector<ComputationNodePtr>& component : ComponentsBelow(roots))
-    {
-        if (!IsLoop(component))
-            continue;
-        const std::vector<ComputationNodePtr> loop = OrderOfOneStep(component);
-        std::string text =
-            Concat("\nLoop[", number++, "] --> Loop_", loop.back()->Name(), " -> ", loop.size(), " nodes\n");
-        for (size_t i = 0; i < loop.size(); i++)
-            text += (i % 3 == 0 ? "\n\t" : "\t") + loop[i]->Name();
-        log.Write(text + "\n");
-    }
-}
-
-} // namespace
-
-void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel)
-{
-    const std::vector<ComputationNodePtr> roots = network.Roots();
-    log.Print("\nPost-processing network...\n\n%d roots:\n", int(roots.size()));
-    for (const ComputationNodePtr& root : roots)
-        log.Print("\t%s = %s()\n", root->Name().c_str(), root->TypeName().c_str());
-    if (traceLevel > 0)
-    {
-        LogLoops(log, roots);
-        const std::vector<ComputationNodePtr> nodes = ComputationNetwork::Below(roots);
-        log.Print("\nValidating network. %d nodes to process in pass 1.\n\n", int(nodes.size()));
-        for (const ComputationNodePtr& node : nodes)
-        {
-            std::string names;
-            std::string shapes;
-            for (const ComputationNodePtr& input : node->Inputs())
-            {
-                names += (names.empty() ? " (" : ", ") + input->Name();
-                shapes += (shapes.empty() ? "" : ", ") + ShapeInWords(*input);
-            }
-            names += names.empty() ? "()" : ")";
-            log.Print("Validating --> %s = %s%s : %s -> %s\n", node->Name().c_str(), node->TypeName().c_str(),
-                      names.c_str(), shapes.c_str(), ShapeInWords(*node).c_str());
-        }
-        log.Print("\nValidating network, final pass.\n");
-        const auto apart =
-            std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return !node->HasMBLayout(); });
-        log.Print("\n%d out of %d nodes do not share the minibatch layout with the input data.\n", int(apart),
-                  int(nodes.size()));
-    }
-    log.Print("\nPost-processing network complete.\n");
 }
 
 } // namespace cntk

@@ -2,10 +2,8 @@
 #pragma once
 
 #include "ActionsLib/Action.h"
-#include "Common/Error.h"
 #include "Common/SeedStream.h"
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "ComputationNetwork/NodeError.h"
 
 #include <functional>
 #include <memory>
@@ -52,56 +50,8 @@ private:
 // Of all parameters that the command gives random values.
 SeedStream StartValueSeedsOf(const CommandContext& command);
 
-// With the place of the node in the network description of this run and the macros around it; as it is, if the node
-// does not come from one.
-[[noreturn]] void ThrowWithPlace(const NdlContext& context, const NodeError& error);
-
 // A network that is only looked at: the seeds that later commands go on with stay as they are.
 std::unique_ptr<ComputationNetwork> BuildAside(const CommandContext& command, const NetworkBuilder& builder,
                                                const std::shared_ptr<Device>& device);
-
-// Runs body; what a node is to blame for gets the place of the node in the network description of this run.
-template <class Body>
-void AtPlacesOfNodes(const NdlContext& context, Body&& body)
-{
-    try
-    {
-        body();
-    }
-    catch (const NodeError& error)
-    {
-        ThrowWithPlace(context, error);
-    }
-}
-
-// An error without a place passing through gets this one, unless it is the machine's.
-template <class Body>
-auto AtPlace(Body&& body, const SourcePos& where) -> decltype(body())
-{
-    try
-    {
-        return body();
-    }
-    catch (const Error& error)
-    {
-        if (error.Where() || !where || error.Kind() == ErrorKind::Device)
-            throw;
-        throw error.At(where);
-    }
-}
-
-// While commands are prepared: makes the device of a deviceId= that names one, so that one that is not there is told
-// before anything runs. "auto" has to wait, for a later command may name the device that the whole run then uses.
-void AskForDevice(const CommandContext& command);
-
-// The device of deviceId= as this command sees it; made when first asked for, one for the whole run: "auto" takes what
-// another command has named.
-std::shared_ptr<Device> DeviceOf(const CommandContext& command);
-
-// "CPU" or "GPU 0", as the original's log lines have it.
-std::string DeviceWords(const Device& device);
-
-// The original's log lines about a network: roots, each node with its shapes ("Validating --> ..."), criteria.
-void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel);
 
 } // namespace cntk

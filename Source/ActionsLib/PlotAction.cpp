@@ -1,6 +1,7 @@
 // action=plot (book 3.6): the graph of a model in DOT, and a picture of it by a program of the user's.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

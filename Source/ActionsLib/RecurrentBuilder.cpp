@@ -133,7 +133,7 @@ ComputationNodePtr RecurrentBuilder::AddLstm(size_t block, const ComputationNode
 
 // The first layer behind the lookup table is block 0; the others keep their number and are blocks where all are, or
 // where recurrentLayer names that number.
-ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, size_t offset, bool all,
+ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, size_t offset, LstmLayers blocks,
                                                    std::vector<ComputationNodePtr>* layers)
 {
     if (offset >= m_hiddenLayers)
@@ -146,7 +146,7 @@ ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, si
     for (size_t layer = offset + 1; layer < m_hiddenLayers; layer++)
     {
         const std::string number = std::to_string(layer);
-        if (all)
+        if (blocks == LstmLayers::All)
             hidden = AddLstm(layer, hidden, Size(layer), Size(layer + 1));
         // The block has a Dropout of its own; the original adds that of a layer to it, and the masks multiply.
         else if (IsNextRecurrent(layer))

@@ -27,19 +27,37 @@ public:
     void BuildSimpleRnn();
     void BuildClassLm();
     void BuildLstm();
-    void BuildClassLstm(bool isConditional);
+    void BuildClassLstm() { BuildClassNetwork(SecondInput::None); }
+    void BuildConditionalLstm() { BuildClassNetwork(SecondInput::Auxiliary); }
     void BuildNceLstm();
     void BuildLogBilinear();
     void BuildNplm();
     void BuildCrf();
     void BuildLstmEncoder();
-    void BuildAlignmentDecoder(bool hasCriteria);
+    void BuildAlignmentGenerator() { BuildAligned(Ending::Criteria); }
+    void BuildAlignmentDecoder() { BuildAligned(Ending::Posterior); }
     void BuildTransducer();
     void BuildBidirectionalStreams();
 
 private:
     using Output = NetworkParts::Output;
 
+    enum class SecondInput
+    {
+        None,
+        Auxiliary // binaryFeature
+    };
+    enum class Ending
+    {
+        Criteria,
+        Posterior // alone
+    };
+    // Which hidden layers behind the first are LSTM blocks.
+    enum class LstmLayers
+    {
+        All,
+        Listed // in recurrentLayer
+    };
     struct Streams
     {
         ComputationNodePtr both;
@@ -53,6 +71,7 @@ private:
         return m_parts.Add(type, std::move(name), std::move(inputs));
     }
     size_t Size(size_t layer) const { return m_sizes[layer]; }
+    InputForm FormOfFeatures() const { return m_options.sparseinput ? InputForm::Sparse : InputForm::Dense; }
     static std::string Numbered(const char* name, size_t number) { return name + std::to_string(number); }
 
     // Entries of recurrentLayer are taken in their order.
@@ -72,6 +91,8 @@ private:
                  " needs at least one hidden layer in layerSizes, as in 1000:200:1000");
     }
 
+    void BuildClassNetwork(SecondInput second);
+    void BuildAligned(Ending ending);
     ComputationNodePtr AddNormalized(const ComputationNodePtr& features);
     ComputationNodePtr AddLookupTable(const ComputationNodePtr& features, const char* name,
                                       const char* embeddingName = "E0");
@@ -87,7 +108,7 @@ private:
     Streams AddStreams(const char* kind);
     void AddStreamOutput(const ComputationNodePtr& hidden);
     ComputationNodePtr AddLstmStack(size_t firstBlock, ComputationNodePtr hidden, size_t rows);
-    ComputationNodePtr AddLstmLayers(ComputationNodePtr hidden, size_t offset, bool all,
+    ComputationNodePtr AddLstmLayers(ComputationNodePtr hidden, size_t offset, LstmLayers blocks,
                                      std::vector<ComputationNodePtr>* layers = nullptr);
     void AddClassOutput(const ComputationNodePtr& hidden, Output& output, ComputationNodePtr& evaluation);
     void RequireClasses() const;

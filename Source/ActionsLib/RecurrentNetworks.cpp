@@ -2,13 +2,16 @@
 #include "ActionsLib/RecurrentBuilder.h"
 #include "Common/Text.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace cntk
 {
 
 void RecurrentBuilder::BuildSimpleRnn()
 {
     RequireHiddenLayer("SIMPLERNN");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), true));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Sparse));
     Output output;
     output.hidden = AddRnnLayers(features, 0);
     output.weights = m_parts.AddRandom(Numbered("W", m_hiddenLayers), Size(m_hiddenLayers + 1), Size(m_hiddenLayers));
@@ -21,10 +24,10 @@ void RecurrentBuilder::BuildSimpleRnn()
 void RecurrentBuilder::BuildLstm()
 {
     RequireHiddenLayer("LSTM");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), m_options.sparseinput));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), FormOfFeatures()));
     const ComputationNodePtr input = AddLookupTable(features, "LookupTable");
     Output output;
-    output.hidden = AddLstmLayers(input, m_options.lookupTableOrder > 0 ? 1 : 0, false);
+    output.hidden = AddLstmLayers(input, m_options.lookupTableOrder > 0 ? 1 : 0, LstmLayers::Listed);
     output.weights = m_parts.AddRandom(Numbered("W", m_hiddenLayers), Size(m_hiddenLayers + 1), Size(m_hiddenLayers));
     const ComputationNodePtr labels = m_parts.AddLabels(Size(m_hiddenLayers + 1));
     m_parts.AddCriteria(labels, output);
@@ -43,7 +46,7 @@ void RecurrentBuilder::BuildLstm()
 void RecurrentBuilder::BuildCrf()
 {
     RequireHiddenLayer("CRF");
-    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), false));
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Dense));
     ComputationNodePtr hidden = AddLookupTable(features, "LookupTable");
     const size_t offset = m_options.lookupTableOrder > 0 ? 1 : 0;
     if (offset >= m_hiddenLayers)
@@ -96,7 +99,7 @@ RecurrentBuilder::Streams RecurrentBuilder::AddStreams(const char* kind)
         if (size == 0 || order == 0 || size % order != 0)
             Fail(ErrorKind::Config, "streamSizes says ", size, " for ", c_names[stream],
                  ", expected a multiple of its lookupTableOrderSizes, ", order);
-        features.push_back(m_parts.AddFeatures(c_names[stream], size, m_options.sparseinput));
+        features.push_back(m_parts.AddFeatures(c_names[stream], size, FormOfFeatures()));
     }
     Streams streams;
     for (size_t stream = 0; stream < c_streams; stream++)
@@ -161,39 +164,50 @@ void RecurrentBuilder::BuildBidirectionalStreams()
     AddStreamOutput(AddLstm(m_hiddenLayers, both, 2 * size, size));
 }
 
+namespace
+{
+
+struct NetworkKind
+{
+    const char* name;
+    void (RecurrentBuilder::*build)();
+};
+
+// In the order in which the original looks for them.
+constexpr NetworkKind c_networkKinds[] = {
+    {"SIMPLERNN", &RecurrentBuilder::BuildSimpleRnn},
+    {"LSTM", &RecurrentBuilder::BuildLstm},
+    {"CLASSLM", &RecurrentBuilder::BuildClassLm},
+    {"LBLM", &RecurrentBuilder::BuildLogBilinear},
+    {"NPLM", &RecurrentBuilder::BuildNplm},
+    {"CLASSLSTM", &RecurrentBuilder::BuildClassLstm},
+    {"NCELSTM", &RecurrentBuilder::BuildNceLstm},
+    {"CLSTM", &RecurrentBuilder::BuildConditionalLstm},
+    {"CRF", &RecurrentBuilder::BuildCrf},
+    {"LSTMENCODER", &RecurrentBuilder::BuildLstmEncoder},
+    {"ALIGNMENTSIMILARITYGENERATOR", &RecurrentBuilder::BuildAlignmentGenerator},
+    {"ALIGNMENTSIMILARITYGFORWARDDECODER", &RecurrentBuilder::BuildAlignmentDecoder},
+    {"TRANSDUCER", &RecurrentBuilder::BuildTransducer},
+    {"JOINTCONDITIONALBILSTMSTREAMS", &RecurrentBuilder::BuildBidirectionalStreams}};
+
+} // namespace
+
+std::vector<std::string> RecurrentNetworkKinds()
+{
+    std::vector<std::string> names;
+    for (const NetworkKind& kind : c_networkKinds)
+        names.emplace_back(kind.name);
+    return names;
+}
+
 void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts)
 {
-    RecurrentBuilder builder(parts);
-    if (kind == "SIMPLERNN")
-        builder.BuildSimpleRnn();
-    else if (kind == "LSTM")
-        builder.BuildLstm();
-    else if (kind == "CLASSLM")
-        builder.BuildClassLm();
-    else if (kind == "LBLM")
-        builder.BuildLogBilinear();
-    else if (kind == "NPLM")
-        builder.BuildNplm();
-    else if (kind == "CLASSLSTM")
-        builder.BuildClassLstm(false);
-    else if (kind == "NCELSTM")
-        builder.BuildNceLstm();
-    else if (kind == "CLSTM")
-        builder.BuildClassLstm(true);
-    else if (kind == "CRF")
-        builder.BuildCrf();
-    else if (kind == "LSTMENCODER")
-        builder.BuildLstmEncoder();
-    else if (kind == "ALIGNMENTSIMILARITYGENERATOR")
-        builder.BuildAlignmentDecoder(true);
-    else if (kind == "ALIGNMENTSIMILARITYGFORWARDDECODER")
-        builder.BuildAlignmentDecoder(false);
-    else if (kind == "TRANSDUCER")
-        builder.BuildTransducer();
-    else if (kind == "JOINTCONDITIONALBILSTMSTREAMS")
-        builder.BuildBidirectionalStreams();
-    else
+    const auto* const found = std::find_if(std::begin(c_networkKinds), std::end(c_networkKinds),
+                                           [&](const NetworkKind& known) { return known.name == kind; });
+    if (found == std::end(c_networkKinds))
         Fail(ErrorKind::Internal, "no builder for rnnType ", kind);
+    RecurrentBuilder builder(parts);
+    (builder.*found->build)();
 }
 
 } // namespace cntk

@@ -30,22 +30,16 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
            DidYouMean(word, accepted));
 }
 
-// The kinds in the order in which the original looks for them.
-constexpr const char* c_kinds[] = {"SIMPLENET",
-                                   "SIMPLERNN",
-                                   "LSTM",
-                                   "CLASSLM",
-                                   "LBLM",
-                                   "NPLM",
-                                   "CLASSLSTM",
-                                   "NCELSTM",
-                                   "CLSTM",
-                                   "CRF",
-                                   "LSTMENCODER",
-                                   "ALIGNMENTSIMILARITYGENERATOR",
-                                   "ALIGNMENTSIMILARITYGFORWARDDECODER",
-                                   "TRANSDUCER",
-                                   "JOINTCONDITIONALBILSTMSTREAMS"};
+constexpr const char* c_simpleNet = "SIMPLENET";
+
+// In the order in which the original looks for them.
+std::vector<std::string> Kinds()
+{
+    std::vector<std::string> kinds = RecurrentNetworkKinds();
+    kinds.insert(kinds.begin(), c_simpleNet);
+    return kinds;
+}
+
 struct KindAlias
 {
     const char* alias;
@@ -61,15 +55,16 @@ constexpr const char* c_deepRnn = "DEEPRNN";
 
 bool IsKind(const std::string& word)
 {
-    const auto isWord = [&](const char* known) { return EqualsIgnoreCase(word, known); };
-    return isWord(c_deepRnn) || std::any_of(std::begin(c_kinds), std::end(c_kinds), isWord) ||
+    const std::vector<std::string> kinds = Kinds();
+    const auto isWord = [&](std::string_view known) { return EqualsIgnoreCase(word, known); };
+    return isWord(c_deepRnn) || std::any_of(kinds.begin(), kinds.end(), isWord) ||
            std::any_of(std::begin(c_kindAliases), std::end(c_kindAliases),
                        [&](const KindAlias& alias) { return isWord(alias.alias); });
 }
 
 std::string KindOf(const SimpleNetworkOptions& options)
 {
-    for (const char* kind : c_kinds)
+    for (const std::string& kind : Kinds())
         for (const std::string& word : options.rnnType)
             if (EqualsIgnoreCase(word, kind))
                 return kind;
@@ -77,13 +72,13 @@ std::string KindOf(const SimpleNetworkOptions& options)
         for (const std::string& word : options.rnnType)
             if (EqualsIgnoreCase(word, alias.alias))
                 return alias.kind;
-    return c_kinds[0];
+    return c_simpleNet;
 }
 
 // The builders take the entries of recurrentLayer in their order, while they go through the layers.
 std::vector<std::string> VainRecurrentLayers(const std::string& kind, const SimpleNetworkOptions& options)
 {
-    if (kind == c_kinds[0])
+    if (kind == c_simpleNet)
         return {"recurrentLayer has no effect: rnnType SIMPLENET has no recurrent layers"};
     // With LSTM and NCELSTM the layer behind the first is 1, with the others it is 2, as in the original.
     const bool countsFromSecond = kind == "LSTM" || kind == "NCELSTM";
@@ -145,7 +140,7 @@ public:
         const std::vector<size_t>& sizes = m_options.layerSizes;
         const size_t hiddenLayers = sizes.size() - 2;
 
-        ComputationNodePtr current = m_parts.AddFeatures("features", sizes[0], false);
+        ComputationNodePtr current = m_parts.AddFeatures("features", sizes[0], InputForm::Dense);
         if (m_options.applyMeanVarNorm)
             current = AddNormalization(current);
 
@@ -276,7 +271,7 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
 SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
 {
     SimpleNetworkOptions options = ReadOptions<SimpleNetworkOptions>(block);
-    const std::vector<std::string> kinds(std::begin(c_kinds), std::end(c_kinds));
+    const std::vector<std::string> kinds = Kinds();
     for (const std::string& kind : options.rnnType)
         if (!IsKind(kind))
             FailAt(block.WhereOf("rnnType"), ErrorKind::Config, "unknown rnnType '", kind,
@@ -314,7 +309,7 @@ std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const C
     const auto add = [&](const char* key, const std::string& text)
     { warnings.push_back(block.WhereOf(key).Location() + ": " + text); };
     const std::string kind = KindOf(options);
-    if (kind == c_kinds[0])
+    if (kind == c_simpleNet)
         for (const std::string& word : options.rnnType)
             if (EqualsIgnoreCase(word, c_deepRnn))
                 add("rnnType",

@@ -1,6 +1,7 @@
 // action=SVD (book 3.5.7): parameters become products of two thin ones.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

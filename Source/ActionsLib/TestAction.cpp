@@ -1,8 +1,12 @@
 // action=test, eval (book 3.5.3) and cv (3.5.4): criteria of one model, or of the models of many epochs, over a data
 // set.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/NetworkSource.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
+#include "ActionsLib/NetworkLog.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/SourceCheck.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/ModelFile.h"
@@ -103,7 +107,7 @@ public:
         if (first == nullptr)
             return;
         TakeSingleWords(*first, source->Streams());
-        CheckSource(log, *first, traced, *source, m_settings.minibatchSize, false);
+        CheckSource(log, *first, traced, *source, m_settings.minibatchSize, CheckFor::Evaluation);
     }
 
 protected:

@@ -1,9 +1,13 @@
 // action=testEncoderDecoder (book 3.5.11): criteria of an encoder and a decoder over a data set, and what the decoder
 // says by itself, found by beam search.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
 #include "ActionsLib/EncoderDecoder.h"
-#include "ActionsLib/NetworkSource.h"
+#include "ActionsLib/NetworkLog.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/SourceCheck.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -226,7 +230,7 @@ public:
             return;
         const std::unique_ptr<MinibatchSource> source = OpenSource(nodes, models.roots);
         MakeDecoding(models, *source); // what it decodes with is there
-        CheckSource(log, *models.decoder, nodes, *source, m_options.minibatchSize[0], false);
+        CheckSource(log, *models.decoder, nodes, *source, m_options.minibatchSize[0], CheckFor::Evaluation);
     }
 
 private:

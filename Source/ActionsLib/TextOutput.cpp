@@ -198,7 +198,9 @@ void TextOutput::Write(std::span<const double> values, const TensorShape& sample
         }
     }
     ++m_minibatch;
-    Flush(false);
+    constexpr size_t c_flushBytes = 1 << 20;
+    if (m_text.size() >= c_flushBytes)
+        Flush();
 }
 
 void TextOutput::WriteSequence(std::span<const double> values, const TensorShape& sampleShape,
@@ -338,11 +340,8 @@ void TextOutput::AppendSeparator(const std::string& separator, const TensorShape
     }
 }
 
-void TextOutput::Flush(bool force)
+void TextOutput::Flush()
 {
-    constexpr size_t c_flushBytes = 1 << 20;
-    if (!force && m_text.size() < c_flushBytes)
-        return;
     m_file.Write(m_text);
     m_text.clear();
 }
@@ -350,13 +349,13 @@ void TextOutput::Flush(bool force)
 void TextOutput::PutThrough(std::string_view text)
 {
     m_text += text;
-    Flush(true);
+    Flush();
 }
 
 void TextOutput::Stage()
 {
     m_text += m_format.epilogue;
-    Flush(true);
+    Flush();
     m_file.Stage();
 }
 

@@ -74,7 +74,7 @@ private:
     void AppendSeparator(const std::string& separator, const TensorShape& sampleShape, size_t timeSteps,
                          size_t sequenceId);
     bool UseLabels(size_t dimension);
-    void Flush(bool force);
+    void Flush();
 
     AtomicFile m_file;
     std::string m_nodeName;

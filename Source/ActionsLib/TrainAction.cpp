@@ -1,8 +1,13 @@
 // action=train (book 3.5.1): builds or continues a network and trains it.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
 #include "ActionsLib/CriterionTransfer.h"
+#include "ActionsLib/NetworkLog.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/SourceCheck.h"
 #include "ActionsLib/TrainingPlan.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
@@ -147,7 +152,8 @@ public:
             if (!*reader || !reader->CanBeChecked())
                 continue;
             const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
-            CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0], true);
+            CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0],
+                        CheckFor::Training);
         }
         log.Print("Command '%s' (action %s): %s into %s\n", m_command.name.c_str(),
                   m_original.empty() ? "train" : "trainSequence", Counted(Epochs(), "epoch").c_str(),
@@ -301,28 +307,6 @@ private:
 };
 
 } // namespace
-
-void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
-                 MinibatchSource& source, size_t minibatchSize, bool training)
-{
-    // Statistics over one minibatch will do for a network that is thrown away.
-    if (training)
-        Precompute(network, source, minibatchSize, minibatchSize, log);
-    source.BindTo(training ? NodesToRead(network, roots) : roots);
-    for (const std::string& warning : source.Warnings())
-        log.Warn(warning);
-    EpochRequest request;
-    request.minibatchSize = minibatchSize;
-    source.StartEpoch(request);
-    if (!source.Next())
-        Fail(ErrorKind::Data, "the reader delivers no data");
-    EvaluatorOptions options;
-    options.training = training;
-    Evaluator evaluator(network, roots, options);
-    evaluator.Forward();
-    log.Print("Read a minibatch of %d samples; values%s take %.1f MB.\n", int(source.Samples()),
-              training ? " and gradients" : "", double(evaluator.BytesAllocated()) / 1e6);
-}
 
 Action MakeTrainAction()
 {

@@ -1,9 +1,13 @@
 // action=trainEncoderDecoder and trainBidirectionEncoderDecoder (book 2.7, 3.5.11): networks trained as one, each with
 // a reader of its own.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/CommandKeys.h"
 #include "ActionsLib/EncoderDecoder.h"
+#include "ActionsLib/NetworkLog.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/SourceCheck.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -169,7 +173,7 @@ public:
                 source->Accompany(std::move(other), roots[i], readerOf(m_stages[i]).NameWithFiles(),
                                   readerOf(m_stages.back()).NameWithFiles());
             }
-            CheckSource(log, *networks.back(), nodes.Roots(), *source, minibatchSize, true);
+            CheckSource(log, *networks.back(), nodes.Roots(), *source, minibatchSize, CheckFor::Training);
         }
         log.Print("Command '%s' (action trainEncoderDecoder): %s into %s.0 to %s.%d\n", m_command.name.c_str(),
                   Counted(Epochs(), "epoch").c_str(), m_request.modelPath.c_str(), m_request.modelPath.c_str(),

@@ -2,7 +2,8 @@
 #include "ActionsLib/TrainingPlan.h"
 
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/NetworkSource.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/CommandModels.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"

@@ -1,8 +1,13 @@
 // action=write (book 3.5.5): values of nodes over a data set, as text or through a writer library.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/CommandKeys.h"
+#include "ActionsLib/CommandModels.h"
+#include "ActionsLib/NetworkLog.h"
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/ScriptFiles.h"
+#include "ActionsLib/SourceCheck.h"
 #include "ActionsLib/TextOutput.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
@@ -159,9 +164,10 @@ class WriteJob final : public Job
 {
 public:
     explicit WriteJob(const CommandContext& command)
-        : m_command(command), m_reader(RequireReader(command, "reader", true)),
+        : m_command(command), m_reader(RequireReader(command, "reader")),
           m_options(ReadOptions<WriteOptions>(command.block)), m_writer(command.block.FindBlock("writer"))
     {
+        m_reader.forWriting = true;
         AskForDevice(command);
         // A model file, or a network built on the spot.
         if (command.block.Exists("modelPath"))
@@ -259,7 +265,7 @@ public:
         const NodeTracer tracer(*network, m_options, log);
         const std::vector<ComputationNodePtr> traced = tracer.AddTo(nodes);
         if (source != nullptr)
-            CheckSource(log, *network, traced, *source, m_options.minibatchSize[0], false);
+            CheckSource(log, *network, traced, *source, m_options.minibatchSize[0], CheckFor::Evaluation);
         for (const std::string& file : FilesOf(nodes))
             m_command.program.planned.SaveUnknown(file);
     }

@@ -3,9 +3,10 @@
 #include "CNTK/Program.h"
 
 #include "ActionsLib/Action.h"
+#include "ActionsLib/CommandDevice.h"
+#include "ActionsLib/ErrorPlaces.h"
 #include "ActionsLib/Help.h"
 #include "ActionsLib/KnownBlocks.h"
-#include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/RootOptions.h"
 #include "CNTK/CommandLine.h"
 #include "CNTK/LogHeader.h"

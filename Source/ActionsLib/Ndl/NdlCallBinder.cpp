@@ -84,8 +84,8 @@ private:
             if (argument.name.empty() && IsNameOfParameter(argument.value))
                 hint = Concat("; '", argument.value.text, "' is given with its value, ", argument.value.text, "=...");
         FailAt(m_call.where, ErrorKind::Config, m_call.text, " cannot take ", given,
-               given == 1 ? " argument" : " arguments", "; expected ", NdlSignature(m_function, m_call.text, false),
-               hint);
+               given == 1 ? " argument" : " arguments", "; expected ",
+               NdlSignature(m_function, m_call.text, NamedParameters::LeftOut), hint);
     }
 
     bool IsNameOfParameter(const NdlExpression& value) const

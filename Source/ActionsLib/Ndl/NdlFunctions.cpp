@@ -245,7 +245,7 @@ std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry)
     return names;
 }
 
-std::string NdlSignature(const NdlFunction& function, std::string_view name, bool withNamed)
+std::string NdlSignature(const NdlFunction& function, std::string_view name, NamedParameters byName)
 {
     const SpecialForm* special = FindSpecialForm(name);
     const bool hasHead = special && !special->head.empty();
@@ -253,8 +253,9 @@ std::string NdlSignature(const NdlFunction& function, std::string_view name, boo
     {
         std::vector<std::string> forms;
         for (const std::string_view form : Split(special->head, '\n'))
-            forms.push_back(Concat(name, "(", withNamed ? form : form.substr(0, form.find(", {")), ")"));
-        return Join(forms, withNamed ? "\n" : " or ");
+            forms.push_back(
+                Concat(name, "(", byName == NamedParameters::Shown ? form : form.substr(0, form.find(", {")), ")"));
+        return Join(forms, byName == NamedParameters::Shown ? "\n" : " or ");
     }
     std::string arguments = hasHead ? std::string(special->head) : HeadOf(function);
     std::vector<std::string> named;
@@ -263,15 +264,15 @@ std::string NdlSignature(const NdlFunction& function, std::string_view name, boo
             named.push_back(parameter.required || parameter.defaultText.empty()
                                 ? parameter.name
                                 : Concat(parameter.name, "=", parameter.defaultText));
-    if (withNamed && !named.empty())
+    if (byName == NamedParameters::Shown && !named.empty())
         arguments += Concat(arguments.empty() ? "{" : ", {", Join(named, ", "), "}");
     return Concat(name, "(", arguments, ")");
 }
 
-std::string NdlSignature(const NodeRegistry& registry, std::string_view name, bool withNamed)
+std::string NdlSignature(const NodeRegistry& registry, std::string_view name, NamedParameters byName)
 {
     const NdlFunction function = FindNdlFunction(registry, name);
-    return function.type ? NdlSignature(function, name, withNamed) : std::string(name);
+    return function.type ? NdlSignature(function, name, byName) : std::string(name);
 }
 
 std::vector<NodeParameterInfo> NdlNamedParameters(const NdlFunction& function)

@@ -32,10 +32,15 @@ NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name)
 // of their own: where they come from, those were free.
 bool IsReservedInNdl(std::string_view name); // any case
 std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry);
-// "Times(A, B, [outputRank])", as help and errors show a function. withNamed: the parameters that are given by name
-// follow in braces.
-std::string NdlSignature(const NodeRegistry& registry, std::string_view name, bool withNamed);
-std::string NdlSignature(const NdlFunction& function, std::string_view name, bool withNamed);
+// Parameters that are given by name, in a signature: in braces behind the others.
+enum class NamedParameters
+{
+    LeftOut,
+    Shown
+};
+// "Times(A, B, [outputRank])", as help and errors show a function.
+std::string NdlSignature(const NodeRegistry& registry, std::string_view name, NamedParameters byName);
+std::string NdlSignature(const NdlFunction& function, std::string_view name, NamedParameters byName);
 // What a function takes by name, besides the tag that all take.
 bool TakesByName(const NdlFunction& function, const NodeParameterInfo& parameter); // of the parameters of its type
 std::vector<NodeParameterInfo> NdlNamedParameters(const NdlFunction& function);

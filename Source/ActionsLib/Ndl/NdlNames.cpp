@@ -188,7 +188,8 @@ std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& express
     if (const auto macro = m_macros.find(ToLower(name)); macro != m_macros.end())
         return Concat("; that is a macro: write ", macro->second->name, "(...)");
     if (FindNdlFunction(m_network.Registry(), name).type)
-        return Concat("; that is a function: write ", NdlSignature(m_network.Registry(), name, false));
+        return Concat("; that is a function: write ",
+                      NdlSignature(m_network.Registry(), name, NamedParameters::LeftOut));
     if (name.size() > 1 && name.front() == '\'')
         return "; texts stand in double quotes";
     if (name.find('$') != std::string::npos)

@@ -1,6 +1,6 @@
 // What is said of a script whose statements are right and whose network is not: full texts.
+#include "ActionsLib/ErrorPlaces.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/NetworkSource.h"
 #include "ActionsLibTests/NdlText.h"
 #include "Common/Error.h"
 

@@ -191,7 +191,7 @@ TEST(NdlFunctionsTest, SignaturesShowWhatIsAccepted)
     for (const std::string& name : NdlFunctionNames(Standard()))
     {
         const NdlFunction function = FindNdlFunction(Standard(), name);
-        const std::string signature = NdlSignature(Standard(), name, true);
+        const std::string signature = NdlSignature(Standard(), name, NamedParameters::Shown);
         EXPECT_EQ(signature.find(name + "("), 0u) << signature;
         const std::set<std::string> shown = NamesInBraces(signature);
         std::set<std::string> expected = shown;
@@ -244,7 +244,7 @@ TEST(NdlFunctionsTest, TheOriginalsParametersAreThere)
 
 TEST(NdlFunctionsTest, FunctionsOfOneTypeHaveTheirOwnSignatures)
 {
-    const auto signature = [](const char* name) { return NdlSignature(Standard(), name, true); };
+    const auto signature = [](const char* name) { return NdlSignature(Standard(), name, NamedParameters::Shown); };
     EXPECT_EQ(signature("Reshape"),
               "Reshape(x, numRows, {imageWidth=0, imageHeight=0, imageChannels=0, imageLayout=HWC})");
     EXPECT_EQ(signature("ImageParameter"),
@@ -256,7 +256,7 @@ TEST(NdlFunctionsTest, FunctionsOfOneTypeHaveTheirOwnSignatures)
     EXPECT_EQ(signature("RowSlice"), "RowSlice(startRow, numRows, x, {axis=1})");
     EXPECT_EQ(signature("Slice"), "Slice(x, startRow, numRows, {axis=1})");
     EXPECT_EQ(signature("Scale"), "Scale(scalar, m)");
-    EXPECT_EQ(NdlSignature(Standard(), "Convolve", false),
+    EXPECT_EQ(NdlSignature(Standard(), "Convolve", NamedParameters::LeftOut),
               "Convolve(w, image, kernelWidth, kernelHeight, outputChannels, horizontalSubsample, verticalSubsample) "
               "or Convolve(w, image, kernelShape)");
 }

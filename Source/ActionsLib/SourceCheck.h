@@ -1,0 +1,23 @@
+// What cntk --check does with a command's network and data.
+#pragma once
+
+#include "Common/Log.h"
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "SGD/MinibatchSource.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace cntk
+{
+
+// Reads one minibatch, computes the roots, reports samples and memory.
+enum class CheckFor
+{
+    Training,
+    Evaluation
+};
+void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
+                 MinibatchSource& source, size_t minibatchSize, CheckFor purpose);
+
+} // namespace cntk

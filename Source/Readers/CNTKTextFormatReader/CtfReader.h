@@ -3,72 +3,17 @@
 
 #include "Common/SequencePacking.h"
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
-#include "Readers/CNTKTextFormatReader/CtfOptions.h"
 #include "Readers/CNTKTextFormatReader/CtfOrder.h"
-#include "Readers/CNTKTextFormatReader/CtfParser.h"
+#include "Readers/CNTKTextFormatReader/CtfStore.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <set>
-#include <string>
-#include <unordered_set>
 #include <vector>
 
 namespace cntk
 {
-
-// The parsed sequences of a file: whole chunks, of which as many stay in memory as the limit allows, or single
-// sequences where the order jumps further than the limit reaches. Used by one thread at a time.
-template <class ElemType>
-class CtfStore
-{
-public:
-    using Data = std::shared_ptr<const CtfData<ElemType>>;
-
-    CtfStore(const CtfIndex& index, const CtfConfig& config);
-
-    void SetWanted(const std::vector<bool>& wanted);
-    // Fits everything that the shuffle mixes?
-    void ChooseMode(size_t range);
-
-    // The parsed data of the pick's sequence, and its number in them. scratch holds sequences that were read singly;
-    // the caller clears it when a minibatch begins.
-    Data Get(const CtfOrder::Pick& pick, std::shared_ptr<CtfData<ElemType>>& scratch, uint32_t& sequence);
-
-    // Warnings since the last call, for the log.
-    std::string TakeLog() { return std::exchange(m_logText, {}); }
-
-private:
-    struct CachedChunk
-    {
-        Data data;
-        size_t bytes = 0;
-        uint64_t lastUse = 0;
-    };
-
-    Data GetChunk(uint32_t chunk);
-    void MakeRoom();
-    void Load(size_t offset, size_t bytes);
-    void ParseOne(const CtfIndex::Chunk& chunk, uint32_t sequence, std::string_view text, CtfData<ElemType>& data);
-    void Receive(const CtfFinding& finding);
-    size_t EstimatedBytes(size_t samples, size_t textBytes) const;
-
-    const CtfIndex& m_index;
-    const CtfConfig& m_config;
-    CtfParser<ElemType> m_parser;
-    std::vector<bool> m_wanted;
-    size_t m_capacity;
-    bool m_byChunk = true;
-    std::vector<CachedChunk> m_chunks;
-    size_t m_bytes = 0;
-    uint64_t m_clock = 0;
-    std::vector<char> m_text;
-
-    std::unordered_set<size_t> m_errors; // offsets: a sample that is parsed again is not counted again
-    std::set<std::string> m_told;
-    std::vector<std::string> m_leftOut; // malformed samples of the sequence that is parsed
-    std::string m_logText;
-};
 
 template <class ElemType>
 class CtfReader final : public IDataReader<ElemType>

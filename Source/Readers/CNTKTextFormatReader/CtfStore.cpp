@@ -1,8 +1,9 @@
 // Parsed chunks in memory, and what is said about malformed samples.
+#include "Readers/CNTKTextFormatReader/CtfStore.h"
+
 #include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "Readers/CNTKTextFormatReader/CtfReader.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,9 @@
 // One stream of features: its script file, the kind of its files, its context window.
+#include "Readers/HTKMLFReader/HtkFeatureStream.h"
+
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Readers/HTKMLFReader/HtkCorpus.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <numeric>

@@ -60,6 +60,22 @@ inline std::string LayoutText(const MBLayout& layout)
     return text;
 }
 
+// The error that ends an epoch of the reader that make() gives, or the making of it, as MessageOf has it.
+template <class Make>
+std::string ErrorOfReading(Make&& make)
+{
+    return MessageOf(
+        [&]
+        {
+            const auto reader = make();
+            HostMinibatch<double> minibatch;
+            reader->StartEpoch(MakeRequest(0, 100));
+            while (reader->GetMinibatch(minibatch))
+            {
+            }
+        });
+}
+
 // All minibatches of an epoch: for each the layout and the columns of one stream, separated by "; ".
 template <class ElemType>
 std::vector<std::string> ReadStream(IDataReader<ElemType>& reader, const EpochRequest& request, size_t stream,

@@ -19,16 +19,11 @@ protected:
     std::string ErrorOf(const std::string& text, const std::string& more = "")
     {
         Write("data.txt", text);
-        const std::string message = MessageOf(
+        const std::string message = ErrorOfReading(
             [&]
             {
-                auto reader = Make("file=" + Path("data.txt") +
-                                   " randomize=none input=[x=[dim=2 format=dense] s=[dim=9 format=sparse]] " + more);
-                HostMinibatch<double> minibatch;
-                reader->StartEpoch(MakeRequest(0, 100));
-                while (reader->GetMinibatch(minibatch))
-                {
-                }
+                return Make("file=" + Path("data.txt") +
+                            " randomize=none input=[x=[dim=2 format=dense] s=[dim=9 format=sparse]] " + more);
             });
         const std::string prefix = "data: " + Path("data.txt") + ":";
         return message.rfind(prefix, 0) == 0 ? message.substr(prefix.size()) : message;

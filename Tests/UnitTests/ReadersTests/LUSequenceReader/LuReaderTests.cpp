@@ -51,16 +51,7 @@ protected:
     }
     std::string ErrorOf(const std::string& block)
     {
-        return MessageOf(
-            [&]
-            {
-                auto reader = Make(block);
-                HostMinibatch<double> minibatch;
-                reader->StartEpoch(MakeRequest(0, 100));
-                while (reader->GetMinibatch(minibatch))
-                {
-                }
-            });
+        return ErrorOfReading([&] { return Make(block); });
     }
 };
 

@@ -41,9 +41,9 @@ public:
             m_shownSums[i] = sum;
         }
         const size_t samples = sums.Samples() - m_shownSamples;
-        m_log.Write(
-            FormatEvaluation(m_shownMinibatch + 1, minibatch, samples, Averages(sums.Nodes(), since, samples), false) +
-            "\n");
+        m_log.Write(FormatEvaluation(m_shownMinibatch + 1, minibatch, samples, Averages(sums.Nodes(), since, samples),
+                                     EvaluationLine::Intermediate) +
+                    "\n");
         m_shownMinibatch = minibatch;
         m_shownSamples = sums.Samples();
     }
@@ -100,7 +100,7 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
         totals.push_back(sums.Sum(i));
     result.samples = sums.Samples();
     result.nodes = Averages(nodes, totals, result.samples);
-    log.Write(FormatEvaluation(1, result.minibatches, result.samples, result.nodes, true) + "\n");
+    log.Write(FormatEvaluation(1, result.minibatches, result.samples, result.nodes, EvaluationLine::Final) + "\n");
     return result;
 }
 

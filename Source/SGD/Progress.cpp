@@ -58,8 +58,9 @@ std::string FormatPadded(double value, int width, int precision)
 }
 
 std::string FormatEvaluation(size_t firstMinibatch, size_t lastMinibatch, size_t samples,
-                             const std::vector<EvaluatedNode>& nodes, bool isFinal)
+                             const std::vector<EvaluatedNode>& nodes, EvaluationLine kind)
 {
+    const bool isFinal = kind == EvaluationLine::Final;
     std::string line = Format("%sMinibatch[%zu-%zu]: SamplesSeen = %zu    ", isFinal ? "Final Results: " : "",
                               firstMinibatch, lastMinibatch, samples);
     for (const EvaluatedNode& node : nodes)

@@ -134,10 +134,15 @@ struct EvaluatedNode
     std::string operation; // type name
     double average = 0;
 };
+enum class EvaluationLine
+{
+    Intermediate,
+    Final
+};
 // "[Final Results: ]Minibatch[1-4]: SamplesSeen = 400    err: ErrorPrediction/Sample = 0.39    "; the final line has
 // the perplexity behind cross entropies.
 std::string FormatEvaluation(size_t firstMinibatch, size_t lastMinibatch, size_t samples,
-                             const std::vector<EvaluatedNode>& nodes, bool isFinal);
+                             const std::vector<EvaluatedNode>& nodes, EvaluationLine kind);
 
 // "%11.8f", or "%11.8e" where %g would use an exponent.
 std::string FormatPadded(double value, int width, int precision);

@@ -58,9 +58,9 @@ void ElementwiseRunner<T>::Run()
         return;
     const int parts = UsefulThreads(elements * OperationsOf(m_call.op), m_pool);
     // Threads share out the longest axis of the output; its elements are independent of one another.
-    const size_t axis = parts > 1 ? m_nest.LongestAxis(false) : m_nest.Axes();
+    const size_t axis = parts > 1 ? m_nest.LongestAxis(LoopAxes::Kept) : m_nest.Axes();
     if (parts > 1 && (axis == m_nest.Axes() || m_nest[axis].extent < size_t(parts)) && m_nest.IsReduction() &&
-        m_nest.LongestAxis(false) == m_nest.Axes())
+        m_nest.LongestAxis(LoopAxes::Kept) == m_nest.Axes())
     {
         ReduceToOneInParts();
         return;
@@ -130,7 +130,7 @@ void ElementwiseRunner<T>::Map(const LoopNest& nest, const Pointers& start) cons
         function(loop);
         return;
     }
-    LoopPosition position(nest, 2, false);
+    LoopPosition position(nest, 2, LoopAxes::Kept);
     do
     {
         for (size_t i = 0; i < m_arity; ++i)
@@ -169,7 +169,7 @@ void ElementwiseRunner<T>::MapGathered(const LoopNest& nest, const Pointers& sta
 {
     Tile tile;
     const LoopAxis& axis = nest[0];
-    LoopPosition position(nest, 1, false);
+    LoopPosition position(nest, 1, LoopAxes::Kept);
     do
     {
         for (size_t begin = 0; begin < axis.extent; begin += c_tile)
@@ -232,7 +232,7 @@ double ElementwiseRunner<T>::ReduceToOne(const LoopNest& nest, const Pointers& s
 
     Tile tile;
     double result = Identity();
-    LoopPosition position(nest, inner + 1, true);
+    LoopPosition position(nest, inner + 1, LoopAxes::Reduced);
     do
     {
         for (size_t begin = 0; begin < axis.extent; begin += step)
@@ -274,7 +274,7 @@ void ElementwiseRunner<T>::Reduce(const LoopNest& nest, const Pointers& start) c
             return;
         isEmpty |= nest[axis].extent == 0;
     }
-    LoopPosition position(nest, 0, false);
+    LoopPosition position(nest, 0, LoopAxes::Kept);
     do
     {
         Pointers at;
@@ -319,7 +319,7 @@ void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& s
     const size_t steps = stepsInside ? nest[1].extent : 1;
     const ptrdiff_t stride = stepsInside ? nest[1].inputs[0] : 0;
 
-    LoopPosition kept(nest, 1, false);
+    LoopPosition kept(nest, 1, LoopAxes::Kept);
     do
     {
         for (size_t begin = 0; begin < row.extent; begin += most)
@@ -329,7 +329,7 @@ void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& s
                 std::fill_n(sums, count, 0.0);
             else
                 std::fill_n(extremes, count, T(Identity()));
-            LoopPosition reduced(nest, stepsInside ? 2 : 1, true);
+            LoopPosition reduced(nest, stepsInside ? 2 : 1, LoopAxes::Reduced);
             do
             {
                 Pointers at;
@@ -364,7 +364,7 @@ void ElementwiseRunner<T>::ReduceIntoRow(const LoopNest& nest, const Pointers& s
 template <class T>
 void ElementwiseRunner<T>::ReduceToOneInParts()
 {
-    const size_t axis = m_nest.LongestAxis(true);
+    const size_t axis = m_nest.LongestAxis(LoopAxes::Reduced);
     const size_t extent = m_nest[axis].extent;
     const int useful = UsefulThreads(m_nest.Elements() * OperationsOf(m_call.op), m_pool, c_operationsPerSum);
     const int parts = int(std::min(size_t(useful), extent));

@@ -65,8 +65,9 @@ size_t LoopNest::Elements() const
     return elements;
 }
 
-size_t LoopNest::LongestAxis(bool reduced) const
+size_t LoopNest::LongestAxis(LoopAxes among) const
 {
+    const bool reduced = among == LoopAxes::Reduced;
     size_t longest = m_axes;
     for (size_t axis = 0; axis < m_axes; ++axis)
     {
@@ -76,8 +77,9 @@ size_t LoopNest::LongestAxis(bool reduced) const
     return longest;
 }
 
-LoopPosition::LoopPosition(const LoopNest& nest, size_t first, bool reduced)
+LoopPosition::LoopPosition(const LoopNest& nest, size_t first, LoopAxes among)
 {
+    const bool reduced = among == LoopAxes::Reduced;
     for (size_t axis = first; axis < nest.Axes(); ++axis)
     {
         if (nest[axis].reduced == reduced)

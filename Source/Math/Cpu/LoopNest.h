@@ -18,6 +18,12 @@ struct LoopAxis
     bool reduced;
 };
 
+enum class LoopAxes
+{
+    Kept,
+    Reduced
+};
+
 // Axis 0 is the innermost; there is always at least one.
 class LoopNest
 {
@@ -31,7 +37,7 @@ public:
     bool IsReduction() const { return m_isReduction; }
     size_t Elements() const; // of the loops; 0 where some axis is empty
     // The axis with the largest extent among those that are reduced, or those that are kept; Axes() if there is none.
-    size_t LongestAxis(bool reduced) const;
+    size_t LongestAxis(LoopAxes among) const;
 
 private:
     void Add(const LoopAxis& axis, size_t inputs);
@@ -45,8 +51,8 @@ private:
 class LoopPosition
 {
 public:
-    // Runs over the axes from first on that are (or are not) reduced.
-    LoopPosition(const LoopNest& nest, size_t first, bool reduced);
+    // Runs over those of the axes from first on.
+    LoopPosition(const LoopNest& nest, size_t first, LoopAxes among);
 
     ptrdiff_t Input(size_t input) const { return m_inputs[input]; }
     ptrdiff_t Output() const { return m_output; }

@@ -25,7 +25,7 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
     {
         const auto read = [&]
         {
-            Vocabulary words = Vocabulary::FromList(mapping, false);
+            Vocabulary words = Vocabulary::FromList(mapping, Vocabulary::BlankLine::Mistake);
             words.RequireSingleWords("a file with id, count, word and class is what wordclass names");
             return words;
         };

@@ -41,7 +41,7 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
     {
         if (isClass)
             return Vocabulary::FromClassList(path);
-        Vocabulary words = Vocabulary::FromList(path, true);
+        Vocabulary words = Vocabulary::FromList(path, Vocabulary::BlankLine::EndOfList);
         words.RequireSingleWords("a list of words and classes wants mode=class");
         return words;
     };

@@ -11,8 +11,8 @@ namespace
 template <class ElemType>
 std::unique_ptr<IDataWriter<ElemType>> MakeLuWriter(const ReaderContext& context)
 {
-    return std::make_unique<WordWriter<ElemType>>(context, [](const std::string& path)
-                                                  { return Vocabulary::FromList(path, true); });
+    return std::make_unique<WordWriter<ElemType>>(
+        context, [](const std::string& path) { return Vocabulary::FromList(path, Vocabulary::BlankLine::EndOfList); });
 }
 
 } // namespace

@@ -47,7 +47,7 @@ void Vocabulary::FinishClasses()
     }
 }
 
-Vocabulary Vocabulary::FromList(const std::string& path, bool blankLineEnds)
+Vocabulary Vocabulary::FromList(const std::string& path, BlankLine blank)
 {
     Vocabulary vocabulary;
     vocabulary.m_source = path;
@@ -60,7 +60,7 @@ Vocabulary Vocabulary::FromList(const std::string& path, bool blankLineEnds)
             blankLine = lines.LineNumber();
         if (word.empty())
             continue;
-        if (blankLine > 0 && !blankLineEnds) // blank lines behind the last word do no harm
+        if (blankLine > 0 && blank == BlankLine::Mistake) // blank lines behind the last word do no harm
             Fail(ErrorKind::Data, path, ":", blankLine, ": expected a word, found a blank line");
         if (blankLine > 0)
         {

@@ -24,8 +24,14 @@ public:
         int32_t end = 0;
     };
 
-    // One word a line, id = line from 0. A blank line ends the list, or is an error.
-    static Vocabulary FromList(const std::string& path, bool blankLineEnds);
+    // What a blank line in a list is.
+    enum class BlankLine
+    {
+        Mistake,
+        EndOfList
+    };
+    // One word a line, id = line from 0.
+    static Vocabulary FromList(const std::string& path, BlankLine blank);
     // "word class" a line.
     static Vocabulary FromClassList(const std::string& path);
     // "id count word class" a line; ids 0, 1, ... in order. All fail (Data) with file and line.

@@ -229,10 +229,10 @@ TEST_F(ProgressTest, EvaluationLinesEndInFourBlanks)
     const std::vector<EvaluatedNode> nodes{{"EvalErrorPrediction", "ErrorPrediction", 0.3925},
                                            {"ce", "CrossEntropyWithSoftmax", 0.67086067}};
     EXPECT_EQ(
-        FormatEvaluation(1, 4, 400, nodes, true),
+        FormatEvaluation(1, 4, 400, nodes, EvaluationLine::Final),
         "Final Results: Minibatch[1-4]: SamplesSeen = 400    EvalErrorPrediction: ErrorPrediction/Sample = 0.3925  "
         "  ce: CrossEntropyWithSoftmax/Sample = 0.67086067    Perplexity = 1.95592    ");
-    EXPECT_EQ(FormatEvaluation(1, 100, 12800, nodes, false),
+    EXPECT_EQ(FormatEvaluation(1, 100, 12800, nodes, EvaluationLine::Intermediate),
               "Minibatch[1-100]: SamplesSeen = 12800    EvalErrorPrediction: ErrorPrediction/Sample = 0.3925    ce: "
               "CrossEntropyWithSoftmax/Sample = 0.67086067    ");
 }

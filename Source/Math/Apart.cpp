@@ -4,7 +4,7 @@
 namespace cntk
 {
 
-void Kernels::RunApart(size_t tasks, void (*task)(void* body, size_t index), void* body)
+void Kernels::RunApart(size_t tasks, void (*task)(const void* body, size_t index), const void* body)
 {
     for (size_t index = 0; index < tasks; ++index)
         task(body, index);

@@ -22,8 +22,7 @@ template <class Task>
 void RunApart(Device& device, size_t tasks, const Task& task)
 {
     device.GetKernels().RunApart(
-        tasks, [](void* body, size_t index) { (*static_cast<const Task*>(body))(index); },
-        const_cast<Task*>(std::addressof(task)));
+        tasks, [](const void* body, size_t index) { (*static_cast<const Task*>(body))(index); }, std::addressof(task));
 }
 
 } // namespace cntk::Ops

@@ -53,7 +53,7 @@ public:
     // touch nothing that another of them writes. A backend with threads may run them at the same time, each on one: as
     // many as ThreadsApart says. They must not throw.
     virtual size_t ThreadsApart() const { return 1; }
-    virtual void RunApart(size_t tasks, void (*task)(void* body, size_t index), void* body);
+    virtual void RunApart(size_t tasks, void (*task)(const void* body, size_t index), const void* body);
 
     // Shapes are compatible (see Operations.h); any of them may be empty.
     virtual void Elementwise(const ElementwiseCall& call, const TensorView& output) = 0;

@@ -25,8 +25,8 @@ public:
     ConfigValue() = default;
     ConfigValue(std::string text, SourcePos where, const ConfigParameters* block, std::string keyPath);
 
-    const std::string&
-    Text() const; // without quotes; braces kept. A block merged from several has them all: "[..] [..]"
+    // Without quotes; braces kept. A block merged from several has them all: "[..] [..]".
+    const std::string& Text() const;
     const SourcePos& Where() const { return m_where; }
     const std::string& KeyPath() const { return m_keyPath; } // "Train:SGD:minibatchSize"
 

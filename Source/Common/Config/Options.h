@@ -186,6 +186,16 @@ struct OptionType<std::optional<T>>
     static std::string Print(const std::optional<T>& value) { return value ? OptionType<T>::Print(*value) : ""; }
 };
 
+// Whether a type holds any numbers, and not whole ones alone: what messages call them.
+template <class T>
+inline constexpr bool c_holdsReals = std::is_floating_point_v<T>;
+template <class T>
+inline constexpr bool c_holdsReals<std::vector<T>> = c_holdsReals<T>;
+template <class T>
+inline constexpr bool c_holdsReals<std::optional<T>> = c_holdsReals<T>;
+template <class T>
+inline constexpr bool c_holdsReals<Schedule<T>> = c_holdsReals<T>;
+
 template <class S>
 struct Option
 {
@@ -230,10 +240,7 @@ Option<S> Opt(std::string name, T S::*member, std::string doc, Range range = {},
     option.info.aliases = std::move(aliases);
     option.info.type = OptionType<T>::Name();
     option.info.doc = std::move(doc);
-    option.info.range = DescribeRange(range, option.info.type.find("number") == std::string::npos ||
-                                                     option.info.type.find("whole") != std::string::npos
-                                                 ? "a whole number"
-                                                 : "a number");
+    option.info.range = DescribeRange(range, c_holdsReals<T> ? "a number" : "a whole number");
     option.read = [member, range](S& options, const ConfigValue& value)
     {
         T read = OptionType<T>::Read(value, range);

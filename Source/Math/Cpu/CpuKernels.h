@@ -24,7 +24,7 @@ public:
     GemmContext& Products() { return m_gemm; }
 
     size_t ThreadsApart() const override { return size_t(m_pool.Threads()); }
-    void RunApart(size_t tasks, void (*task)(void* body, size_t index), void* body) override
+    void RunApart(size_t tasks, void (*task)(const void* body, size_t index), const void* body) override
     {
         m_pool.RunApart(tasks, [=](size_t index) { task(body, index); });
     }

@@ -144,8 +144,8 @@ public:
 private:
     static constexpr KnownChain c_chain = KnownChains::c_all[Number];
     static constexpr size_t c_kept = c_chain.firstTemporary;
-    static constexpr size_t c_longest =
-        1024 / sizeof(T); // rows at a time: what stages hand on stays in the first-level cache
+    // Rows at a time: what stages hand on stays in the first-level cache.
+    static constexpr size_t c_longest = 1024 / sizeof(T);
     using Kept = std::make_index_sequence<c_kept>;
     using Operands = std::make_index_sequence<c_chain.operandCount>;
     using Links = std::make_index_sequence<c_chain.linkCount>;

@@ -31,8 +31,8 @@ struct RecordWalkOptions
     static constexpr size_t c_autoRange = SIZE_MAX;
 
     size_t range = c_autoRange; // records that are shuffled with each other; auto: the epoch; 0: none
-    bool fullMinibatches =
-        false; // minibatches run on across the end of the data; the epoch is a multiple of their size
+    // Minibatches run on across the end of the data; the epoch is a multiple of their size.
+    bool fullMinibatches = false;
 };
 
 class RecordWalk

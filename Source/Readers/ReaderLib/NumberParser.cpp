@@ -86,10 +86,16 @@ const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, doub
 
 void NumberParser::ParseToNearest(const char* begin, const char* end, double& value) const
 {
-    std::string text(begin, end);
-    std::replace(text.begin(), text.end(), m_decimalPoint, '.');
+    std::string text; // with the point that the library knows
+    if (m_decimalPoint != '.')
+    {
+        text.assign(begin, end);
+        std::replace(text.begin(), text.end(), m_decimalPoint, '.');
+        begin = text.data();
+        end = begin + text.size();
+    }
     double nearest = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), nearest).ec == std::errc())
+    if (std::from_chars(begin, end, nearest).ec == std::errc())
         value = nearest;
 }
 

@@ -17,7 +17,8 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
 // Version, compiler, what computes matrix products, instruction sets, CUDA, MPI, readers found.
 std::string VersionText();
 
-// numCPUThreads: n > 0 that many, at most the hardware's; n < 0 as many as allowed + n, at least 1; 0 as many as allowed.
+// numCPUThreads: n > 0 that many, at most the hardware's; n < 0 as many as allowed + n, at least 1; 0 as many as
+// allowed.
 int ThreadsFrom(int numCpuThreads);
 
 extern const char* const c_timeFormat; // of strftime: "2026/11/20 23:59:04"

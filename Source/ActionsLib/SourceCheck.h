@@ -11,12 +11,12 @@
 namespace cntk
 {
 
-// Reads one minibatch, computes the roots, reports samples and memory.
 enum class CheckFor
 {
     Training,
     Evaluation
 };
+// Reads one minibatch, computes the roots, reports samples and memory.
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
                  MinibatchSource& source, size_t minibatchSize, CheckFor purpose);
 

@@ -111,8 +111,11 @@ Checkpoint LoadCheckpoint(const std::string& path, DataType dataType, Device& de
         Fail(ErrorKind::Model, "'", path, "' is a model file, not a checkpoint; expected the '.ckp' file beside it");
     if (in.Mark("BVersion"))
     {
+        const size_t position = in.Position();
         const auto version = in.Read<uint64_t>("the version of the checkpoint");
-        if (version == 0 || version > c_version)
+        if (version == 0)
+            in.Damaged(position, Concat("a version (1 to ", c_version, ")"), "0");
+        if (version > c_version)
             Fail(ErrorKind::Model, "'", path, "' is a checkpoint of version ", version,
                  ", written by a later program; expected version ", c_version, " or older");
         in.Expect("EVersion");

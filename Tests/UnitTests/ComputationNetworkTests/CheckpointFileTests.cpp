@@ -152,15 +152,18 @@ TEST_F(CheckpointFileTests, RefusesOtherFiles)
         out.Commit();
     }
     EXPECT_EQ(LoadError(), "'m.ckp' is a model file, not a checkpoint; expected the '.ckp' file beside it");
+    const auto errorOf = [&](uint64_t version)
     {
         ByteWriter out(m_path);
         out.WideText("BVersion");
-        out.Write(uint64_t(3));
+        out.Write(version);
         out.WideText("EVersion");
         out.Commit();
-    }
-    EXPECT_EQ(LoadError(),
+        return LoadError();
+    };
+    EXPECT_EQ(errorOf(3),
               "'m.ckp' is a checkpoint of version 3, written by a later program; expected version 2 or older");
+    EXPECT_EQ(errorOf(0), "checkpoint file 'm.ckp' is damaged at byte 18: expected a version (1 to 2), found 0");
 }
 
 TEST_F(CheckpointFileTests, RefusesARateThatIsNone)

@@ -256,6 +256,52 @@ TEST(PackingNodes, PickFromWhatWasPicked)
     EXPECT_EQ(ValueOf(gathered), (std::vector<double>{x[4], x[5], x[10], x[11], x[16], x[17], x[14], x[15]}));
 }
 
+// Any negative number names no column.
+TEST(PackingNodes, NegativeNumbersNameNoColumn)
+{
+    TestNetwork net;
+    const auto x = net.Input("x", {1}), numbers = net.Input("numbers", {1});
+    const auto gathered = net.Add("GatherPacked", "gathered", {numbers, x});
+    const auto scattered = net.Add("ScatterPacked", "scattered", {x, numbers, x});
+    net.network.Validate();
+    net.SetFrames(4);
+    SetInput(x, {1, 2, 3, 4});
+    SetInput(numbers, {-2, 3, -1, 0});
+    Evaluator evaluator(net.network, {gathered, scattered}, Checked(false));
+    evaluator.Forward();
+    EXPECT_EQ(ValueOf(gathered), (std::vector<double>{0, 4, 0, 1}));
+    EXPECT_EQ(ValueOf(scattered), (std::vector<double>{4, 0, 0, 2}));
+}
+
+// Sequences of the minibatch before are none of this one.
+TEST(PackingNodes, TargetsAreThoseOfTheMinibatch)
+{
+    TestNetwork net;
+    const auto x = net.Input("x", {1});
+    NodeParameters parameters;
+    parameters.Set("rows", "1");
+    parameters.Set("dynamicAxis", "picked");
+    const auto places = net.network.Add("InputValue", "places", {}, parameters);
+    const auto index = net.Add("PackedIndex", "index", {x, places});
+    net.network.Validate();
+    Evaluator evaluator(net.network, {index}, Checked(false));
+    const auto run = [&](size_t target, size_t named)
+    {
+        MBLayout &data = *net.network.Layout(), &axis = *net.network.Layout("picked");
+        data.Init(1, 2);
+        data.AddSequence(target, 0, 0, 2);
+        axis.Init(1, 1);
+        axis.AddSequence(named, 0, 0, 1);
+        SetInput(x, {1, 2});
+        SetInput(places, {1});
+        evaluator.Forward();
+        return ValueOf(index);
+    };
+    EXPECT_EQ(run(7, 7), std::vector<double>{1});
+    EXPECT_EQ(MessageOf([&] { run(8, 7); }),
+              "PackedIndex 'index': the target 'x' has no sequence 7, of which 'places' names positions");
+}
+
 TEST(PackingNodes, DataThatCannotBePacked)
 {
     const auto messageOf = [](const std::function<void(PackingNetwork&)>& change)
@@ -279,6 +325,16 @@ TEST(PackingNodes, DataThatCannotBePacked)
                       MBLayout& layout = *net.network.Layout();
                       layout.Init(2, 5);
                       layout.AddSequence(0, 0, 0, 7);
+                      layout.AddSequence(1, 1, 0, 5);
+                  }),
+              "Where 'where' needs whole sequences, but sequence 0 goes beyond the minibatch; train and read without "
+              "truncation");
+    EXPECT_EQ(messageOf(
+                  [](PackingNetwork& net)
+                  {
+                      MBLayout& layout = *net.network.Layout();
+                      layout.Init(2, 5);
+                      layout.AddSequence(0, 0, -2, 5);
                       layout.AddSequence(1, 1, 0, 5);
                   }),
               "Where 'where' needs whole sequences, but sequence 0 goes beyond the minibatch; train and read without "

@@ -46,6 +46,29 @@ struct Tagger : TestNetwork
 
 } // namespace
 
+// What is where follows from the layout, which is another one with each minibatch.
+TEST(TimeReverse, FollowsTheLayoutOfEachMinibatch)
+{
+    TestNetwork net;
+    const auto x = net.Input("x", {1});
+    const auto reversed = net.Add("TimeReverse", "reversed", {x});
+    net.network.Validate();
+    Evaluator evaluator(net.network, {reversed}, Checked(false));
+    MBLayout& layout = *net.network.Layout();
+    const auto reverse = [&](const std::vector<SequenceInfo>& sequences)
+    {
+        layout.Init(1, 5);
+        for (const SequenceInfo& sequence : sequences)
+            layout.AddSequence(sequence.id, sequence.row, sequence.begin, sequence.end);
+        SetInput(x, {1, 2, 3, 4, 5});
+        evaluator.Forward();
+        return ValueOf(reversed);
+    };
+    EXPECT_EQ(reverse({{0, 0, 0, 5}}), (std::vector<double>{5, 4, 3, 2, 1}));
+    EXPECT_EQ(reverse({{1, 0, 0, 2}, {2, 0, 2, 5}}), (std::vector<double>{2, 1, 5, 4, 3}));
+    EXPECT_EQ(reverse({{3, 0, 0, 3}}), (std::vector<double>{3, 2, 1, 0, 0}));
+}
+
 TEST(Crf, IsTheLogProbabilityAmongAllPaths)
 {
     Tagger net;

@@ -377,6 +377,14 @@ TEST(ReshapeNodesTest, LayoutsThatAreOnlyEqualCanBeReconciled)
         MessageOf([&] { evaluator.Forward(); }),
         "ReconcileDynamicAxis 'same': the minibatch layouts of 'y' and 'x' differ; expected the same sequences of "
         "the same lengths");
+    // As many columns, but two sequences and one.
+    net.network.Layout("other")->Init(1, 2);
+    net.network.Layout("other")->AddSequence(0, 0, 0, 2);
+    dynamic_cast<InputValueNode&>(*y).SetDense(values, 2, 2);
+    EXPECT_EQ(
+        MessageOf([&] { evaluator.Forward(); }),
+        "ReconcileDynamicAxis 'same': the minibatch layouts of 'y' and 'x' differ; expected the same sequences of "
+        "the same lengths");
 }
 
 TEST(TraceTest, PrintsSequencesOneAfterAnother)

@@ -29,7 +29,7 @@ struct ProgramContext
     NdlContext ndl{};                 // seeds and names of NDL networks go on counting from one command to the next
     bool progressTracing = false;
     size_t epochsTotal = 0; // of all train jobs, for progress tracing
-    size_t epochsDone = 0;
+    size_t epochsDone = 0;  // of those that are over
     std::string deviceId{}; // of device, as the config has it
     GpuOptions gpu{};
     bool timestamping = false; // of the log

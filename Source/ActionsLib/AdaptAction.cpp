@@ -7,6 +7,7 @@
 #include "ActionsLib/NetworkLog.h"
 #include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/SourceCheck.h"
+#include "ActionsLib/TracedTraining.h"
 #include "ActionsLib/TrainingPlan.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -15,7 +16,6 @@
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Criteria.h"
 #include "SGD/LabelMixer.h"
-#include "SGD/Trainer.h"
 
 namespace cntk
 {
@@ -106,7 +106,7 @@ public:
             RequireNoEpochOf(Files(), Files().FindResumePoint(), Original(), PlaceOfTrainedModel(m_command));
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
-        Train(m_request, log);
+        TrainTraced(m_command, m_request);
     }
 
     void Check() override

@@ -8,6 +8,7 @@
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/SourceCheck.h"
+#include "ActionsLib/TracedTraining.h"
 #include "ActionsLib/TrainingPlan.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
@@ -21,10 +22,8 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
-#include "SGD/Trainer.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace cntk
 {
@@ -117,14 +116,12 @@ public:
             log.Print("\n%s model with %d nodes on %s.\n", isLoaded ? "Loaded" : "Created", int(network.size()),
                       DeviceWords(*device).c_str());
         };
-        if (m_command.program.progressTracing)
-            m_request.epochDone = [this](const EpochReport& report) { TraceProgress(report); };
         if (!m_original.empty() && m_request.makeMode)
             RequireNoEpochOf(Files(), Files().FindResumePoint(), {OriginalKey(), m_original},
                              PlaceOfTrainedModel(m_command));
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
-        Train(m_request, log);
+        TrainTraced(m_command, m_request);
         if (!isBuilt)
             TakeSeeds();
     }
@@ -283,17 +280,6 @@ private:
                 throw;
             throw error.At(m_builder->Where());
         }
-    }
-
-    // Lines on standard output for programs that watch (progressTracing=true).
-    void TraceProgress(const EpochReport& report) const
-    {
-        ProgramContext& program = m_command.program;
-        ++program.epochsDone;
-        std::printf("PROGRESS: %.2f%%\n", 100.0 * double(program.epochsDone) / double(program.epochsTotal));
-        if (!report.evaluations.empty())
-            std::printf("EVALERR: %.7f%%\n", 100 * report.evaluations[0]);
-        std::fflush(stdout);
     }
 
     CommandContext m_command;

@@ -8,6 +8,7 @@
 #include "ActionsLib/NetworkSource.h"
 #include "ActionsLib/ReaderSource.h"
 #include "ActionsLib/SourceCheck.h"
+#include "ActionsLib/TracedTraining.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -16,7 +17,6 @@
 #include "ComputationNetwork/ModelFile.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
-#include "SGD/Trainer.h"
 
 #include <algorithm>
 #include <limits>
@@ -135,7 +135,7 @@ public:
         };
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
-        Train(m_request, log);
+        TrainTraced(m_command, m_request);
     }
 
     void Check() override

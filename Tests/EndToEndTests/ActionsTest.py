@@ -86,9 +86,16 @@ class ActionsTest(EndToEndTest):
         self.assertIn("configparameters: exp.cntk:precision=double", lines)
 
     def test_progress_tracing(self):
-        run = self.run_command("Train", "progressTracing=true")
-        self.assertRegex(run.stdout, r"^PROGRESS: 33\.33%\nEVALERR: \d+\.\d{7}%\nPROGRESS: 66\.67%\n")
-        self.assertIn("PROGRESS: 100.00%\n", run.stdout)
+        arguments = ["progressTracing=true", "Adapt=[action=adapt; modelPath=a.dnn; origModelFileName=model/m.dnn; reader=[ "
+                     "$streams$ ]; SGD=[ maxEpochs=2; minibatchSize=4; learningRatesPerSample=0.1 ]]"]
+        progress = lambda text: re.findall(r"^PROGRESS: (\S+)%$", text, re.M)
+        run = self.run_command("Train:Adapt", *arguments)
+        self.assertRegex(run.stdout, r"^PROGRESS: 20\.00%\nEVALERR: \d+\.\d{7}%\nPROGRESS: 40\.00%\n")
+        self.assertEqual(progress(run.stdout), ["20.00", "40.00", "60.00", "80.00", "100.00"])
+        self.assertEqual([float(error) for error in re.findall(r"^EVALERR: (\S+)%$", run.stdout, re.M)],
+                         [100 * float(error) for error in re.findall(r"; EvalErrPerSample = (\S+); ", run.stderr)])
+        (self.folder / "a.dnn").unlink()  # what was trained before counts, too
+        self.assertEqual(progress(self.run_command("Train:Adapt", *arguments).stdout), ["100.00"])
 
     def test_gradient_check(self):
         worst = r"\n  %s: %d elements, at worst \[\d, \d\] with [-\d.e]+ by back-propagation and [-\d.e]+ by central "

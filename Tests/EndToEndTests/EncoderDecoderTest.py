@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """An encoder reads a sentence, a decoder says it backwards; the two are trained as one."""
+import math
 import random
 import re
 import signal
@@ -229,7 +230,41 @@ class EncoderDecoderTest(EndToEndTest):
     def test_validation(self):
         self.write("cv.cntk", CONFIG + CV)
         log = self.cntk("configFile=config.cntk+cv.cntk", "epochs=2").stderr
-        self.assertEqual(len(re.findall(r"Finished Epoch\[\d\]: \[Validation Set\] Loss Per Sample = [\d.]+", log)), 2)
+        losses = re.findall(r"Finished Epoch\[\d\]: \[Validation Set\] Loss Per Sample = ([\d.]+)\n", log)
+        self.assertEqual(len(losses), 2)
+        # It is that of a test, which pairs the same sentences.
+        test = self.train("command=Test").stderr
+        tested = re.search(r"Final Results: .*CrossEntropyWithSoftmax/Sample = ([\d.]+) ", test).group(1)
+        self.assertAlmostEqual(float(losses[-1]), float(tested), places=5)
+
+    def test_progress_lines_add_up_to_the_epoch(self):
+        log = self.train("epochs=1", "Train=[traceLevel=1; SGD=[numMBsToShowResult=15]]").stderr
+        lines = re.findall(r"^Epoch\[1\]-Minibatch\[(\d+)-(\d+)\]: Samples Seen = (\d+)   Decoder Train Loss Per Sample = "
+                           r"(\S+) PPL = (\S+) EvalErr\[0\] Per Sample = (\S+) ", log, re.M)
+        self.assertGreater(len(lines), 2, log)
+        loss = error = samples = 0
+        for i, (first, last, count, average, perplexity, wrong) in enumerate(lines):
+            self.assertEqual((int(first), int(last)), (15 * i + 1, 15 * i + 15))
+            self.assertAlmostEqual(float(perplexity) / math.exp(float(average)), 1, places=3)
+            samples += int(count)
+            loss += int(count) * float(average)
+            error += int(count) * float(wrong)
+        # Without the minibatches behind the last line the epoch's averages are nearly those.
+        whole = re.search(r"\[Training Set\] Decoder Train Loss Per Sample = (\S+)    EvalErr Per Sample = (\S+) ", log)
+        self.assertAlmostEqual(loss / samples, float(whole.group(1)), delta=0.1)
+        self.assertAlmostEqual(error / samples, float(whole.group(2)), delta=0.1)
+
+    def test_sentences_are_as_long_as_those_of_the_data_unless_a_word_ends_them(self):
+        self.train("epochs=1")
+        log = self.train("command=Test", "Test=[maxLength=0; endWord=-1]").stderr
+        said = [[int(word) for word in line.split()] for line in self.read("said.txt").splitlines()]
+        wanted = [words[::-1] + [WORDS] for words in self.sentences["test"]]
+        self.assertEqual([len(line) for line in said], [len(words) for words in wanted])
+        same = sum(line == words for line, words in zip(said, wanted))
+        self.assertIn("; %d of them (%.2f%%) are those of decoderReader" % (same, same), log)
+        # Those that are only the beginning of what was wanted are no more right than others.
+        log = self.train("command=Test", "Test=[maxLength=1; endWord=-1]").stderr
+        self.assertIn("; 0 of them (0.00%) are those of decoderReader", log)
 
     def test_check(self):
         log = self.train("--check").stderr

@@ -75,6 +75,26 @@ class LanguageTest(EndToEndTest):
             "Created label-mapping file with 5 entries.", "Created vocabulary file with 5 entries.",
             "Created word-to-class map with 5 entries.", "Created class-to-index map with 2 entries.", ""])
 
+    def test_what_counts_as_a_word(self):
+        self.write("exp.cntk", CLASSES)
+        # A mark of the encoding is no part of the first word; tabs are blanks; a line may end in its marker alone.
+        self.write("text.txt", "\ufeffb\ta </s>\na  b b\n")
+        self.cntk("configFile=exp.cntk", "wc=[nbrClass=0]")
+        self.assertEqual(self.read("out/vocab.txt"), "     0\t     2\t</s>\t0\n     1\t     2\ta\t0\n     2\t     3\tb\t0\n")
+
+    def test_words_beyond_the_size_and_the_cutoff_are_unknown(self):
+        self.write("exp.cntk", CLASSES)
+        self.write("text.txt", "a a a b b c d\na c d d\n")
+        # a 4, d 3, b, c and </s> 2: two are above the cutoff, and one of them stands for all others.
+        log = self.cntk("configFile=exp.cntk", "wc=[cutoff=2]").stderr
+        self.assertIn("vocabSize=5, but only 2 words occur more often than cutoff=2; 2 words are written", log)
+        self.assertEqual(self.read("out/vocab.txt").split(), ["0", "9", "<unk>", "1", "1", "4", "a", "1"])
+        # Two words with equal shares, which fill a class each.
+        self.write("text.txt", "a a b\n")
+        self.cntk("configFile=exp.cntk", "makeMode=false", "wc=[vocabSize=2]")
+        self.assertEqual(self.read("out/vocab.txt").split(), ["0", "2", "<unk>", "0", "1", "2", "a", "1"])
+        self.assertEqual(self.read("out/cls2idx.txt"), "0\n1\n")
+
     def test_word_classes_are_made_once(self):
         self.write("exp.cntk", CLASSES)
         text = self.write("text.txt", "a b a\n")

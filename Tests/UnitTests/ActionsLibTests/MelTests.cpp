@@ -75,6 +75,10 @@ TEST_F(MelTests, CopyFromOneNodeToMany)
         "edit.mel:2:16: Setting a single input to multiple outputs requires the multiple outputs to exist. No node "
         "matches 'Z*'");
     EXPECT_THAT(ErrorOf("Copy(L2.*, Z)"), HasSubstr("The input symbols and output symbols must match"));
+    EXPECT_THAT(ErrorOf("Copy(L*RL, New*)"), HasSubstr("The input symbols and output symbols must match"));
+    EXPECT_THAT(ErrorOf("CopySubTree(L*RL, Root)"), HasSubstr("nodes, and 'Root' can be the copy of one only"));
+    EXPECT_THAT(ErrorOf("m2=LoadModel(\"base.dnn\", format=cntk)\nCopyNodeInputs(m1.L1.RL, m2.L1.RL)"),
+                HasSubstr("inputs can be copied within one model only; 'm1.L1.RL' is in model 'm1'"));
     EXPECT_THAT(ErrorOf("Copy(L2.*, *.Z)"), EndsWith("'L2.*' = '*.Z' not allowed"));
     EXPECT_THAT(ErrorOf("Copy(m1.*, L2.*)"), EndsWith("'m1.*' = 'L2.*' not allowed"));
     // A model that was never made is taken for the beginning of nodes' names.

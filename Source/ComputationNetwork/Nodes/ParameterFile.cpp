@@ -32,10 +32,12 @@ size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumbe
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": '", token,
                  "' is not a number");
         const bool isFinite = VisitType(type, [&](auto element) { return std::isfinite(decltype(element)(*number)); });
-        if (!isFinite)
+        // Infinity by its name is meant: a constant that keeps some rows out of a softmax, for instance.
+        const bool isMeant = isFinite || (std::isinf(*number) && ToLower(token).find("inf") != std::string::npos);
+        if (!isMeant)
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": found ", token,
-                 std::isfinite(*number) ? Concat(", which is beyond the range of ", NameOf(type)) : std::string(),
-                 ", expected a finite number");
+                 std::isnan(*number) ? std::string() : Concat(", which is beyond the range of ", NameOf(type)),
+                 ", expected a finite number or inf");
         values.push_back(*number);
         count++;
         start = line.find_first_not_of(c_blanks, end);

@@ -17,8 +17,8 @@ struct TextMatrix
     std::vector<double> values; // column-major
 };
 
-// Numbers separated by white space, finite ones of the type, empty lines ignored, all rows of one length. Errors (Data)
-// name the file, the line and what was found.
+// Numbers separated by white space, within the range of the type or infinite by name (inf, 1#INF), empty lines ignored,
+// all rows of one length. Errors (Data) name the file, the line and what was found.
 TextMatrix ReadTextMatrix(const std::string& path, DataType type);
 
 } // namespace cntk

@@ -449,16 +449,16 @@ TEST_F(MelTests, ReviseParameter)
     EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("it is a Times node"));
 }
 
-TEST_F(MelTests, RevisedParametersAreFinite)
+TEST_F(MelTests, RevisedParametersAreNumbers)
 {
-    for (const char* value : {"nan", "inf", "-inf", "1e400"})
+    for (const char* value : {"nan", "1e400"})
     {
         m_folder.Write("b.txt", std::string("1\n2\n") + value + "\n4\n");
         EXPECT_THAT(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)"), HasSubstr("b.txt")) << value;
     }
-    m_folder.Write("b.txt", "1\n2\ninf\n4\n");
+    m_folder.Write("b.txt", "1\n2\nnan\n4\n");
     EXPECT_EQ(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)"),
-              "edit.mel:2:1: file 'b.txt', line 3, column 1: found inf, expected a finite number");
+              "edit.mel:2:1: file 'b.txt', line 3, column 1: found nan, expected a finite number or inf");
     // What a float cannot hold.
     m_folder.Write("b.txt", "1\n2\n3\n1e60\n");
     Edit("ReviseParameter(L1.BFF.B, b.txt)");

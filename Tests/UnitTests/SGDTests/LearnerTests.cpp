@@ -94,7 +94,9 @@ TEST(LearnerTest, UpdatesInPartEqualDenseOnes)
     regularized.l2RegWeight = 0.1;
     SgdOptions adagrad;
     adagrad.gradUpdateType = GradientUpdateType::AdaGrad;
-    for (const SgdOptions& options : {SgdOptions(), regularized, adagrad})
+    SgdOptions both = adagrad; // of words that are not in a minibatch L2 leaves directions where their gradient is
+    both.l2RegWeight = 0.1;
+    for (const SgdOptions& options : {SgdOptions(), regularized, adagrad, both})
     {
         WordModel part(options);
         WordModel whole(options);
@@ -109,6 +111,18 @@ TEST(LearnerTest, UpdatesInPartEqualDenseOnes)
         }
         ExpectSame(part, whole);
     }
+}
+
+// A minibatch without words counts as dense: of the update in part before nothing is left in the states.
+TEST(LearnerTest, ADenseUpdateEndsWhatOneInPartLeft)
+{
+    WordModel part{SgdOptions()}, whole{SgdOptions()};
+    for (size_t minibatch = 0; minibatch < 2; minibatch++)
+    {
+        part.Train(minibatch, 0, minibatch == 1);
+        whole.Train(minibatch, 0, true);
+    }
+    ExpectSame(part, whole);
 }
 
 // What is remembered of an update in part is in the states: a learner that takes them goes on with the same bits.

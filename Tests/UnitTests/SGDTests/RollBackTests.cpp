@@ -42,6 +42,22 @@ protected:
         data.labels.erase(data.labels.begin(), data.labels.begin() + data.labelDim * c_samples);
         return data;
     }
+    // Runs, or goes on, until so many epochs are done.
+    void StopBehind(TrainingRequest request, size_t epochs)
+    {
+        request.epochDone = [&, inner = request.epochDone](const EpochReport& report)
+        {
+            if (inner)
+                inner(report);
+            m_isEnough = report.epoch + 1 == epochs;
+        };
+        m_isEnough = false;
+        request.stopRequested = [this] { return m_isEnough; };
+        EXPECT_THROW(Run(request), Interrupted) << LogText();
+    }
+
+private:
+    bool m_isEnough = false;
 };
 
 } // namespace
@@ -143,6 +159,59 @@ TEST_F(RollBackTest, TheSecondDisappointmentLeavesTheCheckpointOfTheEpochBefore)
     EXPECT_TRUE(FileExists(Path("m.dnn.2.ckp")));
     EXPECT_FALSE(FileExists(Path("m.dnn.1.ckp")));
     EXPECT_FALSE(FileExists(Path("m.dnn.3")));
+}
+
+// What AdaGrad left with the first epoch is no use to momentum. The labels of the second epoch are the wrong way round,
+// so that the first one's model is gone back to: momentum begins anew there, not with gradients of what is undone.
+TEST_F(RollBackTest, BehindAnotherRuleMomentumBeginsAnew)
+{
+    SyntheticData data = TwoClasses(3 * c_samples, 7);
+    for (size_t i = 2 * c_samples; i < 2 * 2 * c_samples; ++i)
+        data.labels[i] = 1 - data.labels[i];
+    TrainingRequest request = Request(3, data);
+    request.options.learningRatesPerSample = 0.25f;
+    request.options.momentumPerMB = 0.9f;
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.gradUpdateType = GradientUpdateType::AdaGrad;
+    StopBehind(request, 1);
+    request.options.gradUpdateType = GradientUpdateType::None;
+    StopBehind(request, 2); // which is told once
+    EXPECT_EQ(Count("value: " + Path("m.dnn.1") + ".\n"), 1u) << LogText();
+    EXPECT_EQ(Count("is of a training with gradUpdateType=adagrad, which goes on with gradUpdateType=none: "), 1u);
+    EXPECT_EQ(BytesOf(Path("m.dnn.2")), BytesOf(Path("m.dnn.1")));
+    const Checkpoint checkpoint = LoadCheckpoint(Path("m.dnn.2.ckp"), DataType::Float64, *m_device);
+    ASSERT_EQ(checkpoint.smoothedGradients.size(), 4u);
+    for (const Matrix& state : checkpoint.smoothedGradients)
+        EXPECT_EQ(state.ToHost(), std::vector<double>(state.Rows() * state.Columns()));
+}
+
+// A checkpoint of the original does not have the mean criterion of the epochs since the last look: this one takes in
+// the second and the third epoch only, also where the training is stopped in between.
+TEST_F(RollBackTest, BehindACheckpointOfTheOriginalTheMeanIsOfTheEpochsSeen)
+{
+    TrainingRequest request = Request(4, TwoClasses(4 * c_samples, 7));
+    request.options.learningRatesPerSample = 0.05f;
+    request.options.keepCheckPointFiles = true;
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.autoAdjust.learnRateAdjustInterval = 3;
+    std::vector<double> criteria;
+    request.epochDone = [&](const EpochReport& report) { criteria.push_back(report.criterion); };
+    StopBehind(request, 1);
+    const std::string path = Path("m.dnn.1.ckp");
+    const auto time = std::filesystem::last_write_time(path);
+    Checkpoint checkpoint = LoadCheckpoint(path, DataType::Float64, *m_device);
+    ASSERT_EQ(checkpoint.info.extra.erase("averageCriterion"), 1u);
+    std::vector<const Matrix*> states;
+    for (const Matrix& state : checkpoint.smoothedGradients)
+        states.push_back(&state);
+    SaveCheckpoint(path, checkpoint.info, states);
+    std::filesystem::last_write_time(path, time);
+    StopBehind(request, 2);
+    StopBehind(request, 3);
+    ASSERT_EQ(criteria.size(), 3u) << LogText();
+    ASSERT_GT(std::abs(criteria[1] - criteria[2]), 0.01);
+    EXPECT_DOUBLE_EQ(LoadCheckpoint(Path("m.dnn.3.ckp"), DataType::Float64, *m_device).info.previousCriterion,
+                     (criteria[1] + criteria[2]) / 2);
 }
 
 // There is no model that two epochs went by since: nothing to go back to, nor a look at what the first one gave.

@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/ByteStream.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/MatrixSection.h"
 
 #include <cmath>
 

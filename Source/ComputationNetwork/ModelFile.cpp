@@ -5,7 +5,7 @@
 #include "Common/File.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ForeignFiles.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/ModelStreams.h"
 #include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 

@@ -5,7 +5,7 @@
 #include "Common/Message.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/GeneratedName.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/ModelStreams.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 

@@ -3,7 +3,7 @@
 
 #include "ComputationNetwork/ByteStream.h"
 #include "ComputationNetwork/ComputationNode.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/ModelStreams.h"
 
 #include <cstdint>
 #include <gtest/gtest.h>

@@ -214,6 +214,44 @@ TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
     }
 }
 
+// Each gradient is -2, of the minibatch's word alone. The first of sparse gradients counts as dense, and leaves the
+// rate's part of it; the second keeps the rate out, and leaves the first word's state as it is, which is to be there
+// for that.
+TEST(LearnerTest, WhatTheFirstOfSparseGradientsLeftStays)
+{
+    for (const bool stays : {false, true})
+    {
+        ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
+        network.Layout()->InitAsFrameMode(1);
+        const ComputationNodePtr x = network.AddInput("x", {2}, true), labels = network.AddInput("labels", {1});
+        const auto weights = std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter("w", {1, 2}));
+        weights->InitFixed(0);
+        const ComputationNodePtr criterion =
+            network.Add("SquareError", "se", {labels, network.Add("Times", "y", {weights, x})});
+        network.Validate();
+        EvaluatorOptions evaluation;
+        evaluation.training = true;
+        evaluation.backwardRoot = criterion;
+        Evaluator evaluator(network, {criterion}, evaluation);
+        Learner learner(evaluator.Parameters(), {}, DataType::Float64, network.GetDevice());
+        learner.LetGradientsStay(stays);
+        for (const int32_t word : {0, 1})
+        {
+            const double one = 1;
+            const int32_t starts[] = {0, 1};
+            dynamic_cast<InputValueNode&>(*x).SetSparse(&one, &word, starts, 2, 1);
+            dynamic_cast<InputValueNode&>(*labels).SetDense(&one, 1, 1);
+            evaluator.Forward();
+            evaluator.Backward(criterion);
+            if (word == 0)
+                weights->GradientColumns().all = true; // as behind an evaluation
+            learner.Update(0.125, 0, 1);
+        }
+        EXPECT_EQ(weights->Values().ToHost(), (std::vector<double>{0.25, 0.25}));
+        EXPECT_EQ(learner.States()[0]->ToHost(), (std::vector<double>{-0.25, -2}));
+    }
+}
+
 // Of the words' weights no gradient is written where the state can wait; with momentum, L2 or clipping there is one.
 TEST(LearnerTest, WordsAreUpdatedBehindTheirGradient)
 {

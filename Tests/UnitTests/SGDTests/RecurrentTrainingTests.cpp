@@ -25,7 +25,8 @@ constexpr size_t c_steps = 12;
 class TruncatingReader final : public IDataReader<double>
 {
 public:
-    TruncatingReader()
+    // The steps of each pass: it begins and ends within sequences unless they are all.
+    explicit TruncatingReader(size_t first = 0, size_t end = c_steps) : m_first(first), m_end(end)
     {
         m_streams.resize(2);
         m_streams[0].name = "features";
@@ -41,14 +42,14 @@ public:
     void StartEpoch(const EpochRequest& request) override
     {
         m_size = request.minibatchSize;
-        m_begin = 0;
+        m_begin = m_first;
     }
 
     bool GetMinibatch(HostMinibatch<double>& minibatch) override
     {
-        if (m_begin >= c_steps)
+        if (m_begin >= m_end)
             return false;
-        const size_t end = std::min(m_begin + m_size, c_steps);
+        const size_t end = std::min(m_begin + m_size, m_end);
         m_layout->Init(c_rows, end - m_begin);
         for (const SequenceInfo& sequence :
              {SequenceInfo{0, 0, 0, 12}, SequenceInfo{1, 1, 0, 4}, SequenceInfo{2, 1, 4, 12}, SequenceInfo{3, 2, 0, 7},
@@ -83,6 +84,8 @@ private:
 
     std::vector<StreamInfo> m_streams;
     MBLayoutPtr m_layout = std::make_shared<MBLayout>();
+    size_t m_first;
+    size_t m_end;
     size_t m_size = 1;
     size_t m_begin = 0;
 };
@@ -182,6 +185,35 @@ TEST_F(RecurrentTraining, EvaluationCarriesStateAndEachPassBeginsAnew)
     for (const size_t size : {1, 2, 4, 5})
         EXPECT_DOUBLE_EQ(evaluate(size), whole) << "minibatches of " << size;
     EXPECT_EQ(evaluate(2), evaluate(2));
+}
+
+// Pass by pass the first minibatch is of sequences that began before it, and the last one of such as go on behind it.
+// In front of the first step h is 0.1, the initial value, and not what the pass before ended with.
+TEST_F(RecurrentTraining, APassThatBeginsWithinSequencesTakesNothingFromTheOneBefore)
+{
+    constexpr size_t first = 9, end = 11;
+    double sum = 0;
+    for (size_t row = 0; row < c_rows; ++row)
+    {
+        double h = double(0.1f);
+        for (size_t column = c_rows * first + row; column < c_rows * end; column += c_rows)
+        {
+            h = std::tanh(std::sin(double(column)) + 0.8 * h);
+            sum += std::pow(std::sin(double(column) + 3) - h, 2);
+        }
+    }
+    const double expected = sum / double(c_rows * (end - first));
+    const auto network = Network();
+    const std::vector<ComputationNodePtr>& nodes = network->Group(NodeGroup::Criterion);
+    Evaluator evaluator(*network, nodes);
+    MinibatchSource source(std::make_unique<TruncatingReader>(first, end));
+    source.BindTo(nodes);
+    for (const size_t size : {2, 2, 1, 1})
+    {
+        EvaluationSettings settings;
+        settings.minibatchSize = size;
+        EXPECT_DOUBLE_EQ(EvaluateCriteria(evaluator, nodes, source, settings, *m_log).nodes.front().average, expected);
+    }
 }
 
 TEST_F(RecurrentTraining, RatesPerMinibatchCountTheParallelSequences)

@@ -365,6 +365,43 @@ TEST_F(TrainerTest, CrossValidationIsEvaluatedAfterEachEpoch)
     EXPECT_NE(log.find("; EvalErrPerSample = "), std::string::npos);
 }
 
+// Without momentum the smoothed gradient is the rate's part of the last one, of the fourth minibatch. Minibatches of
+// the validation have more samples, for which the network's memory is laid out anew.
+TEST_F(TrainerTest, CrossValidationLeavesTheLastGradientToTheCheckpoint)
+{
+    for (const bool validates : {false, true})
+    {
+        TrainingRequest request = LineRequest();
+        request.modelPath = Path(validates ? "validated.dnn" : "line.dnn");
+        request.options.maxEpochs = 1;
+        request.options.epochSize = 4;
+        request.options.momentumPerMB = 0.0f;
+        request.options.minibatchSize = 4;
+        request.options.learningRatesPerSample = 0.125f;
+        request.openReader = []
+        {
+            const SyntheticData one{.featureDim = 1, .labelDim = 1, .features = {1}, .labels = {2}};
+            return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(one));
+        };
+        if (validates)
+            request.openCvReader = []
+            {
+                const SyntheticData many{.featureDim = 1,
+                                         .labelDim = 1,
+                                         .features = std::vector<double>(4, 1),
+                                         .labels = std::vector<double>(4, 7)};
+                return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(many));
+            };
+        Run(request);
+        // The weight goes from 0.25 a quarter of the rest of the way to 2 with each; the last gradient is -2 of the
+        // rest.
+        const double rest = 1.75 * 0.75 * 0.75 * 0.75;
+        const Checkpoint checkpoint = LoadCheckpoint(request.modelPath + ".ckp", DataType::Float64, *m_device);
+        EXPECT_DOUBLE_EQ(checkpoint.smoothedGradients[0].ToHost()[0], -0.25 * rest);
+        EXPECT_DOUBLE_EQ(ValuesOf(*LoadModel(request.modelPath, DataType::Float64, m_device), "W")[0], 2 - 0.75 * rest);
+    }
+}
+
 TEST_F(TrainerTest, ACriterionThatBecameWorseRollsBack)
 {
     TrainingRequest request = RollingBackRequest();

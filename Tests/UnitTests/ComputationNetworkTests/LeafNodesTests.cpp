@@ -160,6 +160,17 @@ TEST(LearnableParameterTest, ReadsInfinityFromATextFile)
     EXPECT_THAT(weights->Values().ToHost(), ElementsAre(-infinity, 0, infinity));
 }
 
+// The lines of the file are its first dimension; the numbers of a line, all others one after another.
+TEST(LearnableParameterTest, ATextFileTellsTheFirstDimensionOfATensor)
+{
+    const std::string path = WriteText("tensor.txt", "1 2 3 4\n5 6 7 8\n9 10 11 12\n");
+    TestNetwork net;
+    const auto tensor = AddParameter(net, {0, 2, 2});
+    tensor->InitFromFile(path);
+    EXPECT_EQ(tensor->SampleLayout(), (TensorShape{3, 2, 2}));
+    EXPECT_THAT(tensor->Values().ToHost(), ElementsAre(1, 5, 9, 2, 6, 10, 3, 7, 11, 4, 8, 12));
+}
+
 TEST(LearnableParameterTest, RefusesAMalformedTextFile)
 {
     TestNetwork net;

@@ -5,6 +5,7 @@
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <initializer_list>
 
@@ -84,6 +85,97 @@ TEST_F(OldModelFiles, InputsOfTheOldDialectAreImagesForWindowsOnly)
         evaluator.Forward();
         EXPECT_EQ(Testing::HostCopy(network->Require("stack")->Value()), (std::vector<double>{1, 2, 3, 4, 1, 2, 3, 4}));
     }
+}
+
+// What a node says of one sample.
+std::vector<double> ValueOfSample(ComputationNetwork& network, const char* inputName, const std::vector<double>& sample,
+                                  const char* name)
+{
+    network.Layout()->InitAsFrameMode(1);
+    dynamic_cast<InputValueNode&>(*network.Require(inputName)).SetDense(sample.data(), sample.size(), 1);
+    Evaluator evaluator(network, {network.Require(name)}, {});
+    evaluator.Forward();
+    return Testing::HostCopy(network.Require(name)->Value());
+}
+
+// Pooling has the sizes of its window in eight bytes each.
+TEST_F(OldModelFiles, InputsOfPoolingInTheOldDialectAreImages)
+{
+    for (const auto& [type, expected] : std::initializer_list<std::pair<const char*, std::vector<double>>>{
+             {"MaxPooling", {3, 8}}, {"AveragePooling", {2, 5}}})
+    {
+        ModelBytes file;
+        file.Version(2).Number(uint64_t(2)).Mark("BNodeList").OldInput("image", 1, 2, 2).Mark(type).Mark("pool");
+        for (const uint64_t size : {1, 2, 1, 1}) // width and height of the window, its steps
+            file.Number(size);
+        file.Mark("ENodeList").Mark("BRelation").Relation("image", {}).Relation("pool", {"image"}).Mark("ERelation");
+        file.Mark("BRootNodes").Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0));
+        file.Mark("ECriteriaNodes").Mark("ERootNodes").Mark("ECN");
+        WriteBytes(Path("old.dnn"), file.Text());
+        const auto network = LoadModel(Path("old.dnn"), DataType::Float64, m_device);
+        EXPECT_EQ(network->Require("image")->SampleLayout().ToString(), "2 x 1 x 2") << type;
+        EXPECT_EQ(ValueOfSample(*network, "image", {1, 2, 3, 8}, "pool"), expected) << type;
+    }
+}
+
+// A number or an image made of a vector is added to an image; the vector itself is none.
+TEST_F(OldModelFiles, VectorsBelowTheImagesOfTheOldDialectAreVectors)
+{
+    for (const std::string type : {"Times", "TransposeTimes", "LookupTable", "Reshape"})
+    {
+        const uint64_t rows = type == "TransposeTimes" ? 4 : 1;
+        ModelBytes file;
+        file.Version(2).Number(uint64_t(8)).Mark("BNodeList").OldParameter("b", 4, 1, {10, 20, 30, 40});
+        file.OldParameter("W", rows, 4 / rows, {1, 2, 3, 4}).OldInput("x", 1, 4, 1).OldInput("image", 1, 2, 2);
+        file.Mark(type).Mark("made");
+        if (type == "Reshape")
+            file.Number(uint64_t(4)).Number(uint64_t(1)).Number(uint64_t(2)).Number(uint64_t(2));
+        file.Mark("Plus").Mark("shifted").Mark("MaxPooling").Mark("pool");
+        for (int i = 0; i < 4; i++)
+            file.Number(uint64_t(1));
+        file.Mark("Plus").Mark("sum").Mark("ENodeList").Mark("BRelation");
+        file.Relation("b", {}).Relation("W", {}).Relation("x", {}).Relation("image", {});
+        if (type == "Reshape")
+            file.Relation("made", {"x"});
+        else
+            file.Relation("made", {"W", "x"});
+        file.Relation("shifted", {"image", "made"}).Relation("pool", {"shifted"}).Relation("sum", {"x", "b"});
+        file.Mark("ERelation").Mark("BRootNodes").Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0));
+        file.Mark("ECriteriaNodes").Mark("ERootNodes").Mark("ECN");
+        WriteBytes(Path("old.dnn"), file.Text());
+        const auto network = LoadModel(Path("old.dnn"), DataType::Float64, m_device);
+        EXPECT_EQ(network->Require("x")->SampleLayout().ToString(), "4") << type;
+        EXPECT_EQ(network->Require("pool")->SampleLayout().ToString(), "2 x 1 x 2") << type;
+        EXPECT_EQ(ValueOfSample(*network, "x", {1, 2, 3, 4}, "sum"), (std::vector<double>{11, 22, 33, 44})) << type;
+    }
+}
+
+// Rows of an image are those of its column: whole lines of the image, or they are refused.
+TEST_F(OldModelFiles, SlicesOfImagesOfTheOldDialectAreWholeLines)
+{
+    const auto write = [&](uint64_t begin, uint64_t rows)
+    {
+        ModelBytes file;
+        file.Version(2).Number(uint64_t(3)).Mark("BNodeList").OldInput("image", 1, 3, 2);
+        file.Mark("MaxPooling").Mark("pool");
+        for (int i = 0; i < 4; i++)
+            file.Number(uint64_t(1));
+        file.Mark("RowSlice").Mark("slice").Number(begin).Number(rows).Mark("ENodeList").Mark("BRelation");
+        file.Relation("image", {}).Relation("pool", {"image"}).Relation("slice", {"pool"}).Mark("ERelation");
+        file.Mark("BRootNodes").Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0));
+        file.Mark("ECriteriaNodes").Mark("ERootNodes").Mark("ECN");
+        WriteBytes(Path("old.dnn"), file.Text());
+    };
+    write(2, 4);
+    const auto network = LoadModel(Path("old.dnn"), DataType::Float64, m_device);
+    EXPECT_EQ(network->Require("slice")->SampleLayout().ToString(), "2 x 1 x 2");
+    EXPECT_EQ(ValueOfSample(*network, "image", {1, 2, 3, 4, 5, 6}, "slice"), (std::vector<double>{3, 4, 5, 6}));
+    write(2, 3);
+    EXPECT_THAT(LoadError("old.dnn"),
+                testing::HasSubstr("RowSlice of an old model file takes the rows 2 to 4 of 'pool'"));
+    write(1, 2);
+    EXPECT_THAT(LoadError("old.dnn"),
+                testing::HasSubstr("RowSlice of an old model file takes the rows 1 to 2 of 'pool'"));
 }
 
 // Files of August 2015: rows of a slice in 64 bits, no axes, and a Reshape that is LegacyReshape today.

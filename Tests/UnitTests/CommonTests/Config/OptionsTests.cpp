@@ -132,6 +132,10 @@ TEST(OptionsTests, Ranges)
                                   "x.cntk:2:6: error: 's:clip' is '0', expected a number > 0");
     EXPECT_EQ(ReportOf("momentum=nan"), "    2 | momentum=nan]\n      |          ^~~\n"
                                         "x.cntk:2:10: error: 's:momentum' is 'nan', expected a number >= 0 and < 1");
+    EXPECT_EQ(ReportOf("rate=nan"), "    2 | rate=nan]\n      |      ^~~\n"
+                                    "x.cntk:2:6: error: 's:rate' is 'nan', expected a number, which nan is not");
+    EXPECT_EQ(ReportOf("rates=0.1:nan"), "    2 | rates=0.1:nan]\n      |           ^~~\n"
+                                         "x.cntk:2:11: error: 's:rates' is 'nan', expected a number, which nan is not");
 }
 
 TEST(OptionsTests, WrongValues)

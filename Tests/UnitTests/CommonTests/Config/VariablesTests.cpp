@@ -48,6 +48,18 @@ TEST(VariablesTests, FoundValueIsResolvedInItsOwnPlace)
     EXPECT_EQ(Resolved(config->RequireBlock("S"), "file"), "root/fx");
 }
 
+// What was inserted before counts no longer.
+TEST(VariablesTests, AChangedValueIsInsertedAnew)
+{
+    const auto config = ConfigParameters::Parse("a=$b$/f\nb=$c$\nc=1\nS=[g=$a$]");
+    EXPECT_EQ(Resolved(config->RequireBlock("S"), "g"), "1/f");
+    config->Set("c", "2");
+    EXPECT_EQ(Resolved(config->RequireBlock("S"), "g"), "2/f");
+    EXPECT_EQ(Resolved(*config, "a"), "2/f");
+    config->Set("b", "3");
+    EXPECT_EQ(Resolved(*config, "a"), "3/f");
+}
+
 TEST(VariablesTests, InsertedTextIsNotScannedAgain)
 {
     const auto config = ConfigParameters::Parse("a=x$\nb=$a$n$");

@@ -165,6 +165,7 @@ TEST(OptionsTests, SchedulesWithoutAValue)
                                          "x.cntk:2:11: error: 's:momentum' is '', expected at least one value");
     EXPECT_THAT(ReportOf("sizes=()"), ::testing::EndsWith("error: 's:sizes' is '()', expected at least one value"));
     EXPECT_THAT(ReportOf("sizes=4*0"), ::testing::EndsWith("error: 's:sizes' is '4*0', expected at least one value"));
+    EXPECT_TRUE(Read("rates={ }").rates.empty());
     EXPECT_TRUE(Read("rates=()").rates.empty());
     // Counts below 1 give no element.
     EXPECT_EQ(ReportOf("rates=0.1*0:0.2*-1"),

@@ -79,6 +79,7 @@ TEST(TokenizerTests, ArrayVectors)
     EXPECT_THAT(Elements("(.5:2)"), ElementsAre(".5", "2"));
     EXPECT_THAT(Elements("(a;b)"), ElementsAre("a;b"));
     EXPECT_EQ(Elements("(28*28)"), std::vector<std::string>(28, "28"));
+    EXPECT_THAT(Elements("f(2*3):\"a\"-\"b\""), ElementsAre("f(2*3)", "\"a\"-\"b\"")); // no count, not one quoted text
     EXPECT_THAT(Elements("()"), IsEmpty());
     EXPECT_THAT(Elements("( )"), IsEmpty());
     EXPECT_THAT(Elements("(x, y, {5,5,3}, m={1,2}, k=3)"), ElementsAre("x", "y", "{5,5,3}", "m={1,2}", "k=3"));
@@ -120,11 +121,16 @@ TEST(TokenizerTests, CustomSeparators)
     EXPECT_THAT(SplitElements(wildcards, SplitLevel::Array, PositionsIn(wildcards)), ElementsAre("*.W", "*.B"));
     EXPECT_THAT(Elements("(_a:_b)"), ElementsAre("_a", "_b"));
     EXPECT_THAT(Elements("(~/a:~/b)"), ElementsAre("~/a", "~/b"));
+    EXPECT_THAT(Elements("(~\\a:~\\b)"), ElementsAre("~\\a", "~\\b"));
+    EXPECT_THAT(Elements("(.\\a:.\\b)"), ElementsAre(".\\a", ".\\b"));
+    EXPECT_THAT(Elements("(.5:.25)"), ElementsAre(".5", ".25"));
     EXPECT_THAT(Elements("($a$:$b$)"), ElementsAre("$a$", "$b$"));
+    EXPECT_THAT(Elements("($5$x$)"), ElementsAre("5", "x"));
     EXPECT_EQ(Records("[|p1=v1|p2=v;2]"), (Pairs{{"p1", "v1"}, {"p2", "v;2"}}));
     EXPECT_EQ(Records("[-a=1]"), (Pairs{{"a", "1"}}));
     EXPECT_EQ(Records("[.a=1.b=2]"), (Pairs{{"a", "1"}, {"b", "2"}}));
     EXPECT_EQ(Records("[_a=1]"), (Pairs{{"_a", "1"}}));
+    EXPECT_EQ(Records("[:a=\"x\":b=2]"), (Pairs{{"a", "x"}, {"b", "2"}}));
 }
 
 TEST(TokenizerTests, ArgumentLists)
@@ -136,6 +142,7 @@ TEST(TokenizerTests, ArgumentLists)
     const std::string mel = "(*.W, c:\\a.txt\n node)";
     EXPECT_THAT(SplitElements(mel, SplitLevel::MelArguments, PositionsIn(mel)),
                 ElementsAre("*.W", "c:\\a.txt", "node"));
+    EXPECT_THAT(Elements("(-a, -b)", SplitLevel::MelArguments), ElementsAre("-a", "-b"));
 }
 
 TEST(TokenizerTests, BlockVectors)
@@ -152,6 +159,7 @@ TEST(TokenizerTests, BlockVectors)
                       "\"\"\nb=[]"),
               (Pairs{{"a", ""}, {"b", "[]"}}));
     EXPECT_EQ(Records("array=10:\"this is a test\":1.25"), (Pairs{{"array", "10:\"this is a test\":1.25"}}));
+    EXPECT_EQ(Records("array=\"a test\"*2:1.25"), (Pairs{{"array", "\"a test\"*2:1.25"}}));
 }
 
 TEST(TokenizerTests, WorkedExamples)
@@ -159,6 +167,7 @@ TEST(TokenizerTests, WorkedExamples)
     EXPECT_EQ(Records("a=1;b=2,c=3\nd"), (Pairs{{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "true"}}));
     EXPECT_EQ(Records("a=[b=1] [b=2;c=3]"), (Pairs{{"a", "[b=1]"}, {"b", "2"}, {"c", "3"}}));
     EXPECT_EQ(Records("=5"), Pairs{});
+    EXPECT_EQ(Records("= ; a=1"), (Pairs{{"a", "1"}}));
     EXPECT_EQ(Records("x [ a=1 ] y=2"), (Pairs{{"x", "[ a=1 ]"}, {"y", "2"}}));
     EXPECT_EQ(Records("a=(1:2)*3"), (Pairs{{"a", "(1:2)"}, {"*3", "true"}}));
     EXPECT_EQ(Records("renderCmd=\"dot -Tjpg <IN> -o<OUT>\""), (Pairs{{"renderCmd", "dot -Tjpg <IN> -o<OUT>"}}));

@@ -1,5 +1,6 @@
 // $name$: scopes, recursion, loops, and what is left alone.
 #include "Common/Config/ConfigParameters.h"
+#include "Common/Config/ConfigTree.h"
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 
@@ -39,6 +40,35 @@ TEST(VariablesTests, RootWinsElseInnermost)
     EXPECT_EQ(Resolved(block.RequireBlock("T"), "u"), "2");
     EXPECT_EQ(Resolved(block.RequireBlock("T"), "w"), "ROOT");
     EXPECT_EQ(Resolved(*ConfigParameters::Parse("S=[ x=INNER; y=$x$ ]"), "S"), "[ x=INNER; y=INNER ]");
+    const auto between = ConfigParameters::Parse("S=[ x=BETWEEN; T=[ y=$x$ ] ]");
+    EXPECT_EQ(Resolved(between->RequireBlock("S").RequireBlock("T"), "y"), "BETWEEN");
+}
+
+// In the text of a script the innermost block's value counts.
+TEST(VariablesTests, InScriptsTheInnermostWins)
+{
+    const auto config = ConfigParameters::Parse("x=ROOT\ny=ROOT\nS=[ x=INNER; T=[ z=1 ] ]");
+    EXPECT_EQ(ConfigTree::ResolveScript(config->RequireBlock("S").RequireBlock("T"), "$x$ $y$", {}), "INNER ROOT");
+}
+
+// A variable is of use where any text names it, in whatever case, or where a script has taken its value.
+TEST(VariablesTests, WhatIsInsertedIsRead)
+{
+    const auto config = ConfigParameters::Parse("Dir=x\nofScript=y\nfile=$DIR$/f\nleft=z");
+    EXPECT_EQ(config->ResolveVariables("$ofScript$", {}), "y");
+    std::vector<std::string> unread;
+    for (const ConfigParameters::Unread& entry : config->UnreadEntries())
+        unread.push_back(entry.name);
+    EXPECT_THAT(unread, ::testing::ElementsAre("file", "left"));
+}
+
+// Names of the config itself are taken as they are, those in blocks with the values of variables.
+TEST(VariablesTests, NamesAtTheRootAreNotResolved)
+{
+    const auto config = ConfigParameters::Parse("a=x\n$a$=5\nS=[$a$=6]");
+    EXPECT_FALSE(config->FindHere("x"));
+    EXPECT_EQ(config->FindHere("$a$")->AsInt(), 5);
+    EXPECT_EQ(config->RequireBlock("S").FindHere("x")->AsInt(), 6);
 }
 
 TEST(VariablesTests, FoundValueIsResolvedInItsOwnPlace)
@@ -85,6 +115,9 @@ TEST(VariablesTests, MissingAndEmpty)
               "text:4:8: error: no variable found with the name 'Rootdir' for '$Rootdir$'");
     EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->ResolveVariables("$RunNam$", {}); }),
               "error: no variable found with the name 'RunNam' for '$RunNam$'; did you mean 'RunName'?");
+    const auto near = ConfigParameters::Parse("RunName=x\nT=[path=$RunNam$]");
+    EXPECT_THAT(ReportOf(ErrorKind::Config, [&] { near->RequireBlock("T").Require("path"); }),
+                ::testing::EndsWith("for '$RunNam$'; did you mean 'RunName'?"));
     EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("T").Require("q"); }),
               "    5 |   q=$e$\n      |     ^~~\n"
               "text:5:5: error: variable 'e' is empty, expected a value for '$e$'");

@@ -32,13 +32,6 @@ Write=[
 ]
 Dump=[ action=dumpnode:plot; outputDotFile=graph.dot ]
 Map=[ action=createLabelMap; section=Train; traceLevel=1 ]
-Gradients=[
-  action=gradientCheck
-  numMinibatches=2
-  minibatchSize=3
-  SimpleNetworkBuilder=[ layerSizes=2:3:2; evalCriterion=ErrorPrediction; needPrior=true ]
-  reader=[ randomize=none; $streams$ ]
-]
 """
 DATA = "0.5 1 yes\n-1 0.25 no\n0 0 yes\n1 1 no\n0.5 -1 yes\n"
 
@@ -96,82 +89,6 @@ class ActionsTest(EndToEndTest):
                          [100 * float(error) for error in re.findall(r"; EvalErrPerSample = (\S+); ", run.stderr)])
         (self.folder / "a.dnn").unlink()  # what was trained before counts, too
         self.assertEqual(progress(self.run_command("Train:Adapt", *arguments).stdout), ["100.00"])
-
-    def test_gradient_check(self):
-        worst = r"\n  %s: %d elements, at worst \[\d, \d\] with [-\d.e]+ by back-propagation and [-\d.e]+ by central "
-        lines = r"\nMinibatch 1, 3 samples, criterion '\w+':" + "".join(
-            worst % element + "differences" for element in (("B0", 3), ("B1", 2), ("W0", 6), ("W1", 6)))
-        log = self.run_command("Gradients", "modelPath=none.dnn").stderr
-        self.assertIn("Checking gradients of the network of SimpleNetworkBuilder\n", log)
-        self.assertRegex(log, lines)
-        self.assertIn("\nMinibatch 2, 2 samples, criterion", log)
-        self.assertIn("\nGradient check: all elements agree to 6 digits.\n", log)
-        # Of a model, where there is one; other commands are as if nobody had looked.
-        self.run_command("Train")
-        model = (self.folder / "model/m.dnn").read_bytes()
-        log = self.run_command("Gradients").stderr
-        self.assertIn("Checking gradients of model model/m.dnn\n", log)
-        self.assertRegex(log, r"WARNING: \S+: '\S*model/m.dnn' exists, so it is checked, not the network of "
-                              r"SimpleNetworkBuilder; for that, name another modelPath\n")
-        self.assertRegex(log, lines)
-        self.run_command("Gradients:Train", "makeMode=false", "Gradients=[modelPath=none.dnn]")
-        self.assertEqual((self.folder / "model/m.dnn").read_bytes(), model)
-
-    def test_gradient_check_messages(self):
-        log = self.run_command("Gradients", "Gradients=[sigFigs=15]", status=3)
-        self.assertRegex(log.stderr, r"error: gradient check: the derivative of '\w+' by element \[\d, \d\] of parameter "
-                                     r"'\w+' is \S+ by back-propagation and \S+ by central differences; expected "
-                                     r"agreement to 15 digits, but here differences are exact to some \d+ digits only; "
-                                     r"ask for no more \(sigFigs\)\n")
-        self.assertIn("in minibatch 1", log.stderr)
-        self.assertIn("command 'Gradients': gradientCheck needs precision=double, but precision is float",
-                      self.run_command("Gradients", "precision=float", status=3).stderr)
-        self.assertIn("expected", self.run_command("Gradients", "Gradients=[numMinibatches=0]", status=3).stderr)
-
-    def test_gradient_check_of_data_that_are_no_numbers(self):
-        self.write("train.txt", DATA.replace("-1 0.25", "-1 1e999"))
-        log = self.run_command("Gradients", "modelPath=none.dnn", "Gradients=[SimpleNetworkBuilder=[needPrior=false; "
-                               "applyMeanVarNorm=false]]", status=5).stderr
-        self.assertRegex(log, r"error: gradient check: .* expected agreement to 6 digits, but 'features' \(InputValue\) has a "
-                              r"value that is no finite number\n")
-        log = self.run_command("Train", "Train=[SimpleNetworkBuilder=[needPrior=false; applyMeanVarNorm=false; "
-                               "layerTypes=RectifiedLinear]]", status=5).stderr
-        self.assertIn("the first node that is not finite: value of 'features' (InputValue), read from 'train.txt', dim=2", log)
-
-    def check_gradients(self, labels, nodes, dim=2):
-        self.write("numbers.txt", "0.5 1 %s\n0 0 %s\n" % (labels, labels))
-        self.write("numbers.cntk", "command=G\nprecision=double\nG=[ action=gradientCheck; minibatchSize=2\n"
-                   "NDLNetworkBuilder=[ run=N\nN=[ features=Input(2, tag=feature); labels=Input(%d, tag=label)\n"
-                   "W=Parameter(%d, 2); b=Parameter(%d, 1, init=fixedValue, value=0)\n%s ] ]\n"
-                   "reader=[ file=numbers.txt; randomize=none; features=[ dim=2 ]\n"
-                   "labels=[ start=2; dim=%d; labelType=regression ] ] ]\n" % (dim, dim, dim, nodes, dim))
-        run = self.cntk("configFile=numbers.cntk", status=None)
-        return run.returncode, run.stderr.splitlines()[-1]
-
-    def test_gradient_check_of_labels_that_the_criterion_is_not_for(self):
-        begin = (r"error: gradient check: the derivative of 'ce' by element \[\d, \d\] of parameter '\w' is \S+ by "
-                 r"back-propagation and \S+ by central differences; expected agreement to 6 digits, but ")
-        softmax = "ce=CrossEntropyWithSoftmax(labels, Plus(Times(W, features), b), tag=criterion)"
-        logistic = "ce=Logistic(labels, Sigmoid(Plus(Times(W, features), b)), tag=criterion)"
-        self.assertEqual(self.check_gradients("0.25 0.75", softmax)[0], 0)
-        self.assertEqual(self.check_gradients("0.25 1", logistic)[0], 0)
-        for labels, total in (("4e38 0", r"4e\+38"), ("1 1", "2"), ("-1 0.5", "-0.5")):
-            status, message = self.check_gradients(labels, softmax)
-            self.assertEqual(status, 4)
-            self.assertRegex(message, begin + r"'labels' sum to " + total + r" in sample 0 of the minibatch, and "
-                             r"CrossEntropyWithSoftmax expects labels that sum to 1: by its formula, softmax minus labels, "
-                             r"others have a gradient that is not that of its value$")
-        status, message = self.check_gradients("4e38 0", logistic)
-        self.assertEqual(status, 4)
-        self.assertRegex(message, begin + r"'labels' is 4e\+38 in sample 0 of the minibatch, and Logistic expects labels "
-                         r"from 0 to 1: others have logarithms of negative numbers$")
-
-    def test_gradient_check_at_a_kink(self):
-        """Where a RectifiedLinear is 0 its gradient is the slope of one side, the difference the middle of both."""
-        status, message = self.check_gradients(
-            "1", "ce=SquareError(labels, RectifiedLinear(Plus(Times(W, features), b)), tag=criterion)", 1)
-        self.assertEqual(status, 5)
-        self.assertIn("but here differences say nothing: the criterion has a kink or a jump", message)
 
     def test_eval_and_cv(self):
         self.run_command("Train")

@@ -461,6 +461,22 @@ class EditTest(EndToEndTest):
         run = self.run_command("Train:Test", "Train=[modelPath=four.dnn; SGD=[maxEpochs=4]]", "Test=[modelPath=four.dnn]")
         self.assertEqual(adapted, RESULT.search(run.stderr).group(1))
 
+    def test_adapt_validates_with_the_readers_data_and_follows_the_seed(self):
+        self.run_command("Train")
+        self.write("cv.txt", "3 1 no\n-2 0.5 no\n1 4 yes\n")
+        cv = "cvReader=[ $streams$; file=cv.txt ]"
+        log = self.run_command("Adapt:Test", "Adapt=[%s; SGD=[maxEpochs=1]]" % cv,
+                               "Test=[modelPath=adapted.dnn; reader=[file=cv.txt]]").stderr
+        validation, = re.findall(r"\[Validation Set\] TrainLossPerSample = (\S+);", log)
+        self.assertAlmostEqual(float(validation), float(RESULT.findall(log)[-1]), delta=1e-6)
+
+        def adapted(seed):
+            self.run_command("Adapt", "trainingSeed=%d" % seed, "Adapt=[makeMode=false; SGD=[gaussianNoiseInjectStd=0.1]]")
+            return (self.folder / "adapted.dnn").read_bytes()
+
+        self.assertEqual(adapted(5), adapted(5))
+        self.assertEqual(len({adapted(seed) for seed in (0, 5, 6)}), 3)
+
     def test_adapt_does_not_write_onto_the_epoch_that_it_reads(self):
         self.run_command("Train")
         before = (self.folder / "m.dnn.1").read_bytes()

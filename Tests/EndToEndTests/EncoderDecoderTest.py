@@ -322,6 +322,17 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertEqual(len(self.read("said.txt").splitlines()), 100)
         self.assertGreater((self.folder / "said.bin").stat().st_size, 1000)
 
+    def test_a_writer_gets_the_words_of_the_text(self):
+        """Of sentences side by side, of different lengths, in the order of the data."""
+        self.train("epochs=6")
+        self.write("words.txt", "".join("%d\n" % word for word in range(WORDS + 1)))
+        writer = ("Test=[minibatchSize=32; writer=[writerType=LUSequenceWriter; outputNodeNames=outputs; "
+                  "outputs=[file=written.txt; token=words.txt]]]")
+        self.train("command=Test", writer)
+        said = [line.split() for line in self.read("said.txt").splitlines()]
+        self.assertGreater(len({len(line) for line in said}), 2)
+        self.assertEqual([line.split() for line in self.read("written.txt").splitlines()], said)
+
     def test_what_cannot_be_decoded_is_told(self):
         self.train("epochs=1")
         for argument, status, message in (

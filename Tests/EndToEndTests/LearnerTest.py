@@ -485,10 +485,13 @@ class LearnerTest(EndToEndTest):
         for name in ("first.cntk", "both.cntk"):
             self.write(name, config if name == "first.cntk" else both)
         want = [event for event in first.events + second.events if event[0] == "train"]
-        for preparation in (["configFile=both.cntk"], ["configFile=first.cntk", "configFile=both.cntk"]):
+        # The second one may be of any action that trains.
+        adapt = "Again=[ action=adapt; origModelFileName=m.dnn.0 ]"
+        for runs in ([["configFile=both.cntk"]], [["configFile=first.cntk"], ["configFile=both.cntk"]],
+                     [["configFile=both.cntk", adapt]]):
             for path in self.folder.glob("*.dnn*"):
                 path.unlink()
-            found = [event for arguments in preparation for event in events_of(self.cntk(arguments).stderr)
+            found = [event for arguments in runs for event in events_of(self.cntk(*arguments).stderr)
                      if event[0] == "train"]
             self.assertEqual([len(found), len(want)], [4, 4])
             for got, wanted in zip(found, want):

@@ -121,6 +121,29 @@ TEST(OptionsTests, InnermostBlockDecidesAmongAliases)
     EXPECT_EQ(outer.inner.factor, 0.618);
 }
 
+struct BlocksOptions
+{
+    InnerOptions near;
+    InnerOptions far;
+    static OptionTable<BlocksOptions> Options()
+    {
+        using S = BlocksOptions;
+        return {Nested("near", &S::near, "of this block").Here(), Nested("far", &S::far, "of any block around")};
+    }
+};
+
+// A value of a block's name is no block, and does not hide one.
+TEST(OptionsTests, BlocksAreLookedUpLikeValues)
+{
+    for (const std::string inner : {"", "near=1; far=1"})
+    {
+        const auto config = ConfigParameters::Parse("near=[factor=2]\nfar=[factor=3]\ns=[t=[" + inner + "]]");
+        const auto options = ReadOptions<BlocksOptions>(config->RequireBlock("s").RequireBlock("t"));
+        EXPECT_EQ(options.near.factor, 0.618) << inner;
+        EXPECT_EQ(options.far.factor, 3) << inner;
+    }
+}
+
 TEST(OptionsTests, Ranges)
 {
     EXPECT_EQ(ReportOf("momentum=0.5:1:0.2"),

@@ -72,6 +72,7 @@ TEST(TokenizerTests, ArrayVectors)
     EXPECT_THAT(Elements("1*-1"), IsEmpty());
     EXPECT_THAT(Elements("{a:{b:c}:d}"), ElementsAre("a", "{b:c}", "d"));
     EXPECT_THAT(Elements("{a:{b:c}*2:d}"), ElementsAre("a", "{b:c}", "d")); // what is a list takes no count
+    EXPECT_THAT(Elements("(a:b):c"), ElementsAre("(a:b)", "c")); // the brackets hold one element, not the list
     EXPECT_THAT(Elements("..\\x:y"), ElementsAre("..\\x", "y"));
     EXPECT_THAT(Elements("(../x:y)"), ElementsAre("../x", "y"));
     EXPECT_THAT(Elements("(-1:2)"), ElementsAre("-1", "2"));

@@ -141,6 +141,11 @@ TEST(VariablesTests, LoopsAreNamed)
     EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("self").Require("x"); }),
               "    4 | self=[x=$x$]\n      |         ^~~\n"
               "text:4:9: error: variables refer to each other in a loop: x -> x");
+    // Of blocks that were merged, the one that has the variable.
+    const auto merged = ConfigParameters::Parse("s=[a=$s$]\ns=[b=1]");
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { ConfigTree::PiecesOf(*merged->FindHere("s")); }),
+              "    1 | s=[a=$s$]\n      |      ^~~\n"
+              "text:1:6: error: variables refer to each other in a loop: s -> s");
 }
 
 TEST(VariablesTests, BlocksOfSeveralLinesCannotBeInserted)

@@ -47,7 +47,7 @@ private:
 // Memory that a node wants besides its value: "rows x (minibatch columns)" or fixed. Bound by the evaluator.
 struct TemporarySpec
 {
-    enum class Life
+    enum class Lifetime
     {
         Forward,        // only inside one ForwardProp call
         ForwardBackward // from ForwardProp to the last BackpropTo
@@ -55,7 +55,7 @@ struct TemporarySpec
     size_t rows = 0;         // per column
     size_t fixedColumns = 0; // 0: as many columns as the minibatch of the node's (or layoutOfInput's) layout
     int layoutOfInput = -1;  // -1: the node's own layout; else columns of that input's value
-    Life life = Life::ForwardBackward;
+    Lifetime life = Lifetime::ForwardBackward;
     // It has the form of this input's value, and where GradientBeta() is 0, BackpropTo can replace it by the input's
     // gradient in the same memory: nothing reads it after that. -1: of none.
     int gradientOfInput = -1;

@@ -196,7 +196,7 @@ private:
         for (size_t i = 0; i < specs.size(); i++)
         {
             const bool untilBackward =
-                specs[i].life == TemporarySpec::Life::ForwardBackward && m_plan.NeedsGradient(&node);
+                specs[i].life == TemporarySpec::Lifetime::ForwardBackward && m_plan.NeedsGradient(&node);
             Life life{.node = &node,
                       .what = Life::What::Temporary,
                       .index = i,

@@ -16,7 +16,7 @@ namespace
 {
 
 using Life = MemoryPlan::Life;
-using What = Life::What;
+using What = MemoryPlan::Life::What;
 
 std::string Describe(const Life& life)
 {
@@ -173,7 +173,7 @@ private:
         }
         const std::vector<TemporarySpec> specs = node.Temporaries();
         for (size_t i = 0; i < specs.size(); i++)
-            if (specs[i].life == TemporarySpec::Life::ForwardBackward)
+            if (specs[i].life == TemporarySpec::Lifetime::ForwardBackward)
                 RequireAlive(node, What::Temporary, i, time, "which its backward pass reads,");
     }
 

@@ -133,10 +133,13 @@ class ToolsTest(unittest.TestCase):
                        "int Twice(int %s)\n{\n    return 2;\n}\nint %s(int x)\n{\n    return x;\n}\n" % (name.lower(), name))
         self.write("Tests/UnitTests/SGDTests/C.cpp", "constexpr int c_size = 1;\n")
         for name in "SGD/A", "SGD/B", "Math/Cpu/A", "Math/Cpu/B":
-            self.write("Source/%s.cpp" % name, "constexpr int c_most = 1;\n")
+            self.write("Source/%s.cpp" % name, "constexpr int c_most = 1;\nusing Own = %s;\nusing Same = int;\n" %
+                       name.replace("/", ""))
         self.assert_caught("CheckNames", *("A.cpp: the %s is in Tests/UnitTests/MathTests/B.cpp, too" % name for name in
                                            ("constant c_size", "type Bench", "function int Twice(int)")),
-                           "Source/SGD/A.cpp: the constant c_most is in Source/SGD/B.cpp, too", "7 names, 4 in several files")
+                           "Source/SGD/A.cpp: the constant c_most is in Source/SGD/B.cpp, too",
+                           "Source/SGD/A.cpp: Own is SGDA; Source/SGD/B.cpp: Own is SGDB; rename one",
+                           "9 names, 5 in several files")
 
     def test_format(self):
         self.write("Source/Common/Text.h", "#pragma once\nint *x ;\n")

@@ -152,12 +152,12 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        using Life = TemporarySpec::Life;
+        using Lifetime = TemporarySpec::Lifetime;
         TemporarySpec row;
         row.rows = 1;
         row.fixedColumns = HasMBLayout() ? 0 : m_columns;
         std::vector<TemporarySpec> specs;
-        for (const Life life : {Life::ForwardBackward, Life::Forward})
+        for (const Lifetime life : {Lifetime::ForwardBackward, Lifetime::Forward})
             for (size_t input = 0; input < 2; input++)
             {
                 specs.push_back(TemporaryForSamplesOf(*this, input, 1, life));

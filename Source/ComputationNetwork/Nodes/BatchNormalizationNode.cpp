@@ -114,9 +114,9 @@ std::vector<TemporarySpec> BatchNormalizationNode::Temporaries() const
 {
     TemporarySpec normalized;
     normalized.rows = SampleElements();
-    return {normalized, FixedColumn(Statistics(), TemporarySpec::Life::ForwardBackward),
-            FixedColumn(Statistics(), TemporarySpec::Life::ForwardBackward),
-            FixedColumn(2 * Statistics(), TemporarySpec::Life::ForwardBackward)};
+    return {normalized, FixedColumn(Statistics(), TemporarySpec::Lifetime::ForwardBackward),
+            FixedColumn(Statistics(), TemporarySpec::Lifetime::ForwardBackward),
+            FixedColumn(2 * Statistics(), TemporarySpec::Lifetime::ForwardBackward)};
 }
 
 size_t BatchNormalizationNode::ValuesPerStatistic(const FrameRange& range) const

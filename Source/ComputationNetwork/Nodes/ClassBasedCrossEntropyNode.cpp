@@ -14,7 +14,7 @@ namespace cntk
 namespace
 {
 
-using Life = TemporarySpec::Life;
+using Lifetime = TemporarySpec::Lifetime;
 
 // v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(q)[c]) for words y of classes c that reach from word l to
 // word r-1.
@@ -38,9 +38,10 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        const TemporarySpec losses = TemporaryForSamplesOf(*this, 1, 1, Life::Forward);
-        return {TemporaryLikeInput(*this, 3, Life::Forward), TemporaryLikeInput(*this, 3, Life::ForwardBackward),
-                TemporaryLikeInput(*this, 1, Life::ForwardBackward), losses};
+        const TemporarySpec losses = TemporaryForSamplesOf(*this, 1, 1, Lifetime::Forward);
+        return {TemporaryLikeInput(*this, 3, Lifetime::Forward),
+                TemporaryLikeInput(*this, 3, Lifetime::ForwardBackward),
+                TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward), losses};
     }
 
     void ForwardProp(const FrameRange& range) override

@@ -15,7 +15,7 @@ namespace
 {
 
 using Op = ElementwiseOp;
-using Life = TemporarySpec::Life;
+using Lifetime = TemporarySpec::Lifetime;
 
 // v = sum (a - b)^2; gradients 2 (a - b) and -2 (a - b). An operand without a layout is compared with every sample; one
 // of the two may be sparse.
@@ -40,7 +40,7 @@ public:
     std::vector<TemporarySpec> Temporaries() const override
     {
         const size_t input = InputOfSamples();
-        return {TemporaryForSamplesOf(*this, input, Input(input)->SampleElements(), Life::ForwardBackward)};
+        return {TemporaryForSamplesOf(*this, input, Input(input)->SampleElements(), Lifetime::ForwardBackward)};
     }
 
     void ForwardProp(const FrameRange&) override
@@ -91,13 +91,13 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        TemporarySpec row = TemporaryLikeInput(*this, 1, Life::Forward);
+        TemporarySpec row = TemporaryLikeInput(*this, 1, Lifetime::Forward);
         row.rows = 1;
         std::vector<TemporarySpec> specs = {row, row};
         if (InputCount() == 3)
         {
-            specs.insert(specs.end(), 2, TemporaryLikeInput(*this, 1, Life::Forward));
-            specs.push_back(FixedColumn(Input(1)->ValueRows(), Life::Forward));
+            specs.insert(specs.end(), 2, TemporaryLikeInput(*this, 1, Lifetime::Forward));
+            specs.push_back(FixedColumn(Input(1)->ValueRows(), Lifetime::Forward));
         }
         return specs;
     }

@@ -16,7 +16,7 @@ namespace
 {
 
 using Op = ElementwiseOp;
-using Life = TemporarySpec::Life;
+using Lifetime = TemporarySpec::Lifetime;
 
 // Labels that are data, column-major; empty where they are computed. Gaps hold anything.
 std::vector<double> LabelsOf(const ComputationNode& labels)
@@ -39,9 +39,9 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        TemporarySpec softmax = TemporaryLikeInput(*this, 1, Life::ForwardBackward);
+        TemporarySpec softmax = TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward);
         softmax.valueOfInput = softmax.gradientOfInput = 1;
-        return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Life::Forward : Life::ForwardBackward), softmax};
+        return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Lifetime::Forward : Lifetime::ForwardBackward), softmax};
     }
 
     void ForwardProp(const FrameRange& range) override
@@ -104,8 +104,8 @@ public:
     {
         if (Input(0)->IsSparse())
             return {};
-        return {TemporaryLikeInput(*this, 1, Life::ForwardBackward),
-                TemporaryLikeInput(*this, 1, Life::ForwardBackward)};
+        return {TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward),
+                TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward)};
     }
 
     void ForwardProp(const FrameRange& range) override
@@ -162,7 +162,7 @@ public:
         // Sparse labels are needed densely: every element of p counts.
         return std::vector<TemporarySpec>(
             Input(0)->IsSparse() ? 3 : 2,
-            TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Life::ForwardBackward));
+            TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Lifetime::ForwardBackward));
     }
 
     void ForwardProp(const FrameRange& range) override

@@ -17,7 +17,7 @@ namespace
 {
 
 using Op = ElementwiseOp;
-using Life = TemporarySpec::Life;
+using Lifetime = TemporarySpec::Lifetime;
 
 // v = ln sum_c softmax(u)_c N(x; m_c, sigma_c^2), one deviation for all dimensions of a component. Any input may be a
 // parameter, the same for all samples, or data.
@@ -59,14 +59,15 @@ public:
     std::vector<TemporarySpec> Temporaries() const override
     {
         const size_t components = Components();
-        const TemporarySpec perComponent = TemporaryForSamplesOf(*this, Features, components, Life::ForwardBackward);
-        return {TemporaryForSamplesOf(*this, Features, components * Dimensions(), Life::ForwardBackward),
-                TemporaryForSamplesOf(*this, Priors, components, Life::ForwardBackward),
-                TemporaryForSamplesOf(*this, LogDeviations, components, Life::ForwardBackward),
+        const TemporarySpec perComponent =
+            TemporaryForSamplesOf(*this, Features, components, Lifetime::ForwardBackward);
+        return {TemporaryForSamplesOf(*this, Features, components * Dimensions(), Lifetime::ForwardBackward),
+                TemporaryForSamplesOf(*this, Priors, components, Lifetime::ForwardBackward),
+                TemporaryForSamplesOf(*this, LogDeviations, components, Lifetime::ForwardBackward),
                 perComponent,
                 perComponent,
                 perComponent,
-                TemporaryForSamplesOf(*this, Features, 1, Life::ForwardBackward)};
+                TemporaryForSamplesOf(*this, Features, 1, Lifetime::ForwardBackward)};
     }
 
     void ForwardProp(const FrameRange& range) override

@@ -16,7 +16,7 @@ namespace cntk
 namespace
 {
 
-using Life = TemporarySpec::Life;
+using Lifetime = TemporarySpec::Lifetime;
 
 // What the field "mode" of NCE nodes says: how they evaluate.
 enum class NceMode : int32_t
@@ -73,11 +73,11 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        TemporarySpec scores = FixedColumn(Words(), Life::Forward);
+        TemporarySpec scores = FixedColumn(Words(), Lifetime::Forward);
         scores.fixedColumns = c_columnsAtATime;
         if (IsEvaluation())
-            return {scores, scores, FixedColumn(1, Life::Forward)};
-        return {TemporaryForSamplesOf(*this, 1, 1, Life::ForwardBackward)};
+            return {scores, scores, FixedColumn(1, Lifetime::Forward)};
+        return {TemporaryForSamplesOf(*this, 1, 1, Lifetime::ForwardBackward)};
     }
 
     void ForwardProp(const FrameRange&) override

@@ -26,12 +26,12 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        using Life = TemporarySpec::Life;
+        using Lifetime = TemporarySpec::Lifetime;
         TemporarySpec row;
         row.rows = 1;
         row.fixedColumns = HasMBLayout() ? 0 : Input(0)->ValueColumns();
         TemporarySpec forward = row;
-        forward.life = Life::Forward;
+        forward.life = Lifetime::Forward;
         return {row, row, row, forward};
     }
 

@@ -65,7 +65,8 @@ void RequireDenseInputs(const ComputationNode& node, const ShapeInference& infer
         RequireDenseInput(node, input, inference);
 }
 
-TemporarySpec TemporaryForSamplesOf(const ComputationNode& node, size_t input, size_t rows, TemporarySpec::Life life)
+TemporarySpec TemporaryForSamplesOf(const ComputationNode& node, size_t input, size_t rows,
+                                    TemporarySpec::Lifetime life)
 {
     TemporarySpec spec;
     spec.rows = rows;
@@ -77,7 +78,7 @@ TemporarySpec TemporaryForSamplesOf(const ComputationNode& node, size_t input, s
     return spec;
 }
 
-TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, TemporarySpec::Life life)
+TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, TemporarySpec::Lifetime life)
 {
     TemporarySpec spec = TemporaryForSamplesOf(node, input, node.Input(input)->ValueRows(), life);
     if (!node.Input(input)->HasMBLayout())
@@ -85,7 +86,7 @@ TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, Temp
     return spec;
 }
 
-TemporarySpec FixedColumn(size_t rows, TemporarySpec::Life life)
+TemporarySpec FixedColumn(size_t rows, TemporarySpec::Lifetime life)
 {
     TemporarySpec spec;
     spec.rows = rows;

@@ -41,13 +41,14 @@ void RequireDenseInput(const ComputationNode& node, size_t input, const ShapeInf
 void RequireDenseInputs(const ComputationNode& node, const ShapeInference& inference);
 
 // As many columns as an input's value has samples (one without a layout), each of so many rows.
-TemporarySpec TemporaryForSamplesOf(const ComputationNode& node, size_t input, size_t rows, TemporarySpec::Life life);
+TemporarySpec TemporaryForSamplesOf(const ComputationNode& node, size_t input, size_t rows,
+                                    TemporarySpec::Lifetime life);
 
 // Of the size of an input's value.
-TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, TemporarySpec::Life life);
+TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, TemporarySpec::Lifetime life);
 
 // A single column of a given number of rows.
-TemporarySpec FixedColumn(size_t rows, TemporarySpec::Life life);
+TemporarySpec FixedColumn(size_t rows, TemporarySpec::Lifetime life);
 
 // The divisors, the smallest one in place of 0, for what the original divides as matrices: there 0 counts as positive,
 // in Quotient as negative.

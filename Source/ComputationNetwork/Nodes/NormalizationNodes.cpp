@@ -53,8 +53,8 @@ public:
         TemporarySpec largest;
         largest.rows = 1;
         largest.fixedColumns = HasMBLayout() ? 0 : ValueColumns();
-        largest.life = TemporarySpec::Life::Forward;
-        return {largest, FixedColumn(ValueRows(), TemporarySpec::Life::Forward)};
+        largest.life = TemporarySpec::Lifetime::Forward;
+        return {largest, FixedColumn(ValueRows(), TemporarySpec::Lifetime::Forward)};
     }
     void ForwardProp(const FrameRange& range) override
     {

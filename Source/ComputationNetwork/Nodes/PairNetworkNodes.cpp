@@ -222,7 +222,7 @@ private:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        return {TemporaryForSamplesOf(*this, Query, 1, TemporarySpec::Life::ForwardBackward)};
+        return {TemporaryForSamplesOf(*this, Query, 1, TemporarySpec::Lifetime::ForwardBackward)};
     }
 
     // As many rows as the longest sequence has memories: their number is known when the minibatch is, and they grow

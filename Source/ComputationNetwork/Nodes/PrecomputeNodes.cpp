@@ -75,8 +75,8 @@ void PrecomputeNode::BeginForwardProp()
 
 std::vector<TemporarySpec> PrecomputeNode::Temporaries() const
 {
-    return {FixedColumn(SampleElements(), TemporarySpec::Life::Forward),
-            FixedColumn(SampleElements(), TemporarySpec::Life::Forward)};
+    return {FixedColumn(SampleElements(), TemporarySpec::Lifetime::Forward),
+            FixedColumn(SampleElements(), TemporarySpec::Lifetime::Forward)};
 }
 
 void PrecomputeNode::BeginPrecompute()

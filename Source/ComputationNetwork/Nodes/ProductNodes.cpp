@@ -333,7 +333,7 @@ std::vector<TemporarySpec> TimesNode::Temporaries() const
 {
     if (!IsTransposed() || !Input(1)->IsSparse())
         return {};
-    return {TemporaryForSamplesOf(*this, 1, m_inner, TemporarySpec::Life::ForwardBackward)};
+    return {TemporaryForSamplesOf(*this, 1, m_inner, TemporarySpec::Lifetime::ForwardBackward)};
 }
 
 // ---- fields ----

@@ -131,7 +131,7 @@ std::vector<TemporarySpec> DelayNode::Temporaries() const
 {
     if (!Input(0)->IsSparse())
         return {};
-    return {TemporaryForSamplesOf(*this, 0, SampleElements(), TemporarySpec::Life::Forward)};
+    return {TemporaryForSamplesOf(*this, 0, SampleElements(), TemporarySpec::Lifetime::Forward)};
 }
 
 MatrixView DelayNode::Source() const

@@ -63,7 +63,7 @@ class MatrixL2RegNode final : public NormNode
 public:
     std::vector<TemporarySpec> Temporaries() const override
     {
-        return {FixedColumn(1, TemporarySpec::Life::ForwardBackward)};
+        return {FixedColumn(1, TemporarySpec::Lifetime::ForwardBackward)};
     }
     void ForwardProp(const FrameRange&) override
     {

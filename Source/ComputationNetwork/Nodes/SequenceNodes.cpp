@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-using Life = TemporarySpec::Life;
+using Lifetime = TemporarySpec::Lifetime;
 
 // body(row, first step, end) for the part of each sequence that lies in the minibatch.
 template <class Body>
@@ -194,8 +194,8 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        return {TemporaryLikeInput(*this, 1, Life::ForwardBackward),
-                TemporaryLikeInput(*this, 2, Life::ForwardBackward)};
+        return {TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward),
+                TemporaryLikeInput(*this, 2, Lifetime::ForwardBackward)};
     }
 
     void ForwardProp(const FrameRange&) override

@@ -20,7 +20,7 @@ using Rows = std::vector<std::pair<ptrdiff_t, ptrdiff_t>>;
 constexpr size_t c_stepsOfMinibatch = 2, c_parts = 2;
 
 // Each part has half of the rows.
-const std::vector<Rows> c_minibatches = {
+const std::vector<Rows> c_rowsOfMinibatches = {
     {{0, 4}, {0, 4}},
     {{-2, 2}, {-2, 2}},
     {{0, 2}, {0, 2}, {0, 4}, {0, 6}}, // more rows; those of the first part end here
@@ -41,9 +41,9 @@ void ExpectSequencesGoOn(TestNetwork& net, const ComputationNodePtr& x, const Co
     std::vector<std::vector<double>> numbers(4); // of each row's sequence
     double number = 0;
     layout.BeginPass();
-    for (size_t minibatch = 0; minibatch < c_minibatches.size(); minibatch++)
+    for (size_t minibatch = 0; minibatch < c_rowsOfMinibatches.size(); minibatch++)
     {
-        const Rows& all = c_minibatches[minibatch];
+        const Rows& all = c_rowsOfMinibatches[minibatch];
         const size_t rows = all.size() / c_parts;
         for (size_t first = 0; first < all.size(); first += rows)
         {

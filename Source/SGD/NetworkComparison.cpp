@@ -10,11 +10,6 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <cstdio>
-#include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -132,33 +127,6 @@ std::string DifferenceOfCriteria(const ComputationNetwork& loaded, const Computa
     return {};
 }
 
-// Depth first, inputs left to right: in the same order in networks without a difference.
-std::vector<std::shared_ptr<LearnableParameterNode>> ParametersBelowCriteria(const ComputationNetwork& network)
-{
-    std::vector<std::shared_ptr<LearnableParameterNode>> parameters;
-    std::set<const ComputationNode*> seen;
-    std::vector<ComputationNodePtr> waiting;
-    for (const NodeGroup group : {NodeGroup::Evaluation, NodeGroup::Criterion})
-        waiting.insert(waiting.end(), network.Group(group).rbegin(), network.Group(group).rend());
-    while (!waiting.empty())
-    {
-        const ComputationNodePtr node = waiting.back();
-        waiting.pop_back();
-        if (!seen.insert(node.get()).second)
-            continue;
-        if (auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node))
-            parameters.push_back(std::move(parameter));
-        waiting.insert(waiting.end(), node->Inputs().rbegin(), node->Inputs().rend());
-    }
-    return parameters;
-}
-
-std::optional<double> ConstantOf(const LearnableParameterNode& parameter)
-{
-    const bool isConstant = parameter.SampleElements() == 1 && !parameter.IsTrainableLeaf();
-    return isConstant ? std::optional(parameter.Values().ToHost().front()) : std::nullopt;
-}
-
 } // namespace
 
 std::vector<ComputationNodePtr> ParametersOf(const ComputationNetwork& network)
@@ -177,41 +145,6 @@ bool HaveSameValues(const ComputationNetwork& loaded, const ComputationNetwork& 
     return std::all_of(parameters.begin(), parameters.end(),
                        [&](const ComputationNodePtr& parameter)
                        { return valuesOf(parameter) == valuesOf(loaded.Find(parameter->Name())); });
-}
-
-std::string SettingsOf(const ComputationNetwork& described)
-{
-    uint64_t digest = 14695981039346656037u; // FNV-1a
-    const auto add = [&](double value)
-    {
-        for (uint64_t bits = std::bit_cast<uint64_t>(value), i = 0; i < sizeof bits; ++i, bits >>= 8)
-            digest = (digest ^ (bits & 0xFF)) * 1099511628211u;
-    };
-    for (const auto& parameter : ParametersBelowCriteria(described))
-    {
-        add(parameter->LearningRateMultiplier());
-        add(ConstantOf(*parameter).value_or(0));
-    }
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
-    return text;
-}
-
-std::string FirstOtherSetting(const ComputationNetwork& loaded, const ComputationNetwork& described)
-{
-    const auto ours = ParametersBelowCriteria(loaded), theirs = ParametersBelowCriteria(described);
-    for (size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i)
-    {
-        const float multiplier = ours[i]->LearningRateMultiplier(), wanted = theirs[i]->LearningRateMultiplier();
-        if (multiplier != wanted)
-            return Concat("its '", ours[i]->Name(), "' has learningRateMultiplier=", multiplier, ", but ", wanted,
-                          " in the description");
-        const auto constant = ConstantOf(*ours[i]), wantedConstant = ConstantOf(*theirs[i]);
-        if (constant != wantedConstant)
-            return Concat("its constant '", ours[i]->Name(), "' is ", *constant, ", but ", *wantedConstant,
-                          " in the description");
-    }
-    return {};
 }
 
 std::string FirstDifference(const ComputationNetwork& loaded, const ComputationNetwork& described)

@@ -20,11 +20,4 @@ bool HaveSameValues(const ComputationNetwork& loaded, const ComputationNetwork& 
 // other versions, and what training and edits set: values, statistics, counts, learning rate multipliers.
 std::string FirstDifference(const ComputationNetwork& loaded, const ComputationNetwork& described);
 
-// What a description says of the parameters below the criteria besides: learning rate multipliers, and constants of one
-// number. A digest, the same for the same settings. Edits change both, so a model says nothing of its description: the
-// digest is what a later one can be compared with.
-std::string SettingsOf(const ComputationNetwork& described);
-// The first difference in such settings, in words, of networks without a FirstDifference; empty where there is none.
-std::string FirstOtherSetting(const ComputationNetwork& loaded, const ComputationNetwork& described);
-
 } // namespace cntk

@@ -15,36 +15,22 @@ namespace
 
 constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
 
-bool IsVeryLarge(const ComputationNetwork& network)
-{
-    size_t elements = 0;
-    for (const ComputationNodePtr& parameter : ParametersOf(network))
-        elements += parameter->SampleElements();
-    return elements > c_largestCompared;
-}
-
 } // namespace
-
-std::string SettingsToKeep(const ComputationNetwork& network)
-{
-    return IsVeryLarge(network) ? "" : SettingsOf(network);
-}
 
 void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
-                        uint64_t trainingSeed, std::string& settings)
+                        uint64_t trainingSeed)
 {
-    if (IsVeryLarge(loaded))
+    size_t elements = 0;
+    for (const ComputationNodePtr& parameter : ParametersOf(loaded))
+        elements += parameter->SampleElements();
+    if (elements > c_largestCompared)
         return;
     std::string difference;
     try
     {
         const std::unique_ptr<ComputationNetwork> built = build();
         difference = FirstDifference(loaded, *built);
-        const std::string now = SettingsOf(*built);
-        settings = settings.empty() ? now : settings;
-        if (difference.empty() && settings != now)
-            difference = FirstOtherSetting(loaded, *built);
         if (difference.empty() && trainingSeed != 0 && !HaveSameValues(loaded, *built))
             log.Print("The start values are those of '%s', not what trainingSeed=%zu gives.\n", path.c_str(),
                       size_t(trainingSeed));

@@ -36,15 +36,10 @@ ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType 
 
 // Warns when the model that is continued is not the network as it is described now: the description was changed, but
 // the old network goes on (NetworkComparison.h). Builds nothing where the model is very large. With a trainingSeed it
-// also says when the values differ, for a model that nothing has trained yet. settings: SettingsOf the description that
-// the training began with, as its checkpoint has them; where it has none, they become those of now.
+// also says when the values differ, for a model that nothing has trained yet.
 void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
-                        uint64_t trainingSeed, std::string& settings);
-// SettingsOf a network that the training begins with; empty where it is very large.
-std::string SettingsToKeep(const ComputationNetwork& network);
-// Their name in the extra part of checkpoints.
-constexpr const char* c_describedSettingsKey = "describedSettings";
+                        uint64_t trainingSeed = 0);
 
 // Tells which models are not gone on from though they are of more epochs than newest, and why: they are older than
 // those before them, or makeMode=false begins anew.

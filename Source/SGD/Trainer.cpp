@@ -7,7 +7,6 @@
 #include "Common/FileLock.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/ModelFile.h"
-#include "SGD/CheckpointExtra.h"
 #include "SGD/Precompute.h"
 #include "SGD/ResumePoint.h"
 #include "SGD/Training.h"
@@ -185,24 +184,12 @@ ResumePoint LoadStart(const TrainingRequest& request, const TrainingFiles& files
     return start;
 }
 
-// These return the settings of the description that checkpoints are to keep (SettingsToKeep).
-std::string Build(const TrainingRequest& request, ResumePoint& start)
+void BuildNetworks(const TrainingRequest& request, ResumePoint& start)
 {
     start.encoders.clear();
     for (const EncoderRequest& encoder : request.encoders)
         start.encoders.push_back(encoder.buildNetwork());
     start.network = request.buildNetwork();
-    return request.buildForComparison ? SettingsToKeep(*start.network) : "";
-}
-
-std::string CompareWithDescription(const TrainingRequest& request, const TrainingFiles& files, const ResumePoint& start,
-                                   Log& log)
-{
-    std::string settings = start.checkpoint ? TextOf(start.checkpoint->info.extra, c_describedSettingsKey) : "";
-    if (request.buildForComparison)
-        WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log,
-                           start.epochsDone == 0 && !start.within ? request.trainingSeed : 0, settings);
-    return settings;
 }
 
 TrainingNodes SelectNodes(const ComputationNetwork& network, const SgdOptions& options, Log& log)
@@ -303,7 +290,11 @@ void Train(const TrainingRequest& request, Log& log)
 
     ResumePoint start = LoadStart(request, files, newest, log);
     const bool isLoaded = start.network != nullptr;
-    const std::string settings = isLoaded ? CompareWithDescription(request, files, start, log) : Build(request, start);
+    if (!isLoaded)
+        BuildNetworks(request, start);
+    else if (request.buildForComparison)
+        WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log,
+                           start.epochsDone == 0 && !start.within ? request.trainingSeed : 0);
     ComputationNetwork& network = *start.network;
     const Encoders encoders = PairAll(request, start);
     if (request.trainingSeed != 0)
@@ -315,7 +306,6 @@ void Train(const TrainingRequest& request, Log& log)
 
     Training training(request, files, network, nodes, *sources.training, sources.crossValidation.get(), log);
     training.SetEncoders(encoders.networks);
-    training.SetDescribedSettings(settings);
     // Now that network and readers are known to fit: a model that is there is continued by the next run.
     if ((sources.havePrecomputed || !isLoaded) && !start.within)
         SaveModels(start, files);

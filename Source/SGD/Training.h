@@ -36,8 +36,6 @@ public:
 
     // Networks that the trained one is paired with, in their order: saved and loaded with it.
     void SetEncoders(std::vector<ComputationNetwork*> encoders) { m_encoders = std::move(encoders); }
-    // SettingsOf the description that the training began with, for checkpoints (NetworkComparison.h).
-    void SetDescribedSettings(std::string settings) { m_describedSettings = std::move(settings); }
     void Restore(Checkpoint checkpoint, const std::string& path);
     // The first epoch goes on behind this point. info: of its checkpoint, which Restore gets as well.
     void GoOnWithin(const WithinEpochPoint& point, const CheckpointInfo& info);
@@ -124,7 +122,6 @@ private:
     void BeginTrialsAnew(const std::string& why, size_t trial);
 
     const TrainingRequest& m_request;
-    std::string m_describedSettings;
     const SgdOptions& m_options;
     const TrainingFiles& m_files;
     Log& m_log;

@@ -83,8 +83,6 @@ CheckpointInfo Training::InfoForCheckpoint()
     info.extra["searchedRates"] = ExactTexts(m_searchedRates);
     if (m_request.trainingSeed != 0)
         info.extra[c_trainingSeedKey] = std::to_string(m_request.trainingSeed);
-    if (!m_describedSettings.empty())
-        info.extra[c_describedSettingsKey] = m_describedSettings;
     m_learner.SaveExtra(info.extra);
     m_dropout.SaveExtra(info.extra);
     m_earlyStopping.SaveExtra(info.extra);

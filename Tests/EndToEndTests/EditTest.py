@@ -101,38 +101,6 @@ class EditTest(EndToEndTest):
             nodes[name] = (kind, [part.split("[")[0].strip() for part in inputs.split(",")] if inputs else [])
         return nodes
 
-    def test_other_settings_in_the_description_of_a_training_that_goes_on(self):
-        """Learning rate multipliers and constants: edits change them, too, and are none of the description's business."""
-        warning = "that is continued is not the network described now: its "
-
-        def train(*epochs):
-            """One epoch each."""
-            for epoch in epochs:
-                for suffix in "", ".ckp":
-                    if (self.folder / ("m.dnn" + suffix)).exists():
-                        os.rename(self.folder / ("m.dnn" + suffix), self.folder / ("m.dnn.%d%s" % (epoch - 1, suffix)))
-                log = self.run_command("Train", "Train=[SGD=[maxEpochs=%d]]" % epoch).stderr
-            return log
-
-        scaled = MACROS.replace("RL=RectifiedLinear(BFF.FF.P)", "RL=RectifiedLinear(Scale(2, BFF.FF.P))")
-        self.write("macros.ndl", scaled)
-        self.assertNotIn(warning, train(1, 2))
-        self.write("macros.ndl", scaled.replace("Scale(2,", "Scale(3,"))
-        self.assertRegex(train(3), re.escape(warning) + r"constant '\S+' is 2, but 3 in the description; ")
-        self.write("macros.ndl", scaled.replace("Parameter(Rows, Cols)", "Parameter(Rows, Cols, learningRateMultiplier=0)"))
-        self.assertRegex(train(4), re.escape(warning) + r"'\S+' has learningRateMultiplier=1, but 0 in the description; ")
-        self.write("macros.ndl", scaled)
-        self.assertNotIn(warning, train(5))
-        # A model that an edit makes of this one is trained with what the edit has set.
-        self.write("edit.mel", 'm=LoadModel("$In$")\nSetProperty(L1.*.W, NeedGradient, false)\nSaveModel(m, "e.dnn.0")\n')
-        self.run_command("Edit", "In=m.dnn")
-        for epochs in 1, 2:
-            log = self.run_command("Train", "Train=[modelPath=e.dnn; SGD=[maxEpochs=%d]]" % epochs).stderr
-            self.assertNotIn(warning, log)
-            self.assertIn("Loaded model with", log)
-            for suffix in "", ".ckp":
-                os.rename(self.folder / ("e.dnn" + suffix), self.folder / ("e.dnn.%d%s" % (epochs, suffix)))
-
     def test_the_books_example(self):
         self.run_command("Train")
         self.edit("""

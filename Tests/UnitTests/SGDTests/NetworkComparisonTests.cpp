@@ -107,41 +107,6 @@ TEST_F(NetworkComparisonTest, ParametersWithoutNamesAreKnownByTheirPlaces)
     EXPECT_TRUE(HaveSameValues(*make("unnamed1", "b", 2), *make("unnamed7", "b", 2)));
 }
 
-// Edits change these, too: only two descriptions can be compared.
-TEST_F(NetworkComparisonTest, OtherConstantsAndLearningRateMultipliersAreSettings)
-{
-    const auto make = [&](const char* constantName, double constant, float multiplier, double start = 1)
-    {
-        auto network = std::make_unique<ComputationNetwork>(DataType::Float64, m_device);
-        const auto parameter = [&](const char* name, double value, float rate)
-        {
-            auto node = std::dynamic_pointer_cast<LearnableParameterNode>(network->AddParameter(name, {1, 1}));
-            node->InitFixed(value);
-            node->SetLearningRateMultiplier(rate);
-            return node;
-        };
-        const auto scaled =
-            network->Add("ElementTimes", "", {parameter(constantName, constant, 0), network->AddInput("x", {1})});
-        const auto product = network->Add("Times", "", {parameter("W", start, multiplier), scaled});
-        network->AddToGroup(NodeGroup::Criterion, network->Add("SumElements", "ce", {product}));
-        network->Validate();
-        return network;
-    };
-    const auto one = make("unnamed1", 2, 1);
-    EXPECT_EQ(SettingsOf(*one), SettingsOf(*make("unnamed17", 2, 1, 3)))
-        << "names that count and values that are trained";
-    const auto constant = make("unnamed1", 3, 1), frozen = make("unnamed1", 2, 0), slow = make("unnamed1", 2, 0.5);
-    for (const auto* other : {&constant, &frozen, &slow})
-    {
-        EXPECT_EQ(FirstDifference(*one, **other), "");
-        EXPECT_NE(SettingsOf(*one), SettingsOf(**other));
-    }
-    EXPECT_EQ(FirstOtherSetting(*one, *constant), "its constant 'unnamed1' is 2, but 3 in the description");
-    EXPECT_EQ(FirstOtherSetting(*one, *frozen), "its 'W' has learningRateMultiplier=1, but 0 in the description");
-    EXPECT_EQ(FirstOtherSetting(*slow, *one), "its 'W' has learningRateMultiplier=0.5, but 1 in the description");
-    EXPECT_EQ(FirstOtherSetting(*one, *make("unnamed1", 2, 1, 3)), "");
-}
-
 // Statistics, counts and limits that a training leaves in nodes are not the description's.
 TEST_F(NetworkComparisonTest, WhatTrainingSetsDoesNotCount)
 {

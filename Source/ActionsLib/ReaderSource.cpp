@@ -9,6 +9,8 @@
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
+#include <algorithm>
+
 namespace cntk
 {
 
@@ -85,7 +87,7 @@ bool ReaderSource::CanBeChecked() const
     if (!program->planned.HasListed())
         return true;
     bool isThere = true;
-    VisitScripts(*block,
+    VisitScripts(*block, ScriptsOf::Reader,
                  [&](const std::string& path, const std::string& where)
                  {
                      const std::string command = program->planned.CommandOfListed(path);

@@ -7,6 +7,7 @@
 #include "Common/Text.h"
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 namespace cntk
@@ -41,7 +42,7 @@ std::string WithFolder(std::string path, const std::string& script, const std::s
     return path;
 }
 
-bool VisitScript(const std::string& script, const std::string& prefix, const ScriptVisitor& visit)
+bool VisitScript(const std::string& script, const std::optional<std::string>& prefix, const ScriptVisitor& visit)
 {
     const std::string text = ReadTextFile(script);
     size_t number = 0;
@@ -49,32 +50,35 @@ bool VisitScript(const std::string& script, const std::string& prefix, const Scr
     {
         ++number;
         const std::string_view path = PathOf(line);
-        if (!path.empty() && visit(WithFolder(std::string(path), script, prefix), Concat(script, ":", number)))
+        if (!path.empty() && visit(prefix ? WithFolder(std::string(path), script, *prefix) : std::string(path),
+                                   Concat(script, ":", number)))
             return true;
     }
     return false;
 }
 
-bool VisitBlock(const ConfigParameters& block, const ScriptVisitor& visit)
+bool VisitBlock(const ConfigParameters& block, ScriptsOf whose, const ScriptVisitor& visit)
 {
     if (const auto script = block.ExistsHere("scpFile") ? block.Find("scpFile") : std::nullopt)
     {
         const std::string path = ResolveInputPath(script->Text());
-        const auto prefix = block.Find("prefixPathInSCP");
-        if (FileExists(path) && VisitScript(path, prefix ? ResolveOutputPath(prefix->Text()) : "", visit))
+        std::optional<std::string> prefix;
+        if (whose == ScriptsOf::Reader)
+            prefix = block.Exists("prefixPathInSCP") ? ResolveOutputPath(block.Require("prefixPathInSCP").Text()) : "";
+        if (FileExists(path) && VisitScript(path, prefix, visit))
             return true;
     }
     for (const std::string& name : block.BlockNames())
-        if (VisitBlock(block.RequireBlock(name), visit))
+        if (VisitBlock(block.RequireBlock(name), whose, visit))
             return true;
     return false;
 }
 
 } // namespace
 
-void VisitScripts(const ConfigParameters& block, const ScriptVisitor& visit)
+void VisitScripts(const ConfigParameters& block, ScriptsOf whose, const ScriptVisitor& visit)
 {
-    VisitBlock(block, visit);
+    VisitBlock(block, whose, visit);
 }
 
 } // namespace cntk

@@ -13,8 +13,14 @@ class ConfigParameters;
 // Is told a path and the line that names it, "train.scp:3"; true: that is enough.
 using ScriptVisitor = std::function<bool(const std::string& path, const std::string& where)>;
 
-// The files in the script files that the block's streams name, those that are not there passed over. A path that the
-// reader would put behind a folder (prefixPathInSCP, ...) is told with it; a writer takes it as it stands.
-void VisitScripts(const ConfigParameters& block, const ScriptVisitor& visit);
+// A reader may put paths behind a folder (prefixPathInSCP, ...), with which they are told; a writer takes them as they
+// stand.
+enum class ScriptsOf
+{
+    Reader,
+    Writer
+};
+// The files in the script files that the block's streams name, those that are not there passed over.
+void VisitScripts(const ConfigParameters& block, ScriptsOf whose, const ScriptVisitor& visit);
 
 } // namespace cntk

@@ -280,7 +280,7 @@ private:
     void PlanListedOutputs() const
     {
         if (m_writer != nullptr)
-            VisitScripts(*m_writer,
+            VisitScripts(*m_writer, ScriptsOf::Writer,
                          [&](const std::string& path, const std::string&)
                          {
                              m_command.program.planned.SaveListed(path);

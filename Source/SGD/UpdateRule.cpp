@@ -143,7 +143,10 @@ public:
               const UpdateStep& step) override
     {
         if (touched)
+        {
+            GrowState(state, parameter, 1); // another size: of a program that updated them as dense ones
             return m_ofSparse.Step(parameter, state, gradient, touched, step);
+        }
         const bool isFirst = GrowState(state, parameter, 3);
         if (isFirst)
             Ops::Fill(state.View().Columns(2 * parameter.columns, parameter.columns), 0.02);
@@ -185,7 +188,10 @@ public:
               const UpdateStep& step) override
     {
         if (touched)
+        {
+            GrowState(state, parameter, 1); // another size: of a program that updated them as dense ones
             return m_ofSparse.Step(parameter, state, gradient, touched, step);
+        }
         GrowState(state, parameter, 2);
         const double keep = std::exp(-double(step.columns) / 720000);
         m_meanColumns = keep * m_meanColumns + (1 - keep) * double(step.columns);

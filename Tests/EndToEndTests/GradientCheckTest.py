@@ -128,6 +128,10 @@ class GradientCheckTest(EndToEndTest):
             self.assertRegex(message, begin + r"'labels' sum to " + total + r" in sample 0 of the minibatch, and "
                              r"CrossEntropyWithSoftmax expects labels that sum to 1: by its formula, softmax minus labels, "
                              r"others have a gradient that is not that of its value$")
+        # Weighted labels are computed ones.
+        status, message = self.check_gradients("1 0", softmax.replace("labels", "Scale(Constant(2), labels)"))
+        self.assertEqual(status, 4)
+        self.assertRegex(message, " sum to 2 in sample 0 of the minibatch")
         status, message = self.check_gradients("4e38 0", logistic)
         self.assertEqual(status, 4)
         self.assertRegex(message, begin + r"'labels' is 4e\+38 in sample 0 of the minibatch, and Logistic expects labels "

@@ -18,11 +18,9 @@ namespace
 using Op = ElementwiseOp;
 using Lifetime = TemporarySpec::Lifetime;
 
-// Labels that are data, column-major; empty where they are computed. Gaps hold anything.
+// Of the last forward pass, column-major. Gaps hold anything.
 std::vector<double> LabelsOf(const ComputationNode& labels)
 {
-    if (!labels.Type().traits.isLeaf || labels.IsTrainableLeaf())
-        return {};
     Matrix copy(labels.ValueRows(), labels.ValueColumns(), labels.GetDataType(), labels.GetDevice());
     if (labels.HasSparseForm())
         Ops::ToDense(labels.SparseValue(FrameRange::All()), copy);

@@ -115,7 +115,7 @@ void LearnableParameterNode::InitFixed(double value)
 
 void LearnableParameterNode::InitFromFile(const std::string& path)
 {
-    const TextMatrix text = ReadTextMatrix(path, GetDataType());
+    const TextMatrix text = ReadTextMatrix(path);
     if (SampleLayout().HasUnknown())
         InferFromFileSize(text.rows, text.columns);
     if (text.rows != m_values.Rows() || text.columns != m_values.Columns())

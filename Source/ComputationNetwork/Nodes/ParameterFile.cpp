@@ -19,8 +19,7 @@ namespace
 constexpr std::string_view c_blanks = " \t\r\v\f";
 
 // Appends the numbers of a line; returns how many there are.
-size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumber, DataType type,
-                std::vector<double>& values)
+size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumber, std::vector<double>& values)
 {
     size_t count = 0;
     for (size_t start = line.find_first_not_of(c_blanks); start != std::string_view::npos;)
@@ -31,13 +30,10 @@ size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumbe
         if (!number)
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": '", token,
                  "' is not a number");
-        const bool isFinite = VisitType(type, [&](auto element) { return std::isfinite(decltype(element)(*number)); });
-        // Infinity by its name is meant: a constant that keeps some rows out of a softmax, for instance.
-        const bool isMeant = isFinite || (std::isinf(*number) && ToLower(token).find("inf") != std::string::npos);
-        if (!isMeant)
+        // Infinity has its uses, also as -1e50 in a float: it keeps rows out of a softmax.
+        if (std::isnan(*number))
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": found ", token,
-                 std::isnan(*number) ? std::string() : Concat(", which is beyond the range of ", NameOf(type)),
-                 ", expected a finite number or inf");
+                 ", expected a number");
         values.push_back(*number);
         count++;
         start = line.find_first_not_of(c_blanks, end);
@@ -46,7 +42,7 @@ size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumbe
 }
 
 // Row after row; sets the matrix' rows and columns. The text is in memory only meanwhile.
-std::vector<double> ReadRows(const std::string& path, DataType type, TextMatrix& matrix)
+std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
 {
     const std::string text = ReadTextFile(ResolveInputPath(path));
     std::vector<double> values;
@@ -54,7 +50,7 @@ std::vector<double> ReadRows(const std::string& path, DataType type, TextMatrix&
     for (const std::string_view line : Split(text, '\n'))
     {
         lineNumber++;
-        const size_t count = ReadLine(line, path, lineNumber, type, values);
+        const size_t count = ReadLine(line, path, lineNumber, values);
         if (count == 0)
             continue;
         if (matrix.rows == 0)
@@ -71,10 +67,10 @@ std::vector<double> ReadRows(const std::string& path, DataType type, TextMatrix&
 
 } // namespace
 
-TextMatrix ReadTextMatrix(const std::string& path, DataType type)
+TextMatrix ReadTextMatrix(const std::string& path)
 {
     TextMatrix matrix;
-    const std::vector<double> byRow = ReadRows(path, type, matrix);
+    const std::vector<double> byRow = ReadRows(path, matrix);
     if (matrix.rows == 0)
         Fail(ErrorKind::Data, "file '", path, "' holds no numbers; expected a matrix, one row a line");
     matrix.values.resize(byRow.size());

@@ -1,8 +1,6 @@
 // Text files with initial values of a parameter: one matrix row a line.
 #pragma once
 
-#include "Math/DataType.h"
-
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -17,8 +15,8 @@ struct TextMatrix
     std::vector<double> values; // column-major
 };
 
-// Numbers separated by white space, within the range of the type or infinite by name (inf, 1#INF), empty lines ignored,
-// all rows of one length. Errors (Data) name the file, the line and what was found.
-TextMatrix ReadTextMatrix(const std::string& path, DataType type);
+// Numbers separated by white space, infinite ones (inf, 1#INF) among them, empty lines ignored, all rows of one length.
+// Errors (Data) name the file, the line and what was found.
+TextMatrix ReadTextMatrix(const std::string& path);
 
 } // namespace cntk

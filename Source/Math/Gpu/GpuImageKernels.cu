@@ -199,7 +199,7 @@ void GpuImageKernels::Convolve(const ConvolutionGeometry& geometry, const Matrix
     if (m_dnn.Convolve(geometry, weights, input, output) || m_products.Convolve(geometry, weights, input, output))
         return End(geometry, output, ending);
     VisitTypeAndGeometry(output.type, geometry,
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("Convolve", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
@@ -216,7 +216,7 @@ void GpuImageKernels::End(const ConvolutionGeometry& geometry, const MatrixView&
     if (ending.bias.data == nullptr && ending.activation == ElementwiseOp::Copy)
         return;
     VisitTypeAndGeometry(output.type, geometry,
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("EndConvolution", m_context.Stream(), BlocksFor(output.Elements(), c_threads),
@@ -234,7 +234,7 @@ void GpuImageKernels::ConvolveInputGradient(const ConvolutionGeometry& geometry,
         m_products.ConvolveInputGradient(geometry, weights, gradient, inputGradient, beta))
         return;
     VisitTypeAndGeometry(gradient.type, geometry,
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("ConvolveInputGradient", m_context.Stream(),
@@ -254,7 +254,7 @@ void GpuImageKernels::ConvolveWeightGradient(const ConvolutionGeometry& geometry
         return;
     VisitTypeAndGeometry(
         gradient.type, geometry,
-        [&](auto tag, const auto& g)
+        [&](auto tag, const auto g)
         {
             using T = decltype(tag);
             const size_t products = gradient.columns * geometry.OutputElements() / geometry.KernelCount();
@@ -272,7 +272,7 @@ void GpuImageKernels::Pool(PoolKind kind, const WindowGeometry& geometry, const 
     if (m_dnn.Pool(kind, geometry, input, output))
         return;
     VisitTypeAndGeometry(output.type, geometry,
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("Pool", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
@@ -289,7 +289,7 @@ void GpuImageKernels::PoolGradient(PoolKind kind, const WindowGeometry& geometry
     if (m_dnn.PoolGradient(kind, geometry, gradient, inputGradient, beta))
         return;
     VisitTypeAndGeometry(gradient.type, geometry,
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("PoolGradient", m_context.Stream(), BlocksFor(inputGradient.Elements(), c_threads),

@@ -198,7 +198,7 @@ void GpuWindowProducts::Multiply(GpuGemm product, double beta)
 void GpuWindowProducts::WriteWindows(const ConvolutionGeometry& geometry, const MatrixView& input, void* columns)
 {
     VisitTypeAndGeometry(input.type, WithoutMaps(geometry),
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("WriteWindows", m_context.Stream(),
@@ -212,7 +212,7 @@ void GpuWindowProducts::SumWindows(const ConvolutionGeometry& geometry, const vo
                                    const MatrixView& inputGradient, double beta)
 {
     VisitTypeAndGeometry(inputGradient.type, WithoutMaps(geometry),
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("SumWindows", m_context.Stream(), BlocksFor(inputGradient.Elements(), c_threads),
@@ -226,7 +226,7 @@ const void* GpuWindowProducts::MapsOf(const ConvolutionGeometry& geometry, const
     if (copy == nullptr)
         return gradient.data;
     VisitTypeAndGeometry(gradient.type, geometry,
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("GatherMaps", m_context.Stream(), BlocksFor(gradient.Elements(), c_threads),
@@ -239,7 +239,7 @@ const void* GpuWindowProducts::MapsOf(const ConvolutionGeometry& geometry, const
 void GpuWindowProducts::SpreadMaps(const ConvolutionGeometry& geometry, const void* maps, const MatrixView& output)
 {
     VisitTypeAndGeometry(output.type, geometry,
-                         [&](auto tag, const auto& g)
+                         [&](auto tag, const auto g)
                          {
                              using T = decltype(tag);
                              Launch("SpreadMaps", m_context.Stream(), BlocksFor(output.Elements(), c_threads),

@@ -451,29 +451,9 @@ TEST_F(MelTests, ReviseParameter)
 
 TEST_F(MelTests, RevisedParametersAreNumbers)
 {
-    for (const char* value : {"nan", "1e400"})
-    {
-        m_folder.Write("b.txt", std::string("1\n2\n") + value + "\n4\n");
-        EXPECT_THAT(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)"), HasSubstr("b.txt")) << value;
-    }
     m_folder.Write("b.txt", "1\n2\nnan\n4\n");
     EXPECT_EQ(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)"),
-              "edit.mel:2:1: file 'b.txt', line 3, column 1: found nan, expected a finite number or inf");
-    // What a float cannot hold.
-    m_folder.Write("b.txt", "1\n2\n3\n1e60\n");
-    Edit("ReviseParameter(L1.BFF.B, b.txt)");
-    MelEditor editor(DataType::Float32, MakeCpuDevice({.threads = 1}), m_context, m_log);
-    try
-    {
-        editor.Run(PrepareMel(
-            std::make_shared<SourceText>("edit.mel", "m=CreateModel()\nb=Parameter(4, 1)\nReviseParameter(b, b.txt)")));
-        ADD_FAILURE() << "1e60 in a float";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_THAT(error.Message(),
-                    HasSubstr("b.txt', line 4, column 1: found 1e60, which is beyond the range of float"));
-    }
+              "edit.mel:2:1: file 'b.txt', line 3, column 1: found nan, expected a number");
 }
 
 TEST_F(MelTests, CheckingWritesNothingAndFollowsWhatWouldBeWritten)

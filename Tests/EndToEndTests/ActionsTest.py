@@ -5,7 +5,8 @@ import shutil
 import struct
 import time
 
-from EndToEnd import EndToEndTest, main
+from EndToEnd import main
+from TwoClasses import DATA, TwoClassesTest
 
 CONFIG = r"""
 precision=double
@@ -33,18 +34,10 @@ Write=[
 Dump=[ action=dumpnode:plot; outputDotFile=graph.dot ]
 Map=[ action=createLabelMap; section=Train; traceLevel=1 ]
 """
-DATA = "0.5 1 yes\n-1 0.25 no\n0 0 yes\n1 1 no\n0.5 -1 yes\n"
 
 
-class ActionsTest(EndToEndTest):
-    def setUp(self):
-        super().setUp()
-        self.write("exp.cntk", CONFIG)
-        self.write("train.txt", DATA)
-        self.write("map.txt", "yes\nno\n")
-
-    def run_command(self, command, *arguments, **keywords):
-        return self.cntk("configFile=exp.cntk", "command=" + command, *arguments, **keywords)
+class ActionsTest(TwoClassesTest):
+    config = CONFIG
 
     def test_train_writes_models_and_checkpoints(self):
         run = self.run_command("Train")

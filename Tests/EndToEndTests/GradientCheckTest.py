@@ -2,7 +2,8 @@
 """action=gradientCheck: which minibatches and elements it compares, and what it says where they do not agree."""
 import re
 
-from EndToEnd import EndToEndTest, main
+from EndToEnd import main
+from TwoClasses import DATA, TwoClassesTest
 
 CONFIG = """
 precision=double
@@ -22,18 +23,10 @@ Gradients=[
   reader=[ randomize=none; $streams$ ]
 ]
 """
-DATA = "0.5 1 yes\n-1 0.25 no\n0 0 yes\n1 1 no\n0.5 -1 yes\n"
 
 
-class GradientCheckTest(EndToEndTest):
-    def setUp(self):
-        super().setUp()
-        self.write("exp.cntk", CONFIG)
-        self.write("train.txt", DATA)
-        self.write("map.txt", "yes\nno\n")
-
-    def run_command(self, command, *arguments, **keywords):
-        return self.cntk("configFile=exp.cntk", "command=" + command, *arguments, **keywords)
+class GradientCheckTest(TwoClassesTest):
+    config = CONFIG
 
     def test_gradient_check(self):
         worst = r"\n  %s: %d elements, at worst \[\d, \d\] with [-\d.e]+ by back-propagation and [-\d.e]+ by central "

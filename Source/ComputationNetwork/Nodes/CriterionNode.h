@@ -36,10 +36,11 @@ class Criterion : public ComputationNode
 {
 protected:
     std::span<const uint8_t> SampleMask(size_t input) const { return Input(input)->ColumnMask(FrameRange::All()); }
-    // Of labels, which may be sparse, and a dense value of the same size for each sample.
+    // Of labels, which may be sparse, and a dense value of the same size for each sample. All further inputs are dense.
     void InferFromLabels(ShapeInference& inference)
     {
-        RequireDenseInput(*this, 1, inference);
+        for (size_t input = 1; input < InputCount(); input++)
+            RequireDenseInput(*this, input, inference);
         CommonLayoutOfInputs(inference);
         RequireEqualSizes(*this, inference);
         SetScalarShape();

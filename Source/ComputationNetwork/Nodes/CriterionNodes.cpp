@@ -76,17 +76,13 @@ class ErrorPredictionNode final : public Criterion
 public:
     void InferShape(ShapeInference& inference) override
     {
-        for (size_t input = 1; input < InputCount(); input++)
-            RequireDenseInput(*this, input, inference);
-        CommonLayoutOfInputs(inference);
-        RequireEqualSizes(*this, inference);
+        InferFromLabels(inference);
         if (inference.IsFinalPass() && InputCount() == 3 &&
             (Input(2)->HasMBLayout() || Input(2)->SampleElements() != 1))
             Fail(ErrorKind::Model, "the third input of ErrorPrediction, topK, must be a single number, but is ",
                  DescribeShape(*Input(2)));
         if (inference.IsFinalPass() && InputCount() == 3)
             CheckTopK();
-        SetScalarShape();
     }
 
     std::vector<TemporarySpec> Temporaries() const override

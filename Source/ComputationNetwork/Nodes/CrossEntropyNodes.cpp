@@ -143,16 +143,12 @@ class LogisticNode final : public Criterion
 public:
     void InferShape(ShapeInference& inference) override
     {
-        for (size_t input = 1; input < InputCount(); input++)
-            RequireDenseInput(*this, input, inference);
-        CommonLayoutOfInputs(inference);
-        RequireEqualSizes(*this, inference);
+        InferFromLabels(inference);
         if (inference.IsFinalPass() && InputCount() == 3 && Input(2)->SampleElements() != 1 &&
             Input(2)->SampleElements() != Input(1)->SampleElements())
             Fail(ErrorKind::Model, "the weights of Logistic, ", DescribeShape(*Input(2)),
                  ", must be one number a sample, or one for each of its ",
                  Counted(Input(1)->SampleElements(), "element"));
-        SetScalarShape();
     }
 
     std::vector<TemporarySpec> Temporaries() const override

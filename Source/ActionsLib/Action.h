@@ -25,17 +25,18 @@ struct ProgramContext
     Log& log;
     DataType dataType = DataType::Float32;
     CpuOptions cpu{};
-    std::shared_ptr<Device> device{}; // made when the commands are prepared; one per process
-    NdlContext ndl{};                 // seeds and names of NDL networks go on counting from one command to the next
+    NdlContext ndl{}; // seeds and names of NDL networks go on counting from one command to the next
     bool progressTracing = false;
     size_t epochsTotal = 0; // of all train jobs, for progress tracing
     size_t epochsDone = 0;  // of those that are over
-    std::string deviceId{}; // of device, as the config has it
     GpuOptions gpu{};
     bool timestamping = false; // of the log
     PlannedModels planned{};   // of the commands checked so far; empty but for --check
     // Canonical paths of what the commands of this run make that are no trainings.
     std::vector<std::string> made{};
+    // CommandDevice.h makes them when the commands are prepared: the CPU, a GPU, or both.
+    std::vector<std::shared_ptr<Device>> devices{};
+    std::shared_ptr<Device> anyDevice{};      // what deviceId=auto has taken, where it had the choice
     std::vector<std::string> takeAnyDevice{}; // commands with deviceId=auto
     double fsAdagradColumns = 0; // FSAdaGrad's mean size of a minibatch goes on from one command to the next
 };

@@ -181,7 +181,8 @@ void AddReader(const ConfigParameters& command, const std::string& name, std::ve
 void AddCommand(const ConfigParameters& holder, const std::string& name, const Action& action,
                 std::vector<KnownBlock>& blocks)
 {
-    blocks.push_back({BlockNameOf(holder, name), {}, OptionsOf(action)});
+    // Only there: a stream may have a command's name, which counts in any case.
+    blocks.push_back({BlockNameOf(holder, name), {holder.Parent() ? holder.Name() : ""}, OptionsOf(action)});
     // Old configs say these in every command, also of actions that have no use for them.
     for (const char* key : {"deviceId", "traceLevel"})
         blocks.back().options.push_back(InfoOf({"", key, "", ""}));

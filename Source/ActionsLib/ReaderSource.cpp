@@ -1,6 +1,7 @@
 // Which plugin serves a reader block.
 #include "ActionsLib/ReaderSource.h"
 
+#include "ActionsLib/CommandDevice.h"
 #include "ActionsLib/CommandKeys.h"
 #include "ActionsLib/ScriptFiles.h"
 #include "Common/AllowedCores.h"
@@ -35,10 +36,11 @@ std::optional<PluginDescription> DescriptionOf(const std::string& type)
     }
 }
 
-// No device: none has been asked for yet, and nothing computes.
-bool HasFreeCores(const ProgramContext& program)
+// No device: the command has asked for none yet, and computes nothing.
+bool HasFreeCores(const ProgramContext& program, const ConfigParameters& command)
 {
-    const bool isOnHost = program.device && program.device->IsHostMemory();
+    const std::shared_ptr<Device> device = MadeDeviceOf(program, command);
+    const bool isOnHost = device && device->IsHostMemory();
     return !isOnHost || (program.cpu.threads > 0 && program.cpu.threads < AllowedCores());
 }
 
@@ -125,7 +127,7 @@ std::string ReaderSource::NameWithFiles() const
 std::unique_ptr<MinibatchSource> ReaderSource::Open() const
 {
     const ReaderContext context{*block,  program->log,          traceLevel, forWriting, createLabelMaps,
-                                nullptr, HasFreeCores(*program)};
+                                nullptr, HasFreeCores(*program, *command)};
     const std::string type = ReaderTypeOf(*block);
     const auto note = [&] { return "while opening the " + type + " of " + block->Path(); };
     auto source = WithNote(
@@ -191,6 +193,7 @@ ReaderSource FindReader(const CommandContext& command, const char* blockName)
         RequirePlugins(*block);
     ReaderSource source;
     source.block = block;
+    source.command = &command.block;
     source.program = &command.program;
     source.traceLevel = TraceLevelOf(command);
     source.trainingSeed = TrainingSeedOf(command);

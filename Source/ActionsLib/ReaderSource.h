@@ -16,7 +16,8 @@ namespace cntk
 
 struct ReaderSource
 {
-    const ConfigParameters* block = nullptr; // null: there is no such block
+    const ConfigParameters* block = nullptr;   // null: there is no such block
+    const ConfigParameters* command = nullptr; // the block of the command that reads
     ProgramContext* program = nullptr;
     int traceLevel = 0;
     bool forWriting = false; // as ReaderContext has these two

@@ -184,15 +184,14 @@ std::vector<PlannedJob> PrepareWithHints(const LoadedConfig& config, const std::
     }
 }
 
-// Where no command names a device, one is chosen now; where one does, those that take any take that one.
+// Where no command names a GPU, one is chosen now; where one does, those that take any device take that one.
 void ChooseDevice(const ConfigParameters& root, ProgramContext& program)
 {
     if (program.takeAnyDevice.empty())
         return;
     const std::string& name = program.takeAnyDevice.front();
-    const bool isNamed = program.device != nullptr;
     const std::shared_ptr<Device> device = DeviceOf({program, name, root.RequireBlock(name)});
-    if (isNamed)
+    if (program.anyDevice == nullptr)
         program.log.Print("%s: deviceId=auto takes the %s that another command of this run names\n",
                           Join(program.takeAnyDevice, ", ").c_str(), DeviceWords(*device).c_str());
 }

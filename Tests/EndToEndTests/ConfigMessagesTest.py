@@ -112,6 +112,10 @@ class ConfigMessagesTest(MessagesTestCase):
                           "WARNING: exp.cntk:16:42: unknown key 'labelMapingFile' in block 'Train:reader:labels'; did "
                           "you mean 'labelMappingFile'?"])
 
+    def test_stream_with_the_name_of_a_command(self):
+        self.edit("Train", "Features")
+        self.assertEqual(self.warnings(), [])
+
     def test_misspelt_key_of_a_stream_inside_of_input(self):
         self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
                   "  ]\n]\nTest=", "    input=[ features=[ alais=x; alias=x; dim=2; format=dense ]\n"
@@ -574,7 +578,6 @@ class ConfigMessagesTest(MessagesTestCase):
     def test_devices(self):
         self.train()
         self.assertIn("command line:1:", self.error("command=Test", "deviceId=foo"))
-        self.assertIn("one run uses one device", self.error("command=Test:Write", "deviceId=cpu", "Write=[deviceId=0]"))
 
     def test_a_model_needs_a_name_of_its_own(self):
         for arguments in [], ["--check"]:
@@ -582,13 +585,6 @@ class ConfigMessagesTest(MessagesTestCase):
                           "'out/model.dnn'", self.error("modelPath=out/", *arguments))
             self.assertIn("modelPath is empty", self.error("modelPath=\"\"", *arguments))
         self.assertFalse((self.folder / "out").exists())
-
-    def test_auto_takes_the_device_that_another_command_names(self):
-        self.train()
-        for named, free in (("Test", "Write"), ("Write", "Test")):
-            run = self.cntk("configFile=exp.cntk", "command=Test:Write", "%s=[deviceId=-1]" % named)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertIn("%s: deviceId=auto takes the CPU that another command of this run names" % free, run.stderr)
 
     def test_a_shared_reader_keeps_its_shuffle_beside_a_write_command(self):
         shared = CONFIG.replace("Train=[", "reader=[ readerType=UCIFastReader; file=train.txt; features=[ dim=2 ]\n"

@@ -75,6 +75,28 @@ class GpuChoiceTest(EmulatedGpuTest):
                                          r"names\n")
             self.assertNotIn("\ndeviceId=auto takes", run.stderr)
 
+    def test_commands_of_one_run_may_compute_on_the_cpu_and_on_a_gpu(self):
+        environment = self.emulate()
+        cpu = self.cntk("configFile=config.cntk", "command=Train:Test", "deviceId=cpu", "modelPath=cpu.dnn")
+        for model, train, test in ("a.dnn", "-1", "0"), ("b.dnn", "0", "cpu"), ("c.dnn", "auto", "-1"):
+            arguments = "command=Train:Test", "Train=[deviceId=%s]" % train, "Test=[action=test; deviceId=%s]" % test
+            run = self.run_on("name=A", "modelPath=" + model, *arguments, environment=environment)
+            self.assertIn("SimpleNetworkBuilder Using " + ("CPU" if train == "-1" else "GPU 0"), run.stderr)
+            self.assertEqual("deviceId=auto takes GPU 0" in run.stderr, train == "auto")
+            self.assert_near(self.criteria(run), self.criteria(cpu))
+
+    def test_auto_without_a_gpu_shares_the_cpu_that_another_command_names(self):
+        run = self.run_on("name=A", "command=Train:Test", "Test=[action=test; deviceId=-1]", "excludedDevices=0",
+                          environment=self.emulate())
+        self.assertIn("deviceId=auto takes the CPU: ", run.stderr)
+        self.assertEqual(len(self.criteria(run)), 2)
+
+    def test_one_run_uses_one_gpu(self):
+        run = self.run_on("name=A;name=B", "command=Train:Test", "Train=[deviceId=1]", "Test=[action=test; deviceId=0]",
+                          environment=self.emulate(), status=3)
+        self.assertRegex(run.stderr, "command 'Test' asks for deviceId=0, but another command of this run computes on GPU 1; "
+                                     "one run uses one GPU, beside the CPU")
+
     def test_auto_leaves_a_gpu_that_is_wrong(self):
         environment = self.emulate()
         cpu = self.cntk("configFile=config.cntk", "deviceId=cpu", "modelPath=cpu.dnn")

@@ -2,8 +2,8 @@
 // all commands are prepared before the first one runs, so that a typo in the last command costs a second, not a night.
 #pragma once
 
+#include "ActionsLib/Commands/PlannedModels.h"
 #include "ActionsLib/Ndl/NdlBuilder.h"
-#include "ActionsLib/PlannedModels.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Config/Options.h"
 #include "Common/Log.h"

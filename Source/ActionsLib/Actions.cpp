@@ -1,9 +1,9 @@
 // The table of actions and the table of blocks: what help, documentation and suggestions know.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/Actions/TextOutput.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
+#include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 #include "ActionsLib/RootOptions.h"
-#include "ActionsLib/SimpleNetworkBuilder.h"
-#include "ActionsLib/TextOutput.h"
 #include "Common/Text.h"
 #include "SGD/TrainingOptions.h"
 

@@ -1,10 +1,10 @@
 // The registries' records in the form that the search for unused keys wants.
 #include "ActionsLib/KnownBlocks.h"
 
+#include "ActionsLib/Commands/ReaderSource.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/ReaderSource.h"
+#include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 #include "ActionsLib/RootOptions.h"
-#include "ActionsLib/SimpleNetworkBuilder.h"
 #include "Common/Text.h"
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #include "CNTK/Program.h"
 
 #include "ActionsLib/Action.h"
-#include "ActionsLib/CommandDevice.h"
-#include "ActionsLib/ErrorPlaces.h"
-#include "ActionsLib/Help.h"
+#include "ActionsLib/Commands/CommandDevice.h"
+#include "ActionsLib/Commands/ErrorPlaces.h"
+#include "ActionsLib/Help/Help.h"
 #include "ActionsLib/KnownBlocks.h"
 #include "ActionsLib/RootOptions.h"
 #include "CNTK/CommandLine.h"

@@ -17,7 +17,7 @@
 namespace cntk
 {
 
-class GradientUpdates; // ComputationNetwork/GradientUpdates.h
+class GradientUpdates; // ComputationNetwork/Evaluation/GradientUpdates.h
 struct Product;        // Math/ProductList.h
 
 class ComputationNetwork;

@@ -2,7 +2,7 @@
 // 3.3.1.6). For networks in double, without dropout.
 #pragma once
 
-#include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Beam search with a decoder: the most probable sequences of words, each word being the input of the next step.
 #pragma once
 
-#include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 

@@ -5,7 +5,7 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Operations.h"
-#include "SGD/Schedules.h"
+#include "SGD/Schedules/Schedules.h"
 
 #include <cmath>
 

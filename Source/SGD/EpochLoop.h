@@ -1,13 +1,13 @@
 // One epoch: minibatch after minibatch forward, backward, update. The steady state allocates nothing.
 #pragma once
 
-#include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/GradientCheck.h"
 #include "SGD/Criteria.h"
-#include "SGD/Learner.h"
-#include "SGD/MinibatchSource.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Progress.h"
+#include "SGD/Update/Learner.h"
 
 #include <cstddef>
 #include <functional>

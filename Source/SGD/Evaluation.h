@@ -1,9 +1,9 @@
 // Criteria of a network over a data set: the cross-validation set of a training, and the actions test, eval and cv.
 #pragma once
 
-#include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "SGD/Criteria.h"
-#include "SGD/MinibatchSource.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Progress.h"
 

@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/Interruption.h"
 #include "Common/Log.h"
-#include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
 namespace cntk

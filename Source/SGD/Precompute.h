@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "SGD/MinibatchSource.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 
 #include <functional>
 

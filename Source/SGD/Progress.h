@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Common/Log.h"
-#include "SGD/MinibatchParts.h"
+#include "SGD/Minibatches/MinibatchParts.h"
 
 #include <chrono>
 #include <cstddef>

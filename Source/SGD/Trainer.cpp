@@ -6,9 +6,9 @@
 #include "Common/File.h"
 #include "Common/FileLock.h"
 #include "Common/Log.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
+#include "SGD/Files/ResumePoint.h"
 #include "SGD/Precompute.h"
-#include "SGD/ResumePoint.h"
 #include "SGD/Training.h"
 
 #include <filesystem>

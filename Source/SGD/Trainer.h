@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "SGD/MinibatchSource.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/TrainingOptions.h"
 
 #include <cstddef>

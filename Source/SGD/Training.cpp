@@ -6,9 +6,9 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Evaluation.h"
-#include "SGD/Schedules.h"
+#include "SGD/Schedules/Schedules.h"
 
 #include <cmath>
 #include <limits>

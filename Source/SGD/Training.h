@@ -1,19 +1,19 @@
 // A training whose network stands: its state, and the loop over epochs. Train (Trainer.h) makes one.
 #pragma once
 
-#include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
-#include "SGD/DropoutSchedule.h"
-#include "SGD/EarlyStopping.h"
 #include "SGD/EpochLoop.h"
-#include "SGD/ImageSettings.h"
-#include "SGD/KnownTrials.h"
-#include "SGD/LearningRateControl.h"
+#include "SGD/Files/TrainingFiles.h"
 #include "SGD/NodeTracing.h"
+#include "SGD/Schedules/DropoutSchedule.h"
+#include "SGD/Schedules/EarlyStopping.h"
+#include "SGD/Schedules/ImageSettings.h"
+#include "SGD/Schedules/LearningRateControl.h"
+#include "SGD/Search/KnownTrials.h"
+#include "SGD/Search/TrialSearch.h"
+#include "SGD/Search/TrialStart.h"
 #include "SGD/Trainer.h"
-#include "SGD/TrainingFiles.h"
-#include "SGD/TrialSearch.h"
-#include "SGD/TrialStart.h"
 
 #include <chrono>
 #include <map>

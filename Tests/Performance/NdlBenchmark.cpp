@@ -1,8 +1,8 @@
 // Network descriptions of some 5,000 nodes: parse, build, validate, and plan for training. Layers are small, so that
 // the time is that of the nodes and not of the start values.
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ComputationNetwork/EvaluationPlan.h"
-#include "ComputationNetwork/MemoryPlan.h"
+#include "ComputationNetwork/Plan/EvaluationPlan.h"
+#include "ComputationNetwork/Plan/MemoryPlan.h"
 
 #include <benchmark/benchmark.h>
 #include <string>

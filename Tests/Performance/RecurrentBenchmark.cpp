@@ -1,9 +1,9 @@
 // Times minibatches of recurrent networks - forward, backward and update - with the data in memory:
 // BM/<workload>/<sequences>/<threads>. items_per_second are samples (words, frames) a second.
-#include "ActionsLib/SimpleNetworkBuilder.h"
-#include "ComputationNetwork/Evaluator.h"
+#include "ActionsLib/Networks/SimpleNetworkBuilder.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "SGD/Learner.h"
+#include "SGD/Update/Learner.h"
 
 #include <benchmark/benchmark.h>
 #include <cmath>

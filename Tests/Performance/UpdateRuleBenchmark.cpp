@@ -4,8 +4,8 @@
 // each: several threads wait for the one whose core something else uses, the longer work more often.
 // Noise counts as nothing: it is made on the way.
 #include "Math/Operations.h"
-#include "SGD/GradientTransforms.h"
-#include "SGD/UpdateRule.h"
+#include "SGD/Update/GradientTransforms.h"
+#include "SGD/Update/UpdateRule.h"
 
 #include <algorithm>
 #include <benchmark/benchmark.h>

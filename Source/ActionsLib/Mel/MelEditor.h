@@ -1,10 +1,10 @@
 // Executes scripts of the model editing language (book 4.2).
 #pragma once
 
+#include "ActionsLib/Commands/PlannedModels.h"
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Mel/MelModels.h"
 #include "ActionsLib/Mel/NodeCopy.h"
-#include "ActionsLib/PlannedModels.h"
 #include "Common/FileClashes.h"
 
 #include <memory>

@@ -1,13 +1,13 @@
 // Models by name; names and wildcards.
 #include "ActionsLib/Mel/MelModels.h"
 
+#include "ActionsLib/Commands/PlannedModels.h"
 #include "ActionsLib/Mel/MelUse.h"
 #include "ActionsLib/Mel/MelValues.h"
-#include "ActionsLib/PlannedModels.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 
 #include <algorithm>
 

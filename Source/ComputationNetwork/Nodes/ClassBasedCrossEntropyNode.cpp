@@ -1,6 +1,6 @@
 // ClassBasedCrossEntropyWithSoftmax: the softmax over the classes of words and that over the words of a sample's class.
 #include "Common/Error.h"
-#include "ComputationNetwork/GradientUpdates.h"
+#include "ComputationNetwork/Evaluation/GradientUpdates.h"
 #include "ComputationNetwork/Nodes/VocabularyCriterion.h"
 #include "Math/SampledProducts.h"
 

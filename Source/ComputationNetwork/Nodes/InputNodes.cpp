@@ -1,7 +1,7 @@
 // InputValue, SparseInputValue, DynamicAxis and EnvironmentInput: what a network is given from outside.
 #include "Common/Counted.h"
 #include "Common/Error.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"

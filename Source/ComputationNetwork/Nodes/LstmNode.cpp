@@ -1,7 +1,7 @@
 // LSTM: a layer of memory cells as one node. It steps through time itself and carries its state
 // from one minibatch to the next.
 #include "Common/Error.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"

@@ -2,7 +2,7 @@
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/Nodes/VocabularyCriterion.h"
 #include "Math/SampledProducts.h"
 

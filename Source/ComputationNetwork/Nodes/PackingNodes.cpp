@@ -1,6 +1,6 @@
 // Nodes that pick frames: Where, PackedIndex, GatherPacked and ScatterPacked.
 #include "Common/Error.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"

@@ -1,7 +1,7 @@
 // MaxPooling, AveragePooling and Pooling.
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/ImageGeometry.h"

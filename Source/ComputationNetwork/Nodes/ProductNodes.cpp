@@ -1,7 +1,7 @@
 // Matrix products: Times, TransposeTimes, DiagTimes.
 #include "Common/Counted.h"
 #include "Common/Error.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"

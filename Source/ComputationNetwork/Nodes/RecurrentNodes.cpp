@@ -2,7 +2,7 @@
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 

@@ -1,6 +1,6 @@
 // Parts and permutations of the dimensions of a sample: Slice, TransposeDimensions, Diagonal.
 #include "Common/Error.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeAxis.h"

@@ -1,7 +1,7 @@
 // The fields that Convolution and Pooling share in model files.
 #pragma once
 
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
 
 #include <cstdint>

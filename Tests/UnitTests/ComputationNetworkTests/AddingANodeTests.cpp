@@ -1,6 +1,6 @@
 // The worked example of Documentation/AddingANode.md: a node type of one's own, in one file. The page quotes this file.
 #include "Common/Error.h"
-#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/Operations.h"

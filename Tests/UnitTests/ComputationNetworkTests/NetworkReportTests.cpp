@@ -1,7 +1,7 @@
 // The dump and the DOT graph, character by character; the original's own dump where it is at hand.
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "ComputationNetwork/Evaluator.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <memory>

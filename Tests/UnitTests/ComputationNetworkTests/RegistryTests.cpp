@@ -3,7 +3,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 #include "CudaEmulation/CuDnnEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "RegistryTest.h"

@@ -1,6 +1,6 @@
 // The steady state of training allocates nothing: every call of operator new in this program is counted.
 #include "AllocationCounter.h"
-#include "SGD/Schedules.h"
+#include "SGD/Schedules/Schedules.h"
 #include "SGDTests/TrainingFixture.h"
 
 namespace cntk

@@ -1,7 +1,7 @@
 // Recurrent state through training and evaluation: carried from minibatch to minibatch and through a stop, gone when a
 // pass begins.
 #include "Common/Error.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "SGD/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"

@@ -2,8 +2,8 @@
 // left.
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/CheckpointFile.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Files/CheckpointFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 #include "SGDTests/TrainerFixture.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Trainings under AdjustAfterEpoch: what is left of epochs that are undone, and what a stop between two looks keeps.
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/Files/CheckpointFile.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>

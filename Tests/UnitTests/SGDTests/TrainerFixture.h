@@ -3,8 +3,8 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/CheckpointFile.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Files/CheckpointFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Trainer.h"
 #include "SGDTests/TrainingFixture.h"
 

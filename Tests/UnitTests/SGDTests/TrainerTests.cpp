@@ -1,12 +1,12 @@
 // Whole trainings over data in memory: the numbers, the files, what stops a training.
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/CheckpointFile.h"
-#include "ComputationNetwork/Evaluator.h"
-#include "ComputationNetwork/ModelFile.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
+#include "ComputationNetwork/Files/CheckpointFile.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
-#include "SGD/DropoutSchedule.h"
 #include "SGD/Evaluation.h"
+#include "SGD/Schedules/DropoutSchedule.h"
 #include "SGDTests/TrainerFixture.h"
 
 #include <cmath>

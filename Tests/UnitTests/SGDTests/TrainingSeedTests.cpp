@@ -1,6 +1,6 @@
 // trainingSeed in a training: dropout, noise, what goes on behind a checkpoint, what is said of another seed.
 #include "Common/File.h"
-#include "ComputationNetwork/CheckpointFile.h"
+#include "ComputationNetwork/Files/CheckpointFile.h"
 #include "TrainingFixture.h"
 
 #include <filesystem>

@@ -1,0 +1,294 @@
+// action=test, eval (book 3.5.3) and cv (3.5.4): criteria of one model, or of the models of many epochs, over a data
+// set.
+#include "ActionsLib/ActionTable.h"
+#include "ActionsLib/Commands/CommandDevice.h"
+#include "ActionsLib/Commands/CommandKeys.h"
+#include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/NetworkLog.h"
+#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/Commands/SourceCheck.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "ComputationNetwork/Files/ModelFile.h"
+#include "SGD/Criteria.h"
+#include "SGD/Evaluation.h"
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <thread>
+
+namespace cntk
+{
+
+namespace
+{
+
+struct TestOptions : NodesToTrace
+{
+    Schedule<size_t> minibatchSize = 40960;
+    size_t epochSize = 0;
+    size_t numMBsToShowResult = 100;
+    std::vector<std::string> evalNodeNames;
+    size_t maxSamplesInRAM = 0;
+    size_t numSubminibatches = 1;
+
+    static OptionTable<TestOptions> Options()
+    {
+        using S = TestOptions;
+        return WithTraceOptions<S>({
+            Opt("minibatchSize", &S::minibatchSize, "samples a minibatch; of a schedule the first value is used",
+                Range{1}),
+            Opt("epochSize", &S::epochSize, "samples to evaluate; 0: all data"),
+            Opt("numMBsToShowResult", &S::numMBsToShowResult,
+                "with traceLevel > 0, a line of intermediate results every so many minibatches"),
+            Opt("evalNodeNames", &S::evalNodeNames,
+                "nodes to report; empty: all evaluation nodes of the model, then all criteria"),
+            Opt("maxSamplesInRAM", &S::maxSamplesInRAM, "without gradients a minibatch is not cut").WithoutEffect(),
+            Opt("numSubminibatches", &S::numSubminibatches, "").WithoutEffect(),
+        });
+    }
+};
+
+struct CvOptions
+{
+    std::vector<size_t> crossValidationInterval;
+    size_t sleepTimeBetweenRuns = 0;
+
+    static OptionTable<CvOptions> Options()
+    {
+        using S = CvOptions;
+        return {
+            Opt("crossValidationInterval", &S::crossValidationInterval,
+                "first:step:last, the epochs whose models modelPath.<epoch> are evaluated")
+                .Required(),
+            Opt("sleepTimeBetweenRuns", &S::sleepTimeBetweenRuns, "seconds to wait after each model"),
+        };
+    }
+};
+
+// What test and cv share: a reader and the settings of one evaluation.
+class EvaluatingJob : public Job
+{
+public:
+    explicit EvaluatingJob(const CommandContext& command)
+        : m_command(command), m_reader(RequireReader(command, "reader")), m_modelPath(RequireModelPath(command))
+    {
+        AskForDevice(command);
+        const TestOptions options = ReadOptions<TestOptions>(command.block);
+        m_nodeNames = options.evalNodeNames;
+        m_nodesToTrace = options;
+        m_settings.minibatchSize = options.minibatchSize[0];
+        m_settings.epochSize = options.epochSize;
+        m_settings.numMBsToShowResult = options.numMBsToShowResult;
+        m_settings.traceLevel = TraceLevelOf(command);
+    }
+
+    void Check() override
+    {
+        Log& log = m_command.program.log;
+        std::unique_ptr<ComputationNetwork> first;
+        std::vector<ComputationNodePtr> traced;
+        for (const std::string& path : ModelsToCheck())
+        {
+            std::unique_ptr<ComputationNetwork> network = LoadModelToCheck(m_command, path, DeviceOf(m_command));
+            if (network == nullptr)
+                continue;
+            const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+            if (first != nullptr)
+                continue;
+            first = std::move(network);
+            LogNetwork(log, *first, 1);
+            traced = NodeTracer(*first, m_nodesToTrace, log).AddTo(nodes);
+        }
+        if (!m_reader.CanBeChecked())
+            return;
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also for a model that is not known yet
+        if (first == nullptr)
+            return;
+        TakeSingleWords(*first, source->Streams());
+        CheckSource(log, *first, traced, *source, m_settings.minibatchSize, CheckFor::Evaluation);
+    }
+
+protected:
+    virtual std::vector<std::string> ModelsToCheck() const { return {m_modelPath}; }
+
+    EvaluationResult Evaluate(const std::string& path)
+    {
+        Log& log = m_command.program.log;
+        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, path);
+        if (m_nodeNames.empty())
+            log.Print(
+                "evalNodeNames are not specified, using all the default evalnodes and training criterion nodes.\n");
+        const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+        NodeTracer tracer(*network, m_nodesToTrace, log);
+        EvaluationSettings settings = m_settings;
+        if (!tracer.Nodes().empty())
+            settings.tracer = &tracer;
+        return EvaluateCriteria(*network, nodes, *m_reader.Open(), settings, log);
+    }
+
+    // What evalNodeNames lists; what is wrong with it is told with its place.
+    std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
+    {
+        try
+        {
+            return SelectEvaluationNodes(network, m_nodeNames);
+        }
+        catch (const Error& error)
+        {
+            const std::optional<ConfigValue> names = m_command.block.Find("evalNodeNames");
+            if (error.Where() || m_nodeNames.empty() || !names)
+                throw;
+            throw error.At(names->Where());
+        }
+    }
+
+    CommandContext m_command;
+    ReaderSource m_reader;
+    std::string m_modelPath;
+    std::vector<std::string> m_nodeNames;
+    NodesToTrace m_nodesToTrace;
+    EvaluationSettings m_settings;
+};
+
+class TestJob final : public EvaluatingJob
+{
+public:
+    using EvaluatingJob::EvaluatingJob;
+    void Run() override { Evaluate(m_modelPath); }
+};
+
+class CvJob final : public EvaluatingJob
+{
+    static constexpr size_t c_mostModels = 100'000; // a line of the log tells of each that is missing
+
+public:
+    explicit CvJob(const CommandContext& command) : EvaluatingJob(command)
+    {
+        const CvOptions options = ReadOptions<CvOptions>(command.block);
+        const ConfigValue interval = command.block.Require("crossValidationInterval");
+        if (options.crossValidationInterval.size() < 3)
+            FailAt(interval.Where(), ErrorKind::Config,
+                   "crossValidationInterval needs first:step:last, as in 1:1:10; found '", interval.Text(), "'");
+        m_first = options.crossValidationInterval[0];
+        m_step = options.crossValidationInterval[1];
+        m_last = options.crossValidationInterval[2];
+        if (m_last < m_first)
+            FailAt(interval.Where(), ErrorKind::Config, "crossValidationInterval ends at epoch ", m_last,
+                   ", before its first, ", m_first);
+        if (m_step == 0)
+            FailAt(interval.Where(), ErrorKind::Config,
+                   "the step of crossValidationInterval is 0; it must be at least 1");
+        if ((m_last - m_first) / m_step >= c_mostModels)
+            FailAt(interval.Where(), ErrorKind::Config, "crossValidationInterval names more than ", c_mostModels,
+                   " models; each is looked for, so give the last epoch there may be");
+        m_pause = options.sleepTimeBetweenRuns;
+    }
+
+    void Run() override
+    {
+        Log& log = m_command.program.log;
+        ForEachModel(FileExists, [this](const std::string& path) { EvaluateOne(path); });
+        log.Print("\nBest models:\n------------\n");
+        for (size_t i = 0; i < m_best.size(); ++i)
+            log.Print("Based on Err[%d]: Best model = %s with min err %.8g\n", int(i), m_best[i].path.c_str(),
+                      m_best[i].error);
+    }
+
+private:
+    // Those that Run would take; of a training that is still to come the first one, which is like the others.
+    std::vector<std::string> ModelsToCheck() const override
+    {
+        const PlannedModels& planned = m_command.program.planned;
+        std::vector<std::string> models;
+        bool isPlanned = false;
+        ForEachModel([&](const std::string& path) { return planned.WillExist(path); },
+                     [&](const std::string& path)
+                     {
+                         const bool isFile = planned.Find(path) == nullptr;
+                         if (isFile || !isPlanned)
+                             models.push_back(path);
+                         isPlanned = isPlanned || !isFile;
+                     });
+        return models;
+    }
+
+    // Looks for each model when its turn comes: it may be trained meanwhile. Tells of those that are missing, and fails
+    // where all are.
+    void ForEachModel(const std::function<bool(const std::string&)>& exists,
+                      const std::function<void(const std::string&)>& visit) const
+    {
+        bool isAny = false, isFinalDone = false;
+        for (size_t i = 0; i <= (m_last - m_first) / m_step; ++i)
+        {
+            const size_t epoch = m_first + i * m_step;
+            std::string path = m_modelPath + "." + std::to_string(epoch);
+            if (!exists(path))
+            {
+                m_command.program.log.Print("Model %s does not exist.\n", path.c_str());
+                // Models may end before the interval does: the final one has no number, and takes the first free place.
+                if (isFinalDone || !exists(m_modelPath))
+                    continue;
+                isFinalDone = true;
+                path = m_modelPath;
+            }
+            isAny = true;
+            visit(path);
+        }
+        if (!isAny)
+            Fail(ErrorKind::Model, "no model is evaluated: there is neither ", m_modelPath, ".", m_first, " nor ",
+                 m_modelPath, NearFilesHint(m_modelPath));
+    }
+
+    void EvaluateOne(const std::string& path)
+    {
+        m_command.program.log.Print("Model %s --> ", path.c_str());
+        const EvaluationResult result = Evaluate(path);
+        m_best.resize(result.nodes.size());
+        for (size_t i = 0; i < result.nodes.size(); ++i)
+            if (result.nodes[i].average < m_best[i].error)
+                m_best[i] = {path, result.nodes[i].average};
+        std::this_thread::sleep_for(std::chrono::seconds(m_pause));
+    }
+
+    struct Best
+    {
+        std::string path;
+        double error = std::numeric_limits<double>::infinity();
+    };
+    std::vector<Best> m_best;
+    size_t m_first = 0;
+    size_t m_step = 1;
+    size_t m_last = 0;
+    size_t m_pause = 0;
+};
+
+} // namespace
+
+Action MakeTestAction()
+{
+    return {"test",
+            {"eval"},
+            "Evaluates criteria of a model over a data set.",
+            "3.5.3",
+            WithModelPath("the model", DescribeOptions<TestOptions>()),
+            {"reader"},
+            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TestJob>(command); }};
+}
+
+Action MakeCvAction()
+{
+    std::vector<OptionInfo> options = DescribeOptions<TestOptions>();
+    for (OptionInfo& option : DescribeOptions<CvOptions>())
+        options.push_back(std::move(option));
+    return {"cv",
+            {},
+            "Evaluates the models of many epochs over a data set and names the best.",
+            "3.5.4",
+            WithModelPath("the models: modelPath.N of epoch N, and modelPath", std::move(options)),
+            {"reader"},
+            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<CvJob>(command); }};
+}
+
+} // namespace cntk

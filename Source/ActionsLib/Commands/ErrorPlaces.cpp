@@ -1,0 +1,19 @@
+#include "ActionsLib/Commands/ErrorPlaces.h"
+
+#include <string>
+
+namespace cntk
+{
+
+void ThrowWithPlace(const NdlContext& context, const NodeError& error)
+{
+    const NdlPlace* const place = context.FindPlace(error.Node());
+    if (place == nullptr)
+        throw NodeError(error);
+    Error placed = error.At(place->where);
+    for (const std::string& caller : *place->callers)
+        placed.AddNote(caller);
+    throw placed;
+}
+
+} // namespace cntk

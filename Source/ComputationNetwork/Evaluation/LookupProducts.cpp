@@ -1,0 +1,292 @@
+// Columns are picked as those of a table, and summed by a product with the sparse matrix of their places.
+#include "ComputationNetwork/Evaluation/LookupProducts.h"
+
+#include "ComputationNetwork/Nodes/ElementwiseNodes.h"
+#include "ComputationNetwork/Nodes/NodeViews.h"
+#include "Math/Apart.h"
+#include "Math/Operations.h"
+#include "Math/TableLookup.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cntk
+{
+
+// The share of all words of a minibatch that may differ for each to be multiplied by itself: what that saves must be
+// worth more than the sums of what a sample's words give, and of gradients.
+constexpr double c_mostOfWords = 0.8;
+// Multiply-adds of a task that is worth a thread.
+constexpr double c_workApart = 250e3;
+
+LookupProducts::LookupProducts(const PlanStep& step, const EvaluationPlan& plan)
+    : m_lookup(step.nodes.front().get()), m_table(m_lookup->Input(0).get()), m_words(m_lookup->Input(1).get()),
+      m_needsGradient(plan.NeedsGradient(m_lookup))
+{
+    for (size_t k = 1; k < step.nodes.size(); k++)
+    {
+        const ComputationNode& node = *step.nodes[k];
+        if (step.IsProductOfLookup(k))
+            m_chains.push_back({.product = &node});
+        else if (node.InputCount() == 2)
+            m_chains.back().bias = &OtherInput(node, *step.nodes[k - 1]);
+        else
+            m_chains.back().activation = *ElementwiseOpOf(node);
+        m_chains.back().last = &node;
+    }
+}
+
+void LookupProducts::Bind()
+{
+    const size_t samples = m_lookup->ValueColumns(), dimension = m_table->ValueRows();
+    const size_t words = m_words->SampleElements() / m_table->ValueColumns();
+    const DataType type = m_lookup->GetDataType();
+    m_parts.resize(words);
+    // More differ where all words of a sample are taken together.
+    const size_t mostColumns = std::max(samples, size_t(c_mostOfWords * double(words * samples)));
+    size_t elements = dimension * (m_needsGradient ? 2 : 1) * words * samples;
+    for (const Chain& chain : m_chains)
+        elements += chain.product->SampleElements() * mostColumns;
+    if (m_memory.GetDevice() == nullptr)
+        m_memory = Buffer(m_lookup->GetDevice());
+    m_memory.Reserve(elements * SizeOf(type));
+    auto* next = static_cast<std::byte*>(m_memory.Data());
+    const auto take = [&](size_t rows, size_t columns)
+    {
+        MatrixView view;
+        view.data = next;
+        view.rows = view.stride = rows;
+        view.columns = columns;
+        view.type = type;
+        view.device = &m_lookup->GetDevice();
+        next += view.Elements() * SizeOf(type);
+        return view;
+    };
+    m_embedded = take(dimension, words * samples);
+    m_gradients = m_needsGradient ? take(dimension, words * samples) : MatrixView();
+    auto* const first = next;
+    for (Chain& chain : m_chains)
+    {
+        chain.sums = take(chain.product->SampleElements(), mostColumns);
+        chain.columns = chain.sums;
+        chain.columns.data = first;
+    }
+}
+
+// ---- parts ----
+
+// Each word by itself where that is less work than all words of a sample together, which hardly repeat.
+void LookupProducts::FindWords()
+{
+    const SparseView words = m_words->SparseValue(FrameRange::All());
+    const std::span<const uint8_t> mask = m_lookup->ColumnMask(FrameRange::All());
+    const auto find = [&](size_t parts)
+    {
+        m_partCount = parts;
+        m_count = 0;
+        const size_t rowsEach = words.rows / parts;
+        for (size_t i = 0; i < parts; i++)
+        {
+            m_parts[i].distinct.Find(words, mask, i * rowsEach, rowsEach);
+            m_parts[i].firstColumn = m_count;
+            m_count += m_parts[i].distinct.Count();
+        }
+    };
+    find(m_parts.size());
+    if (m_parts.size() > 1 && double(m_count) > c_mostOfWords * double(words.columns * m_parts.size()))
+        find(1);
+    for (size_t i = 0; i < m_partCount; i++)
+    {
+        Part& part = m_parts[i];
+        const size_t rows = m_lookup->SampleElements() / m_partCount;
+        part.firstRow = i * rows;
+        part.embedded =
+            Reshaped(m_embedded, rows, m_embedded.Elements() / rows).Columns(part.firstColumn, part.distinct.Count());
+        if (m_needsGradient)
+            part.gradient = Reshaped(m_gradients, rows, m_gradients.Elements() / rows)
+                                .Columns(part.firstColumn, part.distinct.CountOfData());
+    }
+    if (m_partCount > 1)
+        FindNumbers(words.columns, words.type);
+}
+
+void LookupProducts::FindNumbers(size_t samples, DataType type)
+{
+    m_numbers.rows.resize(samples * m_partCount);
+    m_numbers.starts.resize(samples + 1);
+    for (size_t sample = 0; sample <= samples; sample++)
+        m_numbers.starts[sample] = int32_t(sample * m_partCount);
+    for (size_t i = 0; i < m_partCount; i++)
+    {
+        const std::span<const int32_t> numbers = m_parts[i].distinct.NumberOfEach();
+        for (size_t sample = 0; sample < samples; sample++)
+            m_numbers.rows[sample * m_partCount + i] = int32_t(m_parts[i].firstColumn) + numbers[sample];
+    }
+    m_numbers.SetValues(type);
+}
+
+MatrixView LookupProducts::WeightsOf(const Chain& chain, const Part& part)
+{
+    return chain.product->Input(0)->Value().Columns(part.firstRow, part.embedded.rows);
+}
+
+// ---- forward ----
+
+void LookupProducts::Forward()
+{
+    FindWords();
+    if (m_count == 0)
+        return;
+    for (const Part& part : Parts())
+        Ops::LookUpColumns(m_table->Value(), part.distinct.Columns(), part.embedded);
+    if (m_partCount > 1)
+        return SumParts();
+    for (const Chain& chain : m_chains)
+        ComputeChain(chain);
+}
+
+void LookupProducts::ComputeChain(const Chain& chain) const
+{
+    const Part& part = m_parts.front();
+    const MatrixView value = chain.last->Value();
+    const bool isValue = part.distinct.AreAll();
+    const MatrixView columns = isValue ? value : chain.columns.Columns(0, m_count);
+    if (chain.bias == nullptr)
+        Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, Ops::Transpose::No, columns);
+    else
+        Ops::MultiplyBiasActivate(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, chain.bias->Value(),
+                                  chain.activation, columns);
+    if (!isValue)
+        Ops::LookUpColumns(columns, part.distinct.Numbers(), value);
+}
+
+// Whether threads take one task each, which is all products of some: each product alone is little work for all of them.
+bool LookupProducts::AreWorthApart(size_t tasks) const
+{
+    const size_t threads = Ops::ThreadsApart(m_lookup->GetDevice());
+    double work = 0; // multiply-adds
+    for (const Chain& chain : m_chains)
+        work += double(chain.product->SampleElements()) * double(m_embedded.rows) * double(m_count);
+    return threads > 1 && tasks > 1 && tasks + 1 >= threads && work >= c_workApart * double(tasks);
+}
+
+void LookupProducts::SumParts()
+{
+    const SparseView numbers = m_numbers.View(m_words->SparseValue(FrameRange::All()), m_count);
+    const bool isApart = AreWorthApart(m_chains.size());
+    const auto sum = [&](size_t chain)
+    { SumParts(m_chains[chain], isApart ? m_chains[chain].sums : m_chains[chain].columns, numbers); };
+    if (isApart)
+        return Ops::RunApart(m_lookup->GetDevice(), m_chains.size(), sum);
+    for (size_t chain = 0; chain < m_chains.size(); chain++)
+        sum(chain);
+}
+
+// The bias comes with the first word. columns: memory for those of all parts; numbers: which of them each sample sums.
+void LookupProducts::SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers)
+{
+    for (const Part& part : Parts())
+    {
+        const MatrixView own = columns.Columns(part.firstColumn, part.embedded.columns);
+        if (chain.bias == nullptr || &part != &m_parts.front())
+            Ops::Multiply(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, Ops::Transpose::No, own);
+        else
+            Ops::MultiplyBiasActivate(WeightsOf(chain, part), Ops::Transpose::No, part.embedded, chain.bias->Value(),
+                                      ElementwiseOp::Copy, own);
+    }
+    const MatrixView value = chain.last->Value();
+    Ops::LookUpColumns(columns.Columns(0, m_count), numbers, value);
+    if (chain.activation != ElementwiseOp::Copy)
+        Ops::Elementwise(chain.activation, value, value);
+}
+
+// ---- backward ----
+
+void LookupProducts::BeginBackward()
+{
+    for (Chain& chain : m_chains)
+        chain.isSummed = false;
+}
+
+// Of all places of each word that differs; gaps add nothing.
+MatrixView LookupProducts::SumOfGradients(const Chain& chain, const Part& part)
+{
+    if (part.distinct.AreAll())
+        return chain.product->Gradient();
+    return chain.sums.Columns(part.firstColumn, part.distinct.CountOfData());
+}
+
+void LookupProducts::SumGradientsOf(Chain& chain)
+{
+    if (!std::exchange(chain.isSummed, true))
+        for (const Part& part : Parts())
+            if (part.distinct.CountOfData() > 0 && !part.distinct.AreAll())
+                Ops::Multiply(chain.product->Gradient(), Ops::Transpose::No, part.distinct.Places(),
+                              SumOfGradients(chain, part));
+}
+
+// With those of all other products that are there already: what comes from outside of the step, past no activation.
+void LookupProducts::SumGradients(Chain& asked)
+{
+    if (asked.isSummed)
+        return;
+    const bool isApart = asked.last == asked.product && AreWorthApart(m_chains.size());
+    if (!isApart)
+        return SumGradientsOf(asked);
+    Ops::RunApart(m_lookup->GetDevice(), m_chains.size(),
+                  [&](size_t chain)
+                  {
+                      if (m_chains[chain].last == m_chains[chain].product && m_chains[chain].product->NeedsGradient())
+                          SumGradientsOf(m_chains[chain]);
+                  });
+}
+
+void LookupProducts::ListWeightGradient(const ComputationNode& product, std::vector<Product>& products)
+{
+    const auto chain =
+        std::find_if(m_chains.begin(), m_chains.end(), [&](const Chain& one) { return one.product == &product; });
+    SumGradients(*chain);
+    const ComputationNode& weights = *product.Input(0);
+    for (const Part& part : Parts())
+        products.push_back({.a = SumOfGradients(*chain, part),
+                            .b = part.embedded.Columns(0, part.distinct.CountOfData()),
+                            .transposeB = Ops::Transpose::Yes,
+                            .c = weights.Gradient().Columns(part.firstRow, part.embedded.rows),
+                            .beta = NodeBinder::GradientBeta(weights)});
+}
+
+void LookupProducts::AddTableGradient()
+{
+    const MatrixView target = m_table->Gradient();
+    if (NodeBinder::GradientBeta(*m_table) == 0)
+        Ops::Fill(target, 0);
+    for (Chain& chain : m_chains)
+        if (chain.product->NeedsGradient())
+            SumGradients(chain);
+    const bool isApart = AreWorthApart(m_partCount);
+    const auto compute = [&](size_t part) { ComputeGradient(m_parts[part]); };
+    if (isApart)
+        Ops::RunApart(m_lookup->GetDevice(), m_partCount, compute);
+    for (size_t part = 0; part < m_partCount; part++)
+    {
+        if (!isApart)
+            compute(part);
+        const DistinctColumns& distinct = m_parts[part].distinct;
+        Ops::LookUpColumnsGradient(m_parts[part].gradient, distinct.Columns().Columns(0, distinct.CountOfData()),
+                                   target, m_table->GradientColumns());
+    }
+}
+
+void LookupProducts::ComputeGradient(Part& part) const
+{
+    if (part.gradient.columns == 0)
+        return;
+    std::vector<ColumnProducts>& terms = part.terms;
+    terms.clear();
+    for (const Chain& chain : m_chains)
+        if (chain.product->NeedsGradient())
+            terms.push_back({WeightsOf(chain, part), SumOfGradients(chain, part)});
+    Ops::SumColumnProducts(terms, part.gradient);
+}
+
+} // namespace cntk

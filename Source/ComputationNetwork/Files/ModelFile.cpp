@@ -1,0 +1,486 @@
+// Model files: the marks, groups and relations around the fields that nodes read and write themselves.
+#include "ComputationNetwork/Files/ModelFile.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Text.h"
+#include "ComputationNetwork/Files/ForeignFiles.h"
+#include "ComputationNetwork/Files/ModelStreams.h"
+#include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <system_error>
+#include <unordered_set>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr uint64_t c_newestRead = 14;
+constexpr uint64_t c_written = 8;
+constexpr size_t c_smallestRecord = 4; // two texts: a lower bound for a count of node records
+
+struct GroupMark
+{
+    NodeGroup group;
+    std::array<std::string_view, 2> begin; // the newer spelling first; the older one is accepted too
+    std::array<std::string_view, 2> end;
+};
+constexpr std::array<GroupMark, c_nodeGroups> c_groupMarks = {{
+    {NodeGroup::Feature, {"BFeatureNodes", ""}, {"EFeatureNodes", ""}},
+    {NodeGroup::Label, {"BLabelNodes", ""}, {"ELabelNodes", ""}},
+    {NodeGroup::Criterion, {"BCriterionNodes", "BCriteriaNodes"}, {"ECriterionNodes", "ECriteriaNodes"}},
+    {NodeGroup::Evaluation, {"BEvalNodes", ""}, {"EEvalNodes", ""}},
+    {NodeGroup::Output, {"BOutputNodes", ""}, {"EOutputNodes", ""}},
+}};
+
+// Names that old files use for types of today, beyond the aliases that scripts know too.
+constexpr std::array<std::array<std::string_view, 2>, 9> c_oldTypeNames = {{
+    {"ColumnElementTimes", "ElementTimes"},
+    {"RowElementTimes", "ElementTimes"},
+    {"Scale", "ElementTimes"},
+    {"Delay", "PastValue"},
+    {"RowSlice", "Slice"},
+    {"Transpose", "TransposeDimensions"},
+    {"ReconcileMBLayout", "ReconcileDynamicAxis"},
+    {"PerDimMeanVarNormalizationNode", "PerDimMeanVarNormalization"},
+    {"PerDimMeanVarDeNormalizationNode", "PerDimMeanVarDeNormalization"},
+}};
+
+const NodeType& RequireType(const NodeRegistry& registry, const std::string& typeName)
+{
+    if (const NodeType* type = registry.Find(typeName))
+        return *type;
+    for (const auto& [oldName, newName] : c_oldTypeNames)
+        if (EqualsIgnoreCase(oldName, typeName))
+            if (const NodeType* type = registry.Find(newName))
+                return *type;
+    if (const std::string why = NodeRegistry::WhyMissing(typeName); !why.empty())
+        Fail(ErrorKind::Model, "the node type ", why);
+    std::vector<std::string> names;
+    for (const NodeType& type : registry.Types())
+        names.push_back(type.name);
+    Fail(ErrorKind::Model, "unknown node type '", typeName, "'", DidYouMean(typeName, names));
+}
+
+// 16-bit text of a mark as it stands in the file, with its zero.
+std::string BytesOfMark(std::string_view mark)
+{
+    const std::u16string wide = ToWide(mark);
+    return std::string(reinterpret_cast<const char*>(wide.c_str()), 2 * (wide.size() + 1));
+}
+
+// Walks through a file; what becomes of its nodes is the caller's business.
+// Where a model is expected, an absent file is an error of the model, and a device (which may never end) none at all.
+std::string RequireModelFile(const std::string& path)
+{
+    std::string resolved = ResolveInputPath(path);
+    if (path == "-")
+        return resolved;
+    std::error_code error;
+    const auto status = std::filesystem::status(resolved, error);
+    if (!std::filesystem::exists(status))
+    {
+        if (status.type() == std::filesystem::file_type::not_found)
+            Fail(ErrorKind::Model, "model file '", path, "' does not exist", NearFilesHint(path));
+        Fail(ErrorKind::Model, "cannot open model file '", path, "': ", error.message());
+    }
+    if (!std::filesystem::is_regular_file(status))
+        Fail(ErrorKind::Model, "model file '", path, "' is no regular file",
+             std::filesystem::is_directory(status) ? " but a folder" : "");
+    return resolved;
+}
+
+class ModelFileReader
+{
+public:
+    explicit ModelFileReader(const std::string& path)
+        : m_file(RequireModelFile(path)), m_text(m_file->Text()), m_path(path), m_in(m_text, path, "model file")
+    {
+        ReadBeginning();
+    }
+    // Of an outline.
+    ModelFileReader(std::string_view text, const std::string& path)
+        : m_text(text), m_path(path), m_in(m_text, path, "model file"), m_isOutline(true)
+    {
+        ReadBeginning();
+    }
+
+    ByteReader& In() { return m_in; }
+    uint64_t Version() const { return m_version; }
+    bool IsOldDialect() const { return m_isOldDialect; }
+    size_t NodeCount() const { return m_nodeCount; }
+    const std::string& Path() const { return m_path; }
+
+    // The precision word of a record; before version 7 what the first matrix of the file says.
+    DataType ReadPrecision(DataType fallback)
+    {
+        if (m_version < 7)
+        {
+            if (!m_guessedType)
+                m_guessedType = GuessPrecision(fallback);
+            return *m_guessedType;
+        }
+        const size_t position = m_in.Position();
+        const std::string word = m_in.WideText("the precision of a node");
+        if (word != "float" && word != "double")
+            m_in.Damaged(position, "the precision of a node ('float' or 'double')", m_in.Describe(position));
+        return word == "float" ? DataType::Float32 : DataType::Float64;
+    }
+
+    // Calls create(type name, node name) and lets the node it gives read its fields.
+    void ReadNodes(DataType dataType, Device& device,
+                   const std::function<ComputationNodePtr(const std::string& type, const std::string& name)>& create)
+    {
+        ModelReader archive(m_in, m_version, m_isOldDialect, dataType, device);
+        archive.SetOutline(m_isOutline);
+        for (size_t i = 0; i < m_nodeCount; i++)
+        {
+            archive.SetElementType(ReadPrecision(dataType));
+            std::string typeName = m_in.WideText("the type of a node");
+            // A later program gave the name to another type.
+            if (m_isOldDialect && EqualsIgnoreCase(typeName, "Reshape"))
+                typeName = "LegacyReshape";
+            const std::string name = m_in.WideText("the name of a node");
+            WithNote(
+                [&] { create(typeName, name)->SerializeFields(archive); }, [&]
+                { return Concat("in the record of node '", name, "' (", typeName, ") of model file '", m_path, "'"); });
+        }
+        m_in.Expect("ENodeList");
+    }
+
+private:
+    void ReadBeginning()
+    {
+        if (!m_in.Mark("BCN"))
+            FailNotAModel(m_text, m_path);
+        if (m_in.Mark("BVersion"))
+        {
+            const size_t position = m_in.Position();
+            m_version = m_in.Read<uint64_t>("the version of the model");
+            m_in.Expect("EVersion");
+            if (m_version == 0)
+                m_in.Damaged(position, Concat("a version (1 to ", c_newestRead, ")"), "0");
+            if (m_version > c_newestRead)
+                Fail(ErrorKind::Model, "'", m_path, "' is a model of version ", m_version,
+                     ", written by a later program; expected version 1 to ", c_newestRead,
+                     "; give a model saved by an earlier program");
+        }
+        m_isOldDialect = m_version == 1 || (m_version == 2 && (Contains("BCriteriaNodes") || StoresRows()));
+        m_nodeCount = m_in.Count("the number of nodes", c_smallestRecord);
+        m_in.Expect("BNodeList");
+    }
+
+    bool Contains(std::string_view mark) const { return m_text.find(BytesOfMark(mark)) != std::string::npos; }
+
+    // Of version 2: parameters and inputs have their rows, which later are 0 in front of a shape. The marks alone do
+    // not tell: they got today's spelling before that.
+    bool StoresRows() const
+    {
+        for (const std::string_view type : {"LearnableParameter", "InputValue"})
+        {
+            const std::string mark = BytesOfMark(type);
+            const size_t position = m_text.find(mark);
+            if (position == std::string::npos)
+                continue;
+            ByteReader in(m_text, m_path, "model file");
+            in.Seek(position + mark.size());
+            in.WideText("the name of a node");
+            if (type == "LearnableParameter")
+                in.ReadBool("whether a parameter is trained");
+            return in.Read<uint64_t>("the rows of a node") != 0;
+        }
+        return false;
+    }
+
+    DataType GuessPrecision(DataType fallback) const
+    {
+        const std::string mark = BytesOfMark("BMAT");
+        const size_t position = m_text.find(mark);
+        if (position == std::string::npos || position + mark.size() >= m_text.size())
+            return fallback;
+        const char elementSize = m_text[position + mark.size()];
+        return elementSize == 4 ? DataType::Float32 : elementSize == 8 ? DataType::Float64 : fallback;
+    }
+
+    std::optional<MappedFile> m_file;
+    std::string_view m_text;
+    std::string m_path;
+    ByteReader m_in;
+    bool m_isOutline = false;
+    uint64_t m_version = 1;
+    bool m_isOldDialect = false;
+    size_t m_nodeCount = 0;
+    std::optional<DataType> m_guessedType;
+};
+
+void ReadRelations(ModelFileReader& file, ComputationNetwork& network)
+{
+    ByteReader& in = file.In();
+    const auto requireNode = [&](size_t position, const std::string& name)
+    {
+        if (ComputationNodePtr node = network.Find(name))
+            return node;
+        in.Damaged(position, "the name of a node of this file", Concat("'", name, "'"));
+    };
+    in.Expect("BRelation");
+    for (size_t i = 0; i < file.NodeCount(); i++)
+    {
+        size_t position = in.Position();
+        const ComputationNodePtr node = requireNode(position, in.WideText("the name of a node"));
+        const size_t count = in.Count("the number of inputs of a node", 2);
+        std::vector<ComputationNodePtr> inputs;
+        for (size_t input = 0; input < count; input++)
+        {
+            position = in.Position();
+            inputs.push_back(requireNode(position, in.WideText("the name of an input")));
+        }
+        network.SetInputs(node, std::move(inputs));
+    }
+    in.Expect("ERelation");
+}
+
+std::vector<std::pair<size_t, std::string>> ReadNames(ByteReader& in)
+{
+    std::vector<std::pair<size_t, std::string>> names;
+    const size_t count = in.Count("the number of nodes in a group", 2);
+    for (size_t i = 0; i < count; i++)
+    {
+        const size_t position = in.Position();
+        names.emplace_back(position, in.WideText("the name of a node"));
+    }
+    return names;
+}
+
+bool MarkEither(ByteReader& in, const std::array<std::string_view, 2>& marks)
+{
+    return in.Mark(marks[0]) || (!marks[1].empty() && in.Mark(marks[1]));
+}
+
+void ReadGroups(ByteReader& in, ComputationNetwork& network)
+{
+    in.Expect("BRootNodes");
+    const auto skipOldGroup = [&]
+    {
+        // Which nodes need care with several sequences is no longer the user's to say.
+        if (!in.Mark("BNodesReqMultiSeqHandling"))
+            return;
+        ReadNames(in);
+        in.Expect("ENodesReqMultiSeqHandling");
+    };
+    for (const GroupMark& mark : c_groupMarks)
+    {
+        if (mark.group == NodeGroup::Evaluation)
+            skipOldGroup();
+        if (!MarkEither(in, mark.begin))
+        {
+            // A group may be absent, but of that of the labels the original wants to see the end all the same.
+            if (mark.group == NodeGroup::Label)
+                MarkEither(in, mark.end);
+            continue;
+        }
+        for (const auto& [position, name] : ReadNames(in))
+        {
+            const ComputationNodePtr node = network.Find(name);
+            if (!node)
+                in.Damaged(position, "the name of a node of this file", Concat("'", name, "'"));
+            network.AddToGroup(mark.group, node);
+        }
+        if (!MarkEither(in, mark.end))
+            in.Expect(mark.end[0]);
+    }
+    if (in.Mark("BPairNodes"))
+    {
+        // Which nodes other networks take values from is said by those who load both.
+        for (const auto& [position, name] : ReadNames(in))
+            if (!network.Find(name))
+                in.Damaged(position, "the name of a node of this file", Concat("'", name, "'"));
+        in.Expect("EPairNodes");
+    }
+    in.Expect("ERootNodes");
+    in.Expect("ECN");
+}
+
+// The inputs whose dimensions a convolution or pooling looks at: up from its own inputs, to nodes that make vectors.
+std::unordered_set<const ComputationNode*> InputsOfWindows(const ComputationNetwork& network)
+{
+    const auto isOneOf = [](const ComputationNode& node, std::initializer_list<std::string_view> types)
+    { return std::find(types.begin(), types.end(), node.TypeName()) != types.end(); };
+    std::unordered_set<const ComputationNode*> seen;
+    std::vector<const ComputationNode*> open;
+    for (const ComputationNodePtr& node : network.Nodes())
+        if (isOneOf(*node, {"Convolution", "MaxPooling", "AveragePooling"}))
+            open.push_back(node.get());
+    while (!open.empty())
+    {
+        const ComputationNode* const node = open.back();
+        open.pop_back();
+        if (seen.insert(node).second && !isOneOf(*node, {"Times", "TransposeTimes", "LookupTable", "LegacyReshape"}))
+            for (const ComputationNodePtr& input : node->Inputs())
+                open.push_back(input.get());
+    }
+    return seen;
+}
+
+// In August 2015 only windows knew the dimensions of an image, to all other nodes it was a column; an input of n rows
+// was stored as an image of width 1, height n and one channel. As [1 x 1 x n] it would make n x n numbers of a sum with
+// a vector.
+void MakeVectorsOfOldInputs(const ComputationNetwork& network)
+{
+    const std::unordered_set<const ComputationNode*> images = InputsOfWindows(network);
+    for (const ComputationNodePtr& node : network.Nodes())
+        if (auto* const input = dynamic_cast<InputValueNode*>(node.get()); input && images.count(input) == 0)
+            input->SetSampleShape(TensorShape{input->SampleLayout().Elements()});
+}
+
+std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType dataType, std::shared_ptr<Device> device,
+                                              const NodeRegistry& registry)
+{
+    auto network = std::make_unique<ComputationNetwork>(dataType, device, registry);
+    file.ReadNodes(dataType, *device,
+                   [&](const std::string& typeName, const std::string& name)
+                   { return network->AddUnconnected(RequireType(registry, typeName).name, name); });
+    ReadRelations(file, *network);
+    if (file.IsOldDialect())
+        MakeVectorsOfOldInputs(*network);
+    ReadGroups(file.In(), *network);
+    WithNote([&] { network->Validate(); }, [&] { return Concat("in the model file '", file.Path(), "'"); });
+    return network;
+}
+
+// path: for messages.
+void WriteModel(const ComputationNetwork& network, ByteWriter& out, const std::string& path, bool isOutline)
+{
+    ModelWriter archive(out);
+    archive.SetOutline(isOutline);
+    const std::vector<ComputationNodePtr> nodes = network.Nodes();
+
+    out.WideText("BCN");
+    out.WideText("BVersion");
+    out.Write(uint64_t(c_written));
+    out.WideText("EVersion");
+    out.Write(uint64_t(nodes.size()));
+
+    out.WideText("BNodeList");
+    for (const ComputationNodePtr& node : nodes)
+    {
+        archive.SetElementType(node->GetDataType());
+        out.WideText(NameOf(node->GetDataType()));
+        out.WideText(node->TypeName());
+        out.WideText(node->Name());
+        node->SerializeFields(archive);
+    }
+    out.WideText("ENodeList");
+
+    out.WideText("BRelation");
+    for (const ComputationNodePtr& node : nodes)
+    {
+        out.WideText(node->Name());
+        out.Write(uint64_t(node->InputCount()));
+        for (const ComputationNodePtr& input : node->Inputs())
+        {
+            if (!input)
+                Fail(ErrorKind::Model, "cannot save the network to '", path, "': node '", node->Name(), "' (",
+                     node->TypeName(), ") lacks an input, and such a file could not be read");
+            out.WideText((node->InputWhenAlone() ? node->InputWhenAlone() : input)->Name());
+        }
+    }
+    out.WideText("ERelation");
+
+    out.WideText("BRootNodes");
+    for (const GroupMark& mark : c_groupMarks)
+    {
+        out.WideText(mark.begin[0]);
+        const auto& group = network.Group(mark.group);
+        out.Write(uint64_t(group.size()));
+        for (const ComputationNodePtr& node : group)
+            out.WideText(node->Name());
+        out.WideText(mark.end[0]);
+    }
+    out.WideText("ERootNodes");
+    out.WideText("ECN");
+}
+
+} // namespace
+
+std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
+                                              std::shared_ptr<Device> device, const NodeRegistry& registry)
+{
+    ModelFileReader file(path);
+    return ReadModel(file, dataType, std::move(device), registry);
+}
+
+std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const std::string& path, DataType dataType,
+                                                std::shared_ptr<Device> device)
+{
+    ModelFileReader file(outline, path);
+    return ReadModel(file, dataType, std::move(device), NodeRegistry::Standard());
+}
+
+void SaveModel(const ComputationNetwork& network, const std::string& path)
+{
+    ByteWriter out(path);
+    WriteModel(network, out, path, false);
+    out.Commit();
+}
+
+std::string OutlineOf(const ComputationNetwork& network)
+{
+    std::string outline;
+    ByteWriter out(&outline);
+    WriteModel(network, out, "memory", true);
+    return outline;
+}
+
+void ReloadParameters(ComputationNetwork& network, const std::string& path)
+{
+    ModelFileReader file(path);
+    const NodeRegistry& registry = network.Registry();
+    // Read aside first: a damaged file must not leave half of the parameters replaced, and the evaluator's views of the
+    // memory must stay valid.
+    std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, ComputationNodePtr>> parameters;
+    std::vector<std::pair<std::shared_ptr<BatchNormalizationNode>, ComputationNodePtr>> normalizations;
+    file.ReadNodes(network.GetDataType(), network.GetDevice(),
+                   [&](const std::string& typeName, const std::string& name)
+                   {
+                       const NodeType& type = RequireType(registry, typeName);
+                       ComputationNodePtr read =
+                           registry.Create(type, name, network.GetDataType(), network.GetDevice());
+                       const ComputationNodePtr node = network.Find(name);
+                       if (auto target = std::dynamic_pointer_cast<LearnableParameterNode>(node))
+                       {
+                           if (&node->Type() != &type)
+                               Fail(ErrorKind::Model, "model file '", path, "' has a ", type.name, " named '", name,
+                                    "', but it is a ", node->TypeName(), " in the network");
+                           parameters.emplace_back(std::move(target), read);
+                       }
+                       else if (auto normalization = std::dynamic_pointer_cast<BatchNormalizationNode>(node);
+                                normalization && &node->Type() == &type)
+                           normalizations.emplace_back(std::move(normalization), read);
+                       else if (node && node->IsPrecomputed() && &node->Type() == &type)
+                           return node; // a statistic: read in place
+                       return read;
+                   });
+    for (const auto& [target, source] : parameters)
+    {
+        const Matrix& values = std::static_pointer_cast<LearnableParameterNode>(source)->Values();
+        if (values.Rows() != target->Values().Rows() || values.Columns() != target->Values().Columns())
+            Fail(ErrorKind::Model, "parameter '", target->Name(), "' is ", values.Rows(), " x ", values.Columns(),
+                 " in the model file '", path, "', but ", target->Values().Rows(), " x ", target->Values().Columns(),
+                 " in the network");
+    }
+    for (const auto& [target, source] : parameters)
+        target->Values().CopyFrom(std::static_pointer_cast<LearnableParameterNode>(source)->Values());
+    for (const auto& [target, source] : normalizations)
+        target->SetMinibatches(std::static_pointer_cast<BatchNormalizationNode>(source)->Minibatches());
+}
+
+} // namespace cntk

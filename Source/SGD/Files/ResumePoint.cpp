@@ -1,0 +1,247 @@
+// Make mode's search for files that can be used.
+#include "SGD/Files/ResumePoint.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "ComputationNetwork/Files/ModelFile.h"
+#include "SGD/Files/NetworkComparison.h"
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
+
+} // namespace
+
+void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
+                        const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
+                        uint64_t trainingSeed)
+{
+    size_t elements = 0;
+    for (const ComputationNodePtr& parameter : ParametersOf(loaded))
+        elements += parameter->SampleElements();
+    if (elements > c_largestCompared)
+        return;
+    std::string difference;
+    try
+    {
+        const std::unique_ptr<ComputationNetwork> built = build();
+        difference = FirstDifference(loaded, *built);
+        if (difference.empty() && trainingSeed != 0 && !HaveSameValues(loaded, *built))
+            log.Print("The start values are those of '%s', not what trainingSeed=%zu gives.\n", path.c_str(),
+                      size_t(trainingSeed));
+    }
+    catch (const Error& error)
+    {
+        difference = Concat("the description cannot be built: ", error.Message());
+    }
+    if (!difference.empty())
+        log.Warn(Concat("the model '", path, "' that is continued is not the network described now: ", difference,
+                        "; the model's network is trained on; to start afresh give makeMode=false or another "
+                        "modelPath"));
+}
+
+void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log)
+{
+    const auto found = checkpoint.info.extra.find(c_trainingSeedKey);
+    const std::string before = found == checkpoint.info.extra.end() ? "0" : found->second;
+    const std::string now = std::to_string(trainingSeed);
+    if (before != now)
+        log.Warn(Concat("'", path, "' is of a training with trainingSeed=", before,
+                        ", which goes on with trainingSeed=", now,
+                        ": from here on other random numbers are drawn; the models are those of neither seed"));
+}
+
+void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest, Log& log)
+{
+    constexpr size_t c_mostNamed = 4;
+    const std::vector<size_t> models = files.ModelsBehind(newest);
+    if (models.empty())
+        return;
+    std::string named;
+    for (size_t i = 0; i < std::min(models.size(), c_mostNamed); ++i)
+    {
+        const std::string why = makeMode ? " " + files.WhyUnusable(models[i]) : "";
+        named += Concat(i == 0 ? "" : ", ", "'", files.Model(models[i]), "'", why);
+    }
+    if (models.size() > c_mostNamed)
+        named += Concat(" and ", models.size() - c_mostNamed, " more");
+    if (makeMode)
+        log.Warn(Concat("models of more epochs are passed over: ", named, "; the training ",
+                        newest ? Concat("goes on from '", files.Model(*newest), "'") : "begins anew",
+                        " and writes over them (where a copy changed the files' times, stop it, and touch the models "
+                        "in the order of their epochs)"));
+    else
+        log.Print("makeMode=false: the training begins anew; models of an earlier one are written over as its epochs "
+                  "end: %s\n",
+                  named.c_str());
+}
+
+namespace
+{
+
+// Loads models and checkpoints that can be used, the newest ones first.
+class ResumePointLoader
+{
+public:
+    ResumePointLoader(const TrainingFiles& files, DataType dataType, const std::shared_ptr<Device>& device,
+                      const NodeRegistry& registry, Log& log)
+        : m_files(files), m_dataType(dataType), m_device(device), m_registry(registry), m_log(log)
+    {
+    }
+    ResumePoint Load(size_t newest) const;
+
+private:
+    template <class LoadFile>
+    auto LoadUnlessDamaged(const std::string& path, const char* consequence, LoadFile&& load) const -> decltype(load());
+    void LoadNetworks(const std::string& modelPath, const char* consequence, ResumePoint& point) const;
+    std::optional<Checkpoint> LoadCheckpointOf(const std::string& path, const char* consequence) const;
+    ResumePoint LoadWithinEpoch(size_t epochsDone) const;
+    ResumePoint LoadModelAndCheckpoint(size_t newest) const;
+    void FindTrial(ResumePoint& point) const;
+
+    const TrainingFiles& m_files;
+    DataType m_dataType;
+    const std::shared_ptr<Device>& m_device;
+    const NodeRegistry& m_registry;
+    Log& m_log;
+};
+
+ResumePoint ResumePointLoader::Load(size_t newest) const
+{
+    ResumePoint point = LoadModelAndCheckpoint(newest);
+    // Trials began with the checkpoint's smoothed gradients; without it they would be others.
+    if (point.network && !point.within && (point.checkpoint || point.epochsDone == 0))
+        FindTrial(point);
+    return point;
+}
+
+// Null and a warning when the file is damaged. Other errors (a file that cannot be opened, no memory) pass: taking an
+// older model would hide them.
+template <class LoadFile>
+auto ResumePointLoader::LoadUnlessDamaged(const std::string& path, const char* consequence, LoadFile&& load) const
+    -> decltype(load())
+{
+    try
+    {
+        return load();
+    }
+    catch (const Error& error)
+    {
+        if (error.Kind() != ErrorKind::Model)
+            throw;
+        m_log.Warn(Concat("'", path, "' cannot be used: ", error.Message(), "; ", consequence));
+        return {};
+    }
+}
+
+// All networks of the model; the point's network stays null where one of them is damaged.
+void ResumePointLoader::LoadNetworks(const std::string& modelPath, const char* consequence, ResumePoint& point) const
+{
+    for (size_t number = 0; number < m_files.Networks(); ++number)
+    {
+        const std::string path = m_files.OfNetwork(number, modelPath);
+        m_log.Print("Starting from checkpoint. Loading network from '%s'.\n", path.c_str());
+        auto network =
+            LoadUnlessDamaged(path, consequence, [&] { return LoadModel(path, m_dataType, m_device, m_registry); });
+        if (!network)
+            return;
+        if (number + 1 == m_files.Networks())
+            point.network = std::move(network);
+        else
+            point.encoders.push_back(std::move(network));
+    }
+}
+
+std::optional<Checkpoint> ResumePointLoader::LoadCheckpointOf(const std::string& path, const char* consequence) const
+{
+    return LoadUnlessDamaged(path, consequence,
+                             [&] { return std::optional<Checkpoint>(LoadCheckpoint(path, m_dataType, *m_device)); });
+}
+
+// A point within the epoch that follows; an empty one where there is none.
+ResumePoint ResumePointLoader::LoadWithinEpoch(size_t epochsDone) const
+{
+    for (const WithinEpochPoint& within : m_files.WithinEpochPoints())
+    {
+        if (within.epochsDone != epochsDone || within.trial != 0 || !m_files.IsUsable(within))
+            continue;
+        const char* consequence = "going back to the checkpoint before it";
+        ResumePoint point;
+        point.epochsDone = epochsDone;
+        point.within = within;
+        LoadNetworks(m_files.Model(within), consequence, point);
+        if (!point.network)
+            continue;
+        point.checkpoint = LoadCheckpointOf(m_files.Checkpoint(within), consequence);
+        if (point.checkpoint)
+            return point;
+    }
+    return {};
+}
+
+ResumePoint ResumePointLoader::LoadModelAndCheckpoint(size_t newest) const
+{
+    auto epochs = std::optional<size_t>(newest);
+    while (epochs)
+    {
+        if (ResumePoint within = LoadWithinEpoch(*epochs); within.network)
+            return within;
+        ResumePoint point;
+        point.epochsDone = *epochs;
+        LoadNetworks(m_files.Model(*epochs), "going back to the model before it", point);
+        if (!point.network)
+        {
+            epochs = *epochs == 0 ? std::nullopt : m_files.FindResumePoint(*epochs - 1);
+            continue;
+        }
+        if (*epochs == 0)
+            return point;
+
+        const std::string checkpointPath = m_files.Checkpoint(*epochs);
+        if (!FileExists(checkpointPath))
+        {
+            m_log.Print("Warning: Checkpoint file is missing. Learning parameters will be initialized from 0\n");
+            return point;
+        }
+        const bool hasOlder = FileExists(m_files.Checkpoint(*epochs - 1)) && FileExists(m_files.Model(*epochs - 1));
+        point.checkpoint = LoadCheckpointOf(
+            checkpointPath,
+            hasOlder ? "going back to the checkpoint before it"
+                     : "there is no older checkpoint: continuing from the model, with smoothed gradients of 0");
+        if (point.checkpoint || !hasOlder)
+            return point;
+        epochs = *epochs - 1;
+    }
+    return {};
+}
+
+// A point within a trial of the search that follows, where there is one.
+void ResumePointLoader::FindTrial(ResumePoint& point) const
+{
+    for (const WithinEpochPoint& place : m_files.WithinEpochPoints())
+    {
+        if (place.epochsDone != point.epochsDone || place.trial == 0 || !m_files.IsUsable(place))
+            continue;
+        point.trialCheckpoint = LoadCheckpointOf(m_files.Checkpoint(place), "the search begins anew");
+        if (point.trialCheckpoint)
+        {
+            point.inTrial = place;
+            return;
+        }
+    }
+}
+
+} // namespace
+
+ResumePoint LoadResumePoint(const TrainingFiles& files, size_t newest, DataType dataType,
+                            const std::shared_ptr<Device>& device, const NodeRegistry& registry, Log& log)
+{
+    return ResumePointLoader(files, dataType, device, registry, log).Load(newest);
+}
+
+} // namespace cntk

@@ -1,0 +1,260 @@
+// Sequences are copied once, from the minibatch that they were read in.
+#include "SGD/Minibatches/FollowingReader.h"
+
+#include "Common/Counted.h"
+#include "Common/Error.h"
+
+#include <algorithm>
+
+namespace cntk
+{
+
+std::vector<SequenceInfo> SequencesById(const MBLayout& layout)
+{
+    std::vector<SequenceInfo> sequences;
+    if (layout.IsFrameMode())
+        for (size_t i = 0; i < layout.Columns(); i++)
+            sequences.push_back({i, i, 0, 1});
+    for (const SequenceInfo& sequence : layout.Sequences())
+        if (sequence.id != SequenceInfo::c_gap)
+            sequences.push_back(sequence);
+    std::sort(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    return sequences;
+}
+
+template <class ElemType>
+FollowingReader<ElemType>::FollowingReader(std::unique_ptr<IDataReader<ElemType>> reader, std::string name,
+                                           std::string leaderName)
+    : m_reader(std::move(reader)), m_name(std::move(name)), m_leaderName(std::move(leaderName))
+{
+}
+
+template <class ElemType>
+void FollowingReader<ElemType>::StartEpoch(const EpochRequest& request)
+{
+    m_wanted = {};
+    m_inOrder.clear();
+    m_byKey.clear();
+    m_free.clear();
+    for (Held& held : m_held)
+        m_free.push_back(&held);
+    m_isAtEnd = false;
+    m_hasKeys = false;
+    m_read = m_given = 0;
+    m_reader->StartEpoch(request);
+}
+
+template <class ElemType>
+const StreamBatch<ElemType>& FollowingReader<ElemType>::FirstStream(const HostMinibatch<ElemType>& minibatch) const
+{
+    for (const StreamBatch<ElemType>& stream : minibatch.streams)
+        if (stream.columns > 0)
+            return stream;
+    Fail(ErrorKind::Internal, "a minibatch of ", m_name, " has no stream");
+}
+
+template <class ElemType>
+std::vector<SequenceInfo> FollowingReader<ElemType>::WholeSequences(const MBLayout& layout, const std::string& name)
+{
+    std::vector<SequenceInfo> sequences = SequencesById(layout);
+    for (const SequenceInfo& sequence : sequences)
+        if (sequence.begin < 0 || size_t(sequence.end) > layout.TimeSteps())
+            Fail(ErrorKind::Config, name, " cuts sequences into pieces; expected whole ones (truncated=false)");
+    return sequences;
+}
+
+template <class ElemType>
+void FollowingReader<ElemType>::Register(Held& held)
+{
+    const StreamBatch<ElemType>& first = FirstStream(held.minibatch);
+    if (first.layout)
+        held.layout = *first.layout;
+    else
+        held.layout.InitAsFrameMode(first.columns);
+    for (size_t i = 0; i < held.minibatch.streams.size(); i++)
+    {
+        const StreamBatch<ElemType>& stream = held.minibatch.streams[i];
+        if (stream.columns > 0 && (stream.columns != first.columns || bool(stream.layout) != bool(first.layout) ||
+                                   (stream.layout && !(*stream.layout == *first.layout))))
+            Fail(ErrorKind::Config, "the streams of ", m_name, " differ in the lengths of their sequences; stream '",
+                 Streams()[i].name, "' needs a reader of its own");
+    }
+    const std::vector<SequenceInfo> sequences = WholeSequences(held.layout, m_name);
+    for (const SequenceInfo& sequence : sequences)
+    {
+        const std::vector<std::string>& keys = held.minibatch.sequenceKeys;
+        const Sequence known{&held, sequence.row, size_t(sequence.begin), size_t(sequence.end - sequence.begin)};
+        m_hasKeys = m_hasKeys || !keys.empty();
+        if (sequence.id < keys.size())
+        {
+            if (!m_byKey.emplace(keys[sequence.id], known).second)
+                Fail(ErrorKind::Data, m_name, " delivers sequence '", keys[sequence.id], "' twice in an epoch");
+        }
+        else
+            m_inOrder.push_back(known);
+        held.open++;
+        m_read++;
+    }
+}
+
+template <class ElemType>
+bool FollowingReader<ElemType>::ReadMore()
+{
+    if (m_isAtEnd)
+        return false;
+    if (m_free.empty())
+        m_free.push_back(&m_held.emplace_back());
+    Held& held = *m_free.back();
+    held.open = 0;
+    if (!m_reader->GetMinibatch(held.minibatch))
+    {
+        m_isAtEnd = true;
+        return false;
+    }
+    m_free.pop_back();
+    Register(held);
+    if (held.open == 0)
+        m_free.push_back(&held);
+    return true;
+}
+
+template <class ElemType>
+auto FollowingReader<ElemType>::Take(const std::string* key) -> Sequence
+{
+    if (m_read == 0)
+        ReadMore();
+    if (key != nullptr && m_hasKeys)
+    {
+        auto found = m_byKey.find(*key);
+        while (found == m_byKey.end() && ReadMore())
+            found = m_byKey.find(*key);
+        if (found == m_byKey.end())
+            Fail(ErrorKind::Data, "sequence '", *key, "' of ", m_leaderName, " is missing in ", m_name, ", which has ",
+                 m_read, " sequences");
+        const Sequence sequence = found->second;
+        m_byKey.erase(found);
+        return sequence;
+    }
+    const bool hasRead = m_read > 0;
+    if (hasRead && m_hasKeys != (key != nullptr))
+        Fail(ErrorKind::Config, m_hasKeys ? m_name : m_leaderName, " names its sequences, but ",
+             m_hasKeys ? m_leaderName : m_name, " does not; expected readers that both do, or neither");
+    while (m_inOrder.empty() && ReadMore())
+        ;
+    if (m_inOrder.empty())
+        Fail(ErrorKind::Data, "sequence ", m_given + 1, " of ", m_leaderName, " is missing in ", m_name,
+             ", which has only ", Counted(m_read, "sequence"));
+    const Sequence sequence = m_inOrder.front();
+    m_inOrder.pop_front();
+    return sequence;
+}
+
+template <class ElemType>
+void FollowingReader<ElemType>::Release(Held& held)
+{
+    if (--held.open == 0)
+        m_free.push_back(&held);
+}
+
+template <class ElemType>
+std::string FollowingReader<ElemType>::Rest()
+{
+    if (m_byKey.empty() && m_inOrder.empty())
+        ReadMore();
+    if (!m_byKey.empty())
+    {
+        const auto smallest = std::min_element(m_byKey.begin(), m_byKey.end(),
+                                               [](const auto& a, const auto& b) { return a.first < b.first; });
+        return Concat("sequence '", smallest->first, "' of ", m_name, " is missing in ", m_leaderName);
+    }
+    return m_inOrder.empty() ? "" : Concat("sequence ", m_given + 1, " of ", m_name, " is missing in ", m_leaderName);
+}
+
+// Column t*S + s of the target is step t of sequence s; gaps are zeros.
+template <class ElemType>
+void FollowingReader<ElemType>::CopySequences(size_t stream, StreamBatch<ElemType>& target,
+                                              const MBLayout& layout) const
+{
+    const StreamBatch<ElemType>& first = m_chosen.front().held->minibatch.streams[stream];
+    target.rows = first.rows;
+    target.sparse = first.sparse;
+    target.columns = layout.Columns();
+    target.layout = m_layout;
+    target.rowIndices.clear();
+    target.columnStarts.clear();
+    target.values.clear();
+    if (!target.sparse)
+        target.values.resize(target.rows * target.columns);
+    const size_t rows = layout.ParallelSequences();
+    for (size_t column = 0; column < target.columns; column++)
+    {
+        const size_t step = column / rows;
+        const Sequence& sequence = m_chosen[column % rows];
+        const StreamBatch<ElemType>& source = sequence.held->minibatch.streams[stream];
+        const size_t from = (sequence.begin + step) * sequence.held->layout.ParallelSequences() + sequence.row;
+        const bool isGap = step >= sequence.steps;
+        if (target.sparse)
+        {
+            target.columnStarts.push_back(int32_t(target.values.size()));
+            if (isGap)
+                continue;
+            const auto begin = source.columnStarts[from], end = source.columnStarts[from + 1];
+            target.values.insert(target.values.end(), source.values.begin() + begin, source.values.begin() + end);
+            target.rowIndices.insert(target.rowIndices.end(), source.rowIndices.begin() + begin,
+                                     source.rowIndices.begin() + end);
+        }
+        else if (!isGap)
+            std::copy_n(source.values.begin() + ptrdiff_t(from * source.rows), source.rows,
+                        target.values.begin() + ptrdiff_t(column * target.rows));
+    }
+    if (target.sparse)
+        target.columnStarts.push_back(int32_t(target.values.size()));
+}
+
+template <class ElemType>
+bool FollowingReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
+{
+    if (m_wanted.keys == nullptr)
+        return m_reader->GetMinibatch(minibatch);
+    if (m_wanted.layout != nullptr)
+        m_order = WholeSequences(*m_wanted.layout, m_leaderName);
+    else
+    {
+        MBLayout single;
+        single.InitAsFrameMode(m_wanted.columns);
+        m_order = SequencesById(single);
+    }
+    if (m_order.empty())
+        Fail(ErrorKind::Data, "a minibatch of ", m_leaderName, " has no sequence that ", m_name, " could follow");
+    m_chosen.clear();
+    size_t longest = 0;
+    const std::vector<std::string>& keys = *m_wanted.keys;
+    for (const SequenceInfo& sequence : m_order)
+    {
+        m_chosen.push_back(Take(sequence.id < keys.size() ? &keys[sequence.id] : nullptr));
+        longest = std::max(longest, m_chosen.back().steps);
+        m_given++;
+    }
+    m_layout->Init(m_order.size(), longest);
+    for (size_t row = 0; row < m_order.size(); row++)
+    {
+        const auto steps = ptrdiff_t(m_chosen[row].steps);
+        m_layout->AddSequence(m_order[row].id, row, 0, steps);
+        if (size_t(steps) < longest)
+            m_layout->AddGap(row, steps, ptrdiff_t(longest));
+    }
+    minibatch.streams.resize(Streams().size());
+    for (size_t i = 0; i < minibatch.streams.size(); i++)
+        if (m_chosen.front().held->minibatch.streams[i].columns > 0)
+            CopySequences(i, minibatch.streams[i], *m_layout);
+    minibatch.sequenceKeys = keys;
+    minibatch.secondsWaited = 0;
+    for (const Sequence& sequence : m_chosen)
+        Release(*sequence.held);
+    return true;
+}
+
+template class FollowingReader<float>;
+template class FollowingReader<double>;
+
+} // namespace cntk

@@ -1,0 +1,206 @@
+// The one place that knows both element types of readers.
+#include "SGD/Minibatches/MinibatchSource.h"
+
+#include "Common/Error.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace cntk
+{
+
+const std::vector<StreamInfo>& MinibatchSource::Streams() const
+{
+    return std::visit([](const auto& typed) -> const std::vector<StreamInfo>& { return typed.reader->Streams(); },
+                      m_typed);
+}
+
+size_t MinibatchSource::TotalSamples()
+{
+    return std::visit([](auto& typed) { return typed.reader->TotalSamples(); }, m_typed);
+}
+
+std::vector<std::string> MinibatchSource::CreateLabelMaps()
+{
+    return std::visit([](auto& typed) { return typed.reader->CreateLabelMaps(); }, m_typed);
+}
+
+size_t MinibatchSource::ParallelSequences(size_t epoch) const
+{
+    return std::visit([epoch](const auto& typed) { return typed.reader->ParallelSequences(epoch); }, m_typed);
+}
+
+size_t MinibatchSource::SequencesToWrite() const
+{
+    return std::visit([](const auto& typed) { return typed.reader->SequencesToWrite(); }, m_typed);
+}
+
+void MinibatchSource::VisitListedFiles(const ListedFileVisitor& visit) const
+{
+    std::visit([&](const auto& typed) { typed.reader->VisitListedFiles(visit); }, m_typed);
+    for (const auto& companion : m_companions)
+        companion->VisitListedFiles(visit);
+}
+
+void MinibatchSource::BindTo(const std::vector<ComputationNodePtr>& roots)
+{
+    m_binder.emplace(roots, Streams());
+    m_wanted = m_binder->Wanted();
+}
+
+void MinibatchSource::Accompany(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
+                                const std::string& name, const std::string& leaderName)
+{
+    std::visit(
+        [&](auto& typed)
+        {
+            using Reader = FollowingReader<typename std::decay_t<decltype(typed)>::Element>;
+            auto follower = std::make_unique<Reader>(std::move(typed.reader), name, leaderName);
+            typed.follower = follower.get();
+            typed.reader = std::move(follower);
+        },
+        other->m_typed);
+    other->BindTo(roots);
+    m_companions.push_back(std::move(other));
+}
+
+// Of the minibatch read last.
+WantedSequences MinibatchSource::Sequences() const
+{
+    return std::visit(
+        [](const auto& typed)
+        {
+            WantedSequences wanted{nullptr, 0, &typed.minibatch.sequenceKeys};
+            for (const auto& stream : typed.minibatch.streams)
+                if (wanted.columns == 0 && stream.columns > 0)
+                {
+                    wanted.layout = stream.layout.get();
+                    wanted.columns = stream.columns;
+                }
+            return wanted;
+        },
+        m_typed);
+}
+
+void MinibatchSource::ReadCompanions(bool bind)
+{
+    const WantedSequences wanted = Sequences();
+    for (const auto& companion : m_companions)
+    {
+        std::visit([&](auto& typed) { typed.follower->Want(wanted); }, companion->m_typed);
+        bind ? companion->Next() : companion->Skip();
+        m_secondsWaited += companion->m_secondsWaited;
+    }
+}
+
+std::string MinibatchSource::RestOfCompanions()
+{
+    for (const auto& companion : m_companions)
+        if (std::string rest = std::visit([](auto& typed) { return typed.follower->Rest(); }, companion->m_typed);
+            !rest.empty())
+            return rest;
+    return {};
+}
+
+void MinibatchSource::StartEpoch(EpochRequest request)
+{
+    if (!m_binder)
+        Fail(ErrorKind::Internal, "StartEpoch before BindTo");
+    // Of a companion, whatever belongs to the sequences of the epoch.
+    EpochRequest whole = request;
+    whole.epochSize = c_wholeDataSet;
+    for (const auto& companion : m_companions)
+        companion->StartEpoch(whole);
+    request.wanted = m_wanted;
+    request.trainingSeed = m_trainingSeed;
+    m_binder->BeginPass();
+    if (m_mixer)
+    {
+        m_mixer->BeginPass();
+        for (const std::string& name : m_mixer->Wanted())
+        {
+            const auto isName = [&](const std::string& wanted) { return EqualsIgnoreCase(wanted, name); };
+            if (std::none_of(m_wanted.begin(), m_wanted.end(), isName))
+                request.wanted.push_back(name);
+        }
+    }
+    std::visit([&](auto& typed) { typed.reader->StartEpoch(request); }, m_typed);
+}
+
+template <class ElemType>
+bool MinibatchSource::Read(Typed<ElemType>& typed)
+{
+    if (m_mixer)
+        m_mixer->Unmix(typed.minibatch);
+    if (!typed.reader->GetMinibatch(typed.minibatch))
+        return false;
+    if (m_mixer)
+        m_mixer->Mix(typed.minibatch);
+    return true;
+}
+
+template <class ElemType>
+void MinibatchSource::BindMinibatch(Typed<ElemType>& typed)
+{
+    m_parts = 1;
+    if (m_partSettings.Cuts())
+    {
+        m_columns = 0;
+        for (const StreamBatch<ElemType>& stream : typed.minibatch.streams)
+            m_columns = std::max(m_columns, stream.columns);
+        m_sequences = ParallelSequencesOf(typed.minibatch);
+        m_parts = PartCount(m_partSettings, m_columns, m_sequences);
+        m_goesOn = GoesOn(typed.minibatch);
+        if (m_parts > 1)
+            return BindPart(0);
+    }
+    m_binder->Bind(typed.minibatch);
+    m_columns = m_binder->Columns();
+}
+
+bool MinibatchSource::Next()
+{
+    const bool isThere = std::visit(
+        [&](auto& typed)
+        {
+            if (!Read(typed))
+                return false;
+            m_secondsWaited = typed.minibatch.secondsWaited;
+            BindMinibatch(typed);
+            return true;
+        },
+        m_typed);
+    if (isThere && IsAccompanied())
+        ReadCompanions(true);
+    return isThere;
+}
+
+void MinibatchSource::BindPart(size_t part)
+{
+    std::visit(
+        [&](auto& typed)
+        {
+            TakePart(typed.minibatch, part, m_parts, m_binder->HasSeveralAxes() ? Axes::Several : Axes::One,
+                     typed.part);
+            m_binder->Bind(typed.part);
+        },
+        m_typed);
+}
+
+// A reference network sees it: its recurrent state is that of all minibatches.
+bool MinibatchSource::Skip()
+{
+    const bool isThere = std::visit([&](auto& typed) { return Read(typed); }, m_typed);
+    if (isThere && IsAccompanied())
+        ReadCompanions(false);
+    return isThere;
+}
+
+const std::vector<std::string>& MinibatchSource::SequenceKeys() const
+{
+    return std::visit([](const auto& typed) -> const std::vector<std::string>& { return typed.minibatch.sequenceKeys; },
+                      m_typed);
+}
+
+} // namespace cntk

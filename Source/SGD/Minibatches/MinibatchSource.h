@@ -1,0 +1,113 @@
+// A reader of either element type behind one plain class: gives a network its minibatches one after another.
+#pragma once
+
+#include "Common/ReaderInterface.h"
+#include "ComputationNetwork/Nodes/RecurrentNodes.h"
+#include "SGD/Minibatches/FollowingReader.h"
+#include "SGD/Minibatches/LabelMixer.h"
+#include "SGD/Minibatches/MinibatchParts.h"
+#include "SGD/Minibatches/NetworkBinder.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cntk
+{
+
+class MinibatchSource
+{
+public:
+    explicit MinibatchSource(std::unique_ptr<IDataReader<float>> reader) : m_typed(Typed<float>(std::move(reader))) {}
+    explicit MinibatchSource(std::unique_ptr<IDataReader<double>> reader) : m_typed(Typed<double>(std::move(reader))) {}
+
+    const std::vector<StreamInfo>& Streams() const;
+    size_t TotalSamples();
+    std::vector<std::string> CreateLabelMaps();
+    size_t ParallelSequences(size_t epoch) const; // of truncated minibatches
+    size_t SequencesToWrite() const;
+    // IDataReader's, of this source and of those that accompany it.
+    void VisitListedFiles(const ListedFileVisitor& visit) const;
+
+    // From now on minibatches go to the inputs below these roots; before the first StartEpoch, and again whenever other
+    // roots are evaluated. The network must be validated.
+    void BindTo(const std::vector<ComputationNodePtr>& roots);
+    // NetworkBinder's, of what was bound last.
+    const std::vector<std::string>& Warnings() const { return m_binder->Warnings(); }
+
+    // From now on each minibatch's labels are mixed with a reference network's outputs.
+    void MixLabels(std::unique_ptr<LabelMixer> mixer) { m_mixer = std::move(mixer); }
+    // Of all that the reader draws at random; 0: as the original draws it.
+    void SetTrainingSeed(uint64_t seed) { m_trainingSeed = seed; }
+    // From now on minibatches are cut.
+    void CutMinibatches(const PartSettings& settings) { m_partSettings = settings; }
+
+    // From now on each minibatch comes with the same sequences of another source, for the inputs below those roots: an
+    // encoder's. The names are those of the two sources, for messages. After this one's first BindTo the other one is
+    // read through this one alone.
+    void Accompany(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
+                   const std::string& name, const std::string& leaderName);
+    bool IsAccompanied() const { return !m_companions.empty(); }
+    // At the end of an epoch: says which sequence another source has beyond those of this one; "" if there is none.
+    std::string RestOfCompanions();
+
+    // request.wanted and request.trainingSeed are filled in here.
+    void StartEpoch(EpochRequest request);
+    // False at the end of the epoch. Allocates nothing once the largest minibatch has been seen.
+    // Of a minibatch that is cut the network then holds the first part.
+    bool Next();
+    size_t Parts() const { return m_parts; }
+    void BindPart(size_t part);
+    // What recurrent nodes must know of the part: nothing where all sequences are whole, so that none of them keeps a
+    // state. Sequences of other axes, which these nodes may have, then stand in rows of their own.
+    SequenceWindow WindowOf(size_t part) const
+    {
+        return m_parts > 1 && m_goesOn ? SequenceWindow{RowsOfPart(m_sequences, part, m_parts).first, m_sequences}
+                                       : SequenceWindow{};
+    }
+    // The same, but the network does not see the minibatch.
+    bool Skip();
+
+    // Columns, gaps included, of the minibatch, all parts together.
+    size_t Columns() const { return m_columns; }
+    // Of what the network holds now: columns without gaps; seconds that Next waited for the minibatch.
+    size_t Samples() const { return m_binder->Samples(); }
+    double SecondsWaited() const { return m_secondsWaited; }
+    const std::vector<std::string>& SequenceKeys() const;
+
+private:
+    template <class ElemType>
+    struct Typed
+    {
+        using Element = ElemType;
+        explicit Typed(std::unique_ptr<IDataReader<ElemType>> dataReader) : reader(std::move(dataReader)) {}
+        std::unique_ptr<IDataReader<ElemType>> reader;
+        HostMinibatch<ElemType> minibatch;
+        HostMinibatch<ElemType> part;
+        FollowingReader<ElemType>* follower = nullptr; // the reader, where it follows another source
+    };
+    template <class ElemType>
+    bool Read(Typed<ElemType>& typed);
+    template <class ElemType>
+    void BindMinibatch(Typed<ElemType>& typed);
+
+    void ReadCompanions(bool bind);
+    WantedSequences Sequences() const;
+
+    std::variant<Typed<float>, Typed<double>> m_typed;
+    std::vector<std::unique_ptr<MinibatchSource>> m_companions;
+    std::optional<NetworkBinder> m_binder;
+    std::vector<std::string> m_wanted;
+    std::unique_ptr<LabelMixer> m_mixer; // null: none
+    uint64_t m_trainingSeed = 0;
+    PartSettings m_partSettings;
+    size_t m_parts = 1;
+    size_t m_sequences = 0; // of a minibatch that may be cut
+    bool m_goesOn = false;  // of a minibatch that is cut: some of its sequences are, too
+    size_t m_columns = 0;
+    double m_secondsWaited = 0;
+};
+
+} // namespace cntk

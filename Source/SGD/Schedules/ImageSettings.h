@@ -1,0 +1,35 @@
+// What training sets in nodes of images: the time constants of batch normalization, the temporary memory of
+// convolutions.
+#pragma once
+
+#include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
+#include "ComputationNetwork/Nodes/ConvolutionNode.h"
+#include "ComputationNetwork/Plan/EvaluationPlan.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cntk
+{
+
+class Log;
+
+class ImageSettings
+{
+public:
+    explicit ImageSettings(const EvaluationPlan& plan);
+
+    // 0: each node's own limit stays.
+    void LimitTemporaryMemory(uint64_t samples, Log& log);
+    // At the beginning of an epoch: those that differ from the epoch before (at first 0) take the place of the nodes'.
+    void SetTimeConstants(double normalization, double blend, Log& log);
+
+private:
+    std::vector<std::shared_ptr<ConvolutionNode>> m_convolutions;
+    std::vector<std::shared_ptr<BatchNormalizationNode>> m_normalizations;
+    double m_normalization = 0;
+    double m_blend = 0;
+};
+
+} // namespace cntk

@@ -1,0 +1,111 @@
+// Updates the trained parameters after a minibatch: transforms, rule and per-parameter state together.
+#pragma once
+
+#include "ComputationNetwork/Evaluation/GradientUpdates.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "Math/RepeatedWork.h"
+#include "SGD/Update/GradientTransforms.h"
+#include "SGD/Update/UpdateRule.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace cntk
+{
+
+class Learner final : public GradientUpdates
+{
+public:
+    // parameters: in the order of checkpoints (case-sensitive names).
+    Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options, DataType type,
+            Device& device, uint64_t trainingSeed = 0, double fsAdagradColumns = 0);
+
+    // From the gradients that Backward left in the parameter nodes. Allocates nothing after the first call. stop: as
+    // UpdateCall has it.
+    void Update(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop = {});
+
+    // The same where the backward pass may make a part of it: before the pass, which is given the learner. Update
+    // follows with the same numbers and does the rest.
+    void BeginUpdate(double ratePerSample, double momentumPerSample, size_t columns);
+    ProductUpdate UpdateOf(const ComputationNode& parameter) override;
+    bool UpdateBy(SliceOperands& operands, const ComputationNode& parameter) override;
+
+    // Whether gradients stay what they are from an update to the next back-propagation that an update follows: without
+    // momentum the states are then made of them only when somebody asks, or at the end of that. Off at first. To be
+    // ended before the back-propagation of a minibatch that has momentum: its update reads the states.
+    void LetGradientsStay(bool stay);
+
+    // As before the first update.
+    void Reset();
+    // The states in the order of the parameters, for a checkpoint.
+    std::vector<const Matrix*> States();
+    // Takes a checkpoint's states. Fails (Model) when their number or sizes do not fit, naming the parameter.
+    void Restore(std::vector<Matrix> states, const std::string& path);
+    // Takes what States gave before; the states' memory stays where it is.
+    void CopyStates(const std::vector<Matrix>& states);
+    // The gradUpdateType whose states a checkpoint holds, if it says so and it is another one: they are no use here.
+    std::string OtherRuleIn(const std::map<std::string, std::string>& extra) const;
+    const char* RuleName() const { return m_rule->Name(); }
+    // The parameters whose last update was AdaGrad's because their gradients are sparse, where the rule is another one.
+    std::vector<std::string> LeftToAdaGrad() const;
+    // FSAdaGrad's mean size of a minibatch after this training: now's, or that in the extra part of a checkpoint. Of
+    // other rules the one given.
+    double FsAdagradColumns(double before) const;
+    static double FsAdagradColumnsIn(const std::map<std::string, std::string>& extra, double before);
+    // What belongs to the learner besides the states: counters (not those of another rule) and seeds.
+    void SaveExtra(std::map<std::string, std::string>& extra) const;
+    void RestoreExtra(const std::map<std::string, std::string>& extra);
+
+private:
+    // What the state is still to be made of, behind an update without momentum.
+    enum class Waiting
+    {
+        Nothing,
+        Gradient,
+        Operands // of the gradient
+    };
+    struct Parameter
+    {
+        std::shared_ptr<LearnableParameterNode> node;
+        Matrix state;
+        // After updates without momentum of some columns alone: which were the last, and with what rate.
+        std::vector<int32_t> lastColumns = {};
+        double lastRate = 0;
+        bool isPartial = false;
+        // The last update had all columns. Of sparse gradients only the first one of an epoch counts as dense, and what
+        // it leaves in the state is still there after those that follow.
+        bool wasDense = false;
+        bool wasSparse = false; // the last update had the touched columns of a sparse gradient
+        Waiting waiting = Waiting::Nothing;
+        SliceOperands operands = {};
+        bool isUpdated = false; // by the backward pass, whose update is still to come
+    };
+    class UpdateWork;
+    void SetStep(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop);
+    double RateOf(const Parameter& parameter) const;
+    bool MayWait(const Parameter& parameter, const TouchedColumns* touched, const UpdateStep& step) const;
+    void UpdateParameters();
+    void MakeKey();
+    const TouchedColumns* ColumnsOf(Parameter& parameter, const UpdateStep& step) const;
+    static void Complete(Parameter& parameter);
+
+    std::vector<Parameter> m_parameters;
+    std::unordered_map<const ComputationNode*, size_t> m_places; // of the parameters
+    std::unique_ptr<UpdateRule> m_rule;
+    GradientTransforms m_transforms;
+    bool m_isMomentum;     // the rule
+    bool m_isPlainDescent; // what is not touched stays as it is where there is no momentum either
+    // Momentum of the last number of columns.
+    double m_momentumPerSample = -1;
+    size_t m_momentumColumns = 0;
+    UpdateStep m_step; // of the update at hand, for all parameters
+    bool m_gradientsStay = false;
+    // Updates that a device records and repeats.
+    RepeatedWork m_work;
+    std::vector<uint64_t> m_key;
+};
+
+} // namespace cntk

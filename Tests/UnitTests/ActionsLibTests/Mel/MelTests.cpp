@@ -1,0 +1,522 @@
+// Scripts of the model editing language on models built from NDL.
+#include "ActionsLibTests/Mel/MelFixture.h"
+#include "Common/File.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cntk
+{
+namespace
+{
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+// The whole example of the book, with the names of this model.
+TEST_F(MelTests, TheBooksExample)
+{
+    Edit(R"(
+SetDefaultModel(m1)
+DumpModel(m1, "original.dmp", includeData = true)
+#create another hidden layer
+Copy(L3.*, L4.*, copy=all)
+#Hook up the layer
+SetInput(L4.*.T, 1, L3.RL) # Layer 3 output to Layer 4 input
+SetInput(CE.*.T, 1, L4.RL) # Layer 4 output to Top layer input
+#Add mean variance normalization using in-line NDL
+meanVal = Mean(features)
+invstdVal = InvStdDev(features)
+inputVal = PerDimMeanVarNormalization(features, meanVal,
+    invstdVal)
+#make the features input now take the normalized input
+SetInput(L1.BFF.FF.T, 1, inputVal)
+SaveModel("deep.dnn")
+)");
+    EXPECT_TRUE(FileExists("original.dmp"));
+    const auto deep = LoadModel("deep.dnn", DataType::Float64, MakeCpuDevice({.threads = 1}));
+    EXPECT_EQ(deep->Require("L4.BFF.FF.T")->Input(1)->Name(), "L3.RL");
+    EXPECT_EQ(deep->Require("L4.BFF.FF.T")->Input(0)->Name(), "L4.BFF.W");
+    EXPECT_EQ(deep->Require("CE.BFF.FF.T")->Input(1)->Name(), "L4.RL");
+    EXPECT_EQ(deep->Require("L1.BFF.FF.T")->Input(1)->Name(), "inputVal");
+    EXPECT_EQ(deep->Require("inputVal")->Input(2)->Name(), "invstdVal");
+    EXPECT_EQ(Values("L4.BFF.W"), Values("L3.BFF.W"));
+}
+
+TEST_F(MelTests, CopyInPlaceKeepsLinksOfWhatWasThere)
+{
+    Edit("Copy(L2.*, L3.*)"); // by wildcard, existing target: the input outside stays
+    EXPECT_THAT(Inputs("L3.BFF.FF.T"), ElementsAre("L3.BFF.W", "L2.RL"));
+    EXPECT_EQ(Values("L3.BFF.W"), Values("L2.BFF.W"));
+    Edit("Copy(L2.*, X*, copy=all)"); // new target: it is missing
+    EXPECT_THAT(Names("X*"), ElementsAre("XBFF.B", "XBFF.FF.P", "XBFF.FF.T", "XBFF.W", "XRL"));
+    EXPECT_THAT(Inputs("XBFF.FF.T"), ElementsAre("XBFF.W", "-"));
+    EXPECT_THAT(Inputs("XBFF.FF.P"), ElementsAre("XBFF.FF.T", "XBFF.B"));
+}
+
+TEST_F(MelTests, CopyOfValues)
+{
+    Edit("Copy(L2.BFF.W, L3.BFF.W, copy=val)\nCopy(L1.BFF.FF.T, New, copy=value)");
+    EXPECT_EQ(Values("L3.BFF.W"), Values("L2.BFF.W"));
+    EXPECT_THAT(Inputs("L3.BFF.FF.T"), ElementsAre("L3.BFF.W", "L2.RL"));
+    EXPECT_THAT(Inputs("New"), ElementsAre("-", "-"));
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("copy=value made nodes that were not there, without inputs: New"));
+    Edit("Copy(L*, Y*, copy=value)");
+    EXPECT_THAT(ReadTextFile("log.txt"), testing::ContainsRegex("inputs: (Y[^ ,]+, ){9}Y[^ ,]+ and [0-9]+ more\n"));
+}
+
+TEST_F(MelTests, CopyFromOneNodeToMany)
+{
+    Edit("Copy(L2.BFF.W, L*.BFF.W, copy=value)\nCopy(L2.BFF.W, L3.*.W)"); // not onto itself
+    EXPECT_EQ(Values("L3.BFF.W"), Values("L2.BFF.W"));
+    EXPECT_EQ(
+        ErrorOf("Copy(L2.BFF.W, Z*)"),
+        "edit.mel:2:16: Setting a single input to multiple outputs requires the multiple outputs to exist. No node "
+        "matches 'Z*'");
+    EXPECT_THAT(ErrorOf("Copy(L2.*, Z)"), HasSubstr("The input symbols and output symbols must match"));
+    EXPECT_THAT(ErrorOf("Copy(L*RL, New*)"), HasSubstr("The input symbols and output symbols must match"));
+    EXPECT_THAT(ErrorOf("CopySubTree(L*RL, Root)"), HasSubstr("nodes, and 'Root' can be the copy of one only"));
+    EXPECT_THAT(ErrorOf("m2=LoadModel(\"base.dnn\", format=cntk)\nCopyNodeInputs(m1.L1.RL, m2.L1.RL)"),
+                HasSubstr("inputs can be copied within one model only; 'm1.L1.RL' is in model 'm1'"));
+    EXPECT_THAT(ErrorOf("Copy(L2.*, *.Z)"), EndsWith("'L2.*' = '*.Z' not allowed"));
+    EXPECT_THAT(ErrorOf("Copy(m1.*, L2.*)"), EndsWith("'m1.*' = 'L2.*' not allowed"));
+    // A model that was never made is taken for the beginning of nodes' names.
+    EXPECT_THAT(ErrorOf("Copy(m1.*, m2.*)"),
+                EndsWith("'m1.*' = 'm2.*' not allowed; there is no model 'm2'; models: m1"));
+    EXPECT_EQ(
+        ErrorOf("Copy(L2.RL, L3.BFF.W)"),
+        "edit.mel:2:1: cannot copy node 'L2.RL' (RectifiedLinear) onto 'L3.BFF.W', which is a LearnableParameter; "
+        "expected a node of the same type, or a new name");
+    EXPECT_THAT(ErrorOf("Copy(L2.RL, l2.rl)"), HasSubstr("copying the node to the same network with same node name"));
+}
+
+TEST_F(MelTests, CopyBetweenModels)
+{
+    Edit("m2=CreateModel()\nCopy(m1.*, m2.*)\nCreateModelWithName(m3)\nCopy(m1, m3)\n"
+         "SetProperty(m3.features, feature, true)\nSaveModel(m3, \"copy.dnn\")");
+    EXPECT_EQ(Names("*", "m2"), Names("*"));
+    EXPECT_THAT(Inputs("CE.BFF.FF.T", "m2"), ElementsAre("CE.BFF.W", "L3.RL"));
+    EXPECT_EQ(Values("L1.BFF.W", "m2"), Values("L1.BFF.W"));
+    EXPECT_TRUE(Network("m2").Group(NodeGroup::Criterion).empty());
+    EXPECT_TRUE(FileExists("copy.dnn"));
+}
+
+TEST_F(MelTests, CopySubTree)
+{
+    Edit("m2=CreateModel()\nCopySubTree(L2.RL, m2, P.)\nCopySubTree(L1.RL, Root)");
+    EXPECT_THAT(Names("*W", "m2"), ElementsAre("P.L1.BFF.W", "P.L2.BFF.W"));
+    EXPECT_THAT(Inputs("P.L1.BFF.FF.T", "m2"), ElementsAre("P.L1.BFF.W", "P.features"));
+    EXPECT_THAT(Inputs("Root"), ElementsAre("Root.L1.BFF.FF.P"));
+}
+
+TEST_F(MelTests, CopySubTreeByPatterns)
+{
+    // The star of the target takes what that of the source matched; what is below besides keeps its whole name.
+    Edit("CopySubTree(L2.*, New.*)");
+    EXPECT_THAT(Names("New.*RL"), ElementsAre("New.L1.RL", "New.RL"));
+    EXPECT_THAT(Inputs("New.RL"), ElementsAre("New.BFF.FF.P"));
+    EXPECT_THAT(Inputs("New.BFF.FF.T"), ElementsAre("New.BFF.W", "New.L1.RL"));
+    EXPECT_THAT(Inputs("New.L1.BFF.FF.T"), ElementsAre("New.L1.BFF.W", "New.features"));
+    Edit("CopySubTree(L1.RL, *.copy)"); // the tail counts, too
+    EXPECT_THAT(Names("*.copy"), ElementsAre("features.copy", "L1.BFF.B.copy", "L1.BFF.FF.P.copy", "L1.BFF.FF.T.copy",
+                                             "L1.BFF.W.copy", "L1.RL.copy"));
+    Edit("CopySubTree(L2*RL, Second*Rect)");
+    EXPECT_THAT(Inputs("Second.Rect"), ElementsAre("SecondL2.BFF.FF.PRect"));
+    Edit("m2=CreateModel()\nCopySubTree(L1.*, m2)"); // a model: names as they are
+    EXPECT_THAT(Names("*L", "m2"), ElementsAre("L1.RL"));
+    EXPECT_THAT(ErrorOf("Rename(L1.RL, L2.L1.BFF.X)\nRename(L2.BFF.W, L2.L1.BFF.W)\nCopySubTree(L2.*, New.*)"),
+                HasSubstr("edit.mel:4:19: 'L2.L1.BFF.W' and 'L1.BFF.W' would both become 'New.L1.BFF.W'"));
+}
+
+TEST_F(MelTests, CopySubTreeIntoAModelThatIsNotThere)
+{
+    EXPECT_EQ(ErrorOf("CopySubTree(L2.RL, q, z.)"), "edit.mel:2:20: there is no model 'q'; models: m1");
+    Edit("CopySubTree(L1.RL, m1.*, z.)");
+    EXPECT_THAT(Names("z*RL"), ElementsAre("z.L1.RL"));
+}
+
+TEST_F(MelTests, CopyOntoANodeWithMoreInputs)
+{
+    Edit("two=RowStack(L1.RL, L2.RL)\nthree=RowStack(L1.RL, L2.RL, L3.RL)\nfour=RowStack(L1.RL, L1.RL)\n"
+         "Copy(two, three)\nCopy(three, four)");
+    EXPECT_THAT(Inputs("three"), ElementsAre("L1.RL", "L2.RL", "L3.RL"));
+    EXPECT_THAT(Inputs("four"), ElementsAre("L1.RL", "L1.RL"));
+    EXPECT_THAT(ErrorOf("Copy(L1.RL, \"\")"), HasSubstr("a name is empty, expected a node, a model"));
+    EXPECT_THAT(ErrorOf("Rename(L1.RL, \"\")"), HasSubstr("edit.mel:2:15: a name is empty"));
+    EXPECT_EQ(ErrorOf("Copy(L1.RL, L2.RL, copy=all, copyFlag=value)"),
+              "edit.mel:2:39: 'copyFlag' is given twice: 'all' and 'value'. Valid parameters: "
+              "CopyNode(from, to, [copy=all|value])");
+}
+
+TEST_F(MelTests, Inputs)
+{
+    Edit("SetInputs(Err, labels, L1.RL)\nCopyInputs(L2.RL, L3.RL)\nSetNodeInput(L*.T, 1, features)");
+    EXPECT_THAT(Inputs("Err"), ElementsAre("labels", "L1.RL"));
+    EXPECT_THAT(Inputs("L3.RL"), ElementsAre("L2.BFF.FF.P"));
+    EXPECT_THAT(Inputs("L2.BFF.FF.T"), ElementsAre("L2.BFF.W", "features"));
+    EXPECT_THAT(ErrorOf("SetInput(Err, 2, features)"), HasSubstr("has no input 2; it has 2 inputs, counted from 0"));
+    EXPECT_EQ(ErrorOf("SetInput(Err, x, features)"), "edit.mel:2:15: 'x' is no input, expected a whole number from 0");
+    EXPECT_THAT(ErrorOf("SetInput(Err, 1, L*)"), HasSubstr("expected a single one"));
+    EXPECT_THAT(ErrorOf("m2=LoadModel(base.dnn)\nSetInput(Err, 1, m2.features)"),
+                HasSubstr("'m2.features' is in model 'm2', expected a node of model 'm1'"));
+}
+
+// What would be saved could not be loaded again, and the model in the file would be lost.
+TEST_F(MelTests, InputsThatAreTooMany)
+{
+    EXPECT_EQ(ErrorOf("CopyInputs(L1.BFF.FF.P, L2.RL)"),
+              "edit.mel:2:25: node 'L2.RL' (RectifiedLinear) cannot take the inputs of 'L1.BFF.FF.P' (Plus): those are "
+              "2, expected 1 at most");
+    EXPECT_THAT(ErrorOf("CopyInputs(L1.RL, L1.BFF.B)"),
+                HasSubstr("node 'L1.BFF.B' (LearnableParameter) cannot take the inputs of 'L1.RL' (RectifiedLinear): "
+                          "those are 1, expected 0 at most"));
+    EXPECT_EQ(ErrorOf("CopyInputs(L1.RL, L1.BFF.FF.P)\nSaveModel(m1, out.dnn)"),
+              "edit.mel:3:1: model 'm1' cannot be saved to 'out.dnn', network is malformed: not connected: "
+              "'L1.BFF.FF.P' (Plus) has 1 input, expected 2; connect with SetInput or delete");
+    EXPECT_FALSE(FileExists("out.dnn"));
+    Edit("CopyInputs(L2.BFF.FF.T, L3.BFF.FF.T)\nSaveModel(m1, out.dnn)\nm2=LoadModel(out.dnn)");
+    EXPECT_THAT(Inputs("L3.BFF.FF.T", "m2"), ElementsAre("L2.BFF.W", "L1.RL"));
+}
+
+TEST_F(MelTests, DeleteAndSave)
+{
+    EXPECT_EQ(ErrorOf("Delete(L3.*, nothing.*)"),
+              "edit.mel:2:14: FindSymbols could not find a symbol for nothing.*: model 'm1' has no such node");
+    EXPECT_EQ(ErrorOf("Remove(L3.*)\nSaveModel(m1, out.dnn)"),
+              "edit.mel:3:1: model 'm1' cannot be saved to 'out.dnn', network is malformed: not connected: input 1 of "
+              "'CE.BFF.FF.T' (Times); connect with SetInput or delete");
+    EXPECT_FALSE(FileExists("out.dnn"));
+    Edit("DeleteNode(L3.*)\nSetInput(CE.*.T, 1, L2.RL)\nSaveModel(m1, out.dnn)");
+    EXPECT_TRUE(FileExists("out.dnn"));
+    // Connected, but impossible.
+    EXPECT_THAT(ErrorOf("SetInput(CE.*.T, 1, features)\nSaveModel(m1, out2.dnn)"),
+                HasSubstr("Times('CE.BFF.W' [2 x 4], 'features' [3]) disagree"));
+    EXPECT_FALSE(FileExists("out2.dnn"));
+    EXPECT_EQ(
+        ErrorOf("Delete(*)\nSaveModel(m1, out2.dnn)"),
+        "edit.mel:3:1: model 'm1' cannot be saved to 'out2.dnn': it has no nodes; expected some, copied from another "
+        "model or described by NDL");
+    EXPECT_THAT(ErrorOf("SetInput(L1.BFF.W, 0, features)"),
+                HasSubstr("'L1.BFF.W' (LearnableParameter) takes no inputs"));
+}
+
+TEST_F(MelTests, SaveModelNamesAllNodesThatAreWrong)
+{
+    const auto reportOf = [&](const std::string& script)
+    {
+        try
+        {
+            Edit(script + "\nSaveModel(m1, out.dnn)");
+        }
+        catch (const Error& error)
+        {
+            return error.Report();
+        }
+        return std::string("no error");
+    };
+    // One in the middle, and the last; what is computed of the first is not to blame.
+    EXPECT_THAT(
+        reportOf("SetInput(L2.*.T, 1, features)\nSetInput(CE.*.T, 1, features)"),
+        testing::AllOf(
+            HasSubstr("note: while validating CE.BFF.FF.T = Times(CE.BFF.W [2 x 4], features [3 x *])\nnote: the "
+                      "inner dimensions of Times('L2.BFF.W' [4 x 4], 'features' [3]) disagree"),
+            HasSubstr("; while validating L2.BFF.FF.T = Times(L2.BFF.W [4 x 4], features [3 x *])\nnote: model "
+                      "'m1' cannot be saved to 'out.dnn'\n"),
+            HasSubstr("Times('CE.BFF.W' [2 x 4], 'features' [3]) disagree"),
+            HasSubstr("; 1 more of the nodes is invalid, see the notes"), testing::Not(HasSubstr("L3."))));
+    // Together with what is not connected.
+    EXPECT_THAT(
+        reportOf("Delete(L3.RL)\nSetInput(L1.*.T, 1, labels)\nCopyInputs(L3.BFF.W, Err)"),
+        testing::AllOf(HasSubstr("network is malformed: not connected: input 1 of 'CE.BFF.FF.T' (Times), 'Err' "
+                                 "(ErrorPrediction) has 0 inputs, expected 2 at least; connect with SetInput"),
+                       HasSubstr("note: the inner dimensions of Times('L1.BFF.W' [4 x 3], 'labels' [2]) disagree")));
+    EXPECT_FALSE(FileExists("out.dnn"));
+    // A parameter whose size a wrong node would have determined is not wrong itself.
+    const std::string open =
+        reportOf("A=Parameter(0, 0)\nB=Times(A, L1.RL)\nC=Plus(B, L2.BFF.W)\nD=Plus(features, L1.RL)");
+    EXPECT_THAT(open, HasSubstr("D = Plus(features [3 x *], L1.RL [4 x 1 x *])"));
+    std::string many;
+    for (int i = 0; i < 14; ++i)
+        many += "bad" + std::to_string(i) + "=Plus(features, L1.RL)\n";
+    EXPECT_THAT(reportOf(many),
+                testing::AllOf(HasSubstr("; 13 more of the nodes are invalid"), HasSubstr("note: and 4 nodes more\n")));
+}
+
+TEST_F(MelTests, LoopsAreAmongWhatSaveModelNames)
+{
+    const std::string loop = "P=PastValue(4, 1, L1.RL)\nQ=Plus(P, L2.RL)\nR=Plus(Q, L2.RL)\n"
+                             "SetInput(P, 0, R)\nSetInput(Q, 0, R)\n";
+    EXPECT_THAT(ErrorOf(loop + "SaveModel(m1, out.dnn)"),
+                HasSubstr("the nodes Q (Plus), R (Plus) form a loop without a delay"));
+    EXPECT_THAT(ErrorOf(loop + "Delete(P)\nbad=Plus(features, L1.RL)\nSaveModel(m1, out.dnn)"),
+                HasSubstr("; 1 more of the nodes is invalid"));
+}
+
+TEST_F(MelTests, Rename)
+{
+    Edit("Rename(L3.*, Layer3.*)\nRename(m1.features, Data)");
+    EXPECT_THAT(Names("L3*"), ElementsAre());
+    EXPECT_THAT(Inputs("CE.BFF.FF.T"), ElementsAre("CE.BFF.W", "Layer3.RL"));
+    EXPECT_THAT(Inputs("L1.BFF.FF.T"), ElementsAre("L1.BFF.W", "Data"));
+    EXPECT_THAT(ErrorOf("Rename(Err, labels)"), HasSubstr("RenameNode: Target name already exists."));
+}
+
+TEST_F(MelTests, Properties)
+{
+    Edit("SetProperty(*.W, NeedsGradient, false)\nSetProp(L1.BFF.B, learningRate, 0.5)\n"
+         "SetProperty(L2.RL, Output, true)\nSetProperty(CE.SM, FinalCriterion, false)\n"
+         "SetProperty(Err, EvaluationEval, F)\nSetProperty(L3.RL, Eval, true)\nSetProperty(Err, MultiSeq, true)");
+    EXPECT_EQ(Multiplier("L2.BFF.W"), 0);
+    EXPECT_EQ(Multiplier("L1.BFF.B"), 0.5f);
+    EXPECT_THAT(Group(NodeGroup::Output), ElementsAre("CE.BFF.FF.P", "L2.RL"));
+    EXPECT_TRUE(Group(NodeGroup::Criterion).empty());
+    EXPECT_THAT(Group(NodeGroup::Evaluation), ElementsAre("L3.RL"));
+    // Below an inner node, not only below a root.
+    Edit("SetPropertyForSubTree(L2.RL, computeGradient, 0)");
+    EXPECT_EQ(Multiplier("L1.BFF.W"), 0);
+    EXPECT_EQ(Multiplier("L3.BFF.W"), 1);
+    EXPECT_EQ(ErrorOf("SetProperty(Err, colour, true)"), "edit.mel:2:18: Invalid property, colour, is not supported");
+    EXPECT_THAT(ErrorOf("SetProperty(Err, eval, maybe)"), HasSubstr("'maybe' is no property value"));
+    EXPECT_THAT(ErrorOf("SetPropertyForSubTree(CE.SM, output, true)"), HasSubstr("is not supported for a sub-tree"));
+}
+
+TEST_F(MelTests, PropertiesWithoutEffect)
+{
+    Edit("SetProperty(L1.RL, ComputeGradient, false)\nSetProperty(L1.*, ComputeGradient, false)\n"
+         "SetPropertyForSubTree(features, LearningRateMultiplier, 2)\nSetProperty(L1.BFF.W, Feature, true)\n"
+         "SetProperty(L1.BFF.W, Feature, false)\nSetProperty(L1.RL, Criterion, true)\nSaveModel(out.dnn)\n"
+         "SetProperty(L2.BFF.FF.*, Label, true)\nSetProperty(labels, Label, true)");
+    const std::string log = ReadTextFile("log.txt");
+    EXPECT_THAT(log, HasSubstr("edit.mel:2:13: ComputeGradient is without effect: there is no parameter among "
+                               "'L1.RL'"));
+    EXPECT_THAT(log, testing::Not(HasSubstr("edit.mel:3")));
+    EXPECT_THAT(log, HasSubstr("edit.mel:4:23: LearningRateMultiplier is without effect: there is no parameter below "
+                               "'features'"));
+    EXPECT_THAT(log, HasSubstr("edit.mel:5:13: 'L1.BFF.W' (LearnableParameter) is no input node; no reader gives data "
+                               "for it as a Feature"));
+    EXPECT_THAT(log,
+                HasSubstr("edit.mel:9:13: 'L2.BFF.FF.P' (Plus), 'L2.BFF.FF.T' (Times) are no input nodes; no reader "
+                          "gives data for them as a Label"));
+    EXPECT_THAT(log, testing::Not(HasSubstr("edit.mel:10:")));
+    EXPECT_THAT(log, testing::Not(HasSubstr("edit.mel:6")));
+    EXPECT_THAT(log, HasSubstr("edit.mel:8:1: the criterion 'L1.RL' (RectifiedLinear) of model 'm1' is not a single "
+                               "number but [4 x 1 x *]; training will refuse it"));
+    EXPECT_THAT(log, testing::Not(HasSubstr("the criterion 'CE.SM'")));
+}
+
+TEST_F(MelTests, MultipliersAreFiniteNumbers)
+{
+    for (const char* value : {"inf", "1e39", "1e400", "nan", "-1", "much"})
+        EXPECT_THAT(ErrorOf(std::string("SetProperty(*.W, LearningRateMultiplier, ") + value + ")"),
+                    HasSubstr(std::string("edit.mel:2:42: '") + value + "' is no learning rate multiplier"))
+            << value;
+    Edit("SetProperty(*.W, LearningRateMultiplier, 3e38)");
+    EXPECT_EQ(Multiplier("L1.BFF.W"), 3e38f);
+}
+
+TEST_F(MelTests, InlineNdl)
+{
+    Edit("x=3\nHDim=4\nL4=RBFF(L3.RL, HDim, HDim)\nSetInput(CE.*.T, 1, L4)\nSetInput(L1.BFF.FF.P, 1, x)\n"
+         "s=Plus(later, L1.BFF.B)\nlater=Sigmoid(L1.RL)");
+    EXPECT_THAT(Inputs("CE.BFF.FF.T"), ElementsAre("CE.BFF.W", "L4.RL"));
+    EXPECT_THAT(Inputs("L1.BFF.FF.P"), ElementsAre("L1.BFF.FF.T", "x"));
+    EXPECT_EQ(Values("x"), std::vector<double>{3});
+    EXPECT_THAT(Inputs("s"), ElementsAre("later", "L1.BFF.B"));
+    // The nodes of the model count as names, not only what the script has made.
+    EXPECT_THAT(ErrorOf("s=Plus(nowhere, L1.RL)\nDumpNode(*, x.txt)"), EndsWith("unknown variable 'nowhere'"));
+    EXPECT_THAT(ErrorOf("m2=[\na=Input(2, tag=feature)\nb=Sigmoid(a)\n]\nSetDefaultModel(m2)\n"
+                        "s=Tanh(nowhere)\nDumpNode(*, x.txt)"),
+                HasSubstr("unknown variable 'nowhere'; names there: 'a', 'b', 's'"));
+}
+
+TEST_F(MelTests, SnippetsAndSeveralModels)
+{
+    Edit(R"(
+m2 = [
+    Twice(x)
+    [
+        T = Plus(x, x)   # a macro for all models
+    ]
+    features=Input(3, tag=feature)
+    out=Twice(features)
+    OutputNodes=(out)
+]
+double=Twice(L1.RL)      # in m1, the default model
+SetDefaultModel(m2)
+more=Twice(out)
+SaveModel(m2, "m2.dnn")
+UnloadModel(m2, m9)
+)");
+    EXPECT_THAT(Inputs("double.T"), ElementsAre("L1.RL", "L1.RL"));
+    const auto m2 = LoadModel("m2.dnn", DataType::Float64, MakeCpuDevice({.threads = 1}));
+    EXPECT_EQ(m2->Require("more.T")->Input(0)->Name(), "out.T");
+    EXPECT_EQ(m_editor->Models().Find("m2"), nullptr);
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("WARNING: model m9 does not exist."));
+}
+
+TEST_F(MelTests, SnippetsFromFiles)
+{
+    m_folder.Write("a.ndl", "load=macs\nrun=net\nmacs=[\nHalf(x)\n[\nh=Sigmoid(x)\n]\n]\nnet=[\nf=Input(2, "
+                            "tag=feature)\n]\nother=[\ng=Input(5)\n]\n");
+    m_folder.Write("b.ndl", "f=Input(7)\n");
+    Edit("LoadNDLSnippet(a, \"a.ndl\")\nLoadNDLSnippet(o, a.ndl, section=other)\nLoadNDLSnippet(b, b.ndl)");
+    EXPECT_THAT(Names("*", "a"), ElementsAre("f"));
+    EXPECT_THAT(Names("*", "o"), ElementsAre("g"));
+    EXPECT_THAT(Names("*", "b"), ElementsAre("f"));
+    EXPECT_EQ(ErrorOf("LoadNDLSnippet(a, a.ndl, section=othr)"),
+              "edit.mel:2:34: NDL file 'a.ndl' has no section 'othr'; did you mean 'other'?");
+}
+
+TEST_F(MelTests, MacrosAmongCommandsAreToldWhereTheyBelong)
+{
+    EXPECT_EQ(
+        ErrorOf("Half(x)\n[\nh=Sigmoid(x)\n]"),
+        "edit.mel:3:1: a command or a name expected, found '['; macros are defined in a snippet, name=[ ... ], or "
+        "in the files of ndlMacros");
+    for (const auto& [text, place] :
+         {std::pair("Half(x)\n{\nh=Sigmoid(x)\n}", "3:1: a command or a name expected, found '{'"),
+          std::pair("Half(x) { h=Sigmoid(x) }", "2:9: the end of the statement expected, found '{'"),
+          std::pair("Half(x)=[\nh=Sigmoid(x)\n]", "2:8: the end of the statement expected, found '='")})
+        EXPECT_EQ(ErrorOf(text), std::string("edit.mel:") + place +
+                                     "; macros are defined in a snippet, name=[ ... ], or in the files of ndlMacros");
+}
+
+TEST_F(MelTests, SnippetsFromFilesKnowTheSectionsThatTheirFilesLoad)
+{
+    const std::string sections = "macs=[\nDim=4\nHalf(x)\n[\nh=Sigmoid(x)\n]\n]\n"
+                                 "net=[\nf=Input(Dim, tag=feature)\na=Half(f)\n]\n";
+    m_folder.Write("run.ndl", "load=macs\nrun=net\n" + sections);
+    m_folder.Write("first.ndl", "load=macs\n" + sections);
+    m_folder.Write("wrong.ndl", "load=mac:other\nrun=net\n" + sections);
+    Edit("LoadNDLSnippet(a, run.ndl)\nLoadNDLSnippet(b, run.ndl, section=net)"); // its macros are read twice
+    EXPECT_THAT(Names("*", "a"), ElementsAre("a.h", "f"));
+    EXPECT_THAT(Names("*", "b"), ElementsAre("a.h", "f"));
+    Edit("LoadNDLSnippet(c, first.ndl)");
+    EXPECT_THAT(Names("*", "c"), ElementsAre("a.h", "f"));
+    m_folder.Write("other.ndl", "Half(x)\n[\nh=Tanh(x)\n]\nf=Input(2)\n");
+    EXPECT_EQ(ErrorOf("LoadNDLSnippet(a, run.ndl)\nLoadNDLSnippet(b, other.ndl)"),
+              "other.ndl:1:1: macro 'Half' is already defined at run.ndl:5:1");
+    EXPECT_EQ(ErrorOf("LoadNDLSnippet(a, wrong.ndl)"),
+              "wrong.ndl:1:1: NDL file 'wrong.ndl' has no section 'mac'; did you mean 'macs'?");
+}
+
+TEST_F(MelTests, SectionsOfAScript)
+{
+    Run("load=macs\nedit=first:second\nmacs=[\nHalf(x)\n[\nh=Sigmoid(x)\n]\n]\nsecond=[\nhalf=Half(L1.RL)\n"
+        "DumpNode(half.h, half.txt)\n]\nfirst=[\nm1=LoadModel(base.dnn)\n]\n");
+    EXPECT_TRUE(FileExists("half.txt"));
+    EXPECT_THAT(Inputs("half.h"), ElementsAre("L1.RL"));
+}
+
+TEST_F(MelTests, AbbreviationsAndCase)
+{
+    Edit("SETDEFAULTM(M1)\nDumpN(l1.rl, a.txt)\nDump(m1, b.txt)\nRenam(Err, E2)\nSaveDefault(c.dnn, form=cn)");
+    EXPECT_TRUE(FileExists("a.txt") && FileExists("b.txt") && FileExists("c.dnn"));
+    // Half of nine letters are four.
+    Edit("m2=Load(base.dnn)\nSave(m2, d.dnn)");
+    EXPECT_TRUE(FileExists("d.dnn"));
+    EXPECT_THAT(ErrorOf("SetP(Err, output, true)"), HasSubstr("Unknown Editor function SetP; did you mean"));
+    EXPECT_EQ(ErrorOf("Dmp(m1, x)"), "edit.mel:2:1: Unknown Editor function Dmp; did you mean 'Dump'?");
+    EXPECT_EQ(ErrorOf("Rename(Err)"),
+              "edit.mel:2:1: Invalid number of parameters (1). Valid parameters: Rename(from, to)");
+    EXPECT_EQ(ErrorOf("Copy(a, b, cpy=all)"), "edit.mel:2:16: CopyNode has no optional parameter 'cpy'. Valid "
+                                              "parameters: CopyNode(from, to, [copy=all|value]); did you mean 'copy'?");
+    EXPECT_EQ(ErrorOf("Copy(a, b"), "edit.mel:2:5: the '(' opened here is not closed");
+    EXPECT_EQ(ErrorOf("x"), "edit.mel:2:1: '(' or '=' expected after 'x', found the end of the text");
+    EXPECT_THAT(ErrorOf("SaveModel(m7, x.dnn)"), HasSubstr("there is no model 'm7'; models: m1"));
+}
+
+TEST_F(MelTests, NamesOfModelsAndNodes)
+{
+    Edit(
+        "SetProperty(m1.L1.*.W, computeGradient, false)\nSetProperty(M1*, computeGradient, true)\nDumpNode(m1, x.txt)");
+    EXPECT_EQ(Multiplier("L1.BFF.W"), 1);
+    // A tail that is one character longer than a name does not match it.
+    EXPECT_EQ(ErrorOf("SetProperty(*.features, feature, true)"),
+              "edit.mel:2:13: FindSymbols could not find a symbol for *.features: model 'm1' has no such node");
+    EXPECT_THAT(ErrorOf("SetProperty(L*.*.W, computeGradient, false)"), HasSubstr("has several '*'"));
+    Run("m1=LoadModel(base.dnn)\nm1=LoadModel(base.dnn)\nDumpNode(L1.RL, y.txt)");
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("WARNING: conflicting model name m1."));
+    EXPECT_TRUE(FileExists("y.txt"));
+}
+
+TEST_F(MelTests, ReviseParameter)
+{
+    m_folder.Write("b.txt", "1\n2\n3\n4\n");
+    Edit("ReviseParameter(L1.BFF.B, b.txt)\nReviseParameter(*.T, b.txt)");
+    EXPECT_EQ(Values("L1.BFF.B"), (std::vector<double>{1, 2, 3, 4}));
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("it is a Times node"));
+}
+
+TEST_F(MelTests, RevisedParametersAreNumbers)
+{
+    m_folder.Write("b.txt", "1\n2\nnan\n4\n");
+    EXPECT_EQ(ErrorOf("ReviseParameter(L1.BFF.B, b.txt)"),
+              "edit.mel:2:1: file 'b.txt', line 3, column 1: found nan, expected a number");
+}
+
+TEST_F(MelTests, CheckingWritesNothingAndFollowsWhatWouldBeWritten)
+{
+    PlannedModels planned;
+    planned.BeginCommand("Edit");
+    const std::string begin =
+        "m1=LoadModel(base.dnn)\nDumpModel(m1, d.txt)\nRename(L3.*, Top.*)\nSaveModel(m1, e.dnn)\n"
+        "m2=LoadModel(./e.dnn)\n";
+    Run(begin + "Rename(m2.Top.RL, m2.Last)\nReviseParameter(Top.BFF.W, d.txt)", &planned);
+    EXPECT_TRUE(m_isComplete);
+    EXPECT_FALSE(FileExists("d.txt") || FileExists("e.dnn"));
+    EXPECT_NE(Network("m2").Find("Last"), nullptr);
+    EXPECT_THROW(Run(begin + "Rename(m2.L3.RL, m2.Last)", &planned), Error);
+    // A later script, and not one of a run that wrote nothing.
+    Run("m=LoadModel(e.dnn)\nDumpNode(Top.RL, n.txt)", &planned);
+    EXPECT_TRUE(m_isComplete);
+    PlannedModels none;
+    EXPECT_THROW(Run("m=LoadModel(e.dnn)", &none), Error);
+    EXPECT_THAT(MelModelFiles(PrepareMel(std::make_shared<SourceText>(
+                    "x.mel", "m=LoadModel(a)\nSaveModel(m, b.dnn)\nSaveDefaultModel(\"c.dnn\")"))),
+                ElementsAre("b.dnn", "c.dnn"));
+}
+
+TEST_F(MelTests, ACheckEndsAtAModelThatOnlyItsRunWillShow)
+{
+    PlannedModels planned;
+    planned.BeginCommand("Convert");
+    planned.SaveUnknown("e.dnn");
+    planned.BeginCommand("Edit");
+    // Also where a file of an earlier run is there.
+    SaveModel(ComputationNetwork(DataType::Float64, MakeCpuDevice({.threads = 1})), "e.dnn");
+    Run("m1=LoadModel(base.dnn)\nSaveModel(m1, a.dnn)\nm2=LoadModel(e.dnn)\nRename(no, nowhere)\nSaveModel(m2, b.dnn)",
+        &planned);
+    EXPECT_FALSE(m_isComplete);
+    EXPECT_THAT(ReadTextFile("log.txt"), HasSubstr("edit.mel:3:14: model 'e.dnn' is not known before command 'Convert' "
+                                                   "has run; nothing behind it in the script is checked.\n"));
+    EXPECT_TRUE(planned.Find("a.dnn")->IsKnown());
+    EXPECT_FALSE(planned.Find("b.dnn")->IsKnown());
+    EXPECT_EQ(planned.Find("b.dnn")->command, "Edit");
+}
+
+// A hundred commands on a model of five thousand nodes; how long they take is told by MelBenchmark.
+TEST_F(MelTests, LargeModels)
+{
+    std::string ndl = "features=Input(2, tag=feature)\nL0=Sigmoid(features)\n";
+    for (int i = 1; i < 1250; ++i)
+        ndl += "L" + std::to_string(i) + "=Layer(L" + std::to_string(i - 1) + ")\n";
+    ndl += "OutputNodes=(L1249)\nLayer(x)\n[\nW=Parameter(2, 2)\nT=Times(W, x)\nS=Sigmoid(T)\nP=Plus(S, x)\n]\n";
+    const auto network = BuildNetworkFromNdlText(ndl, "big.ndl", DataType::Float64, MakeCpuDevice({.threads = 1}));
+    ASSERT_GT(network->size(), 4900u);
+    SaveModel(*network, "big.dnn");
+    std::string script;
+    for (int i = 0; i < 25; ++i)
+    {
+        const std::string name = "X" + std::to_string(i) + ".";
+        script += "Copy(L9*, " + name + "L9*)\nSetProperty(" + name + "*W, computeGradient, false)\nRename(" + name +
+                  "*, Y*)\nDelete(Y*)\n";
+    }
+    Run("m1=LoadModel(big.dnn)\n");
+    m_editor->Run(PrepareMel(std::make_shared<SourceText>("many.mel", script)));
+    EXPECT_EQ(Network().size(), network->size());
+}
+
+} // namespace
+} // namespace cntk

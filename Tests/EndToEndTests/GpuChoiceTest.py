@@ -77,7 +77,8 @@ class GpuChoiceTest(EmulatedGpuTest):
 
     def test_commands_of_one_run_may_compute_on_the_cpu_and_on_a_gpu(self):
         environment = self.emulate()
-        cpu = self.cntk("configFile=config.cntk", "command=Train:Test", "deviceId=cpu", "modelPath=cpu.dnn")
+        cpu = self.cntk("configFile=config.cntk", "command=Train:Test", "Test=[action=test]", "deviceId=cpu",
+                        "modelPath=cpu.dnn")
         for model, train, test in ("a.dnn", "-1", "0"), ("b.dnn", "0", "cpu"), ("c.dnn", "auto", "-1"):
             arguments = "command=Train:Test", "Train=[deviceId=%s]" % train, "Test=[action=test; deviceId=%s]" % test
             run = self.run_on("name=A", "modelPath=" + model, *arguments, environment=environment)

@@ -11,14 +11,19 @@ namespace cntk
 namespace
 {
 
+// The root's name is that of a file.
+std::string_view NameOf(const ConfigParameters& block)
+{
+    return block.Parent() ? std::string_view(block.Name()) : std::string_view();
+}
+
 bool IsKnownAs(const KnownBlock& known, const ConfigParameters& block)
 {
-    const bool isName = known.name == "*" ? block.Parent() != nullptr
-                                          : EqualsIgnoreCase(known.name, block.Parent() ? block.Name() : "");
+    const bool isName = known.name == "*" ? block.Parent() != nullptr : EqualsIgnoreCase(known.name, NameOf(block));
     if (!isName || known.parents.empty() || !block.Parent())
         return isName;
     return std::any_of(known.parents.begin(), known.parents.end(),
-                       [&](const std::string& parent) { return EqualsIgnoreCase(parent, block.Parent()->Name()); });
+                       [&](const std::string& parent) { return EqualsIgnoreCase(parent, NameOf(*block.Parent())); });
 }
 
 // An alias stands for the parameter only where the user came near to it alone.

@@ -19,7 +19,7 @@ struct ConfigEntry;
 struct KnownBlock
 {
     std::string name;
-    std::vector<std::string> parents; // blocks it stands in; empty: anywhere
+    std::vector<std::string> parents; // blocks it stands in, the root under the empty name; empty: anywhere
     std::vector<OptionInfo> options;
 };
 

@@ -6,7 +6,6 @@
 #include "Common/File.h"
 #include "Common/FileLock.h"
 #include "Common/Log.h"
-#include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Precompute.h"
 #include "SGD/Training.h"
@@ -40,9 +39,7 @@ void ClearPoints(const TrainingFiles& files, bool makeMode, std::optional<size_t
             continue;
         if (files.IsOutlived(point, newest, within))
         {
-            RemoveFile(files.Checkpoint(point));
-            for (size_t network = 0; network < files.Networks(); ++network)
-                RemoveFile(files.OfNetwork(network, files.Model(point)));
+            RemovePoint(files, point);
             continue;
         }
         std::string why = makeMode ? files.WhyUnusable(point) : "makeMode=false begins anew";
@@ -80,35 +77,38 @@ void CleanUp(const TrainingFiles& files, const SgdOptions& options, bool makeMod
     }
 }
 
-struct Encoders
+TrainedNetworks NetworksOf(const ResumePoint& start)
 {
-    std::vector<ComputationNetwork*> networks;
-    std::vector<std::vector<ComputationNodePtr>> roots; // of each: what the next network takes values from
-};
+    TrainedNetworks networks;
+    for (const auto& encoder : start.encoders)
+        networks.push_back(encoder.get());
+    networks.push_back(start.network.get());
+    return networks;
+}
+
+// Of each encoder the nodes that the next network takes values from.
+using EncoderRoots = std::vector<std::vector<ComputationNodePtr>>;
 
 // Each network's values come from the one before it from now on.
-Encoders PairAll(const TrainingRequest& request, ResumePoint& start)
+EncoderRoots PairAll(const TrainingRequest& request, const TrainedNetworks& networks)
 {
-    Encoders encoders;
-    for (size_t i = 0; i < start.encoders.size(); ++i)
+    EncoderRoots roots;
+    for (size_t i = 0; i + 1 < networks.size(); ++i)
     {
-        ComputationNetwork& encoder = *start.encoders[i];
-        ComputationNetwork& next = i + 1 < start.encoders.size() ? *start.encoders[i + 1] : *start.network;
-        encoders.networks.push_back(&encoder);
-        encoders.roots.push_back(request.pairNetworks(encoder, next));
-        next.Validate();
+        roots.push_back(request.pairNetworks(*networks[i], *networks[i + 1]));
+        networks[i + 1]->Validate();
     }
-    return encoders;
+    return roots;
 }
 
 // The readers of the encoders come along with the trained network's; without those of statistics. name: the member
 // that has a reader's, readerName or cvReaderName.
-void AddSources(const TrainingRequest& request, const Encoders& encoders, MinibatchSource& source,
+void AddSources(const TrainingRequest& request, const EncoderRoots& encoderRoots, MinibatchSource& source,
                 std::vector<std::unique_ptr<MinibatchSource>> others, std::string EncoderRequest::*name,
                 const std::string& leaderName)
 {
     for (size_t i = 0; i < others.size(); ++i)
-        source.Accompany(std::move(others[i]), encoders.roots[i], request.encoders[i].*name, leaderName);
+        source.Accompany(std::move(others[i]), encoderRoots[i], request.encoders[i].*name, leaderName);
 }
 
 // What a training that is finished has left, so that those behind it do the same as if it had run just now.
@@ -210,11 +210,11 @@ struct TrainingSources
 };
 
 // Opens all data, and makes the pass over them that nodes like Mean need before training.
-TrainingSources OpenSources(const TrainingRequest& request, const ResumePoint& start, const Encoders& encoders,
-                            Log& log)
+TrainingSources OpenSources(const TrainingRequest& request, const TrainedNetworks& networks,
+                            const EncoderRoots& encoderRoots, Log& log)
 {
     const SgdOptions& options = request.options;
-    ComputationNetwork& network = *start.network;
+    ComputationNetwork& network = *networks.back();
     const size_t samples = options.useAllDataForPreComputedNode ? c_wholeDataSet : options.EpochSamples();
     const auto precompute = [&](ComputationNetwork& of, MinibatchSource& data)
     { return Precompute(of, data, options.minibatchSize[0], samples, log, request.stopRequested); };
@@ -230,12 +230,12 @@ TrainingSources OpenSources(const TrainingRequest& request, const ResumePoint& s
         others.push_back(request.encoders[i].openReader());
         if (sources.crossValidation)
             cvOthers.push_back(request.encoders[i].openCvReader());
-        sources.havePrecomputed |= precompute(*start.encoders[i], *others[i]);
+        sources.havePrecomputed |= precompute(*networks[i], *others[i]);
     }
-    AddSources(request, encoders, *sources.training, std::move(others), &EncoderRequest::readerName,
+    AddSources(request, encoderRoots, *sources.training, std::move(others), &EncoderRequest::readerName,
                request.readerName);
     if (sources.crossValidation)
-        AddSources(request, encoders, *sources.crossValidation, std::move(cvOthers), &EncoderRequest::cvReaderName,
+        AddSources(request, encoderRoots, *sources.crossValidation, std::move(cvOthers), &EncoderRequest::cvReaderName,
                    request.cvReaderName);
 
     if (AdaptsByKL(options))
@@ -244,13 +244,6 @@ TrainingSources OpenSources(const TrainingRequest& request, const ResumePoint& s
                                                                  options.adaptationRegWeight));
     sources.training->CutMinibatches({options.numSubminibatches, options.maxSamplesInRAM});
     return sources;
-}
-
-void SaveModels(const ResumePoint& start, const TrainingFiles& files)
-{
-    for (size_t i = 0; i < start.encoders.size(); ++i)
-        SaveModel(*start.encoders[i], files.OfNetwork(i, files.Model(start.epochsDone)));
-    SaveModel(*start.network, files.Model(start.epochsDone));
 }
 
 void Restore(Training& training, ResumePoint& start, const TrainingFiles& files, uint64_t trainingSeed, Log& log)
@@ -296,19 +289,19 @@ void Train(const TrainingRequest& request, Log& log)
         WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log,
                            start.epochsDone == 0 && !start.within ? request.trainingSeed : 0);
     ComputationNetwork& network = *start.network;
-    const Encoders encoders = PairAll(request, start);
+    const TrainedNetworks networks = NetworksOf(start);
+    const EncoderRoots encoderRoots = PairAll(request, networks);
     if (request.trainingSeed != 0)
         log.Print("Training seed: %zu\n", size_t(request.trainingSeed));
     if (request.networkReady)
         request.networkReady(network, isLoaded);
     const TrainingNodes nodes = SelectNodes(network, options, log);
-    const TrainingSources sources = OpenSources(request, start, encoders, log);
+    const TrainingSources sources = OpenSources(request, networks, encoderRoots, log);
 
-    Training training(request, files, network, nodes, *sources.training, sources.crossValidation.get(), log);
-    training.SetEncoders(encoders.networks);
+    Training training(request, files, networks, nodes, *sources.training, sources.crossValidation.get(), log);
     // Now that network and readers are known to fit: a model that is there is continued by the next run.
     if ((sources.havePrecomputed || !isLoaded) && !start.within)
-        SaveModels(start, files);
+        SaveModels(networks, files, files.Model(start.epochsDone));
     Restore(training, start, files, request.trainingSeed, log);
     training.Run(start.epochsDone);
     if (request.fsAdagradColumns != nullptr)

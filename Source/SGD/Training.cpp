@@ -6,7 +6,6 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Evaluation.h"
 #include "SGD/Schedules/Schedules.h"
 
@@ -57,13 +56,13 @@ private:
 
 } // namespace
 
-Training::Training(const TrainingRequest& request, const TrainingFiles& files, ComputationNetwork& network,
+Training::Training(const TrainingRequest& request, const TrainingFiles& files, TrainedNetworks networks,
                    const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log)
-    : m_request(request), m_options(request.options), m_files(files), m_log(log), m_network(network), m_nodes(nodes),
-      m_source(source), m_cvSource(cvSource), m_tracer(network, m_options, log),
-      m_evaluator(network, m_tracer.AddTo(nodes.Roots()), TrainingEvaluatorOptions(nodes, m_tracer)),
-      m_learner(m_evaluator.Parameters(), m_options, network.GetDataType(), network.GetDevice(), request.trainingSeed,
-                request.fsAdagradColumns != nullptr ? *request.fsAdagradColumns : 0),
+    : m_request(request), m_options(request.options), m_files(files), m_log(log), m_networks(std::move(networks)),
+      m_nodes(nodes), m_source(source), m_cvSource(cvSource), m_tracer(Network(), m_options, log),
+      m_evaluator(Network(), m_tracer.AddTo(nodes.Roots()), TrainingEvaluatorOptions(nodes, m_tracer)),
+      m_learner(m_evaluator.Parameters(), m_options, Network().GetDataType(), Network().GetDevice(),
+                request.trainingSeed, request.fsAdagradColumns != nullptr ? *request.fsAdagradColumns : 0),
       m_dropout(nodes.criterion, request.trainingSeed), m_images(m_evaluator.Plan()),
       m_progress(log, ProgressSettingsOf(m_options, files.Networks() > 1)),
       m_loop(nodes, m_evaluator, source, m_learner, m_progress),
@@ -77,7 +76,7 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, C
     }
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     m_images.LimitTemporaryMemory(m_options.maxTempMemSizeInSamplesForCNN, log);
-    const std::vector<ComputationNodePtr> toRead = NodesToRead(network, m_tracer.AddTo(nodes.Roots()));
+    const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), m_tracer.AddTo(nodes.Roots()));
     source.BindTo(toRead);
     if (cvSource)
         cvSource->BindTo(toRead);
@@ -296,7 +295,7 @@ void Training::FailNotFinite(const std::string& where, double rate, const EpochR
     // Parameters are as they were then: nothing was updated since.
     std::string first;
     if (!result.wentOn || m_loop.ReadAgain(minibatch))
-        first = FindNotFinite(m_network, m_nodes, m_source.Streams());
+        first = FindNotFinite(Network(), m_nodes, m_source.Streams());
     Fail(ErrorKind::Model, "the training criterion '", m_nodes.criterion->Name(), "' is not a finite number in ", where,
          ", minibatch ", minibatch, " (learning rate per sample ", rate, ")",
          first.empty() ? "" : "; the first node that is not finite: " + first);
@@ -369,7 +368,7 @@ void Training::RollBack(size_t epoch)
     const size_t epochsDone = epoch + 1 - interval;
     const std::string path = m_files.Model(epochsDone);
     m_log.Print("Loading (rolling back to) previous model with best training-criterion value: %s.\n", path.c_str());
-    ReloadModels(path);
+    ReloadModels(m_networks, m_files, path);
     const RateState now = m_rate;
     const size_t minibatchSize = m_minibatchSize;
     const std::string checkpointPath = m_files.Checkpoint(epochsDone);
@@ -385,7 +384,7 @@ void Training::RollBack(size_t epoch)
     }
     else
     {
-        Checkpoint checkpoint = LoadCheckpoint(checkpointPath, m_network.GetDataType(), m_network.GetDevice());
+        Checkpoint checkpoint = LoadCheckpoint(checkpointPath, Network().GetDataType(), Network().GetDevice());
         checkpoint.info.extra.erase("dropoutSeeds"); // masks go on
         for (const char* name : {"bestCriterion", "bestEpoch", "progressCriterion", "progressEpoch"})
             checkpoint.info.extra.erase(name); // and what was seen since is not forgotten
@@ -436,7 +435,7 @@ bool Training::StopsEarly(size_t epochsDone, double value)
     const std::string path = m_files.BestModel();
     if (m_earlyStopping.Observe(epochsDone, value))
     {
-        SaveModels(path);
+        SaveModels(m_networks, m_files, path);
         m_log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone, value,
                     path.c_str());
     }
@@ -452,7 +451,7 @@ void Training::TakeBestModel(size_t epochsDone)
     if (best != epochsDone || m_control.MayRollBack()) // the rate's control may have gone back in that very epoch
     {
         RequireBestModel();
-        ReloadModels(m_files.BestModel());
+        ReloadModels(m_networks, m_files, m_files.BestModel());
     }
     m_log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone, best,
                 m_earlyStopping.Best(), m_files.FinalModel().c_str());
@@ -462,7 +461,7 @@ void Training::TakeBestModel(size_t epochsDone)
 void Training::EndHere(size_t epochsDone, size_t savedEpochs)
 {
     TakeBestModel(epochsDone);
-    SaveModels(m_files.FinalModel());
+    SaveModels(m_networks, m_files, m_files.FinalModel());
     RemoveWithin(); // of an epoch behind the last one that was saved
     RemoveObsolete(m_files, m_options, savedEpochs, true);
 }

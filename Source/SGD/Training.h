@@ -4,6 +4,7 @@
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "SGD/EpochLoop.h"
+#include "SGD/Files/TrainedNetworks.h"
 #include "SGD/Files/TrainingFiles.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Schedules/DropoutSchedule.h"
@@ -27,15 +28,17 @@ namespace cntk
 
 // Removes the checkpoints that are of no more use; with keepCheckPointFiles none.
 void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver);
+// Removes checkpoint and models of the point.
+void RemovePoint(const TrainingFiles& files, const WithinEpochPoint& point);
 
 class Training
 {
 public:
-    Training(const TrainingRequest& request, const TrainingFiles& files, ComputationNetwork& network,
+    // nodes: of the last network. cvSource: data to validate with after each epoch; null: none. All must outlive the
+    // training.
+    Training(const TrainingRequest& request, const TrainingFiles& files, TrainedNetworks networks,
              const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log);
 
-    // Networks that the trained one is paired with, in their order: saved and loaded with it.
-    void SetEncoders(std::vector<ComputationNetwork*> encoders) { m_encoders = std::move(encoders); }
     void Restore(Checkpoint checkpoint, const std::string& path);
     // The first epoch goes on behind this point. info: of its checkpoint, which Restore gets as well.
     void GoOnWithin(const WithinEpochPoint& point, const CheckpointInfo& info);
@@ -63,6 +66,8 @@ private:
         Checkpoint checkpoint;
     };
 
+    // The one that has the criterion.
+    ComputationNetwork& Network() const { return *m_networks.back(); }
     bool StopRequested() const { return m_request.stopRequested && m_request.stopRequested(); }
     [[noreturn]] void Stop(const std::string& where, const std::string& model) const;
     std::string HowToGoOn(const std::string& model) const;
@@ -97,8 +102,6 @@ private:
     CheckpointInfo InfoWithin();
     static EpochPosition PositionOf(const std::map<std::string, std::string>& extra);
     void RestoreDelays(const std::string& states) const;
-    void SaveModels(const std::string& path) const;
-    void ReloadModels(const std::string& path);
     void SaveWithin(size_t epoch, const CheckpointInfo& info);
     void SavePoint(const WithinEpochPoint& point, const CheckpointInfo& info);
     bool IsSaveDue() const;
@@ -125,8 +128,7 @@ private:
     const SgdOptions& m_options;
     const TrainingFiles& m_files;
     Log& m_log;
-    ComputationNetwork& m_network;
-    std::vector<ComputationNetwork*> m_encoders;
+    TrainedNetworks m_networks;
     bool m_hasLookedForRest = false; // for data of an encoder that its decoder never asks for
     const TrainingNodes& m_nodes;
     MinibatchSource& m_source;

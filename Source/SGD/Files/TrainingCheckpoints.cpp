@@ -2,7 +2,6 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
-#include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Files/CheckpointExtra.h"
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Schedules/Schedules.h"
@@ -23,6 +22,13 @@ void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_
     const size_t interval = control.MayRollBack() ? options.autoAdjust.learnRateAdjustInterval : 1;
     for (const std::string& obsolete : files.ObsoleteCheckpoints(epochsDone, interval, isOver))
         RemoveFile(obsolete);
+}
+
+void RemovePoint(const TrainingFiles& files, const WithinEpochPoint& point)
+{
+    RemoveFile(files.Checkpoint(point));
+    for (size_t network = 0; network < files.Networks(); ++network)
+        RemoveFile(files.OfNetwork(network, files.Model(point)));
 }
 
 void Training::Restore(Checkpoint checkpoint, const std::string& path)
@@ -98,24 +104,9 @@ void Training::Save(size_t epochsDone)
     // Never another model under the final name, not even for a moment: the training may be killed in it.
     if (epochsDone == m_options.maxEpochs)
         TakeBestModel(epochsDone);
-    SaveModels(path);
+    SaveModels(m_networks, m_files, path);
     RemoveWithin();
     RemoveObsolete(m_files, m_options, epochsDone, epochsDone == m_options.maxEpochs);
-}
-
-// The trained network's model is the last: where it is, the others are.
-void Training::SaveModels(const std::string& path) const
-{
-    for (size_t i = 0; i < m_encoders.size(); ++i)
-        SaveModel(*m_encoders[i], m_files.OfNetwork(i, path));
-    SaveModel(m_network, path);
-}
-
-void Training::ReloadModels(const std::string& path)
-{
-    for (size_t i = 0; i < m_encoders.size(); ++i)
-        ReloadParameters(*m_encoders[i], m_files.OfNetwork(i, path));
-    ReloadParameters(m_network, path);
 }
 
 // Early stopping's best model, which somebody may have removed: the model of its epoch is the same, and becomes it.
@@ -172,7 +163,7 @@ void Training::SavePoint(const WithinEpochPoint& point, const CheckpointInfo& in
         const std::string where = point.trial == 0 ? "" : Concat("trial ", point.trial, " of the search before ");
         m_log.Print("SGD: Saving checkpoint model '%s' within %sepoch %zu\n", path.c_str(), where.c_str(),
                     point.epochsDone + 1);
-        SaveModels(path);
+        SaveModels(m_networks, m_files, path);
         SaveCheckpoint(m_files.Checkpoint(point), info, m_learner.States());
         RemoveWithin();
         m_savedWithin = point;
@@ -190,11 +181,7 @@ bool Training::IsSaveDue() const
 void Training::RemoveWithin()
 {
     if (m_savedWithin)
-    {
-        RemoveFile(m_files.Checkpoint(*m_savedWithin));
-        for (size_t network = 0; network < m_files.Networks(); ++network)
-            RemoveFile(m_files.OfNetwork(network, m_files.Model(*m_savedWithin)));
-    }
+        RemovePoint(m_files, *m_savedWithin);
     m_savedWithin.reset();
 }
 

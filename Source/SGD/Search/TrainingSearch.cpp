@@ -43,9 +43,7 @@ size_t Training::TrialSamples(size_t epoch) const
 
 TrialStart Training::KeepStart()
 {
-    std::vector<const ComputationNetwork*> networks(m_encoders.begin(), m_encoders.end());
-    networks.push_back(&m_network);
-    return TrialStart(networks, m_learner);
+    return TrialStart(m_networks, m_learner);
 }
 
 // A trial as long as the epoch, with the rate that is taken, does what the epoch would do: the same minibatches from
@@ -158,7 +156,7 @@ void Training::TakeUpTrial(const TrialStart& start, const Trial& trial, EpochSet
         return BeginTrialsAnew(AsksForOthers(settings.epoch), from.point.trial);
     try
     {
-        ReloadModels(m_files.Model(from.point));
+        ReloadModels(m_networks, m_files, m_files.Model(from.point));
         m_learner.Restore(std::move(from.checkpoint.smoothedGradients), m_files.Checkpoint(from.point));
     }
     catch (const Error& error)

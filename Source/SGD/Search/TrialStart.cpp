@@ -6,7 +6,7 @@
 namespace cntk
 {
 
-TrialStart::TrialStart(const std::vector<const ComputationNetwork*>& networks, Learner& learner) : m_learner(learner)
+TrialStart::TrialStart(const TrainedNetworks& networks, Learner& learner) : m_learner(learner)
 {
     for (const ComputationNetwork* network : networks)
         for (const ComputationNodePtr& node : network->Nodes())

@@ -4,8 +4,8 @@
 // original, whose files do not hold them.
 #pragma once
 
-#include "ComputationNetwork/ComputationNetwork.h"
 #include "Math/Matrix.h"
+#include "SGD/Files/TrainedNetworks.h"
 #include "SGD/Update/Learner.h"
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class TrialStart
 {
 public:
     // As networks and learner are now. They live longer than this.
-    TrialStart(const std::vector<const ComputationNetwork*>& networks, Learner& learner);
+    TrialStart(const TrainedNetworks& networks, Learner& learner);
 
     void GoBack() const;
 

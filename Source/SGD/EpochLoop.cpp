@@ -25,18 +25,25 @@ std::vector<ComputationNodePtr> CriterionFirst(const TrainingNodes& nodes)
 // A device that is not asked for criteria is asked so often whether they are finite.
 constexpr size_t c_mostUnseenMinibatches = 1000;
 
+[[noreturn]] void FailNoData(const EpochSettings& settings)
+{
+    std::string range;
+    if (settings.epochSize != c_wholeDataSet)
+        range =
+            Concat(", of ", Counted(settings.epochSize, "sample"), " from sample ", settings.epoch * settings.epochSize,
+                   " on, where no sequence begins; give more (epochSize, or numMiniBatch4LRSearch for the trials "
+                   "of a search)");
+    Fail(ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1, range);
+}
+
 } // namespace
 
 EpochLoop::EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, MinibatchSource& source, Learner& learner,
                      Progress& progress)
     : m_nodes(nodes), m_evaluator(evaluator), m_source(source), m_learner(learner), m_progress(progress),
+      m_states(RecurrentStatesOf(evaluator.Plan().NodesInOrder())),
       m_sums(CriterionFirst(nodes), nodes.criterion->GetDevice()), m_running(1 + nodes.evaluations.size())
 {
-    for (const ComputationNodePtr& node : evaluator.Plan().NodesInOrder())
-    {
-        if (auto state = std::dynamic_pointer_cast<RecurrentState>(node))
-            m_states.push_back(std::move(state));
-    }
 }
 
 void EpochLoop::SetWindow(const SequenceWindow& window)
@@ -185,6 +192,43 @@ EpochPosition EpochLoop::Position()
     return position;
 }
 
+// Until the data or goesOn end the epoch, or a criterion is not finite.
+void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& result)
+{
+    while (!m_isAtEnd)
+    {
+        if (!m_source.Next())
+        {
+            m_isAtEnd = true;
+            return;
+        }
+        result.secondsWaited += m_source.SecondsWaited();
+        if (!RunMinibatch(settings, m_minibatches + 1))
+        {
+            const size_t first = FirstNotFinite();
+            result.notFiniteAt = first != 0 ? first : m_minibatches + 1;
+            return;
+        }
+        ++m_minibatches;
+        if (settings.goesOn && !settings.goesOn())
+        {
+            result.stopped = true;
+            return;
+        }
+    }
+}
+
+CriterionAverages EpochLoop::Averages()
+{
+    CriterionAverages averages;
+    averages.minibatches = m_minibatches;
+    averages.samples = m_sums.Samples();
+    averages.criterion = m_sums.Average(0);
+    for (size_t i = 0; i < m_nodes.evaluations.size(); ++i)
+        averages.evaluations.push_back(m_sums.Average(i + 1));
+    return averages;
+}
+
 EpochResult EpochLoop::Run(const EpochSettings& settings)
 {
     const auto began = Progress::Clock::now();
@@ -201,48 +245,17 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
         {
             if (!settings.goesOnFromTrial)
                 Begin(settings);
-            while (!m_isAtEnd)
-            {
-                if (!m_source.Next())
-                {
-                    m_isAtEnd = true;
-                    break;
-                }
-                result.secondsWaited += m_source.SecondsWaited();
-                if (!RunMinibatch(settings, m_minibatches + 1))
-                {
-                    const size_t first = FirstNotFinite();
-                    result.notFiniteAt = first != 0 ? first : m_minibatches + 1;
-                    break;
-                }
-                ++m_minibatches;
-                if (settings.goesOn && !settings.goesOn())
-                {
-                    result.stopped = true;
-                    break;
-                }
-            }
+            RunMinibatches(settings, result);
         },
         note);
     m_learner.LetGradientsStay(false);
     if (m_minibatches == 0 && !result.notFiniteAt)
-        Fail(
-            ErrorKind::Data, "the reader delivered no data for epoch ", settings.epoch + 1,
-            settings.epochSize == c_wholeDataSet
-                ? ""
-                : Concat(", of ", Counted(settings.epochSize, "sample"), " from sample ",
-                         settings.epoch * settings.epochSize,
-                         " on, where no sequence begins; give more (epochSize, or numMiniBatch4LRSearch for the trials "
-                         "of a search)"));
+        FailNoData(settings);
     if (const size_t first = FirstNotFinite(); first != 0)
         result.notFiniteAt = first;
     result.wentOn = result.notFiniteAt && *result.notFiniteAt <= m_minibatches;
     result.worstGradient = m_worstGradient;
-    result.averages.minibatches = m_minibatches;
-    result.averages.samples = m_sums.Samples();
-    result.averages.criterion = m_sums.Average(0);
-    for (size_t i = 0; i < m_nodes.evaluations.size(); ++i)
-        result.averages.evaluations.push_back(m_sums.Average(i + 1));
+    result.averages = Averages();
     result.seconds = secondsBefore + std::chrono::duration<double>(Progress::Clock::now() - began).count();
     m_seconds = result.seconds;
     m_secondsWaited = result.secondsWaited;

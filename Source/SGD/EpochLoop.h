@@ -79,6 +79,8 @@ private:
     bool MayUpdateInBackward() const;
     void Trace(size_t minibatch, size_t part);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
+    void RunMinibatches(const EpochSettings& settings, EpochResult& result);
+    CriterionAverages Averages();
     void SetWindow(const SequenceWindow& window);
     size_t FirstNotFinite();
     void CheckMinibatchGradients(int digits, size_t minibatch);

@@ -67,13 +67,9 @@ Training::Training(const TrainingRequest& request, const TrainingFiles& files, T
       m_progress(log, ProgressSettingsOf(m_options, files.Networks() > 1)),
       m_loop(nodes, m_evaluator, source, m_learner, m_progress),
       m_control(m_options.autoAdjust, LearningRateCount(m_options)),
-      m_earlyStopping(m_options.earlyStopPatience, m_options.earlyStopMinImprovement)
+      m_earlyStopping(m_options.earlyStopPatience, m_options.earlyStopMinImprovement),
+      m_states(RecurrentStatesOf(m_evaluator.Plan().NodesInOrder()))
 {
-    for (const ComputationNodePtr& node : m_evaluator.Plan().NodesInOrder())
-    {
-        if (auto state = std::dynamic_pointer_cast<RecurrentState>(node))
-            m_states.push_back(std::move(state));
-    }
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     m_images.LimitTemporaryMemory(m_options.maxTempMemSizeInSamplesForCNN, log);
     const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), m_tracer.AddTo(nodes.Roots()));

@@ -330,6 +330,17 @@ void RecurrentState::SelectColumns(Matrix& values, std::span<const size_t> sourc
     values = std::move(selected);
 }
 
+std::vector<std::shared_ptr<RecurrentState>> RecurrentStatesOf(const std::vector<ComputationNodePtr>& nodes)
+{
+    std::vector<std::shared_ptr<RecurrentState>> states;
+    for (const ComputationNodePtr& node : nodes)
+    {
+        if (auto state = std::dynamic_pointer_cast<RecurrentState>(node))
+            states.push_back(std::move(state));
+    }
+    return states;
+}
+
 // ---- fields ----
 
 void DelayNode::SerializeFields(ModelArchive& archive)

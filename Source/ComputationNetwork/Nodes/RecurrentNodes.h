@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,9 @@ private:
     uint64_t m_pass = 0;
     bool m_isRestored = false;
 };
+
+// Those of the nodes that are such, in their order: the order of their bytes in a checkpoint.
+std::vector<std::shared_ptr<RecurrentState>> RecurrentStatesOf(const std::vector<ComputationNodePtr>& nodes);
 
 // v(t) = x(t - n) with direction +1, x(t + n) with -1, and the initial value outside the sequence. Where a sequence
 // began in an earlier minibatch, a PastValue goes on from what it kept of that; a FutureValue cannot look beyond the

@@ -116,7 +116,12 @@ private:
     size_t TrialSamples(size_t epoch) const;
     TrialStart KeepStart();
     bool BeginsWithTrial(size_t epoch) const;
-    double RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
+    struct TrialResult
+    {
+        double criterion = 0;  // per sample; NaN: it was not finite
+        bool wasKnown = false; // from before the training was stopped: nothing was computed
+    };
+    TrialResult RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
     void WarnOfLongTrials(size_t epoch);
     bool IsKnown(const Trial& trial, size_t epoch);
     void TakeUpTrial(const TrialStart& start, const Trial& trial, EpochSettings& settings);
@@ -151,7 +156,6 @@ private:
     double m_firstRate = 0;              // of the first epoch
     bool m_goesOnFromTrial = false;      // the state is that behind the last trial, which was the epoch itself
     KnownTrials m_trials;                // of the searches before the epoch
-    bool m_ranLastTrial = false;         // it was not known from before
     bool m_hasSearched = false;
     bool m_hasWarnedOfTrials = false;
     bool m_hasToldOfSparse = false; // gradients that another rule updates

@@ -73,7 +73,8 @@ void Training::WarnOfLongTrials(size_t epoch)
 }
 
 // Trials that were done before the training was stopped are known; the one within which it was stopped goes on there.
-double Training::RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize)
+Training::TrialResult Training::RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate,
+                                         size_t minibatchSize)
 {
     EpochSettings settings = SettingsOf(epoch);
     settings.learningRatePerSample = rate;
@@ -81,12 +82,11 @@ double Training::RunTrial(const TrialStart& start, size_t epoch, const char* pre
     settings.epochSize = TrialSamples(epoch);
     m_progress.BeginTrial(StartOf(settings), prefix);
     Trial trial{rate, minibatchSize, settings.epochSize};
-    m_ranLastTrial = !IsKnown(trial, epoch);
-    if (!m_ranLastTrial)
+    if (IsKnown(trial, epoch))
     {
         const CriterionAverages& averages = m_trials.Take().averages;
         m_progress.EndTrial(averages, rate);
-        return averages.criterion;
+        return {.criterion = averages.criterion, .wasKnown = true};
     }
     start.GoBack();
     TakeUpTrial(start, trial, settings);
@@ -118,7 +118,7 @@ double Training::RunTrial(const TrialStart& start, size_t epoch, const char* pre
     m_progress.EndTrial(result.averages, rate);
     trial.averages = result.averages;
     m_trials.Add(std::move(trial));
-    return result.averages.criterion;
+    return {.criterion = result.averages.criterion, .wasKnown = false};
 }
 
 // All but the first ones.
@@ -256,7 +256,8 @@ void Training::SearchRate(size_t epoch)
     const auto began = Progress::Clock::now();
     const TrialStart start = KeepStart();
     size_t trials = 0;
-    double lastRate = 0, lastCriterion = 0;
+    double lastRate = 0;
+    TrialResult last;
     auto lastBegan = began;
     const RateSearchResult found =
         SearchLearningRate(settings,
@@ -265,11 +266,11 @@ void Training::SearchRate(size_t epoch)
                                ++trials;
                                lastBegan = Progress::Clock::now();
                                lastRate = rate;
-                               lastCriterion = RunTrial(start, epoch, prefix, rate, settings.minibatchSize);
-                               return lastCriterion;
+                               last = RunTrial(start, epoch, prefix, rate, settings.minibatchSize);
+                               return last.criterion;
                            });
-    m_goesOnFromTrial = m_ranLastTrial && BeginsWithTrial(epoch) && lastRate == found.rate &&
-                        found.rate >= c_minLearningRate && !std::isnan(lastCriterion);
+    m_goesOnFromTrial = !last.wasKnown && BeginsWithTrial(epoch) && lastRate == found.rate &&
+                        found.rate >= c_minLearningRate && !std::isnan(last.criterion);
     const auto ended = m_goesOnFromTrial ? lastBegan : Progress::Clock::now();
     if (!m_goesOnFromTrial)
         start.GoBack();
@@ -325,7 +326,7 @@ void Training::SearchSize(size_t epoch)
                                 m_log.Print("AdaptiveMinibatchSearch: Evaluating trial minibatchSize=%zu out of range "
                                             "%zu..%zu ...\n",
                                             size, range->lower, range->upper);
-                                return RunTrial(start, epoch, prefix, m_rate.learningRatePerSample, size);
+                                return RunTrial(start, epoch, prefix, m_rate.learningRatePerSample, size).criterion;
                             });
     start.GoBack();
     m_minibatchSize = found.size;

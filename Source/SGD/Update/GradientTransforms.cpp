@@ -16,7 +16,7 @@ GradientTransforms::GradientTransforms(const SgdOptions& options, uint64_t train
 {
 }
 
-void GradientTransforms::Prepare(UpdateStep& step, bool sparse) const
+void GradientTransforms::Prepare(UpdateStep& step, const TouchedColumns* touched) const
 {
     step.extras = {};
     step.normLimit = c_noLimit;
@@ -26,7 +26,7 @@ void GradientTransforms::Prepare(UpdateStep& step, bool sparse) const
         step.extras.gradientLimit = limit;
     else if (m_clips)
         step.normLimit = limit;
-    if (sparse)
+    if (touched != nullptr)
         return;
     step.extras.decay = m_l2Weight * double(step.columns);
     step.extras.shrinkage = Shrinkage(step);
@@ -34,9 +34,9 @@ void GradientTransforms::Prepare(UpdateStep& step, bool sparse) const
     step.noise = m_noise;
 }
 
-void GradientTransforms::Finish(const MatrixView& parameter, const UpdateStep& step, bool sparse)
+void GradientTransforms::Finish(const MatrixView& parameter, const UpdateStep& step, const TouchedColumns* touched)
 {
-    if (sparse)
+    if (touched != nullptr)
     {
         UpdateCall call;
         call.formula = UpdateFormula::Extras;

@@ -19,11 +19,12 @@ class GradientTransforms
 public:
     explicit GradientTransforms(const SgdOptions& options, uint64_t trainingSeed = 0);
 
-    // Tells the step what it has to do on its way. sparse: only some columns of the gradient are touched; L2 leaves it
-    // alone.
-    void Prepare(UpdateStep& step, bool sparse) const;
-    // After the step: noise and L1 are about all columns, which a sparse step leaves alone.
-    void Finish(const MatrixView& parameter, const UpdateStep& step, bool sparse);
+    // Before UpdateRule::Step: tells the step what else it has to do in its pass over memory. touched: as Step has it.
+    // With touched columns the step only clips; L2 is left out, and the rest is done by Finish.
+    void Prepare(UpdateStep& step, const TouchedColumns* touched) const;
+    // After UpdateRule::Step, with what Prepare was given. Noise and L1 change all columns of the parameter, of which a
+    // step with touched columns passes over most.
+    void Finish(const MatrixView& parameter, const UpdateStep& step, const TouchedColumns* touched);
 
     // Number of the next draw of noise; checkpoints keep it.
     uint64_t NoiseNumber() const { return m_noise.number; }

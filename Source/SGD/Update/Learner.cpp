@@ -102,7 +102,7 @@ ProductUpdate Learner::UpdateOf(const ComputationNode& node)
     Parameter& parameter = m_parameters[found->second];
     UpdateStep step = m_step;
     step.rate = RateOf(parameter);
-    m_transforms.Prepare(step, false);
+    m_transforms.Prepare(step, nullptr);
     if (step.HasExtras())
         return {};
     const TouchedColumns* touched = ColumnsOf(parameter, step);
@@ -130,11 +130,11 @@ bool Learner::UpdateBy(SliceOperands& operands, const ComputationNode& node)
     touched.standsForDense = true;
     UpdateStep step = m_step;
     step.rate = RateOf(parameter);
-    m_transforms.Prepare(step, true);
+    m_transforms.Prepare(step, &touched);
     if (!MayWait(parameter, &touched, step) ||
         !Ops::SliceSoftmaxDescend(operands, parameter.node->Values(), step.rate, parameter.node->Gradient()))
         return false;
-    m_transforms.Finish(parameter.node->Values(), step, true);
+    m_transforms.Finish(parameter.node->Values(), step, &touched);
     parameter.node->GradientColumns().all = true;
     std::swap(parameter.operands, operands);
     parameter.waiting = Waiting::Operands;
@@ -184,7 +184,7 @@ void Learner::UpdateParameters()
         const MatrixView values = node.Values();
         step.rate = RateOf(parameter);
         const TouchedColumns* touched = ColumnsOf(parameter, step);
-        m_transforms.Prepare(step, touched != nullptr);
+        m_transforms.Prepare(step, touched);
         const bool mayWait = MayWait(parameter, touched, step);
         parameter.wasDense = touched == nullptr;
         parameter.wasSparse = touched != nullptr && !touched->standsForDense;
@@ -194,7 +194,7 @@ void Learner::UpdateParameters()
             parameter.lastRate = step.rate;
         else
             m_rule->Step(values, parameter.state, node.Gradient(), touched, step);
-        m_transforms.Finish(values, step, touched != nullptr);
+        m_transforms.Finish(values, step, touched);
     }
 }
 
@@ -220,8 +220,8 @@ const TouchedColumns* Learner::ColumnsOf(Parameter& parameter, const UpdateStep&
     return &touched;
 }
 
-// S = rate G of the columns updated last, 0 elsewhere, as the dense form leaves it. What is pending is still in the
-// gradient; it is added to 0, as an update does, so that no zero is negative.
+// Makes the state what a dense update would have left: S = rate G in the columns that were updated last, 0 elsewhere.
+// What waits is taken from the gradient; it is added to 0, as an update does, so that no zero becomes a negative one.
 void Learner::Complete(Parameter& parameter)
 {
     const MatrixView state = parameter.state;
@@ -253,8 +253,7 @@ void Learner::Complete(Parameter& parameter)
         }
         Ops::Fill(state.Columns(next, state.columns - next), 0);
     }
-    parameter.isPartial = false;
-    parameter.waiting = Waiting::Nothing;
+    parameter.SetComplete();
 }
 
 void Learner::LetGradientsStay(bool stay)
@@ -276,8 +275,7 @@ void Learner::Reset()
         const Matrix& values = parameter.node->Values();
         parameter.state.Resize(values.Rows(), values.Columns());
         parameter.state.SetZero();
-        parameter.isPartial = false;
-        parameter.waiting = Waiting::Nothing;
+        parameter.SetComplete();
     }
     m_rule->SetCounter(m_rule->FirstCounter());
     m_rule->SetSecondCounter(0);
@@ -313,8 +311,7 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
     for (size_t i = 0; i < states.size(); ++i)
     {
         m_parameters[i].state = std::move(states[i]);
-        m_parameters[i].isPartial = false;
-        m_parameters[i].waiting = Waiting::Nothing;
+        m_parameters[i].SetComplete();
     }
 }
 
@@ -323,8 +320,7 @@ void Learner::CopyStates(const std::vector<Matrix>& states)
     for (size_t i = 0; i < states.size(); ++i)
     {
         m_parameters[i].state.CopyFrom(states[i]);
-        m_parameters[i].isPartial = false;
-        m_parameters[i].waiting = Waiting::Nothing;
+        m_parameters[i].SetComplete();
     }
 }
 

@@ -1,4 +1,10 @@
 // Updates the trained parameters after a minibatch: transforms, rule and per-parameter state together.
+//
+// Without momentum an update does not read the state (the smoothed gradient S), it only leaves S = rate G there. So
+// plain descent does not write it: S is made of the last gradient when somebody asks for it (a checkpoint, an update
+// with momentum), which saves a pass over memory. The same holds for updates of some columns alone: S is then 0 in all
+// others, and these are set to 0 when somebody asks. Parameter::waiting and isPartial say what is left to do, Complete
+// does it.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/GradientUpdates.h"
@@ -33,9 +39,9 @@ public:
     ProductUpdate UpdateOf(const ComputationNode& parameter) override;
     bool UpdateBy(SliceOperands& operands, const ComputationNode& parameter) override;
 
-    // Whether gradients stay what they are from an update to the next back-propagation that an update follows: without
-    // momentum the states are then made of them only when somebody asks, or at the end of that. Off at first. To be
-    // ended before the back-propagation of a minibatch that has momentum: its update reads the states.
+    // stay: the caller promises that nobody changes the gradients between an update and the backward pass before the
+    // next update, so that states may be left to be made of them later. False, as at first: states that are left so are
+    // made now. Must be false before the backward pass of a minibatch that has momentum, whose update reads the states.
     void LetGradientsStay(bool stay);
 
     // As before the first update.
@@ -60,7 +66,7 @@ public:
     void RestoreExtra(const std::map<std::string, std::string>& extra);
 
 private:
-    // What the state is still to be made of, behind an update without momentum.
+    // What the state of the last update, one without momentum, is still to be made of.
     enum class Waiting
     {
         Nothing,
@@ -71,17 +77,23 @@ private:
     {
         std::shared_ptr<LearnableParameterNode> node;
         Matrix state;
-        // After updates without momentum of some columns alone: which were the last, and with what rate.
+        bool isPartial = false; // the last update was one of lastColumns alone; the others of the state are not yet 0
         std::vector<int32_t> lastColumns = {};
-        double lastRate = 0;
-        bool isPartial = false;
+        double lastRate = 0; // of the last update
         // The last update had all columns. Of sparse gradients only the first one of an epoch counts as dense, and what
         // it leaves in the state is still there after those that follow.
         bool wasDense = false;
         bool wasSparse = false; // the last update had the touched columns of a sparse gradient
         Waiting waiting = Waiting::Nothing;
         SliceOperands operands = {};
-        bool isUpdated = false; // by the backward pass, whose update is still to come
+        bool isUpdated = false; // by the backward pass: the Update that follows passes over it
+
+        // The state is in its matrix, with nothing left to do.
+        void SetComplete()
+        {
+            isPartial = false;
+            waiting = Waiting::Nothing;
+        }
     };
     class UpdateWork;
     void SetStep(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop);

@@ -30,11 +30,12 @@ protected:
         GradientTransforms transforms(m_options);
         UpdateStep step{.rate = rate, .momentum = 0, .columns = columns};
         Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(gradient);
-        TouchedColumns touched;
-        touched.columns = {1};
-        transforms.Prepare(step, sparse);
-        Rule()->Step(w, s, g, sparse ? &touched : nullptr, step);
-        transforms.Finish(w, step, sparse);
+        TouchedColumns second;
+        second.columns = {1};
+        const TouchedColumns* const touched = sparse ? &second : nullptr;
+        transforms.Prepare(step, touched);
+        Rule()->Step(w, s, g, touched, step);
+        transforms.Finish(w, step, touched);
         return w;
     }
     static void ExpectNear(const Matrix& got, const std::vector<double>& want)
@@ -356,15 +357,16 @@ TEST_F(UpdateRuleTest, NoiseMovesAllOfAParameterAndIsNewAtEachStep)
         GradientTransforms transforms(m_options);
         UpdateStep step{.rate = 0.1, .momentum = 0, .columns = 1};
         Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
-        TouchedColumns touched;
-        touched.columns = {1};
+        TouchedColumns second;
+        second.columns = {1};
+        const TouchedColumns* const touched = sparse ? &second : nullptr;
         std::vector<double> want = m_w;
         for (const uint64_t number : {1, 2, 3})
         {
             EXPECT_EQ(transforms.NoiseNumber(), number);
-            transforms.Prepare(step, sparse);
-            Rule()->Step(w, s, Make({0, 0, 5, -5}), sparse ? &touched : nullptr, step);
-            transforms.Finish(w, step, sparse);
+            transforms.Prepare(step, touched);
+            Rule()->Step(w, s, Make({0, 0, 5, -5}), touched, step);
+            transforms.Finish(w, step, touched);
             for (size_t i = 0; i < want.size(); ++i)
             {
                 const double gradient = i < 2 ? 0 : i == 2 ? 5 : -5;
@@ -383,7 +385,7 @@ TEST_F(UpdateRuleTest, ATrainingSeedDrawsOtherNoise)
     const auto noiseOf = [&](uint64_t trainingSeed)
     {
         UpdateStep step;
-        GradientTransforms(m_options, trainingSeed).Prepare(step, false);
+        GradientTransforms(m_options, trainingSeed).Prepare(step, nullptr);
         Matrix w = Make({0, 0, 0, 0}), s = Make({0, 0, 0, 0}), g = Make({0, 0, 0, 0});
         Rule()->Step(w, s, g, nullptr, step);
         return w.ToHost();
@@ -408,11 +410,12 @@ TEST_F(UpdateRuleTest, NoiseAndL1AreNotAddedWhereTheUpdateIsStopped)
                 step.stop = stop;
                 Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
                 const TouchedColumns none;
+                const TouchedColumns* const touched = sparse ? &none : nullptr;
                 for (const bool stopped : {true, false})
                 {
-                    transforms.Prepare(step, sparse);
-                    Rule()->Step(w, s, Make({0, 0, 0, 0}), sparse ? &none : nullptr, step);
-                    transforms.Finish(w, step, sparse);
+                    transforms.Prepare(step, touched);
+                    Rule()->Step(w, s, Make({0, 0, 0, 0}), touched, step);
+                    transforms.Finish(w, step, touched);
                     EXPECT_EQ(w.ToHost() == m_w, stopped || (noise == 0 && l1 == 0));
                     stop.SetZero();
                 }
@@ -455,11 +458,11 @@ TEST_F(UpdateRuleTest, EveryRuleTakesClippingAndRegularizationAlong)
         UpdateStep step{.rate = rate, .momentum = momentum, .columns = size_t(n)};
         const std::vector<double> gradient{0.5, -3, 0.25, 2};
         Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(gradient);
-        transforms.Prepare(step, false);
+        transforms.Prepare(step, nullptr);
         const auto update = Rule();
         update->BeginUpdate(momentum);
         update->Step(w, s, g, nullptr, step);
-        transforms.Finish(w, step, false);
+        transforms.Finish(w, step, nullptr);
         std::vector<double> want;
         for (size_t i = 0; i < 4; ++i)
         {

@@ -1,5 +1,4 @@
 // Criteria over a data set, with and without intermediate lines.
-#include "Common/Error.h"
 #include "SGD/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
@@ -9,12 +8,28 @@ namespace cntk
 namespace
 {
 
+// The network's value is weight * feature, the criterion its SquareError to the label.
 class EvaluationTest : public TrainingTest
 {
 protected:
-    static MinibatchSource Source(SyntheticData data)
+    EvaluationResult Evaluate(double weight, const std::vector<double>& features, const std::vector<double>& labels,
+                              const EvaluationSettings& settings)
     {
-        return MinibatchSource(std::make_unique<SyntheticReader<double>>(std::move(data)));
+        const auto network = Line(weight);
+        MinibatchSource source(std::make_unique<SyntheticReader<double>>(
+            SyntheticData{.featureDim = 1, .labelDim = 1, .features = features, .labels = labels}));
+        return EvaluateCriteria(*network, SelectEvaluationNodes(*network, {}), source, settings, *m_log);
+    }
+
+    // Samples with the errors 1, 4, 9, 16 and 25, one a minibatch, with a line in the log for every two of them.
+    void EvaluateFiveSamples(size_t epochSize = c_wholeDataSet)
+    {
+        EvaluationSettings settings;
+        settings.minibatchSize = 1;
+        settings.epochSize = epochSize;
+        settings.numMBsToShowResult = 2;
+        settings.traceLevel = 1;
+        Evaluate(0, {0, 0, 0, 0, 0}, {1, 2, 3, 4, 5}, settings);
     }
 };
 
@@ -22,14 +37,11 @@ protected:
 
 TEST_F(EvaluationTest, AveragesAreOverSamplesWhateverTheMinibatchSize)
 {
-    const auto network = Line(2);
-    const SyntheticData data{.featureDim = 1, .labelDim = 1, .features = {1, 2, 3}, .labels = {3, 3, 3}};
     for (const size_t minibatchSize : {1, 2, 100})
     {
-        MinibatchSource source = Source(data);
         EvaluationSettings settings;
         settings.minibatchSize = minibatchSize;
-        const auto result = EvaluateCriteria(*network, SelectEvaluationNodes(*network, {}), source, settings, *m_log);
+        const EvaluationResult result = Evaluate(2, {1, 2, 3}, {3, 3, 3}, settings);
         EXPECT_EQ(result.samples, 3u);
         ASSERT_EQ(result.nodes.size(), 1u);
         EXPECT_NEAR(result.nodes[0].average, (1.0 + 1.0 + 9.0) / 3, 1e-14);
@@ -43,14 +55,7 @@ TEST_F(EvaluationTest, AveragesAreOverSamplesWhateverTheMinibatchSize)
 
 TEST_F(EvaluationTest, IntermediateLinesShowTheirStretchAndTheRest)
 {
-    const auto network = Line(0);
-    const SyntheticData data{.featureDim = 1, .labelDim = 1, .features = {0, 0, 0, 0, 0}, .labels = {1, 2, 3, 4, 5}};
-    MinibatchSource source = Source(data);
-    EvaluationSettings settings;
-    settings.minibatchSize = 1;
-    settings.numMBsToShowResult = 2;
-    settings.traceLevel = 1;
-    EvaluateCriteria(*network, SelectEvaluationNodes(*network, {}), source, settings, *m_log);
+    EvaluateFiveSamples();
     EXPECT_EQ(LogText(), "Minibatch[1-2]: SamplesSeen = 2    criterion: SquareError/Sample = 2.5    \n"
                          "Minibatch[3-4]: SamplesSeen = 2    criterion: SquareError/Sample = 12.5    \n"
                          "Minibatch[5-5]: SamplesSeen = 1    criterion: SquareError/Sample = 25    \n"
@@ -60,15 +65,7 @@ TEST_F(EvaluationTest, IntermediateLinesShowTheirStretchAndTheRest)
 // Of four samples, which are two lines: there is no rest.
 TEST_F(EvaluationTest, APartOfTheDataIsTheFirstSamples)
 {
-    const auto network = Line(0);
-    const SyntheticData data{.featureDim = 1, .labelDim = 1, .features = {0, 0, 0, 0, 0}, .labels = {1, 2, 3, 4, 5}};
-    MinibatchSource source = Source(data);
-    EvaluationSettings settings;
-    settings.minibatchSize = 1;
-    settings.epochSize = 4;
-    settings.numMBsToShowResult = 2;
-    settings.traceLevel = 1;
-    EvaluateCriteria(*network, SelectEvaluationNodes(*network, {}), source, settings, *m_log);
+    EvaluateFiveSamples(4);
     EXPECT_EQ(LogText(), "Minibatch[1-2]: SamplesSeen = 2    criterion: SquareError/Sample = 2.5    \n"
                          "Minibatch[3-4]: SamplesSeen = 2    criterion: SquareError/Sample = 12.5    \n"
                          "Final Results: Minibatch[1-4]: SamplesSeen = 4    criterion: SquareError/Sample = 7.5    \n");

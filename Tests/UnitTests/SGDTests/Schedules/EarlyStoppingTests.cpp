@@ -1,7 +1,6 @@
-// When a training ends early, which model it leaves, and that a resumed one decides the same; gradientcheck=true.
+// When a training ends early, which model it leaves, and that a resumed one decides the same.
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Schedules/EarlyStopping.h"
 #include "SGDTests/TrainingFixture.h"
 
@@ -105,6 +104,16 @@ protected:
         };
         return request;
     }
+    // As if the power went behind the second epoch: its model is written, nothing after it is.
+    void KillAfterTwoEpochs(TrainingRequest request)
+    {
+        request.epochDone = [](const EpochReport& report)
+        {
+            if (report.epoch == 1)
+                Fail(ErrorKind::Device, "the power is gone");
+        };
+        EXPECT_THROW(Run(request), Error);
+    }
     // How many epochs a training takes.
     size_t EpochsOf(TrainingRequest request)
     {
@@ -170,13 +179,7 @@ TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereEpochsRunOut)
 
 TEST_F(EarlyStoppingTraining, AResumedTrainingStopsAtTheSameEpoch)
 {
-    TrainingRequest request = Request(20);
-    request.epochDone = [](const EpochReport& report)
-    {
-        if (report.epoch == 1)
-            Fail(ErrorKind::Device, "the power is gone");
-    };
-    EXPECT_THROW(Run(request), Error);
+    KillAfterTwoEpochs(Request(20));
     EXPECT_EQ(EpochsOf(Request(20)), 2u);
     EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
 }
@@ -221,13 +224,7 @@ TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereTheRateBecomesTooSmall)
 // Somebody removed the best model while the training stood still.
 TEST_F(EarlyStoppingTraining, ARemovedBestModelIsMadeAgainOrMissedAtOnce)
 {
-    TrainingRequest request = Request(20);
-    request.epochDone = [](const EpochReport& report)
-    {
-        if (report.epoch == 1)
-            Fail(ErrorKind::Device, "the power is gone");
-    };
-    EXPECT_THROW(Run(request), Error);
+    KillAfterTwoEpochs(Request(20));
     std::filesystem::remove(Path("m.dnn.best"));
     std::filesystem::rename(Path("m.dnn.1"), Path("elsewhere"));
     const std::string before = LogText();
@@ -271,16 +268,10 @@ TEST_F(EarlyStoppingTraining, ABestModelThatGoesWhileItTrainsIsMissedAtTheEnd)
 
 TEST_F(EarlyStoppingTraining, WithoutPatienceNobodyMissesTheBestModel)
 {
-    TrainingRequest request = Request(20);
-    request.epochDone = [](const EpochReport& report)
-    {
-        if (report.epoch == 1)
-            Fail(ErrorKind::Device, "the power is gone");
-    };
-    EXPECT_THROW(Run(request), Error);
+    KillAfterTwoEpochs(Request(20));
     std::filesystem::remove(Path("m.dnn.best"));
     std::filesystem::remove(Path("m.dnn.1"));
-    request = Request(4);
+    TrainingRequest request = Request(4);
     request.options.earlyStopPatience = 0;
     EXPECT_EQ(EpochsOf(request), 2u);
     EXPECT_NE(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.3")));
@@ -298,96 +289,6 @@ TEST_F(EarlyStoppingTraining, AnImprovingTrainingGoesOn)
     request.options.earlyStopPatience = 2;
     EXPECT_EQ(EpochsOf(request), 6u);
     EXPECT_EQ(BytesOf(Path("m.dnn")), plain);
-}
-
-class GradientCheckedTraining : public TrainingTest
-{
-};
-
-TEST_F(GradientCheckedTraining, ChangesNothingAndTellsTheWorst)
-{
-    TrainingRequest request = ClassifierRequest(2);
-    Run(request);
-    const std::string plain = BytesOf(Path("m.dnn"));
-    request.makeMode = false;
-    request.options.gradientCheck = true;
-    Run(request);
-    EXPECT_EQ(BytesOf(Path("m.dnn")), plain);
-    EXPECT_THAT(LogText(), ::testing::ContainsRegex("Gradient check of epoch 2: all gradients agree to 6 digits; at "
-                                                    "worst, the derivative of 'ce' by element"));
-}
-
-// Values that the backward pass reads early and does not keep to its end, in minibatches of one part and of several.
-TEST_F(GradientCheckedTraining, ChangesNothingWhereGradientsTakeTheMemoryOfValues)
-{
-    for (const size_t parts : {1, 2})
-    {
-        TrainingRequest request = ClassifierRequest(2);
-        request.makeMode = false;
-        request.options.numSubminibatches = parts;
-        request.buildNetwork = [this]
-        {
-            auto network = Classifier();
-            ComputationNodePtr hidden = network->Require("H1");
-            for (const char* name : {"H2", "H3", "H4"})
-                hidden = network->Add("ElementTimes", name,
-                                      {network->Add("Softmax", Concat(name, ".softmax"), {hidden}),
-                                       network->Add("Tanh", Concat(name, ".tanh"), {hidden})});
-            network->SetInput(network->Require("W1*H1"), 1, hidden);
-            network->Validate();
-            return network;
-        };
-        Run(request);
-        const std::string plain = BytesOf(Path("m.dnn"));
-        request.options.gradientCheck = true;
-        Run(request);
-        EXPECT_EQ(BytesOf(Path("m.dnn")), plain) << parts;
-    }
-}
-
-TEST_F(GradientCheckedTraining, StopsWhereDifferencesDisagree)
-{
-    TrainingRequest request = ClassifierRequest(1);
-    request.options.gradientCheck = true;
-    request.options.sigFigs = 15; // more than differences can give
-    try
-    {
-        Run(request);
-        FAIL() << "no error";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_THAT(error.Message(), ::testing::StartsWith("gradient check: the derivative of 'ce' by element ["));
-        EXPECT_THAT(error.Message(), ::testing::HasSubstr("; expected agreement to 15 digits, but here differences are "
-                                                          "exact to some "));
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        EXPECT_THAT(error.Report(), ::testing::HasSubstr("while training epoch 1, minibatch 1"));
-    }
-}
-
-TEST_F(GradientCheckedTraining, ContradictionsAreRefused)
-{
-    const auto messageOf = [&](const TrainingRequest& request)
-    {
-        try
-        {
-            Run(request);
-        }
-        catch (const Error& error)
-        {
-            return error.Message();
-        }
-        return std::string("no error");
-    };
-    TrainingRequest request = ClassifierRequest(2);
-    request.options.gradientCheck = true;
-    request.options.sigFigs = 16;
-    EXPECT_EQ(messageOf(request), "block 'SGD': sigFigs is 16; expected 1 to 15 digits");
-    request.options.sigFigs = 6;
-    request.options.dropoutRate = 0.5;
-    EXPECT_EQ(messageOf(request),
-              "block 'SGD': gradientcheck cannot tell anything of a network with dropout, whose masks change from one "
-              "evaluation to the next, but dropoutRate is 0.5 in epoch 1");
 }
 
 } // namespace cntk

@@ -1,4 +1,5 @@
-// Updates in part: gradients that touch few columns change the same parameters and leave the same state as dense ones.
+// However an update is made (of the touched columns alone, in the backward pass, with states that are made later), it
+// changes the same parameters and leaves the same states as a plain one.
 #include "Common/Error.h"
 #include "Common/Message.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
@@ -7,12 +8,55 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <optional>
 
 namespace cntk
 {
 
 namespace
 {
+
+// How a minibatch updates the parameters.
+enum class Update
+{
+    Dense,     // all columns of each gradient
+    InPart,    // of gradients that have touched columns those alone
+    InBackward // by the backward pass, behind the product that is the gradient; what that leaves, in part
+};
+
+// Evaluator and learner of a network.
+struct Trained
+{
+    Trained(ComputationNetwork& network, const ComputationNodePtr& root, const SgdOptions& options)
+        : criterion(root), evaluator(network, {root}, {.training = true, .keepValues = {}, .backwardRoot = root}),
+          learner(evaluator.Parameters(), options, network.GetDataType(), network.GetDevice())
+    {
+    }
+
+    // Forward and backward, and what the backward pass updates.
+    void Backward(double rate, double momentumPerSample, size_t columns, Update update)
+    {
+        evaluator.Forward();
+        if (update == Update::InBackward)
+            learner.BeginUpdate(rate, momentumPerSample, columns);
+        evaluator.Backward(criterion, update == Update::InBackward ? &learner : nullptr);
+    }
+
+    ComputationNodePtr criterion;
+    Evaluator evaluator;
+    Learner learner;
+};
+
+std::shared_ptr<LearnableParameterNode> AddParameter(ComputationNetwork& network, const std::string& name,
+                                                     const TensorShape& shape)
+{
+    return std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter(name, shape));
+}
+
+void SetDense(const ComputationNodePtr& input, const std::vector<double>& values, size_t columns)
+{
+    dynamic_cast<InputValueNode&>(*input).SetDense(values.data(), values.size() / columns, columns);
+}
 
 // A model of words in classes, whose output matrix gets gradients for the classes at hand only.
 struct WordModel
@@ -22,7 +66,7 @@ struct WordModel
         network.Layout()->InitAsFrameMode(2);
         const auto parameter = [&](const char* name, const TensorShape& shape)
         {
-            const auto node = std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter(name, shape));
+            const auto node = AddParameter(network, name, shape);
             std::vector<double> values(shape.Elements());
             for (size_t i = 0; i < values.size(); i++)
                 values[i] = 0.1 * double(i % 7) - 0.3;
@@ -33,42 +77,37 @@ struct WordModel
         x = network.AddInput("x", {2});
         weights = parameter("W", {2, 6});
         const ComputationNodePtr scores = network.Add("Times", "q", {parameter("V", {3, 2}), x});
-        criterion = network.Add("ClassBasedCrossEntropyWithSoftmax", "c", {labels, x, weights, scores});
+        const ComputationNodePtr criterion =
+            network.Add("ClassBasedCrossEntropyWithSoftmax", "c", {labels, x, weights, scores});
         network.Validate();
-        EvaluatorOptions evaluation;
-        evaluation.training = true;
-        evaluation.backwardRoot = criterion;
-        evaluator = std::make_unique<Evaluator>(network, std::vector{criterion}, evaluation);
-        learner =
-            std::make_unique<Learner>(evaluator->Parameters(), options, network.GetDataType(), network.GetDevice());
+        trained.emplace(network, criterion, options);
     }
 
-    void Train(size_t minibatch, double momentumPerSample, bool dense, bool behind = false)
+    void Train(size_t minibatch, double momentumPerSample, Update update)
     {
         // Classes of words 0-1, 2-3, 4-5 take turns.
         const double first = double(2 * (minibatch % 3));
         const std::vector<double> label = {first,     double(minibatch % 3), first, first + 2,
                                            first + 1, double(minibatch % 3), first, first + 2};
         const std::vector<double> input = {0.5 + double(minibatch), -1, 0.25, 1};
-        dynamic_cast<InputValueNode&>(*labels).SetDense(label.data(), 4, 2);
-        dynamic_cast<InputValueNode&>(*x).SetDense(input.data(), 2, 2);
-        evaluator->Forward();
-        if (behind)
-            learner->BeginUpdate(0.1, momentumPerSample, 2);
-        evaluator->Backward(criterion, behind ? learner.get() : nullptr);
-        if (!behind)
+        SetDense(labels, label, 2);
+        SetDense(x, input, 2);
+        trained->Backward(0.1, momentumPerSample, 2, update);
+        if (update != Update::InBackward)
         {
             EXPECT_FALSE(weights->GradientColumns().all);
-            weights->GradientColumns().all = dense;
+            weights->GradientColumns().all = update == Update::Dense;
         }
-        learner->Update(0.1, momentumPerSample, 2);
+        GetLearner().Update(0.1, momentumPerSample, 2);
     }
 
+    Learner& GetLearner() { return trained->learner; }
+    const auto& Parameters() { return trained->evaluator.Parameters(); }
+
     ComputationNetwork network;
-    ComputationNodePtr labels, x, criterion;
+    ComputationNodePtr labels, x;
     std::shared_ptr<LearnableParameterNode> weights;
-    std::unique_ptr<Evaluator> evaluator;
-    std::unique_ptr<Learner> learner;
+    std::optional<Trained> trained;
 };
 
 void ExpectSame(WordModel& part, WordModel& whole)
@@ -80,8 +119,8 @@ void ExpectSame(WordModel& part, WordModel& whole)
             EXPECT_NEAR(a[i], b[i], 1e-14) << what << ", element " << i;
     };
     near(part.weights->Values().ToHost(), whole.weights->Values().ToHost(), "parameter");
-    const auto states = part.learner->States();
-    const auto expected = whole.learner->States();
+    const auto states = part.GetLearner().States();
+    const auto expected = whole.GetLearner().States();
     for (size_t i = 0; i < states.size(); i++)
         near(states[i]->ToHost(), expected[i]->ToHost(), "state");
 }
@@ -104,8 +143,8 @@ TEST(LearnerTest, UpdatesInPartEqualDenseOnes)
         const double momenta[] = {0, 0, 0, 0.7, 0.7, 0, 0, 0.5};
         for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
         {
-            part.Train(minibatch, momenta[minibatch], false);
-            whole.Train(minibatch, momenta[minibatch], true);
+            part.Train(minibatch, momenta[minibatch], Update::InPart);
+            whole.Train(minibatch, momenta[minibatch], Update::Dense);
             if (minibatch % 2 == 1)
                 ExpectSame(part, whole);
         }
@@ -119,8 +158,8 @@ TEST(LearnerTest, ADenseUpdateEndsWhatOneInPartLeft)
     WordModel part{SgdOptions()}, whole{SgdOptions()};
     for (size_t minibatch = 0; minibatch < 2; minibatch++)
     {
-        part.Train(minibatch, 0, minibatch == 1);
-        whole.Train(minibatch, 0, true);
+        part.Train(minibatch, 0, minibatch == 1 ? Update::Dense : Update::InPart);
+        whole.Train(minibatch, 0, Update::Dense);
     }
     ExpectSame(part, whole);
 }
@@ -134,42 +173,41 @@ TEST(LearnerTest, UpdatesInPartGoOnFromSavedStates)
         WordModel undisturbed{SgdOptions()};
         WordModel before{SgdOptions()};
         for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
-            undisturbed.Train(minibatch, momenta[minibatch], false);
+            undisturbed.Train(minibatch, momenta[minibatch], Update::InPart);
         for (size_t minibatch = 0; minibatch < stop; minibatch++)
-            before.Train(minibatch, momenta[minibatch], false);
+            before.Train(minibatch, momenta[minibatch], Update::InPart);
 
         WordModel after{SgdOptions()};
         std::vector<Matrix> states;
-        for (const Matrix* state : before.learner->States())
+        for (const Matrix* state : before.GetLearner().States())
         {
             Matrix saved(state->Rows(), state->Columns(), DataType::Float64, after.network.GetDevice());
             saved.FromHost(state->ToHost());
             states.push_back(std::move(saved));
         }
-        after.learner->Restore(std::move(states), "c.ckp");
-        const auto from = before.evaluator->Parameters();
-        const auto to = after.evaluator->Parameters();
+        after.GetLearner().Restore(std::move(states), "c.ckp");
+        const auto from = before.Parameters();
+        const auto to = after.Parameters();
         for (size_t i = 0; i < from.size(); i++)
             to[i]->Values().FromHost(from[i]->Values().ToHost());
         for (size_t minibatch = stop; minibatch < std::size(momenta); minibatch++)
         {
-            before.Train(minibatch, momenta[minibatch], false);
-            after.Train(minibatch, momenta[minibatch], false);
+            before.Train(minibatch, momenta[minibatch], Update::InPart);
+            after.Train(minibatch, momenta[minibatch], Update::InPart);
         }
         EXPECT_EQ(before.weights->Values().ToHost(), undisturbed.weights->Values().ToHost());
         EXPECT_EQ(after.weights->Values().ToHost(), undisturbed.weights->Values().ToHost());
-        const auto expected = undisturbed.learner->States();
-        const auto found = after.learner->States();
+        const auto expected = undisturbed.GetLearner().States();
+        const auto found = after.GetLearner().States();
         for (size_t i = 0; i < expected.size(); i++)
             EXPECT_EQ(found[i]->ToHost(), expected[i]->ToHost()) << "stopped after minibatch " << stop;
     }
 }
 
 // States that are made of the last gradients are those that every update writes: when somebody asks, and at the end.
-void ExpectSameStatesFromGradientsThatStay(const SgdOptions& options, bool isDense, bool behind)
+void ExpectSameStatesFromGradientsThatStay(const SgdOptions& options, Update update)
 {
-    SCOPED_TRACE(Concat("L1 ", options.l1RegWeight, ", L2 ", options.l2RegWeight, isDense ? ", dense" : "",
-                        behind ? ", updated behind the gradient" : ""));
+    SCOPED_TRACE(Concat("L1 ", options.l1RegWeight, ", L2 ", options.l2RegWeight, ", update ", int(update)));
     for (const bool isForwardRepeated : {false, true})
         for (const size_t asked : {size_t(1), size_t(3), SIZE_MAX})
         {
@@ -179,20 +217,20 @@ void ExpectSameStatesFromGradientsThatStay(const SgdOptions& options, bool isDen
             for (size_t minibatch = 0; minibatch < 9; minibatch++)
             {
                 if (minibatch % 3 == 0)
-                    lazy.learner->LetGradientsStay(minibatch < 6);
+                    lazy.GetLearner().LetGradientsStay(minibatch < 6);
                 const double momentum = minibatch < 6 ? 0 : 0.7;
-                lazy.Train(minibatch, momentum, isDense, behind);
-                eager.Train(minibatch, momentum, isDense);
+                lazy.Train(minibatch, momentum, update);
+                eager.Train(minibatch, momentum, update == Update::Dense ? Update::Dense : Update::InPart);
                 if (isForwardRepeated) // by an evaluation, or a minibatch that is not finite: without an update
-                    lazy.evaluator->Forward();
+                    lazy.trained->evaluator.Forward();
                 if (minibatch == asked)
                     ExpectSame(lazy, eager);
                 if (minibatch % 3 == 2)
                 {
-                    lazy.learner->LetGradientsStay(false);
-                    for (const auto& parameter : lazy.evaluator->Parameters()) // that an evaluation takes away
+                    lazy.GetLearner().LetGradientsStay(false);
+                    for (const auto& parameter : lazy.Parameters()) // that an evaluation takes away
                         Ops::Fill(parameter->Gradient(), 1e10);
-                    for (const auto& parameter : lazy.evaluator->Parameters())
+                    for (const auto& parameter : lazy.Parameters())
                         parameter->GradientColumns().all = true;
                     ExpectSame(lazy, eager);
                 }
@@ -208,9 +246,8 @@ TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
     clipped.clippingThresholdPerSample = 0.01;
     for (const SgdOptions& options : {SgdOptions(), l1, l2, clipped})
     {
-        ExpectSameStatesFromGradientsThatStay(options, false, false);
-        ExpectSameStatesFromGradientsThatStay(options, true, false);
-        ExpectSameStatesFromGradientsThatStay(options, false, true);
+        for (const Update update : {Update::InPart, Update::Dense, Update::InBackward})
+            ExpectSameStatesFromGradientsThatStay(options, update);
     }
 }
 
@@ -224,31 +261,26 @@ TEST(LearnerTest, WhatTheFirstOfSparseGradientsLeftStays)
         ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
         network.Layout()->InitAsFrameMode(1);
         const ComputationNodePtr x = network.AddInput("x", {2}, true), labels = network.AddInput("labels", {1});
-        const auto weights = std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter("w", {1, 2}));
+        const auto weights = AddParameter(network, "w", {1, 2});
         weights->InitFixed(0);
         const ComputationNodePtr criterion =
             network.Add("SquareError", "se", {labels, network.Add("Times", "y", {weights, x})});
         network.Validate();
-        EvaluatorOptions evaluation;
-        evaluation.training = true;
-        evaluation.backwardRoot = criterion;
-        Evaluator evaluator(network, {criterion}, evaluation);
-        Learner learner(evaluator.Parameters(), {}, DataType::Float64, network.GetDevice());
-        learner.LetGradientsStay(stays);
+        Trained trained(network, criterion, {});
+        trained.learner.LetGradientsStay(stays);
         for (const int32_t word : {0, 1})
         {
             const double one = 1;
             const int32_t starts[] = {0, 1};
             dynamic_cast<InputValueNode&>(*x).SetSparse(&one, &word, starts, 2, 1);
-            dynamic_cast<InputValueNode&>(*labels).SetDense(&one, 1, 1);
-            evaluator.Forward();
-            evaluator.Backward(criterion);
+            SetDense(labels, {one}, 1);
+            trained.Backward(0.125, 0, 1, Update::InPart);
             if (word == 0)
                 weights->GradientColumns().all = true; // as behind an evaluation
-            learner.Update(0.125, 0, 1);
+            trained.learner.Update(0.125, 0, 1);
         }
         EXPECT_EQ(weights->Values().ToHost(), (std::vector<double>{0.25, 0.25}));
-        EXPECT_EQ(learner.States()[0]->ToHost(), (std::vector<double>{-0.25, -2}));
+        EXPECT_EQ(trained.learner.States()[0]->ToHost(), (std::vector<double>{-0.25, -2}));
     }
 }
 
@@ -261,11 +293,11 @@ TEST(LearnerTest, WordsAreUpdatedBehindTheirGradient)
     const auto isWritten = [](const SgdOptions& options, double momentum, bool stays)
     {
         WordModel model(options);
-        model.learner->LetGradientsStay(stays);
-        model.Train(0, momentum, false, true);
+        model.GetLearner().LetGradientsStay(stays);
+        model.Train(0, momentum, Update::InBackward);
         Ops::Fill(model.weights->Gradient(), 7);
         model.weights->GradientColumns().all = true;
-        model.Train(1, momentum, false, true);
+        model.Train(1, momentum, Update::InBackward);
         const MatrixView gradient = model.weights->Gradient();
         return std::any_of(gradient.As<double>(), gradient.As<double>() + gradient.Elements(),
                            [](double element) { return element != 7; });
@@ -283,13 +315,20 @@ TEST(LearnerTest, WordsAreUpdatedBehindTheirGradient)
 class Layers
 {
 public:
-    Layers(const SgdOptions& options, DataType type, int threads, bool hasWords = false)
+    enum class Reads
+    {
+        Numbers,
+        Words
+    };
+
+    Layers(const SgdOptions& options, DataType type, int threads, Reads reads)
         : m_network(type, MakeCpuDevice({.threads = threads}))
     {
+        const bool hasWords = reads == Reads::Words;
         m_network.Layout()->InitAsFrameMode(c_samples);
         const auto parameter = [&](const char* name, const TensorShape& shape)
         {
-            const auto node = std::dynamic_pointer_cast<LearnableParameterNode>(m_network.AddParameter(name, shape));
+            const auto node = AddParameter(m_network, name, shape);
             Ops::FillUniform(node->Values(), -0.2, 0.2, shape.Elements());
             return node;
         };
@@ -303,14 +342,10 @@ public:
                           {m_network.Add("Plus", "p",
                                          {m_network.Add("Times", "t", {parameter("W", {c_hidden, c_inputs}), read}),
                                           parameter("B", {c_hidden, 1})})});
-        m_criterion = m_network.Add("SquareError", "c",
-                                    {y, m_network.Add("Times", "z", {parameter("V", {c_outputs, c_hidden}), hidden})});
+        const ComputationNodePtr criterion = m_network.Add(
+            "SquareError", "c", {y, m_network.Add("Times", "z", {parameter("V", {c_outputs, c_hidden}), hidden})});
         m_network.Validate();
-        EvaluatorOptions evaluation;
-        evaluation.training = true;
-        evaluation.backwardRoot = m_criterion;
-        m_evaluator = std::make_unique<Evaluator>(m_network, std::vector{m_criterion}, evaluation);
-        m_learner = std::make_unique<Learner>(m_evaluator->Parameters(), options, type, m_network.GetDevice());
+        m_trained.emplace(m_network, criterion, options);
         if (hasWords)
             SetWords(dynamic_cast<InputValueNode&>(*x));
         for (const auto& [node, rows] : {std::pair{x, c_inputs}, std::pair{y, c_outputs}})
@@ -320,7 +355,7 @@ public:
             std::vector<double> values(rows * c_samples);
             for (size_t i = 0; i < values.size(); ++i)
                 values[i] = 0.01 * double(i * i % 101);
-            dynamic_cast<InputValueNode&>(*node).SetDense(values.data(), rows, c_samples);
+            SetDense(node, values, c_samples);
         }
     }
 
@@ -338,17 +373,14 @@ public:
     }
 
     // An epoch is the minibatches between two calls of LetGradientsStay.
-    void Train(double momentumPerSample, bool behind)
+    void Train(double momentumPerSample, Update update)
     {
         m_network.Layout()->BeginMinibatch();
-        m_evaluator->Forward();
-        if (behind)
-            m_learner->BeginUpdate(c_rate, momentumPerSample, c_samples);
-        m_evaluator->Backward(m_criterion, behind ? m_learner.get() : nullptr);
-        m_learner->Update(c_rate, momentumPerSample, c_samples);
+        m_trained->Backward(c_rate, momentumPerSample, c_samples, update);
+        GetLearner().Update(c_rate, momentumPerSample, c_samples);
     }
 
-    Learner& GetLearner() { return *m_learner; }
+    Learner& GetLearner() { return m_trained->learner; }
     void FillGradient(const char* name, double value) { Ops::Fill(m_network.Find(name)->Gradient(), value); }
     std::vector<double> GradientOf(const char* name) const
     {
@@ -360,9 +392,9 @@ public:
     std::vector<std::vector<double>> All()
     {
         std::vector<std::vector<double>> all;
-        for (const auto& parameter : m_evaluator->Parameters())
+        for (const auto& parameter : m_trained->evaluator.Parameters())
             all.push_back(parameter->Values().ToHost());
-        for (const Matrix* state : m_learner->States())
+        for (const Matrix* state : GetLearner().States())
             all.push_back(state->ToHost());
         return all;
     }
@@ -373,9 +405,7 @@ private:
     static constexpr double c_rate = 0.001;
 
     ComputationNetwork m_network;
-    ComputationNodePtr m_criterion;
-    std::unique_ptr<Evaluator> m_evaluator;
-    std::unique_ptr<Learner> m_learner;
+    std::optional<Trained> m_trained;
 };
 
 TEST(LearnerTest, UpdatesInTheBackwardPassGiveTheSameBits)
@@ -387,37 +417,37 @@ TEST(LearnerTest, UpdatesInTheBackwardPassGiveTheSameBits)
     for (const SgdOptions& options : {SgdOptions(), regularized, clipped, nesterov})
         for (const DataType type : {DataType::Float32, DataType::Float64})
             for (const int threads : {1, 4})
-                for (const auto& [stays, hasWords] :
-                     {std::pair{false, false}, {true, false}, {false, true}, {true, true}})
-                {
-                    Layers behind(options, type, threads, hasWords), apart(options, type, threads, hasWords);
-                    const double momenta[] = {0, 0, 0, 0.99, 0.99, 0, 0, 0, 0.9};
-                    for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
+                for (const Layers::Reads reads : {Layers::Reads::Numbers, Layers::Reads::Words})
+                    for (const bool stays : {false, true})
                     {
-                        for (Layers* layers : {&behind, &apart})
-                            layers->GetLearner().LetGradientsStay(stays && momenta[minibatch] == 0);
-                        behind.Train(momenta[minibatch], true);
-                        apart.Train(momenta[minibatch], false);
-                        if (minibatch % 3 == 1)
+                        Layers behind(options, type, threads, reads), apart(options, type, threads, reads);
+                        const double momenta[] = {0, 0, 0, 0.99, 0.99, 0, 0, 0, 0.9};
+                        for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
                         {
-                            ASSERT_EQ(behind.All(), apart.All()) << "after minibatch " << minibatch;
+                            for (Layers* layers : {&behind, &apart})
+                                layers->GetLearner().LetGradientsStay(stays && momenta[minibatch] == 0);
+                            behind.Train(momenta[minibatch], Update::InBackward);
+                            apart.Train(momenta[minibatch], Update::InPart);
+                            if (minibatch % 3 == 1)
+                            {
+                                ASSERT_EQ(behind.All(), apart.All()) << "after minibatch " << minibatch;
+                            }
                         }
+                        ASSERT_EQ(behind.All(), apart.All());
                     }
-                    ASSERT_EQ(behind.All(), apart.All());
-                }
 }
 
 // With momentum nobody needs the gradient behind its product.
 TEST(LearnerTest, UpdatesInTheBackwardPassLeaveNoGradient)
 {
-    for (const bool hasWords : {false, true})
+    for (const Layers::Reads reads : {Layers::Reads::Numbers, Layers::Reads::Words})
     {
-        Layers layers(SgdOptions(), DataType::Float64, 1, hasWords);
+        Layers layers(SgdOptions(), DataType::Float64, 1, reads);
         for (const char* name : {"W", "V", "B"})
         {
-            layers.Train(0.9, true);
+            layers.Train(0.9, Update::InBackward);
             layers.FillGradient(name, 7);
-            layers.Train(0.9, true);
+            layers.Train(0.9, Update::InBackward);
             const std::vector<double> found = layers.GradientOf(name);
             const bool isLeft = std::all_of(found.begin(), found.end(), [](double element) { return element == 7; });
             EXPECT_EQ(isLeft, std::string(name) != "B") << name;
@@ -425,11 +455,10 @@ TEST(LearnerTest, UpdatesInTheBackwardPassLeaveNoGradient)
     }
 }
 
-// A trial's end: the states become what they were before it, also those that grow with the first update.
 // d/dw (1 - 2 w)^2 of w = 0 is -4; at rate 0.125 a parameter moves by half of it times its multiplier.
 TEST(LearnerTest, ParametersMoveByTheirMultiples)
 {
-    for (const bool behind : {false, true})
+    for (const Update update : {Update::Dense, Update::InBackward})
     {
         ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
         network.Layout()->InitAsFrameMode(1);
@@ -439,7 +468,7 @@ TEST(LearnerTest, ParametersMoveByTheirMultiples)
         for (const float multiplier : {1.0F, 0.25F, 3.0F})
         {
             const std::string name = Concat("w", weights.size());
-            weights.push_back(std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter(name, {1, 1})));
+            weights.push_back(AddParameter(network, name, {1, 1}));
             weights.back()->InitFixed(0);
             weights.back()->SetLearningRateMultiplier(multiplier);
             const ComputationNodePtr product = network.Add("Times", "y" + name, {weights.back(), x});
@@ -447,19 +476,11 @@ TEST(LearnerTest, ParametersMoveByTheirMultiples)
         }
         const ComputationNodePtr criterion = network.Add("SquareError", "se", {labels, sum});
         network.Validate();
-        EvaluatorOptions evaluation;
-        evaluation.training = true;
-        evaluation.backwardRoot = criterion;
-        Evaluator evaluator(network, {criterion}, evaluation);
-        Learner learner(evaluator.Parameters(), {}, DataType::Float64, network.GetDevice());
-        const double input = 2, label = 1;
-        dynamic_cast<InputValueNode&>(*x).SetDense(&input, 1, 1);
-        dynamic_cast<InputValueNode&>(*labels).SetDense(&label, 1, 1);
-        evaluator.Forward();
-        if (behind)
-            learner.BeginUpdate(0.125, 0, 1);
-        evaluator.Backward(criterion, behind ? &learner : nullptr);
-        learner.Update(0.125, 0, 1);
+        Trained trained(network, criterion, {});
+        SetDense(x, {2}, 1);
+        SetDense(labels, {1}, 1);
+        trained.Backward(0.125, 0, 1, update);
+        trained.learner.Update(0.125, 0, 1);
         EXPECT_EQ(weights[0]->Values().ToHost(), std::vector<double>{0.5});
         EXPECT_EQ(weights[1]->Values().ToHost(), std::vector<double>{0.125});
         EXPECT_EQ(weights[2]->Values().ToHost(), std::vector<double>{1.5});
@@ -472,24 +493,18 @@ TEST(LearnerTest, AdamsMomentumLeavesTheSizeOfStepsAlone)
     ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
     network.Layout()->InitAsFrameMode(1);
     const ComputationNodePtr x = network.AddInput("x", {1});
-    const auto weight = std::dynamic_pointer_cast<LearnableParameterNode>(network.AddParameter("w", {1, 1}));
+    const auto weight = AddParameter(network, "w", {1, 1});
     weight->InitFixed(0);
     const ComputationNodePtr criterion = network.Add("SumElements", "sum", {network.Add("Times", "y", {weight, x})});
     network.Validate();
-    EvaluatorOptions evaluation;
-    evaluation.training = true;
-    evaluation.backwardRoot = criterion;
-    Evaluator evaluator(network, {criterion}, evaluation);
     SgdOptions options;
     options.gradUpdateType = GradientUpdateType::Adam;
-    Learner learner(evaluator.Parameters(), options, DataType::Float64, network.GetDevice());
-    const double input = 2;
-    dynamic_cast<InputValueNode&>(*x).SetDense(&input, 1, 1);
+    Trained trained(network, criterion, options);
+    SetDense(x, {2}, 1);
     for (const double expected : {-0.125, -0.25, -0.375})
     {
-        evaluator.Forward();
-        evaluator.Backward(criterion);
-        learner.Update(0.125, 0.5, 1);
+        trained.Backward(0.125, 0.5, 1, Update::Dense);
+        trained.learner.Update(0.125, 0.5, 1);
         EXPECT_NEAR(weight->Values().ToHost()[0], expected, 1e-8);
     }
 }
@@ -498,10 +513,10 @@ TEST(LearnerTest, StatesOfFewerParametersAreRefused)
 {
     WordModel model{SgdOptions()};
     std::vector<Matrix> states;
-    states.push_back(model.learner->States()[0]->Clone());
+    states.push_back(model.GetLearner().States()[0]->Clone());
     try
     {
-        model.learner->Restore(std::move(states), "m.ckp");
+        model.GetLearner().Restore(std::move(states), "m.ckp");
         FAIL();
     }
     catch (const Error& error)
@@ -511,6 +526,7 @@ TEST(LearnerTest, StatesOfFewerParametersAreRefused)
     }
 }
 
+// At a trial's end the states become what they were before it, also those that grow with the first update.
 TEST(LearnerTest, GoesBackToStatesInTheirMemory)
 {
     for (const GradientUpdateType type :
@@ -523,14 +539,14 @@ TEST(LearnerTest, GoesBackToStatesInTheirMemory)
         {
             WordModel model(options);
             for (size_t minibatch = 0; minibatch < start; minibatch++)
-                model.Train(minibatch, 0.5, false);
+                model.Train(minibatch, 0.5, Update::InPart);
             std::vector<Matrix> states;
-            for (const Matrix* state : model.learner->States())
+            for (const Matrix* state : model.GetLearner().States())
                 states.push_back(state->Clone());
             std::map<std::string, std::string> extra;
-            model.learner->SaveExtra(extra);
+            model.GetLearner().SaveExtra(extra);
             std::vector<Matrix> values;
-            for (const auto& parameter : model.evaluator->Parameters())
+            for (const auto& parameter : model.Parameters())
                 values.push_back(parameter->Values().Clone());
 
             std::vector<std::vector<double>> results;
@@ -538,13 +554,13 @@ TEST(LearnerTest, GoesBackToStatesInTheirMemory)
             for (int trial = 0; trial < 3; trial++)
             {
                 for (size_t i = 0; i < values.size(); i++)
-                    model.evaluator->Parameters()[i]->Values().CopyFrom(values[i]);
-                model.learner->CopyStates(states);
-                model.learner->RestoreExtra(extra);
-                model.Train(start, 0.5, false);
+                    model.Parameters()[i]->Values().CopyFrom(values[i]);
+                model.GetLearner().CopyStates(states);
+                model.GetLearner().RestoreExtra(extra);
+                model.Train(start, 0.5, Update::InPart);
                 results.push_back(model.weights->Values().ToHost());
-                results.push_back(model.learner->States()[0]->ToHost());
-                const void* const now = model.learner->States()[0]->View().data;
+                results.push_back(model.GetLearner().States()[0]->ToHost());
+                const void* const now = model.GetLearner().States()[0]->View().data;
                 EXPECT_TRUE(trial == 0 || now == memory);
                 memory = now;
                 if (trial > 0)
@@ -552,7 +568,7 @@ TEST(LearnerTest, GoesBackToStatesInTheirMemory)
                     EXPECT_EQ(results[size_t(2 * trial)], results[0]);
                     EXPECT_EQ(results[size_t(2 * trial) + 1], results[1]);
                 }
-                model.Train(start + 1, 0.9, false);
+                model.Train(start + 1, 0.9, Update::InPart);
             }
         }
     }

@@ -132,6 +132,8 @@ class ToolsTest(unittest.TestCase):
             self.write("Tests/UnitTests/MathTests/%s.cpp" % name, "constexpr int c_size = 1;\nstruct Bench\n{\n};\n"
                        "int Twice(int %s)\n{\n    return 2;\n}\nint %s(int x)\n{\n    return x;\n}\n" % (name.lower(), name))
         self.write("Tests/UnitTests/SGDTests/C.cpp", "constexpr int c_size = 1;\n")
+        self.write("Source/Common/A.cpp", "using Parts = int;\nint Whole::Other()\n{\n}\n")
+        self.write("Source/Common/B.cpp", "int Parts(int x)\n{\n    return x;\n}\nusing Other = int;\n")
         for name in "SGD/A", "SGD/B", "Math/Cpu/A", "Math/Cpu/B":
             self.write("Source/%s.cpp" % name, "constexpr int c_most = 1;\nusing Own = %s;\nusing Same = int;\n" %
                        name.replace("/", ""))
@@ -139,7 +141,8 @@ class ToolsTest(unittest.TestCase):
                                            ("constant c_size", "type Bench", "function int Twice(int)")),
                            "Source/SGD/A.cpp: the constant c_most is in Source/SGD/B.cpp, too",
                            "Source/SGD/A.cpp: Own is SGDA; Source/SGD/B.cpp: Own is SGDB; rename one",
-                           "9 names, 5 in several files")
+                           "Source/Common/A.cpp: Parts is an alias; Source/Common/B.cpp: Parts is a function; rename one",
+                           "13 names, 6 in several files")
 
     def test_format(self):
         self.write("Source/Common/Text.h", "#pragma once\nint *x ;\n")

@@ -30,7 +30,7 @@ std::shared_ptr<LearnableParameterNode> AddParameter(TestNetwork& net, const Ten
     return std::dynamic_pointer_cast<LearnableParameterNode>(net.network.AddParameter("W", shape));
 }
 
-NodeParameters Parameters(std::initializer_list<std::pair<const char*, const char*>> values)
+NodeParameters ParametersOf(std::initializer_list<std::pair<const char*, const char*>> values)
 {
     NodeParameters parameters;
     for (const auto& [name, value] : values)
@@ -70,7 +70,7 @@ TEST(LearnableParameterTest, InitialisationWaitsForTheShape)
     TestNetwork net;
     net.SetFrames(2);
     const auto weights = net.network.Add<LearnableParameterNode>(
-        "Parameter", "W", {}, Parameters({{"rows", "4"}, {"cols", "0"}, {"init", "gaussian"}, {"randomSeed", "7"}}));
+        "Parameter", "W", {}, ParametersOf({{"rows", "4"}, {"cols", "0"}, {"init", "gaussian"}, {"randomSeed", "7"}}));
     net.Add("Times", "y", {weights, net.Input("x", {3})});
     net.network.Validate();
     EXPECT_EQ(weights->SampleLayout(), (TensorShape{4, 3}));
@@ -107,7 +107,7 @@ TEST(LearnableParameterTest, TakesParameters)
 {
     TestNetwork net;
     const auto add = [&](const char* name, std::initializer_list<std::pair<const char*, const char*>> parameters)
-    { return net.network.Add<LearnableParameterNode>("LearnableParameter", name, {}, Parameters(parameters)); };
+    { return net.network.Add<LearnableParameterNode>("LearnableParameter", name, {}, ParametersOf(parameters)); };
     const auto constant =
         add("c", {{"rows", "2"}, {"cols", "2"}, {"init", "fixedValue"}, {"value", "0.5"}, {"needGradient", "false"}});
     EXPECT_THAT(constant->Values().ToHost(), ElementsAre(0.5, 0.5, 0.5, 0.5));
@@ -123,7 +123,7 @@ TEST(LearnableParameterTest, RefusesWrongParameters)
 {
     TestNetwork net;
     const auto message = [&](std::initializer_list<std::pair<const char*, const char*>> parameters)
-    { return MessageOf([&] { net.network.Add("Parameter", "p", {}, Parameters(parameters)); }); };
+    { return MessageOf([&] { net.network.Add("Parameter", "p", {}, ParametersOf(parameters)); }); };
     EXPECT_EQ(message({{"rows", "2"}, {"init", "gausian"}}),
               "parameter 'init' is 'gausian'; expected uniform, gaussian, fixedValue, zero or fromFile; did you mean "
               "'gaussian'?");

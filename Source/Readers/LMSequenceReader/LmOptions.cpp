@@ -129,8 +129,10 @@ OptionTable<LmLabelOptions> LmLabelOptions::Options()
                "none: no such stream. The first label block is the input, the second one the word behind it"),
         Opt("labelMappingFile", &S::labelMappingFile,
             "Words, one a line, id = line from 0; of the input's block. Default: the ids of wordclass"),
-        Opt("beginSequence", &S::beginSequence, "a line is a sentence").WithoutEffect(),
-        Opt("endSequence", &S::endSequence, "a line is a sentence").WithoutEffect(),
+        Opt("beginSequence", &S::beginSequence,
+            "a line is a sentence; if none begins with that of the input's block, a warning tells it")
+            .WithoutEffect(),
+        Opt("endSequence", &S::endSequence, "the same for the last word").WithoutEffect(),
     };
 }
 
@@ -169,6 +171,8 @@ LmConfig ReadLmConfig(const ReaderContext& context)
         FailAt(labels[0]->WhereOf("labelType"), ErrorKind::Config, "'", labels[0]->Name(),
                "': labelType=nextWord is for the second label block, in the order of their names; expected category, "
                "since this one is the input");
+    lm.beginSequence = input.beginSequence;
+    lm.endSequence = input.endSequence;
     size_t outputDim = 0;
     if (labels.size() == 2)
     {

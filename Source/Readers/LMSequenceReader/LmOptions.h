@@ -69,6 +69,8 @@ struct LmConfig
     Vocabulary words;                 // ids of words
     Vocabulary classes;               // counts and classes of ids; empty without wordclass
     int32_t unknownWord = Vocabulary::c_unknown;
+    std::string beginSequence; // of the input's block; the text must have them
+    std::string endSequence;
     std::string dimSource; // what decides the dimension; for messages
     SourcePos fileWhere;
 };

@@ -1,6 +1,7 @@
 // Reading, shuffling and grouping of sentences.
 #include "Readers/LMSequenceReader/LmText.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 
 #include <algorithm>
@@ -44,6 +45,26 @@ int32_t LmText::IdOf(std::string_view word) const
     return m_config.unknownWord;
 }
 
+// What all sentences of the block lack though the config names it: writeWordAndClass counts a text with the markers put
+// around its lines, but the reader takes the lines as they are.
+std::string LmText::MissingMarkers() const
+{
+    const auto isMissing = [&](const std::string& marker, bool atEnd)
+    {
+        const int32_t id = m_config.words.Find(marker);
+        const auto has = [&](const Sentence& s) { return m_words[s.first + (atEnd ? s.steps : 0)] == id; };
+        return id != Vocabulary::c_unknown && std::none_of(m_sentences.begin(), m_sentences.end(), has);
+    };
+    const bool begins = !isMissing(m_config.beginSequence, false), ends = !isMissing(m_config.endSequence, true);
+    if (begins && ends)
+        return {};
+    return Concat(
+        "WARNING: LMSequenceReader: none of the ", Counted(m_sentences.size(), "sentence"), " read of '",
+        m_lines.Path(), "' ", begins ? "" : Concat("begins with '", m_config.beginSequence, "' (beginSequence)"),
+        begins || ends ? "" : " or ", ends ? "" : Concat("ends with '", m_config.endSequence, "' (endSequence)"),
+        "; a line is read as it is: without them the model does not learn how sentences begin and end\n");
+}
+
 bool LmText::ReadBlock(std::string& log)
 {
     m_words.clear();
@@ -71,6 +92,9 @@ bool LmText::ReadBlock(std::string& log)
     }
     if (m_sentences.empty())
         return false;
+    if (!m_hasReadBlock)
+        log += MissingMarkers();
+    m_hasReadBlock = true;
     std::mt19937 generator{uint32_t(m_seeds(++m_seed))};
     std::shuffle(m_sentences.begin(), m_sentences.end(), generator);
     m_heads.assign(longest + 1, c_none);

@@ -43,6 +43,7 @@ private:
     };
 
     bool ReadBlock(std::string& log);
+    std::string MissingMarkers() const;
     int32_t IdOf(std::string_view word) const;
     bool FindNext(std::string& log);
 
@@ -51,6 +52,7 @@ private:
     SeedStream m_seeds;
     size_t m_seed = 0;
     bool m_isAtEnd = false;
+    bool m_hasReadBlock = false;
     std::vector<std::string_view> m_tokens;
 
     // The block at hand. Sentences of one length form a list in shuffled order: heads by length, successors by

@@ -84,6 +84,32 @@ TEST_F(LmReaderTests, TheBooksConfigWorks)
     EXPECT_EQ(ReadStream(*reader, MakeRequest(0, 10), 0).size(), 1u);
 }
 
+TEST_F(LmReaderTests, TextsWithoutMarkers)
+{
+    const std::string block = "file=" + Path("text.txt") + " wordclass=" + Path("vocab.txt") +
+                              " labelIn=[beginSequence=\"</s>\" endSequence=\"</s>\"]"
+                              " labels=[beginSequence=O endSequence=O]";
+    const auto logOf = [&](const std::string& text)
+    {
+        Write("text.txt", text);
+        const size_t before = LogText().size();
+        auto reader = Make(block);
+        for (size_t epoch = 0; epoch < 2; ++epoch)
+            ReadStream(*reader, MakeRequest(epoch, 10), 0);
+        return LogText().substr(before);
+    };
+    const std::string end = "; a line is read as it is: without them the model does not learn how sentences begin and "
+                            "end\n";
+    const std::string bare = logOf("a b c\nc b a b\n");
+    const std::string warning =
+        "WARNING: LMSequenceReader: none of the 2 sentences read of '" + Path("text.txt") + "' ";
+    EXPECT_THAT(bare,
+                HasSubstr(warning + "begins with '</s>' (beginSequence) or ends with '</s>' (endSequence)" + end));
+    EXPECT_EQ(bare.find("WARNING"), bare.rfind("WARNING")); // not in each epoch
+    EXPECT_THAT(logOf("</s> b c\nc b a b\n"), HasSubstr(warning + "ends with '</s>' (endSequence)" + end));
+    EXPECT_THAT(logOf("</s> b c </s>\nc b a b\n"), testing::Not(HasSubstr("WARNING")));
+}
+
 TEST_F(LmReaderTests, SoftmaxLabels)
 {
     Write("text.txt", "</s> a c </s>\n");

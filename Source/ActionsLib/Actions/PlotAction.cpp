@@ -118,6 +118,9 @@ public:
             command_ && SplitCommand(m_options.renderCmd).empty())
             if (!m_options.renderCmd.empty())
                 FailAt(command_->Where(), ErrorKind::Config, "renderCmd holds nothing but blanks");
+        if (m_options.outputFile.empty() && m_options.renderCmd.find("<OUT>") != std::string::npos)
+            FailAt(PlaceOf(command, "renderCmd"), ErrorKind::Config,
+                   "renderCmd has <OUT>, but outputFile, which belongs there, is not given");
         if (m_options.outputDotFile.empty())
             m_options.outputDotFile = m_modelPath + ".dot";
         m_options.outputDotFile = ResolveOutputPath(m_options.outputDotFile);

@@ -390,6 +390,7 @@ void RunConfig(const CommandLine& line, Log& log)
     if (options.parallelTrain)
         log.Warn("parallelTrain=true, but this program trains in one process; it goes on alone");
     ProgramContext program = ContextOf(options, log);
+    program.ndl.writesDumps = !line.check;
     if (!line.check)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
     PrintNotices(config, log);

@@ -63,6 +63,17 @@ class FileClashTest(EndToEndTest):
         self.refuses("Svd", "outputModelPath would overwrite 'svd.txt', which is svdConfig as well",
                      "Svd=[outputModelPath=svd.txt; nodeNameRegex=\"\"; svdConfig=svd.txt]")
 
+    def test_a_network_is_not_described_in_the_place_of_what_it_is_made_of(self):
+        self.write("net.ndl", "x=Input(2, tag=feature)\nl=Input(2, tag=label)\n"
+                   "ce=CrossEntropyWithSoftmax(l, Times(Parameter(2, 2), x), tag=criterion)\n")
+        self.write("macros.ndl", "Same(x)=Sigmoid(x)\n")
+        ndl = "Train=[NDLNetworkBuilder=[networkDescription=net.ndl; ndlMacros=macros.ndl; dumpFileName=%s]]"
+        for file, key in (("net.ndl", "Train:NDLNetworkBuilder:networkDescription"),
+                          ("./macros.ndl", "Train:NDLNetworkBuilder:ndlMacros"), ("train.txt", "reader:file")):
+            for more in ([], ["--check"]):
+                self.refuses("Train", "dumpFileName would overwrite '%s', which is %s as well" % (file, key),
+                             ndl % file, "Train=[SimpleNetworkBuilder=default]", "makeMode=false", *more)
+
     def test_reports_are_not_written_onto_models(self):
         self.refuses("Dump", "outputFile would overwrite 'm.dnn', which is modelPath as well",
                      "Dump=[outputFile=m.dnn]")

@@ -240,6 +240,8 @@ OutputNodes=(CE.F)
     def test_dump_of_the_network(self):
         self.prepare()
         self.check(SMALL, "Train=[NDLNetworkBuilder=[dumpFileName=net.txt]]")
+        self.assertFalse((self.folder / "net.txt").exists())  # a check writes nothing
+        self.train_and_keep(SMALL, "Train=[NDLNetworkBuilder=[dumpFileName=net.txt]]")
         self.assertRegex(self.read("net.txt"), r"(?m)^z=Times \( W \[2, ?3\] ,? *, features|^z=Times")
 
     def test_the_log_names_builder_and_device(self):

@@ -6,6 +6,7 @@
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
+#include "Common/FileClashes.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 namespace cntk
@@ -27,6 +28,22 @@ void MarkScript(const ConfigParameters& ndl)
     if (!options.run.empty())
         ndl.Find(options.run);
     LookUpVariablesOfScripts(ndl);
+}
+
+// The dump of a network would replace a file of its description, or data.
+void RequireHarmlessDump(const CommandContext& command, const ConfigParameters& ndl)
+{
+    const auto dump = ndl.Find("dumpFileName");
+    if (!dump || dump->Text().empty())
+        return;
+    std::vector<NamedFile> read = FilesNamedIn(ndl);
+    std::erase_if(read, [&](const NamedFile& file) { return file.key == dump->KeyPath(); });
+    for (const char* name : {"reader", "cvReader", "encoderReader", "encoderCVReader", "decoderReader",
+                             "decoderCVReader", "backwardDecoderReader", "BackwardDecoderCVReader"})
+        if (const ConfigParameters* const reader = command.block.FindBlock(name))
+            for (NamedFile& file : FilesNamedIn(*reader))
+                read.push_back(std::move(file));
+    RequireNotRead({"dumpFileName", dump->Text()}, read, dump->Where());
 }
 
 // A network in the language that came after the book.
@@ -78,6 +95,7 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::OfBlock(const CommandContext& co
 void NetworkBuilder::TakeNdl(const CommandContext& command, const ConfigParameters& ndl)
 {
     MarkScript(ndl);
+    RequireHarmlessDump(command, ndl);
     m_logName = "NDLBuilder";
     m_where = ndl.Where();
     for (const char* key : {"run", "networkDescription"})

@@ -44,6 +44,7 @@ struct NdlContext
     std::vector<std::string> warnings; // with positions; the caller logs them
     // Of nodes that a script makes, and of macros that it expands: far more than any network has, and memory for them.
     size_t most = 1000000;
+    bool writesDumps = true; // false with --check, which writes nothing
     std::unordered_map<const ComputationNode*, NdlPlace> places;
 
     const NdlPlace* FindPlace(const ComputationNode& node) const; // null: no script made it

@@ -276,7 +276,7 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
     builder.Finish();
     builder.RequireFeatures(builderBlock.WhereOf(options.networkDescription.empty() ? "run" : "networkDescription"));
     builder.Validate();
-    if (!options.dumpFileName.empty())
+    if (!options.dumpFileName.empty() && used.writesDumps)
         DumpNetwork(*network, {.printValues = false, .printMetadata = true}, options.dumpFileName);
     return network;
 }

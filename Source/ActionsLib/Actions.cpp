@@ -85,7 +85,8 @@ std::span<const BlockRecord> Blocks()
 {
     static const std::vector<BlockRecord> blocks = {
         {"root", "What may stand at the root of a config, outside of all blocks.", "", DescribeOptions<RootOptions>()},
-        {"SGD", "The learner: what is minimised, how fast, for how long.", "train", DescribeOptions<SgdOptions>()},
+        {"SGD", "The learner: what is minimised, how fast, for how long. The block may also be called optimizer.",
+         "train", DescribeOptions<SgdOptions>()},
         {"AutoAdjust", "Automatic control of the learning rate and of the minibatch size.", "SGD",
          DescribeOptions<AutoAdjustOptions>()},
         {"ParallelTrain", "Training on several machines.", "SGD", DescribeOptions<ParallelTrainOptions>()},

@@ -29,6 +29,11 @@ struct ConvertDbnOptions
     }
 };
 
+// Of SimpleNetworkBuilder's; old configs have others as well.
+constexpr const char* c_usedOptions[] = {"layerTypes",      "trainingCriterion", "evalCriterion",
+                                         "uniformInit",     "initValueScale",    "applyMeanVarNorm",
+                                         "addDropoutNodes", "randomSeedOffset",  "outputLayerSize"};
+
 // The names of the original: scripts edit converted networks.
 class ConvertedNetwork
 {
@@ -69,11 +74,19 @@ private:
         return m_model.EndsInPerceptron() ? m_model.layers.back().weights.rows : size_t(m_options.outputLayerSize);
     }
 
+    // Whether the file's statistics leave the features as they are, as exportdbn writes them for most networks.
+    bool IsNormalised() const
+    {
+        const auto all = [](const std::vector<double>& values, double expected)
+        { return std::all_of(values.begin(), values.end(), [=](double value) { return value == expected; }); };
+        return all(m_model.mean, 0) && all(m_model.deviation, 1);
+    }
+
     ComputationNodePtr AddNormalization(const ComputationNodePtr& features)
     {
         if (!m_options.applyMeanVarNorm)
         {
-            if (!m_model.mean.empty())
+            if (!IsNormalised())
                 m_log.Warn("convertdbn: the file's mean and deviation of the features are left out; with "
                            "applyMeanVarNorm=true the network normalises its features with them");
             return features;
@@ -247,7 +260,15 @@ Action MakeConvertDbnAction()
 {
     std::vector<OptionInfo> options = DescribeOptions<ConvertDbnOptions>();
     for (OptionInfo& option : DescribeOptions<SimpleNetworkOptions>())
+    {
+        if (!option.hasNoEffect &&
+            std::find(std::begin(c_usedOptions), std::end(c_usedOptions), option.name) == std::end(c_usedOptions))
+        {
+            option.hasNoEffect = true;
+            option.doc = "accepted, without effect: the file says what the network is";
+        }
         options.push_back(std::move(option));
+    }
     return {"convertdbn",
             {},
             "Makes a model of a file of dbn.exe, which pre-trains deep networks layer by layer.",

@@ -169,7 +169,8 @@ Action MakeGradientCheckAction()
 {
     return {"gradientCheck",
             {},
-            "Compares the gradients of a network's parameters with differences of its criterion.",
+            "Compares the gradients of a network's parameters with differences of its criterion. Needs "
+            "precision=double.",
             "3.3.1.6",
             WithModelPath("the model; without one, or if it does not exist yet, a network is built",
                           DescribeOptions<GradientCheckActionOptions>(), false),

@@ -52,7 +52,10 @@ struct WordClassOptions
             Opt("vocabSize", &S::vocabSize, "size of the vocabulary with unk; rarer words count as unk",
                 Range{1, double(INT32_MAX)})
                 .Required(),
-            Opt("nbrClass", &S::nbrClass, "number of classes; 0: none, all words in alphabetical order"),
+            Opt("nbrClass", &S::nbrClass,
+                "number of classes; 0: none, and all words of the text in alphabetical order, whatever vocabSize, "
+                "cutoff "
+                "and unk say"),
             Opt("cutoff", &S::cutoff,
                 "the vocabulary is not larger than the number of words that occur more often than that"),
             Opt("beginSequence", &S::beginSequence, "word put in front of lines that do not have it"),

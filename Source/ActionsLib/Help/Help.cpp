@@ -57,10 +57,20 @@ std::string ActionHelp(const Action& action)
     return text;
 }
 
+// The actions that read the block, or the block that it stands in.
+std::string PlacesOf(const BlockRecord& block)
+{
+    std::vector<std::string> places;
+    for (const Action& action : Actions())
+        if (std::find(action.blocks.begin(), action.blocks.end(), block.name) != action.blocks.end())
+            places.push_back(action.name);
+    return places.empty() ? block.parent : Join(places, ", ");
+}
+
 std::string BlockHelp(const BlockRecord& block)
 {
-    return (block.parent.empty() ? "the root of the config" : block.name + "=[ ... ]   in " + block.parent) + "\n\n" +
-           Wrapped(block.doc, 0, 0) + "\n\nParameters:\n" + TerminalOptions(block.options);
+    return (block.parent.empty() ? "the root of the config" : block.name + "=[ ... ]   in " + PlacesOf(block)) +
+           "\n\n" + Wrapped(block.doc, 0, 0) + "\n\nParameters:\n" + TerminalOptions(block.options);
 }
 
 std::string DocWithAliases(const PluginOption& option)
@@ -298,7 +308,7 @@ std::string OptionsPage()
         "[ConfigLanguage](ConfigLanguage.md) has the rules.\n\n";
     for (const BlockRecord& block : Blocks())
         text += "## " + block.name + "\n\n" + block.doc +
-                (block.parent.empty() ? "" : " Stands in: " + block.parent + ".") + "\n\n" +
+                (block.parent.empty() ? "" : " Stands in: " + PlacesOf(block) + ".") + "\n\n" +
                 MarkdownOptions(block.options);
     return text;
 }
@@ -308,8 +318,8 @@ std::string ActionsPage()
     std::string text =
         "# Actions\n\n" + std::string(c_generatedNote) +
         "A command is a block at the root of the config; its `action` (default: train) says what it does. "
-        "All parameters,\nand `deviceId`, `precision` and the like, may also stand around the command, for several of "
-        "them ([Options](Options.md#root)).\n\n";
+        "All parameters,\nand `deviceId`, may also stand around the command, for several of them. What holds for the "
+        "whole run,\nas `precision`, stands at the root ([Options](Options.md#root)).\n\n";
     for (const Action& action : Actions())
     {
         text += "## " + action.name + "\n\n" + action.doc;

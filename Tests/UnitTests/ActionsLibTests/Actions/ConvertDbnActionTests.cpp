@@ -216,6 +216,21 @@ TEST_F(ConvertDbnActionTests, ExportedFiles)
     const auto network = Convert();
     const auto weights = std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("W0"));
     EXPECT_EQ(weights->Values().ToHost(), (std::vector<double>{5, 6}));
+    EXPECT_THAT(ReadTextFile(m_folder / "log.txt"), Not(HasSubstr("left out"))); // it would change no feature
+}
+
+// What a file has is not asked of the config, and the help says so.
+TEST_F(ConvertDbnActionTests, HelpSaysWhichOptionsCount)
+{
+    const std::vector<OptionInfo>& options = FindAction("convertdbn")->options;
+    const auto counts = [&](std::string_view name)
+    {
+        const auto found =
+            std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
+        return found != options.end() && !found->hasNoEffect;
+    };
+    EXPECT_TRUE(counts("layerTypes") && counts("outputLayerSize") && counts("dbnModelPath") && counts("modelPath"));
+    EXPECT_FALSE(counts("layerSizes") || counts("rnnType") || counts("needPrior"));
 }
 
 TEST_F(ConvertDbnActionTests, Messages)

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -150,6 +151,25 @@ bool IsOrdinaryOrMissing(const std::string& path)
 {
     struct stat status = {};
     return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+// False as well where one cannot be read.
+bool HasSameBytes(const std::string& path, const std::string& other)
+{
+    std::error_code error;
+    const uintmax_t bytes = fs::file_size(path, error);
+    if (error || fs::file_size(other, error) != bytes || error)
+        return false;
+    std::ifstream first(path, std::ios::binary), second(other, std::ios::binary);
+    std::vector<char> ours(1 << 20), theirs(1 << 20);
+    for (uintmax_t done = 0; done < bytes; done += ours.size())
+    {
+        const auto count = std::streamsize(std::min<uintmax_t>(bytes - done, ours.size()));
+        if (!first.read(ours.data(), count) || !second.read(theirs.data(), count) ||
+            std::memcmp(ours.data(), theirs.data(), size_t(count)) != 0)
+            return false;
+    }
+    return true;
 }
 
 } // namespace
@@ -366,6 +386,14 @@ void AtomicFile::Commit()
     const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd >= 0)
         ::fsync(fd);
+}
+
+bool AtomicFile::CommitIfChanged()
+{
+    if (!m_temporaryPath.empty() && std::fflush(m_file) == 0 && HasSameBytes(m_temporaryPath, m_path))
+        return false;
+    Commit();
+    return true;
 }
 
 PiecewiseFile::PiecewiseFile(const std::string& path) : m_path(path), m_fd(OpenForReading(path))

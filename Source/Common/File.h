@@ -53,6 +53,8 @@ public:
     void Stage();
     // Stages what is not staged yet.
     void Commit();
+    // The same, but an old <path> of the same bytes stays as it is, with its time; then false.
+    bool CommitIfChanged();
 
 private:
     std::string m_path;

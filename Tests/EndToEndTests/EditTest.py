@@ -129,6 +129,31 @@ class EditTest(EndToEndTest):
         run = self.run_command("Train", "modelPath=more.dnn")
         self.assertIn("Precomputing --> 2 PreCompute nodes found.", run.stderr)
 
+    def test_run_again_a_training_behind_an_edit_goes_on(self):
+        # Its model of the beginning is not made anew, newer than those of the epochs.
+        self.write("edit.mel", "m=LoadModel($In$)\nL4=RBFF(L3.RL, 4, 4)\nSetInput(CE.*.T, 1, L4.RL)\nSaveModel($Out$)")
+        chain = ["Train:Edit:More:Svd", "Edit=[ Out=more.dnn.0 ]", "Svd=[ modelPath=more.dnn ]", "traceLevel=1",
+                 "More=[ action=train; modelPath=more.dnn; NDLNetworkBuilder=[ networkDescription=none.ndl ]; "
+                 "reader=[ $streams$ ]; SGD=[ maxEpochs=3; minibatchSize=4; learningRatesPerSample=0.1; "
+                 "keepCheckPointFiles=true ] ]"]
+        self.assertNotIn("has this model already", self.run_command(*chain).stderr)
+        whole = {name: (self.folder / name).read_bytes() for name in ("more.dnn", "more.dnn.ckp", "svd.dnn")}
+        for name in ("more.dnn", "more.dnn.ckp", "more.dnn.2", "more.dnn.2.ckp"):
+            (self.folder / name).unlink()
+        log = self.run_command(*chain).stderr
+        self.assertIn("Loading network from 'more.dnn.1'", log)
+        for name in ("more.dnn.0", "svd.dnn"):
+            self.assertIn("'%s' has this model already and stays as it is." % name, log)
+        self.assertNotIn("WARNING", log)
+        self.assertEqual(whole, {name: (self.folder / name).read_bytes() for name in whole})
+        # Another model takes its place, and the training begins anew.
+        self.write("edit.mel", "m=LoadModel($In$)\nSaveModel($Out$)")
+        for name in ("more.dnn", "more.dnn.2"):
+            (self.folder / name).unlink()
+        log = self.run_command("Edit:More", *chain[1:]).stderr
+        self.assertIn("'more.dnn.1' is older than 'more.dnn.0'", log)
+        self.assertIn("Loading network from 'more.dnn.0'", log)
+
     def test_dumps(self):
         self.run_command("Train")
         self.edit("m=LoadModel($In$)\nDump(m, all.txt)\nDumpNode(L1.*, some.txt, includeData=true)\n"

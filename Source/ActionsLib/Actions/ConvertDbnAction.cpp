@@ -2,13 +2,13 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/DbnFile.h"
 #include "ActionsLib/Commands/CommandKeys.h"
+#include "ActionsLib/Commands/CommandModels.h"
 #include "ActionsLib/Networks/NetworkParts.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
@@ -203,7 +203,7 @@ public:
     {
         m_dbnPath = ResolveInputPath(m_dbnPath); // it may have been made meanwhile
         RequireWritable(m_modelPath);
-        SaveModel(*Convert(), m_modelPath);
+        SaveMadeModel(*Convert(), m_modelPath, m_command.program.log);
     }
 
     void Check() override

@@ -6,7 +6,6 @@
 #include "Common/File.h"
 #include "Common/FileClashes.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/SingularValues.h"
@@ -137,7 +136,7 @@ public:
             DecomposeGroup(*network, group++, expression, ratio);
         network->Validate();
         if (!m_outputPath.empty())
-            SaveModel(*network, m_outputPath);
+            SaveMadeModel(*network, m_outputPath, m_command.program.log);
     }
 
     void Check() override

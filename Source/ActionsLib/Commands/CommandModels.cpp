@@ -3,6 +3,7 @@
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/ErrorPlaces.h"
+#include "Common/Log.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 
 namespace cntk
@@ -26,6 +27,12 @@ std::unique_ptr<ComputationNetwork> LoadModelToCheck(const CommandContext& comma
     program.log.Print("Command '%s': %s; what it does with it is not checked.\n", command.name.c_str(),
                       planned->WhyUnknown(path).c_str());
     return nullptr;
+}
+
+void SaveMadeModel(const ComputationNetwork& network, const std::string& path, Log& log)
+{
+    if (!SaveModelIfChanged(network, path))
+        log.Print("'%s' has this model already and stays as it is.\n", path.c_str());
 }
 
 std::unique_ptr<ComputationNetwork> LoadModelOf(const CommandContext& command, const std::string& path)

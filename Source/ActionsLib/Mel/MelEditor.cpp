@@ -1,6 +1,7 @@
 // Statements, models and files. Commands on nodes: MelNodeCommands.cpp.
 #include "ActionsLib/Mel/MelEditor.h"
 
+#include "ActionsLib/Commands/CommandModels.h"
 #include "ActionsLib/Mel/MelParser.h"
 #include "ActionsLib/Mel/MelUse.h"
 #include "ActionsLib/Mel/MelValues.h"
@@ -10,7 +11,6 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
 
 #include <algorithm>
@@ -442,7 +442,7 @@ void MelEditor::SaveTo(MelModel& model, const MelArgument& file, const MelStatem
     if (IsCheck())
         m_planned->Save(path, *model.network);
     else
-        cntk::SaveModel(*model.network, path);
+        SaveMadeModel(*model.network, path, m_log);
 }
 
 void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStatement& statement)

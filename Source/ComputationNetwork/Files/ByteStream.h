@@ -90,6 +90,8 @@ public:
         if (m_file)
             m_file->Commit();
     }
+    // Of a file: false if it was so before and stays as it is.
+    bool CommitIfChanged() { return m_file->CommitIfChanged(); }
 
 private:
     std::optional<AtomicFile> m_file;

@@ -432,6 +432,13 @@ void SaveModel(const ComputationNetwork& network, const std::string& path)
     out.Commit();
 }
 
+bool SaveModelIfChanged(const ComputationNetwork& network, const std::string& path)
+{
+    ByteWriter out(path);
+    WriteModel(network, out, path, false);
+    return out.CommitIfChanged();
+}
+
 std::string OutlineOf(const ComputationNetwork& network)
 {
     std::string outline;

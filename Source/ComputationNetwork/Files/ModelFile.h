@@ -18,6 +18,8 @@ std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType 
                                               const NodeRegistry& registry = NodeRegistry::Standard());
 // Whole or not at all (temporary name, fsync, rename).
 void SaveModel(const ComputationNetwork& network, const std::string& path);
+// The same, but a file of the same bytes stays as it is, with its time; then false.
+bool SaveModelIfChanged(const ComputationNetwork& network, const std::string& path);
 // A model in memory, as its file but for the values of parameters that are trained (LearningRateMultiplier above 0),
 // most of a model's bytes: for those who look at names, types and shapes. LoadOutline gives zeros in their place. path:
 // for messages.

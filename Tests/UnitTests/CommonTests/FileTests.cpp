@@ -103,6 +103,27 @@ TEST(FileTests, AtomicFileWithoutCommitLeavesNothing)
     EXPECT_FALSE(FileExists(folder / "m.dnn.tmp"));
 }
 
+TEST(FileTests, AFileOfTheSameBytesStaysAsItIs)
+{
+    const TemporaryFolder folder;
+    const auto isChangedTo = [&](std::string_view text)
+    {
+        AtomicFile file(folder / "m.dnn");
+        file.Write(text);
+        return file.CommitIfChanged();
+    };
+    EXPECT_TRUE(isChangedTo("model"));
+    const std::filesystem::file_time_type longAgo{};
+    std::filesystem::last_write_time(folder / "m.dnn", longAgo);
+    EXPECT_FALSE(isChangedTo("model"));
+    EXPECT_EQ(std::filesystem::last_write_time(folder / "m.dnn"), longAgo);
+    EXPECT_FALSE(FileExists(folder / "m.dnn.tmp"));
+    EXPECT_TRUE(isChangedTo("longer model"));
+    EXPECT_TRUE(isChangedTo("longer modeL"));
+    EXPECT_EQ(folder.Read("m.dnn"), "longer modeL");
+    EXPECT_NE(std::filesystem::last_write_time(folder / "m.dnn"), longAgo);
+}
+
 TEST(FileTests, StagedFilesAreWholeWithoutTheirNames)
 {
     const TemporaryFolder folder;

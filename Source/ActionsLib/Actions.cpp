@@ -94,9 +94,10 @@ std::span<const BlockRecord> Blocks()
          DescribeOptions<DataParallelOptions>()},
         {"ModelAveragingSGD", "How several workers average their models.", "ParallelTrain",
          DescribeOptions<ModelAveragingOptions>()},
-        {"SimpleNetworkBuilder", "A standard network from a list of layer sizes.", "train",
+        // The write action does not list them: with a model it does not read them, and says so.
+        {"SimpleNetworkBuilder", "A standard network from a list of layer sizes.", "write",
          DescribeOptions<SimpleNetworkOptions>()},
-        {"NDLNetworkBuilder", "A network from a network description (NDL).", "train",
+        {"NDLNetworkBuilder", "A network from a network description (NDL).", "write",
          DescribeOptions<NdlNetworkOptions>()},
         {"format",
          "How the write action prints numbers. In the separators and in sequencePrologue and sequenceEpilogue "

@@ -444,7 +444,7 @@ Action MakeWriteAction()
             "3.5.5",
             WithModelPath("the model; without one, a network is built by SimpleNetworkBuilder or NDLNetworkBuilder",
                           DescribeOptions<WriteOptions>(), false),
-            {"reader", "writer", "format", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
+            {"reader", "writer", "format"},
             [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<WriteJob>(command); }};
 }
 

@@ -57,14 +57,16 @@ std::string ActionHelp(const Action& action)
     return text;
 }
 
-// The actions that read the block, or the block that it stands in.
+// The actions that read the block, and what its record names.
 std::string PlacesOf(const BlockRecord& block)
 {
     std::vector<std::string> places;
     for (const Action& action : Actions())
         if (std::find(action.blocks.begin(), action.blocks.end(), block.name) != action.blocks.end())
             places.push_back(action.name);
-    return places.empty() ? block.parent : Join(places, ", ");
+    if (std::find(places.begin(), places.end(), block.parent) == places.end())
+        places.push_back(block.parent);
+    return Join(places, ", ");
 }
 
 std::string BlockHelp(const BlockRecord& block)

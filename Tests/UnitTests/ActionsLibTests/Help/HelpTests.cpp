@@ -95,7 +95,7 @@ TEST(HelpTest, KnowsActionsBlocksCommandsAndParameters)
         for (const std::string& name : command.names)
             EXPECT_THAT(HelpText(name), HasSubstr(command.usage + "\n\n" + command.doc.substr(0, 10)));
     EXPECT_THAT(HelpText("SGD"), StartsWith("SGD=[ ... ]   in train, adapt, trainSequence, trainEncoderDecoder, "));
-    EXPECT_THAT(HelpText("NDLNetworkBuilder"), StartsWith("NDLNetworkBuilder=[ ... ]   in train, write, "));
+    EXPECT_THAT(HelpText("NDLNetworkBuilder"), StartsWith("NDLNetworkBuilder=[ ... ]   in train, trainSequence, "));
     EXPECT_THAT(HelpText("AutoAdjust"), StartsWith("AutoAdjust=[ ... ]   in SGD\n"));
     EXPECT_THAT(HelpText("maxepochs"), StartsWith("Parameter maxepochs\n\n  block SGD"));
     EXPECT_THAT(HelpText("outputRank"), HasSubstr("function Times "));

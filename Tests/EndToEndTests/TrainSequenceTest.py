@@ -101,6 +101,9 @@ class TrainSequenceTest(EndToEndTest):
         self.assertIn("Load Network From the original model file frames.dnn.\n", log)
         self.assertIn("frames.dnn does not have node 'T'; it is the described one, with its start values.\n", log)
         self.assertNotIn("does not have node 'W'", log)
+        self.assertEqual(re.findall("WARNING: (.*)", log),
+                         ["trainSequence: 'path' (SequenceDecoderNode) of the described network does not come into the "
+                          "model, which takes the criterion and what is below it; an edit command can add it"])
         frames, begin = self.parameters("frames.dnn"), self.parameters("sequences.dnn.0")
         self.assertEqual({name: begin[name] for name in "WB"}, {name: frames[name] for name in "WB"})
         self.assertEqual(begin["T"], [[0.25] * 3] * 3)

@@ -174,6 +174,18 @@ private:
         return Build(device, [&] { return LoadModelOf(m_command, m_original, device, OriginalKey()); });
     }
 
+    // A decoder beside the new criterion, say: commands behind would miss it.
+    void WarnOfNotTaken(const ComputationNetwork& network, const ComputationNetwork& described) const
+    {
+        for (const NodeGroup group : {NodeGroup::Evaluation, NodeGroup::Output})
+            for (const ComputationNodePtr& node : described.Group(group))
+                if (network.Find(node->Name()) == nullptr)
+                    m_command.program.log.Warn(
+                        Concat("trainSequence: '", node->Name(), "' (", node->TypeName(),
+                               ") of the described network does not come into the model, which takes the criterion and "
+                               "what is below it; an edit command can add it"));
+    }
+
     // Null if loadOriginal, which is asked for trainSequence alone, gives none.
     std::unique_ptr<ComputationNetwork>
     Build(const std::shared_ptr<Device>& device,
@@ -191,6 +203,7 @@ private:
         for (const std::string& name : copied)
             log.Print("%s does not have node '%s'; it is the described one, with its start values.\n",
                       m_original.c_str(), name.c_str());
+        WarnOfNotTaken(*network, *described);
         const std::vector<ComputationNodePtr> below =
             ComputationNetwork::Below({network->Group(NodeGroup::Criterion).front()});
         if (std::none_of(below.begin(), below.end(),

@@ -67,9 +67,9 @@ struct BinarySectionOptions
                     {"stats", SectionKind::Stats},
                     {"labelMapping", SectionKind::LabelMapping},
                     {"categoryLabels", SectionKind::CategoryLabels}},
-                   "What the node's values are: data or labels. Of a block inside: stats, statistics of the data, or "
-                   "labelMapping, the names of the labels. categoryLabels is refused: labels has the class of each "
-                   "sample")
+                   "What the node's values are: data or labels. Of a block inside: stats, statistics of the data; "
+                   "labelMapping, the names of the labels; or categoryLabels, the labels once more as columns with a "
+                   "one in the row of the class, as which BinaryReader reads them in any case")
                 .Here(),
             Choice("labelType", &S::isCategory, {{"category", true}, {"regression", false}},
                    "Labels. category: the row of the largest value; regression: the numbers")
@@ -89,19 +89,13 @@ struct BinarySectionOptions
     }
 };
 
+constexpr uint16_t c_categoryKind = 1; // of labels
+constexpr uint16_t c_regressionKind = 2;
+
 size_t AlignedSize(size_t bytes)
 {
     constexpr size_t alignment = BinaryHeader::c_alignment;
     return (bytes + alignment - 1) / alignment * alignment;
-}
-
-// The format has a kind of section for them, but no record of what the original puts there.
-void RefuseCategoryLabels(const ConfigParameters& block, SectionKind kind)
-{
-    if (kind == SectionKind::CategoryLabels)
-        FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "block '", block.Path(),
-               "': sectionType=categoryLabels is not supported; expected sectionType=labels in the block of the node, "
-               "which writes the class of each sample (labelType=category)");
 }
 
 } // namespace
@@ -118,7 +112,6 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
     {
         const ConfigParameters& block = config.RequireBlock(name);
         const auto options = ReadOptions<BinarySectionOptions>(block);
-        RefuseCategoryLabels(block, options.sectionType);
         if (options.sectionType != SectionKind::Data && options.sectionType != SectionKind::Labels)
             FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "section '", name,
                    "' stands for a node; expected data or labels. A block inside a section may have stats");
@@ -143,16 +136,17 @@ template <class ElemType>
 void BinaryWriter<ElemType>::AddInnerSection(Section& section, const ConfigParameters& block)
 {
     const auto options = ReadOptions<BinarySectionOptions>(block);
-    RefuseCategoryLabels(block, options.sectionType);
     switch (options.sectionType)
     {
     case SectionKind::Stats:
         return AddStatistics(section, block);
     case SectionKind::LabelMapping:
         return AddLabelNames(section, block);
+    case SectionKind::CategoryLabels:
+        return AddCategoryLabels(section, block);
     default:
         FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
-               "': expected a block with sectionType=stats or sectionType=labelMapping");
+               "': expected a block with sectionType=stats, labelMapping or categoryLabels");
     }
 }
 
@@ -171,6 +165,15 @@ void BinaryWriter<ElemType>::AddLabelNames(Section& section, const ConfigParamet
     section.labelNames = WithPosition(block.WhereOf("labelMappingFile"),
                                       [&] { return LabelMap::FromFile(section.labelMapSource).Names(); });
     section.labelMapBlock = block.Name();
+}
+
+template <class ElemType>
+void BinaryWriter<ElemType>::AddCategoryLabels(Section& section, const ConfigParameters& block)
+{
+    if (!section.isCategory || !section.categoryBlock.empty())
+        FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "'", block.Name(), "' in section '", section.name,
+               "': expected one block with sectionType=categoryLabels in a section of category labels");
+    section.categoryBlock = block.Name();
 }
 
 template <class ElemType>
@@ -290,6 +293,28 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::LabelMapOf
     return inner;
 }
 
+// A column for each record, with a one in the row of its class.
+template <class ElemType>
+typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::CategoryLabelsOf(const Section& section)
+{
+    InnerSection inner;
+    inner.header.type = BinarySectionType::CategoryLabels;
+    inner.header.element = BinaryElement::Float;
+    inner.header.elementBytes = sizeof(ElemType);
+    inner.header.elementsPerRecord = uint16_t(section.rows);
+    inner.header.elements = section.records * section.rows;
+    inner.header.labelKind = c_categoryKind;
+    inner.header.labelDim = uint16_t(section.rows);
+    inner.header.description = section.categoryBlock + ":Category Labels";
+    inner.data.resize(inner.header.elements * sizeof(ElemType));
+    const auto one = ElemType(1);
+    std::rewind(section.data.get());
+    int32_t row = 0;
+    for (size_t record = 0; std::fread(&row, sizeof row, 1, section.data.get()) == 1; ++record)
+        std::memcpy(inner.data.data() + (record * section.rows + size_t(row)) * sizeof one, &one, sizeof one);
+    return inner;
+}
+
 template <class ElemType>
 std::vector<typename BinaryWriter<ElemType>::InnerSection>
 BinaryWriter<ElemType>::InnerSectionsOf(const Section& section)
@@ -297,6 +322,8 @@ BinaryWriter<ElemType>::InnerSectionsOf(const Section& section)
     std::vector<InnerSection> inner;
     if (!section.labelMapBlock.empty())
         inner.push_back(LabelMapOf(section));
+    if (!section.categoryBlock.empty())
+        inner.push_back(CategoryLabelsOf(section));
     if (!section.statisticNames.empty())
         inner.push_back(StatisticsOf(section));
     for (InnerSection& one : inner)
@@ -324,7 +351,7 @@ BinaryHeader BinaryWriter<ElemType>::HeaderOf(const Section& section, size_t pos
     header.element = section.isCategory ? BinaryElement::Int : BinaryElement::Float;
     header.elementBytes = section.isCategory ? sizeof(int32_t) : sizeof(ElemType);
     header.elementsPerRecord = section.isCategory ? 1 : uint16_t(section.rows);
-    header.labelKind = !section.isLabel ? 0 : section.isCategory ? 1 : 2;
+    header.labelKind = !section.isLabel ? 0 : section.isCategory ? c_categoryKind : c_regressionKind;
     header.labelDim = section.isLabel ? uint16_t(section.rows) : 0;
     header.elements = section.records * header.elementsPerRecord;
     header.bytes = BinaryHeader::c_bytes + section.records * header.RecordBytes();

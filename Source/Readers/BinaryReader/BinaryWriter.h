@@ -47,6 +47,7 @@ private:
         std::vector<std::string> labelNames;
         std::string labelMapSource;
         std::string labelMapBlock;
+        std::string categoryBlock; // that of a block in the section's block with sectionType=categoryLabels
     };
     // A section within a section, complete.
     struct InnerSection
@@ -58,9 +59,11 @@ private:
     static void RequireRows(const Section& section, size_t rows);
     static void AddInnerSection(Section& section, const ConfigParameters& block);
     static void AddLabelNames(Section& section, const ConfigParameters& block);
+    static void AddCategoryLabels(Section& section, const ConfigParameters& block);
     static void AddStatistics(Section& section, const ConfigParameters& block);
     static std::vector<InnerSection> InnerSectionsOf(const Section& section);
     static InnerSection LabelMapOf(const Section& section);
+    static InnerSection CategoryLabelsOf(const Section& section);
     static InnerSection StatisticsOf(const Section& section);
     static BinaryHeader HeaderOf(const Section& section, size_t position);
     static void WritePadded(AtomicFile& target, const BinaryHeader& header, const std::string& data);

@@ -188,14 +188,13 @@ TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
     EXPECT_THAT(errorOf("x=[\ns=[\nsectionType=stats\ncompute=men\n]\n]"),
                 HasSubstr("there is no statistic 'men'; expected some of sum, count, mean, max, min, range, "
                           "rootmeansquare, variance, stddev; did you mean 'mean'"));
-    EXPECT_THAT(errorOf("x=[\nc=[\nsectionType=labels\n]\n]"),
-                HasSubstr("'c' in section 'x': expected a block with sectionType=stats or sectionType=labelMapping"));
-    for (const auto& [section, block] : {std::pair("x=[\nsectionType=categoryLabels\n]", "writer:x"),
-                                         std::pair("x=[\nc=[\nsectionType=categoryLabels\n]\n]", "writer:x:c")})
-        EXPECT_THAT(errorOf(section),
-                    HasSubstr(std::string("block 'test.cntk:") + block +
-                              "': sectionType=categoryLabels is not supported; expected sectionType=labels in the "
-                              "block of the node, which writes the class of each sample (labelType=category)"));
+    EXPECT_THAT(
+        errorOf("x=[\nc=[\nsectionType=labels\n]\n]"),
+        HasSubstr("'c' in section 'x': expected a block with sectionType=stats, labelMapping or categoryLabels"));
+    EXPECT_THAT(errorOf("x=[\nsectionType=categoryLabels\n]"), HasSubstr("section 'x' stands for a node"));
+    EXPECT_THAT(errorOf("x=[\nc=[\nsectionType=categoryLabels\n]\n]"),
+                HasSubstr("'c' in section 'x': expected one block with sectionType=categoryLabels in a section of "
+                          "category labels"));
     EXPECT_THAT(errorOf("l=[\nsectionType=labels\nm=[\nsectionType=stats\n]\n]"),
                 HasSubstr("'m' in section 'l': expected one block with sectionType=stats in a section of numbers"));
     EXPECT_THAT(errorOf("x=[\nsectionType=stats\n]"), HasSubstr("section 'x' stands for a node"));
@@ -218,12 +217,13 @@ TEST_F(BinaryReaderTests, NamesOfLabelsStandBehindTheirSection)
     batch.layout = std::make_shared<MBLayout>();
     batch.layout->InitAsFrameMode(2);
     batch.values = {0, 0, 1, 1, 0, 0};
-    BinaryWriter<float> writer(parse("map=[\nsectionType=labelMapping\nlabelMappingFile=" + names + "\n]"));
+    BinaryWriter<float> writer(parse("map=[\nsectionType=labelMapping\nlabelMappingFile=" + names +
+                                     "\n]\ncolumns=[\nsectionType=categoryLabels\ndim=3\n]"));
     writer.SaveMinibatch(outputs, {});
     writer.Finish();
 
     const std::string text(MappedFile(path).Text());
-    ASSERT_EQ(text.size(), 3u * 65536);
+    ASSERT_EQ(text.size(), 4u * 65536);
     const char* const section = text.data() + 2 * 65536;
     EXPECT_EQ(section[8], 4);  // a label mapping
     EXPECT_EQ(section[10], 2); // of strings
@@ -232,9 +232,21 @@ TEST_F(BinaryReaderTests, NamesOfLabelsStandBehindTheirSection)
     EXPECT_EQ(section[32], 3);
     EXPECT_STREQ(section + 128, "map:Label Map");
     EXPECT_EQ(std::string(section + 320, 20), std::string("yes\0no\0perhaps not\0\0", 20));
-    uint64_t position = 0;
-    std::memcpy(&position, text.data() + 65536 + 272, sizeof position);
-    EXPECT_EQ(position, 2u * 65536);
+    uint64_t positions[2] = {};
+    std::memcpy(positions, text.data() + 65536 + 272, sizeof positions);
+    EXPECT_THAT(positions, ElementsAre(2u * 65536, 3u * 65536));
+    const char* const columns = text.data() + 3 * 65536;
+    EXPECT_EQ(columns[8], 6);  // category labels
+    EXPECT_EQ(columns[10], 1); // of numbers
+    EXPECT_EQ(columns[12], 4);
+    EXPECT_EQ(columns[16], 3);
+    EXPECT_EQ(columns[32], 6);
+    EXPECT_EQ(columns[40], 1);
+    EXPECT_EQ(columns[42], 3);
+    EXPECT_STREQ(columns + 128, "columns:Category Labels");
+    float values[6] = {};
+    std::memcpy(values, columns + 320, sizeof values);
+    EXPECT_THAT(values, ElementsAre(0, 0, 1, 1, 0, 0));
     const auto reader = Open<float>(path);
     ASSERT_EQ(reader->Streams().size(), 1u);
     EXPECT_THAT(reader->Streams()[0].labelNames, ElementsAre("yes", "no", "perhaps not"));

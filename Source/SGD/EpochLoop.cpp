@@ -157,15 +157,21 @@ void EpochLoop::Begin(const EpochSettings& settings)
                .workers = 1,
                .wanted = {}};
     m_source.StartEpoch(m_epoch);
+    size_t samples = 0;
     for (; m_minibatches < settings.from.minibatches; ++m_minibatches)
     {
-        if (!m_source.Skip())
+        const std::optional<size_t> skipped = m_source.Skip();
+        if (!skipped)
             Fail(ErrorKind::Data, "the reader delivered ", Counted(m_minibatches, "minibatch"), " for epoch ",
                  settings.epoch + 1, ", but the training was stopped after ", settings.from.minibatches,
-                 " of them; were the data or the reader's options changed?");
+                 " of them; were the data or the reader's options changed? Without the model '...at",
+                 settings.from.minibatches, "' the epoch begins anew");
+        samples += *skipped;
     }
     if (m_minibatches > 0)
     {
+        if (samples != settings.from.samples && !m_source.HasSeveralAxes())
+            m_progress.WarnOfOtherData(m_minibatches, samples, settings.from.samples);
         m_sums.Restore(settings.from.sums, settings.from.samples);
         m_progress.GoOn(m_minibatches, {settings.from.sums, settings.from.samples});
     }

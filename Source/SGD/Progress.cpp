@@ -1,6 +1,7 @@
 // Line shapes of training and evaluation. Scripts match them: change nothing but what follows a line.
 #include "SGD/Progress.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -125,6 +126,15 @@ void Progress::GoOn(size_t minibatch, const RunningSums& running)
     m_shownSums.assign(running.sums.begin(), running.sums.end());
     if (m_isTrial)
         m_trialBegan = {minibatch, m_shownSums, running.samples, 0};
+}
+
+void Progress::WarnOfOtherData(size_t minibatches, size_t samples, size_t samplesBefore)
+{
+    m_log.Warn(Concat("epoch ", m_start.epoch + 1, ": its first ", Counted(minibatches, "minibatch"), " have ",
+                      Counted(samples, "sample"), ", but had ", samplesBefore,
+                      " when the training was stopped: the data or the reader's options are others now, so that it is "
+                      "an epoch of neither; without the model '...at",
+                      minibatches, "' it begins anew"));
 }
 
 void Progress::BeginEpoch(const EpochStart& start)

@@ -65,6 +65,8 @@ public:
     void GoOn(size_t minibatch, const RunningSums& running);
     // A short run before the epoch, to choose a rate or a minibatch size: its lines have the prefix, until BeginEpoch.
     void BeginTrial(const EpochStart& start, const std::string& prefix);
+    // Of an epoch that goes on: what was read of it before had another number of samples.
+    void WarnOfOtherData(size_t minibatches, size_t samples, size_t samplesBefore);
     // The epoch that has begun starts with what the last trial did: shows its minibatches again, as the epoch's.
     void RepeatTrial();
     // "Finished Mini-Epoch For LearnRate Selection: ..."

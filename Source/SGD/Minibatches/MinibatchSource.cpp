@@ -189,12 +189,14 @@ void MinibatchSource::BindPart(size_t part)
 }
 
 // A reference network sees it: its recurrent state is that of all minibatches.
-bool MinibatchSource::Skip()
+std::optional<size_t> MinibatchSource::Skip()
 {
-    const bool isThere = std::visit([&](auto& typed) { return Read(typed); }, m_typed);
-    if (isThere && IsAccompanied())
+    const auto read = [&](auto& typed)
+    { return Read(typed) ? std::optional(m_binder->SamplesOf(typed.minibatch)) : std::nullopt; };
+    const std::optional<size_t> samples = std::visit(read, m_typed);
+    if (samples && IsAccompanied())
         ReadCompanions(false);
-    return isThere;
+    return samples;
 }
 
 const std::vector<std::string>& MinibatchSource::SequenceKeys() const

@@ -67,8 +67,9 @@ public:
         return m_parts > 1 && m_goesOn ? SequenceWindow{RowsOfPart(m_sequences, part, m_parts).first, m_sequences}
                                        : SequenceWindow{};
     }
-    // The same, but the network does not see the minibatch.
-    bool Skip();
+    // The same, but the network does not see the minibatch: the samples that it would have held, or nothing at the end.
+    std::optional<size_t> Skip();
+    bool HasSeveralAxes() const { return m_binder->HasSeveralAxes(); }
 
     // Columns, gaps included, of the minibatch, all parts together.
     size_t Columns() const { return m_columns; }

@@ -218,20 +218,27 @@ template <class ElemType>
 } // namespace
 
 template <class ElemType>
+size_t NetworkBinder::SamplesOf(const HostMinibatch<ElemType>& minibatch) const
+{
+    size_t most = 0;
+    for (const Axis& axis : m_axes)
+    {
+        const StreamBatch<ElemType>& batch = minibatch.streams[axis.firstStream];
+        const size_t samples = batch.layout ? batch.layout->ActualSamples() : batch.columns;
+        if (axis.isDefault)
+            return samples;
+        most = std::max(most, samples);
+    }
+    return most;
+}
+
+template <class ElemType>
 void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
 {
     m_columns = 0;
-    m_samples = 0;
-    const Axis* defaultAxis = nullptr;
     for (const Axis& axis : m_axes)
-    {
         BindLayout(axis, minibatch);
-        m_samples = std::max(m_samples, axis.layout->ActualSamples());
-        if (axis.isDefault)
-            defaultAxis = &axis;
-    }
-    if (defaultAxis)
-        m_samples = defaultAxis->layout->ActualSamples();
+    m_samples = SamplesOf(minibatch);
     for (const Binding& binding : m_bindings)
     {
         const StreamBatch<ElemType>& batch = minibatch.streams[binding.stream];
@@ -252,6 +259,8 @@ void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
 
 template void NetworkBinder::Bind(const HostMinibatch<float>& minibatch);
 template void NetworkBinder::Bind(const HostMinibatch<double>& minibatch);
+template size_t NetworkBinder::SamplesOf(const HostMinibatch<float>& minibatch) const;
+template size_t NetworkBinder::SamplesOf(const HostMinibatch<double>& minibatch) const;
 
 void TakeSingleWords(ComputationNetwork& network, const std::vector<StreamInfo>& streams)
 {

@@ -39,6 +39,9 @@ public:
     // axis, is an average over sequences.
     size_t Columns() const { return m_columns; }
     size_t Samples() const { return m_samples; }
+    // Samples() of a minibatch that is not bound.
+    template <class ElemType>
+    size_t SamplesOf(const HostMinibatch<ElemType>& minibatch) const;
 
 private:
     struct Binding

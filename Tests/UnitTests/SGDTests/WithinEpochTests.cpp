@@ -153,8 +153,27 @@ TEST_F(WithinEpochTest, FewerDataThanBeforeAreRefused)
     catch (const Error& error)
     {
         EXPECT_EQ(error.Message(), "the reader delivered 2 minibatches for epoch 1, but the training was stopped after "
-                                   "5 of them; were the data or the reader's options changed?");
+                                   "5 of them; were the data or the reader's options changed? Without the model "
+                                   "'...at5' the epoch begins anew");
     }
+}
+
+TEST_F(WithinEpochTest, OtherDataThanBeforeAreTold)
+{
+    TrainingRequest request = ClassifierRequest(2);
+    request.options.epochSize = 40;
+    StopAt(request, 4);
+    StopAt(request, 2);
+    const std::string warning = "WARNING: epoch 1: its first ";
+    EXPECT_EQ(LogText().find(warning), std::string::npos) << LogText();
+    request.openReader = []
+    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(9, 7))); };
+    Run(request);
+    EXPECT_NE(LogText().find(warning + "4 minibatches have 18 samples, but had 20 when the training was stopped: the "
+                                       "data or the reader's options are others now, so that it is an epoch of "
+                                       "neither; without the model '...at4' it begins anew\n"),
+              std::string::npos)
+        << LogText();
 }
 
 TEST_F(WithinEpochTest, WithoutMakeModeAnOldPointIsKeptAside)

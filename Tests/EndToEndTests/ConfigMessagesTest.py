@@ -48,6 +48,10 @@ class ConfigMessagesTest(MessagesTestCase):
             self.error(),
             "exp.cntk:7:15: error: 'Train:SGD:maxEpochs' is 'many', expected a whole number that is not negative")
 
+    def test_train_does_not_adapt(self):  # told before anything is trained
+        error = self.error("Train=[SGD=[adaptationRegType=KL; adaptationRegWeight=0.5]]")
+        self.assertTrue(error.startswith("command line:1:51: error: adaptationRegType=KL needs an original model"), error)
+
     def test_values_that_are_more_than_a_number(self):
         for old, new, place, found, expected in (
                 ("maxEpochs=1", "maxEpochs", "7:5", "maxEpochs' is 'true",

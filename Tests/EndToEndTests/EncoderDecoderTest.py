@@ -354,7 +354,8 @@ class EncoderDecoderTest(EndToEndTest):
                 ("Train=[SGD=[epochSize=100]]", "several networks are trained with epochSize=100; expected 0"),
                 ("Train=[SGD=[numSubminibatches=2]]", "several networks are trained with numSubminibatches=2"),
                 ("Train=[SGD=[encoderNodes=a]]", "encoderNodes names 1 nodes and decoderNodes 0"),
-                ("Train=[SGD=[encoderNodes=nobody;decoderNodes=pairNetwork]]", "there is no node 'nobody'"),
+                ("Train=[SGD=[encoderNodes=nobody;decoderNodes=pairNetwork]]", "command line:1:49: error: "
+                 "there is no node 'nobody'"),
                 ("Train=[DecoderNetworkBuilder=[rnnType=LSTM]]", "the decoder has no PairNetwork node"),
                 ("Train=[DecoderNetworkBuilder=[layerSizes=5:8:5]]", "needs a lookup table and a hidden layer"),
                 ("Train=[encoderReader=[truncated=true]]", "encoderReader ('train.enc.ctf') cuts sequences into pieces"),

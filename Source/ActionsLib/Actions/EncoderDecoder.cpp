@@ -1,6 +1,7 @@
 // Pairing by names, or of all PairNetwork nodes with the encoder's output.
 #include "ActionsLib/Actions/EncoderDecoder.h"
 
+#include "ActionsLib/Commands/ErrorPlaces.h"
 #include "ActionsLib/Commands/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/PluginLoader.h"
@@ -37,9 +38,11 @@ OptionTable<PairOptions> PairOptions::Options()
 PairOptions ReadPairOptions(const ConfigParameters& block)
 {
     PairOptions options = ReadOptions<PairOptions>(block);
+    options.encoderPlace = block.WhereOf("encoderNodes");
+    options.decoderPlace = block.WhereOf("decoderNodes");
     if (options.encoderNodes.size() != options.decoderNodes.size())
     {
-        FailAt(block.WhereOf(options.decoderNodes.empty() ? "encoderNodes" : "decoderNodes"), ErrorKind::Config,
+        FailAt(options.decoderNodes.empty() ? options.encoderPlace : options.decoderPlace, ErrorKind::Config,
                "encoderNodes names ", options.encoderNodes.size(), " nodes and decoderNodes ",
                options.decoderNodes.size(), "; expected as many of one as of the other");
     }
@@ -80,6 +83,11 @@ ComputationNodePtr OutputOfEncoder(const ComputationNetwork& encoder)
     return outputs.front();
 }
 
+ComputationNodePtr RequireEncoderNode(const ComputationNetwork& encoder, const PairOptions& options, size_t index)
+{
+    return AtPlace([&] { return encoder.Require(options.encoderNodes[index]); }, options.encoderPlace);
+}
+
 std::vector<ComputationNodePtr> PairNetworks(ComputationNetwork& encoder, ComputationNetwork& network,
                                              const PairOptions& options, Log& log)
 {
@@ -93,13 +101,12 @@ std::vector<ComputationNodePtr> PairNetworks(ComputationNetwork& encoder, Comput
     };
     for (size_t i = 0; i < options.decoderNodes.size(); i++)
     {
-        const ComputationNodePtr source = WithNote([&] { return encoder.Require(options.encoderNodes[i]); },
-                                                   [] { return std::string("in encoderNodes"); });
-        const ComputationNodePtr node = WithNote([&] { return network.Require(options.decoderNodes[i]); },
-                                                 [] { return std::string("in decoderNodes"); });
+        const ComputationNodePtr source = RequireEncoderNode(encoder, options, i);
+        const ComputationNodePtr node =
+            AtPlace([&] { return network.Require(options.decoderNodes[i]); }, options.decoderPlace);
         if (node->TypeName() != "PairNetwork")
-            Fail(ErrorKind::Config, "decoderNodes: node '", node->Name(), "' (", node->TypeName(),
-                 ") of the decoder is no PairNetwork node");
+            FailAt(options.decoderPlace, ErrorKind::Config, "decoderNodes: node '", node->Name(), "' (",
+                   node->TypeName(), ") of the decoder is no PairNetwork node");
         pair(source, node);
     }
     if (options.decoderNodes.empty())

@@ -18,6 +18,8 @@ struct PairOptions
 {
     std::vector<std::string> encoderNodes;
     std::vector<std::string> decoderNodes;
+    SourcePos encoderPlace; // where they are given
+    SourcePos decoderPlace;
 
     static OptionTable<PairOptions> Options();
 };
@@ -28,6 +30,9 @@ void RequireSentences(const ConfigParameters& reader);
 
 // The node that a decoder is made for where no names are given.
 ComputationNodePtr OutputOfEncoder(const ComputationNetwork& encoder);
+
+// The node that encoderNodes names there; an error has their place.
+ComputationNodePtr RequireEncoderNode(const ComputationNetwork& encoder, const PairOptions& options, size_t index);
 
 // Connects the PairNetwork nodes of the network with nodes of the encoder and validates it. The nodes of the encoder
 // that values are taken from.

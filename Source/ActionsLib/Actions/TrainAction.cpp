@@ -71,6 +71,7 @@ public:
         AskForDevice(command);
         m_sgd = &RequireSgdBlock(command);
         m_request.options = ReadSgdOptions(command, *m_sgd);
+        RequireNoAdaptation(m_request.options, *m_sgd);
         m_request.modelPath = RequireTrainedModelPath(command);
         for (const ConfigParameters* block :
              {m_reader.block, m_cvReader.block, command.block.FindBlock(m_builder->BlockName())})

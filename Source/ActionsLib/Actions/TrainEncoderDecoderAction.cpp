@@ -84,6 +84,7 @@ public:
                        "; expected one for each network, or none");
         const ConfigParameters& sgd = RequireSgdBlock(command);
         m_request.options = ReadSgdOptions(command, sgd);
+        RequireNoAdaptation(m_request.options, sgd);
         m_pairs = ReadPairOptions(sgd);
         CheckOptions(sgd);
         m_request.modelPath = RequireTrainedModelPath(command);
@@ -230,9 +231,8 @@ private:
     {
         const ComputationNodePtr encoderOutput =
             m_before == nullptr || !m_pairs.encoderNodes.empty() ? nullptr : OutputOfEncoder(*m_before);
-        const ComputationNodePtr named = m_before != nullptr && !m_pairs.encoderNodes.empty()
-                                             ? m_before->Require(m_pairs.encoderNodes.front())
-                                             : nullptr;
+        const ComputationNodePtr named =
+            m_before != nullptr && !m_pairs.encoderNodes.empty() ? RequireEncoderNode(*m_before, m_pairs, 0) : nullptr;
         std::unique_ptr<ComputationNetwork> network =
             stage.builder->Build(DeviceOf(m_command), (named ? named : encoderOutput).get());
         m_before = network.get();

@@ -90,6 +90,14 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
     return options;
 }
 
+void RequireNoAdaptation(const SgdOptions& options, const ConfigParameters& sgd)
+{
+    if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
+        FailAt(sgd.WhereOf("adaptationRegType"), ErrorKind::Config,
+               "adaptationRegType=KL needs an original model to stay near; expected action=adapt with "
+               "originalModelFileName and refNodeName");
+}
+
 SourcePos PlaceOf(const CommandContext& command, std::string_view key)
 {
     return BlockWith(command, key).WhereOf(key);

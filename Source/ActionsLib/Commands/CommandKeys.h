@@ -19,6 +19,8 @@ SourcePos PlaceOfTrainedModel(const CommandContext& command);
 // The learner's block, SGD or, as v1.1 also calls it, optimizer; its options. Warns of what has no effect in it.
 const ConfigParameters& RequireSgdBlock(const CommandContext& command);
 SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd);
+// Fails (Config) where the options ask for the original network of an adaptation.
+void RequireNoAdaptation(const SgdOptions& options, const ConfigParameters& sgd);
 
 // Where the command says a key, in its block, around it, or in its SGD block; else the command's place.
 SourcePos PlaceOf(const CommandContext& command, std::string_view key);

@@ -52,12 +52,18 @@ class ConfigMessagesTest(MessagesTestCase):
         error = self.error("Train=[SGD=[adaptationRegType=KL; adaptationRegWeight=0.5]]")
         self.assertTrue(error.startswith("command line:1:51: error: adaptationRegType=KL needs an original model"), error)
 
+    def test_default_is_no_block(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[autoAdjustLR=adjustAfterEpoch]")
+        self.cntk("configFile=exp.cntk", "Train=[SGD=[AutoAdjust=default]]")
+        self.assertEqual(self.warnings("Train=[SGD=[AutoAdjust=default]]"), [])
+
     def test_values_that_are_more_than_a_number(self):
         for old, new, place, found, expected in (
                 ("maxEpochs=1", "maxEpochs", "7:5", "maxEpochs' is 'true",
                  "a whole number that is not negative; a name without a value stands for true"),
                 ("minibatchSize=4", "minibatchSize=4#old", "8:19", "minibatchSize' is '4#old",
                  "a whole number that is not negative; a comment begins behind a blank"),
+                ("minibatchSize=4", "L2RegWeight=-1#INF", "8:17", "L2RegWeight' is '-1#INF", "a number >= 0"),
                 ("minibatchSize=4", "minibatchSize=4 8", "8:19", "minibatchSize' is '4 8",
                  "a whole number that is not negative; elements of a list are separated by ':'"),
                 ("minibatchSize=4", "traceLevel=1 2", "8:16", "traceLevel' is '1 2",

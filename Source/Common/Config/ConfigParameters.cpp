@@ -41,7 +41,8 @@ std::string NeighbourHint(std::string_view text)
 const char* CommentHint(std::string_view text)
 {
     const size_t hash = text.find('#');
-    return hash == std::string_view::npos || hash == 0 ? "" : "; a comment begins behind a blank";
+    const bool isNumber = ParseDouble(text).has_value(); // 1#INF
+    return hash == std::string_view::npos || hash == 0 || isNumber ? "" : "; a comment begins behind a blank";
 }
 
 // Two numbers where one should be are most likely a list.
@@ -264,6 +265,11 @@ const ConfigParameters* ConfigParameters::FindBlock(std::string_view name) const
             entry->isRead = true;
             entry->isReadAsBlock = true;
             return block;
+        }
+        if (entry->RawText() == "default") // there is none, whatever stands around
+        {
+            entry->isRead = true;
+            return nullptr;
         }
     }
     return nullptr;

@@ -103,6 +103,10 @@ TEST(ConfigParametersTests, DefaultStopsTheSearch)
     EXPECT_FALSE(config->RequireBlock("s").Find("z"));
     EXPECT_EQ(TextOf(config->RequireBlock("t"), "z"), "Default");
     EXPECT_EQ(config->RequireBlock("s").Require("z").Text(), "default");
+    // Of blocks, too; other values are passed over.
+    const auto blocks = ConfigParameters::Parse("A=[x=1]\ns=[A=default]\nt=[A=3]");
+    EXPECT_EQ(blocks->RequireBlock("s").FindBlock("A"), nullptr);
+    EXPECT_EQ(blocks->RequireBlock("t").FindBlock("A"), blocks->FindBlock("A"));
 }
 
 TEST(ConfigParametersTests, ScalarsAreNoBlocks)

@@ -7,6 +7,7 @@
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
 #include "ComputationNetwork/Evaluation/LookupProducts.h"
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
+#include "ComputationNetwork/Evaluation/StepCounters.h"
 #include "ComputationNetwork/Evaluation/StepKey.h"
 #include "ComputationNetwork/Loops/LoopProducts.h"
 #include "ComputationNetwork/NodeError.h"
@@ -62,7 +63,7 @@ struct Evaluator::Impl
     // The work of Forward and of Backward, which a device may record and repeat.
     class ForwardWork;
     class BackwardWork;
-    void FindCounters();
+    void NoteWhatCannotBeRepeated();
     void RunForwardSteps();
     void RepeatForwardSteps();
     void RunBackwardSteps();
@@ -93,9 +94,7 @@ struct Evaluator::Impl
     std::vector<uint64_t> m_backwardKey;
     std::optional<RepeatedWork> m_forwardWork;
     std::optional<RepeatedWork> m_backwardWork;
-    std::vector<uint64_t*> m_counters; // what nodes count with each ForwardProp
-    std::vector<uint64_t> m_savedCounters;
-    std::vector<bool> m_stepCounts; // whether a node of the step does
+    std::optional<StepCounters> m_counters; // where the device repeats the forward pass
 };
 
 class Evaluator::Impl::ForwardWork final : public RepeatedWork::Steps
@@ -105,16 +104,8 @@ public:
 
     void Run() override { m_evaluator.RunForwardSteps(); }
     void Repeat() override { m_evaluator.RepeatForwardSteps(); }
-    void Save() override
-    {
-        for (size_t i = 0; i < m_evaluator.m_counters.size(); i++)
-            m_evaluator.m_savedCounters[i] = *m_evaluator.m_counters[i];
-    }
-    void Restore() override
-    {
-        for (size_t i = 0; i < m_evaluator.m_counters.size(); i++)
-            *m_evaluator.m_counters[i] = m_evaluator.m_savedCounters[i];
-    }
+    void Save() override { m_evaluator.m_counters->Save(); }
+    void Restore() override { m_evaluator.m_counters->Restore(); }
 
 private:
     Impl& m_evaluator;
@@ -185,33 +176,25 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     m_forwardWork.emplace(network.GetDevice(), "the forward pass");
     m_backwardWork.emplace(network.GetDevice(), "the backward pass");
     if (m_forwardWork->IsOn())
-        FindCounters();
+    {
+        m_counters.emplace(*m_program);
+        NoteWhatCannotBeRepeated();
+    }
 }
 
-void Evaluator::Impl::FindCounters()
+void Evaluator::Impl::NoteWhatCannotBeRepeated()
 {
-    for (const ForwardStep& step : m_program->forwardSteps)
+    for (ComputationNode* node : m_program->forwardNodes)
     {
-        m_stepCounts.push_back(false);
-        for (size_t k = step.nodes.begin; k < step.nodes.end; k++)
+        // One pass over the data that looks at every minibatch.
+        if (node->IsPrecomputed() && node->ReadsInputs())
+            m_forwardWork->TurnOff(nullptr);
+        if (node->Type().traits.makesLayout)
         {
-            ComputationNode& node = *m_program->forwardNodes[k];
-            if (uint64_t* const counter = node.StepCounter())
-            {
-                m_counters.push_back(counter);
-                m_stepCounts.back() = true;
-            }
-            // One pass over the data that looks at every minibatch.
-            if (node.IsPrecomputed() && node.ReadsInputs())
-                m_forwardWork->TurnOff(nullptr);
-            if (node.Type().traits.makesLayout)
-            {
-                m_forwardWork->TurnOff("the layout of a minibatch follows from values");
-                m_backwardWork->TurnOff("the layout of a minibatch follows from values");
-            }
+            m_forwardWork->TurnOff("the layout of a minibatch follows from values");
+            m_backwardWork->TurnOff("the layout of a minibatch follows from values");
         }
     }
-    m_savedCounters.resize(m_counters.size());
 }
 
 // Whether all that is read of a dense input is its sparse form, where its data come in that.
@@ -413,7 +396,7 @@ void Evaluator::Impl::RepeatForwardSteps()
 {
     for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
     {
-        if (m_stepCounts[i])
+        if (m_counters->StepCounts(i))
         {
             RunForward(i);
             continue;

@@ -122,6 +122,11 @@ public:
 private:
     using Loop = std::vector<ComputationNodePtr>;
     using ShapeAndLayout = std::pair<TensorShape, const MBLayout*>;
+    enum class Pass
+    {
+        Settling, // one of several: dimensions may still be unknown
+        Final     // the last one: they may not
+    };
 
     void Tell(Error& error, const ComputationNode& node, const Loop& loop);
     bool HasPassedOver(const Loop& loop);
@@ -134,8 +139,8 @@ private:
     void InferLayouts();
     std::vector<ShapeAndLayout> Shapes() const;
     bool Settle();
-    void InferAll(bool isFinalPass);
-    void InferOne(ShapeInference& inference, const ComputationNodePtr& node, bool mayStayOpen);
+    void InferAll(Pass pass);
+    void InferOne(ShapeInference& inference, const ComputationNodePtr& node, Pass pass);
     void AskConsumers(ShapeInference& inference, const ComputationNodePtr& parameter);
 
     ComputationNetwork& m_network;
@@ -179,10 +184,10 @@ void ComputationNetwork::Validation::Run()
     {
         for (const ComputationNodePtr& node : m_order)
             ForgetShape(*node);
-        InferAll(false);
+        InferAll(Pass::Settling);
         CheckLoops(FaultOfShapes);
     }
-    InferAll(true);
+    InferAll(Pass::Final);
     CheckLoops(FaultOf);
     m_network.m_derivedLayouts.RemoveUnused();
 }
@@ -293,13 +298,13 @@ void ComputationNetwork::Validation::ForgetShape(ComputationNode& node)
 // other nodes. So layouts go around the loops before there are shapes, which would stay as the first of them made them.
 void ComputationNetwork::Validation::InferLayouts()
 {
-    ShapeInference inference(false, &m_network.m_derivedLayouts);
+    ShapeInference inference(/*isFinalPass=*/false, &m_network.m_derivedLayouts);
     std::vector<ShapeAndLayout> before = Shapes();
     for (size_t pass = 0; pass <= m_order.size(); pass++)
     {
         for (const ComputationNodePtr& node : m_order)
         {
-            InferOne(inference, node, true);
+            InferOne(inference, node, Pass::Settling);
             ForgetShape(*node);
         }
         std::vector<ShapeAndLayout> after = Shapes();
@@ -325,7 +330,7 @@ bool ComputationNetwork::Validation::Settle()
     std::vector<ShapeAndLayout> before = Shapes();
     for (size_t pass = 0; pass <= m_order.size(); pass++)
     {
-        InferAll(false);
+        InferAll(Pass::Settling);
         std::vector<ShapeAndLayout> after = Shapes();
         if (after == before)
             return true;
@@ -334,26 +339,25 @@ bool ComputationNetwork::Validation::Settle()
     return false;
 }
 
-void ComputationNetwork::Validation::InferAll(bool isFinalPass)
+void ComputationNetwork::Validation::InferAll(Pass pass)
 {
-    ShapeInference inference(isFinalPass, &m_network.m_derivedLayouts);
+    ShapeInference inference(pass == Pass::Final, &m_network.m_derivedLayouts);
     for (const ComputationNodePtr& node : m_order)
     {
-        if (isFinalPass && node->Type().traits.isLeaf && node->SampleLayout().HasUnknown())
+        if (pass == Pass::Final && node->Type().traits.isLeaf && node->SampleLayout().HasUnknown())
             AskConsumers(inference, node);
-        InferOne(inference, node, !isFinalPass);
+        InferOne(inference, node, pass);
     }
 }
 
-void ComputationNetwork::Validation::InferOne(ShapeInference& inference, const ComputationNodePtr& node,
-                                              bool mayStayOpen)
+void ComputationNetwork::Validation::InferOne(ShapeInference& inference, const ComputationNodePtr& node, Pass pass)
 {
     if (m_passedOver.Has(node) || (node->Type().traits.isLeaf && m_passedOver.IsInputOfAny(*node)))
         return;
     try
     {
         node->InferShape(inference);
-        if (!mayStayOpen && node->SampleLayout().HasUnknown())
+        if (pass == Pass::Final && node->SampleLayout().HasUnknown())
             Fail(ErrorKind::Model, "the dimensions [", node->SampleLayout().ToString(), "] of node '", node->Name(),
                  "' are not known, and nothing determines them",
                  node->Type().traits.isDelay ? Concat("; a delay in a loop says its size itself: ", node->TypeName(),
@@ -377,7 +381,7 @@ void ComputationNetwork::Validation::AskConsumers(ShapeInference& inference, con
         const std::vector<ComputationNodePtr>& inputs = node->Inputs();
         if (std::find(inputs.begin(), inputs.end(), parameter) != inputs.end() &&
             std::none_of(inputs.begin(), inputs.end(), isOpen))
-            InferOne(inference, node, true);
+            InferOne(inference, node, Pass::Settling); // its own sizes may be open for other reasons
     }
 }
 

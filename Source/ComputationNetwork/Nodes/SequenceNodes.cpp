@@ -224,27 +224,52 @@ public:
     }
 
 private:
-    // The sequence's part of the value; its gradients are added to those kept for the backward pass.
+    // The steps of one sequence in the minibatch.
+    struct Steps
+    {
+        size_t row, first, count, parallel;
+        size_t Column(size_t step) const { return (first + step) * parallel + row; }
+    };
+
+    // The sequence's part of the value: log sum of all paths from its first label on, minus the path that its labels
+    // give. Its gradients are added to those kept for the backward pass.
     double AddSequence(size_t row, size_t first, size_t end)
     {
-        const size_t labels = m_scores.rows, steps = end - first;
-        const size_t parallel = Input(1)->GetMBLayout()->ParallelSequences();
-        const auto column = [&](size_t step) { return (first + step) * parallel + row; };
-        const size_t start = m_labels.LargestRow(column(0));
-        m_alpha.assign(labels * steps, 0);
-        m_entering.assign(labels * steps, 0);
-        m_terms.resize(labels);
+        const Steps steps{row, first, end - first, Input(1)->GetMBLayout()->ParallelSequences()};
+        const double path = PathOfLabels(steps);
+        const double total = SumOfPaths(steps);
+        AddPosteriors(steps, total);
+        return total - path;
+    }
+
+    // The path's score; subtracts its gradients.
+    double PathOfLabels(const Steps& steps)
+    {
         double path = 0;
-        for (size_t step = 0; step < steps; step++)
+        for (size_t step = 0; step < steps.count; step++)
         {
-            const size_t label = m_labels.LargestRow(column(step));
-            const size_t before = step == 0 ? start : m_labels.LargestRow(column(step - 1));
-            path += m_scores.At(label, column(step)) + m_transitions.At(label, before);
-            m_scoreGradient.At(label, column(step)) -= 1;
+            const size_t column = steps.Column(step);
+            const size_t label = m_labels.LargestRow(column);
+            const size_t before = m_labels.LargestRow(steps.Column(step == 0 ? 0 : step - 1));
+            path += m_scores.At(label, column) + m_transitions.At(label, before);
+            m_scoreGradient.At(label, column) -= 1;
             m_transitionGradient.At(label, before) -= 1;
+        }
+        return path;
+    }
+
+    // From the first step on. entering(to, step): log sum of all paths that lead to a label, before its score is added;
+    // alpha: with it.
+    double SumOfPaths(const Steps& steps)
+    {
+        const size_t labels = m_scores.rows;
+        const size_t start = m_labels.LargestRow(steps.Column(0));
+        m_alpha.assign(labels * steps.count, 0);
+        m_entering.assign(labels * steps.count, 0);
+        m_terms.resize(labels);
+        for (size_t step = 0; step < steps.count; step++)
             for (size_t to = 0; to < labels; to++)
             {
-                // entering(to) = log sum of all that lead there
                 if (step == 0)
                     m_entering[to] = m_transitions.At(to, start);
                 else
@@ -253,22 +278,27 @@ private:
                         m_terms[from] = m_alpha[(step - 1) * labels + from] + m_transitions.At(to, from);
                     m_entering[step * labels + to] = LogSum(m_terms);
                 }
-                m_alpha[step * labels + to] = m_scores.At(to, column(step)) + m_entering[step * labels + to];
+                m_alpha[step * labels + to] = m_scores.At(to, steps.Column(step)) + m_entering[step * labels + to];
             }
-        }
         m_terms.assign(m_alpha.end() - ptrdiff_t(labels), m_alpha.end());
-        const double total = LogSum(m_terms);
+        return LogSum(m_terms);
+    }
 
-        // Posteriors from the end on.
+    // From the last step back: the probabilities of labels and of pairs of them, which are the gradients of the sum of
+    // all paths. After SumOfPaths.
+    void AddPosteriors(const Steps& steps, double total)
+    {
+        const size_t labels = m_scores.rows;
+        const size_t start = m_labels.LargestRow(steps.Column(0));
         m_posterior.resize(labels);
         for (size_t label = 0; label < labels; label++)
             m_posterior[label] = std::exp(m_terms[label] - total);
-        for (size_t step = steps; step-- > 0;)
+        for (size_t step = steps.count; step-- > 0;)
         {
             m_earlier.assign(labels, 0);
             for (size_t to = 0; to < labels; to++)
             {
-                m_scoreGradient.At(to, column(step)) += m_posterior[to];
+                m_scoreGradient.At(to, steps.Column(step)) += m_posterior[to];
                 if (step == 0)
                 {
                     m_transitionGradient.At(to, start) += m_posterior[to];
@@ -285,7 +315,6 @@ private:
             }
             std::swap(m_posterior, m_earlier);
         }
-        return total - path;
     }
 
     HostMatrix m_labels, m_scores, m_transitions, m_scoreGradient, m_transitionGradient;

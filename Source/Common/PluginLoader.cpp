@@ -382,10 +382,7 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
             first = first == nullptr ? block : first;
             if (!context.forWriting) // all deliver the order of their files
                 WarnOfOtherOrder(*block, *first, context.log);
-            const ReaderContext own{
-                *block,         context.log,         context.traceLevel, context.forWriting, context.createLabelMaps,
-                context.listed, context.hasFreeCores};
-            parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), own)});
+            parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), context.For(*block))});
         }
         if (parts.empty())
             FailAt(readers->Where(), ErrorKind::Config, "readers is empty; it needs names of blocks, such as a:b");

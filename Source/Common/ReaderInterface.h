@@ -119,6 +119,12 @@ struct ReaderContext
     bool createLabelMaps = false; // createLabelMap: label mapping files need not be there (allowMapCreation=true)
     const ListedFiles* listed = nullptr; // of a writer: what the command's readers read; null where there is none
     bool hasFreeCores = false; // a core beside those that compute: what is read ahead there takes none of their time
+
+    // The same for another block: that of a part of the reader.
+    ReaderContext For(const ConfigParameters& block) const
+    {
+        return {block, log, traceLevel, forWriting, createLabelMaps, listed, hasFreeCores};
+    }
 };
 
 using GetReaderFunctionF = void (*)(std::unique_ptr<IDataReader<float>>& reader, const ReaderContext& context);

@@ -359,9 +359,8 @@ private:
 
     std::unique_ptr<SentenceWriter> OpenWriter(const std::string& name, size_t words, const ListedFiles& listed) const
     {
-        ProgramContext& program = m_command.program;
-        const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true, false, &listed};
-        if (program.dataType == DataType::Float32)
+        const ReaderContext context = WriterContextOf(m_command, *m_writer, listed);
+        if (m_command.program.dataType == DataType::Float32)
             return std::make_unique<LibrarySentenceWriter<float>>(LoadWriter<float>(m_writerType, context), name,
                                                                   words);
         return std::make_unique<LibrarySentenceWriter<double>>(LoadWriter<double>(m_writerType, context), name, words);

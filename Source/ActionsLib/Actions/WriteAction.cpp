@@ -415,9 +415,8 @@ private:
 
     std::unique_ptr<Output> OpenWriter(Device& device, const ListedFiles& listed) const
     {
-        ProgramContext& program = m_command.program;
-        const ReaderContext context{*m_writer, program.log, TraceLevelOf(m_command), true, false, &listed};
-        if (program.dataType == DataType::Float32)
+        const ReaderContext context = WriterContextOf(m_command, *m_writer, listed);
+        if (m_command.program.dataType == DataType::Float32)
             return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(m_writerType, context), device);
         return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(m_writerType, context), device);
     }

@@ -126,8 +126,12 @@ std::string ReaderSource::NameWithFiles() const
 
 std::unique_ptr<MinibatchSource> ReaderSource::Open() const
 {
-    const ReaderContext context{
-        *block, program->log, traceLevel, forWriting, createLabelMaps, nullptr, HasFreeCores(*program, *command)};
+    const ReaderContext context{.config = *block,
+                                .log = program->log,
+                                .traceLevel = traceLevel,
+                                .forWriting = forWriting,
+                                .createLabelMaps = createLabelMaps,
+                                .hasFreeCores = HasFreeCores(*program, *command)};
     const std::string type = ReaderTypeOf(*block);
     const auto note = [&] { return "while opening the " + type + " of " + block->Path(); };
     auto source = WithNote(
@@ -147,6 +151,15 @@ std::unique_ptr<MinibatchSource> ReaderSource::OpenFor(const NamedFile& written,
     std::unique_ptr<MinibatchSource> source = Open();
     ListedFilesOf(*source).RequireNone(written, where);
     return source;
+}
+
+ReaderContext WriterContextOf(const CommandContext& command, const ConfigParameters& writer, const ListedFiles& listed)
+{
+    return {.config = writer,
+            .log = command.program.log,
+            .traceLevel = TraceLevelOf(command),
+            .forWriting = true,
+            .listed = &listed};
 }
 
 ListedFiles ListedFilesOf(const MinibatchSource& source)

@@ -41,6 +41,9 @@ bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program);
 // The files that the source finds in lists; asked for as long as the source is there.
 ListedFiles ListedFilesOf(const MinibatchSource& source);
 
+// What a writer is created with. writer: its block; listed: files that the command reads, where it may not write.
+ReaderContext WriterContextOf(const CommandContext& command, const ConfigParameters& writer, const ListedFiles& listed);
+
 // Fails if there is no such library, or it does not load or does not write numbers of the type. writer: its block.
 void RequireWriterPlugin(const ConfigParameters& writer, const std::string& type, DataType dataType);
 

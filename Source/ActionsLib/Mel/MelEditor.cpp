@@ -30,66 +30,87 @@ NdlScript MacrosOf(const NdlScript& script)
     return macros;
 }
 
+// An NDL file by its parts.
+struct NdlFileParts
+{
+    std::string path;
+    std::vector<const NdlStatement*> sections; // of the file, which lives longer
+    std::vector<std::string> load;             // load=
+    SourcePos loadWhere;
+    std::string run; // run=; "" where it is not there
+    SourcePos runWhere;
+    NdlScript rest; // what stands in no section
+
+    explicit NdlFileParts(const NdlScript& file, std::string path) : path(std::move(path))
+    {
+        for (const NdlStatement& statement : file.statements)
+        {
+            const bool isAssignment = statement.kind == NdlStatement::Kind::Assignment;
+            if (statement.kind == NdlStatement::Kind::Section)
+                sections.push_back(&statement);
+            else if (EqualsIgnoreCase(statement.name, "run") && statement.value.kind == NdlExpression::Kind::Name)
+            {
+                run = statement.value.text;
+                runWhere = statement.where;
+            }
+            else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
+            {
+                load = statement.value.Names();
+                loadWhere = statement.where;
+            }
+            else
+                rest.statements.push_back(statement);
+        }
+    }
+
+    // Fails at `where` if there is no such section.
+    const NdlScript& BodyOf(const std::string& name, const SourcePos& where) const
+    {
+        std::vector<std::string> names;
+        for (const NdlStatement* section : sections)
+        {
+            if (EqualsIgnoreCase(section->name, name))
+                return *section->body;
+            names.push_back(section->name);
+        }
+        FailAt(where, ErrorKind::Config, "NDL file '", path, "' has no section '", name, "'", DidYouMean(name, names));
+    }
+
+    // The first section that load= does not name; null: there is none.
+    const NdlStatement* FirstNotLoaded() const
+    {
+        for (const NdlStatement* section : sections)
+            if (std::none_of(load.begin(), load.end(),
+                             [&](const std::string& name) { return EqualsIgnoreCase(name, section->name); }))
+                return section;
+        return nullptr;
+    }
+
+    bool HasNodesOutsideSections() const
+    {
+        return std::any_of(rest.statements.begin(), rest.statements.end(),
+                           [](const NdlStatement& each) { return each.kind != NdlStatement::Kind::Macro; });
+    }
+};
+
 // The snippet in a file: the section asked for, the one that run= names, the first, or the whole file. The sections
 // that load= names come before it, with their macros and constants.
 NdlScript SnippetOf(const NdlScript& file, const MelArgument* section, const MelArgument& path)
 {
-    std::vector<const NdlStatement*> sections;
-    std::vector<std::string> names;
-    std::vector<std::string> load;
-    SourcePos loadWhere;
-    std::string wanted = section == nullptr ? "" : section->text;
-    SourcePos wantedWhere = section == nullptr ? path.where : section->where;
-    NdlScript rest;
-    for (const NdlStatement& statement : file.statements)
-    {
-        const bool isAssignment = statement.kind == NdlStatement::Kind::Assignment;
-        if (statement.kind == NdlStatement::Kind::Section)
-        {
-            sections.push_back(&statement);
-            names.push_back(statement.name);
-        }
-        else if (EqualsIgnoreCase(statement.name, "run") && statement.value.kind == NdlExpression::Kind::Name)
-        {
-            wanted = section == nullptr ? statement.value.text : wanted;
-            wantedWhere = section == nullptr ? statement.where : wantedWhere;
-        }
-        else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
-        {
-            load = statement.value.Names();
-            loadWhere = statement.where;
-        }
-        else
-        {
-            rest.statements.push_back(statement);
-        }
-    }
-    const auto bodyOf = [&](const std::string& name, const SourcePos& where) -> const NdlScript&
-    {
-        for (const NdlStatement* each : sections)
-            if (EqualsIgnoreCase(each->name, name))
-                return *each->body;
-        FailAt(where, ErrorKind::Config, "NDL file '", path.text, "' has no section '", name, "'",
-               DidYouMean(name, names));
-    };
-    const bool hasNodes = std::any_of(rest.statements.begin(), rest.statements.end(),
-                                      [](const NdlStatement& each) { return each.kind != NdlStatement::Kind::Macro; });
+    const NdlFileParts parts(file, path.text);
+    const std::string& wanted = section == nullptr ? parts.run : section->text;
+    const NdlStatement* const first = parts.FirstNotLoaded();
     NdlScript snippet;
-    for (const std::string& name : load)
-        snippet.Append(bodyOf(name, loadWhere));
-    const auto isLoaded = [&load](const NdlStatement* each)
+    for (const std::string& name : parts.load)
+        snippet.Append(parts.BodyOf(name, parts.loadWhere));
+    if (wanted.empty() && (first == nullptr || parts.HasNodesOutsideSections()))
     {
-        return std::any_of(load.begin(), load.end(),
-                           [each](const std::string& name) { return EqualsIgnoreCase(name, each->name); });
-    };
-    const auto first = std::find_if_not(sections.begin(), sections.end(), isLoaded);
-    if (wanted.empty() && (hasNodes || first == sections.end()))
-    {
-        snippet.Append(rest);
+        snippet.Append(parts.rest);
         return snippet;
     }
-    snippet.Append(MacrosOf(rest));
-    snippet.Append(wanted.empty() ? *(*first)->body : bodyOf(wanted, wantedWhere));
+    snippet.Append(MacrosOf(parts.rest));
+    snippet.Append(wanted.empty() ? *first->body
+                                  : parts.BodyOf(wanted, section == nullptr ? parts.runWhere : section->where));
     return snippet;
 }
 
@@ -287,10 +308,8 @@ void MelEditor::ExecuteOnNodes(MelCommand command, const std::vector<const MelAr
         SetInputs(statement);
         break;
     case MelCommand::SetProperty:
-        SetProperty(statement, false);
-        break;
     case MelCommand::SetPropertyForSubTree:
-        SetProperty(statement, true);
+        SetProperty(command, statement);
         break;
     case MelCommand::RemoveNode:
     case MelCommand::DeleteNode:

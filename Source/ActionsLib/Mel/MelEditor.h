@@ -64,7 +64,7 @@ private:
     void CopyPairs(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& target, const MelStatement& statement);
     void SetInput(const MelStatement& statement);
     void SetInputs(const MelStatement& statement);
-    void SetProperty(const MelStatement& statement, bool forSubTree);
+    void SetProperty(MelCommand command, const MelStatement& statement);
     void Delete(const MelStatement& statement);
     void Rename(const MelStatement& statement);
     void Revise(const MelStatement& statement);

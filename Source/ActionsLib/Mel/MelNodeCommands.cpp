@@ -196,8 +196,9 @@ void MelEditor::SetInputs(const MelStatement& statement)
     pattern.model->network->SetInputs(node, std::move(inputs));
 }
 
-void MelEditor::SetProperty(const MelStatement& statement, bool forSubTree)
+void MelEditor::SetProperty(MelCommand command, const MelStatement& statement)
 {
+    const bool forSubTree = command == MelCommand::SetPropertyForSubTree;
     const MelPattern pattern = m_models.ParsePattern(statement.arguments[0]);
     std::vector<ComputationNodePtr> nodes = m_models.FindNodes(pattern);
     const MelArgument& value = statement.arguments[2];

@@ -183,6 +183,9 @@ private:
     [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what,
                                   Wanted wanted = Wanted::Node) const;
     std::string HintFor(const Scope& scope, const NdlExpression& expression, Wanted wanted) const;
+    std::string HintForOtherThing(const Scope& scope, const NdlExpression& expression) const;
+    std::string HintForNearName(const std::string& name, const std::vector<std::string>& locals, Wanted wanted) const;
+    std::string HintWithNames(const std::string& name, std::vector<std::string> locals, Wanted wanted) const;
     bool IsGroup(const Symbol& symbol) const;
     std::string HintForCall(const Scope& scope, const std::string& name) const;
     std::string HintForPath(const Scope& scope, const std::string& path) const;

@@ -170,8 +170,32 @@ void NdlBuilder::FailUnknown(const Scope& scope, const NdlExpression& name, std:
     FailAt(name.where, ErrorKind::Config, what, " '", name.text, "'", HintFor(scope, name, wanted));
 }
 
-// What may be meant by a name that stands for nothing.
+// What may be meant by a name that stands for nothing: the first hint that there is, the surest ones first.
 std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& expression, Wanted wanted) const
+{
+    const std::string& name = expression.text;
+    if (std::string hint = HintForOtherThing(scope, expression); !hint.empty())
+        return hint;
+    if (name.size() > 1 && name.front() == '\'')
+        return "; texts stand in double quotes";
+    if (name.find('$') != std::string::npos)
+        return "; a variable of the config is written $name$";
+    if (const size_t dot = name.rfind('.'); dot != std::string::npos)
+        if (std::string hint = HintForPath(scope, name.substr(0, dot)); !hint.empty())
+            return hint;
+    std::vector<std::string> locals = NamesIn(scope, wanted);
+    if (std::string hint = HintForNearName(name, locals, wanted); !hint.empty())
+        return hint;
+    if (std::string odd = OddCharacterIn(name); !odd.empty())
+        return Concat("; the name has ", odd);
+    if (name.find_first_of("+-*/^%<>!&|") != std::string::npos)
+        return wanted == Wanted::Number ? "; there is no arithmetic: write the result"
+                                        : "; there is no arithmetic: write Plus, Minus, Times, ElementTimes, ...";
+    return HintWithNames(name, std::move(locals), wanted);
+}
+
+// The name is there, but it is something else than what is wanted, or stands somewhere else.
+std::string NdlBuilder::HintForOtherThing(const Scope& scope, const NdlExpression& expression) const
 {
     const std::string& name = expression.text;
     if (const SourcePos later = DefinedBehind(scope, expression))
@@ -190,29 +214,25 @@ std::string NdlBuilder::HintFor(const Scope& scope, const NdlExpression& express
     if (FindNdlFunction(m_network.Registry(), name).type)
         return Concat("; that is a function: write ",
                       NdlSignature(m_network.Registry(), name, NamedParameters::LeftOut));
-    if (name.size() > 1 && name.front() == '\'')
-        return "; texts stand in double quotes";
-    if (name.find('$') != std::string::npos)
-        return "; a variable of the config is written $name$";
+    return {};
+}
 
-    if (const size_t dot = name.rfind('.'); dot != std::string::npos)
-        if (std::string hint = HintForPath(scope, name.substr(0, dot)); !hint.empty())
-            return hint;
-
+// "; did you mean ...": of the names in the scope and of the nodes of the network.
+std::string NdlBuilder::HintForNearName(const std::string& name, const std::vector<std::string>& locals,
+                                        Wanted wanted) const
+{
     std::vector<std::string> names =
         wanted == Wanted::Number ? std::vector<std::string>{} : m_network.NearestNames(name);
-    std::vector<std::string> locals = NamesIn(scope, wanted);
     names.insert(names.end(), locals.begin(), locals.end());
     std::sort(names.begin(), names.end(), LessIgnoreCase);
     names.erase(std::unique(names.begin(), names.end(), EqualsIgnoreCase), names.end());
-    if (std::string near = DidYouMean(name, names); !near.empty())
-        return near;
-    if (std::string odd = OddCharacterIn(name); !odd.empty())
-        return Concat("; the name has ", odd);
-    if (name.find_first_of("+-*/^%<>!&|") != std::string::npos)
-        return wanted == Wanted::Number ? "; there is no arithmetic: write the result"
-                                        : "; there is no arithmetic: write Plus, Minus, Times, ElementTimes, ...";
-    // Of short names any two are far from each other.
+    return DidYouMean(name, names);
+}
+
+// All names that there are, if they are few. Of a short name those with its first letter, if these are few: any two
+// short names are far from each other, so that none was near.
+std::string NdlBuilder::HintWithNames(const std::string& name, std::vector<std::string> locals, Wanted wanted) const
+{
     constexpr size_t shortest = 3, most = 5;
     const auto begin = [&](const std::string& other)
     { return EqualsIgnoreCase(std::string_view(other).substr(0, 1), std::string_view(name).substr(0, 1)); };

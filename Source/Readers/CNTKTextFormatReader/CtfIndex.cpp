@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 namespace cntk
 {
@@ -54,9 +55,9 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
 {
     enum class At
     {
-        Line,
-        Id,
-        Rest
+        Line, // at its first character
+        Id,   // within its id, which may go on in the next piece
+        Rest  // behind the id, up to the newline
     };
     At state = At::Line;
     size_t lineStart = begin;
@@ -64,16 +65,17 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
     uint64_t id = 0;
     uint64_t lastId = 0;
     const auto buffer = std::make_unique_for_overwrite<char[]>(c_pieceBytes);
-    // A row that has been seen up to where its id ends.
-    const auto addRow = [&](bool hasId)
+    // A row, called where its id ends. It begins a sequence if its id is another than that of the row before, or if ids
+    // do not count: the first row decides whether they do. A row without one goes on with the sequence.
+    const auto addRow = [&](std::optional<uint64_t> rowId)
     {
         if (isFirst)
-            m_hasIds = hasId && !skipIds;
-        const bool isNew = m_hasIds ? hasId && id != lastId : true;
+            m_hasIds = rowId && !skipIds;
+        const bool isNew = m_hasIds ? rowId && *rowId != lastId : true;
         if (isFirst || isNew)
             BeginSequence(isFirst ? begin : lineStart);
-        if (hasId)
-            lastId = id;
+        if (rowId)
+            lastId = *rowId;
         isFirst = false;
         ++m_rows;
     };
@@ -91,7 +93,7 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
                 id = 0;
                 state = IsDigit(*at) ? At::Id : At::Rest;
                 if (state == At::Rest)
-                    addRow(false);
+                    addRow(std::nullopt);
             }
             if (state == At::Id)
             {
@@ -105,7 +107,7 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
                 }
                 if (at == end)
                     break;
-                addRow(true);
+                addRow(id);
                 state = At::Rest;
             }
             const void* newline = std::memchr(at, '\n', size_t(end - at));
@@ -117,7 +119,7 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
         offset += bytes;
     }
     if (state == At::Id)
-        addRow(true);
+        addRow(id);
     if (m_isOpen)
         EndSequence(m_file.Size());
 }

@@ -67,20 +67,26 @@ LmReader<ElemType>::LmReader(const ReaderContext& context)
         m_streams.push_back(std::move(table));
     }
     if (m_config.mode == LmMode::Nce && !m_config.labelName.empty())
-    {
-        const std::vector<double>& counts = m_config.classes.Counts();
-        const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
-        if (total <= 0)
-            Fail(ErrorKind::Data, "'", m_config.classes.Source(), "': all counts are 0; mode=nce draws words by them");
-        std::vector<double> borders(size + 1);
-        std::iota(borders.begin(), borders.end(), 0.0);
-        m_noise = std::piecewise_constant_distribution<double>(borders.begin(), borders.end(), counts.begin());
-        m_unusedDraw = std::uniform_int_distribution<int>(0, int(size) - 1);
-        for (const double count : counts)
-            m_logProbabilities.push_back(std::log(count / total));
-    }
+        PrepareNoise();
     if (m_config.reader.traceLevel > 0)
         m_log.Print("%s: Input file is %s\n", c_readerName, m_config.reader.file.c_str());
+}
+
+// mode=nce: noise words are drawn as often as the class file counts them.
+template <class ElemType>
+void LmReader<ElemType>::PrepareNoise()
+{
+    const size_t size = m_config.words.Size();
+    const std::vector<double>& counts = m_config.classes.Counts();
+    const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+    if (total <= 0)
+        Fail(ErrorKind::Data, "'", m_config.classes.Source(), "': all counts are 0; mode=nce draws words by them");
+    std::vector<double> borders(size + 1);
+    std::iota(borders.begin(), borders.end(), 0.0);
+    m_noise = std::piecewise_constant_distribution<double>(borders.begin(), borders.end(), counts.begin());
+    m_unusedDraw = std::uniform_int_distribution<int>(0, int(size) - 1);
+    for (const double count : counts)
+        m_logProbabilities.push_back(std::log(count / total));
 }
 
 template <class ElemType>

@@ -31,6 +31,7 @@ private:
     using Slot = MinibatchSlot<ElemType>;
 
     size_t LabelRows() const;
+    void PrepareNoise();
     bool Fill(Slot& slot);
     bool NextGroup(std::string& log);
     void FillWords(StreamBatch<ElemType>& batch, size_t count) const;

@@ -81,41 +81,44 @@ void LuReader<ElemType>::StartEpoch(const EpochRequest& request)
     m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_config.reader.prefetch);
 }
 
-// Runs in the prefetch thread or in the caller's.
 template <class ElemType>
-bool LuReader<ElemType>::Fill(Slot& slot)
+void LuReader<ElemType>::FailNoSentences() const
 {
-    slot.Prepare(m_streams.size());
-    slot.keys.clear();
+    if (!m_text.LoneWord().empty())
+        Fail(ErrorKind::Data, m_text.LoneWord(),
+             " stands alone, and so does every other word of the file; expected its label behind it, as the last "
+             "column of the line");
+    Fail(ErrorKind::Data, "data file '", m_config.reader.file,
+         "' has no sentences; expected lines of words and a label, and a blank line behind each sentence");
+}
+
+// The next minibatch's sentences of all workers. False at the end of the epoch.
+template <class ElemType>
+bool LuReader<ElemType>::NextGroup(std::string& log)
+{
     const bool isWhole = IsWholeDataSet(m_request);
     if (!isWhole && m_sentences > m_request.epochSize) // sentences, as the original counts them
         return false;
-    bool hasGroup = m_text.NextGroup(slot.log);
-    if (!hasGroup && m_config.reader.dataMultiPass && !isWhole && m_hasDelivered)
+    bool hasGroup = m_text.NextGroup(log);
+    if (!hasGroup && !m_hasDelivered)
+        FailNoSentences();
+    if (!hasGroup && m_config.reader.dataMultiPass && !isWhole)
     {
         m_text.Start(m_request.epoch * c_seedsOfEpoch + m_sentences, m_request.trainingSeed);
-        hasGroup = m_text.NextGroup(slot.log);
+        hasGroup = m_text.NextGroup(log);
     }
     if (!hasGroup)
-    {
-        if (!m_hasDelivered && !m_text.LoneWord().empty())
-            Fail(ErrorKind::Data, m_text.LoneWord(),
-                 " stands alone, and so does every other word of the file; expected its label behind it, as the last "
-                 "column of the line");
-        if (!m_hasDelivered)
-            Fail(ErrorKind::Data, "data file '", m_config.reader.file,
-                 "' has no sentences; expected lines of words and a label, and a blank line behind each sentence");
         return false;
-    }
     m_hasDelivered = true;
-    if (!m_text.LoneWord().empty() && !m_hasToldLoneWord)
-    {
-        m_hasToldLoneWord = true;
-        slot.log += "WARNING: " + m_text.LoneWord() +
-                    " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
-    }
+    m_sentences += m_text.Group().size();
+    return true;
+}
+
+// Of the group, which is one minibatch, what this worker gets.
+template <class ElemType>
+void LuReader<ElemType>::TakeShare()
+{
     const std::vector<LuText::Sentence>& group = m_text.Group();
-    m_sentences += group.size();
     const PlaceRange share = ShareOfWorker(m_request, group.size());
     m_share.assign(group.begin() + ptrdiff_t(share.begin), group.begin() + ptrdiff_t(share.end));
     m_steps = 0;
@@ -124,6 +127,20 @@ bool LuReader<ElemType>::Fill(Slot& slot)
     if (m_steps * m_share.size() > size_t(INT32_MAX))
         Fail(ErrorKind::Data, "data file '", m_config.reader.file, "': a minibatch of ", m_share.size(),
              " sentences of up to ", m_steps, " tokens is too large; at most ", INT32_MAX, " tokens can be in one");
+}
+
+// Runs in the prefetch thread or in the caller's.
+template <class ElemType>
+bool LuReader<ElemType>::Fill(Slot& slot)
+{
+    slot.Prepare(m_streams.size());
+    slot.keys.clear();
+    if (!NextGroup(slot.log))
+        return false;
+    if (!m_text.LoneWord().empty() && !std::exchange(m_hasToldLoneWord, true))
+        slot.log += "WARNING: " + m_text.LoneWord() +
+                    " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
+    TakeShare();
     FillLayout(*slot.layouts[0]);
     for (size_t i = 0; i < m_streams.size(); ++i)
     {
@@ -235,9 +252,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeLuReader(const ReaderContext& context
     for (size_t i = 0; i < array.size(); ++i)
     {
         const std::string name = array[i].Text();
-        const ReaderContext part{config.RequireBlock(name), context.log,    context.traceLevel,  context.forWriting,
-                                 context.createLabelMaps,   context.listed, context.hasFreeCores};
-        parts.push_back({name, std::make_unique<LuReader<ElemType>>(part)});
+        parts.push_back({name, std::make_unique<LuReader<ElemType>>(context.For(config.RequireBlock(name)))});
     }
     if (parts.empty())
         FailAt(names->Where(), ErrorKind::Config, "ioNodeNames names no block; expected a:b, blocks of this reader");

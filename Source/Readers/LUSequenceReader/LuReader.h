@@ -29,6 +29,9 @@ private:
     using Slot = MinibatchSlot<ElemType>;
 
     bool Fill(Slot& slot);
+    bool NextGroup(std::string& log);
+    [[noreturn]] void FailNoSentences() const;
+    void TakeShare();
     void FillLayout(MBLayout& layout) const;
     void FillWords(StreamBatch<ElemType>& batch);
     void FillLabels(StreamBatch<ElemType>& batch) const;

@@ -1,6 +1,7 @@
 // Several readers as one: streams side by side, and readers that do not fit together.
 #include "Common/CompositeReader.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gtest/gtest.h>
 
@@ -66,17 +67,13 @@ std::unique_ptr<CompositeReader<float>> Make(size_t totalA, size_t sizeA, size_t
 std::string ReadAll(CompositeReader<float>& reader)
 {
     HostMinibatch<float> minibatch;
-    try
-    {
-        reader.StartEpoch({});
-        while (reader.GetMinibatch(minibatch))
-            ;
-    }
-    catch (const Error& error)
-    {
-        return error.Message();
-    }
-    return "no error";
+    return MessageOf(ErrorKind::Data,
+                     [&]
+                     {
+                         reader.StartEpoch({});
+                         while (reader.GetMinibatch(minibatch))
+                             ;
+                     });
 }
 
 TEST(CompositeReaderTests, FillsTheStreamsOfAll)
@@ -117,17 +114,9 @@ TEST(CompositeReaderTests, AsksOnlyThoseThatHaveAWantedStream)
     EXPECT_EQ(minibatch.streams[0].columns, 0u);
     EXPECT_EQ(minibatch.streams[1].columns, 1u);
     request.wanted = {"x"};
-    try
-    {
-        reader->StartEpoch(request);
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(),
-                  "the network's inputs are x, but the readers' blocks are features, labels; a block needs the "
-                  "name of the input it fills");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { reader->StartEpoch(request); }),
+              "the network's inputs are x, but the readers' blocks are features, labels; a block needs the "
+              "name of the input it fills");
 }
 
 TEST(CompositeReaderTests, ReadersMustFit)
@@ -147,15 +136,8 @@ TEST(CompositeReaderTests, NamesMustDiffer)
     std::vector<CompositeReader<float>::Part> parts;
     parts.push_back({"a", std::make_unique<CountingReader>("x", 1, 1)});
     parts.push_back({"b", std::make_unique<CountingReader>("X", 1, 1)});
-    try
-    {
-        CompositeReader<float> reader(std::move(parts));
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), "readers: more than one of them has a block 'X'");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { CompositeReader<float> reader(std::move(parts)); }),
+              "readers: more than one of them has a block 'X'");
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "CommonTests/TemporaryFolder.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,16 +54,8 @@ TEST(LogTests, RedirectionThatFails)
     folder.Enter();
     folder.Write("dir/x", "");
     Log log;
-    try
-    {
-        log.RedirectTo("dir");
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Device);
-        EXPECT_EQ(error.Report(), "error: cannot write log file 'dir': Is a directory");
-    }
+    EXPECT_EQ(ReportOf(ErrorKind::Device, [&] { log.RedirectTo("dir"); }),
+              "error: cannot write log file 'dir': Is a directory");
     EXPECT_FALSE(log.IsRedirected());
 }
 
@@ -72,16 +65,8 @@ protected:
     template <class Body>
     static void ExpectNoSpace(Body&& body)
     {
-        try
-        {
-            body();
-            FAIL() << "no error";
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), ErrorKind::Device);
-            EXPECT_EQ(error.Message(), "cannot write log file '/dev/full': No space left on device");
-        }
+        EXPECT_EQ(MessageOf(ErrorKind::Device, [&] { body(); }),
+                  "cannot write log file '/dev/full': No space left on device");
     }
 };
 

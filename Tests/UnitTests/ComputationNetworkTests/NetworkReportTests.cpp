@@ -1,6 +1,7 @@
 // The dump and the DOT graph, character by character; the original's own dump where it is at hand.
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
+#include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/NetworkReport.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -78,26 +79,11 @@ TEST_F(NetworkReportTests, SelectsByRegex)
     EXPECT_EQ(FindNodesByRegex(m_network, "[mz]|W.*").size(), 3u);
     EXPECT_TRUE(FindNodesByRegex(m_network, "w.*").empty());
     EXPECT_TRUE(FindNodesByRegex(m_network, "feat").empty());
-    try
-    {
-        FindNodesByRegex(m_network, "a(");
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message().substr(0, 35), "'a(' is no valid regular expression");
-    }
-    try
-    {
-        FindNodesByRegex(m_network, "*W"); // as in the model editing language
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(),
-                  "'*W' is no valid regular expression: '*' repeats what stands before it; any text is "
-                  "'.*', as in '.*W'");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { FindNodesByRegex(m_network, "a("); }).substr(0, 35),
+              "'a(' is no valid regular expression");
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { FindNodesByRegex(m_network, "*W"); }),
+              "'*W' is no valid regular expression: '*' repeats what stands before it; any text is "
+              "'.*', as in '.*W'");
 }
 
 // Whoever tries all ways to read the names never ends.
@@ -115,15 +101,8 @@ TEST_F(NetworkReportTests, ExpressionsWithManyWaysToReadAName)
 
 TEST_F(NetworkReportTests, RefusesToPrintNothing)
 {
-    try
-    {
-        Dump({}, {.printValues = false, .printMetadata = false});
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), "printValues and printMetadata are both false; there is nothing to print");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { Dump({}, {.printValues = false, .printMetadata = false}); }),
+              "printValues and printMetadata are both false; there is nothing to print");
 }
 
 TEST_F(NetworkReportTests, DrawsTheGraph)

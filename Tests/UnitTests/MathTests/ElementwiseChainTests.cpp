@@ -1,5 +1,6 @@
 // Chains of element-wise operations give, bit for bit, what their links give one after another.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/ElementwiseChain.h"
 #include "Math/Operations.h"
@@ -253,17 +254,7 @@ TEST(ElementwiseChainTest, OperandsNeedMemoryAndResultsAColumnEach)
     const auto device = MakeCpuDevice();
     const Gate gate(*device, DataType::Float32, 3, 2);
     const auto messageOf = [](const ElementwiseChain& chain)
-    {
-        try
-        {
-            Ops::RunChain(chain, 0, 2);
-        }
-        catch (const Error& error)
-        {
-            return error.Message();
-        }
-        return std::string();
-    };
+    { return MessageOf(ErrorKind::Internal, [&] { Ops::RunChain(chain, 0, 2); }); };
     ElementwiseChain chain = gate.Chain();
     chain.links[1].inputs[1].data = nullptr;
     EXPECT_EQ(messageOf(chain), "RunChain: an operand of Sum has no memory yet");

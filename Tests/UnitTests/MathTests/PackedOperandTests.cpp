@@ -1,6 +1,7 @@
 // Products of packed matrices are those of the matrices as they lie, bit for bit where no library multiplies the large
 // ones; what the checks say.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/PackedOperand.h"
 
 #include <algorithm>
@@ -185,15 +186,7 @@ TEST(PackedOperandTest, PartsMustFit)
     {
         const Matrix first(2, 3, DataType::Float32, device), second(2, columns, DataType::Float32, device);
         const std::vector<MatrixView> parts{first, second};
-        try
-        {
-            PackedOperand().Pack(parts, Ops::Transpose::No);
-        }
-        catch (const Error& error)
-        {
-            return error.Message();
-        }
-        return std::string();
+        return MessageOf(ErrorKind::Internal, [&] { PackedOperand().Pack(parts, Ops::Transpose::No); });
     };
     EXPECT_EQ(messageFor(*MakeCpuDevice(), 4),
               "PackedOperand: matrices one above another differ in device, type or columns");
@@ -208,16 +201,8 @@ TEST(PackedOperandTest, OperandsMustFit)
     PackedOperand packed;
     const Matrix a = make(3, 4);
     packed.Pack(a, Ops::Transpose::No);
-    try
-    {
-        packed.Multiply(make(5, 2), make(3, 2));
-        FAIL() << "no error";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Internal);
-        EXPECT_EQ(error.Message(), "PackedOperand: the product of [3 x 4] and [5 x 2] does not fit [3 x 2]");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Internal, [&] { packed.Multiply(make(5, 2), make(3, 2)); }),
+              "PackedOperand: the product of [3 x 4] and [5 x 2] does not fit [3 x 2]");
 }
 
 } // namespace

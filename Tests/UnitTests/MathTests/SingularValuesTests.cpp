@@ -1,4 +1,5 @@
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/SingularValues.h"
 
 #include <cmath>
@@ -49,15 +50,11 @@ TEST(SingularValuesTests, KnownValues)
 
 TEST(SingularValuesTests, NumbersMustBeFinite)
 {
-    try
-    {
-        DecomposeMatrix(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}, 1, 2);
-        FAIL() << "no error";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), "the matrix has values that are not finite numbers, so it has no singular values");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Model,
+                        [&] {
+                            DecomposeMatrix(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}, 1, 2);
+                        }),
+              "the matrix has values that are not finite numbers, so it has no singular values");
 }
 
 } // namespace

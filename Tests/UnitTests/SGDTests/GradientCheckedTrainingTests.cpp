@@ -1,5 +1,6 @@
 // gradientcheck=true: what it finds, and that it changes nothing else.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <gmock/gmock.h>
@@ -75,17 +76,7 @@ TEST_F(GradientCheckedTraining, StopsWhereDifferencesDisagree)
 TEST_F(GradientCheckedTraining, ContradictionsAreRefused)
 {
     const auto messageOf = [&](const TrainingRequest& request)
-    {
-        try
-        {
-            Run(request);
-        }
-        catch (const Error& error)
-        {
-            return error.Message();
-        }
-        return std::string("no error");
-    };
+    { return MessageOf(ErrorKind::Config, [&] { Run(request); }); };
     TrainingRequest request = ClassifierRequest(2);
     request.options.gradientCheck = true;
     request.options.sigFigs = 16;

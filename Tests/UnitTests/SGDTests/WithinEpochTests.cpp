@@ -1,6 +1,7 @@
 // Trainings that are stopped within an epoch and go on: their files, and that they end with the same bits.
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "CommonTests/ThrownErrors.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <filesystem>
@@ -145,17 +146,10 @@ TEST_F(WithinEpochTest, FewerDataThanBeforeAreRefused)
     StopAt(request, 6);
     request.openReader = []
     { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(9, 7))); };
-    try
-    {
-        Run(request);
-        FAIL() << "expected an error";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), "the reader delivered 2 minibatches for epoch 1, but the training was stopped after "
-                                   "5 of them; were the data or the reader's options changed? Without the model "
-                                   "'...at5' the epoch begins anew");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Data, [&] { Run(request); }),
+              "the reader delivered 2 minibatches for epoch 1, but the training was stopped after "
+              "5 of them; were the data or the reader's options changed? Without the model "
+              "'...at5' the epoch begins anew");
 }
 
 TEST_F(WithinEpochTest, OtherDataThanBeforeAreTold)

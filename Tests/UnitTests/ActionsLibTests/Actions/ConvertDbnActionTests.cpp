@@ -6,6 +6,7 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "CommonTests/TemporaryFolder.h"
+#include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -363,18 +364,7 @@ TEST_F(ConvertDbnActionTests, ExportsAllFramesThatDiffer)
 
 TEST_F(ConvertDbnActionTests, SaysWhatCannotBeExported)
 {
-    const auto error = [&]
-    {
-        try
-        {
-            Export();
-        }
-        catch (const Error& caught)
-        {
-            return caught.Message();
-        }
-        return std::string("no error");
-    };
+    const auto error = [&] { return MessageOf(ErrorKind::Model, [&] { Export(); }); };
     EXPECT_EQ(error(), "model file 'm.dnn' does not exist");
     ThreeLayers().Save("m.dbn");
     Convert("layerTypes=Tanh");

@@ -6,6 +6,7 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "CommonTests/TemporaryFolder.h"
+#include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
@@ -43,15 +44,7 @@ protected:
     }
     std::string ErrorOf(const std::string& action, const std::string& block)
     {
-        try
-        {
-            Prepare(action, block)->Run();
-        }
-        catch (const Error& error)
-        {
-            return error.Message();
-        }
-        return "no error";
+        return MessageOf(ErrorKind::Config, [&] { Prepare(action, block)->Run(); });
     }
     static std::vector<double> ValuesOf(const ComputationNetwork& network, const char* name)
     {

@@ -1,6 +1,7 @@
 // Scripts of the model editing language on models built from NDL.
 #include "ActionsLibTests/Mel/MelFixture.h"
 #include "Common/File.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -204,17 +205,7 @@ TEST_F(MelTests, DeleteAndSave)
 TEST_F(MelTests, SaveModelNamesAllNodesThatAreWrong)
 {
     const auto reportOf = [&](const std::string& script)
-    {
-        try
-        {
-            Edit(script + "\nSaveModel(m1, out.dnn)");
-        }
-        catch (const Error& error)
-        {
-            return error.Report();
-        }
-        return std::string("no error");
-    };
+    { return ReportOf(ErrorKind::Model, [&] { Edit(script + "\nSaveModel(m1, out.dnn)"); }); };
     // One in the middle, and the last; what is computed of the first is not to blame.
     EXPECT_THAT(
         reportOf("SetInput(L2.*.T, 1, features)\nSetInput(CE.*.T, 1, features)"),

@@ -3,6 +3,7 @@
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLibTests/Ndl/NdlText.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gtest/gtest.h>
 
@@ -242,16 +243,8 @@ TEST(NdlExplainTests, ErrorsOfNodesGetTheirPlaces)
                                                  DataType::Float32, MakeCpuDevice(), &context);
     const auto reportOf = [&](const ComputationNode& node)
     {
-        try
-        {
-            AtPlacesOfNodes(context, [&] { FailOf(node, ErrorKind::Data, "too small"); });
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), ErrorKind::Data);
-            return error.Report();
-        }
-        return std::string();
+        return ReportOf(ErrorKind::Data,
+                        [&] { AtPlacesOfNodes(context, [&] { FailOf(node, ErrorKind::Data, "too small"); }); });
     };
     EXPECT_EQ(reportOf(*network->Require("z.T")), "note: in macro 'F', called at net.ndl:3:3\n"
                                                   "    1 | F(a) { T=Tanh(a) }\n"

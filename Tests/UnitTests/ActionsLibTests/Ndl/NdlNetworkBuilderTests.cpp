@@ -3,6 +3,7 @@
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLibTests/Ndl/NdlText.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <cstdlib>
@@ -440,15 +441,7 @@ protected:
     }
     static std::string BuildError(const std::string& config)
     {
-        try
-        {
-            BuildFrom(config);
-        }
-        catch (const Error& error)
-        {
-            return error.Report();
-        }
-        return "no error";
+        return ReportOf(ErrorKind::Config, [&] { BuildFrom(config); });
     }
 
     fs::path m_folder;

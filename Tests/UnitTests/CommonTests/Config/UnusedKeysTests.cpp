@@ -1,6 +1,7 @@
 // What is said about keys that nobody read.
 #include "Common/Config/UnusedKeys.h"
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -235,20 +236,11 @@ TEST(UnusedKeysTests, StrictConfigIsAnError)
 {
     Log log;
     const auto config = ConfigParameters::Parse("strictConfig=true\ncomand=x\nstder=y", "exp.cntk");
-    try
-    {
-        CheckUnusedKeys(*config, Known(), log);
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Config);
-        EXPECT_EQ(error.Report(),
-                  "note: exp.cntk:3:1: unknown key 'stder' at the root of the config; did you mean 'stderr'?\n"
-                  "note: strictConfig=true (exp.cntk:1:14) makes unused keys an error\n"
-                  "    2 | comand=x\n      | ^~~~~~\n"
-                  "exp.cntk:2:1: error: unknown key 'comand' at the root of the config; did you mean 'command'?");
-    }
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { CheckUnusedKeys(*config, Known(), log); }),
+              "note: exp.cntk:3:1: unknown key 'stder' at the root of the config; did you mean 'stderr'?\n"
+              "note: strictConfig=true (exp.cntk:1:14) makes unused keys an error\n"
+              "    2 | comand=x\n      | ^~~~~~\n"
+              "exp.cntk:2:1: error: unknown key 'comand' at the root of the config; did you mean 'command'?");
 }
 
 TEST(UnusedKeysTests, WarningsGoToTheLog)

@@ -1,6 +1,7 @@
 // Model files: the original's own files, round trips, refusals on their full text, and damage at every byte.
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Files/ForeignFiles.h"
 #include "ComputationNetwork/Files/ModelFile.h"
@@ -276,16 +277,9 @@ TEST_F(ModelFileTests, LeavesTheOldFileWhenSavingFails)
     const std::string before = SmallFile(DataType::Float32);
     auto network = SmallNetwork(DataType::Float32);
     network->Delete(network->Require("W"));
-    try
-    {
-        SaveModel(*network, Path("small.dnn"));
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), "cannot save the network to '" + Path("small.dnn") +
-                                       "': node 'z' (Times) lacks an input, and such a file could not be read");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Model, [&] { SaveModel(*network, Path("small.dnn")); }),
+              "cannot save the network to '" + Path("small.dnn") +
+                  "': node 'z' (Times) lacks an input, and such a file could not be read");
     EXPECT_EQ(ReadBytes(Path("small.dnn")), before);
     EXPECT_FALSE(FileExists(Path("small.dnn.tmp")));
 }

@@ -1,6 +1,7 @@
 // Which convolutions and poolings go to cuDNN, with which algorithms, how often it is asked, and what happens where it
 // refuses or fails: with the emulation of cuDNN. What it computes is compared by the kernel tests.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/CuDnnEmulation.h"
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
@@ -419,16 +420,8 @@ TEST_F(CuDnnTests, AFailureOfTheCardIsAnError)
     using namespace CuDnnEmulation;
     m_functions.cudnnConvolutionForward = [](auto...) { return CUDNN_STATUS_EXECUTION_FAILED; };
     MakeDevice();
-    try
-    {
-        Run(Planar(c_row, c_column, 3, 8), 2);
-        FAIL() << "no error";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Device);
-        EXPECT_EQ(error.Message(), "cuDNN failed to convolve: CUDNN_STATUS_EXECUTION_FAILED");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Device, [&] { Run(Planar(c_row, c_column, 3, 8), 2); }),
+              "cuDNN failed to convolve: CUDNN_STATUS_EXECUTION_FAILED");
 }
 
 // The workspace is the first thing to do without.

@@ -1,6 +1,7 @@
 // Which GPU is taken, what is said of those that cannot be, and what a device does with memory: with a runtime that
 // says what the test wants.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuDevice.h"
@@ -67,16 +68,11 @@ constexpr int c_needed = 13000;
 std::string MessageOf(DeviceId id, const GpuDriver& driver, const std::vector<TestGpu>& gpus,
                       const BlasMaker& makeBlas = MakeEmulatedBlas)
 {
-    try
-    {
-        FindGpu({id, GpuMatrixMath::Float}, std::make_unique<TestRuntime>(driver, gpus), makeBlas);
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Device);
-        return error.Message();
-    }
-    return "(no error)";
+    return cntk::MessageOf(
+        ErrorKind::Device,
+        [&] {
+            FindGpu({id, GpuMatrixMath::Float}, std::make_unique<TestRuntime>(driver, gpus), makeBlas);
+        });
 }
 
 TEST(GpuDeviceTests, NoDriver)

@@ -1,5 +1,6 @@
 // What is said where driver or GPU library are missing, or do not fit.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/Gpu/GpuLibrary.h"
 
 #include <dlfcn.h>
@@ -32,16 +33,11 @@ protected:
     std::string MessageOf(DeviceId id, const std::string& driver = c_driver,
                           const std::string& library = "libcntkmath_gpu.so") const
     {
-        try
-        {
-            OpenGpu({id, GpuMatrixMath::Float}, {.folders = {m_folder}, .driver = driver, .library = library});
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Kind(), ErrorKind::Device);
-            return error.Message();
-        }
-        return "(no error)";
+        return cntk::MessageOf(
+            ErrorKind::Device,
+            [&] {
+                OpenGpu({id, GpuMatrixMath::Float}, {.folders = {m_folder}, .driver = driver, .library = library});
+            });
     }
 
     // A folder for each test: a library that was opened stays open under its name.

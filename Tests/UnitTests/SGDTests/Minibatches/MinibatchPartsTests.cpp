@@ -1,5 +1,6 @@
 // Minibatches cut by their parallel sequences.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "SGD/Minibatches/MinibatchParts.h"
 
 #include <gtest/gtest.h>
@@ -82,16 +83,9 @@ TEST(MinibatchParts, SequencesThatGoOnNeedTheirPlaceAmongAll)
     whole.streams[1].layout->Init(2, 3);
     for (size_t row = 0; row < 2; ++row)
         whole.streams[1].layout->AddSequence(row, row, 0, 5);
-    try
-    {
-        TakePart(whole, 0, 2, Axes::One, part);
-        FAIL() << "expected an error";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), "numSubminibatches and maxSamplesInRAM need equally many parallel sequences in all "
-                                   "streams when the reader truncates them; there are 3 and 2");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { TakePart(whole, 0, 2, Axes::One, part); }),
+              "numSubminibatches and maxSamplesInRAM need equally many parallel sequences in all "
+              "streams when the reader truncates them; there are 3 and 2");
 }
 
 // Words of four sequences in three rows, [0 and 2] [1] [3], and a label for each: cut by rows they would be other ones.
@@ -148,17 +142,9 @@ TEST(MinibatchParts, StreamsOfOtherLengthsGiveTheSameSequences)
     EXPECT_EQ(part.streams[2].values, (std::vector<float>{7, 8}));
     labels->InitAsFrameMode(3);
     whole.streams[1].columns = 3;
-    try
-    {
-        TakePart(whole, 0, 2, Axes::Several, part);
-        FAIL() << "expected an error";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(),
-                  "numSubminibatches and maxSamplesInRAM need the same sequences in all streams; in one "
-                  "minibatch one of them has 3, another 4");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { TakePart(whole, 0, 2, Axes::Several, part); }),
+              "numSubminibatches and maxSamplesInRAM need the same sequences in all streams; in one "
+              "minibatch one of them has 3, another 4");
 }
 
 } // namespace cntk

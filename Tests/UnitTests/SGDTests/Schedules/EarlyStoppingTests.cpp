@@ -1,6 +1,7 @@
 // When a training ends early, which model it leaves, and that a resumed one decides the same.
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "CommonTests/ThrownErrors.h"
 #include "SGD/Schedules/EarlyStopping.h"
 #include "SGDTests/TrainingFixture.h"
 
@@ -228,19 +229,10 @@ TEST_F(EarlyStoppingTraining, ARemovedBestModelIsMadeAgainOrMissedAtOnce)
     std::filesystem::remove(Path("m.dnn.best"));
     std::filesystem::rename(Path("m.dnn.1"), Path("elsewhere"));
     const std::string before = LogText();
-    try
-    {
-        EpochsOf(Request(20));
-        FAIL() << "no error";
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Kind(), ErrorKind::Model);
-        EXPECT_EQ(error.Message(), "the best model so far, '" + Path("m.dnn.best") +
-                                       "' of epoch 1, is gone, and so is '" + Path("m.dnn.1") +
-                                       "', which could take its place; put it back, or go on without it "
-                                       "(earlyStopPatience=0), or start afresh (makeMode=false)");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Model, [&] { EpochsOf(Request(20)); }),
+              "the best model so far, '" + Path("m.dnn.best") + "' of epoch 1, is gone, and so is '" + Path("m.dnn.1") +
+                  "', which could take its place; put it back, or go on without it "
+                  "(earlyStopPatience=0), or start afresh (makeMode=false)");
     EXPECT_THAT(LogText().substr(before.size()), ::testing::Not(::testing::HasSubstr("Starting Epoch")));
 
     std::filesystem::rename(Path("elsewhere"), Path("m.dnn.1"));

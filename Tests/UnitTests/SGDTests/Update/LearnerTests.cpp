@@ -2,6 +2,7 @@
 // changes the same parameters and leaves the same states as a plain one.
 #include "Common/Error.h"
 #include "Common/Message.h"
+#include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "Math/Operations.h"
 #include "SGD/Update/Learner.h"
@@ -514,16 +515,9 @@ TEST(LearnerTest, StatesOfFewerParametersAreRefused)
     WordModel model{SgdOptions()};
     std::vector<Matrix> states;
     states.push_back(model.GetLearner().States()[0]->Clone());
-    try
-    {
-        model.GetLearner().Restore(std::move(states), "m.ckp");
-        FAIL();
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), "checkpoint 'm.ckp' holds the state of 1 parameters, but the network has 2 that are "
-                                   "trained");
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Model, [&] { model.GetLearner().Restore(std::move(states), "m.ckp"); }),
+              "checkpoint 'm.ckp' holds the state of 1 parameters, but the network has 2 that are "
+              "trained");
 }
 
 // At a trial's end the states become what they were before it, also those that grow with the first update.

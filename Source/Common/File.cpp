@@ -390,7 +390,8 @@ void AtomicFile::Commit()
 
 bool AtomicFile::CommitIfChanged()
 {
-    if (!m_temporaryPath.empty() && std::fflush(m_file) == 0 && HasSameBytes(m_temporaryPath, m_path))
+    Stage(); // a flush that fails must be told: the next one would find nothing left to write
+    if (!m_temporaryPath.empty() && HasSameBytes(m_temporaryPath, m_path))
         return false;
     Commit();
     return true;

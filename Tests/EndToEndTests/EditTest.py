@@ -3,6 +3,7 @@
 adapt and convertdbn."""
 import os
 import re
+import shutil
 import struct
 
 from EndToEnd import EndToEndTest, main
@@ -394,8 +395,14 @@ class EditTest(EndToEndTest):
         log += self.run_command("Train1:Add2:Train2").stderr
         self.assertEqual(log.count("Loaded model with"), 2)
         self.assertNotIn("is not the network described now", log)
+        # Nor is that told where the commands are run one by one.
         (self.folder / "stage2/m.dnn").unlink()
-        self.assertIn("is not the network described now", self.run_command("Train1", "Train1=[modelPath=stage2/m.dnn; "
+        log = self.run_command("Train2").stderr
+        self.assertIn("Loaded model with", log)
+        self.assertNotIn("is not the network described now", log)
+        (self.folder / "other").mkdir()
+        shutil.copy(self.folder / "stage2/m.dnn.0", self.folder / "other/m.dnn.0")
+        self.assertIn("is not the network described now", self.run_command("Train1", "Train1=[modelPath=other/m.dnn; "
                                                                            "SGD=[maxEpochs=3]]").stderr)
         log = self.run_command("Train1:Add2:Train2:Add3:Train3", "--check").stderr
         self.assertIn("Command 'Train3' will go on with model", log)

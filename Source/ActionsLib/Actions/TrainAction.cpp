@@ -219,7 +219,7 @@ private:
         return network;
     }
 
-    // Another command of the run makes the model that the training begins with: modelPath.0 of an edit that adds a
+    // Another command of the config makes the model that the training begins with: modelPath.0 of an edit that adds a
     // layer, as the book's discriminative pre-training has it (7.1.5). The builder is there since a training needs one,
     // and nobody expects what it describes.
     bool BeginsWithAMadeModel() const

@@ -538,6 +538,13 @@ Train=[ action=train; modelPath=m.dnn
         run = self.run_command("Map:Write", labels, "Train=[reader=[labels=[labelMappingFile=names.txt]]]", "--check")
         self.assertIn("'names.txt' is not there before command 'Map' has run", run.stderr)
 
+    def test_check_follows_statistics_of_data_that_a_command_makes(self):
+        # The training's reader cannot be opened before the label map is there; what is written has none.
+        run = self.run_command("Map:Train:Write", "--check", "Train=[SimpleNetworkBuilder=[applyMeanVarNorm=true]; "
+                               "reader=[labels=[labelMappingFile=names.txt]]]")
+        self.assertIn("'names.txt' is not there before command 'Map' has run", run.stderr)
+        self.assertIn("__CHECKED__: 3 commands", run.stderr)
+
     def test_write_of_a_model_that_computes_nothing(self):
         self.write("n.ndl", "run=n\nn=[ features=Input(2, tag=feature) ]\n")
         self.write("bare.cntk", "command=Bare\nBare=[ action=write; outputPath=out\n"

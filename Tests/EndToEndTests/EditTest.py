@@ -137,6 +137,8 @@ class EditTest(EndToEndTest):
                  "More=[ action=train; modelPath=more.dnn; NDLNetworkBuilder=[ networkDescription=none.ndl ]; "
                  "reader=[ $streams$ ]; SGD=[ maxEpochs=3; minibatchSize=4; learningRatesPerSample=0.1; "
                  "keepCheckPointFiles=true ] ]"]
+        # Nobody asks for the description of a training that begins with the edit's model.
+        self.assertIn("Command 'More' will go on with model more.dnn.0\n", self.run_command(*chain, "--check").stderr)
         self.assertNotIn("has this model already", self.run_command(*chain).stderr)
         whole = {name: (self.folder / name).read_bytes() for name in ("more.dnn", "more.dnn.ckp", "svd.dnn")}
         for name in ("more.dnn", "more.dnn.ckp", "more.dnn.2", "more.dnn.2.ckp"):

@@ -132,10 +132,11 @@ public:
         Log& log = m_command.program.log;
         const std::shared_ptr<Device> device = DeviceOf(m_command);
         const auto loadOriginal = [&] { return LoadModelToCheck(m_command, m_original, device, OriginalKey()); };
-        const std::unique_ptr<ComputationNetwork> described = Build(device, loadOriginal);
+        TrainingPlan plan(m_command, m_request);
+        const std::unique_ptr<ComputationNetwork> described =
+            plan.BeginsWithPlannedModel() ? nullptr : Build(device, loadOriginal);
         if (described != nullptr)
             ChooseNodes(*described);
-        TrainingPlan plan(m_command, m_request);
         if (!m_original.empty())
             plan.RequireKept({OriginalKey(), m_original}, PlaceOfTrainedModel(m_command));
         ComputationNetwork* const network = plan.Start(described.get());

@@ -8,6 +8,9 @@
 #include "Common/File.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelFile.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+
+#include <vector>
 
 namespace cntk
 {
@@ -35,6 +38,13 @@ std::optional<size_t> TrainingPlan::FindResumePoint() const
 void TrainingPlan::RequireKept(const NamedFile& read, const SourcePos& where) const
 {
     RequireNoEpochOf(m_files, FindResumePoint(), read, where);
+}
+
+bool TrainingPlan::BeginsWithPlannedModel() const
+{
+    const auto epochsDone = FindResumePoint();
+    return epochsDone && *epochsDone != m_files.MaxEpochs() &&
+           m_command.program.planned.Find(m_files.Model(*epochsDone)) != nullptr;
 }
 
 ComputationNetwork* TrainingPlan::Start(ComputationNetwork* made)
@@ -69,8 +79,16 @@ ComputationNetwork* TrainingPlan::Start(ComputationNetwork* made)
 
 void TrainingPlan::Finish()
 {
-    if (!m_isOver)
-        m_command.program.planned.SaveTrained(m_files, m_firstWritten, m_loaded ? m_loaded.get() : m_network);
+    if (m_isOver)
+        return;
+    ComputationNetwork* const network = m_loaded ? m_loaded.get() : m_network;
+    // The training will have computed them, also where its data cannot be read before an earlier command has run.
+    if (network != nullptr)
+        for (const ComputationNodePtr& node : network->Nodes())
+            if (auto* const statistics = dynamic_cast<PrecomputeNode*>(node.get());
+                statistics != nullptr && !statistics->HasComputed())
+                statistics->SetComputed(std::vector<double>(statistics->SampleElements()));
+    m_command.program.planned.SaveTrained(m_files, m_firstWritten, network);
 }
 
 } // namespace cntk

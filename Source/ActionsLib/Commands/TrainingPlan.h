@@ -23,6 +23,9 @@ class TrainingPlan
 public:
     TrainingPlan(const CommandContext& command, const TrainingRequest& request);
 
+    // Whether an earlier command of the run writes the model: then nobody will ask for one that is made for a new
+    // training, and what describes it need not fit, nor be there.
+    bool BeginsWithPlannedModel() const;
     // The network to check: the model that the training will go on with, where an earlier command of the run writes it
     // (modelPath.0, as the book's discriminative pre-training does), else the one made for a new training. Null if only
     // the run will show what it is. made: may be null, for the same reason.

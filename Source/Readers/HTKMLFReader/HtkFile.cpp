@@ -50,12 +50,13 @@ uint16_t Swap(uint16_t value)
     return __builtin_bswap16(value);
 }
 
+// A number that stands in this byte order.
 template <class T>
-T Load(const char* bytes, bool isSwapped)
+T Load(const char* bytes, std::endian order)
 {
     T value;
     std::memcpy(&value, bytes, sizeof value);
-    return isSwapped ? Swap(value) : value;
+    return order == std::endian::native ? value : Swap(value);
 }
 
 bool IsFinite(float value)
@@ -69,7 +70,7 @@ constexpr size_t c_bits = sizeof(Bits) / sizeof(uint32_t);
 
 // Values as the file has them become this machine's. False if one is not finite: it would spoil the mean of a whole
 // corpus, and who looks for it later finds a minibatch.
-template <bool isSwapped>
+template <std::endian order>
 bool TakeFloats(float* values, size_t count)
 {
     Bits isBad = {};
@@ -78,7 +79,7 @@ bool TakeFloats(float* values, size_t count)
     {
         Bits bits;
         std::memcpy(&bits, values + i, sizeof bits);
-        if constexpr (isSwapped)
+        if constexpr (order != std::endian::native)
         {
             bits = (bits & 0x00FF00FFu) << 8 | (bits >> 8 & 0x00FF00FFu);
             bits = bits << 16 | bits >> 16;
@@ -88,7 +89,7 @@ bool TakeFloats(float* values, size_t count)
     }
     for (; i < count; ++i)
     {
-        const uint32_t bits = Load<uint32_t>(reinterpret_cast<const char*>(values + i), isSwapped);
+        const uint32_t bits = Load<uint32_t>(reinterpret_cast<const char*>(values + i), order);
         std::memcpy(values + i, &bits, sizeof bits);
         isBad[0] |= uint32_t((bits & c_exponentBits) == c_exponentBits);
     }
@@ -147,9 +148,9 @@ HtkFile::HtkFile(const std::string& path) : m_file(ExistingPath(path))
 }
 
 // A signed number in both kinds of file.
-size_t HtkFile::LoadCount(const char* bytes, bool isSwapped, size_t position, const char* things) const
+size_t HtkFile::LoadCount(const char* bytes, std::endian order, size_t position, const char* things) const
 {
-    const auto count = int32_t(Load<uint32_t>(bytes, isSwapped));
+    const auto count = int32_t(Load<uint32_t>(bytes, order));
     if (count < 0)
         Fail(ErrorKind::Data, "feature file '", Path(), "', byte ", position, ": the number of ", things, " is ", count,
              ", expected one that is not negative");
@@ -164,13 +165,14 @@ void HtkFile::ReadHtkHeader()
     char header[c_htkHeaderBytes];
     m_file.Read(0, header, sizeof header);
     // A frame shift is a small number of 100 ns: the smaller reading is the right one.
-    m_isSwapped = Load<uint32_t>(header + 4, true) < Load<uint32_t>(header + 4, false);
-    m_kind.period = Load<uint32_t>(header + 4, m_isSwapped);
-    m_kind.code = Load<uint16_t>(header + 10, m_isSwapped);
+    constexpr std::endian big = std::endian::big, little = std::endian::little;
+    m_order = Load<uint32_t>(header + 4, big) < Load<uint32_t>(header + 4, little) ? big : little;
+    m_kind.period = Load<uint32_t>(header + 4, m_order);
+    m_kind.code = Load<uint16_t>(header + 10, m_order);
     if (!IsKnownKind(m_kind.code))
-        FailForKind(Load<uint16_t>(header + 10, !m_isSwapped));
-    m_frames = LoadCount(header, m_isSwapped, 0, "vectors");
-    m_frameBytes = Load<uint16_t>(header + 8, m_isSwapped);
+        FailForKind(Load<uint16_t>(header + 10, m_order == big ? little : big));
+    m_frames = LoadCount(header, m_order, 0, "vectors");
+    m_frameBytes = Load<uint16_t>(header + 8, m_order);
     if ((m_kind.code & c_baseMask) == c_kindFeatureStream)
     {
         m_kind.code = (m_kind.code & ~c_baseMask) | c_htkKindUser;
@@ -192,7 +194,7 @@ void HtkFile::ReadHtkHeader()
             Fail(ErrorKind::Data, "feature file '", Path(), "', byte 0: the number of vectors is ", m_frames,
                  ", expected ", c_scalesInFrames, " more than there are, as in every compressed file");
         m_frames -= c_scalesInFrames;
-        ReadScales(m_isSwapped);
+        ReadScales();
     }
     const size_t needed = m_dataOffset + m_frames * m_frameBytes;
     if (m_file.Size() < needed)
@@ -204,7 +206,7 @@ void HtkFile::ReadHtkHeader()
 void HtkFile::FailForKind(int otherwise) const
 {
     const std::string file = Concat("feature file '", Path(), "', byte ");
-    const char* const order = m_isSwapped ? "big-endian" : "little-endian";
+    const char* const order = m_order == std::endian::big ? "big-endian" : "little-endian";
     if (IsKnownKind(otherwise))
         Fail(ErrorKind::Data, file, "4: the sample period is ", int32_t(m_kind.period), " in units of 100 ns, ",
              m_kind.period == 0 ? "" : Concat("read as ", order, ", "), "expected the frame shift, such as ",
@@ -213,7 +215,7 @@ void HtkFile::FailForKind(int otherwise) const
          ", expected MFCC (6), FBANK (7), USER (9), PLP (11) or FESTREAM (12); is it an HTK file?");
 }
 
-void HtkFile::ReadScales(bool isSwapped)
+void HtkFile::ReadScales()
 {
     const size_t dimension = m_kind.dimension;
     const size_t bytes = 2 * dimension * sizeof(float);
@@ -224,7 +226,7 @@ void HtkFile::ReadScales(bool isSwapped)
     m_file.Read(m_dataOffset, m_buffer.data(), bytes);
     for (size_t i = 0; i < 2 * dimension; ++i)
     {
-        const uint32_t bits = Load<uint32_t>(m_buffer.data() + i * sizeof(float), isSwapped);
+        const uint32_t bits = Load<uint32_t>(m_buffer.data() + i * sizeof(float), m_order);
         float value;
         std::memcpy(&value, &bits, sizeof value);
         if (!IsFinite(value) || (i < dimension && value == 0))
@@ -243,15 +245,16 @@ void HtkFile::ReadImageHeader()
         Fail(ErrorKind::Data, "feature file '", Path(), "' has ", Counted(m_file.Size(), "byte"),
              ", expected an idx3 header of ", sizeof header);
     m_file.Read(0, header, sizeof header);
-    const uint32_t magic = Load<uint32_t>(header, true);
+    const uint32_t magic = Load<uint32_t>(header, std::endian::big);
     if (magic != c_imageMagic)
         Fail(ErrorKind::Data, "feature file '", Path(), "', byte 0: the magic number is ", magic, ", expected ",
              c_imageMagic, " (idx3), since the name ends in -ubyte");
     m_storage = Storage::Bytes;
-    m_frames = LoadCount(header + 4, true, 4, "images");
+    m_frames = LoadCount(header + 4, std::endian::big, 4, "images");
     m_kind.code = c_htkKindUser;
     m_kind.period = c_htkPeriod10ms;
-    m_kind.dimension = size_t(Load<uint32_t>(header + 8, true)) * Load<uint32_t>(header + 12, true);
+    m_kind.dimension =
+        size_t(Load<uint32_t>(header + 8, std::endian::big)) * Load<uint32_t>(header + 12, std::endian::big);
     m_frameBytes = m_kind.dimension;
     m_dataOffset = c_imageHeaderBytes;
     if (m_frameBytes == 0 || m_frames > (m_file.Size() - m_dataOffset) / m_frameBytes)
@@ -269,7 +272,9 @@ void HtkFile::Read(size_t first, size_t count, float* values)
     if (m_storage == Storage::Floats)
     {
         m_file.Read(offset, reinterpret_cast<char*>(values), elements * sizeof(float));
-        if (!(m_isSwapped ? TakeFloats<true>(values, elements) : TakeFloats<false>(values, elements)))
+        const bool areFinite = m_order == std::endian::big ? TakeFloats<std::endian::big>(values, elements)
+                                                           : TakeFloats<std::endian::little>(values, elements);
+        if (!areFinite)
             FailNotFinite(first, values);
         return;
     }
@@ -285,7 +290,7 @@ void HtkFile::Read(size_t first, size_t count, float* values)
     for (size_t frame = 0; frame < count; ++frame)
     {
         for (size_t i = 0; i < m_kind.dimension; ++i, stored += sizeof(int16_t))
-            *values++ = (float(int16_t(Load<uint16_t>(stored, m_isSwapped))) + m_offsets[i]) / m_scales[i];
+            *values++ = (float(int16_t(Load<uint16_t>(stored, m_order))) + m_offsets[i]) / m_scales[i];
     }
 }
 

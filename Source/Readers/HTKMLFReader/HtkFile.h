@@ -5,6 +5,7 @@
 #include "Common/File.h"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -52,18 +53,18 @@ private:
         Bytes
     };
 
-    size_t LoadCount(const char* bytes, bool isSwapped, size_t position, const char* things) const;
+    size_t LoadCount(const char* bytes, std::endian order, size_t position, const char* things) const;
     void ReadHtkHeader();
     void ReadImageHeader();
     [[noreturn]] void FailForKind(int otherwise) const;
-    void ReadScales(bool isSwapped);
+    void ReadScales();
     [[noreturn]] void FailNotFinite(size_t first, const float* values) const;
 
     PiecewiseFile m_file;
     HtkKind m_kind;
     size_t m_frames = 0;
     Storage m_storage = Storage::Floats;
-    bool m_isSwapped = false;
+    std::endian m_order = std::endian::big; // of the numbers in the file
     size_t m_dataOffset = c_htkHeaderBytes;
     size_t m_frameBytes = 0;
     std::vector<float> m_scales;

@@ -16,7 +16,8 @@ namespace
 constexpr double c_infinity = std::numeric_limits<double>::infinity();
 constexpr Range c_notNegative{0, c_infinity};
 constexpr Range c_atLeastOne{1, c_infinity};
-constexpr Range c_belowOne{0, 1, false, true};
+constexpr Range c_positive{.min = 0, .minOpen = true};
+constexpr Range c_belowOne{.min = 0, .max = 1, .maxOpen = true};
 
 } // namespace
 
@@ -41,7 +42,7 @@ OptionTable<AutoAdjustOptions> AutoAdjustOptions::Options()
         Opt("learnRateAdjustInterval", &S::learnRateAdjustInterval, "adjustAfterEpoch: look every so many epochs",
             c_atLeastOne),
         Opt("learnRateDecreaseFactor", &S::learnRateDecreaseFactor, "adjustAfterEpoch: the rate is multiplied by this",
-            Range{0, 1, true, false}),
+            Range{.min = 0, .max = 1, .minOpen = true}),
         Opt("increaseLearnRateIfImproveMoreThan", &S::increaseLearnRateIfImproveMoreThan,
             "adjustAfterEpoch: increase the rate when the criterion improves by more than this fraction"),
         Opt("learnRateIncreaseFactor", &S::learnRateIncreaseFactor, "adjustAfterEpoch: the rate is multiplied by this",
@@ -162,7 +163,7 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("gradientClippingWithTruncation", &S::gradientClippingWithTruncation,
             "clip each element of a gradient; false: scale a parameter's gradient to a norm"),
         Opt("clippingThresholdPerSample", &S::clippingThresholdPerSample,
-            "limit of a gradient, times the columns of the minibatch", Range{0, c_infinity, true, false}),
+            "limit of a gradient, times the columns of the minibatch", c_positive),
         Opt("dropoutRate", &S::dropoutRate, "share of the outputs that dropout nodes set to 0, per epoch", c_belowOne),
         Opt("batchNormalizationTimeConstant", &S::batchNormalizationTimeConstant,
             "samples over which batch normalization averages its statistics, per epoch"),
@@ -189,7 +190,7 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("rms_gamma", &S::rmsGamma, "rmsProp: how long the variance remembers", Range{0, 1}),
         Opt("adam_beta2", &S::adamBeta2, "adam: how long the mean square of the gradient remembers, in minibatches",
             c_belowOne),
-        Opt("adam_epsilon", &S::adamEpsilon, "adam: added to the root of the mean square", Range{0, c_infinity, true}),
+        Opt("adam_epsilon", &S::adamEpsilon, "adam: added to the root of the mean square", c_positive),
         Opt("normWithAveMultiplier", &S::normWithAveMultiplier,
             "adagrad, rmsProp: divide by the mean of the multipliers, so that the rate keeps its meaning"),
         Opt("L2RegWeight", &S::l2RegWeight, "weight of the parameters' squares, per sample", c_notNegative),

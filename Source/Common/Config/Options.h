@@ -226,9 +226,10 @@ struct Option
     }
 };
 
-// Rows: Opt("momentumPerMB", &SgdOptions::momentumPerMB, "doc", Range{0, 1, false, true}, {"aliases"})
-// for members of all types with an OptionType: bool, int, size_t, double, float, std::string, and std::vector,
-// std::optional and Schedule of these; Choice(...) for enums; Nested(...) and Block(...) for blocks inside.
+// Rows: Opt("momentumPerMB", &SgdOptions::momentumPerMB, "doc", Range{.min = 0, .max = 1, .maxOpen = true},
+// {"aliases"}) for members of all types with an OptionType: bool, int, size_t, double, float, std::string, and
+// std::vector, std::optional and Schedule of these; Choice(...) for enums; Nested(...) and Block(...) for blocks
+// inside.
 template <class S>
 using OptionTable = std::vector<Option<S>>;
 

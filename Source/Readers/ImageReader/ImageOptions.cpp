@@ -76,7 +76,7 @@ OptionTable<ImageFeatureOptions> ImageFeatureOptions::Options()
                "and the centre, then the same flipped"),
         Opt("cropRatio", &S::cropRatio,
             "Side of the square, as a part of the image's shorter side; min:max is a range for jitterType=uniratio",
-            Range{0, 1, true}),
+            Range{.min = 0, .max = 1, .minOpen = true}),
         Choice("jitterType", &S::jitter, {{"none", false}, {"uniratio", true}},
                "none: the smallest cropRatio; uniratio: drawn from its range, for each image"),
         Opt("hflip", &S::flip, "Mirror every other image, at random; default: only for cropType=random"),

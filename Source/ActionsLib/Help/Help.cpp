@@ -371,18 +371,23 @@ std::string HelpText(std::string_view topic)
 {
     if (topic.empty())
         return GeneralHelp();
-    std::string text;
+    std::string text; // a name may stand for several things, which follow one another
+    const auto append = [&](const std::string& help)
+    {
+        if (!text.empty() && !help.empty())
+            text += "\n";
+        text += help;
+    };
     std::vector<std::string> candidates;
     if (const Action* action = FindAction(topic))
-        text += ActionHelp(*action);
+        append(ActionHelp(*action));
     for (const BlockRecord& block : Blocks())
     {
         candidates.push_back(block.name);
         if (EqualsIgnoreCase(block.name, topic))
-            text += (text.empty() ? "" : "\n") + BlockHelp(block);
+            append(BlockHelp(block));
     }
-    if (const std::string function = FunctionHelp(topic); !function.empty())
-        text += (text.empty() ? "" : "\n") + function;
+    append(FunctionHelp(topic));
     for (const PluginRecord& plugin : ListPlugins())
     {
         const std::vector<std::string> aliases = PluginAliases(plugin.name);
@@ -391,20 +396,19 @@ std::string HelpText(std::string_view topic)
         if (EqualsIgnoreCase(plugin.name, topic) ||
             std::any_of(aliases.begin(), aliases.end(),
                         [&](const std::string& alias) { return EqualsIgnoreCase(alias, topic); }))
-            text += (text.empty() ? "" : "\n") + PluginHelp(plugin);
+            append(PluginHelp(plugin));
     }
     for (const MelCommandInfo& command : MelCommands())
     {
         candidates.insert(candidates.end(), command.names.begin(), command.names.end());
         if (IsNameOf(command, topic))
-            text += (text.empty() ? "" : "\n") + MelHelp(command);
+            append(MelHelp(command));
     }
     if (text.empty())
         text = InnerBlockHelp(topic);
     if (text.empty())
         text = StreamBlockHelp(topic);
-    if (const std::string places = OptionHelp(topic); !places.empty())
-        text += (text.empty() ? "" : "\n") + places;
+    append(OptionHelp(topic));
     if (text.empty())
         text = ValueHelp(topic);
     if (!text.empty())

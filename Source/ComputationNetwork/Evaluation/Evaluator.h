@@ -26,7 +26,7 @@ struct EvaluatorOptions
     // Values that must be readable after Forward besides the roots.
     std::vector<ComputationNodePtr> keepValues;
     ComputationNodePtr backwardRoot; // what Backward starts from; null: the last root
-    bool fuse = true;
+    bool fuse = true;                // false: node by node; no chains in one pass, no products of loops together
 };
 
 class Evaluator

@@ -356,11 +356,17 @@ std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType da
     return network;
 }
 
+enum class Content
+{
+    Model,
+    Outline // without the values of parameters that are trained
+};
+
 // path: for messages.
-void WriteModel(const ComputationNetwork& network, ByteWriter& out, const std::string& path, bool isOutline)
+void WriteModel(const ComputationNetwork& network, ByteWriter& out, const std::string& path, Content content)
 {
     ModelWriter archive(out);
-    archive.SetOutline(isOutline);
+    archive.SetOutline(content == Content::Outline);
     const std::vector<ComputationNodePtr> nodes = network.Nodes();
 
     out.WideText("BCN");
@@ -428,14 +434,14 @@ std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const 
 void SaveModel(const ComputationNetwork& network, const std::string& path)
 {
     ByteWriter out(path);
-    WriteModel(network, out, path, false);
+    WriteModel(network, out, path, Content::Model);
     out.Commit();
 }
 
 bool SaveModelIfChanged(const ComputationNetwork& network, const std::string& path)
 {
     ByteWriter out(path);
-    WriteModel(network, out, path, false);
+    WriteModel(network, out, path, Content::Model);
     return out.CommitIfChanged();
 }
 
@@ -443,7 +449,7 @@ std::string OutlineOf(const ComputationNetwork& network)
 {
     std::string outline;
     ByteWriter out(&outline);
-    WriteModel(network, out, "memory", true);
+    WriteModel(network, out, "memory", Content::Outline);
     return outline;
 }
 

@@ -56,6 +56,11 @@ class ConfigMessagesTest(MessagesTestCase):
         self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[autoAdjustLR=adjustAfterEpoch]")
         self.cntk("configFile=exp.cntk", "Train=[SGD=[AutoAdjust=default]]")
         self.assertEqual(self.warnings("Train=[SGD=[AutoAdjust=default]]"), [])
+        self.assertEqual(self.warnings("Train=[cvReader=[readerType=x]]", "Train=[cvReader=default]"), [])
+        self.write("n.ndl", "x=Input(2, tag=feature)\nz=Scale(2, x, tag=output)\n")
+        self.assertEqual(self.warnings("command=W", "W=[action=write; outputPath=out; format=[type=real]]",
+                                       "W=[modelPath=default; format=default; NDLNetworkBuilder=[networkDescription=n.ndl]]",
+                                       "W=[reader=[readerType=UCIFastReader; file=train.txt; x=[dim=2]]]"), [])
 
     def test_values_that_are_more_than_a_number(self):
         for old, new, place, found, expected in (

@@ -170,7 +170,7 @@ public:
         m_reader.forWriting = true;
         AskForDevice(command);
         // A model file, or a network built on the spot.
-        if (command.block.Exists("modelPath"))
+        if (command.block.Find("modelPath"))
             m_modelPath = RequireModelPath(command);
         else
             m_builder = NetworkBuilder::Find(command);
@@ -178,7 +178,7 @@ public:
             RequireModelPath(command);
         if (const ConfigParameters* format = command.block.FindBlock("format"))
             m_format = ReadOutputFormat(*format);
-        else if (command.block.ExistsHere("format"))
+        else if (command.block.FindHere("format"))
             command.block.RequireBlock("format"); // says what stands there instead of a block
         if (m_writer == nullptr && m_options.outputPath.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,

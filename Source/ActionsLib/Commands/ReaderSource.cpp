@@ -200,7 +200,7 @@ void RequirePlugins(const ConfigParameters& reader)
 ReaderSource FindReader(const CommandContext& command, const char* blockName)
 {
     const ConfigParameters* block = command.block.FindBlock(blockName);
-    if (block == nullptr && command.block.Exists(blockName))
+    if (block == nullptr && command.block.Find(blockName))
         block = &command.block.RequireBlock(blockName); // a scalar of that name: says what stands there
     if (block != nullptr)
         RequirePlugins(*block);

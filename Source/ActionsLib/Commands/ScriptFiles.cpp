@@ -64,7 +64,10 @@ bool VisitBlock(const ConfigParameters& block, ScriptsOf whose, const ScriptVisi
         const std::string path = ResolveInputPath(script->Text());
         std::optional<std::string> prefix;
         if (whose == ScriptsOf::Reader)
-            prefix = block.Exists("prefixPathInSCP") ? ResolveOutputPath(block.Require("prefixPathInSCP").Text()) : "";
+        {
+            const auto folder = block.Find("prefixPathInSCP");
+            prefix = folder ? ResolveOutputPath(folder->Text()) : "";
+        }
         if (FileExists(path) && VisitScript(path, prefix, visit))
             return true;
     }

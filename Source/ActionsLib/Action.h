@@ -19,6 +19,8 @@
 namespace cntk
 {
 
+class FilesToCome; // Commands/LookAhead.h
+
 // What every job shares; made in main, outlives all jobs.
 struct ProgramContext
 {
@@ -60,6 +62,9 @@ public:
     // commands.
     virtual void Check() = 0;
     virtual void Run() = 0;
+    // Before any job runs, but the first: fails where its turn would end with an error that can be seen now, and soon:
+    // a model that will not be there, a network that cannot be built. Leaves everything as it is.
+    virtual void LookAhead(const FilesToCome& files) const { static_cast<void>(files); }
     // For the log's header: epochs of a train action, else 0.
     virtual size_t Epochs() const { return 0; }
     // Files that this job will make, for the checks of later commands (a test of a model not yet trained).

@@ -5,6 +5,7 @@
 #include "ActionsLib/Action.h"
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/ErrorPlaces.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/MadeModels.h"
 #include "ActionsLib/Help/Help.h"
 #include "ActionsLib/KnownBlocks.h"
@@ -215,6 +216,28 @@ std::string CommandsFrom(const std::vector<PlannedJob>& jobs, size_t first)
     return commands;
 }
 
+// What would end a command hours from now is told before the first one runs, which tells such things by itself.
+void LookAhead(const std::vector<PlannedJob>& jobs, const ConfigParameters& root, ProgramContext& program)
+{
+    FilesToCome files;
+    for (const PlannedJob& planned : jobs)
+    {
+        const CommandContext command{program, planned.command, root.RequireBlock(planned.command)};
+        const auto look = [&]
+        {
+            RequireDataToCome(command, *planned.action, files);
+            AtPlacesOfNodes(program.ndl, [&] { planned.job->LookAhead(files); });
+        };
+        if (&planned != jobs.data())
+            WithNote(look,
+                     [&] {
+                         return Concat("while looking ahead to command '", planned.command, "' (action '",
+                                       planned.action->name, "')");
+                     });
+        files.Add(planned.job->Produces());
+    }
+}
+
 void RunJobs(const std::vector<PlannedJob>& jobs, const NdlContext& ndl, Log& log)
 {
     for (size_t i = 0; i < jobs.size(); ++i)
@@ -407,6 +430,9 @@ void RunConfig(const CommandLine& line, Log& log)
     program.epochsTotal = PrintTrainInfo(jobs, log);
     if (!options.doneFile.empty())
         CheckDoneFile(options, config, jobs);
+    program.ndl.writesDumps = false;
+    LookAhead(jobs, root, program);
+    program.ndl.writesDumps = true;
     RunJobs(jobs, program.ndl, log);
     if (!options.doneFile.empty())
         WriteDoneFile(ResolveOutputPath(options.doneFile));

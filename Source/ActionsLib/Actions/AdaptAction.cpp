@@ -4,6 +4,7 @@
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
 #include "ActionsLib/Commands/ErrorPlaces.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/NetworkLog.h"
 #include "ActionsLib/Commands/ReaderSource.h"
 #include "ActionsLib/Commands/SourceCheck.h"
@@ -107,6 +108,12 @@ public:
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
         TrainTraced(m_command, m_request);
+    }
+
+    void LookAhead(const FilesToCome& files) const override
+    {
+        if (!m_request.makeMode || !Files().FindResumePoint())
+            RequireModelToCome(m_command, m_options.originalModelFileName, files, OriginalKey());
     }
 
     void Check() override

@@ -2,6 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -68,6 +69,8 @@ public:
                                         m_options.printValues ? "with" : "without", m_options.outputFile.c_str());
         DumpNodes(nodes, {m_options.printValues, m_options.printMetadata}, m_options.outputFile);
     }
+
+    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
 
     void Check() override
     {

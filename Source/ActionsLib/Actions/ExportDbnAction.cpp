@@ -3,6 +3,7 @@
 #include "ActionsLib/Actions/DbnFile.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -188,6 +189,8 @@ public:
         m_command.program.log.Print("DBN: %d layers of %s written to %s\n", int(model.layers.size()),
                                     m_modelPath.c_str(), m_dbnPath.c_str());
     }
+
+    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
 
     void Check() override
     {

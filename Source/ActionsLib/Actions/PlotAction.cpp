@@ -2,6 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -158,6 +159,8 @@ public:
         }
         log.Print("Done.\n");
     }
+
+    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
 
     void Check() override { LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1})); }
 

@@ -2,6 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -138,6 +139,8 @@ public:
         if (!m_outputPath.empty())
             SaveMadeModel(*network, m_outputPath, m_command.program.log);
     }
+
+    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
 
     void Check() override
     {

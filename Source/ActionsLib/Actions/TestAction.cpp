@@ -4,6 +4,7 @@
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/NetworkLog.h"
 #include "ActionsLib/Commands/ReaderSource.h"
 #include "ActionsLib/Commands/SourceCheck.h"
@@ -157,6 +158,7 @@ class TestJob final : public EvaluatingJob
 public:
     using EvaluatingJob::EvaluatingJob;
     void Run() override { Evaluate(m_modelPath); }
+    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
 };
 
 class CvJob final : public EvaluatingJob

@@ -5,6 +5,7 @@
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/NetworkLog.h"
 #include "ActionsLib/Commands/ReaderSource.h"
 #include "ActionsLib/Commands/SourceCheck.h"
@@ -212,6 +213,12 @@ public:
             log.Print("; %zu of them (%.2f%%) are those of decoderReader", decoding.equal,
                       100.0 * double(decoding.equal) / double(decoding.sentences));
         log.Print(".\n");
+    }
+
+    void LookAhead(const FilesToCome& files) const override
+    {
+        RequireModelToCome(m_command, m_options.encoderModelPath, files, "encoderModelPath");
+        RequireModelToCome(m_command, m_options.decoderModelPath, files, "decoderModelPath");
     }
 
     void Check() override

@@ -4,6 +4,7 @@
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/NetworkLog.h"
 #include "ActionsLib/Commands/NetworkSource.h"
 #include "ActionsLib/Commands/ReaderSource.h"
@@ -125,6 +126,32 @@ public:
         TrainTraced(m_command, m_request);
         if (!isBuilt)
             TakeSeeds();
+    }
+
+    // A network that is made when its turn comes is made now, too, on the side. What data, memory or a device have to
+    // do with it is told then.
+    void LookAhead(const FilesToCome& files) const override
+    {
+        if (m_request.makeMode && Files().FindResumePoint())
+            return;
+        if (!m_original.empty())
+            RequireModelToCome(m_command, m_original, files, OriginalKey());
+        if (BeginsWithAMadeModel() || files.WillBeMade(m_request.modelPath))
+            return;
+        try
+        {
+            const auto network = BuildAside(m_command, *m_builder, MakeCpuDevice({.threads = 1}));
+            if (m_original.empty())
+                ChooseNodes(*network);
+        }
+        catch (const Error& error)
+        {
+            if (error.Kind() == ErrorKind::Config)
+                throw;
+        }
+        catch (const std::bad_alloc&)
+        {
+        }
     }
 
     void Check() override

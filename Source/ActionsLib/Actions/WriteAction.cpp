@@ -4,6 +4,7 @@
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/NetworkLog.h"
 #include "ActionsLib/Commands/NetworkSource.h"
 #include "ActionsLib/Commands/ReaderSource.h"
@@ -235,6 +236,12 @@ public:
         if (m_writer == nullptr)
             log.Print("Written to %s*\n", m_options.outputPath.c_str());
         log.Print("Total Samples Evaluated = %lu\n", static_cast<unsigned long>(samples));
+    }
+
+    void LookAhead(const FilesToCome& files) const override
+    {
+        if (m_builder == nullptr)
+            RequireModelToCome(m_command, m_modelPath, files);
     }
 
     void Check() override

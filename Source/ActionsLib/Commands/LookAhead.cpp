@@ -1,0 +1,108 @@
+// Careful: a file that might still come is not asked for.
+#include "ActionsLib/Commands/LookAhead.h"
+
+#include "ActionsLib/Commands/CommandKeys.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/FileClashes.h"
+#include "Common/Text.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace cntk
+{
+
+namespace
+{
+
+// Of one file each. Label maps are not among them: a reader makes one that is missing.
+constexpr std::string_view c_dataKeys[] = {"file", "scpFile", "mlfFile", "wordclass"};
+// Lists, patterns, archives, pipes: what they mean is the reader's business.
+constexpr std::string_view c_notOneFile = "+:,;()|*?@{}$";
+
+std::string_view LastName(std::string_view keyPath)
+{
+    return keyPath.substr(keyPath.rfind(':') + 1);
+}
+
+bool NamesData(const std::string& keyPath)
+{
+    return std::any_of(std::begin(c_dataKeys), std::end(c_dataKeys),
+                       [&](std::string_view key) { return EqualsIgnoreCase(LastName(keyPath), key); });
+}
+
+// outputPath, outputFile; file of a writer's node; wfile of a binary writer.
+bool NamesOutput(const std::string& keyPath)
+{
+    const std::string path = ToLower(keyPath);
+    return LastName(path).find("output") != std::string_view::npos || path.find("writer:") != std::string::npos ||
+           LastName(path) == "wfile";
+}
+
+// "out/values" for "out/values.z".
+bool BeginsWithName(const std::string& path, const std::string& name)
+{
+    return path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '.');
+}
+
+// By a command whose outputs have names that only its run will show: one for each node, say.
+bool MayBeWritten(const ConfigParameters& root, const std::string& path)
+{
+    const std::vector<ConfigValue> values = root.Values();
+    return std::any_of(values.begin(), values.end(),
+                       [&](const ConfigValue& value) {
+                           return NamesOutput(value.KeyPath()) && !value.Text().empty() &&
+                                  BeginsWithName(path, CanonicalPath(value.Text()));
+                       });
+}
+
+} // namespace
+
+void FilesToCome::Add(const std::vector<std::string>& made)
+{
+    for (const std::string& path : made)
+        m_made.push_back(CanonicalPath(path));
+}
+
+bool FilesToCome::WillBeMade(const std::string& path) const
+{
+    const std::string canonical = CanonicalPath(path);
+    return std::any_of(m_made.begin(), m_made.end(),
+                       [&](const std::string& made) { return BeginsWithName(canonical, made); });
+}
+
+bool FilesToCome::WillExist(const std::string& path) const
+{
+    return path == "-" || FileExists(ResolveInputPath(path)) || WillBeMade(path);
+}
+
+void RequireModelToCome(const CommandContext& command, const std::string& path, const FilesToCome& files,
+                        std::string_view key)
+{
+    if (!files.WillExist(path))
+        FailAt(PlaceOf(command, key), ErrorKind::Model, "model file '", path,
+               "' does not exist, and no command before makes it", NearFilesHint(path));
+}
+
+void RequireDataToCome(const CommandContext& command, const Action& action, const FilesToCome& files)
+{
+    for (const std::string& name : action.blocks)
+    {
+        const ConfigParameters* const reader =
+            ToLower(name).ends_with("reader") ? command.block.FindBlock(name) : nullptr;
+        if (reader == nullptr)
+            continue;
+        for (const ConfigValue& value : reader->Values())
+        {
+            const std::string& path = value.Text();
+            if (!NamesData(value.KeyPath()) || path.empty() || path.find_first_of(c_notOneFile) != std::string::npos ||
+                files.WillExist(path) || MayBeWritten(*command.block.Parent(), CanonicalPath(path)))
+                continue;
+            FailAt(value.Where(), ErrorKind::Data, "data file '", path,
+                   "' does not exist, and no command before makes it", NearFilesHint(path));
+        }
+    }
+}
+
+} // namespace cntk

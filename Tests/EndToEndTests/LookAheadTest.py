@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""What would end a later command is told before the first one runs; what may still come is not asked for."""
+from EndToEnd import main
+from Messages import MessagesTestCase
+
+NETWORK = """features=Input(2, tag=feature)
+labels=Input(2, tag=label)
+W=Parameter(2, 2)
+z=Times(W, features, tag=output)
+ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
+"""
+SECOND = "Second=[ action=train; modelPath=second.dnn; NDLNetworkBuilder=[ networkDescription=net.ndl ]; " \
+         "reader=[ readerType=UCIFastReader; file=train.txt; features=[ dim=2; start=0 ]; " \
+         "labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ]; " \
+         "SGD=[ maxEpochs=1; minibatchSize=4; learningRatesPerSample=0.1 ] ]"
+
+
+class LookAheadTest(MessagesTestCase):
+    def assert_nothing_ran(self):
+        self.assertEqual(sorted(path.name for path in self.folder.glob("*.dnn*")), [])
+
+    def run_all(self, commands, *arguments):
+        return self.cntk("configFile=exp.cntk", "command=" + commands, *arguments)
+
+    def test_data_of_a_later_command(self):
+        self.edit("Test=[\n  action=test\n  reader=[\n    readerType=UCIFastReader\n    file=train.txt",
+                  "Test=[\n  action=test\n  reader=[\n    readerType=UCIFastReader\n    file=trian.txt")
+        self.assertEqual(self.error("command=Train:Test", status=4),
+                         "exp.cntk:23:10: error: data file 'trian.txt' does not exist, and no command before makes it; "
+                         "did you mean 'train.txt' in folder '.'?")
+        self.assert_nothing_ran()
+
+    def test_data_that_a_command_writes(self):
+        self.run_all("Train:Write:Again", "Again=[ action=write; outputPath=out/again; "
+                     "reader=[ readerType=UCIFastReader; file=out/values.HLast; features=[ dim=2; start=0 ] ] ]")
+        self.assertTrue((self.folder / "out/again.HLast").exists())
+
+    def test_data_that_are_no_single_file(self):
+        # What a list means is the reader's business, when its turn comes.
+        self.assertIn("in command 'Test'", self.run_all_failing("Train:Test", "Test=[ reader=[ file=a.txt+b.txt ] ]"))
+        self.assertTrue((self.folder / "m.dnn").exists())
+
+    def run_all_failing(self, commands, *arguments):
+        return self.cntk("configFile=exp.cntk", "command=" + commands, *arguments, status=4).stderr
+
+    def test_model_of_a_later_command(self):
+        for command in ("Test", "Write", "D=[action=dumpnode]", "P=[action=plot]", "E=[action=exportdbn;dbnModelPath=d]",
+                        "S=[action=SVD;outputModelPath=s;nodeNameRegex=W.*]",
+                        "A=[action=adapt;reader=[readerType=UCIFastReader;file=train.txt;features=[dim=2]];"
+                        "SGD=[maxEpochs=1;minibatchSize=4;learningRatesPerSample=0.1];modelPath=a.dnn;"
+                        "origModelFileName=n.dnn]"):
+            name = command.split("=")[0]
+            blocks = [command] if "=" in command else []
+            arguments = [] if name == "A" else ["%s=[modelPath=n.dnn]" % name]
+            last = self.error("command=Train:" + name, *blocks, *arguments, status=5)
+            self.assertIn("error: model file 'n.dnn' does not exist, and no command before makes it", last)
+            self.assert_nothing_ran()
+
+    def test_models_that_commands_make(self):
+        self.write("edit.mel", "m=LoadModel(m.dnn)\nSaveModel(edited.dnn)")
+        run = self.run_all("Train:Edit:Test:Write", "Edit=[ action=edit; editPath=edit.mel ]",
+                           "Test=[ modelPath=edited.dnn ]", "Write=[ modelPath=m.dnn.0 ]")
+        self.assertIn("__COMPLETED__", run.stderr)
+
+    def test_network_of_a_later_command(self):
+        for text, place in ((None, "command line:1:"),
+                            (NETWORK.replace("Times(", "Tmies("), "did you mean 'Times'?"),
+                            (NETWORK.replace(", tag=criterion", ""), "net.ndl"),
+                            (NETWORK.replace("Parameter(2, 2)", "Parameter(2, 3)"), "net.ndl:4:")):
+            if text is not None:
+                self.write("net.ndl", text)
+            run = self.cntk("configFile=exp.cntk", "command=Train:Second", SECOND, status=3)
+            self.assertIn("note: while looking ahead to command 'Second' (action 'train')\n", run.stderr)
+            self.assertIn(place, run.stderr)
+            self.assert_nothing_ran()
+
+    def test_what_is_looked_at_changes_nothing(self):
+        # Seeds of start values count on from command to command; the dump is the network's when it is trained.
+        third = SECOND.replace("Second", "Third").replace("second.dnn", "third.dnn").replace(
+            "net.ndl", "net.ndl; dumpFileName=dump.txt")
+        self.write("net.ndl", NETWORK)
+        self.run_all("Second:Third", SECOND, third)
+        self.assertTrue((self.folder / "dump.txt").exists())
+        models = [self.folder / name for name in ("second.dnn.0", "third.dnn.0")]
+        first, then = (model.read_bytes() for model in models)
+        self.assertNotEqual(first, then)
+        self.run_all("Train:Second:Third", SECOND, third, "makeMode=false")
+        self.assertEqual([model.read_bytes() for model in models], [first, then])
+
+    def test_network_that_no_command_needs(self):
+        self.write("net.ndl", NETWORK)
+        self.run_all("Train:Second", SECOND)
+        (self.folder / "net.ndl").unlink()
+        self.assertIn("Final model exists", self.run_all("Train:Second", SECOND).stderr)
+
+
+if __name__ == "__main__":
+    main()

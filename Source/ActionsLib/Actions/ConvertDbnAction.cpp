@@ -220,21 +220,11 @@ public:
     }
 
 private:
-    // Whether a command of the config makes the file.
+    // Whether a command before makes the file.
     bool IsExported() const
     {
-        const ConfigParameters* const root = m_command.block.Parent();
-        if (root == nullptr)
-            return false;
-        for (const std::string& name : root->BlockNames())
-        {
-            const ConfigParameters* const block = root->FindBlock(name);
-            const auto action = block->ExistsHere("action") ? block->FindHere("action") : std::nullopt;
-            const auto path = block->ExistsHere("dbnModelPath") ? block->FindHere("dbnModelPath") : std::nullopt;
-            if (action && path && EqualsIgnoreCase(action->Text(), "exportdbn") && IsSameFile(path->Text(), m_dbnPath))
-                return true;
-        }
-        return false;
+        const std::vector<std::string>& made = m_command.program.made;
+        return std::find(made.begin(), made.end(), CanonicalPath(m_dbnPath)) != made.end();
     }
 
     // On the CPU whatever deviceId says: nothing is computed.

@@ -65,6 +65,12 @@ public:
     // Before any job runs, but the first: fails where its turn would end with an error that can be seen now, and soon:
     // a model that will not be there, a network that cannot be built. Leaves everything as it is.
     virtual void LookAhead(const FilesToCome& files) const { static_cast<void>(files); }
+    // Whether its turn may end before it opens the data that its readers name: a training that is over.
+    virtual bool MayBeOver(const FilesToCome& files) const
+    {
+        static_cast<void>(files);
+        return false;
+    }
     // For the log's header: epochs of a train action, else 0.
     virtual size_t Epochs() const { return 0; }
     // Files that this job will make, for the checks of later commands (a test of a model not yet trained).

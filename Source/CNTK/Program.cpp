@@ -225,7 +225,8 @@ void LookAhead(const std::vector<PlannedJob>& jobs, const ConfigParameters& root
         const CommandContext command{program, planned.command, root.RequireBlock(planned.command)};
         const auto look = [&]
         {
-            RequireDataToCome(command, *planned.action, files);
+            if (!planned.job->MayBeOver(files))
+                RequireDataToCome(command, *planned.action, files);
             AtPlacesOfNodes(program.ndl, [&] { planned.job->LookAhead(files); });
         };
         if (&planned != jobs.data())

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """What would end a later command is told before the first one runs; what may still come is not asked for."""
+import struct
+
 from EndToEnd import main
 from Messages import MessagesTestCase
 
@@ -42,6 +44,35 @@ class LookAheadTest(MessagesTestCase):
 
     def run_all_failing(self, commands, *arguments):
         return self.cntk("configFile=exp.cntk", "command=" + commands, *arguments, status=4).stderr
+
+    def test_data_that_no_reader_opens(self):
+        run = self.run_all("Train:Test:Write",
+                           "Test=[ reader=[ file=gone.txt; features=[ file=train.txt ]; labels=[ file=train.txt ] ] ]",
+                           "Write=[ reader=[ more=[ file=gone.txt ]; labels=[ file=gone.txt; dim=1; labelType=none ] ] ]")
+        self.assertIn("__COMPLETED__", run.stderr)
+
+    def test_labels_that_a_write_command_does_not_read(self):
+        (self.folder / "a.feat").write_bytes(struct.pack(">iihh4f", 2, 100000, 8, 9, 0.5, 1, -1, 0.25))
+        self.write("a.scp", "a.feat\n")
+        self.run_all("Train:Write", "Write=[ reader=[ readerType=HTKMLFReader; features=[ dim=2; scpFile=a.scp ]; "
+                     "labels=[ mlfFile=gone.mlf; labelDim=2; labelMappingFile=map.txt ] ] ]")
+        self.assertEqual(self.error("command=Train:Write", "Write=[ reader=[ readerType=HTKMLFReader; "
+                                    "features=[ dim=2; scpFile=gone.scp ] ] ]", status=4).split(": ", 2)[2],
+                         "data file 'gone.scp' does not exist, and no command before makes it")
+
+    def test_data_of_a_training_that_is_over(self):
+        second = SECOND.replace("file=train.txt", "file=$Data$")
+        self.write("net.ndl", NETWORK)
+        self.run_all("Train:Second", second, "Data=train.txt")
+        gone = "cvReader=[ readerType=UCIFastReader; file=gone.txt; features=[ dim=2; start=0 ] ]"
+        self.run_all("Train:Second", second, "Data=gone.txt", "Second=[ %s ]" % gone)
+        # A command before makes its final model.
+        third = second.replace("Second", "Third")
+        (self.folder / "second.dnn").unlink()
+        run = self.run_all("Second:Third", second, third.replace("$Data$", "gone.txt"), "Data=train.txt")
+        self.assertIn("Final model exists", run.stderr)
+        self.assertIn("'gone.txt' does not exist", self.cntk(
+            "configFile=exp.cntk", "command=Train:Second", second, "Data=gone.txt", "makeMode=false", status=4).stderr)
 
     def test_model_of_a_later_command(self):
         for command in ("Test", "Write", "D=[action=dumpnode]", "P=[action=plot]", "E=[action=exportdbn;dbnModelPath=d]",

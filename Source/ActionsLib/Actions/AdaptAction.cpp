@@ -110,9 +110,14 @@ public:
         TrainTraced(m_command, m_request);
     }
 
+    bool MayBeOver(const FilesToCome& files) const override
+    {
+        return cntk::MayBeOver(Files(), m_request.makeMode, files);
+    }
+
     void LookAhead(const FilesToCome& files) const override
     {
-        if (!m_request.makeMode || !Files().FindResumePoint())
+        if (!MayBeOver(files) && (!m_request.makeMode || !Files().FindResumePoint()))
             RequireModelToCome(m_command, m_options.originalModelFileName, files, OriginalKey());
     }
 

@@ -128,11 +128,16 @@ public:
             TakeSeeds();
     }
 
+    bool MayBeOver(const FilesToCome& files) const override
+    {
+        return cntk::MayBeOver(Files(), m_request.makeMode, files);
+    }
+
     // A network that is made when its turn comes is made now, too, on the side. What data, memory or a device have to
     // do with it is told then.
     void LookAhead(const FilesToCome& files) const override
     {
-        if (m_request.makeMode && Files().FindResumePoint())
+        if (MayBeOver(files) || (m_request.makeMode && Files().FindResumePoint()))
             return;
         if (!m_original.empty())
             RequireModelToCome(m_command, m_original, files, OriginalKey());

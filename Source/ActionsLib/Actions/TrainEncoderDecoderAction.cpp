@@ -4,6 +4,7 @@
 #include "ActionsLib/Actions/EncoderDecoder.h"
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/CommandKeys.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/NetworkLog.h"
 #include "ActionsLib/Commands/NetworkSource.h"
 #include "ActionsLib/Commands/ReaderSource.h"
@@ -139,6 +140,11 @@ public:
         TrainTraced(m_command, m_request);
     }
 
+    bool MayBeOver(const FilesToCome& files) const override
+    {
+        return cntk::MayBeOver(Files(), m_request.makeMode, files);
+    }
+
     void Check() override
     {
         Log& log = m_command.program.log;
@@ -179,7 +185,7 @@ public:
         log.Print("Command '%s' (action trainEncoderDecoder): %s into %s.0 to %s.%d\n", m_command.name.c_str(),
                   Counted(Epochs(), "epoch").c_str(), m_request.modelPath.c_str(), m_request.modelPath.c_str(),
                   int(m_stages.size()) - 1);
-        const auto files = TrainingFiles::OfNetworks(ResolveOutputPath(m_request.modelPath), Epochs(), m_stages.size());
+        const TrainingFiles files = Files();
         if (m_request.makeMode && files.HasAll(files.FinalModel()))
             return;
         for (size_t i = 0; i < networks.size(); i++)
@@ -194,6 +200,11 @@ private:
         ReaderSource reader;
         ReaderSource cvReader;
     };
+
+    TrainingFiles Files() const
+    {
+        return TrainingFiles::OfNetworks(ResolveOutputPath(m_request.modelPath), Epochs(), m_stages.size());
+    }
 
     // Any network's model would overwrite the data or the description of any other's.
     void RequireNotReadByAny() const

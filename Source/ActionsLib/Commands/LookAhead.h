@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ActionsLib/Action.h"
+#include "SGD/Files/TrainingFiles.h"
 
 #include <string>
 #include <string_view>
@@ -26,12 +27,16 @@ private:
     std::vector<std::string> m_made; // canonical
 };
 
+// Whether a training finds its final model when its turn comes, as far as can be seen: then it opens no data.
+bool MayBeOver(const TrainingFiles& training, bool makeMode, const FilesToCome& files);
+
 // Fails (Model), at the key's place, where the model will not be there.
 void RequireModelToCome(const CommandContext& command, const std::string& path, const FilesToCome& files,
                         std::string_view key = "modelPath");
 
 // Fails (Data) where a file that a reader of the command names (file, scpFile, mlfFile, wordclass) will not be there:
-// no command before makes it, and its name does not begin with an output's (outputPath, a writer's files).
+// no command before makes it, and its name does not begin with an output's (outputPath, a writer's files). Only what
+// the reader surely opens is asked for.
 void RequireDataToCome(const CommandContext& command, const Action& action, const FilesToCome& files);
 
 } // namespace cntk

@@ -100,7 +100,10 @@ std::vector<std::string> KnownNames::HomesOf(std::string_view name, Homes which)
     {
         if (EqualsIgnoreCase(known.name, name))
             for (const std::string& parent : known.parents)
+            {
+                belongsToRoot = belongsToRoot || parent.empty();
                 add(parent);
+            }
         for (const OptionInfo& option : known.options)
         {
             if (!HasName(option, name))

@@ -162,6 +162,18 @@ TEST(UnusedKeysTests, MisplacedKeys)
                     "exp.cntk:6:2: 'dropoutRate' is not read in block 'Write'; it belongs in the block SGD"));
 }
 
+// Where a bracket is missing, a command's block stands in the one before.
+TEST(UnusedKeysTests, CommandsThatStandInACommand)
+{
+    std::vector<KnownBlock> known = Known();
+    known.push_back({"Test", {""}, {Row("action")}});
+    const auto config = ConfigParameters::Parse("Train=[action=train\nTest=[action=test]\n]", "exp.cntk");
+    ReadAll(*config, {"Train:action"});
+    const std::vector<UnusedKey> found = FindUnusedKeys(*config, known);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].message, "'Test' is not read in block 'Train'; it belongs in the root of the config");
+}
+
 TEST(UnusedKeysTests, StreamsOfReaders)
 {
     EXPECT_THAT(Unused("reader=[file=a\n features=[dim=1\n strat=0]]", {"reader:file", "reader:features:dim"}),

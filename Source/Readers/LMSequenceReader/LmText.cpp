@@ -14,6 +14,7 @@ namespace
 
 constexpr uint32_t c_none = UINT32_MAX;
 constexpr size_t c_leastWords = 3; // shorter lines are no sentences
+constexpr size_t c_sentencesToJudge = 100;
 
 LineReader OpenLines(const LmConfig& config)
 {
@@ -45,21 +46,25 @@ int32_t LmText::IdOf(std::string_view word) const
     return m_config.unknownWord;
 }
 
-// What all sentences of the block lack though the config names it: writeWordAndClass counts a text with the markers put
-// around its lines, but the reader takes the lines as they are.
-std::string LmText::MissingMarkers() const
+// What all sentences lack though the config names it: writeWordAndClass counts a text with the markers put around its
+// lines, but the reader takes the lines as they are. Told once so many are read that it is no chance.
+std::string LmText::LookForMarkers()
 {
-    const auto isMissing = [&](const std::string& marker, bool atEnd)
+    const auto hasAny = [&](const std::string& marker, bool atEnd)
     {
         const int32_t id = m_config.words.Find(marker);
         const auto has = [&](const Sentence& s) { return m_words[s.first + (atEnd ? s.steps : 0)] == id; };
-        return id != Vocabulary::c_unknown && std::none_of(m_sentences.begin(), m_sentences.end(), has);
+        return id == Vocabulary::c_unknown || std::any_of(m_sentences.begin(), m_sentences.end(), has);
     };
-    const bool begins = !isMissing(m_config.beginSequence, false), ends = !isMissing(m_config.endSequence, true);
-    if (begins && ends)
+    m_markers.begin = m_markers.begin || hasAny(m_config.beginSequence, false);
+    m_markers.end = m_markers.end || hasAny(m_config.endSequence, true);
+    m_markers.sentences += m_sentences.size();
+    m_markers.areJudged = m_isAtEnd || m_markers.sentences >= c_sentencesToJudge;
+    const bool begins = m_markers.begin, ends = m_markers.end;
+    if (!m_markers.areJudged || (begins && ends))
         return {};
     return Concat(
-        "WARNING: LMSequenceReader: none of the ", Counted(m_sentences.size(), "sentence"), " read of '",
+        "WARNING: LMSequenceReader: none of the ", Counted(m_markers.sentences, "sentence"), " read of '",
         m_lines.Path(), "' ", begins ? "" : Concat("begins with '", m_config.beginSequence, "' (beginSequence)"),
         begins || ends ? "" : " or ", ends ? "" : Concat("ends with '", m_config.endSequence, "' (endSequence)"),
         "; a line is read as it is: without them the model does not learn how sentences begin and end\n");
@@ -92,9 +97,8 @@ bool LmText::ReadBlock(std::string& log)
     }
     if (m_sentences.empty())
         return false;
-    if (!m_hasReadBlock)
-        log += MissingMarkers();
-    m_hasReadBlock = true;
+    if (!m_markers.areJudged)
+        log += LookForMarkers();
     std::mt19937 generator{uint32_t(m_seeds(++m_seed))};
     std::shuffle(m_sentences.begin(), m_sentences.end(), generator);
     m_heads.assign(longest + 1, c_none);

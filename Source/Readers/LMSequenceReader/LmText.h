@@ -42,8 +42,17 @@ private:
         uint32_t steps = 0;
     };
 
+    // beginSequence and endSequence.
+    struct Markers
+    {
+        size_t sentences = 0; // that were looked at
+        bool begin = false;   // one of them has it
+        bool end = false;
+        bool areJudged = false;
+    };
+
     bool ReadBlock(std::string& log);
-    std::string MissingMarkers() const;
+    std::string LookForMarkers();
     int32_t IdOf(std::string_view word) const;
     bool FindNext(std::string& log);
 
@@ -52,7 +61,7 @@ private:
     SeedStream m_seeds;
     size_t m_seed = 0;
     bool m_isAtEnd = false;
-    bool m_hasReadBlock = false;
+    Markers m_markers;
     std::vector<std::string_view> m_tokens;
 
     // The block at hand. Sentences of one length form a list in shuffled order: heads by length, successors by

@@ -89,11 +89,11 @@ TEST_F(LmReaderTests, TextsWithoutMarkers)
     const std::string block = "file=" + Path("text.txt") + " wordclass=" + Path("vocab.txt") +
                               " labelIn=[beginSequence=\"</s>\" endSequence=\"</s>\"]"
                               " labels=[beginSequence=O endSequence=O]";
-    const auto logOf = [&](const std::string& text)
+    const auto logOf = [&](const std::string& text, const std::string& more = {})
     {
         Write("text.txt", text);
         const size_t before = LogText().size();
-        auto reader = Make(block);
+        auto reader = Make(block + more);
         for (size_t epoch = 0; epoch < 2; ++epoch)
             ReadStream(*reader, MakeRequest(epoch, 10), 0);
         return LogText().substr(before);
@@ -108,6 +108,12 @@ TEST_F(LmReaderTests, TextsWithoutMarkers)
     EXPECT_EQ(bare.find("WARNING"), bare.rfind("WARNING")); // not in each epoch
     EXPECT_THAT(logOf("</s> b c\nc b a b\n"), HasSubstr(warning + "ends with '</s>' (endSequence)" + end));
     EXPECT_THAT(logOf("</s> b c </s>\nc b a b\n"), testing::Not(HasSubstr("WARNING")));
+    // A block is a sentence here; the first one may be a title.
+    EXPECT_THAT(logOf("a b c\n</s> b c </s>\n", " cacheBlockSize=1"), testing::Not(HasSubstr("WARNING")));
+    std::string many;
+    for (size_t i = 0; i < 150; ++i)
+        many += "a b c\n";
+    EXPECT_THAT(logOf(many, " cacheBlockSize=1"), HasSubstr("none of the 100 sentences read of"));
 }
 
 TEST_F(LmReaderTests, SoftmaxLabels)

@@ -64,8 +64,8 @@ class FileClashTest(EndToEndTest):
                      "Svd=[outputModelPath=svd.txt; nodeNameRegex=\"\"; svdConfig=svd.txt]")
 
     def test_a_network_is_not_described_in_the_place_of_what_it_is_made_of(self):
-        self.write("net.ndl", "x=Input(2, tag=feature)\nl=Input(2, tag=label)\n"
-                   "ce=CrossEntropyWithSoftmax(l, Times(Parameter(2, 2), x), tag=criterion)\n")
+        self.write("net.ndl", "features=Input(2, tag=feature)\nlabels=Input(2, tag=label)\n"
+                   "ce=CrossEntropyWithSoftmax(labels, Times(Parameter(2, 2), features), tag=criterion)\n")
         self.write("macros.ndl", "Same(x)=Sigmoid(x)\n")
         ndl = "Train=[NDLNetworkBuilder=[networkDescription=net.ndl; ndlMacros=macros.ndl; dumpFileName=%s]]"
         for file, key in (("net.ndl", "Train:NDLNetworkBuilder:networkDescription"),
@@ -73,6 +73,10 @@ class FileClashTest(EndToEndTest):
             for more in ([], ["--check"]):
                 self.refuses("Train", "dumpFileName would overwrite '%s', which is %s as well" % (file, key),
                              ndl % file, "Train=[SimpleNetworkBuilder=default]", "makeMode=false", *more)
+        for _ in range(2):  # the second one finds the file that the variable names
+            self.cntk("configFile=exp.cntk", "command=Train", ndl % "$Out$", "makeMode=false",
+                      "Train=[SimpleNetworkBuilder=default; NDLNetworkBuilder=[Out=dump.txt]]")
+        self.assertTrue((self.folder / "dump.txt").exists())
 
     def test_reports_are_not_written_onto_models(self):
         self.refuses("Dump", "outputFile would overwrite 'm.dnn', which is modelPath as well",

@@ -7,6 +7,7 @@
 #include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 namespace cntk
@@ -36,8 +37,11 @@ void RequireHarmlessDump(const CommandContext& command, const ConfigParameters& 
     const auto dump = ndl.Find("dumpFileName");
     if (!dump || dump->Text().empty())
         return;
-    std::vector<NamedFile> read = FilesNamedIn(ndl);
-    std::erase_if(read, [&](const NamedFile& file) { return file.key == dump->KeyPath(); });
+    std::vector<NamedFile> read; // other keys of the block are variables, perhaps the one that names the dump
+    for (const char* key : {"networkDescription", "ndlMacros"})
+        if (const auto files = ndl.Find(key))
+            for (const std::string_view file : Split(files->Text(), '+'))
+                read.push_back({files->KeyPath(), std::string(Trim(file))});
     for (const char* name : {"reader", "cvReader", "encoderReader", "encoderCVReader", "decoderReader",
                              "decoderCVReader", "backwardDecoderReader", "BackwardDecoderCVReader"})
         if (const ConfigParameters* const reader = command.block.FindBlock(name))

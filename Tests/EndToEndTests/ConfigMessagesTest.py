@@ -563,6 +563,11 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertIn("command 'Write' has nowhere to write", self.error("command=Train:Write"))
         self.assertFalse((self.folder / "m.dnn").exists())
 
+    def test_blocks_that_no_command_reads_may_be_broken(self):
+        for block in ("Other=[\naction=write\noutputPath=\n]\n", "Other=[\naction=\n]\n", "Other=[\nH = 3; f (x) = y; w =\n]\n"):
+            self.write("exp.cntk", CONFIG + block)
+            self.cntk("configFile=exp.cntk", "makeMode=false")
+
     def test_nothing_to_run(self):
         missing = "error: %s has no command=<block>[:<block>...] that says what to run, and no block 'train', which would " \
                   "be run without it; blocks in the config: Block"

@@ -44,12 +44,14 @@ std::vector<std::string> MadeByCommandsNotRun(const ConfigParameters& root, cons
     quiet.RedirectTo("/dev/null");
     for (const std::string& name : root.BlockNames())
     {
-        const ConfigParameters& block = root.RequireBlock(name);
         const auto isName = [&](const std::string& command) { return EqualsIgnoreCase(command, name); };
-        if (!block.ExistsHere("action") || std::any_of(commands.begin(), commands.end(), isName))
+        if (std::any_of(commands.begin(), commands.end(), isName))
             continue;
         try
         {
+            const ConfigParameters& block = root.RequireBlock(name);
+            if (!block.ExistsHere("action"))
+                continue;
             ProgramContext aside{quiet, program.dataType};
             for (const ConfigValue& word : block.Require("action").AsArray())
                 if (const Action* const action = FindAction(word.Text());

@@ -69,6 +69,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="trainings, with the seeds 0 to N - 1")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at the same time, one core each")
     args, more = parser.parse_known_args()
+    if args.seeds < 1:
+        parser.error("--seeds %d; expected 1 or more trainings" % args.seeds)
     cntk, work = os.path.abspath(args.cntk), pathlib.Path(args.work).absolute()
     words, labels = convert(args, work / "data")
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

@@ -7,6 +7,7 @@
 #include "Common/FileLock.h"
 #include "Common/Log.h"
 #include "SGD/Files/ResumePoint.h"
+#include "SGD/Minibatches/LabelMixer.h"
 #include "SGD/Precompute.h"
 #include "SGD/Training.h"
 
@@ -126,11 +127,6 @@ void PassOnColumns(const TrainingRequest& request, const std::string& checkpoint
     {
         // Nothing else of this checkpoint is wanted, since its training is over: a damaged one is as good as none.
     }
-}
-
-bool AdaptsByKL(const SgdOptions& options)
-{
-    return options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0;
 }
 
 void CheckRequest(const TrainingRequest& request)

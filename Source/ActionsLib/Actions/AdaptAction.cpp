@@ -66,7 +66,7 @@ public:
         m_request.dataType = command.program.dataType;
         m_request.trainingSeed = TrainingSeedOf(command);
         m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
-        if (HasReference() && m_options.refNodeName.empty())
+        if (AdaptsByKL(m_request.options) && m_options.refNodeName.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "': refNodeName is missing; adaptationRegType=KL needs the name of the original model's output node "
                    "(its posteriors)");
@@ -128,7 +128,7 @@ public:
             LoadModelToCheck(m_command, m_options.originalModelFileName, DeviceOf(m_command), OriginalKey());
         TrainingPlan plan(m_command, m_request);
         plan.RequireKept(Original(), PlaceOfTrainedModel(m_command));
-        if (original != nullptr && HasReference())
+        if (original != nullptr && AdaptsByKL(m_request.options))
             CheckReference(*original);
         ComputationNetwork* const network = plan.Start(original.get());
         if (network == nullptr)
@@ -141,7 +141,8 @@ public:
             if (!*reader || !reader->CanBeChecked())
                 continue;
             const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
-            if (reader == &m_reader && original != nullptr && HasReference()) // its outputs and the labels can be mixed
+            if (reader == &m_reader && original != nullptr &&
+                AdaptsByKL(m_request.options)) // its outputs and the labels can be mixed
                 LabelMixer(
                     LoadModelToCheck(m_command, m_options.originalModelFileName, DeviceOf(m_command), OriginalKey()),
                     m_options.refNodeName, *network, source->Streams(), m_request.options.adaptationRegWeight);
@@ -163,12 +164,6 @@ private:
     TrainingFiles Files() const
     {
         return TrainingFiles(ResolveOutputPath(m_request.modelPath), m_request.options.maxEpochs);
-    }
-
-    bool HasReference() const
-    {
-        const SgdOptions& options = m_request.options;
-        return options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0;
     }
 
     // The node is there. Labels mixed with numbers of any size are no targets of a cross entropy; the criterion falls

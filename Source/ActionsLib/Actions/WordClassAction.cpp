@@ -54,8 +54,7 @@ struct WordClassOptions
                 .Required(),
             Opt("nbrClass", &S::nbrClass,
                 "number of classes; 0: none, and all words of the text in alphabetical order, whatever vocabSize, "
-                "cutoff "
-                "and unk say"),
+                "cutoff and unk say"),
             Opt("cutoff", &S::cutoff,
                 "the vocabulary is not larger than the number of words that occur more often than that"),
             Opt("beginSequence", &S::beginSequence, "word put in front of lines that do not have it"),

@@ -3,6 +3,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/NetworkReport.h"
+#include "SGD/Minibatches/LabelMixer.h"
 
 namespace cntk
 {
@@ -92,7 +93,7 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
 
 void RequireNoAdaptation(const SgdOptions& options, const ConfigParameters& sgd)
 {
-    if (options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0)
+    if (AdaptsByKL(options))
         FailAt(sgd.WhereOf("adaptationRegType"), ErrorKind::Config,
                "adaptationRegType=KL needs an original model to stay near; expected action=adapt with "
                "originalModelFileName and refNodeName");

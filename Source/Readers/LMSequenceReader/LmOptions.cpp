@@ -130,7 +130,7 @@ OptionTable<LmLabelOptions> LmLabelOptions::Options()
         Opt("labelMappingFile", &S::labelMappingFile,
             "Words, one a line, id = line from 0; of the input's block. Default: the ids of wordclass"),
         Opt("beginSequence", &S::beginSequence,
-            "a line is a sentence; if none begins with that of the input's block, a warning tells it")
+            "a line is a sentence; if none begins with that of the input's block, a warning says so")
             .WithoutEffect(),
         Opt("endSequence", &S::endSequence, "the same for the last word").WithoutEffect(),
     };

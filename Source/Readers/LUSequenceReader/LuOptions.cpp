@@ -118,8 +118,7 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
         Opt("equalLength", &S::equalLength,
             "Only sentences of one length side by side; false: shorter ones are followed by gaps"),
         Opt("dataMultiPass", &S::dataMultiPass,
-            "Begin anew at the end of the data until the epoch has more than epochSize "
-            "sentences"),
+            "Begin anew at the end of the data until the epoch has more than epochSize sentences"),
         Opt("ignoresentencebegintag", &S::ignoreSentenceBeginTag, "Only false is supported"),
         Opt("inputLabel", &S::inputLabel, "Label block of the input; default: the first one by name"),
         Opt("outputLabel", &S::outputLabel, "Label block of the labels; default: the second one by name"),

@@ -12,6 +12,11 @@
 namespace cntk
 {
 
+bool AdaptsByKL(const SgdOptions& options)
+{
+    return options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0;
+}
+
 ComputationNodePtr RequireReferenceNode(const ComputationNetwork& reference, const std::string& name)
 {
     if (name.empty())

@@ -5,6 +5,7 @@
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "SGD/Minibatches/NetworkBinder.h"
+#include "SGD/TrainingOptions.h"
 
 #include <cstddef>
 #include <memory>
@@ -14,6 +15,9 @@
 
 namespace cntk
 {
+
+// Whether a training mixes its labels, which takes a reference network.
+bool AdaptsByKL(const SgdOptions& options);
 
 // The node of that name; fails (Config) with near names if there is none.
 ComputationNodePtr RequireReferenceNode(const ComputationNetwork& reference, const std::string& name);

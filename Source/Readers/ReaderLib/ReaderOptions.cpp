@@ -68,6 +68,12 @@ StreamBlocks FindStreamBlocks(const ConfigParameters& reader)
     return blocks;
 }
 
+std::string DocWithLimits(const OptionInfo& option)
+{
+    const std::string limits = option.type.find('|') != std::string::npos ? option.type : option.range;
+    return option.hasNoEffect || limits.empty() ? option.doc : Concat(option.doc, " (", limits, ")");
+}
+
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number)
 {
     const std::optional<ConfigValue> value = block.Find(key);

@@ -81,13 +81,16 @@ const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const
 // "dim=2 at exp.cntk:15:16", where the value in force was written.
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number);
 
+// What the option's row says, with what its values are limited to: "Columns (a whole number >= 1)".
+std::string DocWithLimits(const OptionInfo& option);
+
 // Adds the rows of an option struct to a plugin's description. block: "", "features", ...
 template <class S>
 void AddOptions(PluginDescription& description, const char* block)
 {
     for (const OptionInfo& option : DescribeOptions<S>())
-        description.options.push_back({block, option.name, option.isRequired ? "" : option.defaultText, option.doc,
-                                       option.aliases, option.hasNoEffect});
+        description.options.push_back({block, option.name, option.isRequired ? "" : option.defaultText,
+                                       DocWithLimits(option), option.aliases, option.hasNoEffect});
 }
 
 } // namespace cntk

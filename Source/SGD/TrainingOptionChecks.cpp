@@ -73,6 +73,63 @@ std::optional<OptionProblem> FindInfinite(const SgdOptions& options)
     return find("learningRatesPerSample", options.learningRatesPerSample.values);
 }
 
+// "a, b have no effect: only <readers> reads them"
+OptionProblem Unread(const std::vector<std::string>& names, const std::string& readers)
+{
+    const bool isOne = names.size() == 1;
+    return {names.front(), Concat(Join(names, ", "), isOne ? " has" : " have", " no effect: only ", readers, " reads ",
+                                  isOne ? "it" : "them")};
+}
+
+// Numbers of update rules that are not the chosen one. Old configs list them at their defaults, which say nothing.
+void FindNumbersOfOtherRules(const SgdOptions& options, GradientUpdateType rule, std::vector<OptionProblem>& ignored)
+{
+    const SgdOptions defaults;
+    const auto differ = [&](const std::vector<std::pair<const char*, double SgdOptions::*>>& numbers)
+    {
+        std::vector<std::string> names;
+        for (const auto& [name, number] : numbers)
+            if (options.*number != defaults.*number)
+                names.emplace_back(name);
+        return names;
+    };
+    const auto add = [&](const std::vector<std::string>& names, const char* readers)
+    {
+        if (!names.empty())
+            ignored.push_back(Unread(names, readers));
+    };
+    using S = SgdOptions;
+    if (rule != GradientUpdateType::RmsProp)
+        add(differ({{"rms_wgt_inc", &S::rmsWgtInc},
+                    {"rms_wgt_dec", &S::rmsWgtDec},
+                    {"rms_wgt_max", &S::rmsWgtMax},
+                    {"rms_wgt_min", &S::rmsWgtMin},
+                    {"rms_gamma", &S::rmsGamma}}),
+            "gradUpdateType=rmsProp");
+    if (rule != GradientUpdateType::Adam)
+        add(differ({{"adam_beta2", &S::adamBeta2}, {"adam_epsilon", &S::adamEpsilon}}), "gradUpdateType=adam");
+    // Sparse gradients of fsAdagrad are adagrad's.
+    if (!options.normWithAveMultiplier && (rule == GradientUpdateType::None || rule == GradientUpdateType::Adam))
+        add({"normWithAveMultiplier"}, "gradUpdateType=adagrad or rmsProp");
+}
+
+// The same of momentum: 0 is what these rules have, 0.9 the default.
+void FindMomentumWithoutUse(const SgdOptions& options, GradientUpdateType rule, std::vector<OptionProblem>& ignored)
+{
+    if (rule != GradientUpdateType::AdaGrad && rule != GradientUpdateType::RmsProp)
+        return;
+    const char* const ruleName = rule == GradientUpdateType::AdaGrad ? "adagrad" : "rmsProp";
+    const auto add = [&](const char* name, const Schedule<float>& schedule, float usual)
+    {
+        const auto isMeant = [usual](float momentum) { return momentum != 0 && momentum != usual; };
+        if (std::any_of(schedule.values.begin(), schedule.values.end(), isMeant))
+            ignored.push_back({name, Concat(name, " has no effect: gradUpdateType=", ruleName, " has no momentum")});
+    };
+    add("momentumPerMB", options.momentumPerMB, 0.9f);
+    add("momentumPerSample", options.momentumPerSample, 0);
+    add("momentumAsTimeConstant", options.momentumAsTimeConstant, 0);
+}
+
 } // namespace
 
 std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision)
@@ -147,6 +204,15 @@ std::vector<OptionProblem> FindIgnored(const SgdOptions& options)
     if (options.earlyStopMinImprovement > 0 && options.earlyStopPatience == 0)
         ignored.push_back({"earlyStopMinImprovement",
                            "earlyStopMinImprovement has no effect: earlyStopPatience is 0, which stops nothing"});
+    FindNumbersOfOtherRules(options, rule, ignored);
+    FindMomentumWithoutUse(options, rule, ignored);
+    if (!options.gradientClippingWithTruncation && std::isinf(options.clippingThresholdPerSample))
+        ignored.push_back({"gradientClippingWithTruncation",
+                           "gradientClippingWithTruncation has no effect: clippingThresholdPerSample is not given, and "
+                           "no gradient is clipped"});
+    if (options.adaptationRegWeight > 0 && options.adaptationRegType == AdaptationRegularization::None)
+        ignored.push_back({"adaptationRegWeight",
+                           "adaptationRegWeight has no effect: adaptationRegType is none; expected KL with it"});
     const size_t rates = std::max(options.learningRatesPerMB.size(), options.learningRatesPerSample.size());
     if (options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch && rates >= options.maxEpochs)
         ignored.push_back({"autoAdjustLR", Concat("autoAdjustLR=searchBeforeEpoch has no effect: the list of learning "
@@ -195,11 +261,8 @@ std::vector<OptionProblem> FindUnread(const SgdOptions& options, const ConfigPar
         for (const char* key : readers.keys)
             if (!readers.areThere && autoAdjust.ExistsHere(key))
                 given.emplace_back(key);
-        if (given.empty())
-            continue;
-        const bool isOne = given.size() == 1;
-        unread.push_back({given[0], Concat(Join(given, ", "), isOne ? " has" : " have", " no effect: only ",
-                                           readers.names, " reads ", isOne ? "it" : "them")});
+        if (!given.empty())
+            unread.push_back(Unread(given, readers.names));
     }
     return unread;
 }

@@ -206,6 +206,15 @@ class ConfigMessagesTest(MessagesTestCase):
         self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[ autoAdjustLR=after; loadBestModel=true ]")
         self.assertEqual(self.warnings(), [])
 
+    def test_numbers_of_another_update_rule(self):
+        self.edit("maxEpochs=1", "maxEpochs=1; gradUpdateType=adagrad; rms_gamma=0.9; momentumPerMB=0.5")
+        self.assertEqual(self.warnings(), [
+            "WARNING: exp.cntk:7:52: rms_gamma has no effect: only gradUpdateType=rmsProp reads it",
+            "WARNING: exp.cntk:7:71: momentumPerMB has no effect: gradUpdateType=adagrad has no momentum"])
+        self.cntk("configFile=exp.cntk", "strictConfig=true")
+        self.edit("maxEpochs=1", "maxEpochs=1; gradUpdateType=adagrad; rms_gamma=0.99; momentumPerMB=0.9")
+        self.assertEqual(self.warnings(), [])
+
     def test_infinite_numbers(self):
         self.assertIn("block 'exp.cntk:Train:SGD': L1RegWeight is inf; expected a finite number",
                       self.error("Train=[SGD=[L1RegWeight=1#INF]]"))

@@ -130,15 +130,62 @@ TEST(TrainingOptions, RmsPropsLargestStepIsNotBelowItsSmallest)
               "no error");
 }
 
+std::string IgnoredIn(const std::string& rest)
+{
+    std::string names;
+    for (const OptionProblem& problem : FindIgnored(Read("SGD=[maxEpochs=2;learningRatesPerMB=0.1;" + rest + "]")))
+        names += problem.parameter + ": " + problem.message + "\n";
+    return names;
+}
+
+TEST(TrainingOptions, NumbersOfOtherRulesAreNamed)
+{
+    const std::string others = "rms_wgt_inc=2;rms_wgt_dec=0.5;rms_wgt_max=5;rms_wgt_min=0.2;rms_gamma=0.9;";
+    const std::string noRms = "rms_wgt_inc: rms_wgt_inc, rms_wgt_dec, rms_wgt_max, rms_wgt_min, rms_gamma have no "
+                              "effect: only gradUpdateType=rmsProp reads them\n";
+    for (const char* rule : {"none", "adam", "fsAdagrad", "adagrad"})
+        EXPECT_EQ(IgnoredIn(others + "gradUpdateType=" + rule), noRms) << rule;
+    EXPECT_EQ(IgnoredIn(others + "gradUpdateType=rmsProp"), "");
+    EXPECT_EQ(IgnoredIn(others + "gradUpdateType=rmsProp;useAdagrad=true"),
+              "gradUpdateType: gradUpdateType has no effect: useAdagrad=true makes it adagrad\n" + noRms);
+    EXPECT_EQ(IgnoredIn("rms_gamma=0.9"), "rms_gamma: rms_gamma has no effect: only gradUpdateType=rmsProp reads it\n");
+    EXPECT_EQ(IgnoredIn("adam_beta2=0.99;gradUpdateType=adagrad"),
+              "adam_beta2: adam_beta2 has no effect: only gradUpdateType=adam reads it\n");
+    EXPECT_EQ(IgnoredIn("adam_beta2=0.99;adam_epsilon=1e-4;gradUpdateType=adam"), "");
+    for (const char* rule : {"none", "adam"})
+        EXPECT_EQ(IgnoredIn(std::string("normWithAveMultiplier=false;gradUpdateType=") + rule),
+                  "normWithAveMultiplier: normWithAveMultiplier has no effect: only gradUpdateType=adagrad or rmsProp "
+                  "reads it\n")
+            << rule;
+    for (const char* rule : {"rmsProp", "adagrad", "fsAdagrad"}) // of the last one sparse gradients
+        EXPECT_EQ(IgnoredIn(std::string("normWithAveMultiplier=false;gradUpdateType=") + rule), "") << rule;
+    // Old configs list all of them as they are anyway.
+    EXPECT_EQ(IgnoredIn("rms_wgt_inc=1.2;rms_wgt_dec=0.75;rms_wgt_max=10;rms_wgt_min=0.1;rms_gamma=0.99;"
+                        "normWithAveMultiplier=true;gaussianNoiseInjectStd=0;gradientClippingWithTruncation=true;"
+                        "adaptationRegWeight=0"),
+              "");
+}
+
+TEST(TrainingOptions, MomentumThatARuleDoesNotHaveIsNamed)
+{
+    for (const std::string rule : {"adagrad", "rmsProp"})
+    {
+        const std::string chosen = "gradUpdateType=" + rule;
+        const std::string end = " has no effect: " + chosen + " has no momentum\n";
+        EXPECT_EQ(IgnoredIn("momentumPerMB=0.9:0.5;" + chosen), "momentumPerMB: momentumPerMB" + end);
+        EXPECT_EQ(IgnoredIn("momentumPerSample=0.9;" + chosen), "momentumPerSample: momentumPerSample" + end);
+        EXPECT_EQ(IgnoredIn("momentumAsTimeConstant=100;" + chosen),
+                  "momentumAsTimeConstant: momentumAsTimeConstant" + end);
+        EXPECT_EQ(IgnoredIn("momentumPerMB=0:0.9;" + chosen), "");
+        EXPECT_EQ(IgnoredIn("momentumAsTimeConstant=0;" + chosen), "");
+    }
+    for (const std::string rule : {"none", "fsAdagrad", "adam"})
+        EXPECT_EQ(IgnoredIn("momentumPerMB=0.5;gradUpdateType=" + rule), "") << rule;
+}
+
 TEST(TrainingOptions, WhatOthersLeaveWithoutEffectIsNamed)
 {
-    const auto ignored = [](const std::string& rest)
-    {
-        std::string names;
-        for (const OptionProblem& problem : FindIgnored(Read("SGD=[maxEpochs=2;learningRatesPerMB=0.1;" + rest + "]")))
-            names += problem.parameter + ": " + problem.message + "\n";
-        return names;
-    };
+    const auto ignored = IgnoredIn;
     const std::string nag = "useNAG: useNAG has no effect: only gradUpdateType=none has Nesterov's momentum\n";
     for (const char* rule : {"adam", "rmsProp", "fsAdagrad", "adagrad"})
         EXPECT_EQ(ignored(std::string("useNAG=true;gradUpdateType=") + rule), nag) << rule;
@@ -152,6 +199,14 @@ TEST(TrainingOptions, WhatOthersLeaveWithoutEffectIsNamed)
               "earlyStopMinImprovement: earlyStopMinImprovement has no effect: earlyStopPatience is 0, which stops "
               "nothing\n");
     EXPECT_EQ(ignored("earlyStopMinImprovement=0.1;earlyStopPatience=1"), "");
+    EXPECT_EQ(ignored("gradientClippingWithTruncation=false"),
+              "gradientClippingWithTruncation: gradientClippingWithTruncation has no effect: "
+              "clippingThresholdPerSample is not given, and no gradient is clipped\n");
+    EXPECT_EQ(ignored("gradientClippingWithTruncation=false;clippingThresholdPerSample=1"), "");
+    EXPECT_EQ(ignored("adaptationRegWeight=0.5"),
+              "adaptationRegWeight: adaptationRegWeight has no effect: adaptationRegType is none; expected KL with "
+              "it\n");
+    EXPECT_EQ(ignored("adaptationRegWeight=0.5;adaptationRegType=KL"), "");
     EXPECT_EQ(ignored("AutoAdjust=[autoAdjustLR=searchBeforeEpoch]"), "");
     EXPECT_EQ(
         ignored("AutoAdjust=[autoAdjustLR=searchBeforeEpoch];learningRatesPerMB=0.1:0.2"),

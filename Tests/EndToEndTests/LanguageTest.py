@@ -95,6 +95,20 @@ class LanguageTest(EndToEndTest):
         self.assertEqual(self.read("out/vocab.txt").split(), ["0", "2", "<unk>", "0", "1", "2", "a", "1"])
         self.assertEqual(self.read("out/cls2idx.txt"), "0\n1\n")
 
+    def test_a_word_that_is_more_than_a_class_leaves_one_empty(self):
+        self.write("exp.cntk", CLASSES)
+        self.write("text.txt", "a b c\n")
+        log = self.cntk("configFile=exp.cntk", "wc=[vocabSize=4; nbrClass=50]").stderr
+        # Each of the four words is more than a fiftieth: the first one is beyond the end of class 0 already.
+        self.assertEqual(self.read("out/word2cls.txt"), "1\n2\n3\n4\n")
+        self.assertEqual(self.read("out/cls2idx.txt"), "0\n1\n2\n3\n")
+        self.assertIn("Created class-to-index map with 4 entries.", log)
+        self.assertIn("WARNING: writeWordAndClass: '</s>', the most frequent word, is more than the share of one of 50 "
+                      "classes: class 0 has no word, and the class-to-index map begins with class 1; expected at most "
+                      "nbrClass=4\n", log)
+        self.assertNotIn("WARNING", self.cntk("configFile=exp.cntk", "wc=[vocabSize=4; nbrClass=4]",
+                                              "makeMode=false").stderr)
+
     def test_word_classes_are_made_once(self):
         self.write("exp.cntk", CLASSES)
         text = self.write("text.txt", "a b a\n")

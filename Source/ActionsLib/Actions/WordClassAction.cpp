@@ -165,7 +165,7 @@ public:
         for (const Output& output : outputs)
             if (isWritten(output))
                 log.Print("Created %s with %d entries.\n", output.what,
-                          int(&output == &outputs[3] ? classes.back() + 1 : words.size()));
+                          int(&output == &outputs[3] ? classes.back() - classes.front() + 1 : words.size()));
     }
 
 private:
@@ -310,6 +310,14 @@ private:
                 ++wordClass;
             classes[i] = wordClass;
         }
+        if (classes.front() > 0)
+            m_command.program.log.Warn(Concat("writeWordAndClass: '", words.front().word,
+                                              "', the most frequent word, is more than the share of "
+                                              "one of ",
+                                              m_options.nbrClass,
+                                              " classes: class 0 has no word, and the class-to-index map begins "
+                                              "with class 1; expected at most nbrClass=",
+                                              size_t(norm / std::sqrt(words.front().count / total))));
         return classes;
     }
 

@@ -613,7 +613,13 @@ class ConfigMessagesTest(MessagesTestCase):
             self.assertIn("command line:1:31: error: modelPath 'out/' is a folder; expected the name of a file in it, such as "
                           "'out/model.dnn'", self.error("modelPath=out/", *arguments))
             self.assertIn("modelPath is empty", self.error("modelPath=\"\"", *arguments))
+            for path, place in (("modelPath=default", 31), ("Train=[modelPath=default]", 38),
+                                ("Train=[SGD=[modelPath=default]]", 43)):
+                block = "Train:SGD" if "SGD" in path else "Train"
+                self.assertIn("command line:1:%d: error: required parameter missing: exp.cntk:%s:modelPath: the value of '"
+                              % (place, block), self.error(path, *arguments))
         self.assertFalse((self.folder / "out").exists())
+        self.assertFalse((self.folder / "default").exists())
 
     def test_a_shared_reader_keeps_its_shuffle_beside_a_write_command(self):
         shared = CONFIG.replace("Train=[", "reader=[ readerType=UCIFastReader; file=train.txt; features=[ dim=2 ]\n"

@@ -36,7 +36,13 @@ const ConfigParameters& BlockWithTrainedModel(const CommandContext& command)
 std::string ModelPathOf(const ConfigParameters& block)
 {
     const std::optional<ConfigValue> found = block.Find("modelPath");
-    const ConfigValue value = found ? *found : block.Require("modelPath");
+    if (!found) // or the word default
+    {
+        OptionInfo option;
+        option.name = "modelPath";
+        FailMissing(block, option, false);
+    }
+    const ConfigValue& value = *found;
     std::string path = ResolveOutputPath(value.Text());
     if (path.empty())
         FailAt(value.Where(), ErrorKind::Config, "modelPath is empty; expected the name of a model file");

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
 #include <cstdio>
@@ -234,12 +235,12 @@ private:
 
 // The library's usual way of matching tries all ways to read a name, of which an expression like (a+)+b has more than
 // anybody can wait for. Its other way keeps to all of them at once; only references back (\1) are beyond it.
-std::regex CompileRegex(const std::string& expression)
+std::regex CompileRegex(const std::string& expression, std::regex::flag_type flags = std::regex::ECMAScript)
 {
 #ifdef __GLIBCXX__
     try
     {
-        return std::regex(expression, std::regex::ECMAScript | std::regex_constants::__polynomial);
+        return std::regex(expression, flags | std::regex_constants::__polynomial);
     }
     catch (const std::regex_error& error)
     {
@@ -247,7 +248,7 @@ std::regex CompileRegex(const std::string& expression)
             throw;
     }
 #endif
-    return std::regex(expression, std::regex::ECMAScript);
+    return std::regex(expression, flags);
 }
 
 std::regex NodeRegex(const std::string& expression)
@@ -282,6 +283,27 @@ std::vector<ComputationNodePtr> FindNodesByRegex(const ComputationNetwork& netwo
         if (std::regex_match(node->Name(), regex))
             found.push_back(node);
     return found;
+}
+
+std::string NearRegexHint(const ComputationNetwork& network, const std::string& expression)
+{
+    const std::regex regex = CompileRegex(expression, std::regex::ECMAScript | std::regex::icase);
+    std::vector<std::string> whole, within;
+    for (const ComputationNodePtr& node : network.Nodes())
+    {
+        if (std::regex_match(node->Name(), regex))
+            whole.push_back(node->Name());
+        if (std::regex_search(node->Name(), regex))
+            within.push_back(node->Name());
+    }
+    std::vector<std::string> near = !whole.empty() ? whole : within;
+    if (near.empty())
+        near = network.NearestNames(expression);
+    if (near.empty())
+        return {};
+    const size_t most = 3, others = near.size() - std::min(near.size(), most);
+    near.resize(near.size() - others);
+    return Concat("; did you mean '", Join(near, "', '"), "'", others > 0 ? ", ..." : "", "?");
 }
 
 void DumpNodes(const std::vector<ComputationNodePtr>& nodes, const DumpOptions& options, const std::string& path)

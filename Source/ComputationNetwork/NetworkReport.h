@@ -21,6 +21,9 @@ struct DumpOptions
 // an invalid expression.
 void RequireNodeRegex(const std::string& expression);
 std::vector<ComputationNodePtr> FindNodesByRegex(const ComputationNetwork& network, const std::string& expression);
+// Of an expression that matches none: "; did you mean 'W0'?", names that it would match without regard to case, or
+// within the name, or that look like it; or nothing.
+std::string NearRegexHint(const ComputationNetwork& network, const std::string& expression);
 
 // "-" is standard output.
 void DumpNodes(const std::vector<ComputationNodePtr>& nodes, const DumpOptions& options, const std::string& path);

@@ -382,6 +382,15 @@ class ActionsTest(TwoClassesTest):
         run = dump("nodeNameRegex=\"[WB]0\"")
         self.assertIn("DumpNodeInfo: 2 nodes matching RegEx([WB]0): \n\tB0\n\tW0\nDumpNodeInfo: dumping node info (with "
                       "printing values) to dump.txt\n", run.stderr)
+        # An expression that no name matches: most of them lack the case, or what stands around.
+        for expression, hint in (("w.*", "; did you mean 'W0', 'W0*features', 'W0*features+B0', ...?"),
+                                 ("Last", "; did you mean 'HLast'?"), ("featrues", "; did you mean 'features'?"),
+                                 ("Q.*", "")):
+            log = dump("nodeNameRegex=\"%s\"" % expression).stderr
+            self.assertIn("WARNING: dumpnode: no node of the model has a name that '%s' matches as a whole and with case; "
+                          "the file is empty%s\n" % (expression, hint), log)
+            self.assertEqual(self.read("dump.txt"), "")
+        dump("nodeNameRegex=\"[WB]0\"")
         # A check tells the same of names, and writes nothing.
         text = self.read("dump.txt")
         for options, message in (

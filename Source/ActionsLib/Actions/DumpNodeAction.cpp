@@ -90,6 +90,10 @@ private:
                       m_options.nodeNameRegex.c_str());
             for (const ComputationNodePtr& node : nodes)
                 log.Print("\t%s\n", node->Name().c_str());
+            if (nodes.empty())
+                log.Warn(Concat("dumpnode: no node of the model has a name that '", m_options.nodeNameRegex,
+                                "' matches as a whole and with case; the file is empty",
+                                NearRegexHint(network, m_options.nodeNameRegex)));
             return nodes;
         }
         if (m_options.nodeName == c_allNodes)

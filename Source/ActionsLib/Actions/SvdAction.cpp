@@ -153,7 +153,7 @@ public:
             return;
         for (const auto& [expression, ratio] : m_groups)
             if (const auto parameters = ParametersOf(*network, expression); parameters.empty())
-                WarnOfNoMatch(expression);
+                WarnOfNoMatch(*network, expression);
             else
                 for (const auto& parameter : parameters)
                     Stand(*network, parameter);
@@ -187,7 +187,7 @@ private:
                   ratio, line.c_str());
         const auto parameters = ParametersOf(network, expression);
         if (parameters.empty())
-            WarnOfNoMatch(expression);
+            WarnOfNoMatch(network, expression);
         for (const auto& parameter : parameters)
             WithNote([&] { Decompose(network, parameter, ratio); },
                      [&] { return "while decomposing parameter '" + parameter->Name() + "'"; });
@@ -205,9 +205,11 @@ private:
         return parameters;
     }
 
-    void WarnOfNoMatch(const std::string& expression) const
+    void WarnOfNoMatch(const ComputationNetwork& network, const std::string& expression) const
     {
-        m_command.program.log.Warn("SVD: no matrix of the model has a name that matches '" + expression + "'");
+        const bool isMatched = !FindNodesByRegex(network, expression).empty(); // by vectors, or nodes of other types
+        m_command.program.log.Warn("SVD: no matrix of the model has a name that matches '" + expression + "'" +
+                                   (isMatched ? "" : NearRegexHint(network, expression)));
     }
 
     void Decompose(ComputationNetwork& network, const std::shared_ptr<LearnableParameterNode>& parameter,

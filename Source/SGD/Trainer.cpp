@@ -242,12 +242,14 @@ TrainingSources OpenSources(const TrainingRequest& request, const TrainedNetwork
     return sources;
 }
 
-void Restore(Training& training, ResumePoint& start, const TrainingFiles& files, uint64_t trainingSeed, Log& log)
+void Restore(Training& training, ResumePoint& start, const TrainingFiles& files, const TrainingRequest& request,
+             Log& log)
 {
     if (start.checkpoint)
     {
         const std::string path = start.within ? files.Checkpoint(*start.within) : files.Checkpoint(start.epochsDone);
-        WarnOfOtherSeed(*start.checkpoint, path, trainingSeed, log);
+        WarnOfOtherSeed(*start.checkpoint, path, request.trainingSeed, log);
+        WarnOfOtherListedRate(*start.checkpoint, path, request.options, start.epochsDone, log);
         if (start.within)
             training.GoOnWithin(*start.within, start.checkpoint->info);
         training.Restore(std::move(*start.checkpoint), path);
@@ -298,7 +300,7 @@ void Train(const TrainingRequest& request, Log& log)
     // Now that network and readers are known to fit: a model that is there is continued by the next run.
     if ((sources.havePrecomputed || !isLoaded) && !start.within)
         SaveModels(networks, files, files.Model(start.epochsDone));
-    Restore(training, start, files, request.trainingSeed, log);
+    Restore(training, start, files, request, log);
     training.Run(start.epochsDone);
     if (request.fsAdagradColumns != nullptr)
         *request.fsAdagradColumns = training.FsAdagradColumns(*request.fsAdagradColumns);

@@ -5,7 +5,9 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/Files/ModelFile.h"
+#include "SGD/Files/CheckpointExtra.h"
 #include "SGD/Files/NetworkComparison.h"
+#include "SGD/Schedules/Schedules.h"
 
 namespace cntk
 {
@@ -45,6 +47,21 @@ void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& pat
                         "modelPath"));
 }
 
+namespace
+{
+
+const char* ListOfRates(const SgdOptions& options)
+{
+    return options.learningRatesPerMB.empty() ? "learningRatesPerSample" : "learningRatesPerMB";
+}
+
+const Schedule<float>& RatesOf(const SgdOptions& options)
+{
+    return options.learningRatesPerMB.empty() ? options.learningRatesPerSample : options.learningRatesPerMB;
+}
+
+} // namespace
+
 void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log)
 {
     const auto found = checkpoint.info.extra.find(c_trainingSeedKey);
@@ -54,6 +71,33 @@ void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint
         log.Warn(Concat("'", path, "' is of a training with trainingSeed=", before,
                         ", which goes on with trainingSeed=", now,
                         ": from here on other random numbers are drawn; the models are those of neither seed"));
+}
+
+void SaveListedRate(const SgdOptions& options, std::map<std::string, std::string>& extra)
+{
+    if (options.autoAdjust.autoAdjustLR != LearningRateSearch::None && LearningRateCount(options) > 0)
+        extra[ListOfRates(options)] = ExactText(double(RatesOf(options).values.back()));
+}
+
+void WarnOfOtherListedRate(const Checkpoint& checkpoint, const std::string& path, const SgdOptions& options,
+                           size_t epoch, Log& log)
+{
+    const size_t count = LearningRateCount(options);
+    const LearningRateSearch mode = options.autoAdjust.autoAdjustLR;
+    if (mode == LearningRateSearch::None || count == 0 || epoch < count)
+        return;
+    const std::string list = ListOfRates(options);
+    const float now = RatesOf(options).values.back();
+    const double before = NumberOf(checkpoint.info.extra, list, double(now));
+    if (before == double(now))
+        return;
+    log.Warn(Concat(list, " ends with ", PrintNumber(now), ", and ended with ", PrintNumber(float(before)), " when '",
+                    path, "' was saved: that has no effect on epoch ", epoch + 1, ", whose rate ",
+                    mode == LearningRateSearch::SearchBeforeEpoch
+                        ? "autoAdjustLR=searchBeforeEpoch looks for"
+                        : Concat("is what autoAdjustLR=adjustAfterEpoch has come to (",
+                                 checkpoint.info.learningRatePerSample, " per sample)"),
+                    "; a list of at least ", epoch + 1, " rates says that epoch's own"));
 }
 
 void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest, Log& log)

@@ -4,9 +4,11 @@
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "SGD/Files/TrainingFiles.h"
+#include "SGD/TrainingOptions.h"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,5 +52,12 @@ constexpr const char* c_trainingSeedKey = "trainingSeed";
 
 // Warns when the training that is continued had another seed.
 void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log);
+
+// In the extra part of checkpoints the last rate of the list, under the list's own name, where AutoAdjust goes on
+// behind the list. With it a training that is continued warns when that rate was changed in the config, which has no
+// effect any more. epoch: the one that comes, from 0.
+void SaveListedRate(const SgdOptions& options, std::map<std::string, std::string>& extra);
+void WarnOfOtherListedRate(const Checkpoint& checkpoint, const std::string& path, const SgdOptions& options,
+                           size_t epoch, Log& log);
 
 } // namespace cntk

@@ -89,6 +89,7 @@ CheckpointInfo Training::InfoForCheckpoint()
     info.extra["searchedRates"] = ExactTexts(m_searchedRates);
     if (m_request.trainingSeed != 0)
         info.extra[c_trainingSeedKey] = std::to_string(m_request.trainingSeed);
+    SaveListedRate(m_options, info.extra);
     m_learner.SaveExtra(info.extra);
     m_dropout.SaveExtra(info.extra);
     m_earlyStopping.SaveExtra(info.extra);

@@ -161,6 +161,49 @@ TEST_F(ResumeTest, ATrainingThatGoesOnWithAnotherUpdateRuleBeginsItAnew)
         }
 }
 
+// As in the original the rate is the checkpoint's, whatever a list says that is over.
+TEST_F(ResumeTest, AnotherRateThatAutoAdjustNoLongerReadsIsAWarning)
+{
+    for (const auto mode : {LearningRateSearch::AdjustAfterEpoch, LearningRateSearch::SearchBeforeEpoch})
+    {
+        const bool adjusts = mode == LearningRateSearch::AdjustAfterEpoch;
+        TrainingRequest request = ClassifierRequest(4);
+        request.modelPath = Path(adjusts ? "adjusted/m.dnn" : "searched/m.dnn");
+        request.options.learningRatesPerSample = 0.01f;
+        request.options.autoAdjust.autoAdjustLR = mode;
+        request.options.autoAdjust.numMiniBatch4LRSearch = 2;
+        request.epochDone = [](const EpochReport& report)
+        {
+            if (report.epoch == 1)
+                Fail(ErrorKind::Device, "the power is gone");
+        };
+        EXPECT_THROW(Run(request), Error);
+        request.epochDone = nullptr;
+        const auto goOn = [&](std::vector<float> rates, const char* folder)
+        {
+            TrainingRequest other = request;
+            other.modelPath = Path(folder + std::string("/m.dnn"));
+            std::filesystem::copy(Path(adjusts ? "adjusted" : "searched"), Path(folder));
+            other.options.learningRatesPerSample.values = std::move(rates);
+            const size_t logged = LogText().size();
+            Run(other);
+            return LogText().substr(logged);
+        };
+        const std::string warning =
+            std::string("WARNING: learningRatesPerSample ends with 0.02, and ended with 0.01 when '") +
+            Path(adjusts ? "a1/m.dnn.2.ckp" : "s1/m.dnn.2.ckp") +
+            "' was saved: that has no effect on epoch 3, whose rate " +
+            (adjusts ? "is what autoAdjustLR=adjustAfterEpoch has come to ("
+                     : "autoAdjustLR=searchBeforeEpoch looks for; ");
+        const std::string log = goOn({0.02f}, adjusts ? "a1" : "s1");
+        EXPECT_NE(log.find(warning), std::string::npos) << log;
+        EXPECT_NE(log.find("; a list of at least 3 rates says that epoch's own\n"), std::string::npos);
+        EXPECT_EQ(goOn({0.01f}, adjusts ? "a2" : "s2").find("WARNING: learningRates"), std::string::npos);
+        EXPECT_EQ(goOn({0.02f, 0.02f, 0.02f}, adjusts ? "a3" : "s3").find("WARNING: learningRates"), std::string::npos);
+        EXPECT_EQ(goOn({0.02f, 0.01f}, adjusts ? "a4" : "s4").find("WARNING: learningRates"), std::string::npos);
+    }
+}
+
 TEST_F(ResumeTest, AMissingCheckpointIsAWarning)
 {
     TrainingRequest request = ClassifierRequest(3);

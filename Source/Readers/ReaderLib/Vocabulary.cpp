@@ -80,11 +80,18 @@ Vocabulary Vocabulary::FromClassList(const std::string& path)
     vocabulary.m_source = path;
     LineReader lines(path);
     std::vector<std::string_view> columns;
+    bool hasEnded = false;
     for (std::string_view line; lines.Next(line);)
     {
         SplitTokens(line, columns);
+        hasEnded = hasEnded || columns.empty();
         if (columns.empty())
+            continue;
+        if (hasEnded)
+        {
+            vocabulary.m_lineBehindList = lines.LineNumber();
             break;
+        }
         if (columns.size() != 2)
             Fail(ErrorKind::Data, path, ":", lines.LineNumber(), ": expected a word and its class, found ",
                  columns.size(), columns.size() == 1 ? " column" : " columns");

@@ -93,6 +93,13 @@ TEST_F(LuReaderTests, WhatStandsBehindABlankLineOfAListIsWarnedOf)
         ": a blank line ends the list, so that this line and those behind it are not read; without "
         "the blank line they are\n";
     EXPECT_EQ(LogText(), "WARNING: " + Path("tags.txt") + ":5" + rest + "WARNING: " + Path("map.txt") + ":3" + rest);
+    const size_t told = LogText().size();
+    Write("tags.txt", "O 0\nB 1\n\n\n");
+    Make(Block("", "mode=class"));
+    EXPECT_EQ(LogText().size(), told);
+    Write("tags.txt", "O 0\nB 1\n\nI 1\n");
+    EXPECT_EQ(Make(Block("", "mode=class"))->Streams()[1].wordClasses, 2u);
+    EXPECT_EQ(LogText().substr(told), "WARNING: " + Path("tags.txt") + ":4" + rest);
 }
 
 TEST_F(LuReaderTests, ContextStopsAtTheEndsOfTheSentence)

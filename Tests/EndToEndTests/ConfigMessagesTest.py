@@ -463,6 +463,25 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertIn("WARNING: exp.cntk:5:59: recurrentLayer: 2 names no layer; layerSizes has 1 hidden layer, numbered "
                       "from 1\n", run.stderr)
 
+    def test_recurrent_layers_behind_one_that_no_layer_takes(self):
+        """The numbers are taken in order: one that no layer takes keeps all behind it from theirs."""
+        self.edit("layerSizes=2:3:2;", "layerSizes=2:3:4:5:2; lookupTableOrder=1; rnnType=$kind$; recurrentLayer=$layers$;")
+
+        def warnings(kind, layers):
+            log = self.cntk("configFile=exp.cntk", "kind=" + kind, "layers=" + layers, "--check", status=None).stderr
+            return re.findall(r"recurrentLayer: (.*)\n", log)
+        behind = " has no effect behind %s: the numbers are taken in order, and no layer takes that; leave it out"
+        lookup = "1 has no effect: layer 1 is the lookup table"
+        self.assertEqual(warnings("LSTM", "2"), [])
+        self.assertEqual(warnings("LSTM", "2:3"), [])
+        self.assertEqual(warnings("LSTM", "1"), [])  # the first one always is
+        self.assertEqual(warnings("LSTM", "1:2"), ["2" + behind % 1])
+        self.assertEqual(warnings("CRF", "2:3"), [])
+        self.assertEqual(warnings("CRF", "1:2:3"), [lookup, "2" + behind % 1, "3" + behind % 1])
+        self.assertEqual(warnings("LBLM", "1"), [lookup])
+        self.assertEqual(warnings("SIMPLERNN", "1:1:3"), ["1 behind 1 has no effect; expected rising numbers",
+                                                           "3" + behind % 1])
+
     def test_network_that_cannot_be_built(self):
         self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; rnnType=CLASSLM;")
         self.assertEqual(self.error(), "exp.cntk:5:3: error: vocabSize is not given, but the last of the layerSizes is 2; "

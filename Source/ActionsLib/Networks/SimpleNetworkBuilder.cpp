@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace cntk
@@ -89,9 +90,11 @@ std::vector<std::string> VainRecurrentLayers(const std::string& kind, const Simp
     const size_t lookup = options.lookupTableOrder > 0 && (countsFromSecond || countsLookup) ? 1 : 0;
     std::vector<std::string> problems;
     size_t before = 0;
+    std::optional<size_t> stuck; // what no layer takes: those behind it do not get their turn
     for (const size_t number : options.recurrentLayer)
     {
         const std::string text = "recurrentLayer: " + std::to_string(number);
+        const bool isTaken = number > std::max(before, lookup) && number <= hidden - (countsFromSecond ? 1 : 0);
         if (number == 0 || number > hidden)
             problems.push_back(text + " names no layer; layerSizes has " + std::to_string(hidden) +
                                (hidden == 1 ? " hidden layer" : " hidden layers") + ", numbered from 1");
@@ -103,6 +106,11 @@ std::vector<std::string> VainRecurrentLayers(const std::string& kind, const Simp
             problems.push_back(text + " has no effect: rnnType " + kind +
                                " begins to count at the second layer; layer " + std::to_string(number) + " is " +
                                std::to_string(number - 1));
+        else if (isTaken && stuck)
+            problems.push_back(text + " has no effect behind " + std::to_string(*stuck) +
+                               ": the numbers are taken in order, and no layer takes that; leave it out");
+        if (!isTaken && !stuck)
+            stuck = number;
         before = std::max(before, number);
     }
     return problems;

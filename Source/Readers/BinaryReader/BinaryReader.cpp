@@ -57,6 +57,8 @@ BinarySource<ElemType>::BinarySource(const std::vector<std::string>& paths)
     }
     if (m_sections.empty())
         Fail(ErrorKind::Data, "'", Join(paths, "', '"), "': there is no section of data or labels");
+    if (m_records == 0)
+        Fail(ErrorKind::Data, "'", Join(paths, "', '"), "': the sections have no records");
 }
 
 template <class ElemType>

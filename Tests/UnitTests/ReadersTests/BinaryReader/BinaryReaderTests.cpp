@@ -302,6 +302,9 @@ TEST_F(BinaryReaderTests, MalformedFiles)
     EXPECT_THAT(errorOf(Changed(65536 + 12, "\x02")), HasSubstr("expected numbers of 4 or 8 bytes"));
     EXPECT_THAT(errorOf(Changed(2 * 65536 + 324, "\x03")), HasSubstr("record 1: class 3, expected one of 0 to 2"));
     EXPECT_THAT(errorOf(Path("none.bin")), HasSubstr("does not exist"));
+    std::string none = std::string(MappedFile(Path("data.bin")).Text());
+    none[65536 + 32] = none[2 * 65536 + 32] = 0;
+    EXPECT_THAT(errorOf(Write("empty.bin", none)), HasSubstr("empty.bin': the sections have no records"));
     // Statistics that say that they are in themselves.
     std::string loop = std::string(MappedFile(Path("data.bin")).Text());
     loop[65536 + 6] = 1;

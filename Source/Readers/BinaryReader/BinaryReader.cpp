@@ -34,8 +34,7 @@ struct BinaryReaderOptions
         return {
             Opt("file", &S::file, "Required. The binary files; their sections must have the same number of records")
                 .Required(),
-            Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
-                   "full: only minibatches of full size"),
+            MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 2 shows progress marks"),
             Opt("windowSize", &S::windowSize, "").WithoutEffect(),
             Opt("dim", &S::dim, "the sections say what they have").WithoutEffect().Here(),
@@ -210,7 +209,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& con
         context.config.WhereOf("file"), [&] { return std::make_unique<BinarySource<ElemType>>(options.file); });
     FrameReaderOptions frames;
     frames.readerName = c_readerName;
-    frames.walk = {0, options.fullMinibatches};
+    frames.walk = {0, options.fullMinibatches && !context.forWriting};
     frames.hasFreeCores = context.hasFreeCores;
     frames.traceLevel = options.traceLevel;
     return std::make_unique<FrameReader<ElemType>>(std::move(source), frames, context.log);

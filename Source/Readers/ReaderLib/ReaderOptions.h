@@ -28,7 +28,8 @@ template <class S>
 Option<S> MinibatchMode(bool S::*isFull)
 {
     return Choice("minibatchMode", isFull, {{"partial", false}, {"full", true}},
-                  "full: only minibatches of full size, the epoch is rounded up to a multiple of it");
+                  "full: only minibatches of full size, the epoch is rounded up to a multiple of it; a write command "
+                  "takes each record once all the same");
 }
 
 // randomize = auto | none | number of records

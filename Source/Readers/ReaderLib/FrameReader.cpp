@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 namespace cntk
 {
@@ -239,6 +241,37 @@ void FrameReader<ElemType>::PrepareBatches(std::vector<StreamBatch<ElemType>>& s
     }
 }
 
+// Into m_targets.
+template <class ElemType>
+void FrameReader<ElemType>::Parse(size_t first, size_t count)
+{
+    m_source->Parse(first, count, m_targets);
+    for (size_t i = 0; i < m_targets.size() && !m_hasWarned; ++i)
+    {
+        if (m_targets[i].values != nullptr)
+            WarnOfNonFinite(i, m_targets[i].values, first, count);
+    }
+}
+
+// The values of these records of a stream. What others do to a model shows later, and then not where they stand.
+template <class ElemType>
+void FrameReader<ElemType>::WarnOfNonFinite(size_t stream, const ElemType* values, size_t first, size_t count)
+{
+    constexpr ElemType largest = std::numeric_limits<ElemType>::max();
+    const auto isFinite = [](ElemType value) { return std::abs(value) <= largest; };
+    const StreamInfo& info = m_source->Streams()[stream];
+    bool areFinite = true;
+    for (size_t i = 0; i < count * info.rows; ++i)
+        areFinite &= isFinite(values[i]); // without a branch
+    if (areFinite)
+        return;
+    const auto found = size_t(std::find_if_not(values, values + count * info.rows, isFinite) - values);
+    m_hasWarned = true;
+    m_log.Warn(Concat(m_source->PlaceOf(stream, first + found / info.rows), ": element ", found % info.rows, " of '",
+                      info.name, "' is ", values[found],
+                      ", no finite number, and so is what is computed from it; only the first such value is told"));
+}
+
 template <class ElemType>
 void FrameReader<ElemType>::ParseChunk(size_t chunk)
 {
@@ -253,7 +286,7 @@ void FrameReader<ElemType>::ParseChunk(size_t chunk)
         else if (m_cachedStreams[i])
             m_targets[i].values = m_cache[i].values.get() + first * infos[i].rows;
     }
-    m_source->Parse(first, count, m_targets);
+    Parse(first, count);
     m_parsedChunks[chunk] = true;
     --m_unparsedChunks;
 }
@@ -312,7 +345,7 @@ void FrameReader<ElemType>::FillFromSource(Slot& slot)
             else if (m_wanted[i])
                 m_targets[i].values = batch.values.data() + begin * batch.rows;
         }
-        m_source->Parse(records[begin], end - begin, m_targets);
+        Parse(records[begin], end - begin);
         begin = end;
     }
 }

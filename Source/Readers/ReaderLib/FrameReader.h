@@ -38,6 +38,11 @@ public:
     virtual size_t FileBytes() const = 0;
     // Parses known records first .. first+count-1; one target a stream.
     virtual void Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets) = 0;
+    // Where a known record stands, for messages.
+    virtual std::string PlaceOf(size_t stream, size_t record)
+    {
+        return Streams()[stream].source + ", record " + std::to_string(record);
+    }
     // Writes label maps that were made of the data and are not written yet; names of the files.
     virtual std::vector<std::string> CreateLabelMaps() = 0;
 };
@@ -102,6 +107,8 @@ private:
 
     bool Fill(Slot& slot);
     void ParseChunk(size_t chunk);
+    void Parse(size_t first, size_t count);
+    void WarnOfNonFinite(size_t stream, const ElemType* values, size_t first, size_t count);
     void PrepareBatches(std::vector<StreamBatch<ElemType>>& streams, size_t columns) const;
     void FillFromCache(Slot& slot);
     void FillFromSource(Slot& slot);
@@ -119,6 +126,7 @@ private:
     std::vector<bool> m_parsedChunks;
     size_t m_unparsedChunks = 0;
     std::vector<RecordTarget<ElemType>> m_targets;
+    bool m_hasWarned = false; // of a value that is not finite
 
     Slot m_slot; // the minibatch at hand
     bool m_prefetching = false;

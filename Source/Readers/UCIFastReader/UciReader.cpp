@@ -161,6 +161,12 @@ void UciSource<ElemType>::Parse(size_t first, size_t count, std::span<const Reco
 }
 
 template <class ElemType>
+std::string UciSource<ElemType>::PlaceOf(size_t, size_t record)
+{
+    return Concat(m_lines.Path(), ":", m_lines.LineNumber(m_lines.Read(record, 1).offset));
+}
+
+template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeUciReader(const ReaderContext& context)
 {
     const UciConfig config = ReadUciConfig(context);

@@ -27,6 +27,7 @@ public:
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     size_t FileBytes() const override { return m_lines.FileBytes(); }
     void Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets) override;
+    std::string PlaceOf(size_t stream, size_t record) override;
     std::vector<std::string> CreateLabelMaps() override;
 
 private:

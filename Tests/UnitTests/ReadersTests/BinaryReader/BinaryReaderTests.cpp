@@ -314,6 +314,32 @@ TEST_F(BinaryReaderTests, MalformedFiles)
                 HasSubstr("the header at byte 65536 has a section at byte 65536, expected one behind it"));
 }
 
+TEST_F(BinaryReaderTests, NumbersThatAreNotFinite)
+{
+    WriteExample<float>();
+    using namespace std::string_literals;
+    auto reader = Open<double>(Changed(65536 + 320 + 3 * 4, "\x00\x00\xC0\x7F"s));
+    ReadStream(*reader, MakeRequest(0, 10), 0);
+    EXPECT_THAT(LogText(),
+                HasSubstr("WARNING: '" + Path("changed.bin") +
+                          "', section 'x:Data Section', record 1: element 1 of 'x' is nan, no finite number"));
+}
+
+TEST_F(BinaryReaderTests, FullMinibatchesButForWriting)
+{
+    const std::string path = WriteExample<float>();
+    const auto sizesOf = [&](bool forWriting)
+    {
+        m_config = ConfigParameters::Parse("reader=[\nminibatchMode=full\nfile=" + path + "\n]", "test.cntk");
+        auto reader = MakeBinaryReader<float>({m_config->RequireBlock("reader"), m_log, 0, forWriting});
+        std::vector<size_t> sizes;
+        ReadEpoch(*reader, MakeRequest(0, 3), &sizes);
+        return sizes;
+    };
+    EXPECT_THAT(sizesOf(false), ElementsAre(3, 3));
+    EXPECT_THAT(sizesOf(true), ElementsAre(3, 2)) << "each record is written once";
+}
+
 TEST_F(BinaryReaderTests, WriterNeedsItsNodes)
 {
     m_config = ConfigParameters::Parse("writer=[\nwfile=" + Path("a.bin") + "\n]\nother=[\nwfile=" + Path("a.bin") +

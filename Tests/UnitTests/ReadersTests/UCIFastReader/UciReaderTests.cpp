@@ -79,6 +79,28 @@ TEST_F(UciReaderTests, GrammarOfTheFile)
     EXPECT_EQ(samples[2], (Sample{{10, -INFINITY}, {2}}));
     EXPECT_EQ(samples[3].features[0], 0.1);
     EXPECT_TRUE(std::isnan(samples[3].features[1]));
+    EXPECT_THAT(LogText(), testing::HasSubstr("WARNING: " + Path("data.txt") +
+                                              ":4: element 1 of 'features' is -inf, no finite number, and so is what "
+                                              "is computed from it; only the first such value is told\n"));
+}
+
+TEST_F(UciReaderTests, NumbersBeyondThePrecision)
+{
+    Write("map.txt", "a\nb\nc\n");
+    std::string text = "1 2 a\n\n3 1e39 b\n-1e400 5 c\n";
+    Write("data.txt", text);
+    ReadEpoch(*Make<float>(RowsBlock()), MakeRequest(0, 2));
+    EXPECT_THAT(LogText(), testing::HasSubstr("WARNING: " + Path("data.txt") + ":3: element 1 of 'features' is inf"));
+    EXPECT_THAT(LogText(), testing::Not(testing::HasSubstr(":4:")));
+    int line = 4;
+    for (const char* how : {"randomize=none", "randomize=auto cacheMB=0", "randomize=none prefetch=true"})
+    {
+        Write("data.txt", text);
+        ReadEpoch(*Make<double>(RowsBlock(how)), MakeRequest(0, 2));
+        EXPECT_THAT(LogText(), testing::HasSubstr(Concat(":", line, ": element 0 of 'features' is -inf"))) << how;
+        text = "0 0 a\n" + text; // the same text is logged only once
+        ++line;
+    }
 }
 
 TEST_F(UciReaderTests, ZeroBytesInAColumnThatIsNotRead)

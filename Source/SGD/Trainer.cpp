@@ -7,6 +7,7 @@
 #include "Common/FileLock.h"
 #include "Common/Log.h"
 #include "SGD/Files/ResumePoint.h"
+#include "SGD/Files/TrainingCheckpoints.h"
 #include "SGD/Minibatches/LabelMixer.h"
 #include "SGD/Precompute.h"
 #include "SGD/Training.h"
@@ -296,14 +297,15 @@ void Train(const TrainingRequest& request, Log& log)
     const TrainingNodes nodes = SelectNodes(network, options, log);
     const TrainingSources sources = OpenSources(request, networks, encoderRoots, log);
 
-    Training training(request, files, networks, nodes, *sources.training, sources.crossValidation.get(), log);
+    TrainingParts parts(request, files, networks, nodes, *sources.training, sources.crossValidation.get(), log);
+    Training training(parts);
     // Now that network and readers are known to fit: a model that is there is continued by the next run.
     if ((sources.havePrecomputed || !isLoaded) && !start.within)
         SaveModels(networks, files, files.Model(start.epochsDone));
     Restore(training, start, files, request, log);
     training.Run(start.epochsDone);
     if (request.fsAdagradColumns != nullptr)
-        *request.fsAdagradColumns = training.FsAdagradColumns(*request.fsAdagradColumns);
+        *request.fsAdagradColumns = parts.learner.FsAdagradColumns(*request.fsAdagradColumns);
 }
 
 } // namespace cntk

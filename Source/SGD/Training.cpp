@@ -1,4 +1,3 @@
-// The epochs of a training and what happens between them.
 #include "SGD/Training.h"
 
 #include "Common/Error.h"
@@ -21,26 +20,6 @@ namespace
 
 constexpr double c_notANumber = std::numeric_limits<double>::quiet_NaN();
 
-EvaluatorOptions TrainingEvaluatorOptions(const TrainingNodes& nodes, const NodeTracer& tracer)
-{
-    EvaluatorOptions options;
-    options.training = true;
-    options.backwardRoot = nodes.criterion;
-    options.keepValues = tracer.Nodes();
-    return options;
-}
-
-ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool ofDecoder)
-{
-    ProgressSettings settings;
-    settings.traceLevel = options.traceLevel;
-    settings.numMBsToShowResult = options.numMBsToShowResult;
-    settings.firstMBsToShowResult = options.firstMBsToShowResult;
-    settings.maxEpochs = options.maxEpochs;
-    settings.ofDecoder = ofDecoder;
-    return settings;
-}
-
 // As long as it lives the evaluator computes as in a test.
 class InferenceMode
 {
@@ -56,63 +35,40 @@ private:
 
 } // namespace
 
-Training::Training(const TrainingRequest& request, const TrainingFiles& files, TrainedNetworks networks,
-                   const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log)
-    : m_request(request), m_options(request.options), m_files(files), m_log(log), m_networks(std::move(networks)),
-      m_nodes(nodes), m_source(source), m_cvSource(cvSource), m_tracer(Network(), m_options, log),
-      m_evaluator(Network(), m_tracer.AddTo(nodes.Roots()), TrainingEvaluatorOptions(nodes, m_tracer)),
-      m_learner(m_evaluator.Parameters(), m_options, Network().GetDataType(), Network().GetDevice(),
-                request.trainingSeed, request.fsAdagradColumns != nullptr ? *request.fsAdagradColumns : 0),
-      m_dropout(nodes.criterion, request.trainingSeed), m_images(m_evaluator.Plan()),
-      m_progress(log, ProgressSettingsOf(m_options, files.Networks() > 1)),
-      m_loop(nodes, m_evaluator, source, m_learner, m_progress),
-      m_control(m_options.autoAdjust, LearningRateCount(m_options)),
-      m_earlyStopping(m_options.earlyStopPatience, m_options.earlyStopMinImprovement),
-      m_states(RecurrentStatesOf(m_evaluator.Plan().NodesInOrder()))
+Training::Training(TrainingParts& parts)
+    : m_parts(parts), m_options(parts.options), m_log(parts.log), m_state(m_options),
+      m_control(m_options.autoAdjust, LearningRateCount(m_options)), m_checkpoints(parts, m_state),
+      m_best(parts, m_state, m_control.MayRollBack()), m_search(parts, m_state, m_checkpoints)
 {
-    log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
-    m_images.LimitTemporaryMemory(m_options.maxTempMemSizeInSamplesForCNN, log);
-    const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), m_tracer.AddTo(nodes.Roots()));
-    source.BindTo(toRead);
-    if (cvSource)
-        cvSource->BindTo(toRead);
-    for (const MinibatchSource* bound : {&source, cvSource})
-        if (bound != nullptr)
-            for (const std::string& warning : bound->Warnings())
-                log.Warn(warning);
-    if (!m_tracer.Nodes().empty())
-    {
-        m_tracer.UseLabels(source.Streams());
-        m_loop.SetTracer(&m_tracer);
-    }
-    if (m_evaluator.Parameters().empty())
-        log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
-                        "' is trained; the network will not change"));
+}
+
+void Training::GoOnWithin(const WithinEpochPoint& point, const CheckpointInfo& info)
+{
+    m_begunEpoch = BegunEpoch{point, PositionIn(info)};
+    m_checkpoints.TakeUp(point);
 }
 
 // An epoch that goes on with a size of minibatches that the list no longer has. A searched size is not meant.
 bool Training::HasOtherSizeThanList(size_t epoch) const
 {
-    return m_begunEpoch && m_minibatchSize != 0 && m_minibatchSize != m_options.minibatchSize[epoch] &&
-           !(m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size());
+    return m_begunEpoch && m_state.minibatchSize != 0 && m_state.minibatchSize != m_options.minibatchSize[epoch] &&
+           !SearchesMinibatchSize(m_options, epoch);
 }
 
-// What rates and momenta per minibatch are meant for: the list's size, of parallel sequences together.
-size_t Training::NominalSize(size_t epoch) const
+// That momenta and rates per minibatch are meant for.
+size_t Training::ListedSize(size_t epoch) const
 {
-    const size_t parallelSequences = m_source.ParallelSequences(epoch);
-    const size_t size = HasOtherSizeThanList(epoch) ? m_minibatchSize : m_options.minibatchSize[epoch];
-    return NominalMinibatchSize(m_options, size, parallelSequences);
+    return HasOtherSizeThanList(epoch) ? m_state.minibatchSize : m_options.minibatchSize[epoch];
 }
 
 // The options of an epoch that goes on may be others than those it began with.
 void Training::WarnOfOtherOptionsWithin(size_t epoch) const
 {
     if (HasOtherSizeThanList(epoch))
-        m_log.Warn(Concat("epoch ", epoch + 1, " was begun with minibatchSize=", m_minibatchSize,
+        m_log.Warn(Concat("epoch ", epoch + 1, " was begun with minibatchSize=", m_state.minibatchSize,
                           " and goes on with it; minibatchSize=", m_options.minibatchSize[epoch],
                           " holds for the epochs after it"));
-    const std::optional<size_t>& epochSizeBefore = m_begunEpoch->epochSize;
+    const std::optional<size_t>& epochSizeBefore = m_begunEpoch->within.epochSize;
     if (epochSizeBefore && *epochSizeBefore != m_options.epochSize)
         m_log.Warn(Concat("epoch ", epoch + 1, " was begun with epochSize=", *epochSizeBefore,
                           " and goes on with epochSize=", m_options.epochSize,
@@ -122,21 +78,21 @@ void Training::WarnOfOtherOptionsWithin(size_t epoch) const
 // False when the rate is too small to go on.
 bool Training::SetLearningRate(size_t epoch)
 {
-    const size_t nominalSize = NominalSize(epoch);
+    double& rate = m_state.rate.learningRatePerSample;
     if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::None || epoch < LearningRateCount(m_options))
-        m_rate.learningRatePerSample = LearningRatePerSample(m_options, epoch, nominalSize);
+        rate = LearningRatePerSample(m_options, epoch, NominalSizeOf(m_parts, epoch, ListedSize(epoch)));
     else if (m_begunEpoch)
         ; // the epoch's rate is known
-    else if (m_options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch)
-        SearchRate(epoch);
-    else if (m_rate.learningRatePerSample == 0) // neither a list nor a checkpoint said anything
-        m_rate.learningRatePerSample = 0.5 / double(m_options.minibatchSize[epoch]); // whatever the parallel sequences
-    if (epoch == 0 || m_firstRate == 0)
-        m_firstRate = m_rate.learningRatePerSample;
-    if (m_rate.learningRatePerSample >= c_minLearningRate)
+    else if (SearchesLearningRate(m_options, epoch))
+        m_search.FindRate(epoch);
+    else if (rate == 0)                                      // neither a list nor a checkpoint said anything
+        rate = 0.5 / double(m_options.minibatchSize[epoch]); // whatever the parallel sequences
+    if (epoch == 0 || m_state.firstRate == 0)
+        m_state.firstRate = rate;
+    if (rate >= c_minLearningRate)
         return true;
     m_log.Print("Learn Rate Per Sample for Epoch[%zu] = %.8g is less than minLearnRate %.8g. Training complete.\n",
-                epoch + 1, m_rate.learningRatePerSample, c_minLearningRate);
+                epoch + 1, rate, c_minLearningRate);
     return false;
 }
 
@@ -145,205 +101,146 @@ void Training::SetMinibatchSize(size_t epoch)
 {
     if (m_begunEpoch)
         return;
-    if (m_options.autoAdjust.autoAdjustMinibatch && epoch >= m_options.minibatchSize.size())
-        SearchSize(epoch);
+    if (SearchesMinibatchSize(m_options, epoch))
+        m_search.FindMinibatchSize(epoch);
     else
-        m_minibatchSize = m_options.minibatchSize[epoch];
-}
-
-EpochSettings Training::SettingsOf(size_t epoch) const
-{
-    EpochSettings settings;
-    settings.epoch = epoch;
-    settings.minibatchSize = m_minibatchSize;
-    settings.epochSize = m_options.EpochSamples();
-    settings.learningRatePerSample = m_rate.learningRatePerSample;
-    settings.momentumPerSample = MomentumPerSample(m_options, epoch, NominalSize(epoch));
-    return settings;
-}
-
-EpochStart Training::StartOf(const EpochSettings& settings) const
-{
-    EpochStart start;
-    start.epoch = settings.epoch;
-    start.learningRatePerSample = settings.learningRatePerSample;
-    // Of the size that was searched, if one was: that is what minibatches have.
-    start.effectiveMomentum = MomentumOfMinibatch(
-        settings.momentumPerSample,
-        NominalMinibatchSize(m_options, settings.minibatchSize, m_source.ParallelSequences(settings.epoch)));
-    start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
-    start.expectedSamples = m_options.epochSize != 0 ? m_options.epochSize : m_epochSamples;
-    if (m_options.autoAdjust.autoAdjustMinibatch && settings.epoch >= m_options.minibatchSize.size())
-        start.searchedMinibatchSize = settings.minibatchSize;
-    start.parts = {m_options.numSubminibatches, m_options.maxSamplesInRAM};
-    return start;
+        m_state.minibatchSize = m_options.minibatchSize[epoch];
 }
 
 EpochResult Training::TrainEpoch(size_t epoch)
 {
-    EpochSettings settings = SettingsOf(epoch);
+    EpochSettings settings = SettingsOf(m_parts, m_state, epoch, ListedSize(epoch));
     settings.gradientCheckDigits = m_options.gradientCheck ? int(m_options.sigFigs) : 0;
     settings.goesOn = [this, epoch]
     {
-        if (StopRequested())
+        if (m_parts.StopRequested())
             return false;
-        if (IsSaveDue())
-            SaveWithin(epoch, InfoWithin());
+        if (m_checkpoints.IsSaveDue())
+            m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin());
         return true;
     };
     if (m_begunEpoch)
     {
-        settings.from = m_begunEpoch->position;
-        settings.beforeFirst = [this] { RestoreDelays(m_begunEpoch->delays); };
+        settings.from = m_begunEpoch->within.position;
+        settings.beforeFirst = [this] { m_checkpoints.RestoreDelays(m_begunEpoch->within.delays); };
     }
-    m_savedAt = std::chrono::steady_clock::now();
-    m_progress.BeginEpoch(StartOf(settings));
-    settings.goesOnFromTrial = std::exchange(m_goesOnFromTrial, false);
+    m_checkpoints.BeginInterval();
+    m_parts.progress.BeginEpoch(StartOf(m_parts, m_state, settings));
+    settings.goesOnFromTrial = m_search.BeginEpoch();
     if (settings.goesOnFromTrial)
-        m_progress.RepeatTrial();
+        m_parts.progress.RepeatTrial();
     if (m_begunEpoch)
     {
         WarnOfOtherOptionsWithin(epoch);
         m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_begunEpoch->point.minibatches);
     }
-    EpochResult result = m_loop.Run(settings);
+    EpochResult result = m_parts.loop.Run(settings);
     m_begunEpoch.reset();
-    if (m_source.IsAccompanied() && !m_hasLookedForRest && !result.stopped && !result.notFiniteAt)
-    {
-        m_hasLookedForRest = true;
-        if (const std::string rest = m_source.RestOfCompanions(); !rest.empty())
-            m_log.Warn(rest + "; what only the encoder has is not used");
-    }
     if (result.stopped)
     {
         m_log.ClearProgress();
-        SaveWithin(epoch, InfoWithin());
-        Stop(Concat("epoch ", epoch + 1, ", after minibatch ", m_savedWithin->minibatches),
-             m_files.Model(*m_savedWithin));
+        m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin());
+        m_checkpoints.StopWithin(
+            Concat("epoch ", epoch + 1, ", after minibatch ", m_checkpoints.LastWithin()->minibatches));
     }
+    if (!result.notFiniteAt)
+        WarnOfRest();
     EndEpoch(epoch, result);
     return result;
+}
+
+// Once: of data of an encoder that its decoder has not asked for.
+void Training::WarnOfRest()
+{
+    if (!m_parts.source.IsAccompanied() || std::exchange(m_hasLookedForRest, true))
+        return;
+    if (const std::string rest = m_parts.source.RestOfCompanions(); !rest.empty())
+        m_log.Warn(rest + "; what only the encoder has is not used");
 }
 
 // Takes what the epoch gave into the state, and prints it.
 void Training::EndEpoch(size_t epoch, EpochResult& result)
 {
-    m_samplesSeen += result.averages.samples;
+    m_state.samplesSeen += result.averages.samples;
     if (result.notFiniteAt)
     {
         // Going back to an older model is the only way on from here.
         if (!m_control.Adjusts(epoch) || !m_control.MayRollBack())
-            FailNotFinite(Concat("epoch ", epoch + 1), m_rate.learningRatePerSample, result);
+            FailNotFinite(m_parts, Concat("epoch ", epoch + 1), m_state.rate.learningRatePerSample, result);
         m_log.Warn(Concat("the training criterion is not finite in epoch ", epoch + 1, ", minibatch ",
                           *result.notFiniteAt, "; going back to an earlier model"));
         result.averages.criterion = c_notANumber;
     }
     else
-        m_epochSamples = result.averages.samples;
-    if (m_hasSearched)
-        WarnOfLongTrials(epoch);
+        m_state.epochSamples = result.averages.samples;
+    m_search.EndEpoch(epoch);
 
     Progress::EpochEnd end;
     end.averages = result.averages;
-    end.totalSamplesSeen = m_samplesSeen;
-    end.learningRatePerSample = m_rate.learningRatePerSample;
+    end.totalSamplesSeen = m_state.samplesSeen;
+    end.learningRatePerSample = m_state.rate.learningRatePerSample;
     end.seconds = result.seconds;
     end.secondsWaited = result.secondsWaited;
     std::vector<std::string> names;
-    for (const ComputationNodePtr& node : m_nodes.evaluations)
+    for (const ComputationNodePtr& node : m_parts.nodes.evaluations)
         names.push_back(node->Name());
-    m_progress.EndEpoch(end, m_nodes.criterion->Name(), names);
-    if (const auto names = m_learner.LeftToAdaGrad(); !names.empty() && !std::exchange(m_hasToldOfSparse, true))
-        m_log.Print("Sparse gradients are updated by adagrad, not by %s: of %s.\n", m_learner.RuleName(),
+    m_parts.progress.EndEpoch(end, m_parts.nodes.criterion->Name(), names);
+    if (const auto names = m_parts.learner.LeftToAdaGrad(); !names.empty() && !std::exchange(m_hasToldOfSparse, true))
+        m_log.Print("Sparse gradients are updated by adagrad, not by %s: of %s.\n", m_parts.learner.RuleName(),
                     Join(names, ", ").c_str());
     if (result.worstGradient)
         m_log.Print("Gradient check of epoch %zu: all gradients agree to %zu digits; at worst, %s.\n", epoch + 1,
-                    m_options.sigFigs, result.worstGradient->Describe(*m_nodes.criterion).c_str());
-}
-
-void Training::Stop(const std::string& where, const std::string& model) const
-{
-    throw Interrupted(Concat("the training was stopped as asked in ", where, "; ", HowToGoOn(model)));
-}
-
-std::string Training::HowToGoOn(const std::string& model) const
-{
-    if (m_request.makeMode)
-        return Concat("run the same command again to go on from '", model, "'");
-    // Models that an earlier training left would be taken before this one's.
-    const bool isWithin = m_savedWithin && model == m_files.Model(*m_savedWithin);
-    const std::string begin = isWithin ? m_files.Model(m_savedWithin->epochsDone) : model;
-    std::string inTheWay;
-    for (const size_t epochs : m_files.ModelsBehind(std::nullopt))
-    {
-        if (m_files.Model(epochs) == begin)
-            break;
-        inTheWay += Concat(inTheWay.empty() ? "'" : ", '", m_files.Model(epochs), "'");
-    }
-    return Concat("to go on from '", model, "', ",
-                  inTheWay.empty() ? "" : Concat("move away ", inTheWay, " of an earlier training and "),
-                  "run it again with makeMode=true (with makeMode=false it begins anew)");
-}
-
-void Training::FailNotFinite(const std::string& where, double rate, const EpochResult& result)
-{
-    const size_t minibatch = *result.notFiniteAt;
-    // Parameters are as they were then: nothing was updated since.
-    std::string first;
-    if (!result.wentOn || m_loop.ReadAgain(minibatch))
-        first = FindNotFinite(Network(), m_nodes, m_source.Streams());
-    Fail(ErrorKind::Model, "the training criterion '", m_nodes.criterion->Name(), "' is not a finite number in ", where,
-         ", minibatch ", minibatch, " (learning rate per sample ", rate, ")",
-         first.empty() ? "" : "; the first node that is not finite: " + first);
+                    m_options.sigFigs, result.worstGradient->Describe(*m_parts.nodes.criterion).c_str());
 }
 
 CriterionAverages Training::Validate(size_t epoch)
 {
-    std::vector<ComputationNodePtr> nodes{m_nodes.criterion};
-    if (!m_nodes.evaluations.empty())
-        nodes.push_back(m_nodes.evaluations.front());
+    std::vector<ComputationNodePtr> nodes{m_parts.nodes.criterion};
+    if (!m_parts.nodes.evaluations.empty())
+        nodes.push_back(m_parts.nodes.evaluations.front());
     EvaluationSettings settings;
     settings.minibatchSize = m_options.minibatchSize[epoch];
     settings.numMBsToShowResult = 0;
-    settings.stopRequested = m_request.stopRequested;
-    settings.tracer = m_tracer.Nodes().empty() ? nullptr : &m_tracer;
+    settings.stopRequested = m_parts.request.stopRequested;
+    settings.tracer = m_parts.tracer.Nodes().empty() ? nullptr : &m_parts.tracer;
     settings.tracedAs = "validation minibatch";
-    const InferenceMode inference(m_evaluator);
-    const auto validation = EvaluateCriteria(m_evaluator, nodes, *m_cvSource, settings, m_log);
+    const InferenceMode inference(m_parts.evaluator);
+    const auto validation = EvaluateCriteria(m_parts.evaluator, nodes, *m_parts.cvSource, settings, m_log);
     CriterionAverages averages;
     averages.criterion = validation.nodes[0].average;
     for (size_t i = 1; i < validation.nodes.size(); ++i)
         averages.evaluations.push_back(validation.nodes[i].average);
-    m_progress.ShowValidation(averages);
+    m_parts.progress.ShowValidation(averages);
     if (!std::isfinite(averages.criterion))
-        m_log.Warn(Concat("the criterion '", m_nodes.criterion->Name(),
+        m_log.Warn(Concat("the criterion '", m_parts.nodes.criterion->Name(),
                           "' of the validation data is not finite after epoch ", epoch + 1,
                           "; what goes by it, as learning rates and the best model, cannot be relied on"));
     return averages;
 }
 
+// Stopped here, the training goes on at the end of the epoch; masks are drawn for the validation, too.
+CriterionAverages Training::ValidateOrStop(const EpochResult& result, size_t epoch)
+{
+    m_state.samplesSeen -= result.averages.samples;
+    const CheckpointInfo info = m_checkpoints.InfoWithin();
+    m_state.samplesSeen += result.averages.samples;
+    try
+    {
+        return Validate(epoch);
+    }
+    catch (const Interrupted&)
+    {
+        if (result.notFiniteAt)
+            m_checkpoints.StopBehind(epoch, Concat("epoch ", epoch + 1));
+        m_checkpoints.SaveWithin(epoch, info);
+        m_checkpoints.StopWithin(Concat("the validation after epoch ", epoch + 1));
+    }
+}
+
 // Evaluates the cross-validation set. The learning rate's control may look away from it, the best model's choice not.
 Training::Decisive Training::FindDecisive(const EpochResult& result, size_t epoch)
 {
-    CriterionAverages averages = result.averages;
-    if (m_cvSource)
-    {
-        // Stopped here, the training goes on at the end of the epoch; masks are drawn for the validation, too.
-        m_samplesSeen -= result.averages.samples;
-        const CheckpointInfo info = InfoWithin();
-        m_samplesSeen += result.averages.samples;
-        try
-        {
-            averages = Validate(epoch);
-        }
-        catch (const Interrupted&)
-        {
-            if (result.notFiniteAt)
-                Stop(Concat("epoch ", epoch + 1), m_files.Model(epoch));
-            SaveWithin(epoch, info);
-            Stop(Concat("the validation after epoch ", epoch + 1), m_files.Model(*m_savedWithin));
-        }
-    }
+    const CriterionAverages averages = m_parts.cvSource != nullptr ? ValidateOrStop(result, epoch) : result.averages;
     if (result.notFiniteAt)
         return {c_notANumber, c_notANumber};
     const auto valueOf = [this](const CriterionAverages& of)
@@ -362,17 +259,17 @@ void Training::RollBack(size_t epoch)
 {
     const size_t interval = m_options.autoAdjust.learnRateAdjustInterval;
     const size_t epochsDone = epoch + 1 - interval;
-    const std::string path = m_files.Model(epochsDone);
+    const std::string path = m_parts.files.Model(epochsDone);
     m_log.Print("Loading (rolling back to) previous model with best training-criterion value: %s.\n", path.c_str());
-    ReloadModels(m_networks, m_files, path);
-    const RateState now = m_rate;
-    const size_t minibatchSize = m_minibatchSize;
-    const std::string checkpointPath = m_files.Checkpoint(epochsDone);
+    ReloadModels(m_parts.networks, m_parts.files, path);
+    const RateState now = m_state.rate;
+    const size_t minibatchSize = m_state.minibatchSize;
+    const std::string checkpointPath = m_parts.files.Checkpoint(epochsDone);
     if (epochsDone == 0 || !FileExists(checkpointPath))
     {
-        m_learner.Reset();
+        m_parts.learner.Reset();
         if (epochsDone == 0)
-            m_samplesSeen = 0;
+            m_state.samplesSeen = 0;
         else
             m_log.Warn(Concat("the checkpoint '", checkpointPath,
                               "' of the model gone back to is missing (was "
@@ -380,132 +277,129 @@ void Training::RollBack(size_t epoch)
     }
     else
     {
-        Checkpoint checkpoint = LoadCheckpoint(checkpointPath, Network().GetDataType(), Network().GetDevice());
+        const ComputationNetwork& network = m_parts.Network();
+        Checkpoint checkpoint = LoadCheckpoint(checkpointPath, network.GetDataType(), network.GetDevice());
         checkpoint.info.extra.erase("dropoutSeeds"); // masks go on
         for (const char* name : {"bestCriterion", "bestEpoch", "progressCriterion", "progressEpoch"})
             checkpoint.info.extra.erase(name); // and what was seen since is not forgotten
         Restore(std::move(checkpoint), checkpointPath);
-        m_rate.reducing = now.reducing;
+        m_state.rate.reducing = now.reducing;
         // Searches go on from the size of that epoch; a size of the list is the epoch's own, as its checkpoint says.
         if (!m_options.autoAdjust.autoAdjustMinibatch)
-            m_minibatchSize = minibatchSize;
+            m_state.minibatchSize = minibatchSize;
     }
-    m_rate.averageCriterion = now.averageCriterion;
-    m_rate.epochsMissing = now.epochsMissing;
-    m_rate.isAverageKnown = now.isAverageKnown;
+    m_state.rate.averageCriterion = now.averageCriterion;
+    m_state.rate.epochsMissing = now.epochsMissing;
+    m_state.rate.isAverageKnown = now.isAverageKnown;
 }
 
 // False when the training is to end.
 bool Training::AdjustRate(size_t epoch, double controlValue)
 {
-    m_control.Observe(m_rate, epoch, controlValue);
-    const bool rollsBack = m_control.WantsRollBack(m_rate, epoch);
+    m_control.Observe(m_state.rate, epoch, controlValue);
+    const bool rollsBack = m_control.WantsRollBack(m_state.rate, epoch);
     if (rollsBack)
         RollBack(epoch);
-    switch (m_control.Adjust(m_rate, epoch))
+    switch (m_control.Adjust(m_state.rate, epoch))
     {
     case RateChange::Stop:
         m_log.Print("Finished training and saved final model\n\n");
         return false;
     case RateChange::Reduced:
-        m_log.Print("learnRatePerSample reduced to %.8g\n", m_rate.learningRatePerSample);
+        m_log.Print("learnRatePerSample reduced to %.8g\n", m_state.rate.learningRatePerSample);
         break;
     case RateChange::Increased:
-        m_log.Print("learnRatePerSample increased to %.8g\n", m_rate.learningRatePerSample);
+        m_log.Print("learnRatePerSample increased to %.8g\n", m_state.rate.learningRatePerSample);
         break;
     case RateChange::None:
         break;
     }
-    m_control.EndLook(m_rate, epoch, rollsBack);
-    if (m_rate.learningRatePerSample < 1e-12)
+    m_control.EndLook(m_state.rate, epoch, rollsBack);
+    if (m_state.rate.learningRatePerSample < 1e-12)
         m_log.Print("learnRate per sample is reduced to %.8g which is below 1e-12. stop training.\n",
-                    m_rate.learningRatePerSample);
+                    m_state.rate.learningRatePerSample);
     return true;
 }
 
-// Keeps the model if it is the best so far. True when nothing became better for too long.
-bool Training::StopsEarly(size_t epochsDone, double value)
+// Never another model under the final name than the one that is meant, not even for a moment: the training may be
+// killed in it.
+void Training::Save(size_t epochsDone)
 {
-    if (!m_earlyStopping.IsOn())
-        return false;
-    const std::string path = m_files.BestModel();
-    if (m_earlyStopping.Observe(epochsDone, value))
-    {
-        SaveModels(m_networks, m_files, path);
-        m_log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone, value,
-                    path.c_str());
-    }
-    return m_earlyStopping.ShouldStop(epochsDone);
-}
-
-// The training is over: its model is the best one, not the last.
-void Training::TakeBestModel(size_t epochsDone)
-{
-    const size_t best = m_earlyStopping.BestEpoch();
-    if (!m_earlyStopping.IsOn() || best == 0)
-        return;
-    if (best != epochsDone || m_control.MayRollBack()) // the rate's control may have gone back in that very epoch
-    {
-        RequireBestModel();
-        ReloadModels(m_networks, m_files, m_files.BestModel());
-    }
-    m_log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone, best,
-                m_earlyStopping.Best(), m_files.FinalModel().c_str());
+    m_checkpoints.SaveCheckpointOf(epochsDone);
+    if (epochsDone == m_options.maxEpochs)
+        m_best.Take(epochsDone);
+    m_checkpoints.SaveModelsOf(epochsDone);
 }
 
 // Before the last epoch. savedEpochs: of which there is a model.
 void Training::EndHere(size_t epochsDone, size_t savedEpochs)
 {
-    TakeBestModel(epochsDone);
-    SaveModels(m_networks, m_files, m_files.FinalModel());
-    RemoveWithin(); // of an epoch behind the last one that was saved
-    RemoveObsolete(m_files, m_options, savedEpochs, true);
+    m_best.Take(epochsDone);
+    SaveModels(m_parts.networks, m_parts.files, m_parts.files.FinalModel());
+    m_checkpoints.RemoveWithin(); // of an epoch behind the last one that was saved
+    RemoveObsolete(m_parts.files, m_options, savedEpochs, true);
+}
+
+// A list of rates that ends so is taken for a training that is not over yet; a search for one, or a rate that was
+// adjusted, ends it.
+void Training::EndByRate(size_t epochsDone)
+{
+    if (m_options.autoAdjust.autoAdjustLR != LearningRateSearch::None)
+        return EndHere(epochsDone, epochsDone);
+    m_log.Warn(Concat("a rate of the list ends the training before epoch ", epochsDone + 1, " of ", m_options.maxEpochs,
+                      ": '", m_parts.files.Model(epochsDone), "' is the last model; a final one, '",
+                      m_parts.files.FinalModel(), "', is not written"));
+    RemoveObsolete(m_parts.files, m_options, epochsDone, true);
+}
+
+void Training::StopIfAsked(size_t epoch) const
+{
+    if (!m_parts.StopRequested())
+        return;
+    const std::string where = Concat("front of epoch ", epoch + 1);
+    if (m_checkpoints.LastWithin())
+        m_checkpoints.StopWithin(where);
+    m_checkpoints.StopBehind(epoch, where);
+}
+
+// rate: that the epoch was trained with.
+void Training::Report(size_t epoch, double rate, const EpochResult& result) const
+{
+    if (!m_parts.request.epochDone)
+        return;
+    EpochReport report;
+    report.epoch = epoch;
+    report.criterion = result.averages.criterion;
+    report.evaluations = result.averages.evaluations;
+    report.samples = result.averages.samples;
+    report.learningRatePerSample = rate;
+    m_parts.request.epochDone(report);
 }
 
 void Training::Run(size_t firstEpoch)
 {
-    if (m_earlyStopping.IsOn() && m_earlyStopping.BestEpoch() > 0)
-        RequireBestModel();
+    m_best.Require();
     // It was killed between its last epoch and the final model.
-    if (!m_begunEpoch && m_earlyStopping.BestEpoch() > 0 && m_earlyStopping.ShouldStop(firstEpoch))
+    if (!m_begunEpoch && m_best.HasStoppedAfter(firstEpoch))
         return EndHere(firstEpoch, firstEpoch);
     for (size_t epoch = firstEpoch; epoch < m_options.maxEpochs; ++epoch)
     {
-        m_dropout.SetRate(m_options.dropoutRate[epoch], m_log);
-        m_images.SetTimeConstants(m_options.batchNormalizationTimeConstant[epoch],
-                                  m_options.batchNormalizationBlendTimeConstant[epoch], m_log);
-        if (StopRequested())
-            Stop(Concat("front of epoch ", epoch + 1),
-                 m_savedWithin ? m_files.Model(*m_savedWithin) : m_files.Model(epoch));
-        m_savedAt = std::chrono::steady_clock::now();
+        m_parts.dropout.SetRate(m_options.dropoutRate[epoch], m_log);
+        m_parts.images.SetTimeConstants(m_options.batchNormalizationTimeConstant[epoch],
+                                        m_options.batchNormalizationBlendTimeConstant[epoch], m_log);
+        StopIfAsked(epoch);
+        m_checkpoints.BeginInterval();
         if (!SetLearningRate(epoch))
-        {
-            // A list that ends so is taken for a training that is not over yet.
-            if (m_options.autoAdjust.autoAdjustLR != LearningRateSearch::None)
-                return EndHere(epoch, epoch);
-            m_log.Warn(Concat("a rate of the list ends the training before epoch ", epoch + 1, " of ",
-                              m_options.maxEpochs, ": '", m_files.Model(epoch), "' is the last model; a final one, '",
-                              m_files.FinalModel(), "', is not written"));
-            return RemoveObsolete(m_files, m_options, epoch, true);
-        }
+            return EndByRate(epoch);
         SetMinibatchSize(epoch);
-        ForgetTrials(0);
-        EpochReport report;
-        report.learningRatePerSample = m_rate.learningRatePerSample;
+        const double rate = m_state.rate.learningRatePerSample;
         const EpochResult result = TrainEpoch(epoch);
         const Decisive decisive = FindDecisive(result, epoch);
-        const bool stops = StopsEarly(epoch + 1, decisive.forBest);
+        const bool stops = m_best.StopsAfter(epoch + 1, decisive.forBest);
         if (!AdjustRate(epoch, decisive.forRate))
             return EndHere(epoch + 1, epoch);
         Save(epoch + 1);
-        if (m_request.epochDone)
-        {
-            report.epoch = epoch;
-            report.criterion = result.averages.criterion;
-            report.evaluations = result.averages.evaluations;
-            report.samples = result.averages.samples;
-            m_request.epochDone(report);
-        }
+        Report(epoch, rate, result);
         if (stops && epoch + 1 < m_options.maxEpochs)
             return EndHere(epoch + 1, epoch + 1);
     }

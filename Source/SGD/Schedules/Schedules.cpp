@@ -57,4 +57,15 @@ double MomentumTimeConstant(double momentumPerSample)
     return momentumPerSample > 0 ? -1 / std::log(momentumPerSample) : 0;
 }
 
+bool SearchesLearningRate(const SgdOptions& options, size_t epoch)
+{
+    return options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch &&
+           epoch >= LearningRateCount(options);
+}
+
+bool SearchesMinibatchSize(const SgdOptions& options, size_t epoch)
+{
+    return options.autoAdjust.autoAdjustMinibatch && epoch >= options.minibatchSize.size();
+}
+
 } // namespace cntk

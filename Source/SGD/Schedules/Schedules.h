@@ -28,4 +28,8 @@ double MomentumOfMinibatch(double momentumPerSample, size_t columns);
 // In samples; 0 without momentum. For the log.
 double MomentumTimeConstant(double momentumPerSample);
 
+// Whether trials in front of the epoch choose its rate, or its minibatch size: it is behind the lists.
+bool SearchesLearningRate(const SgdOptions& options, size_t epoch);
+bool SearchesMinibatchSize(const SgdOptions& options, size_t epoch);
+
 } // namespace cntk

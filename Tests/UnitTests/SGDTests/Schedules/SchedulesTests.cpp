@@ -86,4 +86,20 @@ TEST(Schedules, TruncatedMinibatchesCountAllParallelSequences)
     EXPECT_EQ(NominalMinibatchSize(options, 4, 3), 4u);
 }
 
+TEST(Schedules, SearchesBeginBehindTheLists)
+{
+    SgdOptions options = Options();
+    options.learningRatesPerSample.values = {0.1f};
+    EXPECT_FALSE(SearchesLearningRate(options, 1));
+    EXPECT_FALSE(SearchesMinibatchSize(options, 3));
+    options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    EXPECT_FALSE(SearchesLearningRate(options, 1));
+    options.autoAdjust.autoAdjustLR = LearningRateSearch::SearchBeforeEpoch;
+    options.autoAdjust.autoAdjustMinibatch = true;
+    EXPECT_FALSE(SearchesLearningRate(options, 0));
+    EXPECT_TRUE(SearchesLearningRate(options, 1));
+    EXPECT_FALSE(SearchesMinibatchSize(options, 2));
+    EXPECT_TRUE(SearchesMinibatchSize(options, 3));
+}
+
 } // namespace cntk

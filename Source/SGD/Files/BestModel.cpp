@@ -1,0 +1,81 @@
+#include "SGD/Files/BestModel.h"
+
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+
+#include <string>
+
+namespace cntk
+{
+
+BestModel::BestModel(TrainingParts& parts, TrainingState& state, bool mayGoBack)
+    : m_parts(parts), m_earlyStopping(state.earlyStopping), m_mayGoBack(mayGoBack)
+{
+}
+
+bool BestModel::IsThere() const
+{
+    return m_earlyStopping.IsOn() && m_earlyStopping.BestEpoch() > 0;
+}
+
+bool BestModel::HasStoppedAfter(size_t epochsDone) const
+{
+    return IsThere() && m_earlyStopping.ShouldStop(epochsDone);
+}
+
+bool BestModel::StopsAfter(size_t epochsDone, double value)
+{
+    if (!m_earlyStopping.IsOn())
+        return false;
+    const std::string path = m_parts.files.BestModel();
+    if (m_earlyStopping.Observe(epochsDone, value))
+    {
+        SaveModels(m_parts.networks, m_parts.files, path);
+        m_parts.log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
+                          value, path.c_str());
+    }
+    return m_earlyStopping.ShouldStop(epochsDone);
+}
+
+void BestModel::Require()
+{
+    if (!IsThere())
+        return;
+    const TrainingFiles& files = m_parts.files;
+    const size_t epoch = m_earlyStopping.BestEpoch();
+    const std::string path = files.BestModel(), same = files.Model(epoch);
+    if (files.HasAll(path))
+        return;
+    // With AdjustAfterEpoch the model of an epoch may be an older one, which was gone back to.
+    const bool isSame = !m_mayGoBack;
+    if (!isSame || !files.HasAll(same))
+        Fail(ErrorKind::Model, "the best model so far, '", path, "' of epoch ", epoch, ", is gone",
+             isSame ? Concat(", and so is '", same, "', which could take its place") : "",
+             "; put it back, or go on without it (earlyStopPatience=0), or start afresh (makeMode=false)");
+    for (size_t i = 0; i < files.Networks(); ++i)
+    {
+        const MappedFile model(files.OfNetwork(i, same));
+        AtomicFile copy(files.OfNetwork(i, path));
+        copy.Write(model.Text());
+        copy.Commit();
+    }
+    m_parts.log.Warn(Concat("the best model so far, '", path, "' of epoch ", epoch, ", is gone; '", same,
+                            "' is the same model, and takes its place"));
+}
+
+void BestModel::Take(size_t epochsDone)
+{
+    if (!IsThere())
+        return;
+    const size_t best = m_earlyStopping.BestEpoch();
+    if (best != epochsDone || m_mayGoBack) // the rate's control may have gone back in that very epoch
+    {
+        Require();
+        ReloadModels(m_parts.networks, m_parts.files, m_parts.files.BestModel());
+    }
+    m_parts.log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone,
+                      best, m_earlyStopping.Best(), m_parts.files.FinalModel().c_str());
+}
+
+} // namespace cntk

@@ -1,0 +1,116 @@
+#include "SGD/TrainingParts.h"
+
+#include "Common/Error.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+#include "SGD/Schedules/Schedules.h"
+
+#include <utility>
+
+namespace cntk
+{
+
+namespace
+{
+
+EvaluatorOptions TrainingEvaluatorOptions(const TrainingNodes& nodes, const NodeTracer& tracer)
+{
+    EvaluatorOptions options;
+    options.training = true;
+    options.backwardRoot = nodes.criterion;
+    options.keepValues = tracer.Nodes();
+    return options;
+}
+
+ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool ofDecoder)
+{
+    ProgressSettings settings;
+    settings.traceLevel = options.traceLevel;
+    settings.numMBsToShowResult = options.numMBsToShowResult;
+    settings.firstMBsToShowResult = options.firstMBsToShowResult;
+    settings.maxEpochs = options.maxEpochs;
+    settings.ofDecoder = ofDecoder;
+    return settings;
+}
+
+} // namespace
+
+TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const TrainingFiles& trainingFiles,
+                             TrainedNetworks trained, const TrainingNodes& trainingNodes,
+                             MinibatchSource& trainingSource, MinibatchSource* validationSource, Log& trainingLog)
+    : request(trainingRequest), options(request.options), files(trainingFiles), log(trainingLog),
+      networks(std::move(trained)), nodes(trainingNodes), source(trainingSource), cvSource(validationSource),
+      tracer(Network(), options, log),
+      evaluator(Network(), tracer.AddTo(nodes.Roots()), TrainingEvaluatorOptions(nodes, tracer)),
+      learner(evaluator.Parameters(), options, Network().GetDataType(), Network().GetDevice(), request.trainingSeed,
+              request.fsAdagradColumns != nullptr ? *request.fsAdagradColumns : 0),
+      dropout(nodes.criterion, request.trainingSeed), images(evaluator.Plan()),
+      progress(log, ProgressSettingsOf(options, files.Networks() > 1)),
+      loop(nodes, evaluator, source, learner, progress)
+{
+    log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
+    images.LimitTemporaryMemory(options.maxTempMemSizeInSamplesForCNN, log);
+    const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), tracer.AddTo(nodes.Roots()));
+    source.BindTo(toRead);
+    if (cvSource)
+        cvSource->BindTo(toRead);
+    for (const MinibatchSource* bound : {&source, cvSource})
+        if (bound != nullptr)
+            for (const std::string& warning : bound->Warnings())
+                log.Warn(warning);
+    if (!tracer.Nodes().empty())
+    {
+        tracer.UseLabels(source.Streams());
+        loop.SetTracer(&tracer);
+    }
+    if (evaluator.Parameters().empty())
+        log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
+                        "' is trained; the network will not change"));
+}
+
+size_t NominalSizeOf(const TrainingParts& parts, size_t epoch, size_t minibatchSize)
+{
+    return NominalMinibatchSize(parts.options, minibatchSize, parts.source.ParallelSequences(epoch));
+}
+
+EpochSettings SettingsOf(const TrainingParts& parts, const TrainingState& state, size_t epoch, size_t listedSize)
+{
+    EpochSettings settings;
+    settings.epoch = epoch;
+    settings.minibatchSize = state.minibatchSize;
+    settings.epochSize = parts.options.EpochSamples();
+    settings.learningRatePerSample = state.rate.learningRatePerSample;
+    settings.momentumPerSample = MomentumPerSample(parts.options, epoch, NominalSizeOf(parts, epoch, listedSize));
+    return settings;
+}
+
+EpochStart StartOf(const TrainingParts& parts, const TrainingState& state, const EpochSettings& settings)
+{
+    const SgdOptions& options = parts.options;
+    EpochStart start;
+    start.epoch = settings.epoch;
+    start.learningRatePerSample = settings.learningRatePerSample;
+    // Of the size that was searched, if one was: that is what minibatches have.
+    start.effectiveMomentum =
+        MomentumOfMinibatch(settings.momentumPerSample, NominalSizeOf(parts, settings.epoch, settings.minibatchSize));
+    start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
+    start.expectedSamples = options.epochSize != 0 ? options.epochSize : state.epochSamples;
+    if (SearchesMinibatchSize(options, settings.epoch))
+        start.searchedMinibatchSize = settings.minibatchSize;
+    start.parts = {options.numSubminibatches, options.maxSamplesInRAM};
+    return start;
+}
+
+void FailNotFinite(TrainingParts& parts, const std::string& where, double rate, const EpochResult& result)
+{
+    const size_t minibatch = *result.notFiniteAt;
+    // Parameters are as they were then: nothing was updated since.
+    std::string first;
+    if (!result.wentOn || parts.loop.ReadAgain(minibatch))
+        first = FindNotFinite(parts.Network(), parts.nodes, parts.source.Streams());
+    Fail(ErrorKind::Model, "the training criterion '", parts.nodes.criterion->Name(), "' is not a finite number in ",
+         where, ", minibatch ", minibatch, " (learning rate per sample ", rate, ")",
+         first.empty() ? "" : "; the first node that is not finite: " + first);
+}
+
+} // namespace cntk

@@ -1,0 +1,83 @@
+// What a training consists of while its networks stand: made once, and shared by its epochs (Training), the searches in
+// front of them (Search/TrainingSearch.h) and what it keeps on disk (Files/TrainingCheckpoints.h, Files/BestModel.h).
+#pragma once
+
+#include "ComputationNetwork/Evaluation/Evaluator.h"
+#include "SGD/EpochLoop.h"
+#include "SGD/Files/TrainedNetworks.h"
+#include "SGD/Files/TrainingFiles.h"
+#include "SGD/Minibatches/MinibatchSource.h"
+#include "SGD/NodeTracing.h"
+#include "SGD/Progress.h"
+#include "SGD/Schedules/DropoutSchedule.h"
+#include "SGD/Schedules/EarlyStopping.h"
+#include "SGD/Schedules/ImageSettings.h"
+#include "SGD/Schedules/LearningRateControl.h"
+#include "SGD/Trainer.h"
+#include "SGD/Update/Learner.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// What computes and what it computes with.
+struct TrainingParts
+{
+    // nodes: of the last network. cvSource: data to validate with after each epoch; null: none. All must outlive this.
+    TrainingParts(const TrainingRequest& request, const TrainingFiles& files, TrainedNetworks networks,
+                  const TrainingNodes& nodes, MinibatchSource& source, MinibatchSource* cvSource, Log& log);
+    TrainingParts(const TrainingParts&) = delete;
+    TrainingParts& operator=(const TrainingParts&) = delete;
+
+    // The one that has the criterion.
+    ComputationNetwork& Network() const { return *networks.back(); }
+    bool StopRequested() const { return request.stopRequested && request.stopRequested(); }
+
+    const TrainingRequest& request;
+    const SgdOptions& options;
+    const TrainingFiles& files;
+    Log& log;
+    TrainedNetworks networks;
+    const TrainingNodes& nodes;
+    MinibatchSource& source;
+    MinibatchSource* cvSource;
+    NodeTracer tracer;
+    Evaluator evaluator;
+    Learner learner;
+    DropoutSchedule dropout;
+    ImageSettings images;
+    Progress progress;
+    EpochLoop loop;
+};
+
+// What epochs hand on to those after them. Checkpoints hold it, and what learner and dropout hand on.
+struct TrainingState
+{
+    explicit TrainingState(const SgdOptions& options)
+        : earlyStopping(options.earlyStopPatience, options.earlyStopMinImprovement)
+    {
+    }
+
+    RateState rate;
+    EarlyStopping earlyStopping;
+    size_t samplesSeen = 0;
+    size_t epochSamples = 0;           // counted in a whole epoch; 0: none was finished yet
+    size_t minibatchSize = 0;          // of the list, or searched
+    std::vector<double> searchedRates; // the last of them
+    double firstRate = 0;              // of the first epoch
+};
+
+// What rates and momenta per minibatch are meant for: a size of minibatches, of parallel sequences together.
+size_t NominalSizeOf(const TrainingParts& parts, size_t epoch, size_t minibatchSize);
+// Of an epoch, or a trial in front of it. listedSize: of minibatches, that momenta of the list are meant for.
+EpochSettings SettingsOf(const TrainingParts& parts, const TrainingState& state, size_t epoch, size_t listedSize);
+EpochStart StartOf(const TrainingParts& parts, const TrainingState& state, const EpochSettings& settings);
+
+// The Error of a criterion that is not finite: where (said of the epoch or the search), minibatch and the first node
+// that shows it. result: of the run that ended so.
+[[noreturn]] void FailNotFinite(TrainingParts& parts, const std::string& where, double rate, const EpochResult& result);
+
+} // namespace cntk

@@ -36,6 +36,14 @@ namespace cntk
         reader = makeReader<double>(context);                                                                          \
     }
 
+// findFiles(context, files) adds what the reader surely opens (FindInputFilesFunction).
+#define CNTK_EXPORT_INPUT_FILES(findFiles)                                                                             \
+    extern "C" CNTK_PLUGIN_EXPORT void FindInputFiles(const cntk::ReaderContext& context,                              \
+                                                      std::vector<cntk::ConfigValue>& files)                           \
+    {                                                                                                                  \
+        findFiles(context, files);                                                                                     \
+    }
+
 // makeWriter<ElemType>(context) gives a std::unique_ptr<IDataWriter<ElemType>>.
 #define CNTK_EXPORT_WRITER(makeWriter)                                                                                 \
     extern "C" CNTK_PLUGIN_EXPORT void GetWriterF(std::unique_ptr<cntk::IDataWriter<float>>& writer,                   \

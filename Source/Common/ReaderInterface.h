@@ -17,6 +17,7 @@ namespace cntk
 {
 
 class ConfigParameters;
+class ConfigValue;
 class Log;
 
 constexpr uint32_t c_pluginAbi = 8;
@@ -149,10 +150,16 @@ struct PluginDescription
 using DescribePluginFunction = void (*)(PluginDescription& description);
 using PluginAbiFunction = uint32_t (*)();
 
+// FindInputFiles, which a library need not export: adds the values of the block that name a file each which its reader
+// surely opens when it is made so, or reads. Asked before the first command runs, to tell at once what is missing: it
+// opens nothing. An Error says that there is no telling; the reader itself reports what is wrong.
+using FindInputFilesFunction = void (*)(const ReaderContext& context, std::vector<ConfigValue>& files);
+
 } // namespace cntk
 
 //   extern "C" CNTK_PLUGIN_EXPORT void GetReaderF(std::unique_ptr<cntk::IDataReader<float>>&, const ReaderContext&);
 //   extern "C" CNTK_PLUGIN_EXPORT void GetReaderD(...);
 //   extern "C" CNTK_PLUGIN_EXPORT uint32_t CntkPluginAbi();
 //   extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription&);
+//   extern "C" CNTK_PLUGIN_EXPORT void FindInputFiles(const ReaderContext&, std::vector<cntk::ConfigValue>&);
 #define CNTK_PLUGIN_EXPORT __attribute__((visibility("default")))

@@ -2,7 +2,7 @@
 """What would end a later command is told before the first one runs; what may still come is not asked for."""
 import struct
 
-from EndToEnd import main
+from EndToEnd import CNTK, main
 from Messages import MessagesTestCase
 
 NETWORK = """features=Input(2, tag=feature)
@@ -50,6 +50,31 @@ class LookAheadTest(MessagesTestCase):
                            "Test=[ reader=[ file=gone.txt; features=[ file=train.txt ]; labels=[ file=train.txt ] ] ]",
                            "Write=[ reader=[ more=[ file=gone.txt ]; labels=[ file=gone.txt; dim=1; labelType=none ] ] ]")
         self.assertIn("__COMPLETED__", run.stderr)
+
+    def test_data_of_every_reader(self):
+        readers = {
+            "BinaryReader": ["file=gone"], "LibSVMBinaryReader": ["file=gone"], "SparsePCReader": ["file=gone"],
+            "CNTKTextFormatReader": ["file=gone; input=[ features=[ dim=2; format=dense; file=passed.over ] ]"],
+            "DSSMReader": ["a=[ dim=2; file=train.txt ]; b=[ dim=2; file=gone ]; c=[ labelDim=2; file=passed.over ]"],
+            "HTKMLFReader": ["x=[ dim=2; scpFile=gone; mlfFile=passed.over ]",
+                             "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFile=gone ]"],
+            "LMSequenceReader": ["file=gone", "file=train.txt; wordclass=gone"],
+            "LUSequenceReader": ["file=gone", "ioNodeNames=a:b; file=passed.over; a=[ file=train.txt ]; b=[ file=gone ]"],
+            "UCIFastReader": ["x=[ dim=2; file=gone ]", "file=gone; x=[ dim=2 ]; y=[ dim=1; labelType=none; file=no ]"]}
+        if (CNTK.parent.parent / "lib/ImageReader.so").exists():
+            readers["ImageReader"] = ["file=gone"]
+        for name, blocks in readers.items():
+            for block in blocks:
+                for more in ("reader=[ readerType=%s; %s ]" % (name, block),
+                             "reader=[ readers=p; p=[ readerType=%s; %s ] ]" % (name, block)):
+                    with self.subTest(more):
+                        self.assertIn("data file 'gone' does not exist, and no command before makes it", self.error(
+                            "command=Train:More", "More=[ action=test; modelPath=m.dnn; %s ]" % more, status=4))
+                        self.assert_nothing_ran()
+
+    def test_data_named_around_the_reader(self):
+        self.assertIn("'gone' does not exist, and no command before makes it", self.error(
+            "command=Train:More", "More=[ action=test; modelPath=m.dnn; file=gone; reader=[ x=[ dim=2 ] ] ]", status=4))
 
     def test_labels_that_a_write_command_does_not_read(self):
         (self.folder / "a.feat").write_bytes(struct.pack(">iihh4f", 2, 100000, 8, 9, 0.5, 1, -1, 0.25))

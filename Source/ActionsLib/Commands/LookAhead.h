@@ -34,9 +34,8 @@ bool MayBeOver(const TrainingFiles& training, bool makeMode, const FilesToCome& 
 void RequireModelToCome(const CommandContext& command, const std::string& path, const FilesToCome& files,
                         std::string_view key = "modelPath");
 
-// Fails (Data) where a file that a reader of the command names (file, scpFile, mlfFile, wordclass) will not be there:
-// no command before makes it, and its name does not begin with an output's (outputPath, a writer's files). Only what
-// the reader surely opens is asked for.
+// Fails (Data) where a file that a reader of the command surely opens, as its plugin says, will not be there: no
+// command before makes it, and its name does not begin with an output's (outputPath, a writer's files).
 void RequireDataToCome(const CommandContext& command, const Action& action, const FilesToCome& files);
 
 } // namespace cntk

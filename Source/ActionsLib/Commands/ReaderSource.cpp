@@ -36,6 +36,20 @@ std::optional<PluginDescription> DescriptionOf(const std::string& type)
     }
 }
 
+// The blocks of a reader that reads from several (readers=a:b); of another one itself.
+std::vector<const ConfigParameters*> PartsOf(const ConfigParameters& reader)
+{
+    const std::optional<ConfigValue> names = reader.FindHere("readers");
+    if (!names)
+        return {&reader};
+    std::vector<const ConfigParameters*> parts;
+    for (const ConfigValue& name : names->AsArray())
+        if (const ConfigParameters* const block = reader.FindBlock(name.Text());
+            block != nullptr && block->Parent() == &reader)
+            parts.push_back(block);
+    return parts;
+}
+
 // No device: the command has asked for none yet, and computes nothing.
 bool HasFreeCores(const ProgramContext& program, const ConfigParameters& command)
 {
@@ -55,6 +69,25 @@ std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& wri
 {
     const auto type = writer.Find("writerType");
     return DescriptionOf(type ? type->Text() : "BinaryWriter");
+}
+
+std::vector<ConfigValue> InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& log)
+{
+    std::vector<ConfigValue> files;
+    try
+    {
+        for (const ConfigParameters* const part : PartsOf(reader))
+        {
+            const PluginLibrary library = PluginLibrary::Open(ReaderTypeOf(*part), PluginSearch::Default());
+            if (const auto find = reinterpret_cast<FindInputFilesFunction>(library.FindSymbol("FindInputFiles")))
+                find({.config = *part, .log = log, .forWriting = forWriting}, files);
+        }
+    }
+    catch (const Error&)
+    {
+        files.clear(); // the reader will say what is wrong with its block, if it is opened
+    }
+    return files;
 }
 
 namespace
@@ -103,24 +136,12 @@ bool ReaderSource::CanBeChecked() const
 
 std::string ReaderSource::NameWithFiles() const
 {
-    constexpr std::string_view c_keys[] = {"file", "scpFile", "mlfFile"};
     if (block == nullptr)
         return name;
     std::vector<std::string> files;
-    const auto add = [&](const std::string& path)
-    {
-        if (std::find(files.begin(), files.end(), path) == files.end())
-            files.push_back(path);
-    };
-    for (const ConfigValue& value : block->Values())
-    {
-        const std::string path = value.KeyPath();
-        const std::string_view key = std::string_view(path).substr(path.rfind(':') + 1);
-        if (std::any_of(std::begin(c_keys), std::end(c_keys), [&](auto known) { return EqualsIgnoreCase(key, known); }))
-            add(value.Text());
-    }
-    if (files.empty() && block->Exists("file")) // around the block
-        add(block->Require("file").Text());
+    for (const ConfigValue& file : InputFilesOf(*block, forWriting, program->log))
+        if (std::find(files.begin(), files.end(), file.Text()) == files.end())
+            files.push_back(file.Text());
     return files.empty() ? name : Concat(name, " ('", Join(files, "', '"), "')");
 }
 
@@ -178,21 +199,11 @@ void RequireWriterPlugin(const ConfigParameters& writer, const std::string& type
 namespace
 {
 
-void RequireReaderPlugin(const ConfigParameters& reader)
-{
-    PluginLibrary::Open(ReaderTypeOf(reader), PluginSearch::Default(), reader.WhereOf("readerType"));
-}
-
 // Before anything runs, so that a misspelt type does not wait for the end of a training.
 void RequirePlugins(const ConfigParameters& reader)
 {
-    const auto parts = reader.ExistsHere("readers") ? reader.FindHere("readers") : std::nullopt;
-    if (!parts)
-        return RequireReaderPlugin(reader);
-    for (const ConfigValue& part : parts->AsArray())
-        if (reader.ExistsHere(part.Text()))
-            if (const ConfigParameters* const block = reader.FindBlock(part.Text()))
-                RequireReaderPlugin(*block);
+    for (const ConfigParameters* const part : PartsOf(reader))
+        PluginLibrary::Open(ReaderTypeOf(*part), PluginSearch::Default(), part->WhereOf("readerType"));
 }
 
 } // namespace

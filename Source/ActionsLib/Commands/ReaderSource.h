@@ -57,4 +57,8 @@ ReaderSource RequireReader(const CommandContext& command, const char* blockName)
 std::optional<PluginDescription> DescriptionOfReader(const ConfigParameters& reader);
 std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& writer);
 
+// The values that name the files which the reader surely opens, as its plugin knows them; none where it says nothing,
+// or finds fault with the block. forWriting: as ReaderContext has it.
+std::vector<ConfigValue> InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& log);
+
 } // namespace cntk

@@ -47,6 +47,7 @@ struct OptionInfo
     std::string range; // "a number >= 0 and < 1"; empty if there is no limit
     bool isRequired = false;
     bool hasNoEffect = false; // old configs have it; nothing depends on it
+    bool isInputFile = false; // the value names a file that is surely opened
 };
 
 // How a type is read, printed and called in help. Specialise it for further member types.
@@ -216,6 +217,12 @@ struct Option
     {
         info.hasNoEffect = true;
         info.doc.insert(0, info.doc.empty() ? "accepted, without effect" : "accepted, without effect: ");
+        return std::move(*this);
+    }
+    // Where it has a value, it names a file that whoever reads the block surely opens; what looks ahead is told so.
+    Option InputFile() &&
+    {
+        info.isInputFile = true;
         return std::move(*this);
     }
     // Looked up in the very block only, not in the enclosing ones.

@@ -18,6 +18,7 @@ std::unique_ptr<IDataWriter<ElemType>> MakeBinaryWriter(const ReaderContext& con
 } // namespace cntk
 
 CNTK_EXPORT_READER(cntk::MakeBinaryReader)
+CNTK_EXPORT_INPUT_FILES(cntk::AddBinaryInputFiles)
 CNTK_EXPORT_WRITER(cntk::MakeBinaryWriter)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)

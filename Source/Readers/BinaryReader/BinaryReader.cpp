@@ -33,7 +33,8 @@ struct BinaryReaderOptions
         using S = BinaryReaderOptions;
         return {
             Opt("file", &S::file, "Required. The binary files; their sections must have the same number of records")
-                .Required(),
+                .Required()
+                .InputFile(),
             MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 2 shows progress marks"),
             Opt("windowSize", &S::windowSize, "").WithoutEffect(),
@@ -218,6 +219,11 @@ std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& con
 void DescribeBinaryReaderOptions(PluginDescription& description)
 {
     AddOptions<BinaryReaderOptions>(description, "");
+}
+
+void AddBinaryInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    AddInputFiles<BinaryReaderOptions>(context.config, files);
 }
 
 template class BinarySource<float>;

@@ -59,5 +59,6 @@ private:
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& context);
 void DescribeBinaryReaderOptions(PluginDescription& description);
+void AddBinaryInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

@@ -57,7 +57,7 @@ OptionTable<CtfReaderOptions> CtfReaderOptions::Options()
 {
     using S = CtfReaderOptions;
     return {
-        Opt("file", &S::file, "Required. The data file").Required(),
+        Opt("file", &S::file, "Required. The data file").Required().InputFile(),
         Opt("randomize", &S::randomize,
             "Order of the sequences: shuffled (auto), as they stand (none), or shuffled within a window of that many "
             "samples, in whole chunks"),

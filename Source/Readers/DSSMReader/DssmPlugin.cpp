@@ -3,6 +3,7 @@
 #include "Readers/DSSMReader/DssmReader.h"
 
 CNTK_EXPORT_READER(cntk::MakeDssmReader)
+CNTK_EXPORT_INPUT_FILES(cntk::AddDssmInputFiles)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {

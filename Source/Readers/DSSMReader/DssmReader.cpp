@@ -45,7 +45,8 @@ struct DssmFeatureOptions
             Opt("file", &S::file,
                 "Required. The binary file of the documents (the alphabetically first block) or of "
                 "the queries (the second)")
-                .Required(),
+                .Required()
+                .InputFile(),
             Opt("dim", &S::dim, "Required. Number of elements of a row; no less than the file's columns",
                 Range{1, double(INT32_MAX)})
                 .Required()
@@ -228,6 +229,12 @@ void DescribeDssmOptions(PluginDescription& description)
     AddOptions<DssmOptions>(description, "");
     AddOptions<DssmFeatureOptions>(description, "features");
     AddOptions<DssmLabelOptions>(description, "labels");
+}
+
+void AddDssmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    for (const std::string& name : FindStreamBlocks(context.config).features)
+        AddInputFiles<DssmFeatureOptions>(context.config.RequireBlock(name), files);
 }
 
 template class DssmFile<float>;

@@ -60,5 +60,6 @@ private:
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeDssmReader(const ReaderContext& context);
 void DescribeDssmOptions(PluginDescription& description);
+void AddDssmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

@@ -18,6 +18,16 @@ namespace
 
 constexpr double c_largestDimension = 1 << 24;
 
+bool IsFeatures(const ConfigParameters& block)
+{
+    return block.ExistsHere("scpFile");
+}
+
+bool IsLabels(const ConfigParameters& block)
+{
+    return !IsFeatures(block) && (block.ExistsHere("mlfFile") || block.ExistsHere("mlfFileList"));
+}
+
 HtkFeatureBlock ReadFeatureBlock(const ConfigParameters& config, const std::string& name)
 {
     HtkFeatureBlock block;
@@ -117,7 +127,8 @@ OptionTable<HtkFeatureOptions> HtkFeatureOptions::Options()
         Opt("scpFile", &S::scpFile,
             "Required. Script file, one utterance a line: file, name=file or name=file[first,last]; ... in a path is "
             "the script file's folder")
-            .Required(),
+            .Required()
+            .InputFile(),
         Opt("prefixPathInSCP", &S::prefixPathInSCP, "Folder that all files of the script file are in"),
         Opt("expandToUtterance", &S::expandToUtterance,
             "Each file has one vector, which is repeated for all frames of the utterance")
@@ -131,7 +142,7 @@ OptionTable<HtkLabelOptions> HtkLabelOptions::Options()
     return {
         Opt("labelDim", &S::labelDim, "Required. Number of classes", Range{1, c_largestDimension}, {"dim"}).Required(),
         Opt("labelType", &S::labelType, "category", {"type"}),
-        Opt("mlfFile", &S::mlfFile, "HTK label file (MLF) with the states of all utterances").Here(),
+        Opt("mlfFile", &S::mlfFile, "HTK label file (MLF) with the states of all utterances").Here().InputFile(),
         Opt("mlfFileList", &S::mlfFileList, "Text file that names one label file a line").Here(),
         Opt("labelMappingFile", &S::labelMappingFile,
             "State list, one state a line; the line number from 0 is the class id. Empty: the fourth column of the "
@@ -193,9 +204,9 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
     {
         const ConfigParameters& inner = config.RequireBlock(name);
         RequireNoLattices(inner);
-        if (inner.ExistsHere("scpFile"))
+        if (IsFeatures(inner))
             htk.features.push_back(ReadFeatureBlock(inner, name));
-        else if (inner.ExistsHere("mlfFile") || inner.ExistsHere("mlfFileList"))
+        else if (IsLabels(inner))
             htk.labels.push_back(ReadLabelBlock(inner, name));
     }
     if (htk.features.empty())
@@ -230,6 +241,18 @@ void DescribeHtkOptions(PluginDescription& description)
     AddOptions<HtkLabelOptions>(description, "labels");
     AddOptions<HtkWriterOptions>(description, "writer");
     AddOptions<HtkOutputOptions>(description, "writer:<node>");
+}
+
+void AddHtkInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    for (const std::string& name : context.config.BlockNames())
+    {
+        const ConfigParameters& block = context.config.RequireBlock(name);
+        if (IsFeatures(block))
+            AddInputFiles<HtkFeatureOptions>(block, files);
+        else if (IsLabels(block) && !context.forWriting)
+            AddInputFiles<HtkLabelOptions>(block, files);
+    }
 }
 
 } // namespace cntk

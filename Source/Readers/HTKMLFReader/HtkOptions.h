@@ -108,5 +108,6 @@ void RequireHtkFile(const ConfigParameters& block, const char* key, const char* 
 
 // For --help and the documentation.
 void DescribeHtkOptions(PluginDescription& description);
+void AddHtkInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

@@ -4,6 +4,7 @@
 #include "Readers/HTKMLFReader/HtkWriter.h"
 
 CNTK_EXPORT_READER(cntk::MakeHtkReader)
+CNTK_EXPORT_INPUT_FILES(cntk::AddHtkInputFiles)
 CNTK_EXPORT_WRITER(cntk::MakeHtkWriter)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)

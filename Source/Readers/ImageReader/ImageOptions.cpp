@@ -107,7 +107,8 @@ OptionTable<ImageReaderOptions> ImageReaderOptions::Options()
         Opt("file", &S::file,
             "Required. Text file with one image a line: its file, a tab, its class from 0. '...' at the start of "
             "a name is the folder of this file; photos.zip@/cats/1.jpg is a file inside of an archive")
-            .Required(),
+            .Required()
+            .InputFile(),
         Choice("randomize", &S::randomize, {{"auto", true}, {"true", true}, {"none", false}, {"false", false}},
                "auto: shuffled anew in each sweep; none: in the order of the file"),
         Opt("grayscale", &S::grayscale, "Read images as gray; default: where channels=1"),

@@ -84,9 +84,11 @@ OptionTable<LmReaderOptions> LmReaderOptions::Options()
     using S = LmReaderOptions;
     return {
         Opt("file", &S::file, "Required. The text: one sentence a line, with its markers, such as </s> a b </s>")
-            .Required(),
+            .Required()
+            .InputFile(),
         Opt("wordclass", &S::wordclass,
-            "Vocabulary with classes, lines of id, count, word and class; what the writeWordAndClass action writes"),
+            "Vocabulary with classes, lines of id, count, word and class; what the writeWordAndClass action writes")
+            .InputFile(),
         Opt("unk", &S::unk, "The word that stands for all that are not in the vocabulary"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
             "Number of sentences side by side, all of one length; 0: as many as make minibatchSize words. Else "

@@ -1,6 +1,7 @@
 // What the library exports: a reader and a writer.
 #include "Common/PluginExports.h"
 #include "Readers/LMSequenceReader/LmReader.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
 #include "Readers/ReaderLib/WordWriter.h"
 
 namespace cntk
@@ -18,6 +19,7 @@ std::unique_ptr<IDataWriter<ElemType>> MakeLmWriter(const ReaderContext& context
 } // namespace cntk
 
 CNTK_EXPORT_READER(cntk::MakeLmReader)
+CNTK_EXPORT_INPUT_FILES(cntk::AddInputFiles<cntk::LmReaderOptions>)
 CNTK_EXPORT_WRITER(cntk::MakeLmWriter)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)

@@ -104,7 +104,8 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
         Opt("file", &S::file,
             "Required. The text: a token a line, the last column is its label, the others are its words; a blank line "
             "ends a sentence")
-            .Required(),
+            .Required()
+            .InputFile(),
         Opt("wordContext", &S::wordContext,
             "Offsets of the words that stand above each other in the input, 0 the word itself: 0:1:2 or -1:0:1; beyond "
             "the sentence its first or last word"),
@@ -239,6 +240,15 @@ void DescribeLuOptions(PluginDescription& description)
 {
     AddOptions<LuReaderOptions>(description, "");
     AddOptions<LuLabelOptions>(description, "labels");
+}
+
+void AddLuInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    const std::optional<ConfigValue> parts = context.config.FindHere("ioNodeNames");
+    if (!parts)
+        return AddInputFiles<LuReaderOptions>(context.config, files);
+    for (const ConfigValue& part : parts->AsArray())
+        AddInputFiles<LuReaderOptions>(context.config.RequireBlock(part.Text()), files);
 }
 
 } // namespace cntk

@@ -75,5 +75,6 @@ LuConfig ReadLuConfig(const ReaderContext& context);
 // "from to" lines up to a blank one. Fails (Data) with file and line.
 WordMap ReadWordMap(const std::string& path, Log& log);
 void DescribeLuOptions(PluginDescription& description);
+void AddLuInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

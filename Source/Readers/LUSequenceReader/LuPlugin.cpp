@@ -19,6 +19,7 @@ std::unique_ptr<IDataWriter<ElemType>> MakeLuWriter(const ReaderContext& context
 } // namespace cntk
 
 CNTK_EXPORT_READER(cntk::MakeLuReader)
+CNTK_EXPORT_INPUT_FILES(cntk::AddLuInputFiles)
 CNTK_EXPORT_WRITER(cntk::MakeLuWriter)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)

@@ -3,6 +3,7 @@
 #include "Readers/LibSVMBinaryReader/LibSvmReader.h"
 
 CNTK_EXPORT_READER(cntk::MakeLibSvmReader)
+CNTK_EXPORT_INPUT_FILES(cntk::AddLibSvmInputFiles)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {

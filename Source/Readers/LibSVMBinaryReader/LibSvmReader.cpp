@@ -27,7 +27,7 @@ struct LibSvmOptions
     {
         using S = LibSvmOptions;
         return {
-            Opt("file", &S::file, "Required. The binary file").Required(),
+            Opt("file", &S::file, "Required. The binary file").Required().InputFile(),
             Opt("minibatch", &S::minibatch, "Records of a minibatch; 0: what the learner asks for"),
             Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
             MinibatchMode(&S::fullMinibatches),
@@ -212,6 +212,11 @@ void DescribeLibSvmOptions(PluginDescription& description)
     AddOptions<LibSvmOptions>(description, "");
     AddOptions<LibSvmStreamOptions>(description, "<stream>");
     AddOptions<LibSvmLabelOptions>(description, c_pairLabels);
+}
+
+void AddLibSvmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    AddInputFiles<LibSvmOptions>(context.config, files);
 }
 
 template class LibSvmSource<float>;

@@ -40,5 +40,6 @@ private:
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeLibSvmReader(const ReaderContext& context);
 void DescribeLibSvmOptions(PluginDescription& description);
+void AddLibSvmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

@@ -82,6 +82,22 @@ const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const
 // "dim=2 at exp.cntk:15:16", where the value in force was written.
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number);
 
+// Adds the values of the options that are marked as files which the reader surely opens (FindInputFilesFunction).
+template <class S>
+void AddInputFiles(const ConfigParameters& block, std::vector<ConfigValue>& files)
+{
+    for (const Option<S>& option : S::Options())
+        if (option.info.isInputFile)
+            if (auto value = FindOption(block, option.info, option.isLocal))
+                files.push_back(std::move(*value));
+}
+// Of a reader whose files stand in its own block, or around it.
+template <class S>
+void AddInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    AddInputFiles<S>(context.config, files);
+}
+
 // What the option's row says, with what its values are limited to: "Columns (a whole number >= 1)".
 std::string DocWithLimits(const OptionInfo& option);
 

@@ -23,7 +23,9 @@ OptionTable<SparsePcOptions> SparsePcOptions::Options()
 {
     using S = SparsePcOptions;
     return {
-        Opt("file", &S::file, "Required. The binary file; its values have the size that precision says").Required(),
+        Opt("file", &S::file, "Required. The binary file; its values have the size that precision says")
+            .Required()
+            .InputFile(),
         Opt("microbatchSize", &S::microbatchSize,
             "Records that belong together: minibatches are made of that many, or of a multiple", Range{1}),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file"),

@@ -14,6 +14,11 @@ namespace
 
 constexpr size_t c_mostColumns = size_t(1) << 31;
 
+bool IsLabels(const ConfigParameters& block)
+{
+    return IsLabelBlock(block, {"labelMappingFile", "labelDim", "labelType"});
+}
+
 bool IsFeatureBlock(const ConfigParameters& block)
 {
     return block.ExistsHere("dim") || EqualsIgnoreCase(block.Name(), "features");
@@ -105,7 +110,8 @@ OptionTable<UciFeatureOptions> UciFeatureOptions::Options()
     return {
         Opt("file", &S::file,
             "Required. The data file; mostly written in the reader block, since all blocks read the same file")
-            .Required(),
+            .Required()
+            .InputFile(),
         Opt("dim", &S::dim, "Required. Number of columns, one for each element of the feature",
             Range{1, double(c_mostColumns)})
             .Required(),
@@ -119,7 +125,8 @@ OptionTable<UciLabelOptions> UciLabelOptions::Options()
     return {
         Opt("file", &S::file,
             "Required. The data file; mostly written in the reader block, since all blocks read the same file")
-            .Required(),
+            .Required()
+            .InputFile(),
         Opt("dim", &S::dim, "Number of label columns: 1 for a category", Range{0, double(c_mostColumns)}),
         Opt("start", &S::start, "First label column, counted from 0", Range{0, double(c_mostColumns)}),
         Opt("labelDim", &S::labelDim, "Number of classes; 0: as many as the mapping file has",
@@ -183,7 +190,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         const ConfigParameters& inner = config.RequireBlock(name);
         UciBlock block;
         std::string file;
-        if (IsLabelBlock(inner, {"labelMappingFile", "labelDim", "labelType"}))
+        if (IsLabels(inner))
         {
             if (!ReadLabelBlock(inner, file, block))
                 continue;
@@ -221,6 +228,18 @@ void DescribeUciOptions(PluginDescription& description)
     AddOptions<UciReaderOptions>(description, "");
     AddOptions<UciFeatureOptions>(description, "features");
     AddOptions<UciLabelOptions>(description, "labels");
+}
+
+void AddUciInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    for (const std::string& name : context.config.BlockNames())
+    {
+        const ConfigParameters& block = context.config.RequireBlock(name);
+        if (!IsLabels(block) && IsFeatureBlock(block))
+            AddInputFiles<UciFeatureOptions>(block, files);
+        else if (IsLabels(block) && ReadOptions<UciLabelOptions>(block).labelType != LabelType::None)
+            AddInputFiles<UciLabelOptions>(block, files);
+    }
 }
 
 } // namespace cntk

@@ -94,5 +94,6 @@ UciConfig ReadUciConfig(const ReaderContext& context);
 
 // For --help and the documentation.
 void DescribeUciOptions(PluginDescription& description);
+void AddUciInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

@@ -3,6 +3,7 @@
 #include "Readers/UCIFastReader/UciReader.h"
 
 CNTK_EXPORT_READER(cntk::MakeUciReader)
+CNTK_EXPORT_INPUT_FILES(cntk::AddUciInputFiles)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {

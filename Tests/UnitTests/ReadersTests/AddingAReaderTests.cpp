@@ -25,7 +25,9 @@ struct ColumnsOptions
     {
         using S = ColumnsOptions;
         return {
-            Opt("file", &S::file, "Required. Text of a record a line: dim numbers, then the target").Required(),
+            Opt("file", &S::file, "Required. Text of a record a line: dim numbers, then the target")
+                .Required()
+                .InputFile(),
             Opt("dim", &S::dim, "Required. Rows of the stream 'features'", Range{1}).Required(),
             Opt("randomize", &S::randomize,
                 "Order of the records: shuffled over the epoch (auto), as they stand (none), or shuffled in blocks of "

@@ -1,0 +1,28 @@
+// A reader of somebody else's, with a key of its own for its data: it marks the option, and exports the function.
+#include "Common/PluginExports.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
+
+namespace
+{
+
+struct MarkedOptions
+{
+    std::string corpus;
+    std::string notes;
+
+    static cntk::OptionTable<MarkedOptions> Options()
+    {
+        using S = MarkedOptions;
+        return {cntk::Opt("corpus", &S::corpus, "Required. The data").Required().InputFile(),
+                cntk::Opt("notes", &S::notes, "Made where it is missing")};
+    }
+};
+
+} // namespace
+
+extern "C" CNTK_PLUGIN_EXPORT uint32_t CntkPluginAbi()
+{
+    return cntk::c_pluginAbi;
+}
+
+CNTK_EXPORT_INPUT_FILES(cntk::AddInputFiles<MarkedOptions>)

@@ -20,6 +20,14 @@ class ResumeTest : public TrainerTest
 {
 };
 
+// With the times of the files, which say what is newest.
+void CopyFolder(const std::filesystem::path& from, const std::filesystem::path& to)
+{
+    std::filesystem::copy(from, to);
+    for (const auto& file : std::filesystem::directory_iterator(from))
+        std::filesystem::last_write_time(to / file.path().filename(), file.last_write_time());
+}
+
 } // namespace
 
 TEST_F(ResumeTest, AFinalModelEndsAMakeModeTrainingAtOnce)
@@ -183,7 +191,7 @@ TEST_F(ResumeTest, AnotherRateThatAutoAdjustNoLongerReadsIsAWarning)
         {
             TrainingRequest other = request;
             other.modelPath = Path(folder + std::string("/m.dnn"));
-            std::filesystem::copy(Path(adjusts ? "adjusted" : "searched"), Path(folder));
+            CopyFolder(Path(adjusts ? "adjusted" : "searched"), Path(folder));
             other.options.learningRatesPerSample.values = std::move(rates);
             const size_t logged = LogText().size();
             Run(other);

@@ -10,9 +10,8 @@
 namespace cntk
 {
 
-BackwardPass::BackwardPass(const EvaluationProgram& program, std::span<const std::unique_ptr<LoopProducts>> loops,
-                           std::span<const std::unique_ptr<LookupProducts>> lookups)
-    : m_program(program), m_loops(loops), m_lookups(lookups)
+BackwardPass::BackwardPass(const EvaluationProgram& program, const JoinedSteps& joined)
+    : m_program(program), m_joined(joined)
 {
 }
 
@@ -140,10 +139,11 @@ void BackwardPass::RunCallInTime(const BackwardCall& call, int direction)
 void BackwardPass::RunStep(size_t index)
 {
     const BackwardStep& step = m_program.backwardSteps[index];
-    LoopProducts* const loop = m_loops[m_loops.size() - 1 - index].get();
+    const size_t forward = m_program.forwardSteps.size() - 1 - index; // backward steps are those in reverse
+    LoopProducts* const loop = m_joined.Loop(forward);
     const std::span<const BackwardCall> calls = step.calls.Of(m_program.calls);
     if (step.kind == PlanStep::Kind::Lookup)
-        return RunLookup(step, *m_lookups[m_lookups.size() - 1 - index]);
+        return RunLookup(step, *m_joined.Lookup(forward));
     if (step.kind != PlanStep::Kind::Loop)
     {
         if (!step.stepByStep)

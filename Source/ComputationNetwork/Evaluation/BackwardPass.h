@@ -3,12 +3,10 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluation/GradientUpdates.h"
-#include "ComputationNetwork/Evaluation/LookupProducts.h"
-#include "ComputationNetwork/Loops/LoopProducts.h"
+#include "ComputationNetwork/Evaluation/JoinedSteps.h"
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
 #include "Math/ProductList.h"
 
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,9 +16,8 @@ namespace cntk
 class BackwardPass
 {
 public:
-    // Program, loops and lookups (by forward step; null: run node by node) live longer than the pass.
-    BackwardPass(const EvaluationProgram& program, std::span<const std::unique_ptr<LoopProducts>> loops,
-                 std::span<const std::unique_ptr<LookupProducts>> lookups);
+    // Both must outlive the pass.
+    BackwardPass(const EvaluationProgram& program, const JoinedSteps& joined);
 
     // Whether gradients of parameters are added to what the pass before left.
     void SetAccumulates(bool accumulates) { m_accumulates = accumulates; }
@@ -56,8 +53,7 @@ private:
     void ComputeProducts();
 
     const EvaluationProgram& m_program;
-    std::span<const std::unique_ptr<LoopProducts>> m_loops;
-    std::span<const std::unique_ptr<LookupProducts>> m_lookups;
+    const JoinedSteps& m_joined;
     std::vector<Product> m_products; // that wait to be computed together
     bool m_accumulates = false;
     GradientUpdates* m_updates = nullptr;

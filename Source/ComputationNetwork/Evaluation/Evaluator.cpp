@@ -5,15 +5,12 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluation/BackwardPass.h"
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
-#include "ComputationNetwork/Evaluation/LookupProducts.h"
+#include "ComputationNetwork/Evaluation/ForwardPass.h"
+#include "ComputationNetwork/Evaluation/JoinedSteps.h"
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
 #include "ComputationNetwork/Evaluation/StepCounters.h"
 #include "ComputationNetwork/Evaluation/StepKey.h"
-#include "ComputationNetwork/Loops/LoopProducts.h"
-#include "ComputationNetwork/NodeError.h"
-#include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
 #include "Math/Operations.h"
 #include "Math/RepeatedWork.h"
@@ -26,8 +23,6 @@ namespace cntk
 
 namespace
 {
-
-using ForwardStep = EvaluationProgram::ForwardStep;
 
 bool Contains(const std::vector<const MBLayout*>& layouts, const ComputationNode& node)
 {
@@ -54,9 +49,6 @@ struct Evaluator::Impl
     void CheckInputs() const;
 
     bool IsReadAsSparse(const InputValueNode& input) const;
-    void PlanLoops();
-    void RunForward(size_t index);
-    void RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation);
     void Forward();
     void Backward(const ComputationNodePtr& root, bool accumulate, GradientUpdates* updates);
 
@@ -77,11 +69,8 @@ struct Evaluator::Impl
     std::vector<const MBLayout*> m_layoutsToMake; // by nodes whose turn has not come yet
 
     std::unique_ptr<EvaluationProgram> m_program;
-    LoopProducts::NodeSet m_wanted;
-    Buffer m_loopPanels;                                    // packed weights of the loop at hand
-    std::vector<std::unique_ptr<LoopProducts>> m_loops;     // by step; null: no loop, or run node by node
-    std::vector<std::unique_ptr<LookupProducts>> m_lookups; // by step; null: none
-
+    std::optional<JoinedSteps> m_joined;
+    std::optional<ForwardPass> m_forwardPass;
     std::optional<BackwardPass> m_backwardPass;
     std::optional<BoundMemory> m_bound;
     std::vector<InputValueNode*> m_inputs;
@@ -149,8 +138,11 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
 
     m_nodes = m_plan.NodesInOrder();
     m_program = std::make_unique<EvaluationProgram>(m_plan, m_memory, options.frameByFrame);
-    PlanLoops();
-    m_backwardPass.emplace(*m_program, m_loops, m_lookups);
+    m_joined.emplace(
+        m_plan, m_memory, *m_program,
+        JoinedSteps::Settings{.joinLoops = options.fuse && !options.frameByFrame, .keepValues = options.keepValues});
+    m_forwardPass.emplace(network, *m_program, *m_joined, [this](ComputationNode& maker) { MakeLayout(maker); });
+    m_backwardPass.emplace(*m_program, *m_joined);
 
     for (const ComputationNodePtr& node : m_nodes)
     {
@@ -167,11 +159,7 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     // Paired networks may have parameters of the same name: the order of the plan decides.
     std::stable_sort(m_parameters.begin(), m_parameters.end(),
                      [](const auto& a, const auto& b) { return a->Name() < b->Name(); });
-    BoundMemory::Elsewhere elsewhere;
-    for (const auto& loop : m_loops)
-        if (loop)
-            loop->AppendBound(elsewhere);
-    m_bound.emplace(m_nodes, m_memory, elsewhere, network.GetDevice());
+    m_bound.emplace(m_nodes, m_memory, m_joined->BoundElsewhere(), network.GetDevice());
     m_key.emplace(m_nodes);
     m_forwardWork.emplace(network.GetDevice(), "the forward pass");
     m_backwardWork.emplace(network.GetDevice(), "the backward pass");
@@ -212,41 +200,11 @@ bool Evaluator::Impl::IsReadAsSparse(const InputValueNode& input) const
     return true;
 }
 
-void Evaluator::Impl::PlanLoops()
-{
-    const std::vector<PlanStep>& steps = m_plan.Steps();
-    m_loops.resize(steps.size());
-    m_lookups.resize(steps.size());
-    for (size_t i = 0; i < steps.size(); i++)
-        if (steps[i].kind == PlanStep::Kind::Lookup)
-            m_lookups[i] = std::make_unique<LookupProducts>(steps[i], m_plan);
-    if (!m_options.fuse || m_options.frameByFrame)
-        return;
-    for (const ComputationNodePtr& root : m_plan.Roots())
-        m_wanted.insert(root.get());
-    for (const ComputationNodePtr& node : m_options.keepValues)
-        m_wanted.insert(node.get());
-    for (size_t i = 0; i < steps.size(); i++)
-    {
-        if (steps[i].kind != PlanStep::Kind::Loop)
-            continue;
-        m_loops[i] = std::make_unique<LoopProducts>(steps[i], m_plan, m_wanted, m_loopPanels);
-        if (m_program->backwardSteps.empty())
-            continue;
-        const EvaluationProgram::BackwardStep& backward = m_program->backwardSteps[steps.size() - 1 - i];
-        m_loops[i]->SetBackward(backward.calls.Of(m_program->calls), backward.zeroed.Of(m_program->loopGradients),
-                                backward.callsAfter.Of(m_program->calls), m_memory);
-        m_loops[i]->ListProducts(m_program->calls);
-    }
-}
-
 Evaluator::Impl::~Impl()
 {
     if (m_network.BoundBy() != this)
         return;
-    for (const auto& loop : m_loops)
-        if (loop)
-            loop->Unbind();
+    m_joined->Unbind();
     for (InputValueNode* input : m_inputsReadAsSparse)
         input->ReadAsSparse(false);
     m_bound->Unbind(); // no views of memory that is gone
@@ -277,22 +235,14 @@ void Evaluator::Impl::Bind()
         input->ReadAsSparse(std::find(m_inputsReadAsSparse.begin(), m_inputsReadAsSparse.end(), input) !=
                             m_inputsReadAsSparse.end());
     m_bound->Bind();
-    for (const auto& loop : m_loops)
-        if (loop)
-            loop->Bind();
-    for (const auto& lookup : m_lookups)
-        if (lookup)
-            lookup->Bind();
+    m_joined->Bind();
 }
 
 void Evaluator::Impl::MakeLayout(ComputationNode& maker)
 {
     const std::vector<const MBLayout*>& made = m_bound->MakeLayout(maker, m_network);
     std::erase(m_layoutsToMake, maker.GetMBLayout().get());
-    const std::vector<PlanStep>& steps = m_plan.Steps();
-    for (size_t i = 0; i < steps.size(); i++)
-        if (m_loops[i] && Contains(made, *steps[i].nodes.front()))
-            m_loops[i]->Bind();
+    m_joined->BindLoopsOf(made);
     for (const ComputationNodePtr& node : m_nodes)
         if (DependsOn(*node, made) && !DependsOn(*node, m_layoutsToMake))
             node->BeginForwardProp();
@@ -313,57 +263,6 @@ void Evaluator::Impl::CheckInputs() const
 }
 
 // ---- forward ----
-
-void Evaluator::Impl::RunForward(size_t index)
-{
-    const ForwardStep& step = m_program->forwardSteps[index];
-    LoopProducts* loop = m_loops[index].get();
-    ComputationNode* const* nodes = m_program->forwardNodes.data() + step.nodes.begin;
-    const size_t count = step.nodes.end - step.nodes.begin;
-    if (step.kind == PlanStep::Kind::Lookup)
-        m_lookups[index]->Forward();
-    else if (step.kind == PlanStep::Kind::FusedAffine)
-        RunFused(nodes, count, step.activation);
-    else if (step.kind == PlanStep::Kind::Node && !step.stepByStep)
-    {
-        const auto compute = [&]
-        {
-            if (nodes[0]->Type().traits.makesLayout)
-                MakeLayout(*nodes[0]);
-            nodes[0]->ForwardProp(FrameRange::All());
-        };
-        TellDataErrorsOf(*nodes[0], compute, [&] { return "while computing " + m_network.Describe(*nodes[0]); });
-    }
-    else if (loop != nullptr)
-        loop->Forward(step.direction);
-    else
-    {
-        const size_t steps = nodes[0]->GetMBLayout()->TimeSteps();
-        for (size_t i = 0; i < steps; i++)
-        {
-            const FrameRange range = FrameRange::Step(step.direction > 0 ? i : steps - 1 - i);
-            for (size_t k = 0; k < count; k++)
-                nodes[k]->ForwardProp(range);
-        }
-    }
-    for (size_t k = 0; k < count; k++)
-        nodes[k]->EndForwardProp();
-}
-
-void Evaluator::Impl::RunFused(ComputationNode* const* nodes, size_t count, ElementwiseOp activation)
-{
-    const ComputationNode& product = *nodes[0];
-    const ComputationNode& sum = *nodes[1];
-    const ComputationNode& bias = OtherInput(sum, product);
-    if (const auto* convolution = dynamic_cast<const ConvolutionNode*>(&product))
-    {
-        const MatrixView value = bias.Value();
-        return convolution->ComputeWithEnding(Reshaped(value, value.Elements(), 1), activation,
-                                              nodes[count - 1]->Value());
-    }
-    Ops::MultiplyBiasActivate(product.Input(0)->Value(), Ops::Transpose::No, product.Input(1)->Value(), bias.Value(),
-                              activation, nodes[count - 1]->Value());
-}
 
 void Evaluator::Impl::Forward()
 {
@@ -395,16 +294,10 @@ void Evaluator::Impl::Forward()
 void Evaluator::Impl::RepeatForwardSteps()
 {
     for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
-    {
         if (m_counters->StepCounts(i))
-        {
-            RunForward(i);
-            continue;
-        }
-        const ForwardStep& step = m_program->forwardSteps[i];
-        for (size_t k = step.nodes.begin; k < step.nodes.end; k++)
-            m_program->forwardNodes[k]->EndForwardProp();
-    }
+            m_forwardPass->RunStep(i);
+        else
+            m_forwardPass->EndStep(i);
 }
 
 void Evaluator::Impl::RunForwardSteps()
@@ -413,7 +306,7 @@ void Evaluator::Impl::RunForwardSteps()
     {
         if (m_options.poisonMemory)
             m_bound->Poison(i, BoundMemory::Moment::BeforeStep);
-        RunForward(i);
+        m_forwardPass->RunStep(i);
         if (m_options.poisonMemory)
             m_bound->Poison(i, BoundMemory::Moment::BehindStep);
     }
@@ -503,14 +396,7 @@ const MemoryPlan& Evaluator::Memory() const
 
 size_t Evaluator::BytesAllocated() const
 {
-    size_t bytes = m_impl->m_bound->Bytes() + m_impl->m_loopPanels.Bytes();
-    for (const auto& loop : m_impl->m_loops)
-        if (loop)
-            bytes += loop->Bytes();
-    for (const auto& lookup : m_impl->m_lookups)
-        if (lookup)
-            bytes += lookup->Bytes();
-    return bytes;
+    return m_impl->m_bound->Bytes() + m_impl->m_joined->Bytes();
 }
 
 } // namespace cntk

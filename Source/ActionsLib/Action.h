@@ -88,6 +88,9 @@ struct Action
     std::unique_ptr<Job> (*prepare)(const CommandContext& command) = nullptr;
 };
 
+// Whether a block is one of readers: reader, cvReader, encoderReader, ...
+bool IsReaderBlock(std::string_view name);
+
 std::span<const Action> Actions();
 const Action* FindAction(std::string_view name); // any case; null if there is none
 // Of an action that the original has and this program does not: why, and what to use; else empty.

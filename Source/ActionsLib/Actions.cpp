@@ -46,6 +46,11 @@ std::span<const Action> Actions()
     return actions;
 }
 
+bool IsReaderBlock(std::string_view name)
+{
+    return ToLower(name).ends_with("reader");
+}
+
 const Action* FindAction(std::string_view name)
 {
     for (const Action& action : Actions())

@@ -190,7 +190,7 @@ void AddCommand(const ConfigParameters& holder, const std::string& name, const A
     if (own == nullptr)
         return;
     for (const std::string& inner : action.blocks)
-        if (ToLower(inner).ends_with("reader") || inner == "writer")
+        if (IsReaderBlock(inner) || inner == "writer")
             AddReader(*own, inner, blocks);
         else if (inner.ends_with("coderNetworkBuilder")) // of an encoder or a decoder, by either builder
         {

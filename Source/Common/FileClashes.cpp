@@ -19,7 +19,15 @@ namespace
 
 namespace fs = std::filesystem;
 
-constexpr const char* c_readers[] = {"reader", "encoderReader", "decoderReader", "backwardDecoderReader"};
+struct ReaderNames
+{
+    const char* ofData;
+    const char* ofValidation;
+};
+constexpr ReaderNames c_readers[] = {{"reader", "cvReader"},
+                                     {"encoderReader", "encoderCVReader"},
+                                     {"decoderReader", "decoderCVReader"},
+                                     {"backwardDecoderReader", "BackwardDecoderCVReader"}};
 constexpr const char* c_models[] = {"modelPath", "encoderModelPath", "decoderModelPath"};
 
 bool IsOrdinaryFile(const std::string& path)
@@ -66,6 +74,24 @@ std::vector<NamedFile> FilesNamedIn(const ConfigParameters& block)
     return files;
 }
 
+std::vector<NamedFile> FilesOfReaders(const ConfigParameters& command, ReaderBlocks which)
+{
+    std::vector<NamedFile> files;
+    const auto add = [&](const char* name)
+    {
+        if (const ConfigParameters* const reader = command.FindBlock(name))
+            for (NamedFile& file : FilesNamedIn(*reader))
+                files.push_back(std::move(file));
+    };
+    for (const ReaderNames& names : c_readers)
+    {
+        add(names.ofData);
+        if (which == ReaderBlocks::OfDataAndValidation)
+            add(names.ofValidation);
+    }
+    return files;
+}
+
 void RequireNotRead(const NamedFile& written, const std::vector<NamedFile>& read, const SourcePos& where)
 {
     for (const NamedFile& file : read)
@@ -78,9 +104,7 @@ void RequireNotReadBesides(const ConfigParameters& writer, const NamedFile& writ
 {
     if (writer.Parent() == nullptr)
         return;
-    for (const char* name : c_readers)
-        if (const ConfigParameters* const reader = writer.Parent()->FindBlock(name))
-            RequireNotRead(written, FilesNamedIn(*reader), where);
+    RequireNotRead(written, FilesOfReaders(*writer.Parent(), ReaderBlocks::OfData), where);
     for (const char* name : c_models)
         if (const auto model = writer.Parent()->Exists(name) ? writer.Parent()->Find(name) : std::nullopt)
             RequireNotRead(written, {{name, model->Text()}}, where);

@@ -33,6 +33,15 @@ bool IsSameFile(const std::string& path, const std::string& other);
 // a+b. The values do not count as read.
 std::vector<NamedFile> FilesNamedIn(const ConfigParameters& block);
 
+// Of the reader blocks that a command sees: those of the data that it computes with, or also those of the data that a
+// training is judged by.
+enum class ReaderBlocks
+{
+    OfData,
+    OfDataAndValidation
+};
+std::vector<NamedFile> FilesOfReaders(const ConfigParameters& command, ReaderBlocks which);
+
 // Fails (Config) at `where` if the file that is written is one of those that are read.
 void RequireNotRead(const NamedFile& written, const std::vector<NamedFile>& read, const SourcePos& where);
 

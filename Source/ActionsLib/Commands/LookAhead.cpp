@@ -86,8 +86,7 @@ void RequireDataToCome(const CommandContext& command, const Action& action, cons
 {
     for (const std::string& name : action.blocks)
     {
-        const ConfigParameters* const reader =
-            ToLower(name).ends_with("reader") ? command.block.FindBlock(name) : nullptr;
+        const ConfigParameters* const reader = IsReaderBlock(name) ? command.block.FindBlock(name) : nullptr;
         if (reader == nullptr)
             continue;
         for (const ConfigValue& value : InputFilesOf(*reader, action.name == "write", command.program.log))

@@ -37,16 +37,12 @@ void RequireHarmlessDump(const CommandContext& command, const ConfigParameters& 
     const auto dump = ndl.Find("dumpFileName");
     if (!dump || dump->Text().empty())
         return;
-    std::vector<NamedFile> read; // other keys of the block are variables, perhaps the one that names the dump
+    std::vector<NamedFile> read = FilesOfReaders(command.block, ReaderBlocks::OfDataAndValidation);
+    // Other keys of the block are variables, perhaps the one that names the dump.
     for (const char* key : {"networkDescription", "ndlMacros"})
         if (const auto files = ndl.Find(key))
             for (const std::string_view file : Split(files->Text(), '+'))
                 read.push_back({files->KeyPath(), std::string(Trim(file))});
-    for (const char* name : {"reader", "cvReader", "encoderReader", "encoderCVReader", "decoderReader",
-                             "decoderCVReader", "backwardDecoderReader", "BackwardDecoderCVReader"})
-        if (const ConfigParameters* const reader = command.block.FindBlock(name))
-            for (NamedFile& file : FilesNamedIn(*reader))
-                read.push_back(std::move(file));
     RequireNotRead({"dumpFileName", dump->Text()}, read, dump->Where());
 }
 

@@ -145,10 +145,9 @@ std::string InnerBlockHelp(std::string_view name)
     if (places.empty())
         return "";
     std::string text = spelled + "=[ ... ]   in " + Join(places, ", ") + "\n\n";
-    const std::string lower = ToLower(name);
     std::vector<std::string> plugins;
-    const bool isWriter = lower.ends_with("writer");
-    if (isWriter || lower.ends_with("reader"))
+    const bool isWriter = ToLower(name).ends_with("writer");
+    if (isWriter || IsReaderBlock(name))
     {
         for (const PluginRecord& plugin : ListPlugins())
             if (isWriter ? plugin.writes : plugin.reads)

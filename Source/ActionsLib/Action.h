@@ -34,7 +34,7 @@ struct ProgramContext
     GpuOptions gpu{};
     bool timestamping = false; // of the log
     PlannedModels planned{};   // of the commands checked so far; empty but for --check
-    // Canonical paths of what the commands of the config make that are no trainings, also of those not run now.
+    // Canonical paths of what the commands of this run make that are no trainings.
     std::vector<std::string> made{};
     // CommandDevice.h makes them when the commands are prepared: the CPU, a GPU, or both.
     std::vector<std::shared_ptr<Device>> devices{};

@@ -6,7 +6,6 @@
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/ErrorPlaces.h"
 #include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/MadeModels.h"
 #include "ActionsLib/Help/Help.h"
 #include "ActionsLib/KnownBlocks.h"
 #include "ActionsLib/RootOptions.h"
@@ -425,9 +424,6 @@ void RunConfig(const CommandLine& line, Log& log)
     if (line.check)
         return CheckJobs(jobs, program, log);
 
-    // Behind the warnings of what nobody has read: this reads blocks that the run does not use.
-    for (const std::string& file : MadeByCommandsNotRun(root, commands, program))
-        program.made.push_back(CanonicalPath(file));
     program.epochsTotal = PrintTrainInfo(jobs, log);
     if (!options.doneFile.empty())
         CheckDoneFile(options, config, jobs);

@@ -402,6 +402,18 @@ class EditTest(EndToEndTest):
         log = self.run_command("Train2").stderr
         self.assertIn("Loaded model with", log)
         self.assertNotIn("is not the network described now", log)
+        (self.folder / "stage2/m.dnn").unlink()
+        self.write("add.mel", add.replace("$NewModel$", "./stage2/m.dnn.0"))
+        whole = self.read("exp.cntk")
+        self.write("exp.cntk", whole.replace("; NewModel=./stage2/m.dnn.0", "").replace("Curr=2;", "x=[ y= ]; Curr=2;"))
+        self.assertNotIn("is not the network described now", self.run_command("Train2").stderr)
+        # Those that only read the model have not made it.
+        (self.folder / "stage2/m.dnn").unlink()
+        self.write("add.mel", "m=LoadModel(m.dnn)\nSaveModel(new.dnn)\n")
+        self.assertIn("is not the network described now",
+                      self.run_command("Train2", "Eval=[modelPath=stage2/m.dnn.0]").stderr)
+        self.write("exp.cntk", whole)
+        self.write("add.mel", add)
         (self.folder / "other").mkdir()
         shutil.copy(self.folder / "stage2/m.dnn.0", self.folder / "other/m.dnn.0")
         self.assertIn("is not the network described now", self.run_command("Train1", "Train1=[modelPath=other/m.dnn; "

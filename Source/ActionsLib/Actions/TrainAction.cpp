@@ -5,6 +5,7 @@
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
 #include "ActionsLib/Commands/LookAhead.h"
+#include "ActionsLib/Commands/MadeModels.h"
 #include "ActionsLib/Commands/NetworkLog.h"
 #include "ActionsLib/Commands/NetworkSource.h"
 #include "ActionsLib/Commands/ReaderSource.h"
@@ -107,7 +108,8 @@ public:
             ChooseNodes(*network);
             return network;
         };
-        if (m_original.empty() && !BeginsWithAMadeModel())
+        if (m_original.empty() && !IsModelMade(m_command, m_request.modelPath) &&
+            !WasModelMade(m_command, m_request.modelPath))
             m_request.buildForComparison = [&] { return BuildAside(m_command, *m_builder, device); };
         m_request.openReader = [this] { return OpenReader(m_reader); };
         if (m_cvReader)
@@ -141,7 +143,7 @@ public:
             return;
         if (!m_original.empty())
             RequireModelToCome(m_command, m_original, files, OriginalKey());
-        if (BeginsWithAMadeModel() || files.WillBeMade(m_request.modelPath))
+        if (IsModelMade(m_command, m_request.modelPath) || files.WillBeMade(m_request.modelPath))
             return;
         try
         {
@@ -250,18 +252,6 @@ private:
                             "; what it is computed from has other names there"));
         network->Validate();
         return network;
-    }
-
-    // Another command of the config makes the model that the training begins with: modelPath.0 of an edit that adds a
-    // layer, as the book's discriminative pre-training has it (7.1.5). The builder is there since a training needs one,
-    // and nobody expects what it describes.
-    bool BeginsWithAMadeModel() const
-    {
-        const std::string path = CanonicalPath(m_request.modelPath) + ".";
-        const std::vector<std::string>& made = m_command.program.made;
-        return std::any_of(made.begin(), made.end(),
-                           [&](const std::string& file)
-                           { return file.starts_with(path) && ParseSize(file.substr(path.size())); });
     }
 
     // As the user spells it.

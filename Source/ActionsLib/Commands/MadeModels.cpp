@@ -2,6 +2,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -14,57 +15,68 @@ namespace cntk
 namespace
 {
 
-bool MakesModels(const Action& action)
+bool MakesModels(const ConfigParameters& block)
 {
-    return action.name == "edit" || action.name == "SVD" || action.name == "convertdbn";
+    const std::optional<ConfigValue> words = block.FindHere("action");
+    for (const ConfigValue& word : words ? words->AsArray() : ConfigArray())
+        if (const Action* const action = FindAction(word.Text()))
+            if (action->name == "edit" || action->name == "SVD" || action->name == "convertdbn")
+                return true;
+    return false;
 }
 
 // Standard input and pipes are there for those who run.
-bool ReadsFiles(const ConfigParameters& block)
+bool HasText(const std::string& path, const std::string& text)
 {
-    for (const char* const key : {"editPath", "ndlMacros", "SVDConfig"})
-        if (const std::optional<ConfigValue> files = block.Find(key))
-            for (const std::string_view part : Split(files->Text(), '+'))
-            {
-                std::error_code ignored;
-                const std::string path(Trim(part));
-                if (!path.empty() && !std::filesystem::is_regular_file(ResolveInputPath(path), ignored))
-                    return false;
-            }
-    return true;
+    std::error_code ignored;
+    const std::string file = ResolveInputPath(path);
+    return std::filesystem::is_regular_file(file, ignored) && ReadTextFile(file).find(text) != std::string::npos;
+}
+
+bool Names(const ConfigParameters& block, const std::string& model)
+{
+    const std::string name = std::filesystem::path(model).filename().string();
+    for (const ConfigValue& value : block.Values())
+    {
+        if (CanonicalPath(value.Text()) == model)
+            return true;
+        if (EqualsIgnoreCase(value.KeyPath(), block.Name() + ":editPath"))
+            for (const std::string_view script : Split(value.Text(), '+'))
+                if (HasText(std::string(Trim(script)), name))
+                    return true;
+    }
+    return false;
 }
 
 } // namespace
 
-std::vector<std::string> MadeByCommandsNotRun(const ConfigParameters& root, const std::vector<std::string>& commands,
-                                              const ProgramContext& program)
+bool IsModelMade(const CommandContext& training, const std::string& modelPath)
 {
-    std::vector<std::string> made;
-    Log quiet;
-    quiet.RedirectTo("/dev/null");
-    for (const std::string& name : root.BlockNames())
-    {
-        const auto isName = [&](const std::string& command) { return EqualsIgnoreCase(command, name); };
-        if (std::any_of(commands.begin(), commands.end(), isName))
-            continue;
-        try
-        {
-            const ConfigParameters& block = root.RequireBlock(name);
-            if (!block.ExistsHere("action"))
-                continue;
-            ProgramContext aside{quiet, program.dataType};
-            for (const ConfigValue& word : block.Require("action").AsArray())
-                if (const Action* const action = FindAction(word.Text());
-                    action && MakesModels(*action) && ReadsFiles(block))
-                    for (std::string& file : action->prepare({aside, name, block})->Produces())
-                        made.push_back(std::move(file));
-        }
-        catch (const Error&)
-        {
-            // It is not run, so that nobody asked for its errors.
-        }
-    }
-    return made;
+    const std::string path = CanonicalPath(modelPath) + ".";
+    const std::vector<std::string>& made = training.program.made;
+    return std::any_of(made.begin(), made.end(),
+                       [&](const std::string& file)
+                       { return file.starts_with(path) && ParseSize(file.substr(path.size())); });
+}
+
+bool WasModelMade(const CommandContext& training, const std::string& modelPath)
+{
+    const ConfigParameters& root = *training.block.Parent();
+    const std::string first = CanonicalPath(modelPath) + ".0";
+    const std::vector<std::string> names = root.BlockNames();
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name)
+                       {
+                           try
+                           {
+                               const ConfigParameters& block = root.RequireBlock(name);
+                               return MakesModels(block) && Names(block, first);
+                           }
+                           catch (const Error&)
+                           {
+                               return false; // it is not run, so that nobody asked for its errors
+                           }
+                       });
 }
 
 } // namespace cntk

@@ -195,6 +195,17 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertEqual(self.warnings(), ["WARNING: exp.cntk:7:18: 'AutoAdjust=adjustAfterEpoch' has no effect in block "
                                            "'Train:SGD'; expected a block, AutoAdjust=[ name=value ... ]"])
 
+    def test_bracket_on_the_line_below(self):
+        for block in "SGD", "SimpleNetworkBuilder", "reader":
+            self.edit("  %s=[" % block, "  %s\n  [" % block)
+            place = {"SimpleNetworkBuilder": 5, "SGD": 6, "reader": 11}[block]
+            self.assertEqual(self.error(), "exp.cntk:%d:3: error: 'Train:%s' is 'true', expected a block: [ name=value ... ]; "
+                                           "a name without a value stands for true, and the bracket belongs on its line: "
+                                           "%s=[" % (place, block, block))
+        for block, old in (("SGD", "SGD=["), ("SimpleNetworkBuilder", "SimpleNetworkBuilder=[")):
+            self.edit(old, "%s=net\n  other=[" % block)
+            self.assertIn("error: 'Train:%s' is 'net', expected a block: [ name=value ... ]" % block, self.error())
+
     def test_parameters_of_a_mode_that_is_off(self):
         self.edit("maxEpochs=1", "maxEpochs=1; AutoAdjust=[ autoAdjustLR=none; loadBestModel=true; numPrevLearnRate=3 ]")
         place = "WARNING: exp.cntk:7:"

@@ -73,6 +73,9 @@ const ConfigParameters& RequireSgdBlock(const CommandContext& command)
 {
     if (const ConfigParameters* const sgd = FindSgdBlock(command))
         return *sgd;
+    for (const char* name : {"SGD", "optimizer"})
+        if (command.block.Find(name))
+            command.block.RequireBlock(name); // says what stands there instead
     FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
            "' has no SGD block; it needs SGD=[maxEpochs=...; minibatchSize=...; learningRatesPerSample=...]");
 }

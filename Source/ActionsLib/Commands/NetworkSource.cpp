@@ -140,6 +140,10 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Require(const CommandContext& co
     if (builder == nullptr)
         RefuseBrainScript(command);
     if (builder == nullptr)
+        for (const char* name : {c_simpleBlock, c_ndlBlock})
+            if (command.block.Find(name))
+                command.block.RequireBlock(name); // says what stands there instead
+    if (builder == nullptr)
         FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                "' has no network to train: give a block SimpleNetworkBuilder=[layerSizes=...] or "
                "NDLNetworkBuilder=[networkDescription=...]");

@@ -280,8 +280,12 @@ const ConfigParameters& ConfigParameters::RequireBlock(std::string_view name) co
     if (const ConfigParameters* const block = FindBlock(name))
         return *block;
     const ConfigValue value = Require(name);
+    const bool isBare = value.m_entry && value.m_entry->values.empty();
     FailAt(value.Where(), ErrorKind::Config, "'", value.KeyPath(), "' is '", value.Text(),
-           "', expected a block: [ name=value ... ]");
+           "', expected a block: [ name=value ... ]",
+           isBare ? Concat("; a name without a value stands for true, and the bracket belongs on its line: ",
+                           value.m_entry->name, "=[")
+                  : "");
 }
 
 std::vector<std::string> ConfigParameters::Names() const

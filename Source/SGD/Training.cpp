@@ -279,7 +279,8 @@ void Training::RollBack(size_t epoch)
     {
         const ComputationNetwork& network = m_parts.Network();
         Checkpoint checkpoint = LoadCheckpoint(checkpointPath, network.GetDataType(), network.GetDevice());
-        checkpoint.info.extra.erase("dropoutSeeds"); // masks go on
+        checkpoint.info.extra.erase("dropoutSeeds");     // masks go on
+        checkpoint.info.extra.erase(c_timeConstantsKey); // nodes keep theirs
         for (const char* name : {"bestCriterion", "bestEpoch", "progressCriterion", "progressEpoch"})
             checkpoint.info.extra.erase(name); // and what was seen since is not forgotten
         Restore(std::move(checkpoint), checkpointPath);

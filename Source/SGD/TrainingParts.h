@@ -53,7 +53,7 @@ struct TrainingParts
     EpochLoop loop;
 };
 
-// What epochs hand on to those after them. Checkpoints hold it, and what learner and dropout hand on.
+// What epochs hand on to those after them. Checkpoints hold it, and what learner, dropout and images hand on.
 struct TrainingState
 {
     explicit TrainingState(const SgdOptions& options)

@@ -127,7 +127,7 @@ class ImageTest(EndToEndTest):
             run = self.cntk("configFile=Mnist.cntk", "Network=" + network, "Mnist_Train=[SGD=[maxEpochs=1]]")
             self.assertIn("Final Results", run.stderr)
 
-    def test_batch_normalization_trains_and_resumes_to_the_bit(self):
+    def write_bright_lines(self):
         rng = random.Random(5)
         lines = []
         for i in range(200):
@@ -138,6 +138,9 @@ class ImageTest(EndToEndTest):
         self.write("data.txt", "".join(lines))
         self.write("map.txt", "0\n1\n")
         self.write("config.cntk", BATCH_CONFIG)
+
+    def test_batch_normalization_trains_and_resumes_to_the_bit(self):
+        self.write_bright_lines()
         run = self.cntk("configFile=config.cntk")
         error = float(re.search(r"Final Results.*ErrorPrediction/Sample = ([0-9.e-]+)", run.stderr).group(1))
         self.assertLess(error, 0.1, "running statistics must serve where nothing is trained")
@@ -147,6 +150,31 @@ class ImageTest(EndToEndTest):
         (self.folder / "out/net.dnn").unlink()
         self.cntk("configFile=config.cntk", "command=train")
         self.assertEqual((self.folder / "out/net.dnn").read_bytes(), whole)
+
+    def test_time_constants_that_go_back_to_0_resume_to_the_bit(self):
+        self.write_bright_lines()
+        constants = "train=[SGD=[batchNormalizationTimeConstant=%s; batchNormalizationBlendTimeConstant=%s; maxEpochs=4]]"
+
+        def train(*schedules):
+            log = self.cntk("configFile=config.cntk", "command=train", constants % schedules).stderr
+            return (self.folder / "out/net.dnn").read_bytes(), re.findall(r"Setting batch (.*)\.\n", log)
+
+        def cut(epochs):
+            for name in ["", *("." + str(epoch) for epoch in range(epochs + 1, 4))]:
+                (self.folder / ("out/net.dnn" + name)).unlink()
+                (self.folder / ("out/net.dnn" + name + ".ckp")).unlink()
+
+        whole, lines = train("100:0:30", "20:0")
+        self.assertEqual(lines, ["normalization time constant to 100", "normalization blend time constant to 20",
+                                 "normalization time constant to 0", "normalization blend time constant to 0",
+                                 "normalization time constant to 30"])
+        for epochs in 1, 2, 3:
+            cut(epochs)
+            self.assertEqual(train("100:0:30", "20:0"), (whole, lines[2 * epochs:]), epochs)
+        # 0 is what is meant also where the config says another number from now on.
+        cut(1)
+        resumed = train("0:0:30", "0")
+        self.assertEqual(resumed, (whole, lines[2:]))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     m_state.rate.reducing = NumberOf(info.extra, "learnRateReduced", 0) != 0;
     m_state.epochSamples = size_t(NumberOf(info.extra, "epochSamples", double(m_state.epochSamples)));
     m_parts.dropout.RestoreExtra(info.extra);
+    m_parts.images.RestoreExtra(info.extra);
     m_state.earlyStopping.RestoreExtra(info.extra);
     m_state.firstRate = NumberOf(info.extra, "firstRate", m_state.firstRate);
     m_state.searchedRates = NumbersOf(info.extra, "searchedRates");
@@ -103,6 +104,7 @@ CheckpointInfo TrainingCheckpoints::Info()
     SaveListedRate(m_parts.options, info.extra);
     m_parts.learner.SaveExtra(info.extra);
     m_parts.dropout.SaveExtra(info.extra);
+    m_parts.images.SaveExtra(info.extra);
     m_state.earlyStopping.SaveExtra(info.extra);
     return info;
 }

@@ -2,6 +2,7 @@
 #include "SGD/Schedules/ImageSettings.h"
 
 #include "Common/Log.h"
+#include "SGD/Files/CheckpointExtra.h"
 
 namespace cntk
 {
@@ -47,6 +48,21 @@ void ImageSettings::SetTimeConstants(double normalization, double blend, Log& lo
         log.Print("WARNING: there is no batch normalization node.\n");
     m_normalization = normalization;
     m_blend = blend;
+}
+
+void ImageSettings::SaveExtra(std::map<std::string, std::string>& extra) const
+{
+    if (!m_normalizations.empty())
+        extra[c_timeConstantsKey] = ExactTexts({m_normalization, m_blend});
+}
+
+void ImageSettings::RestoreExtra(const std::map<std::string, std::string>& extra)
+{
+    const std::vector<double> constants = NumbersOf(extra, c_timeConstantsKey);
+    if (constants.size() != 2)
+        return;
+    m_normalization = constants[0];
+    m_blend = constants[1];
 }
 
 } // namespace cntk

@@ -7,13 +7,18 @@
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace cntk
 {
 
 class Log;
+
+// The name of the time constants in the extra part of checkpoints.
+constexpr const char* c_timeConstantsKey = "batchNormalizationConstants";
 
 class ImageSettings
 {
@@ -24,6 +29,10 @@ public:
     void LimitTemporaryMemory(uint64_t samples, Log& log);
     // At the beginning of an epoch: those that differ from the epoch before (at first 0) take the place of the nodes'.
     void SetTimeConstants(double normalization, double blend, Log& log);
+    // Those of the last epoch, which the nodes of its model have: without them a 0 behind another number would not be
+    // seen by a training that goes on.
+    void SaveExtra(std::map<std::string, std::string>& extra) const;
+    void RestoreExtra(const std::map<std::string, std::string>& extra);
 
 private:
     std::vector<std::shared_ptr<ConvolutionNode>> m_convolutions;

@@ -7,6 +7,7 @@
 #include "Math/Operations.h"
 #include "SGD/Schedules/Schedules.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace cntk
@@ -279,6 +280,29 @@ std::string PlaceOfData(const ComputationNode& node, const std::vector<StreamInf
     return {};
 }
 
+// In the order of computing: a recurrent loop goes step by step, and its delay nodes stand before the culprit.
+ComputationNodePtr FirstNotFiniteValue(const EvaluationPlan& plan)
+{
+    const auto firstOf = [](const PlanStep& step, const FrameRange& range)
+    {
+        const auto isBad = [&](const ComputationNodePtr& node)
+        { return !node->IsSparse() && node->Value().data && Ops::HasNotFinite(node->Value(range)); };
+        const auto found = std::find_if(step.nodes.begin(), step.nodes.end(), isBad);
+        return found == step.nodes.end() ? nullptr : *found;
+    };
+    for (const PlanStep& step : plan.Steps())
+    {
+        const ComputationNodePtr found = firstOf(step, FrameRange::All());
+        const size_t times = found && step.kind == PlanStep::Kind::Loop ? found->GetMBLayout()->TimeSteps() : 0;
+        for (size_t t = 0; t < times; ++t)
+            if (ComputationNodePtr first = firstOf(step, FrameRange::Step(step.direction > 0 ? t : times - 1 - t)))
+                return first;
+        if (found)
+            return found;
+    }
+    return nullptr;
+}
+
 } // namespace
 
 std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
@@ -292,18 +316,14 @@ std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& node
     options.backwardRoot = nodes.criterion;
     options.keepValues = ComputationNetwork::Below(nodes.Roots());
     Evaluator evaluator(network, nodes.Roots(), options);
-    const auto order = evaluator.Plan().NodesInOrder();
     const auto describe = [](const char* what, const ComputationNode& node)
     { return Concat(what, " of '", node.Name(), "' (", node.TypeName(), ")"); };
 
     evaluator.Forward();
-    for (const ComputationNodePtr& node : order)
-    {
-        if (!node->IsSparse() && node->Value().data && Ops::HasNotFinite(node->Value()))
-            return describe("value", *node) + PlaceOfData(*node, streams);
-    }
+    if (const ComputationNodePtr node = FirstNotFiniteValue(evaluator.Plan()))
+        return describe("value", *node) + PlaceOfData(*node, streams);
     evaluator.Backward(nodes.criterion);
-    for (const ComputationNodePtr& node : order)
+    for (const ComputationNodePtr& node : evaluator.Plan().NodesInOrder())
     {
         if (node->NeedsGradient() && node->Gradient().data && Ops::HasNotFinite(node->Gradient()))
             return describe("gradient", *node);

@@ -97,6 +97,20 @@ class GradientCheckTest(TwoClassesTest):
                                "layerTypes=RectifiedLinear]]", status=5).stderr
         self.assertIn("the first node that is not finite: value of 'features' (InputValue), read from 'train.txt', dim=2", log)
 
+    def test_in_a_loop_the_first_node_in_time_is_told(self):
+        """Its delay nodes stand first in the order of nodes, but have of the step before what another one computed."""
+        self.write("n.ctf", "0 |x 1 |y 0\n0 |x 900 |y 0\n0 |x 1 |y 0\n")
+        self.write("loop.cntk", "command=Train\nprecision=double\nTrain=[ action=train; modelPath=m.dnn\n"
+                   "NDLNetworkBuilder=[ run=N\nN=[ x=Input(1, tag=feature); y=Input(1, tag=label); W=Parameter(1, 1)\n"
+                   "before=$delay$(1, h, defaultHiddenActivity=0); sum=Plus(x, before); h=Exp(sum)\n"
+                   "ce=SquareError(y, Times(W, h), tag=criterion) ] ]\n"
+                   "SGD=[ maxEpochs=1; learningRatesPerSample=0.1 ]\n"
+                   "reader=[ readerType=CNTKTextFormatReader; file=n.ctf; randomize=none\n"
+                   "input=[ x=[ dim=1; format=dense ]; y=[ dim=1; format=dense ] ] ] ]\n")
+        for delay in ("PastValue", "FutureValue"):
+            self.assertIn("the first node that is not finite: value of 'h' (Exp)\n",
+                          self.cntk("configFile=loop.cntk", "delay=" + delay, status=5).stderr)
+
     def check_gradients(self, labels, nodes, dim=2):
         self.write("numbers.txt", "0.5 1 %s\n0 0 %s\n" % (labels, labels))
         self.write("numbers.cntk", "command=G\nprecision=double\nG=[ action=gradientCheck; minibatchSize=2\n"

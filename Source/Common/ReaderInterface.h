@@ -57,7 +57,8 @@ template <class ElemType>
 struct HostMinibatch
 {
     std::vector<StreamBatch<ElemType>> streams; // in the order of Streams(); streams nobody wanted stay empty
-    // Sequence keys by sequence id where the reader has them (HTK utterances, CTF sequence ids); else empty.
+    // Sequence keys by sequence id where the reader has them (HTK utterances, CTF sequence ids, lines of a text); else
+    // empty.
     std::vector<std::string> sequenceKeys;
     // Seconds that the caller waited for this minibatch.
     double secondsWaited = 0;

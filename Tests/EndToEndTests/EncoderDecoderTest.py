@@ -295,6 +295,39 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("sequence '9999' of encoderReader ('train.enc.ctf') is missing in decoderReader ('train.dec.ctf'); "
                       "what only the encoder has is not used", self.train("epochs=1", "mode=false").stderr)
 
+    def test_sentences_of_texts_belong_together_in_whatever_order(self):
+        """Neither the shuffled order nor which sentences have one length is the same in the two texts. The decoder says
+        the word that the encoder's sentence consists of: wrong ones are of another sentence."""
+        draw = random.Random(3)
+        pairs = [[[word] * draw.randint(2, 5) for _ in range(2)] for word in draw.choices("abcd", k=300)]
+        for side, name in enumerate(("encoder", "decoder")):
+            self.write(name + ".lu", "".join("".join("%s %s\n" % (w, w) for w in pair[side]) + "\n" for pair in pairs))
+            self.write(name + ".lm", "".join(" ".join(pair[side] + pair[side][:1]) + "\n" for pair in pairs))
+        self.write("classes.txt", "0 9 a 0\n1 9 b 0\n2 9 c 0\n3 9 d 0\n")
+        self.write("words.txt", "a\nb\nc\nd\n")
+        self.write("one.txt", "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n")
+        words = ("features=SparseInput(4, tag=feature)\nI=Parameter(4, 4, init=fromFile, initFromFilePath=one.txt)\n"
+                 "word=Times(I, features)\n")
+        self.write("encoder.ndl", words + "OutputNodes=(word)\n")
+        self.write("decoder.ndl", words + "encoded=InputValue(4, dynamicAxis=encoder)\nmemory=PairNetwork(encoded)\n"
+                   "z=Attention(memory, memory, PastValue(4, word))\nce=CrossEntropyWithSoftmax(word, z, tag=criterion)\n"
+                   "wrong=ErrorPrediction(word, z, tag=eval)\nOutputNodes=(z)\n")
+        self.write("text.cntk", "command=Train:Test\nprecision=double\nrandomize=none\nnbruttsineachrecurrentiter=3\n"
+                   "labelMappingFile=words.txt\nwordclass=classes.txt\ncacheBlockSize=200\n"
+                   "Train=[ action=trainEncoderDecoder; modelPath=t.dnn; SGD=[ maxEpochs=2; learningRatesPerSample=1e-7 ]\n"
+                   "EncoderNetworkBuilder=[ networkDescription=encoder.ndl ]\n"
+                   "DecoderNetworkBuilder=[ networkDescription=decoder.ndl ] ]\n"
+                   "Test=[ action=testEncoderDecoder; encoderModelPath=t.dnn.0; decoderModelPath=t.dnn.1 ]\n" + "".join(
+                       "%sReader=[ readerType=$kind$SequenceReader; file=%s.$kind$; features=[ dim=0 ]\n"
+                       "labelIn=[ labelDim=4 ]; labels=[ labelDim=4 ] ]\n" % (side, side) for side in ("encoder", "decoder")))
+        for kind, order in (("lu", "none"), ("lu", "auto"), ("lm", "none")):
+            log = self.cntk("configFile=text.cntk", "kind=" + kind, "randomize=" + order, "makeMode=false").stderr
+            self.assertEqual(re.findall(r"EvalErr Per Sample = (\S+)", log), ["0", "0"], (kind, order))
+            self.assertIn("ErrorPrediction/Sample = 0 ", log)
+        self.write("encoder.lm", self.read("encoder.lm").replace("\n", "\na a\n", 1))  # too short for a sentence
+        log = self.cntk("configFile=text.cntk", "kind=lm", "makeMode=false", status=4).stderr
+        self.assertIn("sequence '2' of decoderReader ('decoder.lm') is missing in encoderReader ('encoder.lm')", log)
+
     def test_decoding_a_part_of_the_data(self):
         self.train("epochs=1")
         whole = self.train("command=Test", "Test=[minibatchSize=32]").stderr

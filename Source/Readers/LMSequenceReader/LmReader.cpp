@@ -159,7 +159,6 @@ template <class ElemType>
 bool LmReader<ElemType>::Fill(Slot& slot)
 {
     slot.Prepare(m_streams.size());
-    slot.keys.clear();
     if (m_samples > m_request.epochSize)
         return false;
     if (m_cursor == m_steps && !NextGroup(slot.log))
@@ -175,8 +174,12 @@ bool LmReader<ElemType>::Fill(Slot& slot)
     RequireColumns(m_count * count, "words");
     MBLayout& layout = *slot.layouts[0];
     layout.Init(m_count, count);
+    slot.keys.resize(m_count);
     for (size_t s = 0; s < m_count; ++s)
+    {
+        slot.keys[s] = std::to_string(m_text.LineOf(m_first + s));
         layout.AddSequence(s, s, -ptrdiff_t(m_cursor), ptrdiff_t(m_steps) - ptrdiff_t(m_cursor));
+    }
     for (size_t i = 0; i < m_streams.size(); ++i)
     {
         StreamBatch<ElemType>& batch = slot.streams[i];

@@ -90,7 +90,7 @@ bool LmText::ReadBlock(std::string& log)
         if (m_tokens.size() > size_t(INT32_MAX))
             Fail(ErrorKind::Data, m_lines.Path(), ":", m_lines.LineNumber(), ": a sentence of ", m_tokens.size(),
                  " words is too long; at most ", INT32_MAX, " words can be in one");
-        m_sentences.push_back({m_words.size(), uint32_t(m_tokens.size() - 1)});
+        m_sentences.push_back({m_words.size(), uint32_t(m_tokens.size() - 1), m_lines.LineNumber()});
         longest = std::max(longest, m_tokens.size() - 1);
         for (const std::string_view word : m_tokens)
             m_words.push_back(IdOf(word));

@@ -31,6 +31,8 @@ public:
     size_t Steps() const { return m_steps; }
     // Words 0 .. Steps() of a sentence of the group.
     const int32_t* WordsOf(size_t sentence) const { return m_words.data() + m_sentences[m_group[sentence]].first; }
+    // The number of its line, from 1.
+    size_t LineOf(size_t sentence) const { return m_sentences[m_group[sentence]].line; }
     size_t StepsOfNext(std::string& log);
 
     size_t CountSamples();
@@ -40,6 +42,7 @@ private:
     {
         size_t first = 0; // in m_words
         uint32_t steps = 0;
+        size_t line = 0;
     };
 
     // beginSequence and endSequence.

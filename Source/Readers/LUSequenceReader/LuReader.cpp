@@ -134,7 +134,6 @@ template <class ElemType>
 bool LuReader<ElemType>::Fill(Slot& slot)
 {
     slot.Prepare(m_streams.size());
-    slot.keys.clear();
     if (!NextGroup(slot.log))
         return false;
     if (!m_text.LoneWord().empty() && !std::exchange(m_hasToldLoneWord, true))
@@ -142,6 +141,9 @@ bool LuReader<ElemType>::Fill(Slot& slot)
                     " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
     TakeShare();
     FillLayout(*slot.layouts[0]);
+    slot.keys.resize(m_share.size());
+    for (size_t s = 0; s < m_share.size(); ++s)
+        slot.keys[s] = std::to_string(m_share[s].number);
     for (size_t i = 0; i < m_streams.size(); ++i)
     {
         StreamBatch<ElemType>& batch = slot.streams[i];

@@ -29,6 +29,7 @@ void LuText::Start(size_t seed, uint64_t trainingSeed)
     m_seeds = SeedStream(trainingSeed, "order");
     m_seed = seed;
     m_minibatches = 0;
+    m_read = 0;
     m_sentences.clear();
     m_next = 0;
 }
@@ -82,7 +83,7 @@ void LuText::ReadSentence()
         isOpen = !ends(m_columns.back(), m_config.output) && !ends(m_columns.front(), m_config.input);
     }
     if (m_labels.size() > first)
-        m_sentences.push_back({first, m_labels.size() - first});
+        m_sentences.push_back({first, m_labels.size() - first, ++m_read});
 }
 
 bool LuText::ReadBlock(std::string& log)

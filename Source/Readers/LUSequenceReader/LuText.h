@@ -21,6 +21,7 @@ public:
     {
         size_t first = 0; // its first token
         size_t tokens = 0;
+        size_t number = 0; // in the text, from 1
     };
 
     explicit LuText(const LuConfig& config);
@@ -57,6 +58,7 @@ private:
     SeedStream m_seeds;
     size_t m_seed = 0;
     size_t m_minibatches = 0; // of the epoch so far
+    size_t m_read = 0;        // sentences
 
     // The block at hand.
     std::vector<int32_t> m_words;

@@ -240,6 +240,17 @@ TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=0")), MakeRequest(0, 10), 0).size(), 1u);
 }
 
+TEST_F(LmReaderTests, SentencesAreNamedByTheirLines)
+{
+    Write("text.txt", "</s> a b </s>\n</s> a\n\n</s> b c </s>\n");
+    auto reader = Make(Block("nbruttsineachrecurrentiter=2 cacheBlockSize=1"));
+    reader->StartEpoch(MakeRequest(0, 2));
+    std::vector<std::vector<std::string>> keys;
+    for (HostMinibatch<double> minibatch; reader->GetMinibatch(minibatch);)
+        keys.push_back(minibatch.sequenceKeys);
+    EXPECT_THAT(keys, ElementsAre(ElementsAre("1"), ElementsAre("1"), ElementsAre("4"), ElementsAre("4")));
+}
+
 TEST_F(LmReaderTests, AnEpochEndsBehindItsSize)
 {
     std::string text;

@@ -155,6 +155,20 @@ TEST_F(LuReaderTests, DifferentLengthsLeaveGaps)
                 ElementsAre("2x2 row0[0,2) row1[0,1) gap1[1,2); 0:1; 0:1; 0:1; gap", "1x3 row0[0,3); 0:1; 0:1; 0:1"));
 }
 
+TEST_F(LuReaderTests, SentencesAreNamedByTheirNumbers)
+{
+    WriteSentences({4, 5, 4, 6});
+    auto reader = Make(Block("nbruttsineachrecurrentiter=3"));
+    for (size_t epoch = 0; epoch < 2; ++epoch)
+    {
+        reader->StartEpoch(MakeRequest(epoch, 2));
+        std::vector<std::vector<std::string>> keys;
+        for (HostMinibatch<double> minibatch; reader->GetMinibatch(minibatch);)
+            keys.push_back(minibatch.sequenceKeys);
+        EXPECT_THAT(keys, ElementsAre(ElementsAre("1", "3"), ElementsAre("2"), ElementsAre("4")));
+    }
+}
+
 TEST_F(LuReaderTests, ClassLabels)
 {
     Write("tags.txt", "O 0\nB-x 1\nI-x 1\nB-y 2\n");

@@ -117,7 +117,9 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
             "auto or true: sentences are shuffled in blocks of 50000 lines; else they come "
             "as they stand"),
         Opt("equalLength", &S::equalLength,
-            "Only sentences of one length side by side; false: shorter ones are followed by gaps"),
+            "Only sentences of one length side by side, for write commands such as follow one another; false: shorter "
+            "ones "
+            "are followed by gaps"),
         Opt("dataMultiPass", &S::dataMultiPass,
             "Begin anew at the end of the data until the epoch has more than epochSize sentences"),
         Opt("ignoresentencebegintag", &S::ignoreSentenceBeginTag, "Only false is supported"),
@@ -204,6 +206,7 @@ LuConfig ReadLuConfig(const ReaderContext& context)
     if (context.forWriting)
     {
         lu.shuffle = false;
+        lu.keepsOrder = true;
         // Writers get one sentence at a time, as in the original. In text files sentences that stood side by side
         // follow one another.
         if (config.FindBlock("writer") != nullptr)

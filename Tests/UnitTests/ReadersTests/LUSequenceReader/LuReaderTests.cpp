@@ -155,6 +155,18 @@ TEST_F(LuReaderTests, DifferentLengthsLeaveGaps)
                 ElementsAre("2x2 row0[0,2) row1[0,1) gap1[1,2); 0:1; 0:1; 0:1; gap", "1x3 row0[0,3); 0:1; 0:1; 0:1"));
 }
 
+// What is written can be told apart by its place only.
+TEST_F(LuReaderTests, ForWritingNoSentenceGetsAheadOfAnother)
+{
+    WriteSentences({4, 5, 4, 6, 6, 4});
+    std::vector<std::string> layouts;
+    for (const std::string& minibatch :
+         ReadStream(*Make(Block("nbruttsineachrecurrentiter=3 randomize=auto"), true), MakeRequest(0, 2), 0))
+        layouts.push_back(minibatch.substr(0, minibatch.find(';')));
+    EXPECT_THAT(layouts, ElementsAre("1x4 row0[0,4)", "1x5 row0[0,5)", "1x4 row0[0,4)", "2x6 row0[0,6) row1[0,6)",
+                                     "1x4 row0[0,4)"));
+}
+
 TEST_F(LuReaderTests, SentencesAreNamedByTheirNumbers)
 {
     WriteSentences({4, 5, 4, 6});

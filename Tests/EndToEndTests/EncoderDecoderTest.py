@@ -317,13 +317,16 @@ class EncoderDecoderTest(EndToEndTest):
                    "Train=[ action=trainEncoderDecoder; modelPath=t.dnn; SGD=[ maxEpochs=2; learningRatesPerSample=1e-7 ]\n"
                    "EncoderNetworkBuilder=[ networkDescription=encoder.ndl ]\n"
                    "DecoderNetworkBuilder=[ networkDescription=decoder.ndl ] ]\n"
-                   "Test=[ action=testEncoderDecoder; encoderModelPath=t.dnn.0; decoderModelPath=t.dnn.1 ]\n" + "".join(
+                   "Test=[ action=testEncoderDecoder; encoderModelPath=t.dnn.0; decoderModelPath=t.dnn.1\n"
+                   "outputPath=said.txt; maxLength=1 ]\n" + "".join(
                        "%sReader=[ readerType=$kind$SequenceReader; file=%s.$kind$; features=[ dim=0 ]\n"
                        "labelIn=[ labelDim=4 ]; labels=[ labelDim=4 ] ]\n" % (side, side) for side in ("encoder", "decoder")))
         for kind, order in (("lu", "none"), ("lu", "auto"), ("lm", "none")):
             log = self.cntk("configFile=text.cntk", "kind=" + kind, "randomize=" + order, "makeMode=false").stderr
             self.assertEqual(re.findall(r"EvalErr Per Sample = (\S+)", log), ["0", "0"], (kind, order))
             self.assertIn("ErrorPrediction/Sample = 0 ", log)
+            if kind == "lu":  # in the order of the text, whatever randomize says
+                self.assertEqual(self.read("said.txt").split(), [pair[0][0] for pair in pairs])
         self.write("encoder.lm", self.read("encoder.lm").replace("\n", "\na a\n", 1))  # too short for a sentence
         log = self.cntk("configFile=text.cntk", "kind=lm", "makeMode=false", status=4).stderr
         self.assertIn("sequence '2' of decoderReader ('decoder.lm') is missing in encoderReader ('encoder.lm')", log)
@@ -341,6 +344,13 @@ class EncoderDecoderTest(EndToEndTest):
         log = self.train("command=Test", "Test=[minibatchSize=32; numMBsToShowResult=2; traceLevel=1]").stderr
         self.assertIn("\nMinibatch[1-2]: SamplesSeen = ", log)
         self.assertEqual(re.findall("Final Results:.*", log), re.findall("Final Results:.*", whole))
+
+    def test_sentences_are_written_in_the_order_of_the_data(self):
+        self.train("epochs=1")
+        self.train("command=Test")
+        said = self.read("said.txt")
+        self.train("command=Test", "Test=[decoderReader=[randomize=auto]]")
+        self.assertEqual(self.read("said.txt"), said)
 
     def test_text_and_writer_are_both_new_or_both_old(self):
         self.train("epochs=1")

@@ -151,6 +151,21 @@ private:
     std::vector<double> m_words;
 };
 
+// HTKMLFReader does without labels for writing; its own randomize decides.
+bool KeepsLabelsForWriting(const ConfigParameters& reader)
+{
+    if (const auto parts = reader.FindHere("readers"))
+    {
+        const ConfigArray names = parts->AsArray();
+        for (size_t i = 0; i < names.size(); ++i)
+            if (const ConfigParameters* const part = reader.FindBlock(names[i].Text());
+                part != nullptr && !KeepsLabelsForWriting(*part))
+                return false;
+        return true;
+    }
+    return ToLower(ReaderTypeOf(reader)).find("htkmlfreader") == std::string::npos;
+}
+
 std::shared_ptr<InputValueNode> FirstInput(const ComputationNetwork& network, NodeGroup group)
 {
     const auto& nodes = network.Group(group);
@@ -173,6 +188,9 @@ public:
         m_options.decoderModelPath = ResolveOutputPath(m_options.decoderModelPath);
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
         RequireOutputNotRead();
+        // What is written can be told apart by its place only.
+        m_decoderReader.forWriting =
+            (m_writer != nullptr || !m_options.outputPath.empty()) && KeepsLabelsForWriting(*m_decoderReader.block);
         if (m_writer == nullptr)
             return;
         if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))

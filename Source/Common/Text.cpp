@@ -103,7 +103,7 @@ std::string_view Trim(std::string_view text)
     constexpr std::string_view c_white = " \t\r\n\v\f";
     const size_t begin = text.find_first_not_of(c_white);
     if (begin == std::string_view::npos)
-        return {};
+        return text.substr(0, 0); // whose place in a line may be asked for
     return text.substr(begin, text.find_last_not_of(c_white) - begin + 1);
 }
 

@@ -64,6 +64,7 @@ ArchivePtr Open(const std::string& path)
 {
     if (!FileExists(path))
         Fail(ErrorKind::Data, "archive '", path, "' does not exist", NearFilesHint(path));
+    const PiecewiseFile file(path); // no folder, and readable
     int code = 0;
     ArchivePtr archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
     if (archive)

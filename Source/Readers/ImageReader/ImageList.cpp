@@ -1,7 +1,6 @@
 // Lines of the list of images.
 #include "Readers/ImageReader/ImageList.h"
 
-#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/LineReader.h"
@@ -21,12 +20,14 @@ ImageList ImageList::Read(const std::string& path, size_t labelDim)
     LineReader reader(path);
     for (std::string_view line; reader.Next(line);)
     {
-        while (!line.empty() && IsBlank(line.back()))
-            line.remove_suffix(1);
-        if (line.empty())
+        if (Trim(line).empty())
             continue;
         const size_t tab = line.find('\t');
-        if (tab == std::string_view::npos || tab == 0)
+        if (tab != std::string_view::npos && Trim(line.substr(0, tab)).empty())
+            Fail(ErrorKind::Data, reader.Location(line),
+                 ": there is no file in front of the tab; expected the image's "
+                 "file, a tab and its class");
+        if (tab == std::string_view::npos)
             Fail(ErrorKind::Data, reader.Location(line), ": '", line,
                  "' has no tab between two columns; expected the image's file, a tab and its class");
         std::string_view text = line.substr(tab + 1);

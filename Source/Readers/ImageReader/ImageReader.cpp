@@ -178,13 +178,16 @@ void ImageReader<ElemType>::DecodeOne(size_t column, ElemType* target) const
     const size_t views = m_config.features.Views();
     const ImageList::Image& image = m_list.images[m_samples[column] / views];
     std::mt19937 random(SeedOf(m_augmentationSeeds(m_config.reader.seed), m_firstPosition + column));
+    const auto withLine = [&](const std::string& text) { return Concat(m_list.path, ":", image.line, ": ", text); };
     try
     {
-        m_transform.Apply(image.path, m_samples[column] % views, random, target);
+        const std::string warning = m_transform.Apply(image.path, m_samples[column] % views, random, target);
+        if (!warning.empty())
+            m_log.Warn(withLine(warning));
     }
     catch (const Error& error)
     {
-        throw Error(error.Kind(), Concat(m_list.path, ":", image.line, ": ", error.Message()));
+        throw Error(error.Kind(), withLine(error.Message()));
     }
 }
 

@@ -5,9 +5,12 @@
 #include "Common/File.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <string_view>
+#include <vector>
 
 namespace cntk
 {
@@ -36,21 +39,43 @@ int CodeOf(Interpolation interpolation)
     return cv::INTER_LANCZOS4;
 }
 
-cv::Mat Decode(const std::string& listed, bool isGray, ImageArchives& archives)
+std::vector<char> ReadImage(const std::string& path, ImageArchives& archives)
 {
-    const std::string path = ResolveInputPath(listed);
-    std::vector<char> bytes; // of a file in an archive
-    const bool isFile = FileExists(path);
-    if (!isFile && !ImageArchives::IsInArchive(path))
+    if (!FileExists(path) && ImageArchives::IsInArchive(path))
+        return archives.Read(path);
+    if (!FileExists(path))
         Fail(ErrorKind::Data, "image '", path, "' does not exist", NearFilesHint(path));
-    if (!isFile)
-        bytes = archives.Read(path);
-    const int flags = isGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR;
+    const PiecewiseFile file(path);
+    if (file.Size() == 0)
+        Fail(ErrorKind::Data, "image '", path, "' is empty");
+    std::vector<char> bytes(file.Size());
+    file.Read(0, bytes.data(), bytes.size());
+    return bytes;
+}
+
+// A JPEG file without its end: OpenCV makes up what is missing.
+bool EndsEarly(const std::vector<char>& bytes)
+{
+    constexpr std::string_view begin = "\xFF\xD8\xFF", end = "\xFF\xD9";
+    constexpr char marker = '\xFF', scan = '\xDA';
+    const std::string_view text(bytes.data(), bytes.size());
+    if (!text.starts_with(begin))
+        return false;
+    // Segments, of which one may hold a small image of its own, as far as the first with pixels. A marker may be
+    // repeated.
+    size_t at = 2;
+    while (at + 4 <= text.size() && text[at] == marker && text[at + 1] != scan)
+        at += text[at + 1] == marker ? 1 : 2 + (size_t(uint8_t(text[at + 2])) << 8 | uint8_t(text[at + 3]));
+    return at >= text.size() || text.find(end, at) == std::string_view::npos;
+}
+
+cv::Mat Decode(const std::string& path, const std::vector<char>& bytes, bool isGray)
+{
     cv::Mat pixels;
     std::string reason;
     try
     {
-        pixels = isFile ? cv::imread(path, flags) : cv::imdecode(bytes, flags);
+        pixels = cv::imdecode(bytes, isGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
     }
     catch (const cv::Exception& exception)
     {
@@ -104,6 +129,7 @@ void ImageTransform::ReadMean(const SourcePos& where)
     const std::string& path = m_options.meanFile;
     if (!FileExists(path))
         FailAt(where, ErrorKind::Data, "meanFile '", path, "' does not exist", NearFilesHint(path));
+    WithPosition(where, [&] { PiecewiseFile file(path); }); // no folder, and readable
     cv::Mat mean;
     int channels = 0;
     int rows = 0;
@@ -143,10 +169,12 @@ void ImageTransform::ReadMean(const SourcePos& where)
 }
 
 template <class ElemType>
-void ImageTransform::Apply(const std::string& path, size_t view, std::mt19937& random, ElemType* target) const
+std::string ImageTransform::Apply(const std::string& listed, size_t view, std::mt19937& random, ElemType* target) const
 {
     constexpr int depth = cv::DataType<ElemType>::depth;
-    const cv::Mat image = Decode(path, m_isGray, m_archives);
+    const std::string path = ResolveInputPath(listed);
+    const std::vector<char> bytes = ReadImage(path, m_archives);
+    const cv::Mat image = Decode(path, bytes, m_isGray);
     cv::Mat pixels;
     image(Square(m_options, image, view, random)).convertTo(pixels, depth);
     const bool isMultiView = m_options.cropType == CropType::MultiView10;
@@ -182,9 +210,12 @@ void ImageTransform::Apply(const std::string& path, size_t view, std::mt19937& r
                 line[x] = source[x * channels + channel];
         }
     }
+    if (!EndsEarly(bytes))
+        return {};
+    return Concat("image '", path, "' is damaged: the JPEG file has no end; what is missing of it is made up");
 }
 
-template void ImageTransform::Apply<float>(const std::string&, size_t, std::mt19937&, float*) const;
-template void ImageTransform::Apply<double>(const std::string&, size_t, std::mt19937&, double*) const;
+template std::string ImageTransform::Apply<float>(const std::string&, size_t, std::mt19937&, float*) const;
+template std::string ImageTransform::Apply<double>(const std::string&, size_t, std::mt19937&, double*) const;
 
 } // namespace cntk

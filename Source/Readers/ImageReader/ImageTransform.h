@@ -26,8 +26,9 @@ public:
 
     // Decodes the file and writes the column of one of its views. Threads may call it at once.
     // Random draws come from `random`, in the order: side, place, mirror, interpolation.
+    // Returns what is to be warned of: "" where nothing is.
     template <class ElemType>
-    void Apply(const std::string& path, size_t view, std::mt19937& random, ElemType* target) const;
+    std::string Apply(const std::string& path, size_t view, std::mt19937& random, ElemType* target) const;
 
 private:
     void ReadMean(const SourcePos& where);

@@ -203,6 +203,8 @@ TEST_F(ImageReaderTests, SubtractsTheMeanImage)
                 testing::StartsWith("data: meanFile '" + Path("mean.xml") + "' cannot be read"));
     EXPECT_THAT(ErrorOf("width=2 height=2 channels=1 meanFile=" + Path("none.xml")),
                 testing::StartsWith("data: meanFile '" + Path("none.xml") + "' does not exist"));
+    EXPECT_EQ(ErrorOf("width=2 height=2 channels=1 meanFile=" + m_folder),
+              "data: '" + m_folder + "' is a folder, expected a file");
 }
 
 TEST_F(ImageReaderTests, OrderAndSharesOfWorkers)
@@ -335,6 +337,9 @@ TEST_F(ImageReaderTests, ImagesInsideOfArchives)
                                              "' has no file 'chunk0/blak.jpg'; did you mean 'chunk0/black.jpg'"));
     Write("map.txt", Path("b.zip") + "@/chunk0/black.jpg\t0\n");
     EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "' does not exist; did you mean 'a.zip'"));
+    Write("map.txt", m_folder + "@/chunk0/black.jpg\t0\n");
+    EXPECT_EQ(ErrorOf(features), "data: " + Path("map.txt") + ":1: '" + m_folder + "' is a folder, expected a file");
+    Write("map.txt", Path("b.zip") + "@/chunk0/black.jpg\t0\n");
     Write("b.zip", "this is no archive");
     EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "' cannot be opened: Not a zip archive"));
     std::string damaged(MappedFile(Path("a.zip")).Text());
@@ -358,7 +363,13 @@ TEST_F(ImageReaderTests, BadLists)
     EXPECT_EQ(ErrorOf(features), "data: " + list + ":1:7: the class is '-1'; expected a whole number from 0");
     Write("map.txt", "a.png\t3\n");
     EXPECT_EQ(ErrorOf(features), "data: " + list + ":1:7: class 3 is not below labelDim=3");
-    Write("map.txt", "\n\n");
+    Write("map.txt", "a.png\t0\nb.png\t \r\n");
+    EXPECT_EQ(ErrorOf(features), "data: " + list + ":2:7: the class is ''; expected a whole number from 0");
+    Write("map.txt", " \t0\n");
+    EXPECT_EQ(ErrorOf(features), "data: " + list +
+                                     ":1:1: there is no file in front of the tab; expected the image's "
+                                     "file, a tab and its class");
+    Write("map.txt", "\n \t\n");
     EXPECT_EQ(ErrorOf(features), "data: list of images '" + list + "' names no image");
 }
 
@@ -373,6 +384,30 @@ TEST_F(ImageReaderTests, BadImages)
     EXPECT_THAT(ErrorOf("width=2 height=2 channels=1", "randomize=none"),
                 testing::StartsWith("data: " + list + ":2: image '" + Path("text.png") +
                                     "' cannot be decoded: it is damaged, or of a kind that OpenCV does not read"));
+    Write("map.txt", picture + "\t0\n" + Path("") + "\t0\n");
+    EXPECT_EQ(ErrorOf("width=2 height=2 channels=1", "randomize=none"),
+              "data: " + list + ":2: '" + Path("") + "' is a folder, expected a file");
+    Write("map.txt", picture + "\t0\n" + Write("empty.png", "") + "\t0\n");
+    EXPECT_EQ(ErrorOf("width=2 height=2 channels=1", "randomize=none"),
+              "data: " + list + ":2: image '" + Path("empty.png") + "' is empty");
+}
+
+TEST_F(ImageReaderTests, AJpegFileWithoutItsEndIsWarnedOf)
+{
+    const std::string whole = Shared("data/image/images/red.jpg");
+    if (!FileExists(whole))
+        GTEST_SKIP() << "the shared data are not here";
+    const std::string text(MappedFile(whole).Text());
+    ASSERT_EQ(text.substr(text.size() - 2), "\xFF\xD9");
+    // A segment that holds an end of its own, as small images in front of the large one do.
+    const std::string inner = std::string("\xFF\xE1\x00\x06....\xFF\xD9", 8).replace(4, 4, "ab\xFF\xD9");
+    const std::string withInner = text.substr(0, 2) + inner + "\xFF\xFF" + text.substr(2);
+    Write("map.txt", Write("whole.jpg", text + "and more") + "\t0\n" + Write("inner.jpg", withInner) + "\t0\n" +
+                         Write("cut.jpg", withInner.substr(0, withInner.size() - 3)) + "\t0\n");
+    const std::string features = "width=4 height=4 channels=3";
+    ASSERT_EQ(ReadEpoch(*Open(features, "randomize=none"), MakeRequest(0, 2)).size(), 3u);
+    EXPECT_EQ(LogText(), "WARNING: " + Path("map.txt") + ":3: image '" + Path("cut.jpg") +
+                             "' is damaged: the JPEG file has no end; what is missing of it is made up\n");
 }
 
 TEST_F(ImageReaderTests, BadParameters)

@@ -370,6 +370,12 @@ OutputNodes=(CE.F)
         # Three minibatches, the parameter 0.01 smaller in each.
         self.assertIn("TrainLossPerSample = 0.37375; TotalSamplesSeen = 24", log)
 
+    def test_an_input_in_none_of_the_groups_is_read(self):
+        self.prepare()
+        script = ("features=Input(3, tag=feature)\nlabels=Input(2%s)\nW=Parameter(2, 3)\n"
+                  "z=Times(W, features)\nc=CrossEntropyWithSoftmax(labels, z, tag=criterion)\ne=ErrorPrediction(labels, z, tag=eval)\n")
+        self.assertEqual(self.train(script % ""), self.train(script % ", tag=label"))
+
     def test_a_wrong_seed_has_a_place(self):
         self.prepare()
         self.assertTrue(self.error("M(x)\n{\n W=Parameter(3, 4, randomSeed=1.5)\n y=Times(W, x)\n}\n"

@@ -448,6 +448,18 @@ class ConfigMessagesTest(MessagesTestCase):
                              % (block.split("=")[0], re.escape(path)))
         self.assertEqual(self.warnings("Train=[SGD=[maxEpochs=1]]"), [])
 
+    def test_two_names_of_a_parameter(self):
+        self.assertEqual(self.warnings("Train=[SGD=[learningRatePerSample=0.5]]"),
+                         ["WARNING: command line:1:33: 'learningRatePerSample=0.5' has no effect in block 'Train:SGD': "
+                          "'learningRatesPerSample=0.1' at exp.cntk:9:28 is the same parameter"])
+        self.assertEqual(self.warnings("Train=[SGD=[learningRatePerSample=0.1]]"), [])
+        self.assertEqual(self.warnings("Train=[SimpleNetworkBuilder=[nodeType=Tanh; layerTypes=ReLU]]"),
+                         ["WARNING: command line:1:50: 'nodeType=Tanh' has no effect in block "
+                          "'Train:SimpleNetworkBuilder': 'layerTypes=ReLU' at command line:1:76 is the same parameter"])
+        self.assertEqual(self.warnings("precision=double", "type=float"),
+                         ["WARNING: command line:1:38: 'type=float' has no effect at the root of the config: 'precision=double' at "
+                          "command line:1:31 is the same parameter"])
+
     def test_parameters_of_the_original_without_effect(self):
         keys = ("excludedDevices=1", "traceGPUMemoryAllocations=1", "hyperCompressMemory=true", "perfTraceLevel=1",
                 "randomSeed=2", "randomSeedOffset=3", "lockGPU=false", "Train=[SimpleNetworkBuilder=[deviceId=-1]]")

@@ -57,6 +57,8 @@ public:
             if (!entry)
                 continue;
             std::string message = DescribeShadowed(*unread.block, *entry);
+            if (message.empty())
+                message = DescribeOtherName(*unread.block, *entry);
             if (message.empty() && IsExpected(*unread.block, *entry))
                 continue;
             if (message.empty())
@@ -182,6 +184,32 @@ private:
         return Concat("'", entry.isBlock ? entry.name + "=[...]" : entry.RawTextAsWritten(), "' has no effect: '",
                       found->path, "' at ", found->location, " is nearer; to override it write ", nested,
                       entry.isBlock ? "=[...]" : "=...", closing);
+    }
+
+    // One of two names of a parameter, where the other one is read and says something else.
+    std::string DescribeOtherName(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        const ConfigEntry* read = nullptr;
+        for (const OptionInfo* option : m_names.OptionsOf(block))
+        {
+            if (!HasName(*option, entry.name))
+                continue;
+            std::vector<std::string> names = option->aliases;
+            names.push_back(option->name);
+            const auto isRead = [&](const std::string& name)
+            {
+                const ConfigEntry* const other = ConfigTree::FindHere(block, name);
+                return other && other != &entry && other->isRead && !other->isBlock;
+            };
+            const auto found = std::find_if(names.begin(), names.end(), isRead);
+            if (found == names.end())
+                return {}; // of this option nothing is read here
+            read = ConfigTree::FindHere(block, *found);
+        }
+        if (!read || entry.isBlock || read->RawText() == entry.RawText())
+            return {};
+        return Concat("'", entry.RawTextAsWritten(), "' has no effect ", InBlock(block), ": '",
+                      read->RawTextAsWritten(), "' at ", read->Where().Location(), " is the same parameter");
     }
 
     std::string DescribeUnknown(const ConfigParameters& block, const ConfigEntry& entry) const

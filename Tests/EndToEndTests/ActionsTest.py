@@ -297,6 +297,8 @@ class ActionsTest(TwoClassesTest):
         self.assertEqual(len(self.traced(run.stderr, r"minibatch 2: PosteriorProb = Softmax \[2 x 1\], real")), 3)
         self.assertEqual(len(self.traced(run.stderr, r"validation minibatch \d: PosteriorProb = .*, real")), 6)
         self.assertNotIn("Trace of", plain.stderr)
+        run = self.run_command("Train", "makeMode=false", "Train=[SGD=[traceNodeNamesReal=\"W0*features\"]]")
+        self.assertIn("Trace of minibatch 1: W0*features = Times", run.stderr)
         run = self.run_command("Train", "makeMode=false", "Train=[SGD=[traceNodeNamesReal=H1:HLast:W1]]")
         self.assertEqual((self.folder / "model/m.dnn").read_bytes(), model)
 

@@ -128,7 +128,7 @@ ConfigArray ConfigValue::AsArray() const
     for (const std::string_view part : SplitElements(text, SplitLevel::Array, positionOf))
     {
         const size_t offset = static_cast<size_t>(part.data() - text.data());
-        const RepeatedElement repeated = SplitRepeat(part, offset, positionOf);
+        const RepeatedElement repeated = SplitRepeat(part, offset, positionOf, m_entry && m_entry->isQuoted);
         if (repeated.count > c_maxElements - elements.size())
             FailAt(positionOf(offset, part.size()), ErrorKind::Config, "'", m_keyPath, "' has more than ",
                    c_maxElements, " elements");

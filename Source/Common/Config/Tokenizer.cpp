@@ -413,7 +413,7 @@ std::vector<std::string_view> SplitElements(std::string_view text, SplitLevel le
     return elements;
 }
 
-RepeatedElement SplitRepeat(std::string_view element, size_t offset, const PositionOf& positionOf)
+RepeatedElement SplitRepeat(std::string_view element, size_t offset, const PositionOf& positionOf, bool isQuoted)
 {
     RepeatedElement result;
     result.text = element;
@@ -443,6 +443,8 @@ RepeatedElement SplitRepeat(std::string_view element, size_t offset, const Posit
     {
         const std::string_view count = Trim(element.substr(star + 1));
         const std::optional<long long> number = ParseInteger(count);
+        if (!number && isQuoted)
+            return result;
         if (!number)
             FailAt(positionOf(offset, element.size()), ErrorKind::Config, "'", element,
                    "' has no valid repeat count: expected value*n with a whole number n, found '", count,

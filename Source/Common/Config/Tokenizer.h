@@ -52,13 +52,15 @@ void ForEachRecord(std::string_view text, const PositionOf& positionOf,
 std::vector<std::string_view> SplitElements(std::string_view text, SplitLevel level, const PositionOf& positionOf);
 
 // "v*n" of arrays and NDL arguments. No count: 1. Fails (Config) when the count is missing or no number; a braced or
-// quoted part before the star counts as a whole.
+// quoted part before the star counts as a whole. isQuoted: the list stood in quotes, and a star without a number is
+// part of a name.
 struct RepeatedElement
 {
     std::string_view text; // quotes removed when the element is nothing but a quoted text
     size_t count = 1;
 };
-RepeatedElement SplitRepeat(std::string_view element, size_t offset, const PositionOf& positionOf);
+RepeatedElement SplitRepeat(std::string_view element, size_t offset, const PositionOf& positionOf,
+                            bool isQuoted = false);
 
 // "$name$": name begins with a letter or '_' and has no blanks, brackets, quotes or punctuation in it. A '$' that
 // begins no such reference is an ordinary character.

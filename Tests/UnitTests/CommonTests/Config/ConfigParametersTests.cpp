@@ -199,6 +199,12 @@ TEST(ConfigParametersTests, Arrays)
     EXPECT_EQ(rates[1000].AsDouble(), 0.1);
     EXPECT_EQ(rates[1].Where().Location(), "text:1:11");
     EXPECT_THAT(Texts(config->Require("layers").AsArray()), ElementsAre("10", "512", "512", "512", "2"));
+    // All of a list may stand in quotes; a star that no number follows is then part of a name.
+    const auto quoted = [](const std::string& list)
+    { return Texts(ConfigParameters::Parse("a=\"" + list + "\"")->Require("a").AsArray()); };
+    EXPECT_THAT(quoted("10:512*3:2"), ElementsAre("10", "512", "512", "512", "2"));
+    EXPECT_THAT(quoted("W0*features"), ElementsAre("W0*features"));
+    EXPECT_THAT(quoted("W0*features:b*2:W0*features+B0"), ElementsAre("W0*features", "b", "b", "W0*features+B0"));
     EXPECT_THAT(Texts(config->Require("all").AsArray()), ElementsAre("2", "3", "4", "4"));
     const ConfigArray blocks = config->Require("blocks").AsArray();
     ASSERT_EQ(blocks.size(), 2u);

@@ -299,6 +299,29 @@ TEST_F(OldModelFiles, ReadsWhatTheOriginalTolerates)
     EXPECT_TRUE(network->Group(NodeGroup::Label).empty());
 }
 
+// Encoders and decoders of August 2015 list the nodes that the other network takes values from.
+TEST_F(OldModelFiles, ReadsTheGroupOfPairNodes)
+{
+    const auto write = [&](const char* pairNode)
+    {
+        ModelBytes file;
+        file.Version(2).Number(uint64_t(2)).Mark("BNodeList").OldInput("x", 1, 4, 1).Mark("PairNetwork").Mark("p");
+        file.Mark("ENodeList").Mark("BRelation").Relation("x", {}).Relation("p", {"x"}).Mark("ERelation");
+        file.Mark("BRootNodes").Mark("ELabelNodes").Mark("BCriteriaNodes").Number(uint64_t(0)).Mark("ECriteriaNodes");
+        file.Mark("BNodesReqMultiSeqHandling").Number(uint64_t(1)).Mark("p").Mark("ENodesReqMultiSeqHandling");
+        file.Mark("BOutputNodes").Number(uint64_t(1)).Mark("P").Mark("EOutputNodes");
+        file.Mark("BPairNodes").Number(uint64_t(1)).Mark(pairNode).Mark("EPairNodes").Mark("ERootNodes").Mark("ECN");
+        WriteBytes(Path("paired.dnn"), file.Text());
+    };
+    write("p");
+    const auto network = LoadModel(Path("paired.dnn"), DataType::Float32, m_device);
+    EXPECT_EQ(network->Group(NodeGroup::Output), std::vector{network->Require("p")});
+    SaveModel(*network, Path("saved.dnn"));
+    EXPECT_EQ(LoadModel(Path("saved.dnn"), DataType::Float32, m_device)->Nodes().size(), 2u);
+    write("q");
+    EXPECT_THAT(LoadError("paired.dnn"), testing::HasSubstr("expected the name of a node of this file, found 'q'"));
+}
+
 // Autumn 2015 wrote version 2, too, with rows of 0 in front of a shape; its Reshape is that of today.
 TEST_F(OldModelFiles, ReadsTheLaterDialectOfVersionTwo)
 {

@@ -27,18 +27,26 @@ ColumnBlock<const T> SliceOf(const MatrixView& weights, const Group& group)
     return {weights.As<T>() + group.firstColumn * weights.stride, weights.stride};
 }
 
-// body(group, thread) for each group; on the pool's threads where the groups are worth it and none of them outweighs
-// the rest. Otherwise one after another, with thread = c_together: each may use all threads.
+// What is done for a group writes to memory that is the group's alone, or to its columns, which others may have, too.
+enum class Writes
+{
+    OwnMemory,
+    Columns
+};
+
+// body(group, thread) for each group; on the pool's threads where the groups are worth it, none of them outweighs the
+// rest, and no two write to the same place. Otherwise one after another, with thread = c_together: each may use all
+// threads.
 constexpr size_t c_together = SIZE_MAX;
 
 template <class Body>
-void ForEachGroup(const ColumnSlices& slices, size_t operationsPerElement, bool mayShare, ThreadPool& pool, Body&& body)
+void ForEachGroup(const ColumnSlices& slices, size_t operationsPerElement, Writes writes, ThreadPool& pool, Body&& body)
 {
     size_t largest = 0;
     for (const Group& group : slices.groups)
         largest = std::max(largest, group.columnCount * group.memberCount);
     const size_t threads = size_t(UsefulThreads(slices.elements * operationsPerElement, pool));
-    if (threads > 1 && largest * threads <= slices.elements && mayShare)
+    if (threads > 1 && largest * threads <= slices.elements && (writes == Writes::OwnMemory || slices.areDisjoint))
     {
         pool.Run(slices.groups.size(), [&](size_t index, size_t thread) { body(slices.groups[index], thread); });
         return;
@@ -69,7 +77,7 @@ public:
                  const MatrixView& errors, T* losses, bool wantErrors, T* work) const
     {
         const size_t rows = weights.rows;
-        ForEachGroup(m_slices, rows + c_softmaxOperations, true, m_pool,
+        ForEachGroup(m_slices, rows + c_softmaxOperations, Writes::OwnMemory, m_pool,
                      [&](const Group& group, size_t thread)
                      {
                          T* own = gathered.As<T>() + group.firstMember * rows;
@@ -92,7 +100,7 @@ public:
     // work: the products, which Softmax left there.
     void InputGradient(size_t rows, T scale, const T* work, const MatrixView& inputGradient) const
     {
-        ForEachGroup(m_slices, rows, true, m_pool,
+        ForEachGroup(m_slices, rows, Writes::OwnMemory, m_pool,
                      [&](const Group& group, size_t)
                      {
                          const T* own = work + group.firstMember * rows;
@@ -107,7 +115,7 @@ public:
                         T beta) const
     {
         const size_t rows = gathered.rows;
-        ForEachGroup(m_slices, rows, m_slices.areDisjoint, m_pool,
+        ForEachGroup(m_slices, rows, Writes::Columns, m_pool,
                      [&](const Group& group, size_t thread)
                      {
                          const T* error = errors.As<T>() + group.firstElement;
@@ -135,7 +143,7 @@ public:
     {
         const size_t rows = gathered.rows;
         ForEachGroup(
-            m_slices, rows, true, m_pool,
+            m_slices, rows, Writes::Columns, m_pool,
             [&](const Group& group, size_t thread)
             {
                 const T* error = errors.As<T>() + group.firstElement;

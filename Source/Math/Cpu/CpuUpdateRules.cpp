@@ -47,6 +47,12 @@ constexpr size_t c_descentBlock = 16 * 1024;
 constexpr size_t c_operationsPerElement = 12;
 constexpr size_t c_operationsOfNoise = 20; // of an element, in addition
 
+enum class From
+{
+    Begin,
+    End // block by block
+};
+
 // The stretches of a call: one where all matrices are contiguous, else one a column.
 template <class T>
 class UpdateStretches
@@ -73,14 +79,13 @@ public:
 
     // Calls body(part, loop) for the stretches of each part on the pool's threads.
     template <class Body>
-    void ForEach(ThreadPool& pool, bool backward, const Body& body) const
+    void ForEach(ThreadPool& pool, From from, const Body& body) const
     {
         const size_t operations = c_operationsPerElement + (m_loop.drawNoise != nullptr ? c_operationsOfNoise : 0);
         const int parts = UsefulThreads(operations * Elements(), pool, c_operationsPerSum);
         if (m_isWhole)
             return ForEachPart(pool, Elements(), 64, parts,
-                               [&](int part, size_t begin, size_t end)
-                               { VisitWhole(part, begin, end, backward, body); });
+                               [&](int part, size_t begin, size_t end) { VisitWhole(part, begin, end, from, body); });
         ForEachPart(pool, m_columns, 1, parts,
                     [&](int part, size_t begin, size_t end)
                     {
@@ -91,9 +96,9 @@ public:
 
 private:
     template <class Body>
-    void VisitWhole(int part, size_t begin, size_t end, bool backward, const Body& body) const
+    void VisitWhole(int part, size_t begin, size_t end, From from, const Body& body) const
     {
-        if (!backward)
+        if (from == From::Begin)
             return body(part, Stretch(0, begin, end - begin));
         while (end > begin)
         {
@@ -131,18 +136,19 @@ void Update(const UpdateIsa<T>& isa, const UpdateCall& call, UpdateStretches<T> 
 {
     stretches.SetRate(call.rate);
     if (!call.normalizes)
-        return stretches.ForEach(
-            pool, false, [update = isa.update[size_t(call.formula)]](int, const UpdateLoop<T>& loop) { update(loop); });
+        return stretches.ForEach(pool, From::Begin,
+                                 [update = isa.update[size_t(call.formula)]](int, const UpdateLoop<T>& loop)
+                                 { update(loop); });
     // Added up part by part, so that the sum depends on the number of threads only.
     std::array<double, c_mostParts> sums{};
-    stretches.ForEach(pool, false,
+    stretches.ForEach(pool, From::Begin,
                       [&sums, direct = isa.direct[size_t(call.formula)]](int part, const UpdateLoop<T>& loop)
                       { sums[size_t(part)] += direct(loop); });
     double sum = 0;
     for (const double part : sums)
         sum += part;
     stretches.SetRate(call.rate * double(stretches.Elements()) / sum);
-    stretches.ForEach(pool, true, [descend = isa.descend](int, const UpdateLoop<T>& loop) { descend(loop); });
+    stretches.ForEach(pool, From::End, [descend = isa.descend](int, const UpdateLoop<T>& loop) { descend(loop); });
 }
 
 } // namespace

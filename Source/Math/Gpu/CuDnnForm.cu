@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <span>
 #include <utility>
 
 namespace cntk
@@ -44,6 +45,35 @@ void FillUp(CuDnnForm& form, int inputStep, int outputStep)
 {
     if (form.rank == 1)
         form.axes[size_t(form.rank++)] = {1, 1, 1, 0, 1, inputStep, outputStep};
+}
+
+// The axes of a pooling that stay as they are: the largest is the channels, others are windows of one element. False
+// where these are too many.
+bool AddWhole(CuDnnForm& form, std::span<const CuDnnAxis> whole)
+{
+    const auto largest = std::max_element(whole.begin(), whole.end(),
+                                          [](const CuDnnAxis& a, const CuDnnAxis& b) { return a.input < b.input; });
+    for (auto axis = whole.begin(); axis != whole.end(); ++axis)
+    {
+        if (axis == largest)
+        {
+            form.channels = form.maps = axis->input;
+            form.channelStep = axis->inputStep;
+            form.mapStep = axis->outputStep;
+            continue;
+        }
+        if (form.rank == CuDnnForm::c_maxAxes)
+            return false;
+        form.axes[size_t(form.rank++)] = *axis;
+    }
+    return true;
+}
+
+void SortBySteps(CuDnnForm& form)
+{
+    for (size_t i = 1; i < size_t(form.rank); ++i)
+        for (size_t j = i; j > 0 && form.axes[j - 1].inputStep < form.axes[j].inputStep; --j)
+            std::swap(form.axes[j - 1], form.axes[j]);
 }
 
 } // namespace
@@ -138,27 +168,10 @@ std::optional<CuDnnForm> CuDnnForm::OfPooling(const WindowGeometry& geometry)
         return std::nullopt;
     form.channelStep = int(steps.input);
     form.mapStep = int(steps.output);
-    // The largest is the channels, others are windows of one element.
-    const auto end = whole.begin() + ptrdiff_t(wholes);
-    const auto largest =
-        std::max_element(whole.begin(), end, [](const CuDnnAxis& a, const CuDnnAxis& b) { return a.input < b.input; });
-    for (auto axis = whole.begin(); axis != end; ++axis)
-    {
-        if (axis == largest)
-        {
-            form.channels = form.maps = axis->input;
-            form.channelStep = axis->inputStep;
-            form.mapStep = axis->outputStep;
-            continue;
-        }
-        if (form.rank == c_maxAxes)
-            return std::nullopt;
-        form.axes[size_t(form.rank++)] = *axis;
-    }
+    if (!AddWhole(form, std::span(whole).first(wholes)))
+        return std::nullopt;
     FillUp(form, int(steps.input), int(steps.output));
-    for (size_t i = 1; i < size_t(form.rank); ++i)
-        for (size_t j = i; j > 0 && form.axes[j - 1].inputStep < form.axes[j].inputStep; --j)
-            std::swap(form.axes[j - 1], form.axes[j]);
+    SortBySteps(form);
     return form;
 }
 

@@ -80,8 +80,10 @@ OptionTable<CtfReaderOptions> CtfReaderOptions::Options()
             "Time steps of a piece; minibatchSize/truncationLength sequences stand side by side. 0: minibatchSize is "
             "the length, nbruttsineachrecurrentiter the number of sequences"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
-            "Number of parallel sequences if truncated without truncationLength; not used otherwise", Range{1},
-            {"nbruttineachrecurrentiter"}),
+            "Number of parallel sequences if truncated without truncationLength; not used otherwise. Write commands "
+            "read "
+            "the pieces of one sequence after the other",
+            Range{1}, {"nbruttineachrecurrentiter"}),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 0 errors, 1 warnings, 2 what was found in the file"),
         Opt("verbosity", &S::verbosity, "").WithoutEffect(),
     };
@@ -97,7 +99,8 @@ CtfConfig ReadCtfConfig(const ReaderContext& context)
         options.traceLevel = std::max(1, context.traceLevel);
     if (options.randomize.range == RandomizeWindow::c_auto && options.randomizationWindow)
         options.randomize = *options.randomizationWindow;
-    if (context.forWriting)
+    ctf.forWriting = context.forWriting;
+    if (ctf.forWriting)
         options.randomize.range = 0;
     if (options.truncated && (options.frameMode || options.skipSequenceIds))
     {

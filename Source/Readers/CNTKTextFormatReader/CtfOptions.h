@@ -55,6 +55,7 @@ struct CtfConfig
     CtfReaderOptions reader;
     SourcePos fileWhere;
     std::vector<CtfStream> streams;
+    bool forWriting = false;
 };
 
 CtfConfig ReadCtfConfig(const ReaderContext& context);

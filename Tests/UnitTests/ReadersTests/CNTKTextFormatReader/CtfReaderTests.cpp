@@ -290,6 +290,16 @@ TEST_F(CtfReaderTests, TruncatedMinibatchesCarryOn)
         "2x2 row0[0,5) row1[0,2); 1; 6; 2; 7");
 }
 
+TEST_F(CtfReaderTests, ForWritingTruncatedSequencesFollowOneAnother)
+{
+    Write("data.txt", "1|x 1\n|x 2\n|x 3\n2|x 4\n|x 5\n3|x 6\n");
+    for (const char* more : {"nbruttsineachrecurrentiter=2", "truncationLength=2"})
+        EXPECT_THAT(ReadStream(*Make(Block(c_oneX, std::string("truncated=true ") + more), true),
+                               MakeRequest(0, *more == 'n' ? 2 : 4), 0, false),
+                    ElementsAre("1; 2", "3; 4", "5; 6"))
+            << more;
+}
+
 TEST_F(CtfReaderTests, AnEpochCanBeReadAgain)
 {
     WriteFrames(100);

@@ -385,6 +385,8 @@ class EncoderDecoderTest(EndToEndTest):
                 ("endWord=5", 3, "endWord is 5, but there are only 5 words"),
                 ("encoderReader=[frameMode=true]", 3, "frameMode=true makes each word a sequence of its own"),
                 ("endWord=-2", 3, "expected a whole number >= -1"),
+                ("writer=[writerType=LUSequenceWriter; outputNodeNames=outputs; outputs=[file=./said.txt; token=w.txt]]", 3,
+                 "outputPath would overwrite 'said.txt', which is Test:writer:outputs:file as well; expected another file"),
                 ("encoderReader=[file=train.enc.ctf]", 0,
                  "of encoderReader ('train.enc.ctf') is missing in decoderReader ('test.dec.ctf'); what only the encoder "
                  "has is not used")):

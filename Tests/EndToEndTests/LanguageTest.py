@@ -167,6 +167,26 @@ class LanguageTest(EndToEndTest):
                       self.cntk("configFile=exp.cntk", "command=Write", status=6).stderr)
         self.assertEqual([self.read("out/%s.txt" % name) for name in ("y", "labels")], ["old\n", "old\n"])
 
+    def test_what_a_writer_cannot_write_is_told(self):
+        self.write("exp.cntk", SLOTS)
+        self.write("net.ndl", NETWORK)
+        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
+        self.write("tags.txt", "O\nCITY\n")
+        self.write("train.txt", "fly O\nrome CITY\n")
+        self.write("classes.txt", "0\t2\tO\t0\n1\t1\tCITY\t1\n")
+        self.cntk("configFile=exp.cntk", "command=Train")
+        for argument, status, message in (
+                ("labels=[file=./out/y.txt]", 3, "error: file would overwrite './out/y.txt', which is "
+                 "y:file as well; expected another file"),
+                ("y=[token=classes.txt]", 4, "error: classes.txt:1: expected one word a line, found "
+                 "'0\t2\tO\t0', and several words in 2 of 2 lines; a file with id, count, word and class is for "
+                 "LMSequenceWriter")):
+            for check in [], ["--check"]:
+                run = self.cntk("configFile=exp.cntk", "command=Write", "Write=[writer=[%s]]" % argument, *check,
+                                status=status)
+                self.assertIn(message, run.stderr)
+                self.assertFalse((self.folder / "out/y.txt").exists())
+
     def test_a_writer_is_tested_with_the_inputs(self):
         self.write("exp.cntk", SLOTS)
         self.write("net.ndl", NETWORK)

@@ -266,6 +266,10 @@ private:
         for (const ReaderSource* reader : {&m_encoderReader, &m_decoderReader})
             for (NamedFile& file : FilesNamedIn(*reader->block))
                 read.push_back(std::move(file));
+        if (m_writer != nullptr) // what it reads or writes
+            for (const ConfigValue& value : m_writer->Values())
+                if (const std::string key = ToLower(value.KeyPath()); key.ends_with("file") || key.ends_with(":token"))
+                    read.push_back({value.KeyPath(), value.Text()});
         RequireNotRead({"outputPath", m_options.outputPath}, read, PlaceOf(m_command, "outputPath"));
     }
 

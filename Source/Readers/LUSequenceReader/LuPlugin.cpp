@@ -11,8 +11,13 @@ namespace
 template <class ElemType>
 std::unique_ptr<IDataWriter<ElemType>> MakeLuWriter(const ReaderContext& context)
 {
-    return std::make_unique<WordWriter<ElemType>>(
-        context, [](const std::string& path) { return Vocabulary::FromList(path, Vocabulary::BlankLine::EndOfList); });
+    const auto read = [](const std::string& path)
+    {
+        Vocabulary labels = Vocabulary::FromList(path, Vocabulary::BlankLine::EndOfList);
+        labels.RequireSingleWords("a file with id, count, word and class is for LMSequenceWriter");
+        return labels;
+    };
+    return std::make_unique<WordWriter<ElemType>>(context, read);
 }
 
 } // namespace

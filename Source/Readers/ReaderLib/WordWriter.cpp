@@ -59,6 +59,7 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
 {
     const ConfigParameters& config = context.config;
     m_names = ReadOptions<WriterOptions>(config).outputNodeNames;
+    std::vector<NamedFile> written;
     for (const std::string& name : m_names)
     {
         const ConfigParameters& block = RequireOutputBlock(config, name);
@@ -67,6 +68,8 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
         output.words = WithPosition(block.WhereOf("token"), [&] { return load(ResolveInputPath(options.token)); });
         output.best = std::min(options.nbest, output.words.Size());
         RequireNotReadBesides(config, {"file", options.file}, block.WhereOf("file"));
+        RequireNotRead({"file", options.file}, written, block.WhereOf("file"));
+        written.push_back({name + ":file", options.file});
         if (context.listed != nullptr)
             context.listed->RequireNone({"file", options.file}, block.WhereOf("file"));
         output.path = ResolveOutputPath(options.file);

@@ -17,6 +17,7 @@ struct PartOrder
 {
     std::string reader;    // the plugin
     std::string randomize; // as the part says it, or as its plugin has it; empty where it does not count
+    bool alwaysShuffles = false;
 
     bool IsShuffled() const { return !randomize.empty() && randomize != "none"; }
 };
@@ -29,6 +30,11 @@ PartOrder OrderOf(const ConfigParameters& part)
     if (const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin")))
         describe(description);
     PartOrder order{library.Name(), {}};
+    if (order.reader == "LMSequenceReader")
+    {
+        const auto block = part.Exists("cacheBlockSize") ? part.Find("cacheBlockSize") : std::nullopt;
+        order.alwaysShuffles = !block || block->Text() != "1";
+    }
     for (const PluginOption& option : description.options)
         if (option.block.empty() && option.name == "randomize" && !option.hasNoEffect)
         {
@@ -44,12 +50,19 @@ PartOrder OrderOf(const ConfigParameters& part)
 
 } // namespace
 
-void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, Log& log)
+void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, bool forWriting, Log& log)
 {
     constexpr const char* consequence = "; in a minibatch samples stand side by side that do not belong together";
     const PartOrder own = OrderOf(part), firsts = OrderOf(first);
     const std::string where = part.Where().Location() + ": readers: ";
-    if (!own.randomize.empty() && !firsts.randomize.empty() && own.randomize != firsts.randomize)
+    if (own.reader != firsts.reader && (own.alwaysShuffles || firsts.alwaysShuffles))
+        log.Warn(Concat(where, "'", (own.alwaysShuffles ? part : first).Name(),
+                        "', an LMSequenceReader, shuffles its sentences whatever randomize says, and '",
+                        (own.alwaysShuffles ? first : part).Name(), "' has another order", consequence,
+                        "; cacheBlockSize=1 keeps the order of the text, randomize=none that of the other data"));
+    else if (forWriting)
+        return;
+    else if (!own.randomize.empty() && !firsts.randomize.empty() && own.randomize != firsts.randomize)
         log.Warn(Concat(where, "'", part.Name(), "' has randomize=", own.randomize, ", but '", first.Name(),
                         "' has randomize=", firsts.randomize, consequence));
     else if (own.reader != firsts.reader && (own.IsShuffled() || firsts.IsShuffled()))

@@ -8,7 +8,8 @@ namespace cntk
 class ConfigParameters;
 class Log;
 
-// A warning where a part and the first one, by their blocks, have different orders.
-void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, Log& log);
+// A warning where a part and the first one, by their blocks, have different orders. forWriting: nearly all deliver the
+// order of their files, whatever the blocks say.
+void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, bool forWriting, Log& log);
 
 } // namespace cntk

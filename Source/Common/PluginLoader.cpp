@@ -380,8 +380,7 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
             else if (!parallel.empty() && !block->Exists(parallelKey) && !block->Exists(parallelAlias))
                 block->Set(parallelKey, parallel);
             first = first == nullptr ? block : first;
-            if (!context.forWriting) // all deliver the order of their files
-                WarnOfOtherOrder(*block, *first, context.log);
+            WarnOfOtherOrder(*block, *first, context.forWriting, context.log);
             parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), context.For(*block))});
         }
         if (parts.empty())

@@ -221,6 +221,28 @@ class LanguageTest(EndToEndTest):
                   "features=[file=out/words.txt; token=both.txt; nbest=2]]]", "outputNodeNames=features")
         self.assertEqual(self.read("out/words.txt").splitlines(), ["BOS >rome rome >EOS EOS >EOS ", "fly >EOS EOS >EOS "])
 
+    def test_beside_a_text_that_is_shuffled_other_data_need_its_order(self):
+        self.write("words.txt", "0 9 a 0\n1 9 b 0\n")
+        texts = ["a b a", "b a a", "b b a", "a a a", "b a b", "a b b"] * 4
+        self.write("text.txt", "\n".join(texts))
+        self.write("same.ctf", "".join("%d |same %s\n" % (i, "1 0" if word == "a" else "0 1")
+                                       for i, text in enumerate(texts) for word in text.split()[:-1]))
+        self.write("exp.cntk", """command=Write
+NDLNetworkBuilder=[ run=N; N=[ features=SparseInput(2, tag=feature); same=Input(2, tag=feature)
+  OutputNodes=(features, same) ] ]
+Write=[ action=write; outputPath=out; minibatchSize=2; reader=[ readers=text:other; randomize=none
+  text=[ readerType=LMSequenceReader; file=text.txt; wordclass=words.txt; unk=a; cacheBlockSize=$block$
+    features=[ dim=0 ]; labelIn=[ labelDim=2 ]; labels=[ labelType=none ] ]
+  other=[ readerType=CNTKTextFormatReader; file=same.ctf; input=[ same=[ dim=2; format=dense ] ] ] ] ]
+""")
+        warning = ("readers: 'text', an LMSequenceReader, shuffles its sentences whatever randomize says, and 'other' has "
+                   "another order; in a minibatch samples stand side by side that do not belong together; "
+                   "cacheBlockSize=1 keeps the order of the text, randomize=none that of the other data\n")
+        self.assertIn(warning, self.cntk("configFile=exp.cntk", "block=100").stderr)
+        self.assertNotEqual(self.read("out.features"), self.read("out.same"))
+        self.assertNotIn("WARNING", self.cntk("configFile=exp.cntk", "block=1").stderr)
+        self.assertEqual(self.read("out.features"), self.read("out.same"))
+
     def test_reader_messages_have_their_place(self):
         self.write("exp.cntk", SLOTS)
         self.write("net.ndl", NETWORK)

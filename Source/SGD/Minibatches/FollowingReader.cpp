@@ -59,7 +59,10 @@ std::vector<SequenceInfo> FollowingReader<ElemType>::WholeSequences(const MBLayo
     std::vector<SequenceInfo> sequences = SequencesById(layout);
     for (const SequenceInfo& sequence : sequences)
         if (sequence.begin < 0 || size_t(sequence.end) > layout.TimeSteps())
-            Fail(ErrorKind::Config, name, " cuts sequences into pieces; expected whole ones (truncated=false)");
+            Fail(
+                ErrorKind::Config, name,
+                " cuts sequences into pieces; expected whole ones (truncated=false; LMSequenceReader cuts those longer "
+                "than minibatchSize)");
     return sequences;
 }
 

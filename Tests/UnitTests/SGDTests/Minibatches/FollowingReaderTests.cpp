@@ -167,7 +167,8 @@ TEST(FollowingReaderTest, ASequenceThatGoesOnIsRefused)
     cut.Init(1, 2);
     cut.AddSequence(0, 0, 0, 3);
     EXPECT_EQ(ErrorOf(reader, cut, {"a"}),
-              "decoderReader cuts sequences into pieces; expected whole ones (truncated=false)");
+              "decoderReader cuts sequences into pieces; expected whole ones (truncated=false; LMSequenceReader cuts "
+              "those longer than minibatchSize)");
 }
 
 // A minibatch that is passed over on the way to where an epoch goes on takes its sequences along.
@@ -213,7 +214,8 @@ TEST(FollowingReaderTest, WhatCannotBeFollowedIsAnError)
     cut.Init(1, 2);
     cut.AddSequence(0, 0, -1, 2);
     EXPECT_EQ(ErrorOf(reader, cut, {"a"}),
-              "decoderReader cuts sequences into pieces; expected whole ones (truncated=false)");
+              "decoderReader cuts sequences into pieces; expected whole ones (truncated=false; LMSequenceReader cuts "
+              "those longer than minibatchSize)");
     MBLayout gapsOnly;
     gapsOnly.Init(1, 2);
     gapsOnly.AddGap(0, 0, 2);

@@ -255,6 +255,27 @@ void LegacyReshapeNode::SetParameters(const NodeParameters& parameters)
         Fail(ErrorKind::Config, "parameter 'imageLayout' is '", layout, "'; expected HWC (legacy) or CHW (cudnn)");
 }
 
+size_t LengthOf(const MBLayout& layout, size_t id)
+{
+    if (layout.IsFrameMode())
+        return id < layout.Columns() ? 1 : 0;
+    for (const SequenceInfo& sequence : layout.Sequences())
+        if (sequence.id == id)
+            return size_t(sequence.end - sequence.begin);
+    return 0;
+}
+
+// The first sequence that is not as long in both.
+std::string DifferentSequence(const ComputationNode& a, const ComputationNode& b)
+{
+    const MBLayout &ours = *a.GetMBLayout(), &theirs = *b.GetMBLayout();
+    for (size_t id = 0; id < std::max(ours.Columns(), theirs.Columns()); id++)
+        if (const size_t length = LengthOf(ours, id), other = LengthOf(theirs, id); length != other)
+            return Concat(": sequence ", id, " has ", Counted(length, "sample"), " of '", a.Name(), "' and ", other,
+                          " of '", b.Name(), "'");
+    return "";
+}
+
 // x with the layout of another node, which must be equal: nodes whose layouts are only equal cannot be combined.
 class ReconcileDynamicAxisNode final : public ComputationNode
 {
@@ -273,7 +294,8 @@ public:
         const MBLayoutPtr& b = Input(1)->GetMBLayout();
         if (a && b && a != b && !(*a == *b))
             Fail(ErrorKind::Data, TypeName(), " '", Name(), "': the minibatch layouts of '", Input(0)->Name(),
-                 "' and '", Input(1)->Name(), "' differ; expected the same sequences of the same lengths");
+                 "' and '", Input(1)->Name(), "' differ", DifferentSequence(*Input(0), *Input(1)),
+                 "; expected the same sequences of the same lengths");
     }
     void ForwardProp(const FrameRange& range) override { Ops::Copy(Input(0)->Value(range), Value(range)); }
     void BackpropTo(size_t input, const FrameRange& range) override

@@ -147,8 +147,8 @@ TEST(PackingNodes, AFrameOfEachSequenceMeetsItsLabel)
     net.network.Layout("sentences")->InitAsFrameMode(3);
     SetInput(labels, {1, 2, 3, 4, 5, 6});
     EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }),
-              "ReconcileDynamicAxis 'same': the minibatch layouts of 'gathered' and 'labels' differ; expected the same "
-              "sequences of the same lengths");
+              "ReconcileDynamicAxis 'same': the minibatch layouts of 'gathered' and 'labels' differ: sequence 2 has 0 "
+              "samples of 'gathered' and 1 of 'labels'; expected the same sequences of the same lengths");
 }
 
 // Frames picked by one condition beside those picked by another: the layouts are compared when both are made, and not
@@ -174,9 +174,10 @@ TEST(PackingNodes, FramesPickedByTwoConditionsMeet)
     evaluator.Forward();
     EXPECT_EQ(ValueOf(sum), (std::vector<double>{9 + 1, 10 + 2, 3 + 7, 4 + 8}));
     SetInput(net.cond, {1, 1, 1, 0, 0, 0}); // two frames of the first sequence, the other condition one
-    EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }),
-              "ReconcileDynamicAxis 'same': the minibatch layouts of 'gathered2' and 'gathered' differ; expected the "
-              "same sequences of the same lengths");
+    EXPECT_EQ(
+        MessageOf([&] { evaluator.Forward(); }),
+        "ReconcileDynamicAxis 'same': the minibatch layouts of 'gathered2' and 'gathered' differ: sequence 0 has 1 "
+        "sample of 'gathered2' and 2 of 'gathered'; expected the same sequences of the same lengths");
 }
 
 // Attention looks its sequences up when both layouts are there.

@@ -373,18 +373,16 @@ TEST(ReshapeNodesTest, LayoutsThatAreOnlyEqualCanBeReconciled)
     EXPECT_THAT(ValueOf(axis), ElementsAre(0, 0));
     net.network.Layout("other")->InitAsFrameMode(1);
     dynamic_cast<InputValueNode&>(*y).SetDense(values, 2, 1);
-    EXPECT_EQ(
-        MessageOf([&] { evaluator.Forward(); }),
-        "ReconcileDynamicAxis 'same': the minibatch layouts of 'y' and 'x' differ; expected the same sequences of "
-        "the same lengths");
+    EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }), "ReconcileDynamicAxis 'same': the minibatch layouts of 'y' and "
+                                                       "'x' differ: sequence 1 has 0 samples of 'y' and 1 "
+                                                       "of 'x'; expected the same sequences of the same lengths");
     // As many columns, but two sequences and one.
     net.network.Layout("other")->Init(1, 2);
     net.network.Layout("other")->AddSequence(0, 0, 0, 2);
     dynamic_cast<InputValueNode&>(*y).SetDense(values, 2, 2);
-    EXPECT_EQ(
-        MessageOf([&] { evaluator.Forward(); }),
-        "ReconcileDynamicAxis 'same': the minibatch layouts of 'y' and 'x' differ; expected the same sequences of "
-        "the same lengths");
+    EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }), "ReconcileDynamicAxis 'same': the minibatch layouts of 'y' and "
+                                                       "'x' differ: sequence 0 has 2 samples of 'y' and 1 "
+                                                       "of 'x'; expected the same sequences of the same lengths");
 }
 
 TEST(TraceTest, PrintsSequencesOneAfterAnother)

@@ -114,7 +114,14 @@ class LanguageTest(EndToEndTest):
         text = self.write("text.txt", "a b a\n")
         os.utime(text, (1000000000, 1000000000))
         self.cntk("configFile=exp.cntk")
-        self.assertIn("All output files up to date.", self.cntk("configFile=exp.cntk").stderr)
+        log = self.cntk("configFile=exp.cntk").stderr
+        self.assertIn("All output files up to date.", log)
+        self.assertNotIn("WARNING", log)
+        # What can be seen of other parameters is told.
+        for argument, sign in (("vocabSize=2", "3 words, but vocabSize is 2"), ("nbrClass=1", "2 classes, but nbrClass is 1"),
+                               ("nbrClass=0", "2 classes, but nbrClass is 0")):
+            self.assertIn("WARNING: 'out/vocab.txt' has %s: it was made with other parameters; makeMode=false makes it "
+                          "anew\n" % sign, self.cntk("configFile=exp.cntk", "wc=[%s]" % argument).stderr)
         self.assertNotIn("All output files up to date.", self.cntk("configFile=exp.cntk", "makeMode=false").stderr)
         os.remove(self.folder / "out/words.txt")
         self.assertNotIn("All output files up to date.", self.cntk("configFile=exp.cntk").stderr)

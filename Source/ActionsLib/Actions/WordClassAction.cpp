@@ -139,6 +139,8 @@ public:
         if (m_options.makeMode && IsUpToDate())
         {
             log.Print("All output files up to date.\n");
+            if (const std::string sign = SignOfOtherParameters(); !sign.empty())
+                log.Warn(sign + ": it was made with other parameters; makeMode=false makes it anew");
             return;
         }
         for (const std::string& file : m_files)
@@ -208,6 +210,28 @@ private:
                                const fs::file_time_type time = fs::last_write_time(file, missing);
                                return !missing && !problem && time > input;
                            });
+    }
+
+    // What shows that the vocabulary is not that of these parameters, as far as it alone can show it.
+    std::string SignOfOtherParameters() const
+    {
+        size_t words = 0;
+        std::string last;
+        std::ifstream file(m_options.outputVocabFile);
+        for (std::string line; std::getline(file, line);)
+            if (!Trim(line).empty())
+            {
+                ++words;
+                last = line;
+            }
+        const auto lastClass = ParseInteger(Trim(std::string_view(last).substr(last.find_last_of(" \t") + 1)));
+        const size_t classes = lastClass && *lastClass >= 0 ? size_t(*lastClass) + 1 : 0;
+        const std::string found = "'" + m_options.outputVocabFile + "' has ";
+        if (m_options.nbrClass > 0 && words > m_options.vocabSize)
+            return Concat(found, words, " words, but vocabSize is ", m_options.vocabSize);
+        if (classes > std::max<size_t>(m_options.nbrClass, 1))
+            return Concat(found, classes, " classes, but nbrClass is ", m_options.nbrClass);
+        return "";
     }
 
     // With the markers of the sentences; one that both begins and ends them counts once a line.

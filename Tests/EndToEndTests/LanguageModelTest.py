@@ -88,6 +88,12 @@ class LanguageModelTest(EndToEndTest):
         self.assertTrue(found, log)
         self.assertAlmostEqual(float(found.group(1)), wanted, places=6)
         self.assertIn("__CHECKED__", self.cntk("configFile=c.cntk", "command=Test", "--check").stderr)
+        # With one noise word its labels are as large as those of classes, which are the default.
+        self.write("net.ndl", self.read("net.ndl").replace("Input(6", "Input(4"))
+        self.assertIn("error: NCEBasedCrossEntropyWithSoftmax 'c' takes words with their probabilities, but stream 'labels' "
+                      "has words with their classes; expected mode=nce of its reader, with noise_number",
+                      self.cntk("configFile=c.cntk", "command=Train", "makeMode=false",
+                                "Train=[reader=[features=[mode=class]]]", status=3).stderr)
 
     def test_lstm_sees_further_than_trigrams(self):
         rng = random.Random(4)

@@ -132,8 +132,12 @@ NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const
         m_bindings.push_back({std::move(node), stream, size_t(axis - m_axes.begin())});
     }
     for (const ComputationNodePtr& node : fed)
+    {
         if (node->TypeName() == "ClassBasedCrossEntropyWithSoftmax")
             CheckWordClasses(*node);
+        if (node->TypeName() == "NCEBasedCrossEntropyWithSoftmax")
+            RequireNoWordClasses(*node);
+    }
 }
 
 // The network has a score for each class of words, the data say how many classes there are.
@@ -154,6 +158,16 @@ void NetworkBinder::CheckWordClasses(const ComputationNode& criterion)
     if (scores.SampleElements() < stream.wordClasses)
         FailOf(scores, ErrorKind::Config, expected);
     m_warnings.push_back(expected);
+}
+
+// With one noise word its labels have four rows, as those of word classes have.
+void NetworkBinder::RequireNoWordClasses(const ComputationNode& criterion) const
+{
+    for (const Binding& binding : m_bindings)
+        if (binding.node == criterion.Input(0) && m_streams[binding.stream].wordClasses > 0)
+            FailOf(criterion, ErrorKind::Config, criterion.TypeName(), " '", criterion.Name(),
+                   "' takes words with their probabilities, but stream '", m_streams[binding.stream].name,
+                   "' has words with their classes; expected mode=nce of its reader, with noise_number");
 }
 
 std::vector<std::string> NetworkBinder::Wanted() const

@@ -61,6 +61,7 @@ private:
     template <class ElemType>
     void BindLayout(const Axis& axis, const HostMinibatch<ElemType>& minibatch);
     void CheckWordClasses(const ComputationNode& criterion);
+    void RequireNoWordClasses(const ComputationNode& criterion) const;
 
     std::vector<Binding> m_bindings;
     std::vector<Axis> m_axes;

@@ -136,12 +136,24 @@ bool ReaderSource::CanBeChecked() const
 
 std::string ReaderSource::NameWithFiles() const
 {
+    constexpr std::string_view c_keys[] = {"file", "scpFile", "mlfFile"};
     if (block == nullptr)
         return name;
     std::vector<std::string> files;
-    for (const ConfigValue& file : InputFilesOf(*block, forWriting, program->log))
-        if (std::find(files.begin(), files.end(), file.Text()) == files.end())
-            files.push_back(file.Text());
+    const auto add = [&](const std::string& path)
+    {
+        if (std::find(files.begin(), files.end(), path) == files.end())
+            files.push_back(path);
+    };
+    for (const ConfigValue& value : block->Values())
+    {
+        const std::string path = value.KeyPath();
+        const std::string_view key = std::string_view(path).substr(path.rfind(':') + 1);
+        if (std::any_of(std::begin(c_keys), std::end(c_keys), [&](auto known) { return EqualsIgnoreCase(key, known); }))
+            add(value.Text());
+    }
+    if (files.empty() && block->Exists("file")) // around the block
+        add(block->Require("file").Text());
     return files.empty() ? name : Concat(name, " ('", Join(files, "', '"), "')");
 }
 

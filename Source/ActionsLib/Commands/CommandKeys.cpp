@@ -1,9 +1,14 @@
 #include "ActionsLib/Commands/CommandKeys.h"
 
+#include "ActionsLib/Commands/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/PluginLoader.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NetworkReport.h"
 #include "SGD/Minibatches/LabelMixer.h"
+
+#include <algorithm>
 
 namespace cntk
 {
@@ -80,6 +85,28 @@ const ConfigParameters& RequireSgdBlock(const CommandContext& command)
            "' has no SGD block; it needs SGD=[maxEpochs=...; minibatchSize=...; learningRatesPerSample=...]");
 }
 
+namespace
+{
+
+// The learner only counts in pieces of sequences; the reader cuts them.
+void WarnOfWholeSequences(const CommandContext& command, const ConfigParameters& sgd)
+{
+    const ConfigParameters* const reader = command.block.FindBlock("reader");
+    const auto description = reader == nullptr ? std::nullopt : DescriptionOfReader(*reader);
+    const auto isTruncated = [](const PluginOption& option)
+    { return option.block.empty() && EqualsIgnoreCase(option.name, "truncated"); };
+    if (!description || std::none_of(description->options.begin(), description->options.end(), isTruncated))
+        return; // one that always cuts sequences, or has none
+    if (!reader->Exists("truncated") || !reader->Require("truncated").AsBool())
+        command.program.log.Warn(Concat(sgd.WhereOf("truncated").Location(),
+                                        ": truncated=true of the training, but the ", ReaderTypeOf(*reader), " at ",
+                                        reader->Where().Location(),
+                                        " reads whole sequences; expected truncated=true of the reader, too, or around "
+                                        "both"));
+}
+
+} // namespace
+
 SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd)
 {
     Log& log = command.program.log;
@@ -97,6 +124,8 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
         if (const ConfigParameters* const block = sgd.FindBlock("ParallelTrain"))
             log.Warn(block->Where().Location() +
                      ": ParallelTrain has no effect: this program trains in one process; it goes on alone");
+    if (options.truncated)
+        WarnOfWholeSequences(command, sgd);
     return options;
 }
 

@@ -505,20 +505,6 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertEqual(warnings("SIMPLERNN", "1:1:3"), ["1 behind 1 has no effect; expected rising numbers",
                                                            "3" + behind % 1])
 
-    def test_truncated_of_the_learner_alone(self):
-        self.write("seq.ctf", "0 |x 1 |y 1\n0 |x 2 |y 0\n")
-        self.write("seq.cntk", "command=Train\nTrain=[ action=train; modelPath=m.dnn\nNDLNetworkBuilder=[ run=N\n"
-                   "N=[ x=Input(1, tag=feature); y=Input(1, tag=label)\n"
-                   "ce=SquareError(y, Times(Parameter(1, 1), x), tag=criterion) ] ]\n"
-                   "SGD=[ maxEpochs=1; learningRatesPerSample=0.1; truncated=true ]\n"
-                   "reader=[ readerType=CNTKTextFormatReader; file=seq.ctf\n"
-                   "input=[ x=[ dim=1; format=dense ]; y=[ dim=1; format=dense ] ] ] ]\n")
-        self.assertIn("WARNING: seq.cntk:6:58: truncated=true of the training, but the CNTKTextFormatReader at seq.cntk:7:1 "
-                      "reads whole sequences; expected truncated=true of the reader, too, or around both\n",
-                      self.cntk("configFile=seq.cntk").stderr)
-        for argument in ("truncated=true", "Train=[reader=[truncated=true]]", "Train=[SGD=[truncated=false]]"):
-            self.assertNotIn("WARNING", self.cntk("configFile=seq.cntk", "makeMode=false", argument).stderr)
-
     def test_network_that_cannot_be_built(self):
         self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; rnnType=CLASSLM;")
         self.assertEqual(self.error(), "exp.cntk:5:3: error: vocabSize is not given, but the last of the layerSizes is 2; "

@@ -183,6 +183,20 @@ class TrainingTest(EndToEndTest):
             for one, other in zip(found[parts], found[""]):
                 self.assertAlmostEqual(one, other, places=6, msg=parts)
 
+    def test_truncated_of_the_learner_alone(self):
+        self.write("seq.ctf", "0 |x 1 |y 1\n0 |x 2 |y 0\n")
+        self.write("seq.cntk", "command=Train\nTrain=[ action=train; modelPath=m.dnn\nNDLNetworkBuilder=[ run=N\n"
+                   "N=[ x=Input(1, tag=feature); y=Input(1, tag=label)\n"
+                   "ce=SquareError(y, Times(Parameter(1, 1), x), tag=criterion) ] ]\n"
+                   "SGD=[ maxEpochs=1; learningRatesPerSample=0.1; truncated=true ]\n"
+                   "reader=[ readerType=CNTKTextFormatReader; file=seq.ctf\n"
+                   "input=[ x=[ dim=1; format=dense ]; y=[ dim=1; format=dense ] ] ] ]\n")
+        self.assertIn("WARNING: seq.cntk:6:58: truncated=true of the training, but the CNTKTextFormatReader at seq.cntk:7:1 "
+                      "reads whole sequences; expected truncated=true of the reader, too, or around both\n",
+                      self.cntk("configFile=seq.cntk").stderr)
+        for argument in ("truncated=true", "Train=[reader=[truncated=true]]", "Train=[SGD=[truncated=false]]"):
+            self.assertNotIn("WARNING", self.cntk("configFile=seq.cntk", "makeMode=false", argument).stderr)
+
 
 if __name__ == "__main__":
     main()

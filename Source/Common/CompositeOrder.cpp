@@ -26,9 +26,7 @@ PartOrder OrderOf(const ConfigParameters& part)
 {
     const PluginLibrary library =
         PluginLibrary::Open(ReaderTypeOf(part), PluginSearch::Default(), part.WhereOf("readerType"));
-    PluginDescription description;
-    if (const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin")))
-        describe(description);
+    const PluginDescription description = library.Describe().value_or(PluginDescription());
     PartOrder order{library.Name(), {}};
     if (order.reader == "LMSequenceReader")
     {

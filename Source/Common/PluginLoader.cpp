@@ -283,6 +283,22 @@ void* PluginLibrary::FindSymbol(const char* symbol) const
     return dlsym(m_handle, symbol);
 }
 
+std::optional<PluginDescription> PluginLibrary::Describe() const
+{
+    const auto describe = reinterpret_cast<DescribePluginFunction>(FindSymbol("DescribePlugin"));
+    if (describe == nullptr)
+        return std::nullopt;
+    PluginDescription description;
+    describe(description);
+    return description;
+}
+
+void PluginLibrary::AddInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files) const
+{
+    if (const auto find = reinterpret_cast<FindInputFilesFunction>(FindSymbol("FindInputFiles")))
+        find(context, files);
+}
+
 void PluginLibrary::FailForSymbol(const char* task, const char* symbol, const std::string& hint) const
 {
     FailAt(m_where, ErrorKind::Config, "plugin '", m_name, "' does not ", task, ": '", m_path, "' does not export '",

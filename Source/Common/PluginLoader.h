@@ -8,6 +8,7 @@
 #include "Common/WriterInterface.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +50,10 @@ public:
     const std::string& Name() const { return m_name; }
     const std::string& Path() const { return m_path; }
 
-    void* FindSymbol(const char* symbol) const; // null if the plugin does not export it
-
+    // What it says of itself; none where it says nothing.
+    std::optional<PluginDescription> Describe() const;
+    // Adds the files that its reader surely opens (FindInputFilesFunction), where it says which.
+    void AddInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files) const;
     // Fails (Config) if the plugin has no writer of that type.
     template <class ElemType>
     void RequireWriter() const;
@@ -62,6 +65,7 @@ public:
 
 private:
     PluginLibrary(std::string name, std::string path, void* handle, const SourcePos& where);
+    void* FindSymbol(const char* symbol) const; // null if the plugin does not export it
     void* FindWriter(const char* symbol) const; // fails if there is none
     // task: "read".
     [[noreturn]] void FailForSymbol(const char* task, const char* symbol, const std::string& hint) const;

@@ -22,13 +22,7 @@ std::optional<PluginDescription> DescriptionOf(const std::string& type)
 {
     try
     {
-        const PluginLibrary library = PluginLibrary::Open(type, PluginSearch::Default());
-        const auto describe = reinterpret_cast<DescribePluginFunction>(library.FindSymbol("DescribePlugin"));
-        if (describe == nullptr)
-            return std::nullopt;
-        PluginDescription description;
-        describe(description);
-        return description;
+        return PluginLibrary::Open(type, PluginSearch::Default()).Describe();
     }
     catch (const Error&)
     {
@@ -77,11 +71,8 @@ std::vector<ConfigValue> InputFilesOf(const ConfigParameters& reader, bool forWr
     try
     {
         for (const ConfigParameters* const part : PartsOf(reader))
-        {
-            const PluginLibrary library = PluginLibrary::Open(ReaderTypeOf(*part), PluginSearch::Default());
-            if (const auto find = reinterpret_cast<FindInputFilesFunction>(library.FindSymbol("FindInputFiles")))
-                find({.config = *part, .log = log, .forWriting = forWriting}, files);
-        }
+            PluginLibrary::Open(ReaderTypeOf(*part), PluginSearch::Default())
+                .AddInputFiles({.config = *part, .log = log, .forWriting = forWriting}, files);
     }
     catch (const Error&)
     {

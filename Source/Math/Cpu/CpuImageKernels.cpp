@@ -11,16 +11,7 @@ namespace
 
 ImageIsaSet IsaFor(InstructionSet set)
 {
-    switch (set)
-    {
-    case InstructionSet::Avx512:
-        return ImageAvx512();
-    case InstructionSet::Avx2:
-        return ImageAvx2();
-    case InstructionSet::Baseline:
-        break;
-    }
-    return ImageBaseline();
+    return CompiledFor(set, ImageBaseline, ImageAvx2, ImageAvx512);
 }
 
 } // namespace

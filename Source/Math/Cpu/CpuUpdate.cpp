@@ -1,4 +1,4 @@
-// Update rules: one pass over the parameter.
+// Gradient descent with and without momentum: one pass over the parameter.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/Threads.h"
 

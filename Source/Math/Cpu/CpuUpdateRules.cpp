@@ -1,4 +1,4 @@
-// Update rules on the CPU: stretches of the parameter go to the threads.
+// The other update rules, of UpdateFormulas.h: stretches of the parameter go to the threads.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/Threads.h"
 #include "Math/Cpu/UpdateIsa.h"
@@ -12,30 +12,12 @@ namespace cntk
 
 UpdateIsaSet UpdateIsaFor(InstructionSet set)
 {
-    switch (set)
-    {
-    case InstructionSet::Avx512:
-        return UpdateAvx512();
-    case InstructionSet::Avx2:
-        return UpdateAvx2();
-    case InstructionSet::Baseline:
-        break;
-    }
-    return UpdateBaseline();
+    return CompiledFor(set, UpdateBaseline, UpdateAvx2, UpdateAvx512);
 }
 
 NoiseIsaSet NoiseIsaFor(InstructionSet set)
 {
-    switch (set)
-    {
-    case InstructionSet::Avx512:
-        return NoiseAvx512();
-    case InstructionSet::Avx2:
-        return NoiseAvx2();
-    case InstructionSet::Baseline:
-        break;
-    }
-    return NoiseBaseline();
+    return CompiledFor(set, NoiseBaseline, NoiseAvx2, NoiseAvx512);
 }
 
 namespace

@@ -64,16 +64,7 @@ auto LibraryFor(GemmEngine engine)
 
 const GemmIsa& BestGemmIsa()
 {
-    switch (BestInstructionSet())
-    {
-    case InstructionSet::Avx512:
-        return GemmAvx512();
-    case InstructionSet::Avx2:
-        return GemmAvx2();
-    case InstructionSet::Baseline:
-        break;
-    }
-    return GemmBaseline();
+    return CompiledFor(BestInstructionSet(), GemmBaseline, GemmAvx2, GemmAvx512);
 }
 
 GemmContext::GemmContext(ThreadPool& pool)

@@ -38,16 +38,7 @@ namespace
 
 VectorKernelSet KernelSetFor(InstructionSet set)
 {
-    switch (set)
-    {
-    case InstructionSet::Avx512:
-        return Avx512Kernels();
-    case InstructionSet::Avx2:
-        return Avx2Kernels();
-    case InstructionSet::Baseline:
-        break;
-    }
-    return BaselineKernels();
+    return CompiledFor(set, BaselineKernels, Avx2Kernels, Avx512Kernels);
 }
 
 } // namespace

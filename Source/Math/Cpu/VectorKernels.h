@@ -21,6 +21,13 @@ enum class InstructionSet : uint8_t
 InstructionSet BestInstructionSet();
 const char* NameOf(InstructionSet set);
 
+// The table that was compiled for the instruction set. The others' functions are not called: they are code for theirs.
+template <class Table>
+Table CompiledFor(InstructionSet set, Table (*baseline)(), Table (*avx2)(), Table (*avx512)())
+{
+    return set == InstructionSet::Avx512 ? avx512() : set == InstructionSet::Avx2 ? avx2() : baseline();
+}
+
 // A loop over inner x outer elements. Along the inner axis inputs and output are contiguous, or an input is repeated.
 template <class T>
 struct ElementwiseLoop

@@ -81,7 +81,8 @@ TEST_P(ProductListTests, GiveTheSameBits)
 // Gradients of several gates' weights have the gates' input in common, which is packed once for all of them.
 TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
 {
-    const auto [type, threads] = GetParam();
+    const DataType type = std::get<0>(GetParam());
+    const int threads = std::get<1>(GetParam());
     const auto device = threads == 0 ? MakeReferenceDevice() : MakeCpuDevice({.threads = threads});
     const Shape small{20, 3, 5}, packed{300, 50, 700};
     for (const Shape& shape : threads == 0 ? std::vector<Shape>{small} : std::vector<Shape>{small, packed})
@@ -198,7 +199,8 @@ TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
 // Whatever the threads share out.
 TEST_P(ProductListTests, SumsGiveTheSameBitsWithAnyNumberOfThreads)
 {
-    const auto [type, threads] = GetParam();
+    const DataType type = std::get<0>(GetParam());
+    const int threads = std::get<1>(GetParam());
     if (threads == 0)
         return;
     const auto sumOn = [type](int count)

@@ -117,9 +117,7 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
             "auto or true: sentences are shuffled in blocks of 50000 lines; else they come "
             "as they stand"),
         Opt("equalLength", &S::equalLength,
-            "Only sentences of one length side by side, for write commands such as follow one another; false: shorter "
-            "ones "
-            "are followed by gaps"),
+            "Only sentences of one length side by side, others wait; false: shorter ones are followed by gaps"),
         Opt("dataMultiPass", &S::dataMultiPass,
             "Begin anew at the end of the data until the epoch has more than epochSize sentences"),
         Opt("ignoresentencebegintag", &S::ignoreSentenceBeginTag, "Only false is supported"),
@@ -206,11 +204,15 @@ LuConfig ReadLuConfig(const ReaderContext& context)
     if (context.forWriting)
     {
         lu.shuffle = false;
-        lu.keepsOrder = true;
         // Writers get one sentence at a time, as in the original. In text files sentences that stood side by side
         // follow one another.
         if (config.FindBlock("writer") != nullptr)
             options.parallelSequences = 1;
+        else if (options.equalLength && options.parallelSequences > 2)
+            context.log.Warn(Concat("LUSequenceReader: with nbruttsineachrecurrentiter=", options.parallelSequences,
+                                    " sentences get ahead of others for their length, and what is written does not "
+                                    "stand in the order of '",
+                                    options.file, "'; equalLength=false keeps that order"));
     }
     options.file = ResolveInputPath(options.file);
     lu.fileWhere = config.WhereOf("file");

@@ -64,7 +64,6 @@ struct LuConfig
 {
     LuReaderOptions reader;
     bool shuffle = false;
-    bool keepsOrder = false; // no sentence gets ahead of another one for its length
     std::string featureName = "features";
     LuVocabulary input;
     LuVocabulary output;

@@ -125,11 +125,7 @@ bool LuText::NextGroup(std::string& log)
             continue;
         ++seen;
         if (m_config.reader.equalLength && m_sentences[i].tokens != m_sentences[m_next].tokens)
-        {
-            if (m_config.keepsOrder)
-                break;
             continue;
-        }
         m_used[i] = true;
         m_group.push_back(m_sentences[i]);
     }

@@ -80,10 +80,8 @@ OptionTable<CtfReaderOptions> CtfReaderOptions::Options()
             "Time steps of a piece; minibatchSize/truncationLength sequences stand side by side. 0: minibatchSize is "
             "the length, nbruttsineachrecurrentiter the number of sequences"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
-            "Number of parallel sequences if truncated without truncationLength; not used otherwise. Write commands "
-            "read "
-            "the pieces of one sequence after the other",
-            Range{1}, {"nbruttineachrecurrentiter"}),
+            "Number of parallel sequences if truncated without truncationLength; not used otherwise", Range{1},
+            {"nbruttineachrecurrentiter"}),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 0 errors, 1 warnings, 2 what was found in the file"),
         Opt("verbosity", &S::verbosity, "").WithoutEffect(),
     };

@@ -70,8 +70,12 @@ void CtfReader<ElemType>::StartEpoch(const EpochRequest& request)
         RequireColumns(request.minibatchSize, "samples"); // as many rows as that needs, however few the data
     const size_t rows =
         hasLength ? std::max<size_t>(1, request.minibatchSize / options.truncationLength) : options.parallelSequences;
-    m_rows.assign(m_config.forWriting ? 1 : rows, {}); // pieces side by side could not be told apart in a file
-    ours.minibatchSize = 1;                            // one sequence at a time
+    if (m_config.forWriting && rows > 1 && !std::exchange(m_hasWarnedOfPieces, true))
+        m_log.Warn(Concat(c_readerName, ": with truncated=true and ", rows,
+                          " sequences side by side pieces of one stand between those of others in what is written; "
+                          "truncated=false has whole sequences, one after the other"));
+    m_rows.assign(rows, {});
+    ours.minibatchSize = 1; // one sequence at a time
     m_order.Start(ours);
     m_pipe.Start([this](Slot& slot) { return FillTruncated(slot); }, options.prefetch);
 }

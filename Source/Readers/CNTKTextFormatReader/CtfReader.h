@@ -71,7 +71,8 @@ private:
     CtfOrder m_order;
     std::vector<StreamInfo> m_streams;
     std::vector<bool> m_wanted;
-    size_t m_timeSteps = 0; // of a truncated minibatch
+    size_t m_timeSteps = 0;           // of a truncated minibatch
+    bool m_hasWarnedOfPieces = false; // that stand side by side in what is written
 
     // What a minibatch is made of; kept for their memory.
     std::vector<CtfOrder::Pick> m_picks;

@@ -17,6 +17,8 @@ namespace
 {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 
 class CtfReaderTests : public ReaderTest
 {
@@ -290,14 +292,23 @@ TEST_F(CtfReaderTests, TruncatedMinibatchesCarryOn)
         "2x2 row0[0,5) row1[0,2); 1; 6; 2; 7");
 }
 
-TEST_F(CtfReaderTests, ForWritingTruncatedSequencesFollowOneAnother)
+TEST_F(CtfReaderTests, ForWritingPiecesSideBySideAreWarnedOf)
 {
     Write("data.txt", "1|x 1\n|x 2\n|x 3\n2|x 4\n|x 5\n3|x 6\n");
-    for (const char* more : {"nbruttsineachrecurrentiter=2", "truncationLength=2"})
-        EXPECT_THAT(ReadStream(*Make(Block(c_oneX, std::string("truncated=true ") + more), true),
-                               MakeRequest(0, *more == 'n' ? 2 : 4), 0, false),
-                    ElementsAre("1; 2", "3; 4", "5; 6"))
+    ReadStream(*Make(Block(c_oneX, "truncated=true nbruttsineachrecurrentiter=1"), true), MakeRequest(0, 2), 0);
+    EXPECT_THAT(LogText(), Not(HasSubstr("side by side")));
+    for (const size_t minibatchSize : {2, 4})
+    {
+        const std::string more = minibatchSize == 2 ? "nbruttsineachrecurrentiter=2" : "truncationLength=2";
+        EXPECT_THAT(
+            ReadStream(*Make(Block(c_oneX, "truncated=true " + more), true), MakeRequest(0, minibatchSize), 0, false),
+            ElementsAre("1; 4; 2; 5", "3; gap; 6; gap"))
             << more;
+        EXPECT_THAT(LogText(),
+                    HasSubstr("WARNING: CNTKTextFormatReader: with truncated=true and 2 sequences side by side pieces "
+                              "of one stand between those of others in what is written; truncated=false has whole "
+                              "sequences, one after the other\n"));
+    }
 }
 
 TEST_F(CtfReaderTests, AnEpochCanBeReadAgain)

@@ -97,7 +97,7 @@ bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
             else if (more != any)
             {
                 Fail(ErrorKind::Data, "readers: '", m_parts[any ? i : firstUsed].name, "' is at its end, '",
-                     m_parts[any ? firstUsed : i].name, "' has more data; they must have the same number of samples");
+                     m_parts[any ? firstUsed : i].name, "' has more data", WhyTheyDiffer(firstUsed, i));
             }
             else if (more)
             {
@@ -119,13 +119,28 @@ bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 
 template <class ElemType>
 void CompositeReader<ElemType>::CheckSamples(size_t part, size_t first, const MBLayout& layout,
-                                             const MBLayout& expected) const
+                                             const MBLayout& expected)
 {
     if (layout == expected)
         return;
     Fail(ErrorKind::Data, "readers: in one minibatch '", m_parts[first].name, "' has ",
          Counted(expected.ActualSamples(), "sample"), " of ", expected.ParallelSequences(), " parallel sequences, '",
-         m_parts[part].name, "' has ", layout.ActualSamples(), " of ", layout.ParallelSequences(), "; they must agree");
+         m_parts[part].name, "' has ", layout.ActualSamples(), " of ", layout.ParallelSequences(), "; they must agree",
+         WhyTheyDiffer(first, part));
+}
+
+// For messages.
+template <class ElemType>
+std::string CompositeReader<ElemType>::WhyTheyDiffer(size_t first, size_t part)
+{
+    const size_t firsts = m_parts[first].reader->TotalSamples();
+    const size_t total = m_parts[part].reader->TotalSamples();
+    if (firsts != total)
+        return Concat("; in all, '", m_parts[first].name, "' has ", Counted(firsts, "sample"), " and '",
+                      m_parts[part].name, "' has ", total, "; expected as many");
+    return Concat("; both have ", Counted(total, "sample"),
+                  " in all, but they end minibatches at different places where an epoch or the data end; expected "
+                  "epochSize=0, or readers of one kind with the same parameters");
 }
 
 template <class ElemType>

@@ -41,7 +41,8 @@ public:
     }
 
 private:
-    void CheckSamples(size_t part, size_t first, const MBLayout& layout, const MBLayout& expected) const;
+    void CheckSamples(size_t part, size_t first, const MBLayout& layout, const MBLayout& expected);
+    std::string WhyTheyDiffer(size_t first, size_t part);
 
     std::vector<Part> m_parts;
     std::vector<StreamInfo> m_streams; // of all parts, part after part

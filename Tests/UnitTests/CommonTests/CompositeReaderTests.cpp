@@ -122,13 +122,16 @@ TEST(CompositeReaderTests, AsksOnlyThoseThatHaveAWantedStream)
 TEST(CompositeReaderTests, ReadersMustFit)
 {
     EXPECT_EQ(ReadAll(*Make(4, 2, 4, 2)), "no error");
-    EXPECT_EQ(ReadAll(*Make(4, 2, 2, 2)),
-              "readers: 'b' is at its end, 'a' has more data; they must have the same number of samples");
-    EXPECT_EQ(ReadAll(*Make(2, 2, 4, 2)),
-              "readers: 'a' is at its end, 'b' has more data; they must have the same number of samples");
+    EXPECT_EQ(
+        ReadAll(*Make(4, 2, 2, 2)),
+        "readers: 'b' is at its end, 'a' has more data; in all, 'a' has 4 samples and 'b' has 2; expected as many");
+    EXPECT_EQ(
+        ReadAll(*Make(2, 2, 4, 2)),
+        "readers: 'a' is at its end, 'b' has more data; in all, 'a' has 2 samples and 'b' has 4; expected as many");
     EXPECT_EQ(ReadAll(*Make(4, 2, 4, 1)),
               "readers: in one minibatch 'a' has 2 samples of 2 parallel sequences, 'b' has 1 of 1; "
-              "they must agree");
+              "they must agree; both have 4 samples in all, but they end minibatches at different places where an "
+              "epoch or the data end; expected epochSize=0, or readers of one kind with the same parameters");
 }
 
 TEST(CompositeReaderTests, NamesMustDiffer)

@@ -153,7 +153,8 @@ using PluginAbiFunction = uint32_t (*)();
 
 // FindInputFiles, which a library need not export: adds the values of the block that name a file each which its reader
 // surely opens when it is made so, or reads. Asked before the first command runs, to tell at once what is missing: it
-// opens nothing. An Error says that there is no telling; the reader itself reports what is wrong.
+// opens nothing. An Error of kind Config, which the reader made so would throw as well, is told at once, too; behind
+// the files that were added until then. Any other one says that there is no telling.
 using FindInputFilesFunction = void (*)(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

@@ -3,7 +3,7 @@
 import struct
 
 from EndToEnd import CNTK, main
-from Messages import MessagesTestCase
+from Messages import CONFIG, MessagesTestCase
 
 NETWORK = """features=Input(2, tag=feature)
 labels=Input(2, tag=label)
@@ -31,6 +31,30 @@ class LookAheadTest(MessagesTestCase):
                          "exp.cntk:23:10: error: data file 'trian.txt' does not exist, and no command before makes it; "
                          "did you mean 'train.txt' in folder '.'?")
         self.assert_nothing_ran()
+
+    def test_options_of_a_later_reader(self):
+        for old, new, message in (
+                ("file=train.txt\n    features=[ dim=2; start=0 ]\n    labels", "features=[ dim=2; start=0 ]\n    labels",
+                 "exp.cntk:23:5: error: required parameter missing: exp.cntk:Test:reader:features:file"),
+                ("train.txt\n    features=[ dim=2; start=0 ]\n    labels", "train.txt\n    features=[ dim=2 start=0 ]\n    labels",
+                 "exp.cntk:24:20: error: 'Test:reader:features:dim' is '2 start=0', expected a whole number that is not "
+                 "negative; parameters that share a line are separated by ';', here before 'start'"),
+                ("train.txt\n    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile",
+                 "train.txt\n    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFil",
+                 "exp.cntk:25:5: error: 'labels': a category label needs labelMappingFile, ")):
+            begin = CONFIG.index("Test=[")
+            self.assertIn(old, CONFIG[begin:])
+            self.write("exp.cntk", CONFIG[:begin] + CONFIG[begin:].replace(old, new, 1))
+            self.assertIn(message, self.error("command=Train:Test"))
+            self.assert_nothing_ran()
+
+    def test_streams_of_a_later_reader(self):
+        self.write("x.ctf", "|f 1 2\n")
+        for streams, message in (("features=[ alias=f; dim=2; format=dens ]", "one of dense, sparse; did you mean 'dense'?"),
+                                 ("features=[ alias=f; format=dense ]", "required parameter missing: ")):
+            self.assertIn(message, self.error("command=Train:More", "More=[ action=write; modelPath=m.dnn; outputPath=o; reader=[ "
+                                              "readerType=CNTKTextFormatReader; file=x.ctf; input=[ %s ] ] ]" % streams))
+            self.assert_nothing_ran()
 
     def test_data_that_a_command_writes(self):
         self.run_all("Train:Write:Again", "Again=[ action=write; outputPath=out/again; "

@@ -89,7 +89,8 @@ void RequireDataToCome(const CommandContext& command, const Action& action, cons
         const ConfigParameters* const reader = IsReaderBlock(name) ? command.block.FindBlock(name) : nullptr;
         if (reader == nullptr)
             continue;
-        for (const ConfigValue& value : InputFilesOf(*reader, action.name == "write", command.program.log))
+        std::optional<Error> fault;
+        for (const ConfigValue& value : InputFilesOf(*reader, action.name == "write", command.program.log, &fault))
         {
             const std::string& path = value.Text();
             if (path.empty() || path.find_first_of(c_notOneFile) != std::string::npos || files.WillExist(path) ||
@@ -98,6 +99,9 @@ void RequireDataToCome(const CommandContext& command, const Action& action, cons
             FailAt(value.Where(), ErrorKind::Data, "data file '", path,
                    "' does not exist, and no command before makes it", NearFilesHint(path));
         }
+        // The reader would say so when its turn comes. What is no matter of the config may be another one then.
+        if (fault && fault->Kind() == ErrorKind::Config)
+            throw Error(*fault);
     }
 }
 

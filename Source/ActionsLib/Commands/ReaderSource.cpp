@@ -65,7 +65,8 @@ std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& wri
     return DescriptionOf(type ? type->Text() : "BinaryWriter");
 }
 
-std::vector<ConfigValue> InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& log)
+std::vector<ConfigValue> InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& log,
+                                      std::optional<Error>* fault)
 {
     std::vector<ConfigValue> files;
     try
@@ -74,9 +75,12 @@ std::vector<ConfigValue> InputFilesOf(const ConfigParameters& reader, bool forWr
             PluginLibrary::Open(ReaderTypeOf(*part), PluginSearch::Default())
                 .AddInputFiles({.config = *part, .log = log, .forWriting = forWriting}, files);
     }
-    catch (const Error&)
+    catch (const Error& error)
     {
-        files.clear(); // the reader will say what is wrong with its block, if it is opened
+        if (fault != nullptr)
+            *fault = error;
+        else
+            files.clear(); // the reader will say what is wrong with its block, if it is opened
     }
     return files;
 }

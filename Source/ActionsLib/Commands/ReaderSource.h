@@ -58,7 +58,9 @@ std::optional<PluginDescription> DescriptionOfReader(const ConfigParameters& rea
 std::optional<PluginDescription> DescriptionOfWriter(const ConfigParameters& writer);
 
 // The values that name the files which the reader surely opens, as its plugin knows them; none where it says nothing,
-// or finds fault with the block. forWriting: as ReaderContext has it.
-std::vector<ConfigValue> InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& log);
+// or finds fault with the block. forWriting: as ReaderContext has it. fault: gets what is wrong with the block, and the
+// files found until then stay.
+std::vector<ConfigValue> InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& log,
+                                      std::optional<Error>* fault = nullptr);
 
 } // namespace cntk

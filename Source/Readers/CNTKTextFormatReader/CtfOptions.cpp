@@ -140,4 +140,10 @@ void DescribeCtfOptions(PluginDescription& description)
     AddOptions<CtfStreamOptions>(description, "input:<stream>");
 }
 
+void AddCtfInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    AddInputFiles<CtfReaderOptions>(context, files);
+    ReadCtfConfig(context);
+}
+
 } // namespace cntk

@@ -60,5 +60,6 @@ struct CtfConfig
 
 CtfConfig ReadCtfConfig(const ReaderContext& context);
 void DescribeCtfOptions(PluginDescription& description);
+void AddCtfInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

@@ -1,10 +1,9 @@
 // What the library exports.
 #include "Common/PluginExports.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
-#include "Readers/ReaderLib/ReaderOptions.h"
 
 CNTK_EXPORT_READER(cntk::MakeCtfReader)
-CNTK_EXPORT_INPUT_FILES(cntk::AddInputFiles<cntk::CtfReaderOptions>)
+CNTK_EXPORT_INPUT_FILES(cntk::AddCtfInputFiles)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {

@@ -253,6 +253,7 @@ void AddHtkInputFiles(const ReaderContext& context, std::vector<ConfigValue>& fi
         else if (IsLabels(block) && !context.forWriting)
             AddInputFiles<HtkLabelOptions>(block, files);
     }
+    ReadHtkConfig(context);
 }
 
 } // namespace cntk

@@ -154,4 +154,10 @@ void DescribeImageOptions(PluginDescription& description)
     AddOptions<ImageLabelOptions>(description, "labels");
 }
 
+void AddImageInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    AddInputFiles<ImageReaderOptions>(context, files);
+    ReadImageConfig(context);
+}
+
 } // namespace cntk

@@ -86,5 +86,6 @@ struct ImageConfig
 
 ImageConfig ReadImageConfig(const ReaderContext& context);
 void DescribeImageOptions(PluginDescription& description);
+void AddImageInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

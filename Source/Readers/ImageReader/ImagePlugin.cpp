@@ -1,10 +1,9 @@
 // What the library exports.
 #include "Common/PluginExports.h"
 #include "Readers/ImageReader/ImageReader.h"
-#include "Readers/ReaderLib/ReaderOptions.h"
 
 CNTK_EXPORT_READER(cntk::MakeImageReader)
-CNTK_EXPORT_INPUT_FILES(cntk::AddInputFiles<cntk::ImageReaderOptions>)
+CNTK_EXPORT_INPUT_FILES(cntk::AddImageInputFiles)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {

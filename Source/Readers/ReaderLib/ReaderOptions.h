@@ -82,7 +82,8 @@ const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const
 // "dim=2 at exp.cntk:15:16", where the value in force was written.
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number);
 
-// Adds the values of the options that are marked as files which the reader surely opens (FindInputFilesFunction).
+// Adds the values of the options that are marked as files which the reader surely opens, and then fails as the reader
+// would where an option has a wrong value (FindInputFilesFunction).
 template <class S>
 void AddInputFiles(const ConfigParameters& block, std::vector<ConfigValue>& files)
 {
@@ -90,6 +91,7 @@ void AddInputFiles(const ConfigParameters& block, std::vector<ConfigValue>& file
         if (option.info.isInputFile)
             if (auto value = FindOption(block, option.info, option.isLocal))
                 files.push_back(std::move(*value));
+    ReadOptions<S>(block);
 }
 // Of a reader whose files stand in its own block, or around it.
 template <class S>

@@ -240,6 +240,7 @@ void AddUciInputFiles(const ReaderContext& context, std::vector<ConfigValue>& fi
         else if (IsLabels(block) && ReadOptions<UciLabelOptions>(block).labelType != LabelType::None)
             AddInputFiles<UciLabelOptions>(block, files);
     }
+    ReadUciConfig(context);
 }
 
 } // namespace cntk

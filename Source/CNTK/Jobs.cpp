@@ -1,0 +1,271 @@
+#include "CNTK/Jobs.h"
+
+#include "ActionsLib/Commands/CommandDevice.h"
+#include "ActionsLib/Commands/ErrorPlaces.h"
+#include "ActionsLib/Commands/LookAhead.h"
+#include "ActionsLib/KnownBlocks.h"
+#include "Common/Config/UnusedKeys.h"
+#include "Common/Counted.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/FileClashes.h"
+#include "Common/Interruption.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
+
+#include <sstream>
+
+namespace cntk
+{
+
+namespace
+{
+
+std::vector<std::string> TextsOf(const ConfigParameters& block, std::string_view key, const std::string& defaultValue)
+{
+    const auto value = block.Find(key);
+    if (!value)
+        return {defaultValue};
+    std::vector<std::string> texts;
+    for (const ConfigValue& element : value->AsArray())
+        texts.push_back(element.Text());
+    return texts;
+}
+
+// Names of the blocks at the root that may be commands, for suggestions.
+std::vector<std::string> CommandCandidates(const ConfigParameters& root)
+{
+    std::vector<std::string> names;
+    for (const std::string& name : root.BlockNames())
+        names.push_back(name);
+    return names;
+}
+
+std::string BlocksHint(const ConfigParameters& root)
+{
+    const std::vector<std::string> names = CommandCandidates(root);
+    return names.empty() ? std::string() : "; blocks in the config: " + Join(names, ", ");
+}
+
+// "Train Test", where both are blocks.
+void FailIfSeparatedByBlanks(const ConfigParameters& root, const std::string& name, const SourcePos& where)
+{
+    std::string mended;
+    std::istringstream words(name);
+    for (std::string word; words >> word;)
+    {
+        if (root.FindBlock(word) == nullptr)
+            return;
+        mended += (mended.empty() ? "" : ":") + word;
+    }
+    if (mended.empty())
+        return;
+    FailAt(where, ErrorKind::Config, "there is no command '", name,
+           "'; the commands of a list are separated by ':', write ", mended);
+}
+
+// "the config a.cntk+b.cntk"; "the command line" without files.
+std::string NameOf(const LoadedConfig& config)
+{
+    return config.files.empty() ? "the command line" : "the config " + Join(config.files, "+");
+}
+
+std::vector<PlannedJob> PrepareAll(const LoadedConfig& config, const std::vector<std::string>& commands,
+                                   ProgramContext& program)
+{
+    const ConfigParameters& root = *config.root;
+    const SourcePos where = root.WhereOf("command");
+    std::vector<PlannedJob> jobs;
+    if (commands.empty())
+        FailAt(where, ErrorKind::Config, "command= lists nothing to run", BlocksHint(root));
+    for (const std::string& name : commands)
+    {
+        const ConfigParameters* block = root.FindBlock(name);
+        if (block == nullptr && !root.Exists("command"))
+            Fail(ErrorKind::Config, NameOf(config),
+                 " has no command=<block>[:<block>...] that says what to run, and no block 'train', which would be run "
+                 "without it",
+                 BlocksHint(root));
+        if (block == nullptr && root.ExistsHere(name))
+            root.RequireBlock(name);
+        if (block == nullptr)
+            FailIfSeparatedByBlanks(root, name, where);
+        if (block == nullptr)
+            FailAt(where, ErrorKind::Config, "command '", name, "' is listed but not defined", "; it needs a block ",
+                   name, "=[action=...]", DidYouMean(name, CommandCandidates(root)));
+        const std::vector<std::string> actions = TextsOf(*block, "action", "train");
+        if (actions.empty() || actions[0].empty())
+            FailAt(block->Require("action").Where(), ErrorKind::Config, "action= of command '", name,
+                   "' names no action");
+        for (const std::string& word : actions)
+        {
+            const Action* action = FindAction(word);
+            if (action == nullptr)
+            {
+                std::vector<std::string> names;
+                for (const Action& candidate : Actions())
+                    names.push_back(candidate.name);
+                if (const std::string why = WhyMissingAction(word); !why.empty())
+                    FailAt(block->WhereOf("action"), ErrorKind::Config, "action '", word, "' of command '", name,
+                           "' is not there: ", why);
+                FailAt(block->WhereOf("action"), ErrorKind::Config, "unknown action '", word, "' in command '", name,
+                       "'; actions: ", Join(names, ", "), DidYouMean(word, names));
+            }
+            const auto note = [&] { return "while preparing command '" + name + "' (action '" + action->name + "')"; };
+            const auto prepare = [&] { return action->prepare({program, name, *block}); };
+            jobs.push_back({action, word, name, WithNote(prepare, note)});
+            if (jobs.back().job->Epochs() == 0)
+                for (const std::string& file : jobs.back().job->Produces())
+                    program.made.push_back(CanonicalPath(file));
+        }
+    }
+    return jobs;
+}
+
+std::vector<std::pair<std::string, const Action*>> ActionsNamedBy(const ConfigParameters& root,
+                                                                  const std::vector<std::string>& commands)
+{
+    std::vector<std::pair<std::string, const Action*>> actions;
+    for (const std::string& name : commands)
+        if (const ConfigParameters* const block = root.FindBlock(name))
+            for (const std::string& word : TextsOf(*block, "action", "train"))
+                if (const Action* const action = FindAction(word))
+                    actions.emplace_back(name, action);
+    return actions;
+}
+
+// A misspelt name, or a list that a wrong separator broke up, is often why a block cannot be read.
+void AddLikelySlips(const ConfigParameters& root, const std::vector<std::string>& commands, Error& error)
+{
+    try
+    {
+        for (const UnusedKey& key : FindLikelySlips(root, KnownBlocksOf(root, ActionsNamedBy(root, commands))))
+            if (key.where.Location() != error.Where().Location())
+                error.AddNote(key.where.Location() + ": " + key.message);
+    }
+    catch (const Error&)
+    {
+        // Looking further met the same or another mistake: the first one is told.
+    }
+}
+
+// command= without the commands that are done.
+std::string CommandsFrom(const std::vector<PlannedJob>& jobs, size_t first)
+{
+    std::string commands = "command=" + jobs[first].command;
+    for (size_t i = first + 1; i < jobs.size(); ++i)
+        if (jobs[i].command != jobs[i - 1].command) // not another action of the same
+            commands += ":" + jobs[i].command;
+    return commands;
+}
+
+} // namespace
+
+std::vector<PlannedJob> PrepareJobs(const LoadedConfig& config, const std::vector<std::string>& commands,
+                                    ProgramContext& program)
+{
+    try
+    {
+        return PrepareAll(config, commands, program);
+    }
+    catch (Error& error)
+    {
+        AddLikelySlips(*config.root, commands, error);
+        throw;
+    }
+}
+
+void ChooseDevice(const ConfigParameters& root, ProgramContext& program)
+{
+    if (program.takeAnyDevice.empty())
+        return;
+    const std::string& name = program.takeAnyDevice.front();
+    const std::shared_ptr<Device> device = DeviceOf({program, name, root.RequireBlock(name)});
+    if (program.anyDevice == nullptr)
+        program.log.Print("%s: deviceId=auto takes the %s that another command of this run names\n",
+                          Join(program.takeAnyDevice, ", ").c_str(), DeviceWords(*device).c_str());
+}
+
+std::vector<std::pair<std::string, const Action*>> ActionsOf(const std::vector<PlannedJob>& jobs)
+{
+    std::vector<std::pair<std::string, const Action*>> actions;
+    for (const PlannedJob& planned : jobs)
+        actions.emplace_back(planned.command, planned.action);
+    return actions;
+}
+
+void CheckJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& log)
+{
+    for (const PlannedJob& planned : jobs)
+    {
+        const auto note = [&]
+        { return "while checking command '" + planned.command + "' (action '" + planned.action->name + "')"; };
+        log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(), planned.action->name.c_str());
+        program.planned.BeginCommand(planned.command);
+        WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note);
+    }
+    log.Print("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
+}
+
+size_t PrintTrainInfo(const std::vector<PlannedJob>& jobs, Log& log)
+{
+    size_t epochs = 0;
+    for (const PlannedJob& planned : jobs)
+        if (planned.job->Epochs() > 0)
+        {
+            epochs += planned.job->Epochs();
+            for (const std::string& model : planned.job->Produces())
+                log.Print("CNTKModelPath: %s\n", model.c_str());
+            log.Print("CNTKCommandTrainInfo: %s : %d\n", planned.command.c_str(), int(planned.job->Epochs()));
+        }
+    if (epochs > 0)
+        log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
+    return epochs;
+}
+
+void LookAhead(const std::vector<PlannedJob>& jobs, const ConfigParameters& root, ProgramContext& program)
+{
+    FilesToCome files;
+    for (const PlannedJob& planned : jobs)
+    {
+        const CommandContext command{program, planned.command, root.RequireBlock(planned.command)};
+        const auto look = [&]
+        {
+            if (!planned.job->MayBeOver(files))
+                RequireDataToCome(command, *planned.action, files);
+            AtPlacesOfNodes(program.ndl, [&] { planned.job->LookAhead(files); });
+        };
+        if (&planned != jobs.data())
+            WithNote(look,
+                     [&] {
+                         return Concat("while looking ahead to command '", planned.command, "' (action '",
+                                       planned.action->name, "')");
+                     });
+        files.Add(planned.job->Produces());
+    }
+}
+
+void RunJobs(const std::vector<PlannedJob>& jobs, const NdlContext& ndl, Log& log)
+{
+    for (size_t i = 0; i < jobs.size(); ++i)
+    {
+        const PlannedJob& planned = jobs[i];
+        if (StopRequested())
+            throw Interrupted(Concat("stopped as asked in front of command '", planned.command,
+                                     "'; to go on, run it again with ", CommandsFrom(jobs, i)));
+        const std::string banner = "# Action \"" + planned.word + "\"";
+        log.Print("\n%s\n#%*s#\n%-77s#\n#%*s#\n%s\n\n", std::string(78, '#').c_str(), 76, "", banner.c_str(), 76, "",
+                  std::string(78, '#').c_str());
+        const bool trains = planned.job->Epochs() > 0;
+        if (trains)
+            log.Print("CNTKCommandTrainBegin: %s\n", planned.command.c_str());
+        const auto note = [&]
+        { return "in command '" + planned.command + "' (action '" + planned.action->name + "')"; };
+        WithNote([&] { AtPlacesOfNodes(ndl, [&] { planned.job->Run(); }); }, note);
+        if (trains)
+            log.Print("CNTKCommandTrainEnd: %s\n", planned.command.c_str());
+        log.Print("\nAction \"%s\" complete.\n\n", planned.word.c_str());
+    }
+}
+
+} // namespace cntk

@@ -69,13 +69,17 @@ bool EndsEarly(const std::vector<char>& bytes)
     return at >= text.size() || text.find(end, at) == std::string_view::npos;
 }
 
-cv::Mat Decode(const std::string& path, const std::vector<char>& bytes, bool isGray)
+cv::Mat Decode(const std::string& path, std::vector<char>& bytes, bool isGray)
 {
+    if (bytes.size() > INT32_MAX)
+        Fail(ErrorKind::Data, "image '", path, "' has ", bytes.size(), " bytes; at most ", INT32_MAX,
+             " can be decoded");
+    const cv::Mat data(1, int(bytes.size()), CV_8UC1, bytes.data()); // some decoders refuse signed bytes
     cv::Mat pixels;
     std::string reason;
     try
     {
-        pixels = cv::imdecode(bytes, isGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
+        pixels = cv::imdecode(data, isGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
     }
     catch (const cv::Exception& exception)
     {
@@ -173,7 +177,7 @@ std::string ImageTransform::Apply(const std::string& listed, size_t view, std::m
 {
     constexpr int depth = cv::DataType<ElemType>::depth;
     const std::string path = ResolveInputPath(listed);
-    const std::vector<char> bytes = ReadImage(path, m_archives);
+    std::vector<char> bytes = ReadImage(path, m_archives);
     const cv::Mat image = Decode(path, bytes, m_isGray);
     cv::Mat pixels;
     image(Square(m_options, image, view, random)).convertTo(pixels, depth);

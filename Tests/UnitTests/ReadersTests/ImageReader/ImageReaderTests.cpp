@@ -410,6 +410,16 @@ TEST_F(ImageReaderTests, AJpegFileWithoutItsEndIsWarnedOf)
                              "' is damaged: the JPEG file has no end; what is missing of it is made up\n");
 }
 
+// Its decoder is one of those that take unsigned bytes alone.
+TEST_F(ImageReaderTests, WebP)
+{
+    const std::string_view brown(
+        "RIFF\x1E\0\0\0WEBPVP8L\x11\0\0\0\x2F\x01\x40\0\0\x07\x50\x8A\x7A\x54\xA1\xFF\x81\x88\xE8\x7F\0\0", 38);
+    Write("map.txt", Write("brown.webp", brown) + "\t0\n");
+    EXPECT_THAT(ReadEpoch(*Open("width=2 height=2 channels=3"), MakeRequest(0, 1)).at(0).features,
+                testing::ElementsAre(10, 10, 10, 10, 20, 20, 20, 20, 30, 30, 30, 30));
+}
+
 TEST_F(ImageReaderTests, BadParameters)
 {
     WriteFourGrays();

@@ -37,6 +37,7 @@ struct BinaryHeader
     static constexpr size_t c_bytes = 320;
     static constexpr size_t c_alignment = 65536;
     static constexpr size_t c_mostSections = 5;    // that the original reads behind a header of 320 bytes
+    static constexpr size_t c_mostNameBytes = 126; // with the colon and the zero behind it the description is full
     static constexpr uint16_t c_auxiliary = 2;     // a flag: one for all records, not one a record
     static constexpr uint16_t c_variableSized = 4; // a flag: records differ in size
     static constexpr uint16_t c_statistics = 1;    // a structure

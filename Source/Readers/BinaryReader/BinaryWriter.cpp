@@ -115,6 +115,9 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
         if (options.sectionType != SectionKind::Data && options.sectionType != SectionKind::Labels)
             FailAt(block.WhereOf("sectionType"), ErrorKind::Config, "section '", name,
                    "' stands for a node; expected data or labels. A block inside a section may have stats");
+        if (name.size() > BinaryHeader::c_mostNameBytes)
+            FailAt(block.Where(), ErrorKind::Config, "section '", name, "' has a name of ", name.size(),
+                   " bytes; a binary file can hold at most ", BinaryHeader::c_mostNameBytes);
         Section section;
         section.name = name;
         section.isLabel = options.sectionType == SectionKind::Labels;

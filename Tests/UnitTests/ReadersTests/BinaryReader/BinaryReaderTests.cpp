@@ -340,6 +340,18 @@ TEST_F(BinaryReaderTests, FullMinibatchesButForWriting)
     EXPECT_THAT(sizesOf(true), ElementsAre(3, 2)) << "each record is written once";
 }
 
+TEST_F(BinaryReaderTests, NamesMustFitIntoTheHeader)
+{
+    const auto errorOf = [&](const std::string& name)
+    {
+        m_config = ConfigParameters::Parse("writer=[\nwfile=" + Path("a.bin") + "\n" + name + "=[\ndim=1\n]\n]");
+        return MessageOf([&] { BinaryWriter<float> writer({m_config->RequireBlock("writer"), m_log}); });
+    };
+    EXPECT_EQ(errorOf(std::string(126, 'n')), "no error");
+    EXPECT_THAT(errorOf(std::string(127, 'n')),
+                HasSubstr("has a name of 127 bytes; a binary file can hold at most 126"));
+}
+
 TEST_F(BinaryReaderTests, WriterNeedsItsNodes)
 {
     m_config = ConfigParameters::Parse("writer=[\nwfile=" + Path("a.bin") + "\n]\nother=[\nwfile=" + Path("a.bin") +

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -207,7 +208,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         uci.hasCacheKeys = ReadCacheKeys(inner) || uci.hasCacheKeys;
         block.name = name;
         file = ResolveInputPath(file);
-        if (!uci.file.empty() && file != uci.file)
+        if (!uci.file.empty() && file != uci.file && !IsSameFile(file, uci.file))
             FailAt(inner.WhereOf("file"), ErrorKind::Config, "'", name, "' reads '", file, "', but '",
                    uci.blocks[0].name, "' reads '", uci.file, "': features and labels must be in the same file");
         uci.file = file;

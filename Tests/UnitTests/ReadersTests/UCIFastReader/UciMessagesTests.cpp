@@ -267,6 +267,10 @@ TEST_F(UciMessagesTests, BlocksThatCannotBe)
         MakingSays("features=[dim=2 file=" + m_data + "]\nlabels=[dim=1 labelType=regression file=" + m_map + "]"),
         testing::EndsWith(": 'labels' reads '" + m_map + "', but 'features' reads '" + m_data +
                           "': features and labels must be in the same file"));
+    const std::string otherSpelling = m_data.substr(0, m_data.rfind('/')) + "/./data.txt";
+    EXPECT_EQ(MakingSays("features=[dim=2 file=" + m_data +
+                         "]\nlabels=[dim=1 labelType=regression file=" + otherSpelling + "]"),
+              "no error");
     EXPECT_THAT(MakingSays("features=[dim=2]"), testing::HasSubstr("file"));
     EXPECT_THAT(MakingSays("file=" + m_data + "\nfeatures=[dim=0]"), testing::HasSubstr("dim"));
 }

@@ -71,7 +71,8 @@ SparsePcSource<ElemType>::SparsePcSource(const SparsePcOptions& options, std::ve
     for (size_t i = 0; i < features; ++i)
         m_features.emplace_back(m_streams[i].name, m_streams[i].rows, sizeof(ElemType));
     const std::string hint =
-        Concat("; the file's values are taken for numbers of ", sizeof(ElemType), " bytes, as precision says");
+        Concat("; the file's values are taken for numbers of ", sizeof(ElemType), " bytes, as precision says",
+               options.verificationCode == 0 ? ", and records have no verificationCode" : "");
     m_indexer.SetHint(hint);
     m_cursor.SetHint(hint);
     m_limit = options.maxReadData == 0 ? m_file.Size() : std::min(options.maxReadData, m_file.Size());

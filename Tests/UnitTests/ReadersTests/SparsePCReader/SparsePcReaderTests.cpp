@@ -110,7 +110,8 @@ TEST_F(SparsePcReaderTests, Parameters)
 
 TEST_F(SparsePcReaderTests, MalformedFiles)
 {
-    const std::string hint = "; the file's values are taken for numbers of 4 bytes, as precision says";
+    const std::string hintWithCode = "; the file's values are taken for numbers of 4 bytes, as precision says";
+    const std::string hint = hintWithCode + ", and records have no verificationCode";
     const std::string good = Example<float>();
     EXPECT_EQ(Failure(good), "no error");
     EXPECT_EQ(Failure(""), "data: data file 'data.bin' is empty");
@@ -154,12 +155,13 @@ TEST_F(SparsePcReaderTests, MalformedFiles)
             << message;
     }
     EXPECT_EQ(Failure(Record<float>({}, {}, 1) + Int(8), "verificationCode=7"),
-              "data: 'data.bin', record 0, byte 12: expected verificationCode=7 behind the record, found 8" + hint);
+              "data: 'data.bin', record 0, byte 12: expected verificationCode=7 behind the record, found 8" +
+                  hintWithCode);
     EXPECT_EQ(
         Failure(Record<float>({}, {}, 1), "verificationCode=7"),
         "data: 'data.bin', record 0, byte 12: expected the verification code (4 bytes), found the end of the file "
         "at byte 12" +
-            hint);
+            hintWithCode);
     const std::string infinite = Bytes(std::numeric_limits<float>::infinity());
     EXPECT_EQ(Failure(Changed(good, 4, infinite)),
               "data: 'data.bin', record 0, byte 4: expected values of 'b', finite numbers, found inf" + hint);

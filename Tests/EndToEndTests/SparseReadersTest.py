@@ -128,7 +128,8 @@ class SparseReadersTest(EndToEndTest):
                               (WORDS, WORDS // 2)),
                 "pc": "readerType=SparsePCReader; file=data.pc; verificationCode=77; randomize=auto; "
                       "A=[ dim=%d ]; B=[ dim=%d ]; y=[ labelDim=1; labelType=regression ]" % (WORDS, WORDS // 2),
-                "svm": "readerType=LibSVMBinaryReader; file=data.svm; A=[ rename=first ]; second=[ rename=B ]"}
+                "svm": "readerType=LibSVMBinaryReader; file=data.svm; A=[ rename=first ]; second=[ rename=B ]; "
+                       "y=[ labelDim=1; labelType=regression ]"}
             logs = {name: self.train(precision + name, reader, precision) for name, reader in readers.items()}
             self.assertLess(self.losses(logs["ctf"])[-1], 0.2 * self.losses(logs["ctf"])[0])
             self.assertEqual(len(self.losses(logs["ctf"])), EPOCHS)

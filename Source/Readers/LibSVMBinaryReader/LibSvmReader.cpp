@@ -39,14 +39,25 @@ struct LibSvmOptions
 struct LibSvmStreamOptions
 {
     std::string rename;
+    size_t dim = 0;
+    size_t labelDim = 0;
+    std::string labelType;
+    std::string labelMappingFile;
 
     static OptionTable<LibSvmStreamOptions> Options()
     {
         using S = LibSvmStreamOptions;
-        return {Opt("rename", &S::rename,
-                    "The input node that gets the stream which has the block's name in the file; either name may be "
-                    "the one in the file")
-                    .Here()};
+        constexpr const char* inFile = "the file says what a stream is and has";
+        return {
+            Opt("rename", &S::rename,
+                "The input node that gets the stream which has the block's name in the file; either name may be "
+                "the one in the file")
+                .Here(),
+            Opt("dim", &S::dim, inFile).WithoutEffect().Here(),
+            Opt("labelDim", &S::labelDim, inFile).WithoutEffect().Here(),
+            Opt("labelType", &S::labelType, inFile).WithoutEffect().Here(),
+            Opt("labelMappingFile", &S::labelMappingFile, inFile).WithoutEffect().Here(),
+        };
     }
 };
 

@@ -341,8 +341,9 @@ std::string ReadersPage()
         "# Readers and writers\n\n" + std::string(c_generatedNote) +
         "A reader block names its library with `readerType` and holds one block for each stream, named as "
         "the input node that it\nfeeds. What is said for features or labels may stand in the reader block, "
-        "for all streams at once. `readers=a:b`\nreads from several readers, each described in a block of "
-        "its own.\n\n";
+        "for all streams at once, but what tells\nthe one from the other stands in their own blocks: `dim`, of images "
+        "`width`, of speech `scpFile` for features; `labelDim`, `labelType`,\n`labelMappingFile`, of speech `mlfFile` "
+        "for labels. `readers=a:b` reads from several readers, each described in a block of its own.\n\n";
     for (const PluginRecord& plugin : ListPlugins())
     {
         text += "## " + plugin.name + "\n\n" + plugin.description.doc + "\n\n";

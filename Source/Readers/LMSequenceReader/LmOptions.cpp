@@ -145,6 +145,7 @@ LmConfig ReadLmConfig(const ReaderContext& context)
     lm.reader = ReadReaderOptions<LmReaderOptions>(context);
     lm.reader.file = ResolveInputPath(lm.reader.file);
     lm.fileWhere = config.WhereOf("file");
+    lm.forWriting = context.forWriting;
 
     std::vector<std::string> names = config.BlockNames();
     std::sort(names.begin(), names.end(), LessIgnoreCase);

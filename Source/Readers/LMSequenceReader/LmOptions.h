@@ -73,6 +73,7 @@ struct LmConfig
     std::string endSequence;
     std::string dimSource; // what decides the dimension; for messages
     SourcePos fileWhere;
+    bool forWriting = false;
 };
 
 LmConfig ReadLmConfig(const ReaderContext& context);

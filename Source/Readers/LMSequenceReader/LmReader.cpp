@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace cntk
 {
@@ -172,6 +173,11 @@ bool LmReader<ElemType>::Fill(Slot& slot)
     const size_t left = m_steps - m_cursor;
     const size_t count = m_config.reader.parallelSequences == 0 ? left : std::min(m_request.minibatchSize, left);
     RequireColumns(m_count * count, "words");
+    if (m_config.forWriting && m_count > 1 && count < m_steps && !std::exchange(m_hasWarnedOfPieces, true))
+        slot.log += Concat("WARNING: ", c_readerName, ": sentences longer than minibatchSize=", m_request.minibatchSize,
+                           " are cut, and with ", m_count,
+                           " side by side pieces of one stand between those of others in what is written; a larger "
+                           "minibatchSize leaves them whole\n");
     MBLayout& layout = *slot.layouts[0];
     layout.Init(m_count, count);
     slot.keys.resize(m_count);

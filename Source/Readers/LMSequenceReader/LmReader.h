@@ -51,6 +51,7 @@ private:
     size_t m_first = 0;
     size_t m_count = 0;
     size_t m_cursor = 0;
+    bool m_hasWarnedOfPieces = false; // of sentences that stand side by side in what is written
     size_t m_steps = 0;
 
     std::vector<double> m_logProbabilities; // nce, by word

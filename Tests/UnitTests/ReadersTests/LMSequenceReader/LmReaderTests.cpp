@@ -15,6 +15,7 @@ namespace
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class LmReaderTests : public ReaderTest
 {
@@ -25,10 +26,12 @@ protected:
         Write("words.txt", "</s>\na\nb\n<unk>\nc\n");
     }
     template <class ElemType = double>
-    std::unique_ptr<IDataReader<ElemType>> Make(const std::string& block)
+    std::unique_ptr<IDataReader<ElemType>> Make(const std::string& block, bool forWriting = false)
     {
         m_config = ConfigParameters::Parse("reader=[\n" + OnLines(block) + "\n]", "test.cntk");
-        return MakeLmReader<ElemType>({m_config->RequireBlock("reader"), m_log});
+        ReaderContext context{m_config->RequireBlock("reader"), m_log};
+        context.forWriting = forWriting;
+        return MakeLmReader<ElemType>(context);
     }
     std::string Block(const std::string& more = "", const std::string& mode = "class") const
     {
@@ -235,6 +238,14 @@ TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
     EXPECT_THAT(read[0], HasSubstr("2x2 row0[0,5) row1[0,5); 0:1; 0:1;"));
     EXPECT_THAT(read[1], HasSubstr("2x2 row0[-2,3) row1[-2,3); "));
     EXPECT_THAT(read[2], HasSubstr("2x1 row0[-4,1) row1[-4,1); "));
+    // In a file the pieces cannot be told apart, which is said once.
+    EXPECT_THAT(LogText(), Not(HasSubstr("WARNING")));
+    EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=2"), true), MakeRequest(0, 2), 0), read);
+    const std::string warning = "WARNING: LMSequenceReader: sentences longer than minibatchSize=2 are cut, and with 2 "
+                                "side by side pieces of one stand between those of others in what is written; a larger "
+                                "minibatchSize leaves them whole\n";
+    EXPECT_THAT(LogText(), HasSubstr(warning));
+    EXPECT_EQ(LogText().find(warning), LogText().rfind(warning));
     // 0 sentences: as many as make ten words, none is cut.
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=0")), MakeRequest(0, 9), 0).size(), 2u);
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=0")), MakeRequest(0, 10), 0).size(), 1u);

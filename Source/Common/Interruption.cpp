@@ -40,10 +40,12 @@ namespace
 
 static_assert(std::atomic<int>::is_always_lock_free);
 static_assert(std::atomic<TemporaryFiles*>::is_always_lock_free);
+// Signal handlers get nothing else to know things by. NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 TemporaryFiles g_ownTemporaries;
 std::atomic<TemporaryFiles*> g_temporaries{&g_ownTemporaries};
 std::atomic<int> g_graceful{0};
 std::atomic<int> g_signal{0};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 constexpr std::array c_stopSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 

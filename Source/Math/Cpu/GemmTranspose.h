@@ -108,9 +108,11 @@ private:
     static void Select(const Vector& a, const Vector& b, Vector& to, std::index_sequence<Lane...>)
     {
         constexpr size_t c_half = c_lanes / 2;
+        // First and Second may be one. NOLINTBEGIN(bugprone-branch-clone)
         to = __builtin_shufflevector(a, b,
                                      int((Lane % c_half / c_inPart == 0 ? First : Second) * c_inPart + Lane % c_inPart +
                                          (Lane < c_half ? 0 : c_lanes))...);
+        // NOLINTEND(bugprone-branch-clone)
     }
     template <size_t First, size_t Second>
     static void Select(const Vector& a, const Vector& b, Vector& to)

@@ -53,10 +53,12 @@ std::vector<char> ReadImage(const std::string& path, ImageArchives& archives)
     return bytes;
 }
 
-// A JPEG file without its end: OpenCV makes up what is missing.
+constexpr std::string_view c_endOfJpeg = "\xFF\xD9";
+
+// A JPEG file without its end.
 bool EndsEarly(const std::vector<char>& bytes)
 {
-    constexpr std::string_view begin = "\xFF\xD8\xFF", end = "\xFF\xD9";
+    constexpr std::string_view begin = "\xFF\xD8\xFF";
     constexpr char marker = '\xFF', scan = '\xDA';
     const std::string_view text(bytes.data(), bytes.size());
     if (!text.starts_with(begin))
@@ -66,7 +68,7 @@ bool EndsEarly(const std::vector<char>& bytes)
     size_t at = 2;
     while (at + 4 <= text.size() && text[at] == marker && text[at + 1] != scan)
         at += text[at + 1] == marker ? 1 : 2 + (size_t(uint8_t(text[at + 2])) << 8 | uint8_t(text[at + 3]));
-    return at >= text.size() || text.find(end, at) == std::string_view::npos;
+    return at >= text.size() || text.find(c_endOfJpeg, at) == std::string_view::npos;
 }
 
 cv::Mat Decode(const std::string& path, std::vector<char>& bytes, bool isGray)
@@ -178,6 +180,9 @@ std::string ImageTransform::Apply(const std::string& listed, size_t view, std::m
     constexpr int depth = cv::DataType<ElemType>::depth;
     const std::string path = ResolveInputPath(listed);
     std::vector<char> bytes = ReadImage(path, m_archives);
+    const bool endsEarly = EndsEarly(bytes);
+    if (endsEarly) // else OpenCV would not even show what there is
+        bytes.insert(bytes.end(), c_endOfJpeg.begin(), c_endOfJpeg.end());
     const cv::Mat image = Decode(path, bytes, m_isGray);
     cv::Mat pixels;
     image(Square(m_options, image, view, random)).convertTo(pixels, depth);
@@ -214,7 +219,7 @@ std::string ImageTransform::Apply(const std::string& listed, size_t view, std::m
                 line[x] = source[x * channels + channel];
         }
     }
-    if (!EndsEarly(bytes))
+    if (!endsEarly)
         return {};
     return Concat("image '", path, "' is damaged: the JPEG file has no end; what is missing of it is made up");
 }

@@ -208,12 +208,8 @@ LuConfig ReadLuConfig(const ReaderContext& context)
         // follow one another.
         if (config.FindBlock("writer") != nullptr)
             options.parallelSequences = 1;
-        else if (options.equalLength && options.parallelSequences > 2)
-            context.log.Warn(Concat("LUSequenceReader: with nbruttsineachrecurrentiter=", options.parallelSequences,
-                                    " sentences get ahead of others for their length, and what is written does not "
-                                    "stand in the order of '",
-                                    options.file, "'; equalLength=false keeps that order"));
     }
+    lu.forWriting = context.forWriting;
     options.file = ResolveInputPath(options.file);
     lu.fileWhere = config.WhereOf("file");
     for (const std::string& name : config.BlockNames())

@@ -64,6 +64,7 @@ struct LuConfig
 {
     LuReaderOptions reader;
     bool shuffle = false;
+    bool forWriting = false;
     std::string featureName = "features";
     LuVocabulary input;
     LuVocabulary output;

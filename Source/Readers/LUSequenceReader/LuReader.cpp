@@ -129,6 +129,19 @@ void LuReader<ElemType>::TakeShare()
              " sentences of up to ", m_steps, " tokens is too large; at most ", INT32_MAX, " tokens can be in one");
 }
 
+// Once: where a sentence of the group gets ahead of one that waits, in what is written.
+template <class ElemType>
+void LuReader<ElemType>::TellOtherOrder(std::string& log)
+{
+    const std::vector<LuText::Sentence>& group = m_text.Group();
+    const bool hasGap = group.back().number - group.front().number >= group.size();
+    if (m_config.forWriting && hasGap && !std::exchange(m_hasToldOrder, true))
+        log += Concat("WARNING: LUSequenceReader: with nbruttsineachrecurrentiter=", m_config.reader.parallelSequences,
+                      " sentences get ahead of others for their length, and what is written does not stand in the "
+                      "order of '",
+                      m_config.reader.file, "'; equalLength=false keeps that order\n");
+}
+
 // Runs in the prefetch thread or in the caller's.
 template <class ElemType>
 bool LuReader<ElemType>::Fill(Slot& slot)
@@ -139,6 +152,7 @@ bool LuReader<ElemType>::Fill(Slot& slot)
     if (!m_text.LoneWord().empty() && !std::exchange(m_hasToldLoneWord, true))
         slot.log += "WARNING: " + m_text.LoneWord() +
                     " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
+    TellOtherOrder(slot.log);
     TakeShare();
     FillLayout(*slot.layouts[0]);
     slot.keys.resize(m_share.size());

@@ -32,6 +32,7 @@ private:
     bool NextGroup(std::string& log);
     [[noreturn]] void FailNoSentences() const;
     void TakeShare();
+    void TellOtherOrder(std::string& log);
     void FillLayout(MBLayout& layout) const;
     void FillWords(StreamBatch<ElemType>& batch);
     void FillLabels(StreamBatch<ElemType>& batch) const;
@@ -47,6 +48,7 @@ private:
     size_t m_sentences = 0; // of the epoch so far
     bool m_hasDelivered = false;
     bool m_hasToldLoneWord = false;
+    bool m_hasToldOrder = false;           // that what is written has another one than the text
     std::vector<LuText::Sentence> m_share; // this worker's sentences of the minibatch
     size_t m_steps = 0;                    // the longest one
     std::vector<int32_t> m_ids;

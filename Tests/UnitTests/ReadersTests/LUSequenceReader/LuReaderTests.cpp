@@ -177,6 +177,13 @@ TEST_F(LuReaderTests, ForWritingSentencesThatGetAheadOfOthersAreWarnedOf)
     EXPECT_THAT(LogText(), HasSubstr("; equalLength=false keeps that order\n"));
 }
 
+TEST_F(LuReaderTests, ForWritingSentencesInTheOrderOfTheTextAreNotWarnedOf)
+{
+    WriteSentences({4, 4, 5, 6, 6, 6});
+    EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=3"), true), MakeRequest(0, 2), 0).size(), 3u);
+    EXPECT_THAT(LogText(), Not(HasSubstr("get ahead")));
+}
+
 TEST_F(LuReaderTests, SentencesAreNamedByTheirNumbers)
 {
     WriteSentences({4, 5, 4, 6});

@@ -93,11 +93,18 @@ void WarnOfWholeSequences(const CommandContext& command, const ConfigParameters&
 {
     const ConfigParameters* const reader = command.block.FindBlock("reader");
     const auto description = reader == nullptr ? std::nullopt : DescriptionOfReader(*reader);
-    const auto isTruncated = [](const PluginOption& option)
-    { return option.block.empty() && EqualsIgnoreCase(option.name, "truncated"); };
-    if (!description || std::none_of(description->options.begin(), description->options.end(), isTruncated))
-        return; // one that always cuts sequences, or has none
-    if (!reader->Exists("truncated") || !reader->Require("truncated").AsBool())
+    if (!description)
+        return;
+    // What the block says, or the plugin has; nothing: the plugin has no such parameter.
+    const auto valueOf = [&](std::string_view name) -> std::optional<bool>
+    {
+        for (const PluginOption& option : description->options)
+            if (option.block.empty() && EqualsIgnoreCase(option.name, name))
+                return reader->Exists(name) ? reader->Require(name).AsBool() : option.defaultText == "true";
+        return std::nullopt;
+    };
+    const bool hasOnlySamples = valueOf("frameMode").value_or(false) || valueOf("skipSequenceIds").value_or(false);
+    if (valueOf("truncated") == false && !hasOnlySamples) // not one that always cuts sequences, or has none
         command.program.log.Warn(Concat(sgd.WhereOf("truncated").Location(),
                                         ": truncated=true of the training, but the ", ReaderTypeOf(*reader), " at ",
                                         reader->Where().Location(),

@@ -70,10 +70,6 @@ void CtfReader<ElemType>::StartEpoch(const EpochRequest& request)
         RequireColumns(request.minibatchSize, "samples"); // as many rows as that needs, however few the data
     const size_t rows =
         hasLength ? std::max<size_t>(1, request.minibatchSize / options.truncationLength) : options.parallelSequences;
-    if (m_config.forWriting && rows > 1 && !std::exchange(m_hasWarnedOfPieces, true))
-        m_log.Warn(Concat(c_readerName, ": with truncated=true and ", rows,
-                          " sequences side by side pieces of one stand between those of others in what is written; "
-                          "truncated=false has whole sequences, one after the other"));
     m_rows.assign(rows, {});
     ours.minibatchSize = 1; // one sequence at a time
     m_order.Start(ours);
@@ -193,6 +189,13 @@ bool CtfReader<ElemType>::FillTruncated(Slot& slot)
     slot.log += m_store.TakeLog();
     if (timeSteps == 0)
         return false;
+    const auto isCut = [](const Row& row) { return row.cursor < row.length; };
+    const bool hasPiecesBetween =
+        m_pieces.back().row > m_pieces.front().row && std::any_of(m_rows.begin(), m_rows.end(), isCut);
+    if (m_config.forWriting && hasPiecesBetween && !std::exchange(m_hasWarnedOfPieces, true))
+        slot.log += Concat("WARNING: ", c_readerName, ": with truncated=true and ", m_rows.size(),
+                           " sequences side by side pieces of one stand between those of others in what is written; "
+                           "truncated=false has whole sequences, one after the other\n");
     const size_t first = size_t(std::find(m_wanted.begin(), m_wanted.end(), true) - m_wanted.begin());
     MBLayout& layout = *slot.layouts[first];
     layout.Init(m_rows.size(), timeSteps);

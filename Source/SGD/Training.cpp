@@ -218,6 +218,20 @@ CriterionAverages Training::Validate(size_t epoch)
     return averages;
 }
 
+// Data that cannot be read, say, are no reason to train the epoch again once they can.
+void Training::KeepEpoch(size_t epoch, const CheckpointInfo& info, Error& error)
+{
+    try
+    {
+        m_checkpoints.SaveWithin(epoch, info);
+        error.AddNote(Concat("what epoch ", epoch + 1, " has trained is kept; ", m_checkpoints.HowToGoOnWithin()));
+    }
+    catch (const Error&)
+    {
+        // The first error is told.
+    }
+}
+
 // Stopped here, the training goes on at the end of the epoch; masks are drawn for the validation, too.
 CriterionAverages Training::ValidateOrStop(const EpochResult& result, size_t epoch)
 {
@@ -234,6 +248,12 @@ CriterionAverages Training::ValidateOrStop(const EpochResult& result, size_t epo
             m_checkpoints.StopBehind(epoch, Concat("epoch ", epoch + 1));
         m_checkpoints.SaveWithin(epoch, info);
         m_checkpoints.StopWithin(Concat("the validation after epoch ", epoch + 1));
+    }
+    catch (Error& error)
+    {
+        if (!result.notFiniteAt)
+            KeepEpoch(epoch, info, error);
+        throw;
     }
 }
 

@@ -14,6 +14,8 @@
 namespace cntk
 {
 
+class Error;
+
 class Training
 {
 public:
@@ -55,6 +57,7 @@ private:
     EpochResult TrainEpoch(size_t epoch);
     void EndEpoch(size_t epoch, EpochResult& result);
     Decisive FindDecisive(const EpochResult& result, size_t epoch);
+    void KeepEpoch(size_t epoch, const CheckpointInfo& info, Error& error);
     CriterionAverages ValidateOrStop(const EpochResult& result, size_t epoch);
     CriterionAverages Validate(size_t epoch);
     void RollBack(size_t epoch);

@@ -167,6 +167,22 @@ class InterruptionTest(EndToEndTest):
         self.assert_same("killed")
         self.assertIn("m.dnn.N.trialN.atN.ckp", left)
 
+    def test_data_that_cannot_be_validated_with_cost_no_epoch(self):
+        lines = (self.folder / "train.txt").read_text().splitlines(True)[:300]
+        reader = ("Train=[ cvReader=[ readerType=UCIFastReader; file=cv.txt; features=[ start=0; dim=2 ]; "
+                  "labels=[ start=2; dim=1; labelDim=2; labelMappingFile=map.txt ] ] ]")
+        self.write("cv.txt", "".join(lines))
+        self.cntk(*self.arguments("whole", minutes=0), reader)
+        self.write("cv.txt", "".join(lines[:149] + ["0.1 x 1\n"] + lines[150:]))
+        log = self.cntk(*self.arguments("parts", minutes=0), reader, status=4).stderr
+        self.assertIn("cv.txt:150", log)
+        self.assertIn("note: what epoch 1 has trained is kept; run the same command again to go on from "
+                      "'parts/m.dnn.0.at1500'\n", log)
+        self.write("cv.txt", "".join(lines))
+        log = self.cntk(*self.arguments("parts", minutes=0), reader).stderr
+        self.assertIn("Going on behind minibatch 1500 of the epoch.\n", log)
+        self.assert_same("parts")
+
     def stop(self, arguments, number, delay):
         process = self.start(arguments)
         time.sleep(delay)

@@ -176,6 +176,11 @@ void TrainingCheckpoints::StopWithin(const std::string& where) const
     Stop(where, m_parts.files.Model(*m_lastWithin));
 }
 
+std::string TrainingCheckpoints::HowToGoOnWithin() const
+{
+    return HowToGoOn(m_parts.files.Model(*m_lastWithin));
+}
+
 void TrainingCheckpoints::StopBehind(size_t epochsDone, const std::string& where) const
 {
     Stop(where, m_parts.files.Model(epochsDone));

@@ -66,6 +66,8 @@ public:
     // model of so many epochs.
     [[noreturn]] void StopWithin(const std::string& where) const;
     [[noreturn]] void StopBehind(size_t epochsDone, const std::string& where) const;
+    // "run the same command again to go on from ...", of LastWithin.
+    std::string HowToGoOnWithin() const;
 
 private:
     CheckpointInfo Info();

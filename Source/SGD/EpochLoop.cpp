@@ -199,12 +199,27 @@ EpochPosition EpochLoop::Position()
     return position;
 }
 
+// False at the end of the data.
+bool EpochLoop::ReadNext(const EpochSettings& settings)
+{
+    try
+    {
+        return m_source.Next();
+    }
+    catch (Error& error)
+    {
+        if (settings.readingFails && m_minibatches > 0)
+            settings.readingFails(error);
+        throw;
+    }
+}
+
 // Until the data or goesOn end the epoch, or a criterion is not finite.
 void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& result)
 {
     while (!m_isAtEnd)
     {
-        if (!m_source.Next())
+        if (!ReadNext(settings))
         {
             m_isAtEnd = true;
             return;

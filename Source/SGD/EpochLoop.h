@@ -19,6 +19,8 @@
 namespace cntk
 {
 
+class Error;
+
 // How far an epoch has come; what its averages are made of so far.
 struct EpochPosition
 {
@@ -40,6 +42,9 @@ struct EpochSettings
     std::function<void()> beforeFirst; // called once the reader stands there; may be empty
     // Called after each minibatch: false ends the epoch there. May be empty.
     std::function<bool()> goesOn;
+    // Called with the error where the data behind a minibatch cannot be read: the state is still that behind it, and
+    // the epoch may go on there another time. May be empty.
+    std::function<void(Error&)> readingFails;
 };
 
 struct EpochResult
@@ -79,6 +84,7 @@ private:
     bool MayUpdateInBackward() const;
     void Trace(size_t minibatch, size_t part);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
+    bool ReadNext(const EpochSettings& settings);
     void RunMinibatches(const EpochSettings& settings, EpochResult& result);
     CriterionAverages Averages();
     void SetWindow(const SequenceWindow& window);

@@ -119,6 +119,7 @@ EpochResult Training::TrainEpoch(size_t epoch)
             m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin());
         return true;
     };
+    settings.readingFails = [this, epoch](Error& error) { KeepEpoch(epoch, m_checkpoints.InfoWithin(), error); };
     if (m_begunEpoch)
     {
         settings.from = m_begunEpoch->within.position;
@@ -218,13 +219,14 @@ CriterionAverages Training::Validate(size_t epoch)
     return averages;
 }
 
-// Data that cannot be read, say, are no reason to train the epoch again once they can.
+// An error in the data is no reason to train the same again once it is mended.
 void Training::KeepEpoch(size_t epoch, const CheckpointInfo& info, Error& error)
 {
     try
     {
         m_checkpoints.SaveWithin(epoch, info);
-        error.AddNote(Concat("what epoch ", epoch + 1, " has trained is kept; ", m_checkpoints.HowToGoOnWithin()));
+        error.AddNote(
+            Concat("what epoch ", epoch + 1, " has trained so far is kept; ", m_checkpoints.HowToGoOnWithin()));
     }
     catch (const Error&)
     {

@@ -176,11 +176,30 @@ class InterruptionTest(EndToEndTest):
         self.write("cv.txt", "".join(lines[:149] + ["0.1 x 1\n"] + lines[150:]))
         log = self.cntk(*self.arguments("parts", minutes=0), reader, status=4).stderr
         self.assertIn("cv.txt:150", log)
-        self.assertIn("note: what epoch 1 has trained is kept; run the same command again to go on from "
+        self.assertIn("note: what epoch 1 has trained so far is kept; run the same command again to go on from "
                       "'parts/m.dnn.0.at1500'\n", log)
         self.write("cv.txt", "".join(lines))
         log = self.cntk(*self.arguments("parts", minutes=0), reader).stderr
         self.assertIn("Going on behind minibatch 1500 of the epoch.\n", log)
+        self.assert_same("parts")
+
+    def test_data_that_cannot_be_read_cost_nothing_that_was_trained_before(self):
+        """Of a text in the order of its lines. What is in memory already is not read again."""
+        lines = (self.folder / "train.txt").read_text().splitlines(True)
+        more = ["Train=[ reader=[ randomize=none; cacheMB=0 ] ]"]
+        self.cntk(*self.arguments("whole", minutes=0), *more)
+        self.write("train.txt", "".join(lines[:9000] + ["0.1 x 1\n"] + lines[9001:]))
+        log = self.cntk(*self.arguments("parts", minutes=0), *more, status=4).stderr
+        self.assertIn("train.txt:9001", log)
+        kept = re.search(r"note: what epoch 1 has trained so far is kept; run the same command again to go on from "
+                         r"'parts/m.dnn.0.at(\d+)'\n", log)
+        self.assertTrue(kept, log)
+        self.assertEqual(self.files("parts"), ["m.dnn.0", "m.dnn.0.at" + kept[1], "m.dnn.0.at" + kept[1] + ".ckp"])
+        again = self.cntk(*self.arguments("parts", minutes=0), *more, status=4).stderr
+        self.assertIn("Going on behind minibatch %s of the epoch.\n" % kept[1], again)
+        self.write("train.txt", "".join(lines))
+        log = self.cntk(*self.arguments("parts", minutes=0), *more).stderr
+        self.assertIn("Going on behind minibatch %s of the epoch.\n" % kept[1], log)
         self.assert_same("parts")
 
     def stop(self, arguments, number, delay):

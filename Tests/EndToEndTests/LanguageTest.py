@@ -185,14 +185,16 @@ class LanguageTest(EndToEndTest):
         for argument, status, message in (
                 ("labels=[file=./out/y.txt]", 3, "error: file would overwrite './out/y.txt', which is "
                  "y:file as well; expected another file"),
-                ("y=[token=classes.txt]", 4, "error: classes.txt:1: expected one word a line, found "
-                 "'0\t2\tO\t0', and several words in 2 of 2 lines; a file with id, count, word and class is for "
-                 "LMSequenceWriter")):
+                ("y=[token=classes.txt]", 4, "error: classes.txt:1: expected one label a line, found "
+                 "'0\t2\tO\t0'; a file with id, count, word and class is for LMSequenceWriter")):
             for check in [], ["--check"]:
                 run = self.cntk("configFile=exp.cntk", "command=Write", "Write=[writer=[%s]]" % argument, *check,
                                 status=status)
                 self.assertIn(message, run.stderr)
                 self.assertFalse((self.folder / "out/y.txt").exists())
+        self.write("long.txt", "no city\nname of a city\n")
+        self.cntk("configFile=exp.cntk", "command=Write", "Write=[writer=[labels=[token=long.txt]]]")
+        self.assertEqual(self.read("out/labels.txt"), "no city name of a city \n")
 
     def test_a_writer_is_tested_with_the_inputs(self):
         self.write("exp.cntk", SLOTS)

@@ -1,12 +1,34 @@
 // What the library exports: a reader and a writer.
+#include "Common/Error.h"
 #include "Common/PluginExports.h"
+#include "Common/Text.h"
 #include "Readers/LUSequenceReader/LuReader.h"
+#include "Readers/ReaderLib/LineReader.h"
 #include "Readers/ReaderLib/WordWriter.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
 
 namespace cntk
 {
 namespace
 {
+
+// What writeWordAndClass writes. Labels of other data may have blanks in them.
+void RequireNoClasses(const Vocabulary& labels)
+{
+    std::vector<std::string_view> columns;
+    const auto hasClass = [&](const std::string& line)
+    {
+        SplitTokens(line, columns);
+        return columns.size() == 4 && ParseInteger(columns.front()) && ParseInteger(columns.back());
+    };
+    const std::vector<std::string>& lines = labels.Words();
+    if (!lines.empty() && std::all_of(lines.begin(), lines.end(), hasClass))
+        Fail(ErrorKind::Data, labels.Source(), ":1: expected one label a line, found '", lines.front(),
+             "'; a file with id, count, word and class is for LMSequenceWriter");
+}
 
 template <class ElemType>
 std::unique_ptr<IDataWriter<ElemType>> MakeLuWriter(const ReaderContext& context)
@@ -14,7 +36,7 @@ std::unique_ptr<IDataWriter<ElemType>> MakeLuWriter(const ReaderContext& context
     const auto read = [](const std::string& path)
     {
         Vocabulary labels = Vocabulary::FromList(path, Vocabulary::BlankLine::EndOfList);
-        labels.RequireSingleWords("a file with id, count, word and class is for LMSequenceWriter");
+        RequireNoClasses(labels);
         return labels;
     };
     return std::make_unique<WordWriter<ElemType>>(context, read);

@@ -17,7 +17,7 @@ struct PartOrder
 {
     std::string reader;    // the plugin
     std::string randomize; // as the part says it, or as its plugin has it; empty where it does not count
-    bool alwaysShuffles = false;
+    std::string needed;    // "name=value", which would keep the order of the data; empty where nothing is
 
     bool IsShuffled() const { return !randomize.empty() && randomize != "none"; }
 };
@@ -27,11 +27,13 @@ PartOrder OrderOf(const ConfigParameters& part)
     const PluginLibrary library =
         PluginLibrary::Open(ReaderTypeOf(part), PluginSearch::Default(), part.WhereOf("readerType"));
     const PluginDescription description = library.Describe().value_or(PluginDescription());
-    PartOrder order{library.Name(), {}};
-    if (order.reader == "LMSequenceReader")
+    PartOrder order{library.Name(), {}, {}};
+    if (!description.keepsOrder.empty())
     {
-        const auto block = part.Exists("cacheBlockSize") ? part.Find("cacheBlockSize") : std::nullopt;
-        order.alwaysShuffles = !block || block->Text() != "1";
+        const std::string name = description.keepsOrder.substr(0, description.keepsOrder.find('='));
+        const auto given = part.Exists(name) ? part.Find(name) : std::nullopt;
+        if (!given || Concat(name, "=", given->Text()) != description.keepsOrder)
+            order.needed = description.keepsOrder;
     }
     for (const PluginOption& option : description.options)
         if (option.block.empty() && option.name == "randomize" && !option.hasNoEffect)
@@ -53,11 +55,15 @@ void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& firs
     constexpr const char* consequence = "; in a minibatch samples stand side by side that do not belong together";
     const PartOrder own = OrderOf(part), firsts = OrderOf(first);
     const std::string where = part.Where().Location() + ": readers: ";
-    if (own.reader != firsts.reader && (own.alwaysShuffles || firsts.alwaysShuffles))
-        log.Warn(Concat(where, "'", (own.alwaysShuffles ? part : first).Name(),
-                        "', an LMSequenceReader, shuffles its sentences whatever randomize says, and '",
-                        (own.alwaysShuffles ? first : part).Name(), "' has another order", consequence,
-                        "; cacheBlockSize=1 keeps the order of the text, randomize=none that of the other data"));
+    if (own.reader != firsts.reader && !(own.needed.empty() && firsts.needed.empty()))
+    {
+        const bool isOwn = !own.needed.empty();
+        const PartOrder& shuffled = isOwn ? own : firsts;
+        log.Warn(Concat(where, "'", (isOwn ? part : first).Name(), "', a ", shuffled.reader,
+                        ", shuffles its data whatever randomize says, and '", (isOwn ? first : part).Name(),
+                        "' has another order", consequence, "; ", shuffled.needed,
+                        " keeps the order of these data, randomize=none that of the other ones"));
+    }
     else if (forWriting)
         return;
     else if (!own.randomize.empty() && !firsts.randomize.empty() && own.randomize != firsts.randomize)

@@ -147,6 +147,8 @@ struct PluginDescription
     std::string name; // "UCIFastReader"
     std::string doc;
     std::vector<PluginOption> options;
+    // Of a reader that shuffles whatever randomize says: what keeps the order of its data, as "cacheBlockSize=1".
+    std::string keepsOrder{};
 };
 using DescribePluginFunction = void (*)(PluginDescription& description);
 using PluginAbiFunction = uint32_t (*)();

@@ -244,9 +244,9 @@ Write=[ action=write; outputPath=out; minibatchSize=2; reader=[ readers=text:oth
     features=[ dim=0 ]; labelIn=[ labelDim=2 ]; labels=[ labelType=none ] ]
   other=[ readerType=CNTKTextFormatReader; file=same.ctf; input=[ same=[ dim=2; format=dense ] ] ] ] ]
 """)
-        warning = ("readers: 'text', an LMSequenceReader, shuffles its sentences whatever randomize says, and 'other' has "
+        warning = ("readers: 'text', a LMSequenceReader, shuffles its data whatever randomize says, and 'other' has "
                    "another order; in a minibatch samples stand side by side that do not belong together; "
-                   "cacheBlockSize=1 keeps the order of the text, randomize=none that of the other data\n")
+                   "cacheBlockSize=1 keeps the order of these data, randomize=none that of the other ones\n")
         self.assertIn(warning, self.cntk("configFile=exp.cntk", "block=100").stderr)
         self.assertNotEqual(self.read("out.features"), self.read("out.same"))
         self.assertNotIn("WARNING", self.cntk("configFile=exp.cntk", "block=1").stderr)

@@ -27,6 +27,7 @@ extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& descr
     description.name = "LMSequenceReader";
     description.doc = "Text for language models: one sentence a line; words are the input, the words behind them the "
                       "labels. As LMSequenceWriter it writes the words with the largest values.";
+    description.keepsOrder = "cacheBlockSize=1";
     cntk::DescribeLmOptions(description);
     cntk::DescribeWordWriterOptions(description,
                                     "Required. The words: lines of id, count, word and class, as wordclass");

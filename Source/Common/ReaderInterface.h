@@ -20,7 +20,7 @@ class ConfigParameters;
 class ConfigValue;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 8;
+constexpr uint32_t c_pluginAbi = 9;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 

@@ -208,7 +208,7 @@ bool EpochLoop::ReadNext(const EpochSettings& settings)
     }
     catch (Error& error)
     {
-        if (settings.readingFails && m_minibatches > 0)
+        if (settings.readingFails && m_minibatches > 0 && IsFiniteSoFar())
             settings.readingFails(error);
         throw;
     }
@@ -234,7 +234,7 @@ void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& resul
         ++m_minibatches;
         if (settings.goesOn && !settings.goesOn())
         {
-            result.stopped = true;
+            result.stopped = IsFiniteSoFar();
             return;
         }
     }

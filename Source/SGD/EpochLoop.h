@@ -56,7 +56,7 @@ struct EpochResult
     // anything. Where the device's memory is the host's the epoch ends there, else where it was next asked for.
     std::optional<size_t> notFiniteAt;
     bool wentOn = false;  // behind that minibatch, whose data the network then no longer holds
-    bool stopped = false; // goesOn said no
+    bool stopped = false; // goesOn said no, and the criterion was finite until then
     std::optional<GradientComparison> worstGradient; // where gradients were checked
 };
 
@@ -72,8 +72,10 @@ public:
     void SetTracer(NodeTracer* tracer) { m_tracer = tracer; }
 
     EpochResult Run(const EpochSettings& settings);
-    // Of the epoch that runs, or ran last.
+    // Of the epoch that runs, or ran last. Only of use where the criterion was finite so far.
     EpochPosition Position();
+    // Where the device's memory is not the host's, asks the device.
+    bool IsFiniteSoFar() { return FirstNotFinite() == 0; }
     // Has the reader deliver a minibatch (from 1) of the epoch that ran last again, into the network. False where it
     // has none of this number.
     bool ReadAgain(size_t minibatch);

@@ -115,7 +115,7 @@ EpochResult Training::TrainEpoch(size_t epoch)
     {
         if (m_parts.StopRequested())
             return false;
-        if (m_checkpoints.IsSaveDue())
+        if (m_checkpoints.IsSaveDue() && m_parts.loop.IsFiniteSoFar())
             m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin());
         return true;
     };

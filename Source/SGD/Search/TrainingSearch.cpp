@@ -112,7 +112,7 @@ TrainingSearch::TrialResult TrainingSearch::RunTrial(const TrialStart& start, si
     {
         if (m_parts.StopRequested())
             return false;
-        if (m_checkpoints.IsSaveDue())
+        if (m_checkpoints.IsSaveDue() && m_parts.loop.IsFiniteSoFar())
             Save(epoch, trial);
         return true;
     };

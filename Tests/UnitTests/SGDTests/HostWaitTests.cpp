@@ -85,7 +85,8 @@ TEST_F(HostWaitTest, ThereAreNoneForAnyUpdateRuleAndClipping)
 class NotFiniteOnGpuTest : public HostWaitTest
 {
 protected:
-    EpochResult RunLine(Device& device, double& weight, size_t interval)
+    // stopAfter: minibatches.
+    EpochResult RunLine(Device& device, double& weight, size_t interval, size_t stopAfter = 100)
     {
         m_device = std::shared_ptr<Device>(std::shared_ptr<Device>(), &device);
         const auto network = Line(0.25);
@@ -107,6 +108,8 @@ protected:
         EpochSettings settings;
         settings.minibatchSize = 2;
         settings.learningRatePerSample = 0.01;
+        size_t done = 0;
+        settings.goesOn = [&] { return ++done < stopAfter; };
         const EpochResult result = loop.Run(settings);
         weight = ValuesOf(*network, "W")[0];
         if (result.wentOn)
@@ -133,6 +136,19 @@ TEST_F(NotFiniteOnGpuTest, TheMinibatchIsKnownAndNothingIsUpdatedFromItOn)
         EXPECT_EQ(onGpu.wentOn, interval != 1) << interval;
         EXPECT_NEAR(found, expected, 1e-15) << interval;
     }
+}
+
+// What is saved there could not be gone on from.
+TEST_F(NotFiniteOnGpuTest, AStopBehindItIsNone)
+{
+    const auto gpu = m_device;
+    double found = 0;
+    const EpochResult before = RunLine(*gpu, found, 0, 3);
+    EXPECT_TRUE(before.stopped);
+    EXPECT_FALSE(before.notFiniteAt);
+    const EpochResult behind = RunLine(*gpu, found, 0, 6);
+    EXPECT_FALSE(behind.stopped);
+    EXPECT_EQ(behind.notFiniteAt, 4u);
 }
 
 } // namespace cntk

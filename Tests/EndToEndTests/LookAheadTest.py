@@ -76,17 +76,26 @@ class LookAheadTest(MessagesTestCase):
         self.assertIn("__COMPLETED__", run.stderr)
 
     def test_data_of_every_reader(self):
+        words = "file=train.txt; x=[ labelType=category; token=train.txt ]; y=[ labelType=category; token=map.txt ]"
         readers = {
             "BinaryReader": ["file=gone"], "LibSVMBinaryReader": ["file=gone"], "SparsePCReader": ["file=gone"],
             "CNTKTextFormatReader": ["file=gone; input=[ features=[ dim=2; format=dense; file=passed.over ] ]"],
             "DSSMReader": ["a=[ dim=2; file=train.txt ]; b=[ dim=2; file=gone ]; c=[ labelDim=2; file=passed.over ]"],
             "HTKMLFReader": ["x=[ dim=2; scpFile=gone; mlfFile=passed.over ]",
-                             "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFile=gone ]"],
+                             "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFile=gone ]",
+                             "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFileList=gone ]",
+                             "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFile=train.txt; labelMappingFile=gone ]",
+                             "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFile=train.txt; targetDim=2; "
+                             "labelToTargetMappingFile=gone ]"],
             "LMSequenceReader": ["file=gone", "file=train.txt; wordclass=gone"],
-            "LUSequenceReader": ["file=gone", "ioNodeNames=a:b; file=passed.over; a=[ file=train.txt ]; b=[ file=gone ]"],
-            "UCIFastReader": ["x=[ dim=2; file=gone ]", "file=gone; x=[ dim=2 ]; y=[ dim=1; labelType=none; file=no ]"]}
+            "LUSequenceReader": ["file=gone", "ioNodeNames=a:b; file=passed.over; a=[ %s ]; b=[ file=gone ]" % words,
+                                 words.replace("token=map.txt", "token=gone"), "wordmap=gone; " + words,
+                                 words.replace("token=map.txt", "labelMappingFile=gone")],
+            "UCIFastReader": ["x=[ dim=2; file=gone ]", "file=gone; x=[ dim=2 ]; y=[ dim=1; labelType=none; file=no ]",
+                              "file=train.txt; x=[ dim=2 ]; y=[ dim=1; labelDim=2; labelMappingFile=gone ]"]}
         if (CNTK.parent.parent / "lib/ImageReader.so").exists():
-            readers["ImageReader"] = ["file=gone"]
+            readers["ImageReader"] = ["file=gone", "file=train.txt; y=[ labelDim=2 ]; "
+                                      "x=[ width=1; height=1; channels=1; meanFile=gone ]"]
         for name, blocks in readers.items():
             for block in blocks:
                 for more in ("reader=[ readerType=%s; %s ]" % (name, block),
@@ -95,6 +104,13 @@ class LookAheadTest(MessagesTestCase):
                         self.assertIn("data file 'gone' does not exist, and no command before makes it", self.error(
                             "command=Train:More", "More=[ action=test; modelPath=m.dnn; %s ]" % more, status=4))
                         self.assert_nothing_ran()
+
+    def test_label_maps_that_are_made(self):
+        (self.folder / "map.txt").unlink()
+        run = self.run_all("Map:Train:Test", "Map=[ action=createLabelMap; section=Train ]")
+        self.assertIn("__COMPLETED__", run.stderr)
+        (self.folder / "map.txt").unlink()
+        self.run_all("Train:Test", "makeMode=false", "allowMapCreation=true")
 
     def test_data_named_around_the_reader(self):
         self.assertIn("'gone' does not exist, and no command before makes it", self.error(

@@ -51,6 +51,7 @@ std::vector<std::string> LabelFilesOf(const HtkLabelBlock& block)
 // Lines "state 0110", in the order of the states.
 std::vector<float> ReadTargets(const HtkLabelBlock& block, const StateList& states)
 {
+    RequireHtkFile(*block.config, "labelToTargetMappingFile", "target mapping", block.options.labelToTargetMappingFile);
     HtkLines lines(block.options.labelToTargetMappingFile, "target mapping");
     const size_t dimension = block.options.targetDim;
     std::vector<float> targets;

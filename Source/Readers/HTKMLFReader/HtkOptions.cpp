@@ -143,12 +143,14 @@ OptionTable<HtkLabelOptions> HtkLabelOptions::Options()
         Opt("labelDim", &S::labelDim, "Required. Number of classes", Range{1, c_largestDimension}, {"dim"}).Required(),
         Opt("labelType", &S::labelType, "category", {"type"}),
         Opt("mlfFile", &S::mlfFile, "HTK label file (MLF) with the states of all utterances").Here().InputFile(),
-        Opt("mlfFileList", &S::mlfFileList, "Text file that names one label file a line").Here(),
+        Opt("mlfFileList", &S::mlfFileList, "Text file that names one label file a line").Here().InputFile(),
         Opt("labelMappingFile", &S::labelMappingFile,
             "State list, one state a line; the line number from 0 is the class id. Empty: the fourth column of the "
-            "label file is the class id"),
+            "label file is the class id")
+            .InputFile(),
         Opt("labelToTargetMappingFile", &S::labelToTargetMappingFile,
-            "Lines \"state 0110...\" in the order of the state list: the target vector of each state"),
+            "Lines \"state 0110...\" in the order of the state list: the target vector of each state")
+            .InputFile(),
         Opt("targetDim", &S::targetDim, "Elements of a target vector", Range{0, c_largestDimension}),
     };
 }

@@ -85,7 +85,8 @@ OptionTable<ImageFeatureOptions> ImageFeatureOptions::Options()
             "for each image"),
         Opt("meanFile", &S::meanFile,
             "OpenCV's XML file with a mean image (MeanImg, Channel, Row, Col), which is subtracted from images of its "
-            "size"),
+            "size")
+            .InputFile(),
         Choice("mbFormat", &S::planes, {{"nchw", true}, {"nhwc", false}, {"legacy", false}},
                "Order of the elements. nchw: x fastest, then y, then channel (imageLayout=CHW); nhwc, legacy: channel "
                "fastest, then x, then y"),
@@ -158,6 +159,9 @@ void AddImageInputFiles(const ReaderContext& context, std::vector<ConfigValue>& 
 {
     AddInputFiles<ImageReaderOptions>(context, files);
     ReadImageConfig(context);
+    for (const std::string& name : context.config.BlockNames())
+        if (context.config.RequireBlock(name).ExistsHere("width"))
+            AddInputFiles<ImageFeatureOptions>(context.config.RequireBlock(name), files);
 }
 
 } // namespace cntk

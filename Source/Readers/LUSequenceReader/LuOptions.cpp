@@ -95,6 +95,18 @@ std::pair<const ConfigParameters*, const ConfigParameters*> FindLabelBlocks(cons
            areBoth ? "" : Concat(" (", byName, " by name)"), "; expected two of ", Join(labels, ", "));
 }
 
+void AddFilesOfReader(const ConfigParameters& config, std::vector<ConfigValue>& files)
+{
+    AddInputFiles<LuReaderOptions>(config, files);
+    const auto [input, output] = FindLabelBlocks(config, ReadOptions<LuReaderOptions>(config));
+    for (const ConfigParameters* const block : {input, output})
+    {
+        const LuLabelOptions options = ReadOptions<LuLabelOptions>(*block);
+        if (const auto words = block->Find(options.token.empty() ? "labelMappingFile" : "token"))
+            files.push_back(*words);
+    }
+}
+
 } // namespace
 
 OptionTable<LuReaderOptions> LuReaderOptions::Options()
@@ -109,7 +121,8 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
         Opt("wordContext", &S::wordContext,
             "Offsets of the words that stand above each other in the input, 0 the word itself: 0:1:2 or -1:0:1; beyond "
             "the sentence its first or last word"),
-        Opt("wordmap", &S::wordmap, "Words to be replaced before they are looked up: lines of two words, from and to"),
+        Opt("wordmap", &S::wordmap, "Words to be replaced before they are looked up: lines of two words, from and to")
+            .InputFile(),
         Opt("unk", &S::unk, "The word (or label) that stands for all that are not in the token file"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
             "Number of sentences side by side; for a writer always 1", Range{1}, {"nbruttineachrecurrentiter"}),
@@ -247,9 +260,9 @@ void AddLuInputFiles(const ReaderContext& context, std::vector<ConfigValue>& fil
 {
     const std::optional<ConfigValue> parts = context.config.FindHere("ioNodeNames");
     if (!parts)
-        return AddInputFiles<LuReaderOptions>(context.config, files);
+        return AddFilesOfReader(context.config, files);
     for (const ConfigValue& part : parts->AsArray())
-        AddInputFiles<LuReaderOptions>(context.config.RequireBlock(part.Text()), files);
+        AddFilesOfReader(context.config.RequireBlock(part.Text()), files);
 }
 
 } // namespace cntk

@@ -233,13 +233,20 @@ void DescribeUciOptions(PluginDescription& description)
 
 void AddUciInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
 {
+    const bool makesMaps = ReadOptions<UciReaderOptions>(context.config).allowMapCreation;
     for (const std::string& name : context.config.BlockNames())
     {
         const ConfigParameters& block = context.config.RequireBlock(name);
         if (!IsLabels(block) && IsFeatureBlock(block))
             AddInputFiles<UciFeatureOptions>(block, files);
-        else if (IsLabels(block) && ReadOptions<UciLabelOptions>(block).labelType != LabelType::None)
+        if (!IsLabels(block))
+            continue;
+        const LabelType type = ReadOptions<UciLabelOptions>(block).labelType;
+        if (type != LabelType::None)
             AddInputFiles<UciLabelOptions>(block, files);
+        const std::optional<ConfigValue> map = block.Find("labelMappingFile");
+        if (type == LabelType::Category && map && !makesMaps)
+            files.push_back(*map);
     }
     ReadUciConfig(context);
 }

@@ -20,7 +20,7 @@ class ConfigParameters;
 class ConfigValue;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 9;
+constexpr uint32_t c_pluginAbi = 10;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 
@@ -73,6 +73,8 @@ struct EpochRequest
     size_t rank = 0;                   // data parallelism: this worker's share
     size_t workers = 1;
     uint64_t trainingSeed = 0; // of all that is drawn at random (SeedStream.h); 0: as the original draws it
+    // To write, or for averages over the data: no record twice to fill a minibatch (minibatchMode=full).
+    bool eachOnce = false;
     // Names of the input nodes that the network binds, as the network spells them; empty: all streams.
     std::vector<std::string> wanted;
 };

@@ -73,6 +73,7 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
                                .epochSize = settings.epochSize == 0 ? c_wholeDataSet : settings.epochSize,
                                .rank = 0,
                                .workers = 1,
+                               .eachOnce = true,
                                .wanted = {}});
             while (source.Next())
             {

@@ -46,6 +46,7 @@ bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t min
                                .epochSize = epochSize,
                                .rank = 0,
                                .workers = 1,
+                               .eachOnce = true,
                                .wanted = {}});
             while (source.Next())
             {

@@ -95,6 +95,24 @@ class ActionsTest(TwoClassesTest):
         self.assertIn('\nAction "eval" complete.\n', run.stderr)
         self.assertIn("Best models:\n------------\nBased on Err[0]: Best model = model/m.dnn.", run.stderr)
 
+    def test_averages_take_each_record_once(self):
+        cv_reader = "file=train.txt; features=[dim=2]; labels=[dim=1; start=2; labelDim=2; labelMappingFile=map.txt]"
+        results = []
+        for mode in "partial", "full":
+            run = self.run_command("Train:Test:Cv", "makeMode=false",
+                                   "Train=[cvReader=[%s; minibatchMode=%s]]" % (cv_reader, mode),
+                                   "Test=[minibatchSize=3; reader=[minibatchMode=%s]]" % mode,
+                                   "Cv=[minibatchSize=3; crossValidationInterval=1:1:1; reader=[minibatchMode=%s]]" % mode)
+            results.append(re.findall("Validation Set.*|SamplesSeen = 5 .*", run.stderr))
+        self.assertEqual(len(results[0]), 8, results)
+        self.assertEqual(*results)
+
+    def test_statistics_take_each_record_once(self):
+        for mode in "partial", "full":
+            self.run_command("Train:Mean", "makeMode=false", "Mean=[action=dumpnode; nodeName=MeanOfFeatures; outputFile=%s]" % mode,
+                             "Train=[SimpleNetworkBuilder=[applyMeanVarNorm=true]; reader=[minibatchMode=%s]]" % mode)
+        self.assertEqual(self.read("full"), self.read("partial"))
+
     def test_readers_side_by_side_that_differ_in_their_order(self):
         self.run_command("Train")
         reader = ("Test=[reader=[readers=a:b; randomize=none; a=[file=train.txt; features=[dim=2]]; "

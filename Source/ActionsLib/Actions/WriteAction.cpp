@@ -211,6 +211,7 @@ public:
         source->BindTo(roots);
         EpochRequest request;
         request.minibatchSize = m_options.minibatchSize[0];
+        request.eachOnce = true;
         if (m_options.epochSize > 0)
             request.epochSize = m_options.epochSize;
         source->StartEpoch(request);

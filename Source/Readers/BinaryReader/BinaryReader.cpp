@@ -210,7 +210,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& con
         context.config.WhereOf("file"), [&] { return std::make_unique<BinarySource<ElemType>>(options.file); });
     FrameReaderOptions frames;
     frames.readerName = c_readerName;
-    frames.walk = {0, options.fullMinibatches && !context.forWriting};
+    frames.walk = {0, options.fullMinibatches};
     frames.hasFreeCores = context.hasFreeCores;
     frames.traceLevel = options.traceLevel;
     return std::make_unique<FrameReader<ElemType>>(std::move(source), frames, context.log);

@@ -218,7 +218,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeDssmReader(const ReaderContext& conte
     }
     SparseRecordOptions records;
     records.readerName = c_readerName;
-    records.walk = {options.randomize.range, options.fullMinibatches && !context.forWriting};
+    records.walk = {options.randomize.range, options.fullMinibatches};
     auto source = WithPosition(
         config.Where(), [&] { return std::make_unique<DssmSource<ElemType>>(std::move(files), std::move(streams)); });
     return std::make_unique<SparseRecordReader<ElemType>>(std::move(source), records, context.log);

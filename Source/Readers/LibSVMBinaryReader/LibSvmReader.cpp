@@ -212,7 +212,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeLibSvmReader(const ReaderContext& con
     }
     SparseRecordOptions records;
     records.readerName = c_readerName;
-    records.walk = {0, options.fullMinibatches && !context.forWriting};
+    records.walk = {0, options.fullMinibatches};
     records.minibatchSize = options.minibatch;
     auto source = std::make_unique<LibSvmSource<ElemType>>(std::move(file), std::move(streams));
     return std::make_unique<SparseRecordReader<ElemType>>(std::move(source), records, context.log);

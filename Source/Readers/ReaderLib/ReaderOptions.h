@@ -27,9 +27,11 @@ S ReadReaderOptions(const ReaderContext& context)
 template <class S>
 Option<S> MinibatchMode(bool S::*isFull)
 {
-    return Choice("minibatchMode", isFull, {{"partial", false}, {"full", true}},
-                  "full: only minibatches of full size, the epoch is rounded up to a multiple of it; a write command "
-                  "takes each record once all the same");
+    return Choice(
+        "minibatchMode", isFull, {{"partial", false}, {"full", true}},
+        "full: only minibatches of full size, the epoch is rounded up to a multiple of it; what is written, "
+        "and averages over the data (test, eval, cv, cvReader, precomputed statistics), take each record once "
+        "all the same");
 }
 
 // randomize = auto | none | number of records

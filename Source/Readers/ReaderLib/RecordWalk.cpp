@@ -34,7 +34,7 @@ void RecordWalk::Start(const EpochRequest& request)
     m_request = request;
     m_seeds = SeedStream(request.trainingSeed, "order");
     m_epochSize = IsWholeDataSet(request) ? m_counter.Extend(SIZE_MAX) : request.epochSize;
-    if (m_options.fullMinibatches)
+    if (TakesFull())
     {
         RequireColumns(minibatchSize, "records"); // every one has this size, however few records there are
         m_epochSize = (m_epochSize + minibatchSize - 1) / minibatchSize * minibatchSize;
@@ -94,7 +94,7 @@ bool RecordWalk::Next(std::vector<size_t>& records, std::string& log)
     if (left == 0)
         return false;
     size_t count = std::min(m_request.minibatchSize, left);
-    if (m_options.fullMinibatches)
+    if (TakesFull())
         m_counter.Extend(m_position + count);
     else
         count = LimitToSweep(count);

@@ -31,7 +31,8 @@ struct RecordWalkOptions
     static constexpr size_t c_autoRange = SIZE_MAX;
 
     size_t range = c_autoRange; // records that are shuffled with each other; auto: the epoch; 0: none
-    // Minibatches run on across the end of the data; the epoch is a multiple of their size.
+    // Minibatches run on across the end of the data; the epoch is a multiple of their size. Not where each record is
+    // to be taken once.
     bool fullMinibatches = false;
 };
 
@@ -52,6 +53,7 @@ public:
     size_t StartRecord() const { return m_startRecord; }
 
 private:
+    bool TakesFull() const { return m_options.fullMinibatches && !m_request.eachOnce; }
     size_t RecordAt(size_t position) const;
     size_t LimitToSweep(size_t count);
     void EnterBlock(size_t position, std::string& log);

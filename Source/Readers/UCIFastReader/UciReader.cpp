@@ -179,7 +179,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeUciReader(const ReaderContext& contex
         log.Warn("UCIFastReader: labels are not specified");
     FrameReaderOptions options;
     options.readerName = c_readerName;
-    options.walk = {config.reader.randomize.range, config.reader.fullMinibatches && !context.forWriting};
+    options.walk = {config.reader.randomize.range, config.reader.fullMinibatches};
     options.minibatchSize = config.reader.oneLinePerFile ? config.reader.parallelSequences : 0;
     options.cacheBytes = config.reader.cacheMB << 20;
     options.prefetch = config.reader.prefetch;

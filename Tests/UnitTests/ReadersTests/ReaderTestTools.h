@@ -80,6 +80,14 @@ inline EpochRequest MakeRequest(size_t epoch, size_t minibatchSize, size_t epoch
     return request;
 }
 
+// For what is written, and for averages.
+inline EpochRequest MakeRequestOnce(size_t minibatchSize)
+{
+    EpochRequest request = MakeRequest(0, minibatchSize);
+    request.eachOnce = true;
+    return request;
+}
+
 // The C library of Windows, on which some of the original's recorded minibatches were made.
 class WindowsRand
 {

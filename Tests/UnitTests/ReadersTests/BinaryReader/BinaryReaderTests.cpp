@@ -325,19 +325,19 @@ TEST_F(BinaryReaderTests, NumbersThatAreNotFinite)
                           "', section 'x:Data Section', record 1: element 1 of 'x' is nan, no finite number"));
 }
 
-TEST_F(BinaryReaderTests, FullMinibatchesButForWriting)
+TEST_F(BinaryReaderTests, FullMinibatches)
 {
     const std::string path = WriteExample<float>();
-    const auto sizesOf = [&](bool forWriting)
+    m_config = ConfigParameters::Parse("reader=[\nminibatchMode=full\nfile=" + path + "\n]", "test.cntk");
+    auto reader = MakeBinaryReader<float>({m_config->RequireBlock("reader"), m_log});
+    const auto sizesOf = [&](const EpochRequest& request)
     {
-        m_config = ConfigParameters::Parse("reader=[\nminibatchMode=full\nfile=" + path + "\n]", "test.cntk");
-        auto reader = MakeBinaryReader<float>({m_config->RequireBlock("reader"), m_log, 0, forWriting});
         std::vector<size_t> sizes;
-        ReadEpoch(*reader, MakeRequest(0, 3), &sizes);
+        ReadEpoch(*reader, request, &sizes);
         return sizes;
     };
-    EXPECT_THAT(sizesOf(false), ElementsAre(3, 3));
-    EXPECT_THAT(sizesOf(true), ElementsAre(3, 2)) << "each record is written once";
+    EXPECT_THAT(sizesOf(MakeRequest(0, 3)), ElementsAre(3, 3));
+    EXPECT_THAT(sizesOf(MakeRequestOnce(3)), ElementsAre(3, 2));
 }
 
 TEST_F(BinaryReaderTests, NamesMustFitIntoTheHeader)

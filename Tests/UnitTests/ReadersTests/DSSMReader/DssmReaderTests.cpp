@@ -32,14 +32,13 @@ protected:
 
     template <class ElemType>
     std::unique_ptr<IDataReader<ElemType>> Open(const std::string& documents, const std::string& queries,
-                                                const std::string& parameters = "randomize=none l=[ labelDim=3 ]",
-                                                bool forWriting = false)
+                                                const std::string& parameters = "randomize=none l=[ labelDim=3 ]")
     {
         m_config = ConfigParameters::Parse(OnLines("reader=[ d=[ dim=4 file=" + Write("d.bin", documents) +
                                                    "\n] q=[ dim=2 file=" + Write("q.bin", queries) + "\n] " +
                                                    parameters + "\n]"),
                                            "t.cntk");
-        return MakeDssmReader<ElemType>({m_config->RequireBlock("reader"), m_log, 0, forWriting});
+        return MakeDssmReader<ElemType>({m_config->RequireBlock("reader"), m_log});
     }
     std::string Failure(const std::string& documents, const std::string& parameters = "randomize=none l=[ labelDim=3 ]")
     {
@@ -107,8 +106,7 @@ TEST_F(DssmReaderTests, FullMinibatches)
                               "randomize=none minibatchMode=full traceLevel=1");
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 2), 1), ElementsAre("frames 2; 0:1; 1:2", "frames 2; 0:3 1:4; 0:1"));
     EXPECT_THAT(LogText(), testing::HasSubstr("DSSMReader: 3 rows in '" + Path("q.bin") + "'\n"));
-    auto written = Open<float>(File<float>(Documents(), 4), File<float>(Queries(), 2), "minibatchMode=full", true);
-    EXPECT_THAT(ReadStream(*written, MakeRequest(0, 2), 1), ElementsAre("frames 2; 0:1; 1:2", "frames 1; 0:3 1:4"));
+    EXPECT_THAT(ReadStream(*reader, MakeRequestOnce(2), 1), ElementsAre("frames 2; 0:1; 1:2", "frames 1; 0:3 1:4"));
 }
 
 TEST_F(DssmReaderTests, LabelsTakeTheRowsOfTheirNode)

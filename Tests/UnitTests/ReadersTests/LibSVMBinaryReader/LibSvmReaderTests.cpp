@@ -63,12 +63,11 @@ protected:
                (layout.hasBatchSize ? Int(2) : "") + first + second;
     }
     template <class ElemType>
-    std::unique_ptr<IDataReader<ElemType>> Open(const std::string& data, const std::string& parameters = "",
-                                                bool forWriting = false)
+    std::unique_ptr<IDataReader<ElemType>> Open(const std::string& data, const std::string& parameters = "")
     {
         m_config = ConfigParameters::Parse(
             OnLines("reader=[ file=" + Write("data.bin", data) + " " + parameters + "\n]"), "t.cntk");
-        return MakeLibSvmReader<ElemType>({m_config->RequireBlock("reader"), m_log, 0, forWriting});
+        return MakeLibSvmReader<ElemType>({m_config->RequireBlock("reader"), m_log});
     }
     std::string Failure(const std::string& data, const std::string& parameters = "")
     {
@@ -111,7 +110,7 @@ TEST_F(LibSvmReaderTests, Parameters)
                 ElementsAre("frames 1; 0:2 2:1", "frames 1; ", "frames 1; 1:0.25"));
     EXPECT_THAT(ReadStream(*Open<float>(File<float>(), "minibatchMode=full traceLevel=1"), MakeRequest(0, 2), 0),
                 ElementsAre("frames 2; 0:2 2:1; ", "frames 2; 1:0.25; 0:2 2:1"));
-    EXPECT_THAT(ReadStream(*Open<float>(File<float>(), "minibatchMode=full", true), MakeRequest(0, 2), 0),
+    EXPECT_THAT(ReadStream(*Open<float>(File<float>(), "minibatchMode=full"), MakeRequestOnce(2), 0),
                 ElementsAre("frames 2; 0:2 2:1; ", "frames 1; 1:0.25"));
     EXPECT_THAT(LogText(), HasSubstr("LibSVMBinaryReader: 3 records of words, label in '" + Path("data.bin") + "'\n"));
 }

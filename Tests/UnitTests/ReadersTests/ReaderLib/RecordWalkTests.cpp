@@ -117,6 +117,7 @@ TEST(RecordWalkTests, FullMinibatchesRunAcrossTheEnd)
     EXPECT_EQ(Epoch(walk, Request(1, 4)).front(), (std::vector<size_t>{2, 3, 4, 5}));
     EXPECT_EQ(Epoch(walk, Request(0, 4, 6)).size(), 2u);
     EXPECT_EQ(walk.EpochSize(), 8u);
+    EXPECT_EQ(Epoch(walk, MakeRequestOnce(4)), (Minibatches{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}}));
 }
 
 TEST(RecordWalkTests, ShuffleIsAPermutationOfTheEpoch)

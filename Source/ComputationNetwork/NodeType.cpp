@@ -4,6 +4,8 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 
+#include <cmath>
+
 namespace cntk
 {
 
@@ -41,7 +43,10 @@ double NodeParameters::Real(std::string_view name, double defaultValue) const
     const auto found = m_values.find(ToLower(name));
     if (found == m_values.end())
         return defaultValue;
-    return Parsed(name, found->second, ParseDouble(found->second), "a number");
+    const double number = Parsed(name, found->second, ParseDouble(found->second), "a number");
+    if (std::isnan(number))
+        Fail(ErrorKind::Config, "parameter '", name, "' is '", found->second, "'; expected a number");
+    return number;
 }
 
 long long NodeParameters::Integer(std::string_view name, long long defaultValue) const

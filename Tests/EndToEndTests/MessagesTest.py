@@ -21,6 +21,13 @@ class MessagesTest(MessagesTestCase):
                          "error: train.txt:3:3: expected a number in column 1 ('features' is columns 0 to 1, counted "
                          "from 0), found 'zero'")
 
+    def test_start_values_that_are_not_finite(self):
+        for key, value, number in (("initValueScale", "inf", "inf"), ("initValueScale", "1e60", "1e+60"),
+                                   ("defaultHiddenActivity", "-inf", "-inf"), ("forgetGateInitVal", "1#INF", "inf")):
+            self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; %s=%s;" % (key, value))
+            self.assertEqual(self.error(), "exp.cntk:5:%d: error: %s is %s; expected a finite number, in single precision "
+                             "below 3.4e38" % (45 + len(key), key, number))
+
     def test_missing_column(self):
         self.write("train.txt", DATA.replace("0 0 yes", "0 0"))
         self.assertEqual(self.error(status=4),

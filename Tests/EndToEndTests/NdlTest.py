@@ -382,6 +382,28 @@ OutputNodes=(CE.F)
                                    "features=Input(4, tag=feature)\nh=M(features)\n").endswith(
             "net.ndl:3:31: error: parameter 'randomSeed' is '1.5'; expected a whole number\n"))
 
+    def test_parameters_of_nodes_that_are_no_finite_numbers(self):
+        self.prepare()
+        for call, expected in (
+                ("Parameter(3, 3, initValueScale=nan)", "'initValueScale' is 'nan'; expected a number"),
+                ("Parameter(3, 3, initValueScale=-inf)", "'initValueScale' is '-inf'; expected a finite number"),
+                ("Parameter(3, 3, init=fixedValue, value=nan)", "'value' is 'nan'; expected a number"),
+                ("Parameter(3, 3, learningRateMultiplier=inf)",
+                 "'learningRateMultiplier' is 'inf'; expected 0 or more, at most 3.4e38"),
+                ("Constant(nan)", "'value' is 'nan'; expected a number"),
+                ("PastValue(3, features, defaultHiddenActivity=nan)",
+                 "'defaultHiddenActivity' is 'nan'; expected a number"),
+                ("BatchNormalization(features, s, s, s, s, epsilon=inf)",
+                 "'epsilon' is inf; expected a finite number above 0")):
+            with self.subTest(call):
+                error = self.error("features=Input(3, tag=feature)\ns=Parameter(3)\n" + "x=" + call + "\n")
+                column = max(call.rfind("="), call.rfind("(")) + 4
+                self.assertEqual(error.splitlines()[-1], "net.ndl:3:%d: error: parameter %s" % (column, expected))
+        # Infinity has its uses: it keeps rows out of a softmax.
+        self.check("features=Input(3, tag=feature)\nlabels=Input(2, tag=label)\nW=Parameter(2, 3)\nz=Times(W, features)\n"
+                   "p=PastValue(2, z, defaultHiddenActivity=-inf, tag=output)\no=Constant(-inf, tag=output)\n"
+                   "c=CrossEntropyWithSoftmax(labels, z, tag=criterion)\n")
+
     # ---- the documentation ----------------------------------------------------------------------------------------------
 
     def test_the_listings_of_the_documentation_are_networks(self):

@@ -280,6 +280,7 @@ private:
         NodeParameters& parameters = m_bound.parameters;
         parameters.Set("init", "fixedValue");
         parameters.Set("value", RealNumber(*positional[0]));
+        m_bound.places["value"] = positional[0]->where;
         parameters.Set("learningRateMultiplier", "0");
         if (positional.size() > 1)
         {

@@ -8,6 +8,7 @@
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
@@ -29,6 +30,20 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
         FailAt(block.WhereOf(key), ErrorKind::Config, key, " ", why);
     FailAt(block.WhereOf(key), ErrorKind::Config, "unknown ", key, " '", word, "'; accepted: ", Join(accepted, ", "),
            DidYouMean(word, accepted));
+}
+
+// No network of which some start values are infinite would learn.
+void RequireFinite(const ConfigParameters& block, const SimpleNetworkOptions& options)
+{
+    const std::pair<const char*, double> numbers[] = {
+        {"initValueScale", options.initValueScale},       {"defaultHiddenActivity", options.defaultHiddenActivity},
+        {"inputGateInitVal", options.inputGateInitVal},   {"forgetGateInitVal", options.forgetGateInitVal},
+        {"outputGateInitVal", options.outputGateInitVal},
+    };
+    for (const auto& [key, number] : numbers)
+        if (!std::isfinite(float(number)))
+            FailAt(block.WhereOf(key), ErrorKind::Config, key, " is ", PrintNumber(number),
+                   "; expected a finite number, in single precision below 3.4e38");
 }
 
 constexpr const char* c_simpleNet = "SIMPLENET";
@@ -293,6 +308,7 @@ SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block)
                    DidYouMean(type, {"Sigmoid", "RectifiedLinear", "Tanh", "None"}));
     CheckCriterion(block, "trainingCriterion", options.trainingCriterion, true);
     CheckCriterion(block, "evalCriterion", options.evalCriterion, false);
+    RequireFinite(block, options);
     return options;
 }
 

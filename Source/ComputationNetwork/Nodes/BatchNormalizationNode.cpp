@@ -257,8 +257,8 @@ void BatchNormalizationNode::SetParameters(const NodeParameters& parameters)
     m_blendTimeConstant = parameters.Real("blendTimeConstant", 0);
     m_epsilon = parameters.Real("epsilon", 0.00001);
     m_imageLayout = LayoutParameter(parameters, ImageLayout::Chw);
-    if (!(m_epsilon > 0))
-        Fail(ErrorKind::Config, "parameter 'epsilon' is ", m_epsilon, "; expected a number above 0");
+    if (!(m_epsilon > 0 && std::isfinite(m_epsilon)))
+        Fail(ErrorKind::Config, "parameter 'epsilon' is ", m_epsilon, "; expected a finite number above 0");
     if (!(m_blendTimeConstant >= 0))
         Fail(ErrorKind::Config, "parameter 'blendTimeConstant' is ", m_blendTimeConstant,
              "; expected 0 (only the minibatch counts) or more");

@@ -145,9 +145,9 @@ void LearnableParameterNode::SetParameters(const NodeParameters& parameters)
     else if (parameters.Has("rows") || parameters.Has("cols"))
         SetParameterShape(TensorShape{DimensionOf(parameters, "rows", 0), DimensionOf(parameters, "cols", 1)});
     m_learningRateMultiplier = float(parameters.Real("learningRateMultiplier", m_learningRateMultiplier));
-    if (!(m_learningRateMultiplier >= 0))
+    if (!(m_learningRateMultiplier >= 0 && std::isfinite(m_learningRateMultiplier)))
         Fail(ErrorKind::Config, "parameter 'learningRateMultiplier' is '", parameters.Text("learningRateMultiplier"),
-             "'; expected 0 or more");
+             "'; expected 0 or more, at most 3.4e38");
     if (!parameters.Boolean(SpellingOf(parameters, {"needGradient", "needsGradient", "computeGradient"}), true))
         m_learningRateMultiplier = 0;
     for (const char* name :
@@ -162,6 +162,9 @@ void LearnableParameterNode::SetInitialization(const NodeParameters& parameters)
     if (init.empty())
         init = parameters.Has("initFromFilePath") ? "fromFile" : parameters.Has("value") ? "fixedValue" : "uniform";
     const double scale = parameters.Real("initValueScale", 1);
+    if (!std::isfinite(scale))
+        Fail(ErrorKind::Config, "parameter 'initValueScale' is '", parameters.Text("initValueScale"),
+             "'; expected a finite number");
     // -1 stands for the builder's own counter, which sets the seed afterwards.
     const long long seed = std::max(1LL, parameters.Integer("randomSeed", 1));
     if (EqualsIgnoreCase(init, "uniform"))

@@ -171,7 +171,7 @@ TEST(BatchNormalizationNodeTest, SaysWhatDoesNotFit)
                   [] {
                       BatchNetwork(Parameters{{"epsilon", "0"}});
                   }),
-              "parameter 'epsilon' is 0; expected a number above 0");
+              "parameter 'epsilon' is 0; expected a finite number above 0");
     EXPECT_EQ(MessageOf(
                   [] {
                       BatchNetwork(Parameters{{"blendTimeConstant", "-1"}});

@@ -9,6 +9,7 @@
 #include "Readers/ReaderLib/LineReader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cntk
 {
@@ -121,7 +122,9 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
         Opt("wordContext", &S::wordContext,
             "Offsets of the words that stand above each other in the input, 0 the word itself: 0:1:2 or -1:0:1; beyond "
             "the sentence its first or last word"),
-        Opt("wordmap", &S::wordmap, "Words to be replaced before they are looked up: lines of two words, from and to")
+        Opt("wordmap", &S::wordmap,
+            "Words to be replaced before they are looked up: lines of two words, from and to; of several lines for a "
+            "word the last counts")
             .InputFile(),
         Opt("unk", &S::unk, "The word (or label) that stands for all that are not in the token file"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
@@ -171,9 +174,10 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
 WordMap ReadWordMap(const std::string& path, Log& log)
 {
     WordMap map;
+    std::unordered_map<std::string, size_t> lineOf;
     LineReader lines(path);
     std::vector<std::string_view> columns;
-    bool hasEnded = false;
+    bool hasEnded = false, hasWarned = false;
     for (std::string_view line; lines.Next(line);)
     {
         SplitTokens(line, columns);
@@ -190,7 +194,14 @@ WordMap ReadWordMap(const std::string& path, Log& log)
         if (columns.size() != 2)
             Fail(ErrorKind::Data, path, ":", lines.LineNumber(), ": expected two words, from and to, found ",
                  columns.size(), " in '", Trim(line), "'");
-        map[std::string(columns[0])] = std::string(columns[1]);
+        const std::string from(columns[0]), to(columns[1]);
+        const auto [before, isNew] = lineOf.try_emplace(from, lines.LineNumber());
+        if (!isNew && map[from] != to && !std::exchange(hasWarned, true))
+            log.Warn(Concat(lines.Location(columns[0]), ": '", from, "' becomes '", to, "' here, but '", map[from],
+                            "' in line ", before->second,
+                            "; the last line counts, and so it does for other words of several lines"));
+        before->second = lines.LineNumber();
+        map[from] = to;
     }
     return map;
 }

@@ -122,6 +122,24 @@ TEST_F(LuReaderTests, WordMap)
     EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 4:1; 2:1; 2:1"));
 }
 
+TEST_F(LuReaderTests, WordsThatTheWordMapHasTwiceAreWarnedOf)
+{
+    Write("text.txt", "a O\nb O\n");
+    Write("tags.txt", "O\n");
+    const std::string block = "file=" + Path("text.txt") + " wordmap=" + Path("map.txt") +
+                              " labelIn=[useWordMap=true token=" + Path("words.txt") +
+                              "] labels=[token=" + Path("tags.txt") + "]";
+    Write("map.txt", "a b\na b\nb b\n");
+    Make(block);
+    EXPECT_EQ(LogText(), "") << "both lines say the same";
+    Write("map.txt", "a b\nb b\n a BOS\nb a\n");
+    EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 3:1"));
+    EXPECT_EQ(LogText(),
+              "WARNING: " + Path("map.txt") +
+                  ":3:2: 'a' becomes 'BOS' here, but 'b' in line 1; the last line counts, and so it does for "
+                  "other words of several lines\n");
+}
+
 TEST_F(LuReaderTests, WhatBothLabelBlocksHaveMayStandAroundThem)
 {
     Write("text.txt", "a O\nb B-x\na O\na O\nb B-x\n");

@@ -3,6 +3,7 @@
 
 #include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Log.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -11,6 +12,12 @@ namespace cntk
 {
 namespace
 {
+
+// Utterances of several kinds of features lie in a folder for each.
+std::string_view LastComponent(std::string_view name)
+{
+    return name.substr(name.rfind('/') + 1);
+}
 
 template <class ElemType>
 MBLayoutPtr LayoutOf(const HostMinibatch<ElemType>& minibatch)
@@ -26,8 +33,9 @@ MBLayoutPtr LayoutOf(const HostMinibatch<ElemType>& minibatch)
 } // namespace
 
 template <class ElemType>
-CompositeReader<ElemType>::CompositeReader(std::vector<Part> parts, const SourcePos& where)
-    : m_parts(std::move(parts)), m_used(m_parts.size(), false), m_minibatches(m_parts.size())
+CompositeReader<ElemType>::CompositeReader(std::vector<Part> parts, const SourcePos& where, Log* log)
+    : m_parts(std::move(parts)), m_used(m_parts.size(), false), m_minibatches(m_parts.size()), m_where(where),
+      m_log(log)
 {
     for (const Part& part : m_parts)
     {
@@ -102,6 +110,7 @@ bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
             else if (more)
             {
                 CheckSamples(i, firstUsed, *LayoutOf(own), *layout);
+                CompareNames(i, firstUsed, minibatch.sequenceKeys);
             }
             const MBLayoutPtr ownLayout = more ? LayoutOf(own) : nullptr;
             for (size_t j = 0; j < count; ++j)
@@ -127,6 +136,25 @@ void CompositeReader<ElemType>::CheckSamples(size_t part, size_t first, const MB
          Counted(expected.ActualSamples(), "sample"), " of ", expected.ParallelSequences(), " parallel sequences, '",
          m_parts[part].name, "' has ", layout.ActualSamples(), " of ", layout.ParallelSequences(), "; they must agree",
          WhyTheyDiffer(first, part));
+}
+
+// Once: what stands side by side by its place alone, and not by its name.
+template <class ElemType>
+void CompositeReader<ElemType>::CompareNames(size_t part, size_t first, const std::vector<std::string>& expected)
+{
+    const std::vector<std::string>& names = m_minibatches[part].sequenceKeys;
+    if (m_log == nullptr || names.size() != expected.size() || m_parts[part].kind != m_parts[first].kind)
+        return;
+    const auto isSame = [](const std::string& name, const std::string& other)
+    { return LastComponent(name) == LastComponent(other); };
+    const auto [own, other] = std::mismatch(names.begin(), names.end(), expected.begin(), isSame);
+    if (own == names.end())
+        return;
+    m_log->Warn(Concat(m_where ? m_where.Location() + ": " : std::string(), "readers: sequence '", *own, "' of '",
+                       m_parts[part].name, "' stands beside '", *other, "' of '", m_parts[first].name,
+                       "'; they are put together in the order that each reader has them, which is of use only if they "
+                       "belong together; expected the same sequences in the same order"));
+    m_log = nullptr;
 }
 
 // For messages.

@@ -20,10 +20,12 @@ public:
     {
         std::string name; // of its block
         std::unique_ptr<IDataReader<ElemType>> reader;
+        std::string kind = {}; // parts of one kind name sequences alike
     };
 
-    // Fails (Config) if two parts have a stream of the same name. where: the value of readers=.
-    explicit CompositeReader(std::vector<Part> parts, const SourcePos& where = {});
+    // Fails (Config) if two parts have a stream of the same name. where: the value of readers=. log: gets a warning
+    // where sequences of other names stand side by side; null: nobody is told.
+    explicit CompositeReader(std::vector<Part> parts, const SourcePos& where = {}, Log* log = nullptr);
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     // A part none of whose streams is wanted is left out.
@@ -42,12 +44,15 @@ public:
 
 private:
     void CheckSamples(size_t part, size_t first, const MBLayout& layout, const MBLayout& expected);
+    void CompareNames(size_t part, size_t first, const std::vector<std::string>& expected);
     std::string WhyTheyDiffer(size_t first, size_t part);
 
     std::vector<Part> m_parts;
     std::vector<StreamInfo> m_streams; // of all parts, part after part
     std::vector<bool> m_used;          // by part, in this epoch
     std::vector<HostMinibatch<ElemType>> m_minibatches;
+    SourcePos m_where;
+    Log* m_log; // null: nobody is told, or has been
 };
 
 } // namespace cntk

@@ -397,11 +397,12 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
                 block->Set(parallelKey, parallel);
             first = first == nullptr ? block : first;
             WarnOfOtherOrder(*block, *first, context.forWriting, context.log);
-            parts.push_back({name.Text(), LoadReader<ElemType>(ReaderTypeOf(*block), context.For(*block))});
+            const std::string type = ReaderTypeOf(*block);
+            parts.push_back({name.Text(), LoadReader<ElemType>(type, context.For(*block)), ToLower(type)});
         }
         if (parts.empty())
             FailAt(readers->Where(), ErrorKind::Config, "readers is empty; it needs names of blocks, such as a:b");
-        return std::make_unique<CompositeReader<ElemType>>(std::move(parts), readers->Where());
+        return std::make_unique<CompositeReader<ElemType>>(std::move(parts), readers->Where(), &context.log);
     }
     const SourcePos where = context.config.WhereOf("readerType");
     return std::make_unique<LoadedReader<ElemType>>(PluginLibrary::Open(readerType, PluginSearch::Default(), where),

@@ -144,6 +144,18 @@ class ActionsTest(TwoClassesTest):
     def warnings(run):
         return "".join(line for line in run.stderr.splitlines(True) if line.startswith("WARNING"))
 
+    def test_sequences_side_by_side_that_have_other_names(self):
+        self.run_command("Train")
+        self.write("a.txt", "1 |features 0.5 1\n2 |features -1 0.25\n")
+        reader = ("Named=[action=test; reader=[readers=a:b; randomize=none; readerType=CNTKTextFormatReader; "
+                  "a=[file=a.txt; input=[features=[dim=2; format=dense]]]; "
+                  "b=[file=b.txt; input=[labels=[dim=2; format=dense]]]]]")
+        for ids, isWrong in (("12", False), ("21", True)):
+            self.write("b.txt", "%s |labels 0 1\n%s |labels 1 0\n" % tuple(ids))
+            run = self.run_command("Named", reader)
+            self.assertIn("SamplesSeen = 2 ", run.stderr)
+            self.assertEqual("readers: sequence '2' of 'b' stands beside '1' of 'a'" in run.stderr, isWrong)
+
     def test_cv_step_of_zero(self):
         self.run_command("Train")
         run = self.run_command("Cv", "Cv=[crossValidationInterval=1:0:2]", status=3)

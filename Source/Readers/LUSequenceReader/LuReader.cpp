@@ -272,7 +272,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeLuReader(const ReaderContext& context
     }
     if (parts.empty())
         FailAt(names->Where(), ErrorKind::Config, "ioNodeNames names no block; expected a:b, blocks of this reader");
-    return std::make_unique<CompositeReader<ElemType>>(std::move(parts), names->Where());
+    return std::make_unique<CompositeReader<ElemType>>(std::move(parts), names->Where(), &context.log);
 }
 
 template class LuReader<float>;

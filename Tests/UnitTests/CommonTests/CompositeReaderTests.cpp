@@ -1,6 +1,9 @@
 // Several readers as one: streams side by side, and readers that do not fit together.
 #include "Common/CompositeReader.h"
 #include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/Log.h"
+#include "CommonTests/TemporaryFolder.h"
 #include "CommonTests/ThrownErrors.h"
 
 #include <gtest/gtest.h>
@@ -36,8 +39,13 @@ public:
         batch.rows = 1;
         batch.columns = count;
         batch.values.clear();
+        minibatch.sequenceKeys.clear();
         for (size_t i = 0; i < count; ++i)
+        {
+            if (m_next < m_names.size())
+                minibatch.sequenceKeys.push_back(m_names[m_next]);
             batch.values.push_back(float(m_next++));
+        }
         m_layout->InitAsFrameMode(count);
         batch.layout = m_layout;
         minibatch.secondsWaited = 1;
@@ -47,6 +55,7 @@ public:
     std::vector<std::string> CreateLabelMaps() override { return {m_streams[0].name + ".map"}; }
 
     std::vector<std::string> m_wanted;
+    std::vector<std::string> m_names; // of the sequences, one sample each; none has a name where there are none
 
 private:
     std::vector<StreamInfo> m_streams;
@@ -132,6 +141,38 @@ TEST(CompositeReaderTests, ReadersMustFit)
               "readers: in one minibatch 'a' has 2 samples of 2 parallel sequences, 'b' has 1 of 1; "
               "they must agree; both have 4 samples in all, but they end minibatches at different places where an "
               "epoch or the data end; expected epochSize=0, or readers of one kind with the same parameters");
+}
+
+// The warnings of two readers of three sequences, in minibatches of two.
+std::string WarningsOf(const std::vector<std::string>& a, const std::vector<std::string>& b,
+                       const std::string& kindOfB = "k")
+{
+    const TemporaryFolder folder;
+    Log log;
+    log.RedirectTo(folder / "log.txt");
+    std::vector<CompositeReader<float>::Part> parts;
+    for (const auto& names : {a, b})
+    {
+        const std::string name = parts.empty() ? "a" : "b";
+        auto reader = std::make_unique<CountingReader>(name + "s", 3, 2);
+        reader->m_names = names;
+        parts.push_back({name, std::move(reader), parts.empty() ? "k" : kindOfB});
+    }
+    CompositeReader<float> reader(std::move(parts), {}, &log);
+    for (int epoch = 0; epoch < 2; ++epoch)
+        EXPECT_EQ(ReadAll(reader), "no error");
+    return ReadTextFile(folder / "log.txt");
+}
+
+TEST(CompositeReaderTests, SequencesOfOtherNamesAreWarnedOfOnce)
+{
+    EXPECT_EQ(WarningsOf({"x", "y", "z"}, {"x", "z", "y"}),
+              "WARNING: readers: sequence 'z' of 'b' stands beside 'y' of 'a'; they are put together in the order that "
+              "each reader has them, which is of use only if they belong together; expected the same sequences in the "
+              "same order\n");
+    EXPECT_EQ(WarningsOf({"plp/x", "plp/y", "plp/z"}, {"mfcc/x", "mfcc/y", "z"}), "");
+    EXPECT_EQ(WarningsOf({"x", "y", "z"}, {}), "") << "none has a name";
+    EXPECT_EQ(WarningsOf({"x", "y", "z"}, {"1", "2", "3"}, "other"), "") << "another kind has names of its own";
 }
 
 TEST(CompositeReaderTests, NamesMustDiffer)

@@ -56,6 +56,45 @@ class LookAheadTest(MessagesTestCase):
                                               "readerType=CNTKTextFormatReader; file=x.ctf; input=[ %s ] ] ]" % streams))
             self.assert_nothing_ran()
 
+    def test_streams_of_every_later_reader(self):
+        self.write("d.bin", "data")
+        words = "readerType=LMSequenceReader; file=train.txt; "
+        slots = "readerType=LUSequenceReader; file=train.txt; "
+        for reader, message in (
+                (words + "features=[ dim=0 ]", "error: the reader has 0 label blocks; expected two"),
+                (words + "labelIn=[ labelDim=2 ]; labels=[ labelType=next ]",
+                 "error: 'More:reader:labels:labelType' is 'next', expected one of category, nextWord, none"),
+                (words + "labelIn=[ labelDim=2 ]; labels=[ labelDim=3 ]", "differ; both are the size of one vocabulary"),
+                (words + "labelIn=[ labelDim=2; labelMappingFile=gone ]; labels=[ labelType=none ]",
+                 "error: data file 'gone' does not exist, and no command before makes it"),
+                (slots + "labelIn=[ token=map.txt ]", "error: the reader has 1 label blocks; expected two"),
+                (slots + "labelIn=[ token=map.txt ]; labels=[ token=map.txt; mode=klass ]", "expected one of plain, class"),
+                (slots + "labelIn=[ token=gone ]; labels=[ token=map.txt ]",
+                 "error: data file 'gone' does not exist, and no command before makes it"),
+                (slots + "wordmap=gone; labelIn=[ token=map.txt ]; labels=[ token=map.txt ]",
+                 "error: data file 'gone' does not exist, and no command before makes it"),
+                ("readerType=DSSMReader; a=[ dim=2; file=d.bin ]", "error: the reader has 1 feature blocks, a; expected two"),
+                ("readerType=DSSMReader; a=[ dim=2; file=d.bin ]; b=[ dim=2; file=d.bin ]; c=[ labelDim=many ]",
+                 "'More:reader:c:labelDim' is 'many', expected a whole number"),
+                ("readerType=SparsePCReader; file=d.bin; a=[ dim=0 ]", "'More:reader:a:dim' is '0', expected a whole number"),
+                ("readerType=LibSVMBinaryReader; file=d.bin; DSSMLabel=[ labelDim=-1 ]",
+                 "'More:reader:DSSMLabel:labelDim' is '-1', expected a whole number")):
+            with self.subTest(reader):
+                run = self.cntk("configFile=exp.cntk", "command=Train:More", status=None, *[
+                    "More=[ action=test; modelPath=m.dnn; reader=[ %s ] ]" % reader])
+                self.assertIn(message, run.stderr.rstrip().splitlines()[-1])
+                self.assert_nothing_ran()
+
+    def test_lists_of_words_that_a_command_makes(self):
+        self.write("text.txt", "</s> a b </s>\n")
+        run = self.cntk("configFile=exp.cntk", "command=Words:Train:More", "More=[ action=test; reader=[ "
+                        "readerType=LMSequenceReader; file=text.txt; labels=[ labelType=none ]; "
+                        "labelIn=[ labelMappingFile=w.txt ] ] ]", "Words=[ action=writeWordAndClass; inputFile=text.txt; "
+                        "vocabSize=4; outputVocabFile=v.txt; outputMappingFile=w.txt; nbrClass=0 ]", status=None)
+        self.assertIn("in command 'More'", run.stderr)  # for the network's inputs are others
+        self.assertNotIn("does not exist", run.stderr)
+        self.assertTrue((self.folder / "m.dnn").exists())
+
     def test_data_that_a_command_writes(self):
         self.run_all("Train:Write:Again", "Again=[ action=write; outputPath=out/again; "
                      "reader=[ readerType=UCIFastReader; file=out/values.HLast; features=[ dim=2; start=0 ] ] ]")

@@ -169,14 +169,12 @@ void DssmSource<ElemType>::Append(size_t record, const std::vector<bool>& wanted
     }
 }
 
-template <class ElemType>
-std::unique_ptr<IDataReader<ElemType>> MakeDssmReader(const ReaderContext& context)
+namespace
 {
-    const ConfigParameters& config = context.config;
-    auto options = ReadReaderOptions<DssmOptions>(context);
-    if (context.forWriting)
-        options.randomize.range = 0;
-    const StreamBlocks blocks = FindStreamBlocks(config);
+
+StreamBlocks FindDssmBlocks(const ConfigParameters& config)
+{
+    StreamBlocks blocks = FindStreamBlocks(config);
     if (blocks.features.size() != c_files)
         FailAt(config.Where(), ErrorKind::Config, "the reader has ", blocks.features.size(), " feature blocks",
                blocks.features.empty() ? "" : ", " + Join(blocks.features, ", "),
@@ -185,6 +183,19 @@ std::unique_ptr<IDataReader<ElemType>> MakeDssmReader(const ReaderContext& conte
     if (blocks.labels.size() > 1)
         FailAt(config.RequireBlock(blocks.labels[1]).Where(), ErrorKind::Config, "'", blocks.labels[0], "' and '",
                blocks.labels[1], "' are blocks of labels; expected one at most");
+    return blocks;
+}
+
+} // namespace
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeDssmReader(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    auto options = ReadReaderOptions<DssmOptions>(context);
+    if (context.forWriting)
+        options.randomize.range = 0;
+    const StreamBlocks blocks = FindDssmBlocks(config);
     std::vector<std::unique_ptr<DssmFile<ElemType>>> files;
     std::vector<StreamInfo> streams;
     for (const std::string& name : blocks.features)
@@ -235,6 +246,9 @@ void AddDssmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& f
 {
     for (const std::string& name : FindStreamBlocks(context.config).features)
         AddInputFiles<DssmFeatureOptions>(context.config.RequireBlock(name), files);
+    ReadReaderOptions<DssmOptions>(context);
+    for (const std::string& name : FindDssmBlocks(context.config).labels)
+        ReadOptions<DssmLabelOptions>(context.config.RequireBlock(name));
 }
 
 template class DssmFile<float>;

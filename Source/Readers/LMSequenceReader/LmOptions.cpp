@@ -138,7 +138,22 @@ OptionTable<LmLabelOptions> LmLabelOptions::Options()
     };
 }
 
-LmConfig ReadLmConfig(const ReaderContext& context)
+namespace
+{
+
+struct LabelBlock
+{
+    const ConfigParameters* block = nullptr;
+    LmLabelOptions options;
+};
+struct LabelBlocks
+{
+    LabelBlock input;
+    LabelBlock output; // may be none
+};
+
+// What the blocks say without the files that they name.
+LmConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
 {
     const ConfigParameters& config = context.config;
     LmConfig lm;
@@ -170,17 +185,17 @@ LmConfig ReadLmConfig(const ReaderContext& context)
     if (features != nullptr)
         lm.featureName = features->Name();
     const auto input = ReadOptions<LmLabelOptions>(*labels[0]);
+    blocks.input = {labels[0], input};
     if (input.labelType == LmLabelOptions::Type::NextWord)
         FailAt(labels[0]->WhereOf("labelType"), ErrorKind::Config, "'", labels[0]->Name(),
                "': labelType=nextWord is for the second label block, in the order of their names; expected category, "
                "since this one is the input");
     lm.beginSequence = input.beginSequence;
     lm.endSequence = input.endSequence;
-    size_t outputDim = 0;
     if (labels.size() == 2)
     {
         const auto output = ReadOptions<LmLabelOptions>(*labels[1]);
-        outputDim = output.labelDim;
+        blocks.output = {labels[1], output};
         lm.labelName = output.labelType == LmLabelOptions::Type::None ? "" : labels[1]->Name();
         if (output.labelDim > 0 && input.labelDim > 0 && output.labelDim != input.labelDim)
             FailAt(labels[1]->WhereOf("labelDim"), ErrorKind::Config,
@@ -188,20 +203,41 @@ LmConfig ReadLmConfig(const ReaderContext& context)
                    SettingText(*labels[0], "labelDim", input.labelDim), " of '", labels[0]->Name(),
                    "' differ; both are the size of one vocabulary");
     }
-    if (!lm.reader.wordclass.empty())
-        lm.classes = WithPosition(config.WhereOf("wordclass"),
-                                  [&] { return Vocabulary::FromClassFile(ResolveInputPath(lm.reader.wordclass)); });
-    else if (lm.mode != LmMode::Softmax && !lm.labelName.empty())
+    if (lm.reader.wordclass.empty() && lm.mode != LmMode::Softmax && !lm.labelName.empty())
         FailAt(config.Where(), ErrorKind::Config, "mode=", lm.mode == LmMode::Class ? "class" : "nce",
                " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action makes one");
-    LoadWords(*labels[0], input, lm, context.log);
-    const bool isOutputs = input.labelDim == 0 && outputDim > 0; // one vocabulary, whichever block says its size
-    CheckDimensions(*labels[isOutputs ? 1 : 0], isOutputs ? outputDim : input.labelDim, lm);
+    return lm;
+}
+
+} // namespace
+
+LmConfig ReadLmConfig(const ReaderContext& context)
+{
+    LabelBlocks blocks;
+    LmConfig lm = ReadBlocks(context, blocks);
+    if (!lm.reader.wordclass.empty())
+        lm.classes = WithPosition(context.config.WhereOf("wordclass"),
+                                  [&] { return Vocabulary::FromClassFile(ResolveInputPath(lm.reader.wordclass)); });
+    const LabelBlock& input = blocks.input;
+    LoadWords(*input.block, input.options, lm, context.log);
+    // One vocabulary, whichever block says its size.
+    const LabelBlock& sized = input.options.labelDim == 0 && blocks.output.options.labelDim > 0 ? blocks.output : input;
+    CheckDimensions(*sized.block, sized.options.labelDim, lm);
     lm.unknownWord = lm.words.Find(lm.reader.unk);
     if (lm.unknownWord == Vocabulary::c_unknown)
         context.log.Warn(Concat("unk '", lm.reader.unk, "' is not in vocabulary '", lm.words.Source(),
                                 "'; a word of the text that is not in it ends the run"));
     return lm;
+}
+
+void AddLmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    AddInputFiles<LmReaderOptions>(context, files);
+    LabelBlocks blocks;
+    const LmConfig lm = ReadBlocks(context, blocks);
+    // Beside a class file the list of words need not be there.
+    if (lm.reader.wordclass.empty() && !blocks.input.options.labelMappingFile.empty())
+        files.push_back(blocks.input.block->Require("labelMappingFile"));
 }
 
 void DescribeLmOptions(PluginDescription& description)

@@ -77,6 +77,7 @@ struct LmConfig
 };
 
 LmConfig ReadLmConfig(const ReaderContext& context);
+void AddLmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 void DescribeLmOptions(PluginDescription& description);
 
 } // namespace cntk

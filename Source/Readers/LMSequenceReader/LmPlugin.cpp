@@ -19,7 +19,7 @@ std::unique_ptr<IDataWriter<ElemType>> MakeLmWriter(const ReaderContext& context
 } // namespace cntk
 
 CNTK_EXPORT_READER(cntk::MakeLmReader)
-CNTK_EXPORT_INPUT_FILES(cntk::AddInputFiles<cntk::LmReaderOptions>)
+CNTK_EXPORT_INPUT_FILES(cntk::AddLmInputFiles)
 CNTK_EXPORT_WRITER(cntk::MakeLmWriter)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)

@@ -26,17 +26,27 @@ void WarnOfRest(const std::string& path, size_t line, Log& log)
                         "read; without the blank line they are"));
 }
 
-LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& unk, Log& log)
+const char* KeyOfWords(const LuLabelOptions& options)
+{
+    return options.token.empty() ? "labelMappingFile" : "token";
+}
+
+// What the block says without the file that it names.
+LuVocabulary ReadLabelBlock(const ConfigParameters& block)
 {
     LuVocabulary vocabulary;
     vocabulary.name = block.Name();
     vocabulary.options = ReadOptions<LuLabelOptions>(block);
-    const char* key = vocabulary.options.token.empty() ? "labelMappingFile" : "token";
-    const std::string path = ResolveInputPath(vocabulary.options.token.empty() ? vocabulary.options.labelMappingFile
-                                                                               : vocabulary.options.token);
-    if (path.empty())
+    if (vocabulary.options.token.empty() && vocabulary.options.labelMappingFile.empty())
         FailAt(block.Where(), ErrorKind::Config, "'", block.Name(),
                "' has no words: it needs token=<file with one word a line>");
+    return vocabulary;
+}
+
+void ReadWords(LuVocabulary& vocabulary, const ConfigParameters& block, const std::string& unk, Log& log)
+{
+    const char* const key = KeyOfWords(vocabulary.options);
+    const std::string path = ResolveInputPath(block.Require(key).Text());
     const bool isClass = vocabulary.options.isClass;
     const auto read = [&]
     {
@@ -54,7 +64,6 @@ LuVocabulary ReadVocabulary(const ConfigParameters& block, const std::string& un
                         "', but '", path, "' has ", Counted(vocabulary.words.Size(), "word"),
                         "; there are as many rows as words"));
     vocabulary.unknownWord = vocabulary.words.Find(unk);
-    return vocabulary;
 }
 
 // The label blocks of the input and of the output: by name, or in the order of their names.
@@ -94,18 +103,6 @@ std::pair<const ConfigParameters*, const ConfigParameters*> FindLabelBlocks(cons
     FailAt(config.WhereOf(isInput ? "inputLabel" : "outputLabel"), ErrorKind::Config,
            "inputLabel and outputLabel are the same block, '", input->Name(), "'",
            areBoth ? "" : Concat(" (", byName, " by name)"), "; expected two of ", Join(labels, ", "));
-}
-
-void AddFilesOfReader(const ConfigParameters& config, std::vector<ConfigValue>& files)
-{
-    AddInputFiles<LuReaderOptions>(config, files);
-    const auto [input, output] = FindLabelBlocks(config, ReadOptions<LuReaderOptions>(config));
-    for (const ConfigParameters* const block : {input, output})
-    {
-        const LuLabelOptions options = ReadOptions<LuLabelOptions>(*block);
-        if (const auto words = block->Find(options.token.empty() ? "labelMappingFile" : "token"))
-            files.push_back(*words);
-    }
 }
 
 } // namespace
@@ -206,7 +203,17 @@ WordMap ReadWordMap(const std::string& path, Log& log)
     return map;
 }
 
-LuConfig ReadLuConfig(const ReaderContext& context)
+namespace
+{
+
+struct LabelBlocks
+{
+    const ConfigParameters* input = nullptr;
+    const ConfigParameters* output = nullptr;
+};
+
+// What the blocks say without the files that they name.
+LuConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
 {
     const ConfigParameters& config = context.config;
     LuConfig lu;
@@ -247,11 +254,25 @@ LuConfig ReadLuConfig(const ReaderContext& context)
         }
     }
     const auto [input, output] = FindLabelBlocks(config, options);
-    lu.input = ReadVocabulary(*input, options.unk, context.log);
-    lu.output = ReadVocabulary(*output, options.unk, context.log);
+    blocks = {input, output};
+    lu.input = ReadLabelBlock(*input);
+    lu.output = ReadLabelBlock(*output);
     if (options.wordmap.empty() && (lu.input.options.useWordMap || lu.output.options.useWordMap))
         FailAt((lu.input.options.useWordMap ? input : output)->Where(), ErrorKind::Config,
                "useWordMap=true needs wordmap=<file of two words a line> in the reader block");
+    return lu;
+}
+
+} // namespace
+
+LuConfig ReadLuConfig(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    LabelBlocks blocks;
+    LuConfig lu = ReadBlocks(context, blocks);
+    const LuReaderOptions& options = lu.reader;
+    ReadWords(lu.input, *blocks.input, options.unk, context.log);
+    ReadWords(lu.output, *blocks.output, options.unk, context.log);
     if (!options.wordmap.empty())
         lu.wordMap = WithPosition(config.WhereOf("wordmap"),
                                   [&] { return ReadWordMap(ResolveInputPath(options.wordmap), context.log); });
@@ -269,11 +290,22 @@ void DescribeLuOptions(PluginDescription& description)
 
 void AddLuInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
 {
-    const std::optional<ConfigValue> parts = context.config.FindHere("ioNodeNames");
-    if (!parts)
-        return AddFilesOfReader(context.config, files);
-    for (const ConfigValue& part : parts->AsArray())
-        AddFilesOfReader(context.config.RequireBlock(part.Text()), files);
+    std::vector<const ConfigParameters*> parts{&context.config};
+    if (const std::optional<ConfigValue> names = context.config.FindHere("ioNodeNames"))
+    {
+        parts.clear();
+        for (const ConfigValue& name : names->AsArray())
+            parts.push_back(&context.config.RequireBlock(name.Text()));
+    }
+    for (const ConfigParameters* const part : parts)
+        AddInputFiles<LuReaderOptions>(*part, files);
+    for (const ConfigParameters* const part : parts)
+    {
+        LabelBlocks blocks;
+        const LuConfig lu = ReadBlocks(context.For(*part), blocks);
+        files.push_back(blocks.input->Require(KeyOfWords(lu.input.options)));
+        files.push_back(blocks.output->Require(KeyOfWords(lu.output.options)));
+    }
 }
 
 } // namespace cntk

@@ -228,6 +228,8 @@ void DescribeLibSvmOptions(PluginDescription& description)
 void AddLibSvmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
 {
     AddInputFiles<LibSvmOptions>(context.config, files);
+    if (const ConfigParameters* block = context.config.FindBlock(c_pairLabels))
+        ReadOptions<LibSvmLabelOptions>(*block);
 }
 
 template class LibSvmSource<float>;

@@ -3,7 +3,7 @@
 #include "Readers/SparsePCReader/SparsePcReader.h"
 
 CNTK_EXPORT_READER(cntk::MakeSparsePcReader)
-CNTK_EXPORT_INPUT_FILES(cntk::AddInputFiles<cntk::SparsePcOptions>)
+CNTK_EXPORT_INPUT_FILES(cntk::AddSparsePcInputFiles)
 
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {

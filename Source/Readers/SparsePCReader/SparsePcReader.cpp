@@ -133,12 +133,11 @@ void SparsePcSource<ElemType>::Append(size_t record, const std::vector<bool>& wa
         m_cursor.AppendValues(batches[label].values, 1, sizeof(ElemType), c_labelName);
 }
 
-template <class ElemType>
-std::unique_ptr<IDataReader<ElemType>> MakeSparsePcReader(const ReaderContext& context)
+namespace
 {
-    const ConfigParameters& config = context.config;
-    auto options = ReadReaderOptions<SparsePcOptions>(context);
-    options.file = ResolveInputPath(options.file);
+
+StreamBlocks FindSparsePcBlocks(const ConfigParameters& config)
+{
     StreamBlocks blocks = FindStreamBlocks(config);
     if (blocks.features.empty())
         FailAt(config.Where(), ErrorKind::Config,
@@ -148,6 +147,18 @@ std::unique_ptr<IDataReader<ElemType>> MakeSparsePcReader(const ReaderContext& c
         FailAt(config.RequireBlock(blocks.labels[1]).Where(), ErrorKind::Config, "'", blocks.labels[0], "' and '",
                blocks.labels[1], "' are blocks of labels, but a record has one label value; expected one of them");
     std::reverse(blocks.features.begin(), blocks.features.end()); // their order in a record
+    return blocks;
+}
+
+} // namespace
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> MakeSparsePcReader(const ReaderContext& context)
+{
+    const ConfigParameters& config = context.config;
+    auto options = ReadReaderOptions<SparsePcOptions>(context);
+    options.file = ResolveInputPath(options.file);
+    const StreamBlocks blocks = FindSparsePcBlocks(config);
     std::vector<StreamInfo> streams;
     for (const std::string& name : blocks.features)
     {
@@ -188,6 +199,13 @@ void DescribeSparsePcOptions(PluginDescription& description)
     AddOptions<SparsePcOptions>(description, "");
     AddOptions<SparsePcFeatureOptions>(description, "features");
     AddOptions<SparsePcLabelOptions>(description, "labels");
+}
+
+void AddSparsePcInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
+{
+    AddInputFiles<SparsePcOptions>(context, files);
+    for (const std::string& name : FindSparsePcBlocks(context.config).features)
+        ReadOptions<SparsePcFeatureOptions>(context.config.RequireBlock(name));
 }
 
 template class SparsePcSource<float>;

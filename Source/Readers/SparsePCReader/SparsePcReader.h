@@ -78,5 +78,6 @@ private:
 template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeSparsePcReader(const ReaderContext& context);
 void DescribeSparsePcOptions(PluginDescription& description);
+void AddSparsePcInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
 
 } // namespace cntk

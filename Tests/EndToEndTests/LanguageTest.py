@@ -57,6 +57,12 @@ OutputNodes=(y)
 
 
 class LanguageTest(EndToEndTest):
+    def write_slots(self, more=""):
+        self.write("exp.cntk", SLOTS + more)
+        self.write("net.ndl", NETWORK)
+        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
+        self.write("tags.txt", "O\nCITY\n")
+
     def test_word_classes(self):
         self.write("exp.cntk", CLASSES)
         self.write("text.txt", "a b a\n</s> b a c </s>\nd a\n")
@@ -156,10 +162,7 @@ class LanguageTest(EndToEndTest):
                                                          status=3).stderr)
 
     def test_slot_filling(self):
-        self.write("exp.cntk", SLOTS)
-        self.write("net.ndl", NETWORK)
-        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
-        self.write("tags.txt", "O\nCITY\n")
+        self.write_slots()
         self.write("train.txt", "BOS O\nfly O\nto O\nrome CITY\nEOS O\n\nBOS O\nto O\nrome CITY\nEOS O\n\n")
         # The book's spelling of nbruttsineachrecurrentiter is a name like the other: nothing is unknown in this config.
         self.assertNotIn("nbrutt", self.cntk("configFile=exp.cntk", "strictConfig=true").stderr.split("Precision")[1])
@@ -175,10 +178,7 @@ class LanguageTest(EndToEndTest):
         self.assertEqual([self.read("out/%s.txt" % name) for name in ("y", "labels")], ["old\n", "old\n"])
 
     def test_what_a_writer_cannot_write_is_told(self):
-        self.write("exp.cntk", SLOTS)
-        self.write("net.ndl", NETWORK)
-        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
-        self.write("tags.txt", "O\nCITY\n")
+        self.write_slots()
         self.write("train.txt", "fly O\nrome CITY\n")
         self.write("classes.txt", "0\t2\tO\t0\n1\t1\tCITY\t1\n")
         self.cntk("configFile=exp.cntk", "command=Train")
@@ -197,10 +197,7 @@ class LanguageTest(EndToEndTest):
         self.assertEqual(self.read("out/labels.txt"), "no city name of a city \n")
 
     def test_a_writer_is_tested_with_the_inputs(self):
-        self.write("exp.cntk", SLOTS)
-        self.write("net.ndl", NETWORK)
-        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
-        self.write("tags.txt", "O\nCITY\n")
+        self.write_slots()
         # Two lengths: a second minibatch, for which nothing but the criterion, which reads them sparse, asks for labels.
         self.write("train.txt", "BOS O\nrome CITY\nEOS O\n\nfly O\nrome CITY\n\n")
         self.cntk("configFile=exp.cntk", "command=Train")
@@ -214,11 +211,8 @@ class LanguageTest(EndToEndTest):
                       "features;", run.stderr)
 
     def test_sparse_inputs_are_written_as_dense_ones(self):
-        self.write("exp.cntk", SLOTS + "Words=[ action=write; outputPath=out/values; outputNodeNames=features\n"
-                   "  reader=[ $slots$ ] ]\n")
-        self.write("net.ndl", NETWORK)
-        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
-        self.write("tags.txt", "O\nCITY\n")
+        self.write_slots("Words=[ action=write; outputPath=out/values; outputNodeNames=features\n"
+                         "  reader=[ $slots$ ] ]\n")
         self.write("both.txt", "BOS\nto\nrome\nfly\nEOS\n>BOS\n>to\n>rome\n>fly\n>EOS\n")
         self.write("train.txt", "BOS O\nrome CITY\nEOS O\n\nfly O\nEOS O\n\n")
         self.cntk("configFile=exp.cntk", "command=Train:Words")
@@ -253,10 +247,7 @@ Write=[ action=write; outputPath=out; minibatchSize=2; reader=[ readers=text:oth
         self.assertEqual(self.read("out.features"), self.read("out.same"))
 
     def test_reader_messages_have_their_place(self):
-        self.write("exp.cntk", SLOTS)
-        self.write("net.ndl", NETWORK)
-        self.write("words.txt", "BOS\nto\nrome\nfly\nEOS\n")
-        self.write("tags.txt", "O\nCITY\n")
+        self.write_slots()
         self.write("train.txt", "BOS O\nfly CITI\n")
         run = self.cntk("configFile=exp.cntk", status=4)
         self.assertIn("train.txt:2:5: 'CITI' is not in the tokens 'tags.txt' of 'labels', and neither is unk '<unk>'; "

@@ -20,6 +20,7 @@ namespace cntk
 {
 
 class FilesToCome; // Commands/LookAhead.h
+class Workers;     // Common/Workers.h
 
 // What every job shares; made in main, outlives all jobs.
 struct ProgramContext
@@ -40,6 +41,8 @@ struct ProgramContext
     std::vector<std::shared_ptr<Device>> devices{};
     std::shared_ptr<Device> anyDevice{};      // what deviceId=auto has taken, where it had the choice
     std::vector<std::string> takeAnyDevice{}; // commands with deviceId=auto
+    bool parallelTrain = false;               // asked for
+    Workers* workers = nullptr;               // the processes that run the same commands; null: there is no other
     double fsAdagradColumns = 0; // FSAdaGrad's mean size of a minibatch goes on from one command to the next
 };
 

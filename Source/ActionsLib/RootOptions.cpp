@@ -37,7 +37,8 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("lockGPU", &S::lockGPU,
             "deviceId=auto takes no GPU that another run has taken so, and takes its own for itself alone"),
         Opt("excludedDevices", &S::excludedDevices, "numbers of GPUs that deviceId=auto does not take"),
-        Opt("parallelTrain", &S::parallelTrain, "this program trains in one process").WithoutEffect(),
+        Opt("parallelTrain", &S::parallelTrain,
+            "train with the other processes that mpiexec has started (ParallelTrain says how)"),
         Opt("shareNodeValueMatrices", &S::shareNodeValueMatrices,
             "memory is always shared, which never changes results")
             .WithoutEffect(),

@@ -12,6 +12,7 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "Common/Workers.h"
 
 #include <sstream>
 
@@ -245,23 +246,30 @@ void LookAhead(const std::vector<PlannedJob>& jobs, const ConfigParameters& root
     }
 }
 
-void RunJobs(const std::vector<PlannedJob>& jobs, const NdlContext& ndl, Log& log)
+void RunJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& log)
 {
+    Workers* const workers = program.workers;
     for (size_t i = 0; i < jobs.size(); ++i)
     {
         const PlannedJob& planned = jobs[i];
-        if (StopRequested())
+        // Where all have come here, the files of the command before are there.
+        if (workers != nullptr ? workers->Any(StopRequested()) : StopRequested())
             throw Interrupted(Concat("stopped as asked in front of command '", planned.command,
                                      "'; to go on, run it again with ", CommandsFrom(jobs, i)));
         const std::string banner = "# Action \"" + planned.word + "\"";
         log.Print("\n%s\n#%*s#\n%-77s#\n#%*s#\n%s\n\n", std::string(78, '#').c_str(), 76, "", banner.c_str(), 76, "",
                   std::string(78, '#').c_str());
         const bool trains = planned.job->Epochs() > 0;
+        if (!trains && workers != nullptr && !workers->IsFirst())
+        {
+            log.Print("The first worker does this alone.\n");
+            continue;
+        }
         if (trains)
             log.Print("CNTKCommandTrainBegin: %s\n", planned.command.c_str());
         const auto note = [&]
         { return "in command '" + planned.command + "' (action '" + planned.action->name + "')"; };
-        WithNote([&] { AtPlacesOfNodes(ndl, [&] { planned.job->Run(); }); }, note);
+        WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Run(); }); }, note);
         if (trains)
             log.Print("CNTKCommandTrainEnd: %s\n", planned.command.c_str());
         log.Print("\nAction \"%s\" complete.\n\n", planned.word.c_str());

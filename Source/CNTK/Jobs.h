@@ -36,6 +36,6 @@ size_t PrintTrainInfo(const std::vector<PlannedJob>& jobs, Log& log);
 // What would end a command hours from now is told before the first one runs, which tells such things by itself.
 void LookAhead(const std::vector<PlannedJob>& jobs, const ConfigParameters& root, ProgramContext& program);
 // Interrupted between two commands says how to go on.
-void RunJobs(const std::vector<PlannedJob>& jobs, const NdlContext& ndl, Log& log);
+void RunJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& log);
 
 } // namespace cntk

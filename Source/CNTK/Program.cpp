@@ -9,6 +9,7 @@
 #include "CNTK/CommandLine.h"
 #include "CNTK/Jobs.h"
 #include "CNTK/LogHeader.h"
+#include "Common/AllowedCores.h"
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Config/PrintConfig.h"
 #include "Common/Config/UnusedKeys.h"
@@ -18,12 +19,17 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "Common/Workers.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <thread>
+#include <unistd.h>
 
 namespace cntk
 {
@@ -38,13 +44,14 @@ void PutOut(const std::string& text)
         Fail(ErrorKind::Device, "cannot write to standard output: ", std::strerror(errno));
 }
 
-// With parallelTrain=true the original's first process writes the log that this one writes.
-std::string LogFileName(const RootOptions& options)
+// With parallelTrain=true each worker has a log of its own.
+std::string LogFileName(const RootOptions& options, const Workers* workers)
 {
     std::string name = options.stderrPrefix;
     for (const std::string& command : options.command)
         name += "_" + command;
-    return ResolveOutputPath(name + ".log" + (options.parallelTrain ? "rank0" : ""));
+    return ResolveOutputPath(name + ".log" +
+                             (options.parallelTrain ? Concat("rank", workers != nullptr ? workers->Rank() : 0) : ""));
 }
 
 bool IsOptionOfSomeBlock(const std::string& name)
@@ -73,15 +80,30 @@ void RequireNotNamed(const NamedFile& written, const ConfigParameters& root, con
     RequireNotRead(written, named, root.WhereOf(written.key));
 }
 
-ProgramContext ContextOf(const RootOptions& options, Log& log)
+// Unless the config says how many, the workers on a machine share its cores. mpiexec may have bound each to some.
+int ThreadsOf(const RootOptions& options, const Workers* workers)
+{
+    if (options.numCPUThreads != 0)
+        return ThreadsFrom(options.numCPUThreads);
+    if (workers == nullptr || workers->CountOnThisMachine() == 1)
+        return 0;
+    const auto allowed = size_t(AllowedCores());
+    const auto all = size_t(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+    const bool isBound = std::thread::hardware_concurrency() < all;
+    const size_t share = (isBound ? all : allowed) / workers->CountOnThisMachine();
+    return int(std::clamp<size_t>(share, 1, allowed));
+}
+
+ProgramContext ContextOf(const RootOptions& options, Workers* workers, Log& log)
 {
     ProgramContext program{.log = log,
                            .dataType = options.precision,
                            .progressTracing = options.progressTracing,
                            .timestamping = options.timestamping};
     const auto report = [&log](const std::string& text) { log.Print("%s\n", text.c_str()); };
-    if (options.numCPUThreads != 0)
-        program.cpu.threads = ThreadsFrom(options.numCPUThreads);
+    program.parallelTrain = options.parallelTrain;
+    program.workers = workers;
+    program.cpu.threads = ThreadsOf(options, workers);
     program.gpu.matrixMath = options.gpuMatrixMath;
     program.gpu.graphs = options.gpuGraphs;
     if (options.traceLevel >= 1)
@@ -106,7 +128,8 @@ void PrintNotices(const LoadedConfig& config, Log& log)
 }
 
 // Told now rather than behind a week of training.
-void CheckDoneFile(const RootOptions& options, const LoadedConfig& config, const std::vector<PlannedJob>& jobs)
+void CheckDoneFile(const RootOptions& options, const LoadedConfig& config, const std::vector<PlannedJob>& jobs,
+                   const Workers* workers)
 {
     const NamedFile done{"doneFile", options.doneFile};
     RequireNotNamed(done, *config.root, config);
@@ -115,7 +138,7 @@ void CheckDoneFile(const RootOptions& options, const LoadedConfig& config, const
         for (const std::string& model : planned.job->Produces())
             models.push_back({"the model of command '" + planned.command + "'", model});
     if (!options.stderrPrefix.empty())
-        models.push_back({"the log", LogFileName(options)});
+        models.push_back({"the log", LogFileName(options, workers)});
     RequireNotRead(done, models, config.root->WhereOf("doneFile"));
     RequireWritable(ResolveOutputPath(options.doneFile));
 }
@@ -127,7 +150,32 @@ void WriteDoneFile(const std::string& path)
     file.Commit();
 }
 
-void RunConfig(const CommandLine& line, Log& log)
+// The log of a process goes to the file that stderr= names. Of several without one, the first one's is everybody's.
+void OpenLog(const RootOptions& options, const LoadedConfig& config, const Workers* workers, Log& log)
+{
+    if (options.stderrPrefix.empty())
+    {
+        if (workers != nullptr && !workers->IsFirst())
+            log.RedirectTo("/dev/null");
+        return;
+    }
+    const std::string file = LogFileName(options, workers);
+    RequireNotNamed({"stderr", file}, *config.root, config);
+    log.Print("Redirecting stderr to file %s\n", file.c_str());
+    log.RedirectTo(file);
+}
+
+void TellOfWorkers(const Workers* workers, Log& log)
+{
+    if (workers == nullptr)
+        log.Warn("parallelTrain=true, but this is the only process (start several as in: mpiexec -n 4 cntk ...); it "
+                 "trains alone");
+    else
+        log.Print("Worker %zu of %zu, %zu on this machine (%s)\n", workers->Rank(), workers->Count(),
+                  workers->CountOnThisMachine(), workers->Describe().c_str());
+}
+
+void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& log)
 {
     if (line.configArguments.empty())
         Fail(ErrorKind::Usage,
@@ -144,17 +192,15 @@ void RunConfig(const CommandLine& line, Log& log)
     const RootOptions options = ReadOptions<RootOptions>(root);
     const std::vector<std::string>& commands = options.command;
     log.SetTimestamping(options.timestamping);
-    if (!options.stderrPrefix.empty() && !line.check)
-    {
-        const std::string file = LogFileName(options);
-        RequireNotNamed({"stderr", file}, root, config);
-        log.Print("Redirecting stderr to file %s\n", file.c_str());
-        log.RedirectTo(file);
-    }
-    if (options.parallelTrain)
-        log.Warn("parallelTrain=true, but this program trains in one process; it goes on alone");
-    ProgramContext program = ContextOf(options, log);
-    program.ndl.writesDumps = !line.check;
+    if (options.parallelTrain && !line.check)
+        workers = MeetWorkers();
+    if (!line.check)
+        OpenLog(options, config, workers.get(), log);
+    if (options.parallelTrain && !line.check)
+        TellOfWorkers(workers.get(), log);
+    const bool isFirst = workers == nullptr || workers->IsFirst();
+    ProgramContext program = ContextOf(options, workers.get(), log);
+    program.ndl.writesDumps = !line.check && isFirst;
     if (!line.check)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
     PrintNotices(config, log);
@@ -166,12 +212,12 @@ void RunConfig(const CommandLine& line, Log& log)
 
     program.epochsTotal = PrintTrainInfo(jobs, log);
     if (!options.doneFile.empty())
-        CheckDoneFile(options, config, jobs);
+        CheckDoneFile(options, config, jobs, workers.get());
     program.ndl.writesDumps = false;
     LookAhead(jobs, root, program);
-    program.ndl.writesDumps = true;
-    RunJobs(jobs, program.ndl, log);
-    if (!options.doneFile.empty())
+    program.ndl.writesDumps = isFirst;
+    RunJobs(jobs, program, log);
+    if (!options.doneFile.empty() && isFirst)
         WriteDoneFile(ResolveOutputPath(options.doneFile));
     log.Print("__COMPLETED__\n");
     log.Finish();
@@ -189,6 +235,23 @@ int Report(const Error& error, Log& log)
     return ExitCodeOf(error.Kind());
 }
 
+// Others wait for this worker: they end as well. Where all have met the same error, the first one tells it; what only
+// another one has met, that one.
+int EndAll(Workers* workers, const Error& error, Log& log)
+{
+    const bool isFirst = workers != nullptr ? workers->IsFirst() : RankByLauncher() == 0;
+    if (!isFirst)
+        std::this_thread::sleep_for(std::chrono::seconds(2));
+    const int exitCode = Report(error, log);
+    if (workers == nullptr)
+        return exitCode;
+    if (!isFirst)
+        std::fprintf(stderr, "(in worker %zu of %zu)\n", workers->Rank(), workers->Count());
+    std::fflush(nullptr);
+    workers->Abort(exitCode);
+    return exitCode;
+}
+
 // No Error: nothing was wrong.
 int ReportStop(const Interrupted& stop, Log& log)
 {
@@ -204,6 +267,7 @@ int ReportStop(const Interrupted& stop, Log& log)
 int RunProgram(const std::vector<std::string>& arguments)
 {
     Log log;
+    std::unique_ptr<Workers> workers;
     InstallSignalHandlers();
     try
     {
@@ -215,24 +279,24 @@ int RunProgram(const std::vector<std::string>& arguments)
         else if (!line.writeDocs.empty())
             WriteReferencePages(line.writeDocs);
         else
-            RunConfig(line, log);
+            RunConfig(line, workers, log);
         return 0;
     }
     catch (const Error& error)
     {
-        return Report(error, log);
+        return EndAll(workers.get(), error, log);
     }
     catch (const Interrupted& stop)
     {
-        return ReportStop(stop, log);
+        return workers == nullptr || workers->IsFirst() ? ReportStop(stop, log) : c_interruptedExitCode;
     }
     catch (const std::bad_alloc&)
     {
-        return Report(Error(ErrorKind::Device, "out of memory"), log);
+        return EndAll(workers.get(), Error(ErrorKind::Device, "out of memory"), log);
     }
     catch (const std::exception& error)
     {
-        return Report(Error(ErrorKind::Internal, error.what()), log);
+        return EndAll(workers.get(), Error(ErrorKind::Internal, error.what()), log);
     }
 }
 

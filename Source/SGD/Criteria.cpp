@@ -285,6 +285,13 @@ void CriterionSums::Reset()
     m_samples = 0;
 }
 
+void CriterionSums::AddSums(std::span<const double> sums, size_t samples)
+{
+    for (size_t i = 0; i < sums.size(); ++i)
+        m_sums[i] += sums[i];
+    m_samples += samples;
+}
+
 void CriterionSums::Restore(const std::vector<double>& sums, size_t samples)
 {
     Reset();

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ public:
     // Allocates nothing.
     void Add(size_t samples, bool isNewMinibatch = true);
     void Reset();
+    // Adds sums that were made elsewhere.
+    void AddSums(std::span<const double> sums, size_t samples);
     // Goes on from sums of before.
     void Restore(const std::vector<double>& sums, size_t samples);
 

@@ -43,7 +43,8 @@ EpochLoop::EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, Minibatch
                      Progress& progress)
     : m_nodes(nodes), m_evaluator(evaluator), m_source(source), m_learner(learner), m_progress(progress),
       m_states(RecurrentStatesOf(evaluator.Plan().NodesInOrder())),
-      m_sums(CriterionFirst(nodes), nodes.criterion->GetDevice()), m_running(1 + nodes.evaluations.size())
+      m_sums(CriterionFirst(nodes), nodes.criterion->GetDevice()),
+      m_own(CriterionFirst(nodes), nodes.criterion->GetDevice()), m_running(1 + nodes.evaluations.size())
 {
 }
 
@@ -71,7 +72,7 @@ void EpochLoop::CheckMinibatchGradients(int digits, size_t minibatch)
 // The criterion is known to be finite, and no other part adds to the gradients.
 bool EpochLoop::MayUpdateInBackward() const
 {
-    return m_sums.SeesEveryValue() && m_source.Parts() == 1;
+    return m_sums.SeesEveryValue() && m_source.Parts() == 1 && !m_isShared;
 }
 
 // Forward and, where the minibatch is to update, backward; gradients of its parts are added up. False when the
@@ -83,8 +84,9 @@ bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t 
     m_evaluator.Forward();
     if (m_tracer != nullptr)
         Trace(minibatch, part);
-    m_sums.Add(m_source.Samples(), part == 0);
-    if (m_sums.SeesEveryValue() && !std::isfinite(m_sums.LastValue(0)))
+    CriterionSums& sums = m_isShared ? m_own : m_sums;
+    sums.Add(m_source.Samples(), part == 0);
+    if (sums.SeesEveryValue() && !std::isfinite(sums.LastValue(0)))
         return false;
     // The check leaves the gradients; a second backward pass would read values that the first one's gradients replaced.
     if (settings.gradientCheckDigits > 0 && part == 0)
@@ -109,27 +111,53 @@ void EpochLoop::Trace(size_t minibatch, size_t part)
     m_tracer->Print(of);
 }
 
+// False when the criterion is not finite.
+bool EpochLoop::RunParts(const EpochSettings& settings, size_t minibatch, bool backward)
+{
+    bool isFinite = true;
+    for (size_t part = 0; part < m_source.Parts() && isFinite; ++part)
+    {
+        SetWindow(m_source.WindowOf(part));
+        isFinite = RunPart(settings, minibatch, part, backward);
+    }
+    SetWindow({});
+    return isFinite;
+}
+
+// Adds what all workers have counted in the minibatch. False when their criterion is not finite.
+bool EpochLoop::ShareSums()
+{
+    m_shared.clear();
+    for (size_t i = 0; i < m_running.size(); ++i)
+        m_shared.push_back(m_own.Sum(i));
+    m_shared.push_back(double(m_own.Samples()));
+    m_exchange->Share(m_shared);
+    m_sums.AddSums({m_shared.data(), m_running.size()}, size_t(m_shared.back()));
+    return std::isfinite(m_shared.front());
+}
+
 // False when the criterion was seen not to be finite; then nothing was updated.
 bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
     const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
-    const size_t parts = m_source.Parts();
+    const size_t columns = m_isShared ? m_columns : m_source.Columns();
     // A part whose criterion is not finite ends a minibatch without an update, after others changed the gradients. An
     // update with momentum reads what the one before left in the states: of an epoch's minibatches some may be long
     // enough for a momentum of 0, a shorter one not.
-    m_learner.LetGradientsStay(parts == 1 && MomentumOfMinibatch(settings.momentumPerSample, m_source.Columns()) == 0);
-    bool isFinite = true;
-    for (size_t part = 0; part < parts && isFinite; ++part)
-    {
-        SetWindow(m_source.WindowOf(part));
-        isFinite = RunPart(settings, minibatch, part, updates);
-    }
-    SetWindow({});
-    if (!isFinite)
+    m_learner.LetGradientsStay(!m_isShared && m_source.Parts() == 1 &&
+                               MomentumOfMinibatch(settings.momentumPerSample, columns) == 0);
+    if (m_isShared)
+        m_own.Reset();
+    if (const bool isFinite = (m_isShared && !m_hasOwn) || RunParts(settings, minibatch, updates);
+        m_isShared ? !ShareSums() : !isFinite)
         return false;
+    if (updates && m_isShared)
+    {
+        m_evaluator.BindGradients();
+        m_exchange->SumGradients(m_hasOwn);
+    }
     if (updates)
-        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns(),
-                         m_sums.NotFiniteFlag());
+        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, columns, m_sums.NotFiniteFlag());
     if (m_progress.IsDue(minibatch))
     {
         for (size_t i = 0; i < m_running.size(); ++i)
@@ -157,27 +185,48 @@ void EpochLoop::Begin(const EpochSettings& settings)
                .rank = 0,
                .workers = 1,
                .wanted = {}};
+    m_isShared = settings.isShared;
+    const size_t rank = m_isShared ? m_exchange->GetWorkers().Rank() : 0;
+    const size_t workers = m_isShared ? m_exchange->GetWorkers().Count() : 1;
+    if (settings.readsShare)
+    {
+        m_epoch.rank = rank;
+        m_epoch.workers = workers;
+    }
+    m_source.TakeShare(settings.readsShare ? 0 : rank, settings.readsShare ? 1 : workers);
     m_source.StartEpoch(m_epoch);
+    SkipTo(settings);
+    if (settings.beforeFirst)
+        settings.beforeFirst();
+}
+
+// Of an epoch that is taken up again.
+void EpochLoop::SkipTo(const EpochSettings& settings)
+{
     size_t samples = 0;
     for (; m_minibatches < settings.from.minibatches; ++m_minibatches)
     {
         const std::optional<size_t> skipped = m_source.Skip();
-        if (!skipped)
+        if (!skipped && !m_isShared)
             Fail(ErrorKind::Data, "the reader delivered ", Counted(m_minibatches, "minibatch"), " for epoch ",
                  settings.epoch + 1, ", but the training was stopped after ", settings.from.minibatches,
                  " of them; were the data or the reader's options changed? Without the model '...at",
                  settings.from.minibatches, "' the epoch begins anew");
-        samples += *skipped;
+        samples += skipped.value_or(0);
     }
     if (m_minibatches > 0)
     {
+        if (m_isShared)
+        {
+            m_shared.assign(1, double(samples));
+            m_exchange->Share(m_shared);
+            samples = size_t(m_shared.front());
+        }
         if (samples != settings.from.samples && !m_source.HasSeveralAxes())
             m_progress.WarnOfOtherData(m_minibatches, samples, settings.from.samples);
         m_sums.Restore(settings.from.sums, settings.from.samples);
         m_progress.GoOn(m_minibatches, {settings.from.sums, settings.from.samples});
     }
-    if (settings.beforeFirst)
-        settings.beforeFirst();
 }
 
 bool EpochLoop::ReadAgain(size_t minibatch)
@@ -199,12 +248,32 @@ EpochPosition EpochLoop::Position()
     return position;
 }
 
+// False when all workers are at the end of their data.
+bool EpochLoop::ReadShared()
+{
+    std::optional<Error> error;
+    bool isThere = false;
+    try
+    {
+        isThere = m_source.Next();
+    }
+    catch (const Error& own)
+    {
+        error = own;
+    }
+    m_hasOwn = isThere && m_source.Columns() > 0;
+    m_shared.assign({isThere ? 1.0 : 0.0, m_hasOwn ? double(m_source.Columns()) : 0.0});
+    m_exchange->Share(m_shared, error);
+    m_columns = size_t(m_shared[1]);
+    return m_shared[0] != 0;
+}
+
 // False at the end of the data.
 bool EpochLoop::ReadNext(const EpochSettings& settings)
 {
     try
     {
-        return m_source.Next();
+        return m_isShared ? ReadShared() : m_source.Next();
     }
     catch (Error& error)
     {

@@ -6,6 +6,7 @@
 #include "SGD/Criteria.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
+#include "SGD/Parallel/GradientExchange.h"
 #include "SGD/Progress.h"
 #include "SGD/Update/Learner.h"
 
@@ -38,6 +39,8 @@ struct EpochSettings
     double momentumPerSample = 0;
     int gradientCheckDigits = 0;       // gradientcheck=true: every minibatch's gradients must agree to so many digits
     bool goesOnFromTrial = false;      // the epoch is what the run before, a trial, has done
+    bool isShared = false;             // by the workers of SetExchange, each of which computes its share of minibatches
+    bool readsShare = false;           // the reader delivers no more than that
     EpochPosition from;                // an epoch that is taken up again: what was read before is skipped
     std::function<void()> beforeFirst; // called once the reader stands there; may be empty
     // Called after each minibatch: false ends the epoch there. May be empty.
@@ -71,6 +74,9 @@ public:
     // Prints values after each forward pass from now on; must outlive the loop.
     void SetTracer(NodeTracer* tracer) { m_tracer = tracer; }
 
+    // For epochs that are shared; must outlive the loop.
+    void SetExchange(GradientExchange* exchange) { m_exchange = exchange; }
+
     EpochResult Run(const EpochSettings& settings);
     // Of the epoch that runs, or ran last. Only of use where the criterion was finite so far.
     EpochPosition Position();
@@ -86,10 +92,14 @@ private:
     bool MayUpdateInBackward() const;
     void Trace(size_t minibatch, size_t part);
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
+    bool RunParts(const EpochSettings& settings, size_t minibatch, bool backward);
+    bool ShareSums();
+    bool ReadShared();
     bool ReadNext(const EpochSettings& settings);
     void RunMinibatches(const EpochSettings& settings, EpochResult& result);
     CriterionAverages Averages();
     void SetWindow(const SequenceWindow& window);
+    void SkipTo(const EpochSettings& settings);
     size_t FirstNotFinite();
     void CheckMinibatchGradients(int digits, size_t minibatch);
 
@@ -101,6 +111,12 @@ private:
     NodeTracer* m_tracer = nullptr; // null: nothing is traced
     std::vector<std::shared_ptr<RecurrentState>> m_states;
     CriterionSums m_sums;
+    GradientExchange* m_exchange = nullptr;
+    bool m_isShared = false;       // the epoch
+    CriterionSums m_own;           // of the share of a minibatch
+    bool m_hasOwn = false;         // a share that is not empty
+    size_t m_columns = 0;          // of the minibatch, all shares together
+    std::vector<double> m_shared;  // what is told of a minibatch
     std::vector<double> m_running; // what progress lines are made of
     size_t m_minibatches = 0;
     size_t m_skipped = 0; // minibatches that an epoch taken up again does not count in m_sums

@@ -39,8 +39,15 @@ struct EpochStart
     double learningRatePerSample = 0;
     double effectiveMomentum = 0; // of a whole minibatch
     double momentumTimeConstant = 0;
-    size_t expectedSamples = 0;       // of the epoch; 0: not known yet
-    PartSettings parts{};             // how minibatches are cut
+    size_t expectedSamples = 0; // of the epoch; 0: not known yet
+    PartSettings parts{};       // how minibatches are cut
+    struct
+    {
+        size_t rank = 0;
+        size_t count = 1; // 1: nobody shares them
+        size_t gradientBits = 0;
+        bool readShares = false;
+    } workers{};
     size_t searchedMinibatchSize = 0; // 0: the list's
 };
 

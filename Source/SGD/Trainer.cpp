@@ -62,6 +62,9 @@ void ClearPoints(const TrainingFiles& files, bool makeMode, std::optional<size_t
 void CleanUp(const TrainingFiles& files, const SgdOptions& options, bool makeMode, std::optional<size_t> newest,
              const std::optional<WithinEpochPoint>& within, Log& log)
 {
+    files.WaitForWorkers(); // who have read what is there
+    if (!files.AreWrittenHere())
+        return files.WaitForWorkers();
     try
     {
         for (const std::string& stale : files.StaleTemporaries())
@@ -77,6 +80,7 @@ void CleanUp(const TrainingFiles& files, const SgdOptions& options, bool makeMod
     {
         log.Warn(error.Message());
     }
+    files.WaitForWorkers();
 }
 
 TrainedNetworks NetworksOf(const ResumePoint& start)
@@ -134,6 +138,19 @@ void CheckRequest(const TrainingRequest& request)
 {
     if (const auto problem = FindProblem(request.options, request.dataType))
         Fail(ErrorKind::Config, "block 'SGD': ", problem->message);
+    if (request.workers != nullptr && !request.encoders.empty())
+        Fail(ErrorKind::Config,
+             "encoders and decoders are trained by one process; run them without parallelTrain=true");
+    const ParallelizationMethod method = request.options.parallelTrain.parallelizationMethod;
+    if (request.workers != nullptr && method != ParallelizationMethod::None &&
+        method != ParallelizationMethod::DataParallelSGD)
+        Fail(ErrorKind::Config, "parallelizationMethod: of several workers, only DataParallelSGD is there yet");
+    const DataParallelOptions& exchange = request.options.parallelTrain.dataParallel;
+    if (request.workers != nullptr && method == ParallelizationMethod::DataParallelSGD &&
+        (exchange.useBufferedAsyncGradientAggregation ||
+         GradientBits(request.options, request.dataType) < 8 * SizeOf(request.dataType)))
+        Fail(ErrorKind::Config, "DataParallelSGD: gradientBits below the full width and "
+                                "useBufferedAsyncGradientAggregation are not there yet; leave them out");
     if (AdaptsByKL(request.options) && !request.openReference)
         Fail(ErrorKind::Config, "adaptationRegType=KL needs an original model to stay near; expected action=adapt with "
                                 "originalModelFileName and refNodeName");
@@ -153,7 +170,7 @@ void EndFinished(const TrainingRequest& request, const TrainingFiles& files, con
 {
     const SgdOptions& options = request.options;
     FileLock lock;
-    if (FileExists(lockPath))
+    if (files.AreWrittenHere() && FileExists(lockPath))
         lock.Take(lockPath); // left by a training that was killed; goes with the lock
     CleanUp(files, options, request.makeMode, options.maxEpochs, std::nullopt, log);
     PassOnColumns(request, files.Checkpoint(options.maxEpochs));
@@ -179,6 +196,17 @@ ResumePoint LoadStart(const TrainingRequest& request, const TrainingFiles& files
             start.network ? std::optional<size_t>(start.epochsDone) : std::nullopt,
             start.within ? start.within : start.inTrial, log);
     return start;
+}
+
+// All must go on from the same epoch, or their ways part.
+void RequireSameStart(Workers& workers, std::optional<size_t> newest, const std::string& modelPath)
+{
+    const std::vector<double> all = workers.Gather(newest ? double(*newest) : -1.0);
+    const auto text = [](double epochs) { return epochs < 0 ? std::string("none") : Concat("that of epoch ", epochs); };
+    for (size_t i = 0; i < all.size(); ++i)
+        if (all[i] != all[0])
+            Fail(ErrorKind::Model, "of the models '", modelPath, ".*' worker 0 sees ", text(all[0]), ", worker ", i,
+                 " ", text(all[i]), "; all workers need the same files, on a disk that they share");
 }
 
 void BuildNetworks(const TrainingRequest& request, ResumePoint& start)
@@ -261,22 +289,29 @@ void Restore(Training& training, ResumePoint& start, const TrainingFiles& files,
 
 } // namespace
 
-void Train(const TrainingRequest& request, Log& log)
+void Train(const TrainingRequest& given, Log& log)
 {
+    TrainingRequest request = given;
     CheckRequest(request);
+    if (Workers* const workers = request.workers; workers != nullptr) // one that is asked to stop stops all
+        request.stopRequested = [workers, asked = given.stopRequested] { return workers->Any(asked && asked()); };
     const SgdOptions& options = request.options;
-    const TrainingFiles files = TrainingFiles::OfNetworks(ResolveOutputPath(ModelPathOf(request)), options.maxEpochs,
-                                                          1 + request.encoders.size());
+    TrainingFiles files = TrainingFiles::OfNetworks(ResolveOutputPath(ModelPathOf(request)), options.maxEpochs,
+                                                    1 + request.encoders.size());
+    files.ShareWith(request.workers);
     std::error_code ignored;
     if (std::filesystem::is_directory(files.FinalModel(), ignored))
         RequireWritable(files.FinalModel());
     const auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
+    if (request.workers != nullptr)
+        RequireSameStart(*request.workers, newest, files.FinalModel());
     const std::string lockPath = files.FinalModel() + ".lock";
     if (newest == options.maxEpochs)
         return EndFinished(request, files, lockPath, log);
-    RequireWritable(files.FinalModel());
     FileLock lock;
-    if (!lock.Take(lockPath))
+    if (files.AreWrittenHere())
+        RequireWritable(files.FinalModel());
+    if (files.AreWrittenHere() && !lock.Take(lockPath))
         Fail(ErrorKind::Device, FileLock::HolderOf(lockPath), " trains the model '", files.FinalModel(),
              "' (it holds '", lockPath, "'); wait until it ends, or give another modelPath");
 

@@ -17,6 +17,7 @@ namespace cntk
 {
 
 class Log;
+class Workers;
 
 // What happened in an epoch, for callers that follow a training (progress tracing, tests).
 struct EpochReport
@@ -48,6 +49,10 @@ struct TrainingRequest
     // FSAdaGrad's mean size of a minibatch, which goes on from one training of a process to the next: what those before
     // have left, and afterwards what this one leaves. Null: begins at 0.
     double* fsAdagradColumns = nullptr;
+
+    // Processes that train the same network, each with a request like this one; null: none. The first of them writes
+    // the files, which all read.
+    Workers* workers = nullptr;
 
     DataType dataType = DataType::Float32;
     std::shared_ptr<Device> device;

@@ -137,6 +137,7 @@ EpochResult Training::TrainEpoch(size_t epoch)
     }
     EpochResult result = m_parts.loop.Run(settings);
     m_begunEpoch.reset();
+    m_parts.EqualizeStatistics();
     if (result.stopped)
     {
         m_log.ClearProgress();
@@ -207,10 +208,15 @@ CriterionAverages Training::Validate(size_t epoch)
     settings.tracedAs = "validation minibatch";
     const InferenceMode inference(m_parts.evaluator);
     const auto validation = EvaluateCriteria(m_parts.evaluator, nodes, *m_parts.cvSource, settings, m_log);
+    // All workers have made the same sums, but for the order in which a GPU adds: what follows must not differ.
+    std::vector<double> values;
+    for (const auto& node : validation.nodes)
+        values.push_back(node.average);
+    if (m_parts.request.workers != nullptr)
+        m_parts.request.workers->TakeFirst(std::as_writable_bytes(std::span(values)));
     CriterionAverages averages;
-    averages.criterion = validation.nodes[0].average;
-    for (size_t i = 1; i < validation.nodes.size(); ++i)
-        averages.evaluations.push_back(validation.nodes[i].average);
+    averages.criterion = values[0];
+    averages.evaluations.assign(values.begin() + 1, values.end());
     m_parts.progress.ShowValidation(averages);
     if (!std::isfinite(averages.criterion))
         m_log.Warn(Concat("the criterion '", m_parts.nodes.criterion->Name(),

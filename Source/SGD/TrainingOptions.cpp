@@ -93,9 +93,19 @@ OptionTable<ParallelTrainOptions> ParallelTrainOptions::Options()
             c_atLeastOne),
         Opt("distributedMBReading", &S::distributedMBReading, "each worker reads its share of the data only"),
         Opt("syncPerfStats", &S::syncPerfStats, "print times every so many minibatches"),
-        Nested("DataParallelSGD", &S::dataParallel, "exchange of gradients").WithoutEffect().Here(),
-        Nested("ModelAveragingSGD", &S::modelAveraging, "averages of models").WithoutEffect().Here(),
+        Nested("DataParallelSGD", &S::dataParallel, "exchange of gradients").Here(),
+        Nested("ModelAveragingSGD", &S::modelAveraging, "averages of models").Here(),
     };
+}
+
+size_t FirstSharedEpoch(const ParallelTrainOptions& options)
+{
+    return std::max(options.parallelizationStartEpoch, options.dataParallel.parallelizationStartEpoch) - 1;
+}
+
+size_t GradientBits(const SgdOptions& options, DataType type)
+{
+    return options.parallelTrain.dataParallel.gradientBits.value_or(8 * SizeOf(type));
 }
 
 OptionTable<DataParallelOptions> DataParallelOptions::Options()

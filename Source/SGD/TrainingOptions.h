@@ -111,6 +111,12 @@ struct ParallelTrainOptions
     static OptionTable<ParallelTrainOptions> Options();
 };
 
+// From 0.
+size_t FirstSharedEpoch(const ParallelTrainOptions& options);
+struct SgdOptions;
+// Of each number of gradients on their way between workers.
+size_t GradientBits(const SgdOptions& options, DataType type);
+
 // SGD=[...]. Rates and momenta are single precision, as the original reads them; they are widened when used.
 struct SgdOptions : NodesToTrace
 {

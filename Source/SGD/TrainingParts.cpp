@@ -5,6 +5,7 @@
 #include "Common/Text.h"
 #include "SGD/Schedules/Schedules.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cntk
@@ -48,6 +49,12 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
       progress(log, ProgressSettingsOf(options, files.Networks() > 1)),
       loop(nodes, evaluator, source, learner, progress)
 {
+    if (request.workers != nullptr &&
+        options.parallelTrain.parallelizationMethod == ParallelizationMethod::DataParallelSGD)
+    {
+        exchange.emplace(*request.workers, evaluator.Parameters());
+        loop.SetExchange(&*exchange);
+    }
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     images.LimitTemporaryMemory(options.maxTempMemSizeInSamplesForCNN, log);
     const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), tracer.AddTo(nodes.Roots()));
@@ -68,6 +75,31 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
                         "' is trained; the network will not change"));
 }
 
+bool TrainingParts::Agrees(bool own) const
+{
+    if (request.workers != nullptr)
+        request.workers->TakeFirst(std::as_writable_bytes(std::span(&own, 1)));
+    return own;
+}
+
+void TrainingParts::EqualizeStatistics()
+{
+    if (request.workers == nullptr)
+        return;
+    const auto& trained = evaluator.Parameters();
+    for (const ComputationNodePtr& node : evaluator.Plan().NodesInOrder())
+    {
+        const auto parameter = std::dynamic_pointer_cast<LearnableParameterNode>(node);
+        if (!parameter || std::find(trained.begin(), trained.end(), parameter) != trained.end())
+            continue;
+        Matrix& values = parameter->Values();
+        std::vector<std::byte> bytes(values.Rows() * values.Columns() * SizeOf(values.Type()));
+        values.CopyToHost(bytes.data());
+        request.workers->TakeFirst(bytes);
+        values.CopyFromHost(bytes.data());
+    }
+}
+
 size_t NominalSizeOf(const TrainingParts& parts, size_t epoch, size_t minibatchSize)
 {
     return NominalMinibatchSize(parts.options, minibatchSize, parts.source.ParallelSequences(epoch));
@@ -81,6 +113,8 @@ EpochSettings SettingsOf(const TrainingParts& parts, const TrainingState& state,
     settings.epochSize = parts.options.EpochSamples();
     settings.learningRatePerSample = state.rate.learningRatePerSample;
     settings.momentumPerSample = MomentumPerSample(parts.options, epoch, NominalSizeOf(parts, epoch, listedSize));
+    settings.isShared = parts.exchange && epoch >= FirstSharedEpoch(parts.options.parallelTrain);
+    settings.readsShare = settings.isShared && parts.options.parallelTrain.distributedMBReading;
     return settings;
 }
 
@@ -97,6 +131,9 @@ EpochStart StartOf(const TrainingParts& parts, const TrainingState& state, const
     start.expectedSamples = options.epochSize != 0 ? options.epochSize : state.epochSamples;
     if (SearchesMinibatchSize(options, settings.epoch))
         start.searchedMinibatchSize = settings.minibatchSize;
+    if (settings.isShared)
+        start.workers = {parts.request.workers->Rank(), parts.request.workers->Count(),
+                         GradientBits(options, parts.request.dataType), settings.readsShare};
     start.parts = {options.numSubminibatches, options.maxSamplesInRAM};
     return start;
 }
@@ -108,6 +145,11 @@ void FailNotFinite(TrainingParts& parts, const std::string& where, double rate, 
     std::string first;
     if (!result.wentOn || parts.loop.ReadAgain(minibatch))
         first = FindNotFinite(parts.Network(), parts.nodes, parts.source.Streams());
+    // Perhaps only one worker has it in its data.
+    if (parts.request.workers != nullptr)
+        for (const std::string& found : parts.request.workers->Gather(first))
+            if (first.empty())
+                first = found;
     Fail(ErrorKind::Model, "the training criterion '", parts.nodes.criterion->Name(), "' is not a finite number in ",
          where, ", minibatch ", minibatch, " (learning rate per sample ", rate, ")",
          first.empty() ? "" : "; the first node that is not finite: " + first);

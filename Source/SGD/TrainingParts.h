@@ -8,6 +8,7 @@
 #include "SGD/Files/TrainingFiles.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
+#include "SGD/Parallel/GradientExchange.h"
 #include "SGD/Progress.h"
 #include "SGD/Schedules/DropoutSchedule.h"
 #include "SGD/Schedules/EarlyStopping.h"
@@ -17,6 +18,7 @@
 #include "SGD/Update/Learner.h"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,11 @@ struct TrainingParts
 
     // The one that has the criterion.
     ComputationNetwork& Network() const { return *networks.back(); }
+    // Whether the first of the workers says so: the same in all of them.
+    bool Agrees(bool own) const;
+    // What minibatches have changed besides the parameters that are trained, statistics of batch normalization: of
+    // several workers, each of which has seen other data, all take the first one's.
+    void EqualizeStatistics();
     bool StopRequested() const { return request.stopRequested && request.stopRequested(); }
 
     const TrainingRequest& request;
@@ -47,6 +54,7 @@ struct TrainingParts
     NodeTracer tracer;
     Evaluator evaluator;
     Learner learner;
+    std::optional<GradientExchange> exchange; // where workers share minibatches
     DropoutSchedule dropout;
     ImageSettings images;
     Progress progress;

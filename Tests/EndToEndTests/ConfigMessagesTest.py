@@ -472,13 +472,15 @@ class ConfigMessagesTest(MessagesTestCase):
     def test_parallel_training(self):
         method = "Train=[SGD=[ParallelTrain=[parallelizationMethod=DataParallelSGD;DataParallelSGD=[gradientBits=%s]]]]"
         self.assertEqual(self.warnings(method % 1),
-                         ["WARNING: command line:1:33: ParallelTrain has no effect: this program trains in one process; "
-                          "it goes on alone"])
+                         ["WARNING: command line:1:33: ParallelTrain has no effect without parallelTrain=true and several "
+                          "processes (mpiexec -n 4 cntk parallelTrain=true ...)"])
         self.assertIn("block 'exp.cntk:Train:SGD': gradientBits is 40; expected 1 to 32, the bits of a float",
                       self.error(method % 40))
         run = self.cntk("configFile=exp.cntk", "parallelTrain=true", "stderr=log/x")
         self.assertIn("Redirecting stderr to file log/x_Train.logrank0\n", run.stderr)
         self.assertIn("__COMPLETED__", self.read("log/x_Train.logrank0"))
+        self.assertIn("WARNING: parallelTrain=true, but this is the only process (start several as in: mpiexec -n 4 cntk "
+                      "...); it trains alone\n", self.read("log/x_Train.logrank0"))
 
     def test_recurrent_layer_that_is_not_there(self):
         self.edit("layerSizes=2:3:2;", "layerSizes=2:3:2; recurrentLayer=2; rnnType=SIMPLERNN;")

@@ -208,7 +208,7 @@ class EncoderDecoderTest(EndToEndTest):
 
     def test_parallel_training_is_refused_aloud(self):
         method = "Train=[SGD=[ParallelTrain=[parallelizationMethod=DataParallelSGD]]]"
-        self.assertIn("ParallelTrain has no effect: this program trains in one process",
+        self.assertIn("ParallelTrain has no effect without parallelTrain=true",
                       self.train(method, "--check").stderr)
 
     def test_a_decoder_described_in_ndl(self):

@@ -107,6 +107,7 @@ public:
             RequireNoEpochOf(Files(), Files().FindResumePoint(), Original(), PlaceOfTrainedModel(m_command));
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
+        m_request.workers = m_command.program.workers;
         TrainTraced(m_command, m_request);
     }
 

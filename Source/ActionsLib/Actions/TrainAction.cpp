@@ -125,6 +125,7 @@ public:
                              PlaceOfTrainedModel(m_command));
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
+        m_request.workers = m_command.program.workers;
         TrainTraced(m_command, m_request);
         if (!isBuilt)
             TakeSeeds();

@@ -137,6 +137,7 @@ public:
         };
         const GracefulStop graceful;
         m_request.stopRequested = StopRequested;
+        m_request.workers = m_command.program.workers;
         TrainTraced(m_command, m_request);
     }
 

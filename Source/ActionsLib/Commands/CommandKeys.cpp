@@ -127,10 +127,12 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
             ignored.push_back(std::move(unread));
     for (const OptionProblem& problem : ignored)
         log.Warn(given.WhereOf(problem.parameter).Location() + ": " + problem.message);
-    if (options.parallelTrain.parallelizationMethod != ParallelizationMethod::None)
+    if (options.parallelTrain.parallelizationMethod != ParallelizationMethod::None && !command.program.parallelTrain)
         if (const ConfigParameters* const block = sgd.FindBlock("ParallelTrain"))
-            log.Warn(block->Where().Location() +
-                     ": ParallelTrain has no effect: this program trains in one process; it goes on alone");
+            log.Warn(
+                block->Where().Location() +
+                ": ParallelTrain has no effect without parallelTrain=true and several processes (mpiexec -n 4 cntk "
+                "parallelTrain=true ...)");
     if (options.truncated)
         WarnOfWholeSequences(command, sgd);
     return options;

@@ -372,6 +372,11 @@ void Evaluator::BackwardAccumulate(const ComputationNodePtr& root)
     m_impl->Backward(root, true, nullptr);
 }
 
+void Evaluator::BindGradients()
+{
+    m_impl->Bind();
+}
+
 void Evaluator::SetTraining(bool isTraining)
 {
     m_impl->m_options.training = isTraining;

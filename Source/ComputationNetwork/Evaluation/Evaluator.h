@@ -46,6 +46,8 @@ public:
     void Backward(const ComputationNodePtr& root, GradientUpdates* updates = nullptr);
     // The same, but adds to the parameter gradients of the Backward before (parts of one minibatch).
     void BackwardAccumulate(const ComputationNodePtr& root);
+    // The gradients of parameters have memory, even before the first minibatch.
+    void BindGradients();
 
     // Of an evaluator made for training: whether Forward computes as in training, which is how it begins, or as in a
     // test: statistics are used and not collected. Dropout goes on, as its rate says.

@@ -53,13 +53,15 @@ void BestModel::Require()
         Fail(ErrorKind::Model, "the best model so far, '", path, "' of epoch ", epoch, ", is gone",
              isSame ? Concat(", and so is '", same, "', which could take its place") : "",
              "; put it back, or go on without it (earlyStopPatience=0), or start afresh (makeMode=false)");
-    for (size_t i = 0; i < files.Networks(); ++i)
+    files.WaitForWorkers(); // all have seen what is there
+    for (size_t i = 0; i < files.Networks() && files.AreWrittenHere(); ++i)
     {
         const MappedFile model(files.OfNetwork(i, same));
         AtomicFile copy(files.OfNetwork(i, path));
         copy.Write(model.Text());
         copy.Commit();
     }
+    files.WaitForWorkers();
     m_parts.log.Warn(Concat("the best model so far, '", path, "' of epoch ", epoch, ", is gone; '", same,
                             "' is the same model, and takes its place"));
 }

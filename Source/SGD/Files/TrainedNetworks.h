@@ -14,8 +14,8 @@ namespace cntk
 // criterion. A network's place is its number in TrainingFiles. Owned by somebody else.
 using TrainedNetworks = std::vector<ComputationNetwork*>;
 
-// path: the model's name as TrainingFiles gives it, which is the last network's. That network is written last: where
-// its file is, the others are.
+// Written by the first of several workers, while the others wait. path: the model's name as TrainingFiles gives it,
+// which is the last network's. That network is written last: where its file is, the others are.
 void SaveModels(const TrainedNetworks& networks, const TrainingFiles& files, const std::string& path);
 
 // Takes the values of parameters from the models into the networks.

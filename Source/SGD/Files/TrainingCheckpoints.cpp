@@ -1,5 +1,6 @@
 #include "SGD/Files/TrainingCheckpoints.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Interruption.h"
@@ -16,7 +17,7 @@ namespace cntk
 
 void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver)
 {
-    if (options.keepCheckPointFiles)
+    if (options.keepCheckPointFiles || !files.AreWrittenHere())
         return;
     const LearningRateControl control(options.autoAdjust, LearningRateCount(options));
     const size_t interval = control.MayRollBack() ? options.autoAdjust.learnRateAdjustInterval : 1;
@@ -26,10 +27,23 @@ void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_
 
 void RemovePoint(const TrainingFiles& files, const WithinEpochPoint& point)
 {
+    if (!files.AreWrittenHere())
+        return;
     RemoveFile(files.Checkpoint(point));
     for (size_t network = 0; network < files.Networks(); ++network)
         RemoveFile(files.OfNetwork(network, files.Model(point)));
 }
+
+namespace
+{
+
+// Each worker has its own sequences.
+std::string DelaysKey(size_t rank)
+{
+    return rank == 0 ? "withinDelays" : Concat("withinDelays", rank);
+}
+
+} // namespace
 
 PositionWithin PositionIn(const CheckpointInfo& info)
 {
@@ -39,7 +53,8 @@ PositionWithin PositionIn(const CheckpointInfo& info)
                        NumbersOf(extra, "withinSums")};
     if (extra.contains("withinEpochSize"))
         within.epochSize = size_t(NumberOf(extra, "withinEpochSize", 0));
-    within.delays = TextOf(extra, "withinDelays");
+    for (size_t rank = 0; extra.contains(DelaysKey(rank)); ++rank)
+        within.delays.push_back(TextOf(extra, DelaysKey(rank)));
     return within;
 }
 
@@ -77,8 +92,17 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     m_state.searchedRates = NumbersOf(info.extra, "searchedRates");
 }
 
-void TrainingCheckpoints::RestoreDelays(const std::string& states) const
+void TrainingCheckpoints::RestoreDelays(const std::vector<std::string>& ofWorkers) const
 {
+    const Workers* const workers = m_parts.request.workers;
+    if (ofWorkers.size() != (workers != nullptr ? workers->Count() : 1))
+    {
+        if (!m_delays.empty())
+            m_parts.log.Warn(Concat("the training was stopped with ", Counted(ofWorkers.size(), "worker"),
+                                    ", and goes on with another number: sequences that go on have no past"));
+        return;
+    }
+    const std::string& states = ofWorkers[workers != nullptr ? workers->Rank() : 0];
     const char* bytes = states.data();
     for (const auto& state : m_delays)
         state->RestoreState(bytes, states.data() + states.size());
@@ -109,10 +133,18 @@ CheckpointInfo TrainingCheckpoints::Info()
     return info;
 }
 
+// The learner's states are the same in all workers.
+void TrainingCheckpoints::SaveHere(const std::string& path, const CheckpointInfo& info)
+{
+    if (m_parts.files.AreWrittenHere())
+        SaveCheckpoint(path, info, m_parts.learner.States());
+    m_parts.files.WaitForWorkers();
+}
+
 void TrainingCheckpoints::SaveCheckpointOf(size_t epochsDone)
 {
     m_parts.log.Print("SGD: Saving checkpoint model '%s'\n", m_parts.files.Model(epochsDone).c_str());
-    SaveCheckpoint(m_parts.files.Checkpoint(epochsDone), Info(), m_parts.learner.States());
+    SaveHere(m_parts.files.Checkpoint(epochsDone), Info());
 }
 
 void TrainingCheckpoints::SaveModelsOf(size_t epochsDone)
@@ -130,9 +162,13 @@ CheckpointInfo TrainingCheckpoints::InfoWithin()
     info.extra["withinSamples"] = std::to_string(position.samples);
     info.extra["withinEpochSize"] = std::to_string(m_parts.options.epochSize);
     info.extra["withinSums"] = ExactTexts(position.sums);
-    std::string& states = info.extra["withinDelays"];
+    std::string states;
     for (const auto& state : m_delays)
         state->SaveState(states);
+    const std::vector<std::string> all =
+        m_parts.request.workers != nullptr ? m_parts.request.workers->Gather(states) : std::vector<std::string>{states};
+    for (size_t rank = 0; rank < all.size(); ++rank)
+        info.extra[DelaysKey(rank)] = all[rank];
     return info;
 }
 
@@ -146,7 +182,7 @@ void TrainingCheckpoints::SaveWithin(size_t epoch, const CheckpointInfo& info, s
         m_parts.log.Print("SGD: Saving checkpoint model '%s' within %sepoch %zu\n", path.c_str(), where.c_str(),
                           epoch + 1);
         SaveModels(m_parts.networks, m_parts.files, path);
-        SaveCheckpoint(m_parts.files.Checkpoint(point), info, m_parts.learner.States());
+        SaveHere(m_parts.files.Checkpoint(point), info);
         RemoveWithin();
         m_lastWithin = point;
     }
@@ -156,7 +192,7 @@ void TrainingCheckpoints::SaveWithin(size_t epoch, const CheckpointInfo& info, s
 bool TrainingCheckpoints::IsSaveDue() const
 {
     const auto interval = std::chrono::duration<double, std::ratio<60>>(m_parts.options.saveEveryMinutes);
-    return interval.count() > 0 && std::chrono::steady_clock::now() - m_savedAt >= interval;
+    return interval.count() > 0 && m_parts.Agrees(std::chrono::steady_clock::now() - m_savedAt >= interval);
 }
 
 void TrainingCheckpoints::BeginInterval()

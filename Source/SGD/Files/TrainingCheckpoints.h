@@ -29,7 +29,7 @@ struct PositionWithin
 {
     EpochPosition position;
     std::optional<size_t> epochSize; // of the option, then; nothing: the checkpoint does not say
-    std::string delays;              // states, for RestoreDelays
+    std::vector<std::string> delays; // states of each worker, for RestoreDelays
 };
 PositionWithin PositionIn(const CheckpointInfo& info);
 
@@ -41,14 +41,14 @@ public:
 
     // Takes the state from a checkpoint.
     void Restore(Checkpoint checkpoint, const std::string& path);
-    void RestoreDelays(const std::string& states) const;
+    void RestoreDelays(const std::vector<std::string>& ofWorkers) const;
 
     // An epoch is saved in two steps, since the best model may become the last one's between them. Checkpoint, then
     // model, then the checkpoint before the last goes: even with the newest files damaged a pair is whole.
     void SaveCheckpointOf(size_t epochsDone);
     void SaveModelsOf(size_t epochsDone);
 
-    // The state between two minibatches of the epoch that runs.
+    // The state between two minibatches of the epoch that runs. With workers, collective, as all that saves.
     CheckpointInfo InfoWithin();
     // Of an epoch, or of trial number `trial` in front of it: model, then checkpoint, which makes the pair usable; then
     // the pair before goes. The minibatches are those of info.
@@ -71,6 +71,7 @@ public:
 
 private:
     CheckpointInfo Info();
+    void SaveHere(const std::string& path, const CheckpointInfo& info);
     [[noreturn]] void Stop(const std::string& where, const std::string& model) const;
     std::string HowToGoOn(const std::string& model) const;
 

@@ -2,6 +2,8 @@
 // is deleted.
 #pragma once
 
+#include "Common/Workers.h"
+
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -34,6 +36,15 @@ public:
     // have the same without its number.
     static TrainingFiles OfNetworks(const std::string& modelPath, size_t maxEpochs, size_t networks);
     size_t Networks() const { return m_networks; }
+    // The files are those of several workers, of which the first writes; null: of this process alone.
+    void ShareWith(Workers* workers) { m_workers = workers; }
+    bool AreWrittenHere() const { return m_workers == nullptr || m_workers->IsFirst(); }
+    // Behind what the first one writes, and before what it removes: all have come here.
+    void WaitForWorkers() const
+    {
+        if (m_workers != nullptr)
+            m_workers->Wait();
+    }
     std::string OfNetwork(size_t number, const std::string& model) const;
 
     const std::string& FinalModel() const { return m_modelPath; }
@@ -93,6 +104,7 @@ private:
     std::string m_checkpointPath;
     size_t m_maxEpochs;
     size_t m_networks = 1;
+    Workers* m_workers = nullptr;
 };
 
 } // namespace cntk

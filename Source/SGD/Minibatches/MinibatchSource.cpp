@@ -129,6 +129,13 @@ void MinibatchSource::StartEpoch(EpochRequest request)
 }
 
 template <class ElemType>
+bool HasColumns(const HostMinibatch<ElemType>& minibatch)
+{
+    return std::any_of(minibatch.streams.begin(), minibatch.streams.end(),
+                       [](const StreamBatch<ElemType>& stream) { return stream.columns > 0; });
+}
+
+template <class ElemType>
 bool MinibatchSource::Read(Typed<ElemType>& typed)
 {
     if (m_mixer)
@@ -137,25 +144,28 @@ bool MinibatchSource::Read(Typed<ElemType>& typed)
         return false;
     if (m_mixer)
         m_mixer->Mix(typed.minibatch);
+    if (m_share.workers > 1)
+        TakePart(typed.minibatch, m_share.rank, m_share.workers, AxesOfMinibatches(), typed.share);
     return true;
 }
 
 template <class ElemType>
 void MinibatchSource::BindMinibatch(Typed<ElemType>& typed)
 {
+    const HostMinibatch<ElemType>& minibatch = Delivered(typed);
     m_parts = 1;
     if (m_partSettings.Cuts())
     {
         m_columns = 0;
-        for (const StreamBatch<ElemType>& stream : typed.minibatch.streams)
+        for (const StreamBatch<ElemType>& stream : minibatch.streams)
             m_columns = std::max(m_columns, stream.columns);
-        m_sequences = ParallelSequencesOf(typed.minibatch);
+        m_sequences = ParallelSequencesOf(minibatch);
         m_parts = PartCount(m_partSettings, m_columns, m_sequences);
-        m_goesOn = GoesOn(typed.minibatch);
+        m_goesOn = GoesOn(minibatch);
         if (m_parts > 1)
             return BindPart(0);
     }
-    m_binder->Bind(typed.minibatch);
+    m_binder->Bind(minibatch);
     m_columns = m_binder->Columns();
 }
 
@@ -167,7 +177,9 @@ bool MinibatchSource::Next()
             if (!Read(typed))
                 return false;
             m_secondsWaited = typed.minibatch.secondsWaited;
-            BindMinibatch(typed);
+            m_columns = 0;
+            if (m_share.workers == 1 || HasColumns(Delivered(typed)))
+                BindMinibatch(typed);
             return true;
         },
         m_typed);
@@ -176,13 +188,17 @@ bool MinibatchSource::Next()
     return isThere;
 }
 
+Axes MinibatchSource::AxesOfMinibatches() const
+{
+    return m_binder->HasSeveralAxes() ? Axes::Several : Axes::One;
+}
+
 void MinibatchSource::BindPart(size_t part)
 {
     std::visit(
         [&](auto& typed)
         {
-            TakePart(typed.minibatch, part, m_parts, m_binder->HasSeveralAxes() ? Axes::Several : Axes::One,
-                     typed.part);
+            TakePart(Delivered(typed), part, m_parts, AxesOfMinibatches(), typed.part);
             m_binder->Bind(typed.part);
         },
         m_typed);
@@ -192,7 +208,11 @@ void MinibatchSource::BindPart(size_t part)
 std::optional<size_t> MinibatchSource::Skip()
 {
     const auto read = [&](auto& typed)
-    { return Read(typed) ? std::optional(m_binder->SamplesOf(typed.minibatch)) : std::nullopt; };
+    {
+        if (!Read(typed))
+            return std::optional<size_t>();
+        return std::optional(HasColumns(Delivered(typed)) ? m_binder->SamplesOf(Delivered(typed)) : 0);
+    };
     const std::optional<size_t> samples = std::visit(read, m_typed);
     if (samples && IsAccompanied())
         ReadCompanions(false);

@@ -41,6 +41,9 @@ public:
     void MixLabels(std::unique_ptr<LabelMixer> mixer) { m_mixer = std::move(mixer); }
     // Of all that the reader draws at random; 0: as the original draws it.
     void SetTrainingSeed(uint64_t seed) { m_trainingSeed = seed; }
+    // From now on only a share of each minibatch is delivered: of its parallel sequences S those from S rank / workers
+    // on. Minibatches of which the share is empty have no columns.
+    void TakeShare(size_t rank, size_t workers) { m_share = {rank, workers}; }
     // From now on minibatches are cut.
     void CutMinibatches(const PartSettings& settings) { m_partSettings = settings; }
 
@@ -86,14 +89,27 @@ private:
         explicit Typed(std::unique_ptr<IDataReader<ElemType>> dataReader) : reader(std::move(dataReader)) {}
         std::unique_ptr<IDataReader<ElemType>> reader;
         HostMinibatch<ElemType> minibatch;
+        HostMinibatch<ElemType> share; // of the minibatch
         HostMinibatch<ElemType> part;
         FollowingReader<ElemType>* follower = nullptr; // the reader, where it follows another source
     };
+    struct Share
+    {
+        size_t rank = 0;
+        size_t workers = 1;
+    };
+    // Of what was read, what this process is to see.
+    template <class ElemType>
+    const HostMinibatch<ElemType>& Delivered(const Typed<ElemType>& typed) const
+    {
+        return m_share.workers > 1 ? typed.share : typed.minibatch;
+    }
     template <class ElemType>
     bool Read(Typed<ElemType>& typed);
     template <class ElemType>
     void BindMinibatch(Typed<ElemType>& typed);
 
+    Axes AxesOfMinibatches() const;
     void ReadCompanions(bool bind);
     WantedSequences Sequences() const;
 
@@ -103,6 +119,7 @@ private:
     std::vector<std::string> m_wanted;
     std::unique_ptr<LabelMixer> m_mixer; // null: none
     uint64_t m_trainingSeed = 0;
+    Share m_share;
     PartSettings m_partSettings;
     size_t m_parts = 1;
     size_t m_sequences = 0; // of a minibatch that may be cut

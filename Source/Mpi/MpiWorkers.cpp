@@ -1,0 +1,114 @@
+// Workers that speak with each other through MPI.
+#include "Common/Workers.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mpi.h>
+#include <vector>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr size_t c_mostBytesAtOnce = size_t(1) << 30; // MPI counts in int
+constexpr int c_tag = 1;
+
+class MpiWorkers final : public Workers
+{
+public:
+    MpiWorkers()
+    {
+        MPI_Comm_rank(MPI_COMM_WORLD, &m_rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &m_count);
+        MPI_Comm machine = MPI_COMM_NULL;
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, m_rank, MPI_INFO_NULL, &machine);
+        MPI_Comm_size(machine, &m_onThisMachine);
+        MPI_Comm_free(&machine);
+    }
+    // Where an error is on its way, the others are ended by Abort.
+    ~MpiWorkers() override { MPI_Finalize(); }
+
+    size_t Rank() const override { return size_t(m_rank); }
+    size_t Count() const override { return size_t(m_count); }
+    size_t CountOnThisMachine() const override { return size_t(m_onThisMachine); }
+
+    std::string Describe() const override
+    {
+        char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+        int length = 0;
+        MPI_Get_library_version(version, &length);
+        const std::string text(version, size_t(length));
+        return text.substr(0, text.find_first_of(",\n"));
+    }
+
+    void Exchange(std::span<const std::span<const std::byte>> sent,
+                  std::span<const std::span<std::byte>> received) override
+    {
+        m_requests.clear();
+        for (int i = 0; i < m_count; ++i)
+            if (i != m_rank)
+                InPieces(received[size_t(i)].size(),
+                         [&](size_t begin, int size) {
+                             MPI_Irecv(received[size_t(i)].data() + begin, size, MPI_BYTE, i, c_tag, MPI_COMM_WORLD,
+                                       NewRequest());
+                         });
+        // Each begins with the one behind it, that they do not all press on the same one.
+        for (int step = 1; step < m_count; ++step)
+        {
+            const int i = (m_rank + step) % m_count;
+            InPieces(
+                sent[size_t(i)].size(), [&](size_t begin, int size)
+                { MPI_Isend(sent[size_t(i)].data() + begin, size, MPI_BYTE, i, c_tag, MPI_COMM_WORLD, NewRequest()); });
+        }
+        MPI_Waitall(int(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE);
+    }
+
+    void Wait() override { MPI_Barrier(MPI_COMM_WORLD); }
+
+    [[noreturn]] void Abort(int exitCode) override
+    {
+        MPI_Abort(MPI_COMM_WORLD, exitCode);
+        std::abort(); // MPI_Abort does not return
+    }
+
+private:
+    template <class Piece>
+    static void InPieces(size_t bytes, const Piece& piece)
+    {
+        for (size_t begin = 0; begin < bytes; begin += c_mostBytesAtOnce)
+            piece(begin, int(std::min(c_mostBytesAtOnce, bytes - begin)));
+    }
+
+    MPI_Request* NewRequest()
+    {
+        m_requests.push_back(MPI_REQUEST_NULL);
+        return &m_requests.back();
+    }
+
+    int m_rank = 0;
+    int m_count = 1;
+    int m_onThisMachine = 1;
+    std::vector<MPI_Request> m_requests;
+};
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) Workers* CntkMeetWorkers(int interface, std::string* problem)
+{
+    if (interface != c_workersInterface)
+    {
+        *problem = "it was built for another version of the program";
+        return nullptr;
+    }
+    int provided = 0;
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    {
+        *problem = "MPI does not start";
+        return nullptr;
+    }
+    return new MpiWorkers;
+}
+
+} // namespace cntk

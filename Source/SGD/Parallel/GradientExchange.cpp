@@ -1,0 +1,250 @@
+#include "SGD/Parallel/GradientExchange.h"
+
+#include "Common/Text.h"
+#include "Math/Operations.h"
+
+#include <algorithm>
+#include <chrono>
+#include <type_traits>
+
+namespace cntk
+{
+
+namespace
+{
+
+// Adds the time until it goes.
+class Stopwatch
+{
+public:
+    explicit Stopwatch(double& seconds) : m_seconds(seconds) {}
+    ~Stopwatch() { m_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - m_began).count(); }
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+
+private:
+    double& m_seconds;
+    std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
+};
+
+// In all workers the one that has an error says what it is.
+[[noreturn]] void FailTogether(Workers& workers, const std::optional<Error>& own)
+{
+    const std::vector<std::string> texts = workers.Gather(own ? own->Message() : std::string());
+    if (own)
+        throw *own;
+    const auto first = std::find_if(texts.begin(), texts.end(), [](const std::string& text) { return !text.empty(); });
+    Error error(ErrorKind::Data, first == texts.end() ? "its data could not be read" : *first);
+    error.AddNote(Concat("in worker ", first - texts.begin(), " of ", workers.Count()));
+    throw error;
+}
+
+} // namespace
+
+// A stripe of a worker's own lies where it is in values; those of the others come behind each other into scratch.
+template <class ElemType>
+void SumOverWorkers(Workers& workers, std::span<ElemType> values, std::vector<ElemType>& scratch)
+{
+    const size_t count = workers.Count(), rank = workers.Rank();
+    const auto stripeOf = [&](size_t i)
+    {
+        const size_t first = values.size() / count * i + std::min(i, values.size() % count);
+        return values.subspan(first, values.size() / count + (i < values.size() % count ? 1 : 0));
+    };
+    const std::span<ElemType> own = stripeOf(rank);
+    if (scratch.size() < own.size() * count)
+        scratch.resize(own.size() * count);
+    std::vector<std::span<const std::byte>> sent(count);
+    std::vector<std::span<std::byte>> received(count);
+    for (size_t i = 0; i < count; ++i)
+    {
+        sent[i] = std::as_bytes(stripeOf(i));
+        received[i] = std::as_writable_bytes(std::span(scratch).subspan(i * own.size(), own.size()));
+    }
+    workers.Exchange(sent, received);
+    std::copy(own.begin(), own.end(), scratch.begin() + ptrdiff_t(rank * own.size()));
+    std::copy(scratch.begin(), scratch.begin() + ptrdiff_t(own.size()), own.begin());
+    for (size_t i = 1; i < count; ++i)
+        for (size_t k = 0; k < own.size(); ++k)
+            own[k] += scratch[i * own.size() + k];
+    for (size_t i = 0; i < count; ++i)
+    {
+        sent[i] = std::as_bytes(own);
+        received[i] = std::as_writable_bytes(stripeOf(i));
+    }
+    workers.Exchange(sent, received);
+}
+
+template void SumOverWorkers(Workers&, std::span<float>, std::vector<float>&);
+template void SumOverWorkers(Workers&, std::span<double>, std::vector<double>&);
+
+GradientExchange::GradientExchange(Workers& workers,
+                                   const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters)
+    : m_workers(workers)
+{
+    size_t size = parameters.size();
+    for (const auto& node : parameters)
+    {
+        m_parameters.push_back({.node = node, .maskAt = size});
+        size += (node->Values().Columns() + 7) / 8;
+    }
+    m_own.resize(size);
+    m_all.resize(size * workers.Count());
+}
+
+void GradientExchange::Share(std::span<double> numbers, const std::optional<Error>& error)
+{
+    const Stopwatch watch(m_seconds);
+    const size_t size = numbers.size() + 1; // the last one: errors
+    m_numbers.assign(size * (1 + m_workers.Count()), 0);
+    const std::span<double> own(m_numbers.data(), size), all(m_numbers.data() + size, m_numbers.size() - size);
+    std::copy(numbers.begin(), numbers.end(), own.begin());
+    own.back() = error ? 1 : 0;
+    m_workers.Gather(std::as_bytes(own), std::as_writable_bytes(all));
+    std::fill(own.begin(), own.end(), 0);
+    for (size_t i = 0; i < all.size(); ++i)
+        own[i % size] += all[i];
+    if (own.back() != 0)
+        FailTogether(m_workers, error);
+    std::copy(own.begin(), own.end() - 1, numbers.begin());
+}
+
+void GradientExchange::NoteOwn(bool hasOwn)
+{
+    std::fill(m_own.begin(), m_own.end(), std::byte{0});
+    for (size_t place = 0; hasOwn && place < m_parameters.size(); ++place)
+    {
+        const Parameter& parameter = m_parameters[place];
+        const TouchedColumns& touched = parameter.node->GradientColumns();
+        m_own[place] = std::byte(touched.all ? Has::All : touched.standsForDense ? Has::ColumnsForDense : Has::Columns);
+        for (const int32_t column : touched.columns)
+            m_own[parameter.maskAt + size_t(column) / 8] |= std::byte(1 << column % 8);
+    }
+}
+
+bool GradientExchange::OwnHas(size_t place, size_t column) const
+{
+    return Has(m_own[place]) == Has::All ||
+           (m_own[m_parameters[place].maskAt + column / 8] >> column % 8 & std::byte{1}) != std::byte{0};
+}
+
+void GradientExchange::NoteUnion()
+{
+    m_workers.Gather(m_own, m_all);
+    for (size_t place = 0; place < m_parameters.size(); ++place)
+    {
+        Parameter& parameter = m_parameters[place];
+        parameter.has = Has::Nothing;
+        parameter.columns.clear();
+        const size_t columns = parameter.node->Values().Columns();
+        for (size_t begin = 0; begin < m_all.size(); begin += m_own.size())
+            parameter.has = std::max(parameter.has, Has(m_all[begin + place]));
+        if (parameter.has == Has::All)
+            continue;
+        for (size_t byte = 0; byte < (columns + 7) / 8; ++byte)
+        {
+            std::byte mask{0};
+            for (size_t begin = 0; begin < m_all.size(); begin += m_own.size())
+                mask |= m_all[begin + parameter.maskAt + byte];
+            for (int bit = 0; mask != std::byte{0} && bit < 8; ++bit)
+                if ((mask >> bit & std::byte{1}) != std::byte{0})
+                    parameter.columns.push_back(int32_t(byte * 8) + bit);
+        }
+    }
+}
+
+// visit(first column, count, elements before them in what is sent) for columns that lie side by side.
+template <class Visit>
+void GradientExchange::VisitRuns(const Parameter& parameter, const Visit& visit) const
+{
+    const Matrix& values = parameter.node->Values();
+    if (parameter.has == Has::All)
+        return visit(0, values.Columns(), 0);
+    const std::vector<int32_t>& columns = parameter.columns;
+    for (size_t begin = 0; begin < columns.size();)
+    {
+        size_t end = begin + 1;
+        while (end < columns.size() && columns[end] == columns[end - 1] + 1)
+            ++end;
+        visit(size_t(columns[begin]), end - begin, begin * values.Rows());
+        begin = end;
+    }
+}
+
+template <class ElemType>
+void GradientExchange::SumTyped(std::vector<ElemType>& values, std::vector<ElemType>& scratch)
+{
+    size_t size = 0;
+    for (const Parameter& parameter : m_parameters)
+    {
+        const Matrix& matrix = parameter.node->Values();
+        size += matrix.Rows() * (parameter.has == Has::All ? matrix.Columns() : parameter.columns.size());
+    }
+    if (values.size() < size)
+        values.resize(size);
+    ElemType* target = values.data();
+    for (size_t place = 0; place < m_parameters.size(); ++place)
+    {
+        const Parameter& parameter = m_parameters[place];
+        const MatrixView gradient = parameter.node->Gradient();
+        size_t sent = 0;
+        VisitRuns(parameter,
+                  [&](size_t first, size_t count, size_t before)
+                  {
+                      const MatrixView columns = gradient.Columns(first, count);
+                      ElemType* const run = target + before;
+                      sent = before + columns.Elements();
+                      if (Has(m_own[place]) != Has::Nothing)
+                          gradient.device->CopyToHost(run, columns.data, columns.Elements() * sizeof(ElemType));
+                      for (size_t i = 0; i < count; ++i)
+                          if (!OwnHas(place, first + i))
+                              std::fill_n(run + i * gradient.rows, gradient.rows, ElemType(0));
+                  });
+        target += sent;
+    }
+    SumOverWorkers(m_workers, std::span(values.data(), size), scratch);
+    const ElemType* source = values.data();
+    for (Parameter& parameter : m_parameters)
+    {
+        const MatrixView gradient = parameter.node->Gradient();
+        size_t received = 0;
+        VisitRuns(parameter,
+                  [&](size_t first, size_t count, size_t before)
+                  {
+                      const MatrixView columns = gradient.Columns(first, count);
+                      gradient.device->CopyFromHost(columns.data, source + before,
+                                                    columns.Elements() * sizeof(ElemType));
+                      received = before + columns.Elements();
+                  });
+        source += received;
+    }
+}
+
+void GradientExchange::SumGradients(bool hasOwn)
+{
+    const Stopwatch watch(m_seconds);
+    NoteOwn(hasOwn);
+    NoteUnion();
+    // What is left of the last minibatch is not in the columns that count.
+    if (!hasOwn)
+        for (const Parameter& parameter : m_parameters)
+            Ops::Fill(parameter.node->Gradient(), 0);
+    if (!m_parameters.empty() && m_parameters.front().node->GetDataType() == DataType::Float64)
+        SumTyped(m_doubles, m_doubleScratch);
+    else
+        SumTyped(m_floats, m_floatScratch);
+    for (Parameter& parameter : m_parameters)
+    {
+        TouchedColumns& touched = parameter.node->GradientColumns();
+        touched.all = parameter.has == Has::All;
+        touched.standsForDense = parameter.has == Has::ColumnsForDense;
+        touched.columns.assign(parameter.columns.begin(), parameter.columns.end());
+    }
+}
+
+double GradientExchange::TakeSeconds()
+{
+    return std::exchange(m_seconds, 0);
+}
+
+} // namespace cntk

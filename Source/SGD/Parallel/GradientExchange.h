@@ -1,0 +1,78 @@
+// DataParallelSGD (engine sheet, section 16): after each minibatch the workers add up their gradients and what they
+// have counted, so that all make the same update. Sums are made in the order of ranks: they do not depend on how
+// messages travel, and all workers have the same bits.
+#pragma once
+
+#include "Common/Error.h"
+#include "Common/Workers.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+class GradientExchange
+{
+public:
+    // parameters: those that are trained, in the same order everywhere. workers must outlive this.
+    GradientExchange(Workers& workers, const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters);
+
+    // Both are collective.
+    // numbers becomes the sums of all workers'. Where one of them has an error instead, all fail with it.
+    void Share(std::span<double> numbers, const std::optional<Error>& error = {});
+    // The parameters' gradients, which must have memory, become the sums over all workers. Columns that none
+    // has touched stay untouched. hasOwn: this worker has a gradient of the minibatch, else what is there is not read.
+    void SumGradients(bool hasOwn);
+
+    Workers& GetWorkers() { return m_workers; }
+    // Spent in here, waiting for others included, since the last call.
+    double TakeSeconds();
+
+private:
+    // What a worker has of a parameter's gradient; of several the largest counts.
+    enum class Has : uint8_t
+    {
+        Nothing,
+        Columns,         // of a sparse gradient
+        ColumnsForDense, // of one that stands for a dense one
+        All
+    };
+    struct Parameter
+    {
+        std::shared_ptr<LearnableParameterNode> node;
+        size_t maskAt = 0; // a bit for each column
+        // Of all workers together.
+        Has has = Has::Nothing;
+        std::vector<int32_t> columns = {}; // where it is not All
+    };
+    void NoteOwn(bool hasOwn);
+    void NoteUnion();
+    bool OwnHas(size_t place, size_t column) const;
+    template <class ElemType>
+    void SumTyped(std::vector<ElemType>& values, std::vector<ElemType>& scratch);
+    template <class Visit>
+    void VisitRuns(const Parameter& parameter, const Visit& visit) const;
+
+    Workers& m_workers;
+    std::vector<Parameter> m_parameters;
+    // A worker's message: what it has of each parameter, then the masks.
+    std::vector<std::byte> m_own, m_all;
+    std::vector<double> m_numbers;
+    std::vector<float> m_floats, m_floatScratch;
+    std::vector<double> m_doubles, m_doubleScratch;
+    double m_seconds = 0;
+};
+
+// values becomes the sum over all workers, made in the order of ranks: each worker sums a stripe, which all get. Both
+// have as many elements everywhere; scratch is memory that grows.
+template <class ElemType>
+void SumOverWorkers(Workers& workers, std::span<ElemType> values, std::vector<ElemType>& scratch);
+
+} // namespace cntk

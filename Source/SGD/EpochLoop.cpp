@@ -186,6 +186,8 @@ void EpochLoop::Begin(const EpochSettings& settings)
                .workers = 1,
                .wanted = {}};
     m_isShared = settings.isShared;
+    if (m_isShared)
+        m_exchange->BeginEpoch();
     const size_t rank = m_isShared ? m_exchange->GetWorkers().Rank() : 0;
     const size_t workers = m_isShared ? m_exchange->GetWorkers().Count() : 1;
     if (settings.readsShare)

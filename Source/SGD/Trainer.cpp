@@ -147,10 +147,8 @@ void CheckRequest(const TrainingRequest& request)
         Fail(ErrorKind::Config, "parallelizationMethod: of several workers, only DataParallelSGD is there yet");
     const DataParallelOptions& exchange = request.options.parallelTrain.dataParallel;
     if (request.workers != nullptr && method == ParallelizationMethod::DataParallelSGD &&
-        (exchange.useBufferedAsyncGradientAggregation ||
-         GradientBits(request.options, request.dataType) < 8 * SizeOf(request.dataType)))
-        Fail(ErrorKind::Config, "DataParallelSGD: gradientBits below the full width and "
-                                "useBufferedAsyncGradientAggregation are not there yet; leave them out");
+        exchange.useBufferedAsyncGradientAggregation)
+        Fail(ErrorKind::Config, "DataParallelSGD: useBufferedAsyncGradientAggregation is not there yet; leave it out");
     if (AdaptsByKL(request.options) && !request.openReference)
         Fail(ErrorKind::Config, "adaptationRegType=KL needs an original model to stay near; expected action=adapt with "
                                 "originalModelFileName and refNodeName");

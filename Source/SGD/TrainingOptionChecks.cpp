@@ -176,6 +176,9 @@ std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType pre
         return OptionProblem{"gradientBits",
                              Concat("gradientBits is ", *options.parallelTrain.dataParallel.gradientBits,
                                     "; expected 1 to ", bits, ", the bits of a ", NameOf(precision))};
+    if (const size_t given = options.parallelTrain.dataParallel.gradientBits.value_or(1); (given & (given - 1)) != 0)
+        return OptionProblem{"gradientBits",
+                             Concat("gradientBits is ", given, "; expected a power of two, 1 to ", bits)};
     if (!EqualsIgnoreCase(options.executionEngine, "synchronous"))
         return OptionProblem{"executionEngine",
                              Concat("unknown executionEngine '", options.executionEngine, "'; expected synchronous")};

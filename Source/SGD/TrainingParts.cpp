@@ -52,7 +52,11 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
     if (request.workers != nullptr &&
         options.parallelTrain.parallelizationMethod == ParallelizationMethod::DataParallelSGD)
     {
-        exchange.emplace(*request.workers, evaluator.Parameters());
+        const DataParallelOptions& how = options.parallelTrain.dataParallel;
+        std::optional<QuantizerSettings> quantizer;
+        if (const size_t bits = GradientBits(options, request.dataType); bits < 8 * SizeOf(request.dataType))
+            quantizer = QuantizerSettings{bits, how.useZeroThresholdFor1BitQuantization};
+        exchange.emplace(*request.workers, evaluator.Parameters(), quantizer);
         loop.SetExchange(&*exchange);
     }
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");

@@ -141,6 +141,23 @@ class ParallelTest(EndToEndTest):
         self.workers(3, "folder=three", options, "epochs=1")
         self.assert_near("three", "one")
 
+    def test_gradients_in_few_bits(self):
+        self.alone("folder=one")
+        bits = "Train=[SGD=[ParallelTrain=[DataParallelSGD=[gradientBits=%d]]]]"
+        log = self.workers(2, "folder=many", bits % 32)
+        self.assertIn("(MyRank = 0, NumNodes = 2, NumGradientBits = 32)", log)
+        self.assert_near("many", "one", digits=6)
+        self.assertNotEqual(self.values("many"), self.values("one"))
+        criteria = []
+        for folder in ("few", "again"):
+            log = self.workers(3, "folder=" + folder, "epochs=6", bits % 1)
+            criteria = [float(loss) for loss in re.findall(r"Training Set.*TrainLossPerSample = ([0-9.]+)", log)]
+        self.assertEqual(len(criteria), 6)
+        self.assertLess(criteria[-1], 0.6 * criteria[0])
+        self.assertEqual((self.folder / "few/m.dnn").read_bytes(), (self.folder / "again/m.dnn").read_bytes())
+        self.assertIn("gradientBits is 3; expected a power of two, 1 to 64",
+                      self.workers(2, "folder=odd", bits % 3, status=None))
+
 
 if __name__ == "__main__":
     main()

@@ -48,8 +48,8 @@ void SumOverWorkers(Workers& workers, std::span<ElemType> values, std::vector<El
     const size_t count = workers.Count(), rank = workers.Rank();
     const auto stripeOf = [&](size_t i)
     {
-        const size_t first = values.size() / count * i + std::min(i, values.size() % count);
-        return values.subspan(first, values.size() / count + (i < values.size() % count ? 1 : 0));
+        const Stripe stripe = StripeOf(values.size(), i, count);
+        return values.subspan(stripe.first, stripe.count);
     };
     const std::span<ElemType> own = stripeOf(rank);
     if (scratch.size() < own.size() * count)
@@ -79,8 +79,9 @@ template void SumOverWorkers(Workers&, std::span<float>, std::vector<float>&);
 template void SumOverWorkers(Workers&, std::span<double>, std::vector<double>&);
 
 GradientExchange::GradientExchange(Workers& workers,
-                                   const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters)
-    : m_workers(workers)
+                                   const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters,
+                                   const std::optional<QuantizerSettings>& quantizer)
+    : m_workers(workers), m_isQuantized(quantizer.has_value())
 {
     size_t size = parameters.size();
     for (const auto& node : parameters)
@@ -90,6 +91,19 @@ GradientExchange::GradientExchange(Workers& workers,
     }
     m_own.resize(size);
     m_all.resize(size * workers.Count());
+    if (!parameters.empty() && parameters.front()->GetDataType() == DataType::Float64)
+        m_typed.emplace<Typed<double>>();
+    if (quantizer)
+        std::visit([&](auto& typed) { Quantize(typed, *quantizer); }, m_typed);
+}
+
+template <class ElemType>
+void GradientExchange::Quantize(Typed<ElemType>& typed, const QuantizerSettings& settings)
+{
+    std::vector<typename QuantizedSum<ElemType>::Shape> shapes;
+    for (const Parameter& parameter : m_parameters)
+        shapes.push_back({parameter.node->Values().Rows(), parameter.node->Values().Columns()});
+    typed.quantized.emplace(m_workers, settings, std::move(shapes));
 }
 
 void GradientExchange::Share(std::span<double> numbers, const std::optional<Error>& error)
@@ -128,8 +142,20 @@ bool GradientExchange::OwnHas(size_t place, size_t column) const
            (m_own[m_parameters[place].maskAt + column / 8] >> column % 8 & std::byte{1}) != std::byte{0};
 }
 
+size_t GradientExchange::ElementsSent(const Parameter& parameter)
+{
+    const Matrix& values = parameter.node->Values();
+    return values.Rows() * (parameter.has == Has::All ? values.Columns() : parameter.columns.size());
+}
+
 void GradientExchange::NoteUnion()
 {
+    if (m_isQuantized) // what was lost earlier is in columns that this minibatch need not have touched
+    {
+        for (Parameter& parameter : m_parameters)
+            parameter.has = Has::All;
+        return;
+    }
     m_workers.Gather(m_own, m_all);
     for (size_t place = 0; place < m_parameters.size(); ++place)
     {
@@ -171,53 +197,61 @@ void GradientExchange::VisitRuns(const Parameter& parameter, const Visit& visit)
     }
 }
 
+// What is sent of all parameters, one behind the other.
 template <class ElemType>
-void GradientExchange::SumTyped(std::vector<ElemType>& values, std::vector<ElemType>& scratch)
+void GradientExchange::Pack(ElemType* target) const
 {
-    size_t size = 0;
-    for (const Parameter& parameter : m_parameters)
-    {
-        const Matrix& matrix = parameter.node->Values();
-        size += matrix.Rows() * (parameter.has == Has::All ? matrix.Columns() : parameter.columns.size());
-    }
-    if (values.size() < size)
-        values.resize(size);
-    ElemType* target = values.data();
     for (size_t place = 0; place < m_parameters.size(); ++place)
     {
         const Parameter& parameter = m_parameters[place];
         const MatrixView gradient = parameter.node->Gradient();
-        size_t sent = 0;
         VisitRuns(parameter,
                   [&](size_t first, size_t count, size_t before)
                   {
                       const MatrixView columns = gradient.Columns(first, count);
                       ElemType* const run = target + before;
-                      sent = before + columns.Elements();
                       if (Has(m_own[place]) != Has::Nothing)
                           gradient.device->CopyToHost(run, columns.data, columns.Elements() * sizeof(ElemType));
                       for (size_t i = 0; i < count; ++i)
                           if (!OwnHas(place, first + i))
                               std::fill_n(run + i * gradient.rows, gradient.rows, ElemType(0));
                   });
-        target += sent;
+        target += ElementsSent(parameter);
     }
-    SumOverWorkers(m_workers, std::span(values.data(), size), scratch);
-    const ElemType* source = values.data();
-    for (Parameter& parameter : m_parameters)
+}
+
+template <class ElemType>
+void GradientExchange::Unpack(const ElemType* source) const
+{
+    for (const Parameter& parameter : m_parameters)
     {
         const MatrixView gradient = parameter.node->Gradient();
-        size_t received = 0;
         VisitRuns(parameter,
                   [&](size_t first, size_t count, size_t before)
                   {
                       const MatrixView columns = gradient.Columns(first, count);
                       gradient.device->CopyFromHost(columns.data, source + before,
                                                     columns.Elements() * sizeof(ElemType));
-                      received = before + columns.Elements();
                   });
-        source += received;
+        source += ElementsSent(parameter);
     }
+}
+
+template <class ElemType>
+void GradientExchange::SumTyped(Typed<ElemType>& typed)
+{
+    size_t size = 0;
+    for (const Parameter& parameter : m_parameters)
+        size += ElementsSent(parameter);
+    if (typed.values.size() < size)
+        typed.values.resize(size);
+    const std::span<ElemType> values(typed.values.data(), size);
+    Pack(values.data());
+    if (typed.quantized)
+        typed.quantized->Sum(values);
+    else
+        SumOverWorkers(m_workers, values, typed.scratch);
+    Unpack(values.data());
 }
 
 void GradientExchange::SumGradients(bool hasOwn)
@@ -229,17 +263,25 @@ void GradientExchange::SumGradients(bool hasOwn)
     if (!hasOwn)
         for (const Parameter& parameter : m_parameters)
             Ops::Fill(parameter.node->Gradient(), 0);
-    if (!m_parameters.empty() && m_parameters.front().node->GetDataType() == DataType::Float64)
-        SumTyped(m_doubles, m_doubleScratch);
-    else
-        SumTyped(m_floats, m_floatScratch);
-    for (Parameter& parameter : m_parameters)
+    std::visit([&](auto& typed) { SumTyped(typed); }, m_typed);
+    for (const Parameter& parameter : m_parameters)
     {
         TouchedColumns& touched = parameter.node->GradientColumns();
         touched.all = parameter.has == Has::All;
         touched.standsForDense = parameter.has == Has::ColumnsForDense;
         touched.columns.assign(parameter.columns.begin(), parameter.columns.end());
     }
+}
+
+void GradientExchange::BeginEpoch()
+{
+    std::visit(
+        [](auto& typed)
+        {
+            if (typed.quantized)
+                typed.quantized->Reset();
+        },
+        m_typed);
 }
 
 double GradientExchange::TakeSeconds()

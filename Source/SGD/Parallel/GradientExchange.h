@@ -6,13 +6,14 @@
 #include "Common/Error.h"
 #include "Common/Workers.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "SGD/Parallel/QuantizedSum.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
+#include <variant>
 #include <vector>
 
 namespace cntk
@@ -21,8 +22,10 @@ namespace cntk
 class GradientExchange
 {
 public:
-    // parameters: those that are trained, in the same order everywhere. workers must outlive this.
-    GradientExchange(Workers& workers, const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters);
+    // parameters: those that are trained, in the same order everywhere. quantizer: of gradients that travel in fewer
+    // bits than they have; all of them then count as dense. workers must outlive this.
+    GradientExchange(Workers& workers, const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters,
+                     const std::optional<QuantizerSettings>& quantizer = {});
 
     // Both are collective.
     // numbers becomes the sums of all workers'. Where one of them has an error instead, all fail with it.
@@ -30,6 +33,9 @@ public:
     // The parameters' gradients, which must have memory, become the sums over all workers. Columns that none
     // has touched stay untouched. hasOwn: this worker has a gradient of the minibatch, else what is there is not read.
     void SumGradients(bool hasOwn);
+
+    // Before an epoch: what quantisers have lost is forgotten.
+    void BeginEpoch();
 
     Workers& GetWorkers() { return m_workers; }
     // Spent in here, waiting for others included, since the last call.
@@ -55,8 +61,23 @@ private:
     void NoteOwn(bool hasOwn);
     void NoteUnion();
     bool OwnHas(size_t place, size_t column) const;
+    // Sums of one type of elements.
     template <class ElemType>
-    void SumTyped(std::vector<ElemType>& values, std::vector<ElemType>& scratch);
+    struct Typed
+    {
+        std::vector<ElemType> values; // what is sent
+        std::vector<ElemType> scratch;
+        std::optional<QuantizedSum<ElemType>> quantized;
+    };
+    template <class ElemType>
+    void Quantize(Typed<ElemType>& typed, const QuantizerSettings& settings);
+    static size_t ElementsSent(const Parameter& parameter);
+    template <class ElemType>
+    void SumTyped(Typed<ElemType>& typed);
+    template <class ElemType>
+    void Pack(ElemType* target) const;
+    template <class ElemType>
+    void Unpack(const ElemType* source) const;
     template <class Visit>
     void VisitRuns(const Parameter& parameter, const Visit& visit) const;
 
@@ -65,8 +86,8 @@ private:
     // A worker's message: what it has of each parameter, then the masks.
     std::vector<std::byte> m_own, m_all;
     std::vector<double> m_numbers;
-    std::vector<float> m_floats, m_floatScratch;
-    std::vector<double> m_doubles, m_doubleScratch;
+    std::variant<Typed<float>, Typed<double>> m_typed;
+    bool m_isQuantized = false;
     double m_seconds = 0;
 };
 

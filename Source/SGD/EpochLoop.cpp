@@ -186,10 +186,18 @@ void EpochLoop::Begin(const EpochSettings& settings)
                .workers = 1,
                .wanted = {}};
     m_isShared = settings.isShared;
+    m_isAveraged = settings.isAveraged;
+    size_t rank = 0, workers = 1;
+    if (m_isShared || m_isAveraged)
+    {
+        const Workers& others = m_isShared ? m_exchange->GetWorkers() : m_average->GetWorkers();
+        rank = others.Rank();
+        workers = others.Count();
+    }
     if (m_isShared)
         m_exchange->BeginEpoch();
-    const size_t rank = m_isShared ? m_exchange->GetWorkers().Rank() : 0;
-    const size_t workers = m_isShared ? m_exchange->GetWorkers().Count() : 1;
+    if (m_isAveraged)
+        m_average->BeginEpoch();
     if (settings.readsShare)
     {
         m_epoch.rank = rank;
@@ -224,6 +232,8 @@ void EpochLoop::SkipTo(const EpochSettings& settings)
             m_exchange->Share(m_shared);
             samples = size_t(m_shared.front());
         }
+        if (m_isAveraged)
+            samples = settings.from.samples; // of all, who have read to other places
         if (samples != settings.from.samples && !m_source.HasSeveralAxes())
             m_progress.WarnOfOtherData(m_minibatches, samples, settings.from.samples);
         m_sums.Restore(settings.from.sums, settings.from.samples);
@@ -247,6 +257,13 @@ EpochPosition EpochLoop::Position()
     EpochPosition position{m_minibatches, m_sums.Samples(), {}};
     for (size_t i = 0; i < m_running.size(); ++i)
         position.sums.push_back(m_sums.Sum(i));
+    if (m_isAveraged)
+    {
+        position.sums.push_back(double(position.samples));
+        m_average->Sum(position.sums);
+        position.samples = size_t(position.sums.back());
+        position.sums.pop_back();
+    }
     return position;
 }
 
@@ -311,6 +328,74 @@ void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& resul
     }
 }
 
+// Minibatches until this worker is to meet the others.
+ModelAverage::News EpochLoop::RunToMeeting(const EpochSettings& settings, EpochResult& result)
+{
+    ModelAverage::News news{.hasEnded = m_isAtEnd};
+    while (!news.hasEnded && news.notFiniteAt == 0 && !m_average->IsDue())
+    {
+        try
+        {
+            news.hasEnded = m_isAtEnd = !m_source.Next();
+        }
+        catch (const Error& error)
+        {
+            news.error = error;
+            break;
+        }
+        if (m_isAtEnd)
+            break;
+        result.secondsWaited += m_source.SecondsWaited();
+        if (m_source.Columns() > 0 && !RunMinibatch(settings, m_minibatches + 1))
+            news.notFiniteAt = m_minibatches + 1;
+        else
+            ++m_minibatches;
+        m_average->Count(m_source.Columns());
+    }
+    if (const size_t first = FirstNotFinite(); first != 0)
+        news.notFiniteAt = first;
+    return news;
+}
+
+void EpochLoop::RunAveraged(const EpochSettings& settings, EpochResult& result)
+{
+    ModelAverage::Outcome outcome;
+    while (!outcome.allHaveEnded)
+    {
+        const ModelAverage::News news = RunToMeeting(settings, result);
+        try
+        {
+            outcome = m_average->Meet(news);
+        }
+        catch (Error& error)
+        {
+            if (settings.readingFails)
+                settings.readingFails(error);
+            throw;
+        }
+        if (outcome.notFiniteAt != 0)
+        {
+            result.notFiniteAt = outcome.notFiniteAt;
+            break;
+        }
+        if (!outcome.allHaveEnded && settings.goesOn && !settings.goesOn())
+        {
+            result.stopped = true;
+            return;
+        }
+    }
+    TakeTotals();
+}
+
+// At the end of an epoch whose models were averaged: what all have counted.
+void EpochLoop::TakeTotals()
+{
+    const EpochPosition all = Position();
+    m_isAveraged = false;
+    m_sums.Restore(all.sums, all.samples);
+    m_isAtEnd = true;
+}
+
 CriterionAverages EpochLoop::Averages()
 {
     CriterionAverages averages;
@@ -338,11 +423,11 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
         {
             if (!settings.goesOnFromTrial)
                 Begin(settings);
-            RunMinibatches(settings, result);
+            m_isAveraged ? RunAveraged(settings, result) : RunMinibatches(settings, result);
         },
         note);
     m_learner.LetGradientsStay(false);
-    if (m_minibatches == 0 && !result.notFiniteAt)
+    if (m_minibatches == 0 && m_sums.Samples() == 0 && !result.notFiniteAt)
         FailNoData(settings);
     if (const size_t first = FirstNotFinite(); first != 0)
         result.notFiniteAt = first;

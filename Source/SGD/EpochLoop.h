@@ -7,6 +7,7 @@
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Parallel/GradientExchange.h"
+#include "SGD/Parallel/ModelAverage.h"
 #include "SGD/Progress.h"
 #include "SGD/Update/Learner.h"
 
@@ -39,8 +40,11 @@ struct EpochSettings
     double momentumPerSample = 0;
     int gradientCheckDigits = 0;       // gradientcheck=true: every minibatch's gradients must agree to so many digits
     bool goesOnFromTrial = false;      // the epoch is what the run before, a trial, has done
-    bool isShared = false;             // by the workers of SetExchange, each of which computes its share of minibatches
-    bool readsShare = false;           // the reader delivers no more than that
+    // By workers, each of which computes its share of a minibatch: all update together (SetExchange), or each for itself,
+    // and means are made of the models (SetAverage).
+    bool isShared = false;
+    bool isAveraged = false;
+    bool readsShare = false; // the reader delivers no more than the share
     EpochPosition from;                // an epoch that is taken up again: what was read before is skipped
     std::function<void()> beforeFirst; // called once the reader stands there; may be empty
     // Called after each minibatch: false ends the epoch there. May be empty.
@@ -74,11 +78,13 @@ public:
     // Prints values after each forward pass from now on; must outlive the loop.
     void SetTracer(NodeTracer* tracer) { m_tracer = tracer; }
 
-    // For epochs that are shared; must outlive the loop.
+    // For epochs that are shared, or averaged; must outlive the loop.
     void SetExchange(GradientExchange* exchange) { m_exchange = exchange; }
+    void SetAverage(ModelAverage* average) { m_average = average; }
 
     EpochResult Run(const EpochSettings& settings);
-    // Of the epoch that runs, or ran last. Only of use where the criterion was finite so far.
+    // Of the epoch that runs, or ran last. Only of use where the criterion was finite so far. Where models are averaged,
+    // collective: minibatches are this worker's, all else is of all.
     EpochPosition Position();
     // Where the device's memory is not the host's, asks the device.
     bool IsFiniteSoFar() { return FirstNotFinite() == 0; }
@@ -95,6 +101,9 @@ private:
     bool RunParts(const EpochSettings& settings, size_t minibatch, bool backward);
     bool ShareSums();
     bool ReadShared();
+    void RunAveraged(const EpochSettings& settings, EpochResult& result);
+    ModelAverage::News RunToMeeting(const EpochSettings& settings, EpochResult& result);
+    void TakeTotals();
     bool ReadNext(const EpochSettings& settings);
     void RunMinibatches(const EpochSettings& settings, EpochResult& result);
     CriterionAverages Averages();
@@ -113,6 +122,8 @@ private:
     CriterionSums m_sums;
     GradientExchange* m_exchange = nullptr;
     bool m_isShared = false;       // the epoch
+    ModelAverage* m_average = nullptr;
+    bool m_isAveraged = false; // the epoch, and sums are this worker's
     CriterionSums m_own;           // of the share of a minibatch
     bool m_hasOwn = false;         // a share that is not empty
     size_t m_columns = 0;          // of the minibatch, all shares together

@@ -148,10 +148,11 @@ void Progress::BeginEpoch(const EpochStart& start)
     if (start.searchedMinibatchSize != 0)
         m_log.Print("Minibatch size of epoch %zu: %zu\n", start.epoch + 1, start.searchedMinibatchSize);
     std::string cut;
-    if (start.workers.count > 1)
-        cut = Concat(", DataParallelSGD training (MyRank = ", start.workers.rank, ", NumNodes = ", start.workers.count,
-                     ", NumGradientBits = ", start.workers.gradientBits, ")",
-                     start.workers.readShares ? ", distributed reading is ENABLED" : "");
+    if (const auto& workers = start.workers; workers.count > 1)
+        cut = Concat(", ", workers.gradientBits == 0 ? "ModelAveragingSGD" : "DataParallelSGD",
+                     " training (MyRank = ", workers.rank, ", NumNodes = ", workers.count,
+                     workers.gradientBits == 0 ? "" : Concat(", NumGradientBits = ", workers.gradientBits), ")",
+                     workers.readShares ? ", distributed reading is ENABLED" : "");
     if (start.parts.maxColumns != PartSettings{}.maxColumns)
         cut += Concat(", with maximum ", start.parts.maxColumns, " samples in RAM");
     else if (start.parts.parts > 1)

@@ -45,7 +45,7 @@ struct EpochStart
     {
         size_t rank = 0;
         size_t count = 1; // 1: nobody shares them
-        size_t gradientBits = 0;
+        size_t gradientBits = 0; // 0: models are averaged
         bool readShares = false;
     } workers{};
     size_t searchedMinibatchSize = 0; // 0: the list's

@@ -143,8 +143,9 @@ void CheckRequest(const TrainingRequest& request)
              "encoders and decoders are trained by one process; run them without parallelTrain=true");
     const ParallelizationMethod method = request.options.parallelTrain.parallelizationMethod;
     if (request.workers != nullptr && method != ParallelizationMethod::None &&
-        method != ParallelizationMethod::DataParallelSGD)
-        Fail(ErrorKind::Config, "parallelizationMethod: of several workers, only DataParallelSGD is there yet");
+        method != ParallelizationMethod::DataParallelSGD && method != ParallelizationMethod::ModelAveragingSGD)
+        Fail(ErrorKind::Config, "parallelizationMethod=BlockMomentumSGD is not there; expected DataParallelSGD or "
+                                "ModelAveragingSGD");
     const DataParallelOptions& exchange = request.options.parallelTrain.dataParallel;
     if (request.workers != nullptr && method == ParallelizationMethod::DataParallelSGD &&
         exchange.useBufferedAsyncGradientAggregation)

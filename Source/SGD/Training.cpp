@@ -122,7 +122,7 @@ EpochResult Training::TrainEpoch(size_t epoch)
     settings.readingFails = [this, epoch](Error& error) { KeepEpoch(epoch, m_checkpoints.InfoWithin(), error); };
     if (m_begunEpoch)
     {
-        settings.from = m_begunEpoch->within.position;
+        settings.from = m_checkpoints.OwnPosition(m_begunEpoch->within);
         settings.beforeFirst = [this] { m_checkpoints.RestoreDelays(m_begunEpoch->within.delays); };
     }
     m_checkpoints.BeginInterval();

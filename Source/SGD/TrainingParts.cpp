@@ -49,16 +49,8 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
       progress(log, ProgressSettingsOf(options, files.Networks() > 1)),
       loop(nodes, evaluator, source, learner, progress)
 {
-    if (request.workers != nullptr &&
-        options.parallelTrain.parallelizationMethod == ParallelizationMethod::DataParallelSGD)
-    {
-        const DataParallelOptions& how = options.parallelTrain.dataParallel;
-        std::optional<QuantizerSettings> quantizer;
-        if (const size_t bits = GradientBits(options, request.dataType); bits < 8 * SizeOf(request.dataType))
-            quantizer = QuantizerSettings{bits, how.useZeroThresholdFor1BitQuantization};
-        exchange.emplace(*request.workers, evaluator.Parameters(), quantizer);
-        loop.SetExchange(&*exchange);
-    }
+    if (request.workers != nullptr)
+        JoinWorkers(*request.workers);
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     images.LimitTemporaryMemory(options.maxTempMemSizeInSamplesForCNN, log);
     const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), tracer.AddTo(nodes.Roots()));
@@ -77,6 +69,24 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
     if (evaluator.Parameters().empty())
         log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
                         "' is trained; the network will not change"));
+}
+
+void TrainingParts::JoinWorkers(Workers& workers)
+{
+    const ParallelTrainOptions& how = options.parallelTrain;
+    if (how.parallelizationMethod == ParallelizationMethod::DataParallelSGD)
+    {
+        std::optional<QuantizerSettings> quantizer;
+        if (const size_t bits = GradientBits(options, request.dataType); bits < 8 * SizeOf(request.dataType))
+            quantizer = QuantizerSettings{bits, how.dataParallel.useZeroThresholdFor1BitQuantization};
+        exchange.emplace(workers, evaluator.Parameters(), quantizer);
+        loop.SetExchange(&*exchange);
+    }
+    else if (how.parallelizationMethod == ParallelizationMethod::ModelAveragingSGD)
+    {
+        average.emplace(workers, evaluator.Parameters(), learner, how.modelAveraging.syncFrequencyInFrames);
+        loop.SetAverage(&*average);
+    }
 }
 
 bool TrainingParts::Agrees(bool own) const
@@ -117,8 +127,10 @@ EpochSettings SettingsOf(const TrainingParts& parts, const TrainingState& state,
     settings.epochSize = parts.options.EpochSamples();
     settings.learningRatePerSample = state.rate.learningRatePerSample;
     settings.momentumPerSample = MomentumPerSample(parts.options, epoch, NominalSizeOf(parts, epoch, listedSize));
-    settings.isShared = parts.exchange && epoch >= FirstSharedEpoch(parts.options.parallelTrain);
-    settings.readsShare = settings.isShared && parts.options.parallelTrain.distributedMBReading;
+    const bool isParallel = epoch >= FirstSharedEpoch(parts.options.parallelTrain);
+    settings.isShared = isParallel && parts.exchange;
+    settings.isAveraged = isParallel && parts.average;
+    settings.readsShare = (settings.isShared || settings.isAveraged) && parts.options.parallelTrain.distributedMBReading;
     return settings;
 }
 
@@ -135,9 +147,9 @@ EpochStart StartOf(const TrainingParts& parts, const TrainingState& state, const
     start.expectedSamples = options.epochSize != 0 ? options.epochSize : state.epochSamples;
     if (SearchesMinibatchSize(options, settings.epoch))
         start.searchedMinibatchSize = settings.minibatchSize;
-    if (settings.isShared)
+    if (settings.isShared || settings.isAveraged)
         start.workers = {parts.request.workers->Rank(), parts.request.workers->Count(),
-                         GradientBits(options, parts.request.dataType), settings.readsShare};
+                         settings.isShared ? GradientBits(options, parts.request.dataType) : 0, settings.readsShare};
     start.parts = {options.numSubminibatches, options.maxSamplesInRAM};
     return start;
 }

@@ -9,6 +9,7 @@
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Parallel/GradientExchange.h"
+#include "SGD/Parallel/ModelAverage.h"
 #include "SGD/Progress.h"
 #include "SGD/Schedules/DropoutSchedule.h"
 #include "SGD/Schedules/EarlyStopping.h"
@@ -43,6 +44,10 @@ struct TrainingParts
     void EqualizeStatistics();
     bool StopRequested() const { return request.stopRequested && request.stopRequested(); }
 
+private:
+    void JoinWorkers(Workers& workers);
+
+public:
     const TrainingRequest& request;
     const SgdOptions& options;
     const TrainingFiles& files;
@@ -55,6 +60,7 @@ struct TrainingParts
     Evaluator evaluator;
     Learner learner;
     std::optional<GradientExchange> exchange; // where workers share minibatches
+    std::optional<ModelAverage> average;      // where each trains for itself
     DropoutSchedule dropout;
     ImageSettings images;
     Progress progress;

@@ -158,6 +158,79 @@ class ParallelTest(EndToEndTest):
         self.assertIn("gradientBits is 3; expected a power of two, 1 to 64",
                       self.workers(2, "folder=odd", bits % 3, status=None))
 
+    def test_models_averaged_behind_each_minibatch(self):
+        """Without momentum it is a mean of gradients instead of their sum: twice the rate of one process."""
+        plain = "Train=[SGD=[momentumPerMB=0;L2RegWeight=0;learningRatesPerSample=%g;" + \
+            "ParallelTrain=[ModelAveragingSGD=[syncFrequencyInFrames=1]]]]"
+        alone = self.alone("folder=one", plain % 0.01)
+        for distributed in ("false", "true"):
+            folder = "two" + distributed
+            log = self.workers(2, "folder=" + folder, plain % 0.02, "method=ModelAveragingSGD",
+                               "distributed=" + distributed)
+            self.assertIn("Starting minibatch loop, ModelAveragingSGD training (MyRank = 0, NumNodes = 2)", log)
+            self.assert_near(folder, "one")
+            losses = [re.findall(r"Training Set.*?TrainLossPerSample = ([0-9.]+); TotalSamplesSeen = (\d+)", text)
+                      for text in (log, alone)]
+            self.assertEqual(len(losses[0]), 3)
+            self.assertEqual(losses[0], losses[1])
+
+    def test_models_averaged_at_the_end_of_an_epoch(self):
+        """Each worker has trained as one process does that has its share of the data and nothing else."""
+        lines = self.read("train.txt").splitlines(keepends=True)
+        minibatches = [lines[i:i + 16] for i in range(0, len(lines), 16)]
+        for rank in (0, 1):
+            self.write("share%d.txt" % rank, "".join("".join(part[rank * len(part) // 2:(rank + 1) * len(part) // 2])
+                                                     for part in minibatches))
+            self.alone("folder=share%d" % rank, "epochs=1", "Train=[SGD=[momentumPerMB=0.5;minibatchSize=8];"
+                       "reader=[file=share%d.txt]]" % rank)
+        # 0.5 for the nominal size is less for half of it.
+        self.workers(2, "folder=two", "epochs=1", "method=ModelAveragingSGD", "Train=[SGD=[momentumPerMB=0.25]]")
+        first, second, mean = (self.values(folder) for folder in ("share0", "share1", "two"))
+        self.assertNotEqual(first, second)
+        for one, two, both in zip(first, second, mean):
+            self.assertAlmostEqual((one + two) / 2, both, 12)
+
+    def stop_one_worker(self, folder, *arguments):
+        """Starts two, and ends one of them by SIGTERM while they train. What was said."""
+        process = self.start(2, "folder=" + folder, *arguments)
+        try:
+            said = ""
+            for line in process.stderr:
+                said += line
+                if "Finished Epoch[ 2" in line:
+                    break
+            time.sleep(0.05)
+            worker = max(int(pid) for pid in os.listdir("/proc") if pid.isdigit() and self.is_worker(pid, folder))
+            os.kill(worker, signal.SIGTERM)
+            said += process.communicate(timeout=100)[1]
+        finally:
+            process.kill()
+        self.assertEqual(process.returncode, STOPPED, said)
+        return said
+
+    @staticmethod
+    def is_worker(pid, folder):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as command:
+                words = command.read().split(b"\0")
+        except OSError:
+            return False
+        return words[0].endswith(b"cntk") and b"folder=" + folder.encode() in words
+
+    def test_one_worker_that_is_stopped_stops_all(self):
+        for method in ("DataParallelSGD", "ModelAveragingSGD"):
+            many = ("method=" + method, "epochs=100", "command=Train",
+                    "Train=[SGD=[ParallelTrain=[ModelAveragingSGD=[syncFrequencyInFrames=100]]]]")
+            folder = method[:4]
+            log = self.stop_one_worker(folder, *many)
+            self.assertEqual(len(re.findall("the training was stopped as asked in .*; run the same command again to go "
+                                            "on from '%s/m.dnn" % folder, log)), 1, log)
+            log = self.workers(2, "folder=" + folder, *many)
+            self.assertNotIn("Finished Epoch[ 1 of", log)
+            self.workers(2, "folder=whole" + folder, *many)
+            self.assertEqual((self.folder / folder / "m.dnn").read_bytes(),
+                             (self.folder / ("whole" + folder) / "m.dnn").read_bytes())
+
 
 if __name__ == "__main__":
     main()

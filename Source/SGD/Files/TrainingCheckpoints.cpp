@@ -9,6 +9,7 @@
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Schedules/Schedules.h"
 
+#include <algorithm>
 #include <ratio>
 #include <utility>
 
@@ -53,6 +54,7 @@ PositionWithin PositionIn(const CheckpointInfo& info)
                        NumbersOf(extra, "withinSums")};
     if (extra.contains("withinEpochSize"))
         within.epochSize = size_t(NumberOf(extra, "withinEpochSize", 0));
+    within.minibatchesOf = NumbersOf(extra, "withinMinibatchesOf");
     for (size_t rank = 0; extra.contains(DelaysKey(rank)); ++rank)
         within.delays.push_back(TextOf(extra, DelaysKey(rank)));
     return within;
@@ -108,6 +110,27 @@ void TrainingCheckpoints::RestoreDelays(const std::vector<std::string>& ofWorker
         state->RestoreState(bytes, states.data() + states.size());
 }
 
+// What was counted so far is taken up by the first worker; at the end of the epoch all is added up.
+EpochPosition TrainingCheckpoints::OwnPosition(const PositionWithin& within) const
+{
+    if (within.minibatchesOf.empty())
+        return within.position;
+    const Workers* const workers = m_parts.request.workers;
+    const size_t count = workers != nullptr ? workers->Count() : 1;
+    if (within.minibatchesOf.size() != count)
+        Fail(ErrorKind::Config, "the epoch was begun by ", Counted(within.minibatchesOf.size(), "worker"),
+             " with ModelAveragingSGD, and cannot go on with ", count, "; start as many, or remove '",
+             m_parts.files.Model(*m_lastWithin), "' and its checkpoint to begin the epoch anew");
+    EpochPosition own = within.position;
+    own.minibatches = size_t(within.minibatchesOf[workers != nullptr ? workers->Rank() : 0]);
+    if (workers != nullptr && !workers->IsFirst())
+    {
+        own.samples = 0;
+        std::fill(own.sums.begin(), own.sums.end(), 0);
+    }
+    return own;
+}
+
 CheckpointInfo TrainingCheckpoints::Info()
 {
     CheckpointInfo info;
@@ -158,7 +181,13 @@ CheckpointInfo TrainingCheckpoints::InfoWithin()
 {
     CheckpointInfo info = Info();
     const EpochPosition position = m_parts.loop.Position();
-    info.extra["withinMinibatches"] = std::to_string(position.minibatches);
+    Workers* const workers = m_parts.request.workers;
+    std::vector<double> minibatchesOf{double(position.minibatches)};
+    if (workers != nullptr)
+        minibatchesOf = workers->Gather(minibatchesOf.front());
+    info.extra["withinMinibatches"] = std::to_string(size_t(minibatchesOf.front()));
+    if (m_parts.average)
+        info.extra["withinMinibatchesOf"] = ExactTexts(minibatchesOf);
     info.extra["withinSamples"] = std::to_string(position.samples);
     info.extra["withinEpochSize"] = std::to_string(m_parts.options.epochSize);
     info.extra["withinSums"] = ExactTexts(position.sums);
@@ -166,7 +195,7 @@ CheckpointInfo TrainingCheckpoints::InfoWithin()
     for (const auto& state : m_delays)
         state->SaveState(states);
     const std::vector<std::string> all =
-        m_parts.request.workers != nullptr ? m_parts.request.workers->Gather(states) : std::vector<std::string>{states};
+        workers != nullptr ? workers->Gather(states) : std::vector<std::string>{states};
     for (size_t rank = 0; rank < all.size(); ++rank)
         info.extra[DelaysKey(rank)] = all[rank];
     return info;

@@ -28,6 +28,7 @@ void RemovePoint(const TrainingFiles& files, const WithinEpochPoint& point);
 struct PositionWithin
 {
     EpochPosition position;
+    std::vector<double> minibatchesOf; // each worker's, where each has trained for itself; empty: all the same
     std::optional<size_t> epochSize; // of the option, then; nothing: the checkpoint does not say
     std::vector<std::string> delays; // states of each worker, for RestoreDelays
 };
@@ -68,6 +69,9 @@ public:
     [[noreturn]] void StopBehind(size_t epochsDone, const std::string& where) const;
     // "run the same command again to go on from ...", of LastWithin.
     std::string HowToGoOnWithin() const;
+
+    // Where the loop of this worker goes on.
+    EpochPosition OwnPosition(const PositionWithin& within) const;
 
 private:
     CheckpointInfo Info();

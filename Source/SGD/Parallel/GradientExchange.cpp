@@ -1,6 +1,5 @@
 #include "SGD/Parallel/GradientExchange.h"
 
-#include "Common/Text.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
@@ -26,18 +25,6 @@ private:
     double& m_seconds;
     std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
 };
-
-// In all workers the one that has an error says what it is.
-[[noreturn]] void FailTogether(Workers& workers, const std::optional<Error>& own)
-{
-    const std::vector<std::string> texts = workers.Gather(own ? own->Message() : std::string());
-    if (own)
-        throw *own;
-    const auto first = std::find_if(texts.begin(), texts.end(), [](const std::string& text) { return !text.empty(); });
-    Error error(ErrorKind::Data, first == texts.end() ? "its data could not be read" : *first);
-    error.AddNote(Concat("in worker ", first - texts.begin(), " of ", workers.Count()));
-    throw error;
-}
 
 } // namespace
 
@@ -81,7 +68,7 @@ template void SumOverWorkers(Workers&, std::span<double>, std::vector<double>&);
 GradientExchange::GradientExchange(Workers& workers,
                                    const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters,
                                    const std::optional<QuantizerSettings>& quantizer)
-    : m_workers(workers), m_isQuantized(quantizer.has_value())
+    : m_workers(workers), m_numbers(workers), m_isQuantized(quantizer.has_value())
 {
     size_t size = parameters.size();
     for (const auto& node : parameters)
@@ -109,18 +96,7 @@ void GradientExchange::Quantize(Typed<ElemType>& typed, const QuantizerSettings&
 void GradientExchange::Share(std::span<double> numbers, const std::optional<Error>& error)
 {
     const Stopwatch watch(m_seconds);
-    const size_t size = numbers.size() + 1; // the last one: errors
-    m_numbers.assign(size * (1 + m_workers.Count()), 0);
-    const std::span<double> own(m_numbers.data(), size), all(m_numbers.data() + size, m_numbers.size() - size);
-    std::copy(numbers.begin(), numbers.end(), own.begin());
-    own.back() = error ? 1 : 0;
-    m_workers.Gather(std::as_bytes(own), std::as_writable_bytes(all));
-    std::fill(own.begin(), own.end(), 0);
-    for (size_t i = 0; i < all.size(); ++i)
-        own[i % size] += all[i];
-    if (own.back() != 0)
-        FailTogether(m_workers, error);
-    std::copy(own.begin(), own.end() - 1, numbers.begin());
+    m_numbers.Sum(numbers, error);
 }
 
 void GradientExchange::NoteOwn(bool hasOwn)

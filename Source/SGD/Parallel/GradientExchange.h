@@ -3,10 +3,9 @@
 // messages travel, and all workers have the same bits.
 #pragma once
 
-#include "Common/Error.h"
-#include "Common/Workers.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/Parallel/QuantizedSum.h"
+#include "SGD/Parallel/SharedNumbers.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -85,7 +84,7 @@ private:
     std::vector<Parameter> m_parameters;
     // A worker's message: what it has of each parameter, then the masks.
     std::vector<std::byte> m_own, m_all;
-    std::vector<double> m_numbers;
+    SharedNumbers m_numbers;
     std::variant<Typed<float>, Typed<double>> m_typed;
     bool m_isQuantized = false;
     double m_seconds = 0;

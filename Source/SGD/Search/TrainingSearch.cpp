@@ -189,7 +189,7 @@ void TrainingSearch::TakeUp(const TrialStart& start, const Trial& trial, EpochSe
     m_parts.learner.RestoreExtra(extra);
     m_parts.dropout.RestoreExtra(extra);
     PositionWithin within = PositionIn(from.checkpoint.info);
-    settings.from = std::move(within.position);
+    settings.from = m_checkpoints.OwnPosition(within);
     settings.beforeFirst = [this, delays = std::move(within.delays)] { m_checkpoints.RestoreDelays(delays); };
     m_log.Print("Going on behind minibatch %zu of the trial.\n", from.point.minibatches);
 }

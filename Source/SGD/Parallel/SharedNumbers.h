@@ -1,0 +1,30 @@
+// Numbers that all workers add up, and errors that end all of them.
+#pragma once
+
+#include "Common/Error.h"
+#include "Common/Workers.h"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace cntk
+{
+
+class SharedNumbers
+{
+public:
+    explicit SharedNumbers(Workers& workers) : m_workers(workers) {}
+
+    // Collective: numbers becomes the sums of all workers', made in the order of ranks. Where one of them has an error
+    // instead, all fail with it.
+    void Sum(std::span<double> numbers, const std::optional<Error>& error = {});
+
+private:
+    [[noreturn]] void FailTogether(const std::optional<Error>& own);
+
+    Workers& m_workers;
+    std::vector<double> m_numbers;
+};
+
+} // namespace cntk

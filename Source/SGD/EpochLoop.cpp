@@ -249,7 +249,7 @@ bool EpochLoop::ReadAgain(size_t minibatch)
         if (!m_source.Skip())
             return false;
     }
-    return m_source.Next();
+    return m_source.Next() && HoldsMinibatch();
 }
 
 EpochPosition EpochLoop::Position()

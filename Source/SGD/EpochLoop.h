@@ -38,13 +38,13 @@ struct EpochSettings
     size_t epochSize = c_wholeDataSet;
     double learningRatePerSample = 0;
     double momentumPerSample = 0;
-    int gradientCheckDigits = 0;       // gradientcheck=true: every minibatch's gradients must agree to so many digits
-    bool goesOnFromTrial = false;      // the epoch is what the run before, a trial, has done
-    // By workers, each of which computes its share of a minibatch: all update together (SetExchange), or each for itself,
-    // and means are made of the models (SetAverage).
+    int gradientCheckDigits = 0;  // gradientcheck=true: every minibatch's gradients must agree to so many digits
+    bool goesOnFromTrial = false; // the epoch is what the run before, a trial, has done
+    // By workers, each of which computes its share of a minibatch: all update together (SetExchange), or each for
+    // itself, and means are made of the models (SetAverage).
     bool isShared = false;
     bool isAveraged = false;
-    bool readsShare = false; // the reader delivers no more than the share
+    bool readsShare = false;           // the reader delivers no more than the share
     EpochPosition from;                // an epoch that is taken up again: what was read before is skipped
     std::function<void()> beforeFirst; // called once the reader stands there; may be empty
     // Called after each minibatch: false ends the epoch there. May be empty.
@@ -83,13 +83,15 @@ public:
     void SetAverage(ModelAverage* average) { m_average = average; }
 
     EpochResult Run(const EpochSettings& settings);
-    // Of the epoch that runs, or ran last. Only of use where the criterion was finite so far. Where models are averaged,
-    // collective: minibatches are this worker's, all else is of all.
+    // Of the epoch that runs, or ran last. Only of use where the criterion was finite so far. Where models are
+    // averaged, collective: minibatches are this worker's, all else is of all.
     EpochPosition Position();
     // Where the device's memory is not the host's, asks the device.
     bool IsFiniteSoFar() { return FirstNotFinite() == 0; }
+    // Whether the network holds the minibatch that ran last: a worker's share of it may be empty.
+    bool HoldsMinibatch() const { return m_source.Columns() > 0; }
     // Has the reader deliver a minibatch (from 1) of the epoch that ran last again, into the network. False where it
-    // has none of this number.
+    // has none of this number, or no data in it.
     bool ReadAgain(size_t minibatch);
 
 private:
@@ -121,9 +123,9 @@ private:
     std::vector<std::shared_ptr<RecurrentState>> m_states;
     CriterionSums m_sums;
     GradientExchange* m_exchange = nullptr;
-    bool m_isShared = false;       // the epoch
+    bool m_isShared = false; // the epoch
     ModelAverage* m_average = nullptr;
-    bool m_isAveraged = false; // the epoch, and sums are this worker's
+    bool m_isAveraged = false;     // the epoch, and sums are this worker's
     CriterionSums m_own;           // of the share of a minibatch
     bool m_hasOwn = false;         // a share that is not empty
     size_t m_columns = 0;          // of the minibatch, all shares together

@@ -130,7 +130,8 @@ EpochSettings SettingsOf(const TrainingParts& parts, const TrainingState& state,
     const bool isParallel = epoch >= FirstSharedEpoch(parts.options.parallelTrain);
     settings.isShared = isParallel && parts.exchange;
     settings.isAveraged = isParallel && parts.average;
-    settings.readsShare = (settings.isShared || settings.isAveraged) && parts.options.parallelTrain.distributedMBReading;
+    settings.readsShare =
+        (settings.isShared || settings.isAveraged) && parts.options.parallelTrain.distributedMBReading;
     return settings;
 }
 
@@ -159,7 +160,7 @@ void FailNotFinite(TrainingParts& parts, const std::string& where, double rate, 
     const size_t minibatch = *result.notFiniteAt;
     // Parameters are as they were then: nothing was updated since.
     std::string first;
-    if (!result.wentOn || parts.loop.ReadAgain(minibatch))
+    if (result.wentOn ? parts.loop.ReadAgain(minibatch) : parts.loop.HoldsMinibatch())
         first = FindNotFinite(parts.Network(), parts.nodes, parts.source.Streams());
     // Perhaps only one worker has it in its data.
     if (parts.request.workers != nullptr)

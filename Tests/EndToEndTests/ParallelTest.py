@@ -141,6 +141,12 @@ class ParallelTest(EndToEndTest):
         self.workers(3, "folder=three", options, "epochs=1")
         self.assert_near("three", "one")
 
+    def test_a_criterion_that_is_no_number_where_others_have_no_data(self):
+        self.write("train.txt", "1 1 0\n" * 20 + "nan 1 0\n")
+        log = self.workers(3, "folder=three", "Train=[SGD=[minibatchSize=1]]", status=5)
+        self.assertIn("epoch 1, minibatch 21 (learning rate per sample 0.02); the first node that is not finite: value of "
+                      "'features' (InputValue), read from 'train.txt'", log)
+
     def test_gradients_in_few_bits(self):
         self.alone("folder=one")
         bits = "Train=[SGD=[ParallelTrain=[DataParallelSGD=[gradientBits=%d]]]]"

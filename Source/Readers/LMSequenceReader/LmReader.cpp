@@ -235,10 +235,28 @@ void LmReader<ElemType>::FillLabels(StreamBatch<ElemType>& batch, size_t count)
     batch.values.resize(batch.columns * batch.rows);
     for (size_t t = 0; t < count; ++t)
     {
+        SkipNoise(m_first);
         for (size_t s = 0; s < m_count; ++s)
             FillLabel(m_text.WordsOf(m_first + s)[m_cursor + t + 1],
                       batch.values.data() + (t * m_count + s) * batch.rows);
+        SkipNoise(m_text.GroupSize() - m_first - m_count);
     }
+}
+
+// Noise words of sentences that other workers have: whatever their number, a word has the same ones.
+template <class ElemType>
+void LmReader<ElemType>::SkipNoise(size_t sentences)
+{
+    if (m_config.mode == LmMode::Nce)
+        for (size_t i = 0; i < sentences * m_config.noiseWords; ++i)
+            DrawNoise();
+}
+
+template <class ElemType>
+size_t LmReader<ElemType>::DrawNoise()
+{
+    m_unusedDraw(m_noiseGenerator); // as the original's stream
+    return std::min(size_t(m_noise(m_noiseGenerator)), m_logProbabilities.size() - 1);
 }
 
 template <class ElemType>
@@ -258,8 +276,7 @@ void LmReader<ElemType>::FillLabel(int32_t word, ElemType* label)
     label[1] = ElemType(m_logProbabilities[size_t(word)]);
     for (size_t i = 1; i <= m_config.noiseWords; ++i)
     {
-        m_unusedDraw(m_noiseGenerator); // as the original's stream
-        const size_t noise = std::min(size_t(m_noise(m_noiseGenerator)), m_logProbabilities.size() - 1);
+        const size_t noise = DrawNoise();
         label[2 * i] = ElemType(noise);
         label[2 * i + 1] = ElemType(-m_logProbabilities[noise]);
     }

@@ -37,6 +37,8 @@ private:
     void FillWords(StreamBatch<ElemType>& batch, size_t count) const;
     void FillLabels(StreamBatch<ElemType>& batch, size_t count);
     void FillLabel(int32_t word, ElemType* label);
+    void SkipNoise(size_t sentences);
+    size_t DrawNoise();
     void FillClassTable(StreamBatch<ElemType>& batch) const;
 
     LmConfig m_config;

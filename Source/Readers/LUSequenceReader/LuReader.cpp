@@ -114,7 +114,8 @@ bool LuReader<ElemType>::NextGroup(std::string& log)
     return true;
 }
 
-// Of the group, which is one minibatch, what this worker gets.
+// Of the group, which is one minibatch, what this worker gets. It is as long for all of them, so that they have as many
+// columns together as one process.
 template <class ElemType>
 void LuReader<ElemType>::TakeShare()
 {
@@ -122,7 +123,7 @@ void LuReader<ElemType>::TakeShare()
     const PlaceRange share = ShareOfWorker(m_request, group.size());
     m_share.assign(group.begin() + ptrdiff_t(share.begin), group.begin() + ptrdiff_t(share.end));
     m_steps = 0;
-    for (const LuText::Sentence& sentence : m_share)
+    for (const LuText::Sentence& sentence : group)
         m_steps = std::max(m_steps, sentence.tokens);
     if (m_steps * m_share.size() > size_t(INT32_MAX))
         Fail(ErrorKind::Data, "data file '", m_config.reader.file, "': a minibatch of ", m_share.size(),

@@ -50,7 +50,7 @@ private:
     bool m_hasToldLoneWord = false;
     bool m_hasToldOrder = false;           // that what is written has another one than the text
     std::vector<LuText::Sentence> m_share; // this worker's sentences of the minibatch
-    size_t m_steps = 0;                    // the longest one
+    size_t m_steps = 0;                    // the longest one of all workers
     std::vector<int32_t> m_ids;
     MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
 };

@@ -296,6 +296,43 @@ TEST_F(LmReaderTests, WorkersShareTheSentencesOfAGroup)
     EXPECT_EQ(samples, 20u);
 }
 
+TEST_F(LmReaderTests, WordsHaveTheSameNoiseWhateverTheNumberOfWorkers)
+{
+    Write("text.txt", "</s> a b </s>\n</s> b a </s>\n</s> c b </s>\n</s> a c </s>\n</s> a </s>\n");
+    const std::string block = Block("nbruttsineachrecurrentiter=3", "nce noise_number=4");
+    using Labels = std::vector<std::vector<double>>; // of a minibatch, by step and sentence
+    const auto read = [&](size_t rank, size_t workers)
+    {
+        auto reader = Make(block);
+        EpochRequest request = MakeRequest(0, 2);
+        request.rank = rank;
+        request.workers = workers;
+        std::vector<std::vector<Labels>> minibatches;
+        HostMinibatch<double> minibatch;
+        reader->StartEpoch(request);
+        while (reader->GetMinibatch(minibatch))
+        {
+            const StreamBatch<double>& labels = minibatch.streams[1];
+            std::vector<Labels> steps(labels.layout->TimeSteps());
+            for (size_t column = 0; column < labels.columns; ++column)
+            {
+                const auto begin = labels.values.begin() + ptrdiff_t(column * labels.rows);
+                steps[column / labels.layout->ParallelSequences()].emplace_back(begin, begin + ptrdiff_t(labels.rows));
+            }
+            minibatches.push_back(steps);
+        }
+        return minibatches;
+    };
+    const auto whole = read(0, 1);
+    ASSERT_EQ(whole.size(), 5u);
+    auto together = read(0, 2);
+    const auto second = read(1, 2);
+    for (size_t i = 0; i < whole.size(); ++i)
+        for (size_t t = 0; t < whole[i].size(); ++t)
+            together[i][t].insert(together[i][t].end(), second[i][t].begin(), second[i][t].end());
+    EXPECT_EQ(together, whole);
+}
+
 TEST_F(LmReaderTests, MessagesOfVocabularies)
 {
     Write("text.txt", "</s> a z </s>\n");

@@ -173,6 +173,21 @@ TEST_F(LuReaderTests, DifferentLengthsLeaveGaps)
                 ElementsAre("2x2 row0[0,2) row1[0,1) gap1[1,2); 0:1; 0:1; 0:1; gap", "1x3 row0[0,3); 0:1; 0:1; 0:1"));
 }
 
+// A momentum goes by the columns of a minibatch, which are as many for workers together as for one process.
+TEST_F(LuReaderTests, SharesOfWorkersAreAsLongAsTheWholeMinibatch)
+{
+    WriteSentences({2, 1, 3});
+    EpochRequest request = MakeRequest(0, 2);
+    request.workers = 2;
+    const auto share = [&](size_t rank)
+    {
+        request.rank = rank;
+        return ReadStream(*Make(Block("nbruttsineachrecurrentiter=3 equalLength=false")), request, 1);
+    };
+    EXPECT_THAT(share(0), ElementsAre("1x3 row0[0,2) gap0[2,3); 0:1; 0:1; gap"));
+    EXPECT_THAT(share(1), ElementsAre("2x3 row0[0,1) row1[0,3) gap0[1,3); 0:1; 0:1; gap; 0:1; gap; 0:1"));
+}
+
 // As the original orders them; where lines could not be told apart, it is said.
 TEST_F(LuReaderTests, ForWritingSentencesThatGetAheadOfOthersAreWarnedOf)
 {

@@ -30,6 +30,9 @@ public:
     // Returns when all have come here.
     virtual void Wait() = 0;
 
+    // The same workers with messages of their own, for another thread. Fails (Device) where MPI cannot do so.
+    virtual std::unique_ptr<Workers> Another() = 0;
+
     // Ends all workers, wherever they are. Does not return.
     [[noreturn]] virtual void Abort(int exitCode) = 0;
 
@@ -57,6 +60,6 @@ constexpr const char* c_workersLibrary = "libcntkmpi.so";
 constexpr const char* c_workersFunction = "CntkMeetWorkers";
 // Its argument: the caller's c_workersInterface. Null, with the reason in *problem, where it is another or MPI fails.
 using MeetWorkersFunction = Workers*(int interface, std::string* problem);
-constexpr int c_workersInterface = 1;
+constexpr int c_workersInterface = 2;
 
 } // namespace cntk

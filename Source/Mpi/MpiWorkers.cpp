@@ -1,4 +1,5 @@
 // Workers that speak with each other through MPI.
+#include "Common/Error.h"
 #include "Common/Workers.h"
 
 #include <algorithm>
@@ -18,17 +19,24 @@ constexpr int c_tag = 1;
 class MpiWorkers final : public Workers
 {
 public:
-    MpiWorkers()
+    // isFirst: it takes leave of MPI for all of the process.
+    MpiWorkers(MPI_Comm comm, bool isFirst) : m_comm(comm), m_isFirst(isFirst)
     {
-        MPI_Comm_rank(MPI_COMM_WORLD, &m_rank);
-        MPI_Comm_size(MPI_COMM_WORLD, &m_count);
+        MPI_Comm_rank(m_comm, &m_rank);
+        MPI_Comm_size(m_comm, &m_count);
         MPI_Comm machine = MPI_COMM_NULL;
-        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, m_rank, MPI_INFO_NULL, &machine);
+        MPI_Comm_split_type(m_comm, MPI_COMM_TYPE_SHARED, m_rank, MPI_INFO_NULL, &machine);
         MPI_Comm_size(machine, &m_onThisMachine);
         MPI_Comm_free(&machine);
     }
     // Where an error is on its way, the others are ended by Abort.
-    ~MpiWorkers() override { MPI_Finalize(); }
+    ~MpiWorkers() override
+    {
+        if (m_isFirst)
+            MPI_Finalize();
+        else
+            MPI_Comm_free(&m_comm);
+    }
 
     size_t Rank() const override { return size_t(m_rank); }
     size_t Count() const override { return size_t(m_count); }
@@ -49,23 +57,32 @@ public:
         m_requests.clear();
         for (int i = 0; i < m_count; ++i)
             if (i != m_rank)
-                InPieces(received[size_t(i)].size(),
-                         [&](size_t begin, int size) {
-                             MPI_Irecv(received[size_t(i)].data() + begin, size, MPI_BYTE, i, c_tag, MPI_COMM_WORLD,
-                                       NewRequest());
-                         });
+                InPieces(
+                    received[size_t(i)].size(), [&](size_t begin, int size)
+                    { MPI_Irecv(received[size_t(i)].data() + begin, size, MPI_BYTE, i, c_tag, m_comm, NewRequest()); });
         // Each begins with the one behind it, that they do not all press on the same one.
         for (int step = 1; step < m_count; ++step)
         {
             const int i = (m_rank + step) % m_count;
-            InPieces(
-                sent[size_t(i)].size(), [&](size_t begin, int size)
-                { MPI_Isend(sent[size_t(i)].data() + begin, size, MPI_BYTE, i, c_tag, MPI_COMM_WORLD, NewRequest()); });
+            InPieces(sent[size_t(i)].size(), [&](size_t begin, int size)
+                     { MPI_Isend(sent[size_t(i)].data() + begin, size, MPI_BYTE, i, c_tag, m_comm, NewRequest()); });
         }
         MPI_Waitall(int(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE);
     }
 
-    void Wait() override { MPI_Barrier(MPI_COMM_WORLD); }
+    void Wait() override { MPI_Barrier(m_comm); }
+
+    std::unique_ptr<Workers> Another() override
+    {
+        int provided = 0;
+        MPI_Query_thread(&provided);
+        if (provided < MPI_THREAD_MULTIPLE)
+            Fail(ErrorKind::Device, "this MPI is not for several threads, which useBufferedAsyncGradientAggregation "
+                                    "needs; leave it out");
+        MPI_Comm copy = MPI_COMM_NULL;
+        MPI_Comm_dup(m_comm, &copy);
+        return std::make_unique<MpiWorkers>(copy, false);
+    }
 
     [[noreturn]] void Abort(int exitCode) override
     {
@@ -87,6 +104,8 @@ private:
         return &m_requests.back();
     }
 
+    MPI_Comm m_comm;
+    bool m_isFirst;
     int m_rank = 0;
     int m_count = 1;
     int m_onThisMachine = 1;
@@ -103,12 +122,12 @@ extern "C" __attribute__((visibility("default"))) Workers* CntkMeetWorkers(int i
         return nullptr;
     }
     int provided = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS)
     {
         *problem = "MPI does not start";
         return nullptr;
     }
-    return new MpiWorkers;
+    return new MpiWorkers(MPI_COMM_WORLD, true);
 }
 
 } // namespace cntk

@@ -151,13 +151,20 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
     if (const bool isFinite = (m_isShared && !m_hasOwn) || RunParts(settings, minibatch, updates);
         m_isShared ? !ShareSums() : !isFinite)
         return false;
+    size_t updated = updates ? columns : 0;
     if (updates && m_isShared)
     {
         m_evaluator.BindGradients();
-        m_exchange->SumGradients(m_hasOwn);
+        updated = m_exchange->SumGradients(m_hasOwn, columns);
     }
-    if (updates)
-        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, columns, m_sums.NotFiniteFlag());
+    if (updated > 0)
+        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, updated, m_sums.NotFiniteFlag());
+    if (m_isShared && settings.syncPerfStats > 0 && minibatch % settings.syncPerfStats == 0)
+    {
+        const double seconds = m_exchange->TakeSeconds();
+        m_secondsExchanged += seconds;
+        m_progress.ShowExchange(minibatch, settings.syncPerfStats, seconds);
+    }
     if (m_progress.IsDue(minibatch))
     {
         for (size_t i = 0; i < m_running.size(); ++i)
@@ -194,8 +201,12 @@ void EpochLoop::Begin(const EpochSettings& settings)
         rank = others.Rank();
         workers = others.Count();
     }
+    m_secondsExchanged = 0;
     if (m_isShared)
+    {
         m_exchange->BeginEpoch();
+        m_exchange->TakeSeconds();
+    }
     if (m_isAveraged)
         m_average->BeginEpoch();
     if (settings.readsShare)
@@ -302,6 +313,13 @@ bool EpochLoop::ReadNext(const EpochSettings& settings)
     }
 }
 
+// Updates with what is still on its way from other workers.
+void EpochLoop::EndUpdates(const EpochSettings& settings)
+{
+    if (const size_t columns = m_isShared ? m_exchange->LastGradients() : 0; columns > 0)
+        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, columns, m_sums.NotFiniteFlag());
+}
+
 // Until the data or goesOn end the epoch, or a criterion is not finite.
 void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& result)
 {
@@ -310,7 +328,7 @@ void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& resul
         if (!ReadNext(settings))
         {
             m_isAtEnd = true;
-            return;
+            return EndUpdates(settings);
         }
         result.secondsWaited += m_source.SecondsWaited();
         if (!RunMinibatch(settings, m_minibatches + 1))
@@ -323,7 +341,7 @@ void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& resul
         if (settings.goesOn && !settings.goesOn())
         {
             result.stopped = IsFiniteSoFar();
-            return;
+            return EndUpdates(settings);
         }
     }
 }
@@ -437,6 +455,8 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
     result.seconds = secondsBefore + std::chrono::duration<double>(Progress::Clock::now() - began).count();
     m_seconds = result.seconds;
     m_secondsWaited = result.secondsWaited;
+    if (m_isShared)
+        result.secondsExchanged = m_secondsExchanged += m_exchange->TakeSeconds();
     return result;
 }
 

@@ -44,6 +44,7 @@ struct EpochSettings
     // itself, and means are made of the models (SetAverage).
     bool isShared = false;
     bool isAveraged = false;
+    size_t syncPerfStats = 0;          // minibatches between two lines on the exchange; 0: none
     bool readsShare = false;           // the reader delivers no more than the share
     EpochPosition from;                // an epoch that is taken up again: what was read before is skipped
     std::function<void()> beforeFirst; // called once the reader stands there; may be empty
@@ -59,6 +60,7 @@ struct EpochResult
     CriterionAverages averages; // criterion and evaluations per sample
     double seconds = 0;
     double secondsWaited = 0;
+    std::optional<double> secondsExchanged; // where the epoch was shared
     // The minibatch (from 1) at which the criterion was not finite: neither it nor what came after has updated
     // anything. Where the device's memory is the host's the epoch ends there, else where it was next asked for.
     std::optional<size_t> notFiniteAt;
@@ -106,6 +108,7 @@ private:
     void RunAveraged(const EpochSettings& settings, EpochResult& result);
     ModelAverage::News RunToMeeting(const EpochSettings& settings, EpochResult& result);
     void TakeTotals();
+    void EndUpdates(const EpochSettings& settings);
     bool ReadNext(const EpochSettings& settings);
     void RunMinibatches(const EpochSettings& settings, EpochResult& result);
     CriterionAverages Averages();
@@ -139,6 +142,7 @@ private:
     bool m_isAtEnd = false; // the reader has no more
     double m_seconds = 0;
     double m_secondsWaited = 0;
+    double m_secondsExchanged = 0; // of the epoch
 };
 
 // "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for

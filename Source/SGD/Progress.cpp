@@ -152,6 +152,7 @@ void Progress::BeginEpoch(const EpochStart& start)
         cut = Concat(", ", workers.gradientBits == 0 ? "ModelAveragingSGD" : "DataParallelSGD",
                      " training (MyRank = ", workers.rank, ", NumNodes = ", workers.count,
                      workers.gradientBits == 0 ? "" : Concat(", NumGradientBits = ", workers.gradientBits), ")",
+                     workers.isBuffered ? ", BufferedAsyncGradientAggregation is ENABLED" : "",
                      workers.readShares ? ", distributed reading is ENABLED" : "");
     if (start.parts.maxColumns != PartSettings{}.maxColumns)
         cut += Concat(", with maximum ", start.parts.maxColumns, " samples in RAM");
@@ -276,7 +277,16 @@ void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
     if (m_settings.traceLevel > 0)
         text += Format("Waiting for data took %.4g s (%.1f%%) of the epoch.\n", end.secondsWaited,
                        end.seconds > 0 ? 100 * end.secondsWaited / end.seconds : 0.0);
+    if (m_settings.traceLevel > 0 && end.secondsExchanged)
+        text += Format("Exchange with other workers took %.4g s (%.1f%%) of the epoch.\n", *end.secondsExchanged,
+                       end.seconds > 0 ? 100 * *end.secondsExchanged / end.seconds : 0.0);
     m_log.Write(text);
+}
+
+void Progress::ShowExchange(size_t minibatch, size_t minibatches, double seconds)
+{
+    m_log.Print("Exchange with other workers: %.4g s in minibatches %zu-%zu (%.4g s each)\n", seconds,
+                minibatch - minibatches + 1, minibatch, seconds / double(minibatches));
 }
 
 void Progress::ShowValidation(const CriterionAverages& averages)

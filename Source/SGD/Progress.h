@@ -44,8 +44,9 @@ struct EpochStart
     struct
     {
         size_t rank = 0;
-        size_t count = 1; // 1: nobody shares them
+        size_t count = 1;        // 1: nobody shares them
         size_t gradientBits = 0; // 0: models are averaged
+        bool isBuffered = false;
         bool readShares = false;
     } workers{};
     size_t searchedMinibatchSize = 0; // 0: the list's
@@ -97,10 +98,13 @@ public:
         size_t totalSamplesSeen = 0;
         double learningRatePerSample = 0;
         double seconds = 0;
-        double secondsWaited = 0; // for data
+        double secondsWaited = 0;               // for data
+        std::optional<double> secondsExchanged; // with other workers
     };
     void EndEpoch(const EpochEnd& end, const std::string& criterionName,
                   const std::vector<std::string>& evaluationNames);
+    // How long the exchange with other workers took, of the minibatches since the last such line.
+    void ShowExchange(size_t minibatch, size_t minibatches, double seconds);
     // "Finished Epoch[ 1 of 3]: [Validation Set] ..."
     void ShowValidation(const CriterionAverages& averages);
 

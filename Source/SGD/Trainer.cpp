@@ -146,10 +146,6 @@ void CheckRequest(const TrainingRequest& request)
         method != ParallelizationMethod::DataParallelSGD && method != ParallelizationMethod::ModelAveragingSGD)
         Fail(ErrorKind::Config, "parallelizationMethod=BlockMomentumSGD is not there; expected DataParallelSGD or "
                                 "ModelAveragingSGD");
-    const DataParallelOptions& exchange = request.options.parallelTrain.dataParallel;
-    if (request.workers != nullptr && method == ParallelizationMethod::DataParallelSGD &&
-        exchange.useBufferedAsyncGradientAggregation)
-        Fail(ErrorKind::Config, "DataParallelSGD: useBufferedAsyncGradientAggregation is not there yet; leave it out");
     if (AdaptsByKL(request.options) && !request.openReference)
         Fail(ErrorKind::Config, "adaptationRegType=KL needs an original model to stay near; expected action=adapt with "
                                 "originalModelFileName and refNodeName");

@@ -183,6 +183,7 @@ void Training::EndEpoch(size_t epoch, EpochResult& result)
     end.learningRatePerSample = m_state.rate.learningRatePerSample;
     end.seconds = result.seconds;
     end.secondsWaited = result.secondsWaited;
+    end.secondsExchanged = result.secondsExchanged;
     std::vector<std::string> names;
     for (const ComputationNodePtr& node : m_parts.nodes.evaluations)
         names.push_back(node->Name());

@@ -92,7 +92,8 @@ OptionTable<ParallelTrainOptions> ParallelTrainOptions::Options()
         Opt("parallelizationStartEpoch", &S::parallelizationStartEpoch, "first epoch (from 1) that is shared",
             c_atLeastOne),
         Opt("distributedMBReading", &S::distributedMBReading, "each worker reads its share of the data only"),
-        Opt("syncPerfStats", &S::syncPerfStats, "print times every so many minibatches"),
+        Opt("syncPerfStats", &S::syncPerfStats,
+            "DataParallelSGD: print every so many minibatches how long the exchange took; 0: only behind an epoch"),
         Nested("DataParallelSGD", &S::dataParallel, "exchange of gradients").Here(),
         Nested("ModelAveragingSGD", &S::modelAveraging, "averages of models").Here(),
     };

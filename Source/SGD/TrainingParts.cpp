@@ -79,7 +79,8 @@ void TrainingParts::JoinWorkers(Workers& workers)
         std::optional<QuantizerSettings> quantizer;
         if (const size_t bits = GradientBits(options, request.dataType); bits < 8 * SizeOf(request.dataType))
             quantizer = QuantizerSettings{bits, how.dataParallel.useZeroThresholdFor1BitQuantization};
-        exchange.emplace(workers, evaluator.Parameters(), quantizer);
+        exchange.emplace(workers, evaluator.Parameters(), quantizer,
+                         how.dataParallel.useBufferedAsyncGradientAggregation);
         loop.SetExchange(&*exchange);
     }
     else if (how.parallelizationMethod == ParallelizationMethod::ModelAveragingSGD)
@@ -129,6 +130,7 @@ EpochSettings SettingsOf(const TrainingParts& parts, const TrainingState& state,
     settings.momentumPerSample = MomentumPerSample(parts.options, epoch, NominalSizeOf(parts, epoch, listedSize));
     const bool isParallel = epoch >= FirstSharedEpoch(parts.options.parallelTrain);
     settings.isShared = isParallel && parts.exchange;
+    settings.syncPerfStats = parts.options.parallelTrain.syncPerfStats;
     settings.isAveraged = isParallel && parts.average;
     settings.readsShare =
         (settings.isShared || settings.isAveraged) && parts.options.parallelTrain.distributedMBReading;
@@ -150,7 +152,9 @@ EpochStart StartOf(const TrainingParts& parts, const TrainingState& state, const
         start.searchedMinibatchSize = settings.minibatchSize;
     if (settings.isShared || settings.isAveraged)
         start.workers = {parts.request.workers->Rank(), parts.request.workers->Count(),
-                         settings.isShared ? GradientBits(options, parts.request.dataType) : 0, settings.readsShare};
+                         settings.isShared ? GradientBits(options, parts.request.dataType) : 0,
+                         settings.isShared && options.parallelTrain.dataParallel.useBufferedAsyncGradientAggregation,
+                         settings.readsShare};
     start.parts = {options.numSubminibatches, options.maxSamplesInRAM};
     return start;
 }

@@ -135,6 +135,12 @@ class ParallelTest(EndToEndTest):
             self.assert_near(folder, "one")
             self.assertEqual(log.count("[Training Set]"), 3)  # nobody but the first speaks
 
+    def test_what_the_exchange_takes_is_told(self):
+        log = self.workers(2, "folder=two", "epochs=1", "Train=[SGD=[ParallelTrain=[syncPerfStats=20]]]")
+        self.assertEqual(re.findall(r"Exchange with other workers: .* s in minibatches (\d+-\d+) \(.* s each\)", log),
+                         ["1-20", "21-40"])
+        self.assertRegex(log, r"Exchange with other workers took .* s \(.*%\) of the epoch\.")
+
     def test_more_workers_than_samples_of_a_minibatch(self):
         options = "Train=[SGD=[minibatchSize=2]]"
         self.alone("folder=one", options, "epochs=1")
@@ -195,6 +201,24 @@ class ParallelTest(EndToEndTest):
         self.assertNotEqual(first, second)
         for one, two, both in zip(first, second, mean):
             self.assertAlmostEqual((one + two) / 2, both, 12)
+
+    def test_gradients_that_travel_while_the_next_minibatch_is_computed(self):
+        """They come a minibatch late: both gradients of an epoch of two minibatches are those of its beginning."""
+        plain = "Train=[SGD=[momentumPerMB=0;L2RegWeight=0;minibatchSize=%d;learningRatesPerSample=0.002;" + \
+            "ParallelTrain=[DataParallelSGD=[useBufferedAsyncGradientAggregation=true%s]]]]"
+        self.alone("folder=one", "epochs=1", plain % (700, ""))
+        log = self.workers(2, "folder=two", "epochs=1", plain % (350, ""))
+        self.assertIn("(MyRank = 0, NumNodes = 2, NumGradientBits = 64), BufferedAsyncGradientAggregation is ENABLED.",
+                      log)
+        self.assert_near("two", "one")
+        for bits in ("", ";gradientBits=1"):
+            for folder in ("some", "again"):
+                log = self.workers(3, "folder=" + folder + bits[-1:], "epochs=4", plain % (16, bits))
+                losses = [float(loss) for loss in re.findall(r"Training Set.*?LossPerSample = ([0-9.]+)", log)]
+                self.assertEqual(len(losses), 4)
+                self.assertLess(losses[-1], losses[0])
+            self.assertEqual((self.folder / ("some" + bits[-1:]) / "m.dnn").read_bytes(),
+                             (self.folder / ("again" + bits[-1:]) / "m.dnn").read_bytes())
 
     def stop_one_worker(self, folder, *arguments):
         """Starts two, and ends one of them by SIGTERM while they train. What was said."""

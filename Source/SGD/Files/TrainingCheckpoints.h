@@ -29,8 +29,8 @@ struct PositionWithin
 {
     EpochPosition position;
     std::vector<double> minibatchesOf; // each worker's, where each has trained for itself; empty: all the same
-    std::optional<size_t> epochSize; // of the option, then; nothing: the checkpoint does not say
-    std::vector<std::string> delays; // states of each worker, for RestoreDelays
+    std::optional<size_t> epochSize;   // of the option, then; nothing: the checkpoint does not say
+    std::vector<std::string> delays;   // states of each worker, for RestoreDelays
 };
 PositionWithin PositionIn(const CheckpointInfo& info);
 

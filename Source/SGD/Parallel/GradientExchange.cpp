@@ -67,7 +67,7 @@ template void SumOverWorkers(Workers&, std::span<double>, std::vector<double>&);
 
 GradientExchange::GradientExchange(Workers& workers,
                                    const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters,
-                                   const std::optional<QuantizerSettings>& quantizer)
+                                   const std::optional<QuantizerSettings>& quantizer, bool isBuffered)
     : m_workers(workers), m_numbers(workers), m_isQuantized(quantizer.has_value())
 {
     size_t size = parameters.size();
@@ -76,6 +76,8 @@ GradientExchange::GradientExchange(Workers& workers,
         m_parameters.push_back({.node = node, .maskAt = size});
         size += (node->Values().Columns() + 7) / 8;
     }
+    if (isBuffered)
+        m_background = workers.Another();
     m_own.resize(size);
     m_all.resize(size * workers.Count());
     if (!parameters.empty() && parameters.front()->GetDataType() == DataType::Float64)
@@ -84,13 +86,19 @@ GradientExchange::GradientExchange(Workers& workers,
         std::visit([&](auto& typed) { Quantize(typed, *quantizer); }, m_typed);
 }
 
+GradientExchange::~GradientExchange()
+{
+    if (m_sum.valid())
+        m_sum.wait();
+}
+
 template <class ElemType>
 void GradientExchange::Quantize(Typed<ElemType>& typed, const QuantizerSettings& settings)
 {
     std::vector<typename QuantizedSum<ElemType>::Shape> shapes;
     for (const Parameter& parameter : m_parameters)
         shapes.push_back({parameter.node->Values().Rows(), parameter.node->Values().Columns()});
-    typed.quantized.emplace(m_workers, settings, std::move(shapes));
+    typed.quantized.emplace(m_background ? *m_background : m_workers, settings, std::move(shapes));
 }
 
 void GradientExchange::Share(std::span<double> numbers, const std::optional<Error>& error)
@@ -118,10 +126,10 @@ bool GradientExchange::OwnHas(size_t place, size_t column) const
            (m_own[m_parameters[place].maskAt + column / 8] >> column % 8 & std::byte{1}) != std::byte{0};
 }
 
-size_t GradientExchange::ElementsSent(const Parameter& parameter)
+size_t GradientExchange::ElementsSent(const Parameter& parameter, const Union& sent)
 {
     const Matrix& values = parameter.node->Values();
-    return values.Rows() * (parameter.has == Has::All ? values.Columns() : parameter.columns.size());
+    return values.Rows() * (sent.has == Has::All ? values.Columns() : sent.columns.size());
 }
 
 void GradientExchange::NoteUnion()
@@ -129,19 +137,19 @@ void GradientExchange::NoteUnion()
     if (m_isQuantized) // what was lost earlier is in columns that this minibatch need not have touched
     {
         for (Parameter& parameter : m_parameters)
-            parameter.has = Has::All;
+            parameter.now.has = Has::All;
         return;
     }
     m_workers.Gather(m_own, m_all);
     for (size_t place = 0; place < m_parameters.size(); ++place)
     {
         Parameter& parameter = m_parameters[place];
-        parameter.has = Has::Nothing;
-        parameter.columns.clear();
+        parameter.now.has = Has::Nothing;
+        parameter.now.columns.clear();
         const size_t columns = parameter.node->Values().Columns();
         for (size_t begin = 0; begin < m_all.size(); begin += m_own.size())
-            parameter.has = std::max(parameter.has, Has(m_all[begin + place]));
-        if (parameter.has == Has::All)
+            parameter.now.has = std::max(parameter.now.has, Has(m_all[begin + place]));
+        if (parameter.now.has == Has::All)
             continue;
         for (size_t byte = 0; byte < (columns + 7) / 8; ++byte)
         {
@@ -150,19 +158,19 @@ void GradientExchange::NoteUnion()
                 mask |= m_all[begin + parameter.maskAt + byte];
             for (int bit = 0; mask != std::byte{0} && bit < 8; ++bit)
                 if ((mask >> bit & std::byte{1}) != std::byte{0})
-                    parameter.columns.push_back(int32_t(byte * 8) + bit);
+                    parameter.now.columns.push_back(int32_t(byte * 8) + bit);
         }
     }
 }
 
 // visit(first column, count, elements before them in what is sent) for columns that lie side by side.
 template <class Visit>
-void GradientExchange::VisitRuns(const Parameter& parameter, const Visit& visit) const
+void GradientExchange::VisitRuns(const Parameter& parameter, const Union& sent, const Visit& visit)
 {
     const Matrix& values = parameter.node->Values();
-    if (parameter.has == Has::All)
+    if (sent.has == Has::All)
         return visit(0, values.Columns(), 0);
-    const std::vector<int32_t>& columns = parameter.columns;
+    const std::vector<int32_t>& columns = sent.columns;
     for (size_t begin = 0; begin < columns.size();)
     {
         size_t end = begin + 1;
@@ -181,7 +189,7 @@ void GradientExchange::Pack(ElemType* target) const
     {
         const Parameter& parameter = m_parameters[place];
         const MatrixView gradient = parameter.node->Gradient();
-        VisitRuns(parameter,
+        VisitRuns(parameter, parameter.now,
                   [&](size_t first, size_t count, size_t before)
                   {
                       const MatrixView columns = gradient.Columns(first, count);
@@ -192,45 +200,62 @@ void GradientExchange::Pack(ElemType* target) const
                           if (!OwnHas(place, first + i))
                               std::fill_n(run + i * gradient.rows, gradient.rows, ElemType(0));
                   });
-        target += ElementsSent(parameter);
+        target += ElementsSent(parameter, parameter.now);
     }
 }
 
 template <class ElemType>
-void GradientExchange::Unpack(const ElemType* source) const
+void GradientExchange::Unpack(const ElemType* source, Union Parameter::*sent) const
 {
     for (const Parameter& parameter : m_parameters)
     {
         const MatrixView gradient = parameter.node->Gradient();
-        VisitRuns(parameter,
+        VisitRuns(parameter, parameter.*sent,
                   [&](size_t first, size_t count, size_t before)
                   {
                       const MatrixView columns = gradient.Columns(first, count);
                       gradient.device->CopyFromHost(columns.data, source + before,
                                                     columns.Elements() * sizeof(ElemType));
                   });
-        source += ElementsSent(parameter);
+        source += ElementsSent(parameter, parameter.*sent);
     }
 }
 
+// Into typed.values.
 template <class ElemType>
-void GradientExchange::SumTyped(Typed<ElemType>& typed)
+std::span<ElemType> GradientExchange::PackAll(Typed<ElemType>& typed)
 {
     size_t size = 0;
     for (const Parameter& parameter : m_parameters)
-        size += ElementsSent(parameter);
+        size += ElementsSent(parameter, parameter.now);
     if (typed.values.size() < size)
         typed.values.resize(size);
-    const std::span<ElemType> values(typed.values.data(), size);
-    Pack(values.data());
+    Pack(typed.values.data());
+    return {typed.values.data(), size};
+}
+
+template <class ElemType>
+void GradientExchange::SumAll(Workers& workers, Typed<ElemType>& typed, std::span<ElemType> values)
+{
     if (typed.quantized)
         typed.quantized->Sum(values);
     else
-        SumOverWorkers(m_workers, values, typed.scratch);
-    Unpack(values.data());
+        SumOverWorkers(workers, values, typed.scratch);
 }
 
-void GradientExchange::SumGradients(bool hasOwn)
+void GradientExchange::MarkTouched(Union Parameter::*sent)
+{
+    for (const Parameter& parameter : m_parameters)
+    {
+        const Union& sums = parameter.*sent;
+        TouchedColumns& touched = parameter.node->GradientColumns();
+        touched.all = sums.has == Has::All;
+        touched.standsForDense = sums.has == Has::ColumnsForDense;
+        touched.columns.assign(sums.columns.begin(), sums.columns.end());
+    }
+}
+
+size_t GradientExchange::SumGradients(bool hasOwn, size_t columns)
 {
     const Stopwatch watch(m_seconds);
     NoteOwn(hasOwn);
@@ -239,18 +264,70 @@ void GradientExchange::SumGradients(bool hasOwn)
     if (!hasOwn)
         for (const Parameter& parameter : m_parameters)
             Ops::Fill(parameter.node->Gradient(), 0);
-    std::visit([&](auto& typed) { SumTyped(typed); }, m_typed);
+    if (m_background)
+        return std::visit([&](auto& typed) { return SumBuffered(typed, columns); }, m_typed);
+    std::visit(
+        [&](auto& typed)
+        {
+            const auto values = PackAll(typed);
+            SumAll(m_workers, typed, values);
+            Unpack(values.data(), &Parameter::now);
+        },
+        m_typed);
+    MarkTouched(&Parameter::now);
+    return columns;
+}
+
+// The own gradients are on their way when the sums of the minibatch before take their place.
+template <class ElemType>
+size_t GradientExchange::SumBuffered(Typed<ElemType>& typed, size_t columns)
+{
+    const size_t size = PackAll(typed).size();
+    const size_t before = TakeBuffered();
+    std::swap(typed.values, typed.buffered);
+    for (Parameter& parameter : m_parameters)
+        std::swap(parameter.now, parameter.before);
+    m_bufferedColumns = columns;
+    m_sum = std::async(std::launch::async,
+                       [this, &typed, size] { SumAll(*m_background, typed, std::span(typed.buffered.data(), size)); });
+    return before;
+}
+
+void GradientExchange::WaitForBuffered()
+{
+    if (m_sum.valid())
+        m_sum.get();
+}
+
+// Into the gradients, where there may be others.
+size_t GradientExchange::TakeBuffered()
+{
+    WaitForBuffered();
+    if (m_bufferedColumns == 0)
+        return 0;
     for (const Parameter& parameter : m_parameters)
     {
-        TouchedColumns& touched = parameter.node->GradientColumns();
-        touched.all = parameter.has == Has::All;
-        touched.standsForDense = parameter.has == Has::ColumnsForDense;
-        touched.columns.assign(parameter.columns.begin(), parameter.columns.end());
+        const TouchedColumns& touched = parameter.node->GradientColumns();
+        if (touched.all && parameter.before.has != Has::All)
+            Ops::Fill(parameter.node->Gradient(), 0);
+        else if (!touched.all)
+            Ops::ZeroColumns(parameter.node->Gradient(), touched.columns);
     }
+    std::visit([&](auto& typed) { Unpack(typed.buffered.data(), &Parameter::before); }, m_typed);
+    MarkTouched(&Parameter::before);
+    return std::exchange(m_bufferedColumns, 0);
+}
+
+size_t GradientExchange::LastGradients()
+{
+    const Stopwatch watch(m_seconds);
+    return TakeBuffered();
 }
 
 void GradientExchange::BeginEpoch()
 {
+    WaitForBuffered();
+    m_bufferedColumns = 0; // of an epoch that was not brought to its end
     std::visit(
         [](auto& typed)
         {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,16 +23,22 @@ class GradientExchange
 {
 public:
     // parameters: those that are trained, in the same order everywhere. quantizer: of gradients that travel in fewer
-    // bits than they have; all of them then count as dense. workers must outlive this.
+    // bits than they have; all of them then count as dense. isBuffered: they travel while the next minibatch is
+    // computed. workers must outlive this.
     GradientExchange(Workers& workers, const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters,
-                     const std::optional<QuantizerSettings>& quantizer = {});
+                     const std::optional<QuantizerSettings>& quantizer = {}, bool isBuffered = false);
+    ~GradientExchange();
 
     // Both are collective.
     // numbers becomes the sums of all workers'. Where one of them has an error instead, all fail with it.
     void Share(std::span<double> numbers, const std::optional<Error>& error = {});
-    // The parameters' gradients, which must have memory, become the sums over all workers. Columns that none
-    // has touched stay untouched. hasOwn: this worker has a gradient of the minibatch, else what is there is not read.
-    void SumGradients(bool hasOwn);
+    // The parameters' gradients, which must have memory, become the sums over all workers. Columns that none has
+    // touched stay untouched. hasOwn: this worker has a gradient of the minibatch, else what is there is not read.
+    // columns: of the minibatch. Returns of how many columns the sums are: with buffers they are those of the minibatch
+    // before, 0 (and gradients of no use) behind the first one.
+    size_t SumGradients(bool hasOwn, size_t columns);
+    // With buffers: the sums of the last minibatch, likewise; 0: there are none.
+    size_t LastGradients();
 
     // Before an epoch: what quantisers have lost is forgotten.
     void BeginEpoch();
@@ -49,13 +56,18 @@ private:
         ColumnsForDense, // of one that stands for a dense one
         All
     };
+    // Of all workers together.
+    struct Union
+    {
+        Has has = Has::Nothing;
+        std::vector<int32_t> columns = {}; // where it is not All
+    };
     struct Parameter
     {
         std::shared_ptr<LearnableParameterNode> node;
         size_t maskAt = 0; // a bit for each column
-        // Of all workers together.
-        Has has = Has::Nothing;
-        std::vector<int32_t> columns = {}; // where it is not All
+        Union now = {};
+        Union before = {}; // of the minibatch whose sums are on their way
     };
     void NoteOwn(bool hasOwn);
     void NoteUnion();
@@ -64,21 +76,29 @@ private:
     template <class ElemType>
     struct Typed
     {
-        std::vector<ElemType> values; // what is sent
+        std::vector<ElemType> values;   // what is sent
+        std::vector<ElemType> buffered; // on its way
         std::vector<ElemType> scratch;
         std::optional<QuantizedSum<ElemType>> quantized;
     };
     template <class ElemType>
     void Quantize(Typed<ElemType>& typed, const QuantizerSettings& settings);
-    static size_t ElementsSent(const Parameter& parameter);
+    static size_t ElementsSent(const Parameter& parameter, const Union& sent);
     template <class ElemType>
-    void SumTyped(Typed<ElemType>& typed);
+    std::span<ElemType> PackAll(Typed<ElemType>& typed);
+    template <class ElemType>
+    static void SumAll(Workers& workers, Typed<ElemType>& typed, std::span<ElemType> values);
+    template <class ElemType>
+    size_t SumBuffered(Typed<ElemType>& typed, size_t columns);
+    size_t TakeBuffered();
+    void WaitForBuffered();
+    void MarkTouched(Union Parameter::*sent);
     template <class ElemType>
     void Pack(ElemType* target) const;
     template <class ElemType>
-    void Unpack(const ElemType* source) const;
+    void Unpack(const ElemType* source, Union Parameter::*sent) const;
     template <class Visit>
-    void VisitRuns(const Parameter& parameter, const Visit& visit) const;
+    static void VisitRuns(const Parameter& parameter, const Union& sent, const Visit& visit);
 
     Workers& m_workers;
     std::vector<Parameter> m_parameters;
@@ -87,6 +107,9 @@ private:
     SharedNumbers m_numbers;
     std::variant<Typed<float>, Typed<double>> m_typed;
     bool m_isQuantized = false;
+    std::unique_ptr<Workers> m_background; // with buffers; else null
+    std::future<void> m_sum;               // of what is on its way
+    size_t m_bufferedColumns = 0;          // of it; 0: nothing is
     double m_seconds = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <barrier>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -66,6 +67,16 @@ public:
         m_meeting.barrier.arrive_and_wait();
     }
     void Wait() override { m_meeting.barrier.arrive_and_wait(); }
+    // The first one to ask makes the meeting place for all of them.
+    std::unique_ptr<Workers> Another() override
+    {
+        if (m_rank == 0)
+            m_meeting.next = std::make_unique<Meeting>(Count());
+        Wait();
+        std::unique_ptr<Workers> other(new ThreadWorkers(*m_meeting.next, m_rank));
+        Wait();
+        return other;
+    }
     [[noreturn]] void Abort(int) override { std::abort(); }
 
 private:
@@ -74,6 +85,7 @@ private:
         explicit Meeting(size_t count) : barrier(ptrdiff_t(count)), sent(count) {}
         std::barrier<> barrier;
         std::vector<std::span<const std::span<const std::byte>>> sent;
+        std::unique_ptr<Meeting> next; // of those that Another gave
     };
     ThreadWorkers(Meeting& meeting, size_t rank) : m_meeting(meeting), m_rank(rank) {}
 

@@ -223,13 +223,15 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
     log.Finish();
 }
 
-int Report(const Error& error, Log& log)
+int Report(const Error& error, bool isRun, Log& log)
 {
     log.ClearProgress();
     const std::string report = error.Report();
-    // People look at the terminal, scripts at the log file.
+    // People look at the terminal, scripts at the log, which is standard error where no file has it.
+    if (log.IsRedirected() || (isRun && !log.HasTerminal()))
+        log.Write("\nEXCEPTION occurred: " + error.Message() + "\n");
     if (log.IsRedirected())
-        log.Write("\nEXCEPTION occurred: " + error.Message() + "\n" + report + "\n");
+        log.Write(report + "\n");
     std::fwrite(report.data(), 1, report.size(), stderr); // the excerpt may hold any byte
     std::fputc('\n', stderr);
     return ExitCodeOf(error.Kind());
@@ -237,12 +239,12 @@ int Report(const Error& error, Log& log)
 
 // Others wait for this worker: they end as well. Where all have met the same error, the first one tells it; what only
 // another one has met, that one.
-int EndAll(Workers* workers, const Error& error, Log& log)
+int EndAll(Workers* workers, const Error& error, bool isRun, Log& log)
 {
     const bool isFirst = workers != nullptr ? workers->IsFirst() : RankByLauncher() == 0;
     if (!isFirst)
         std::this_thread::sleep_for(std::chrono::seconds(2));
-    const int exitCode = Report(error, log);
+    const int exitCode = Report(error, isRun, log);
     if (workers == nullptr)
         return exitCode;
     if (!isFirst)
@@ -268,10 +270,13 @@ int RunProgram(const std::vector<std::string>& arguments)
 {
     Log log;
     std::unique_ptr<Workers> workers;
+    bool isRun = false; // one that has a log
+    const auto end = [&](const Error& error) { return EndAll(workers.get(), error, isRun, log); };
     InstallSignalHandlers();
     try
     {
         const CommandLine line = ParseCommandLine(arguments);
+        isRun = !line.check && !line.printConfig && !line.configArguments.empty();
         if (line.help)
             PutOut(HelpText(line.helpTopic));
         else if (line.version)
@@ -284,7 +289,7 @@ int RunProgram(const std::vector<std::string>& arguments)
     }
     catch (const Error& error)
     {
-        return EndAll(workers.get(), error, log);
+        return end(error);
     }
     catch (const Interrupted& stop)
     {
@@ -292,11 +297,11 @@ int RunProgram(const std::vector<std::string>& arguments)
     }
     catch (const std::bad_alloc&)
     {
-        return EndAll(workers.get(), Error(ErrorKind::Device, "out of memory"), log);
+        return end(Error(ErrorKind::Device, "out of memory"));
     }
     catch (const std::exception& error)
     {
-        return EndAll(workers.get(), Error(ErrorKind::Internal, error.what()), log);
+        return end(Error(ErrorKind::Internal, error.what()));
     }
 }
 

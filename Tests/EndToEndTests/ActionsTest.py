@@ -656,6 +656,15 @@ Train=[ action=train; modelPath=m.dnn
         self.assertIn("model/m.dnn", run.stderr.rstrip().splitlines()[-1])
         self.assertIn("EXCEPTION occurred: ", self.read("logs/run_Test.log"))
         self.assertNotIn("__COMPLETED__", self.read("logs/run_Test.log"))
+        self.assertNotIn("EXCEPTION occurred: ", run.stderr)
+
+    def test_scripts_find_a_failure_in_what_standard_error_was_led_to(self):
+        lines = self.run_command("Test", status=5).stderr.rstrip().splitlines()
+        found = [line for line in lines if line.startswith("EXCEPTION occurred: ")]
+        self.assertEqual(len(found), 1, lines)
+        self.assertIn("model/m.dnn", found[0])
+        self.assertIn("model/m.dnn", lines[-1])  # still the message as the last line
+        self.assertNotIn("EXCEPTION", self.run_command("Test", "--check", status=5).stderr)  # no run
 
 
 if __name__ == "__main__":

@@ -151,20 +151,34 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
     if (const bool isFinite = (m_isShared && !m_hasOwn) || RunParts(settings, minibatch, updates);
         m_isShared ? !ShareSums() : !isFinite)
         return false;
-    size_t updated = updates ? columns : 0;
     if (updates && m_isShared)
-    {
-        m_evaluator.BindGradients();
-        updated = m_exchange->SumGradients(m_hasOwn, columns);
-    }
-    if (updated > 0)
-        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, updated, m_sums.NotFiniteFlag());
-    if (m_isShared && settings.syncPerfStats > 0 && minibatch % settings.syncPerfStats == 0)
-    {
-        const double seconds = m_exchange->TakeSeconds();
-        m_secondsExchanged += seconds;
-        m_progress.ShowExchange(minibatch, settings.syncPerfStats, seconds);
-    }
+        UpdateTogether(settings, minibatch);
+    else if (updates)
+        Update(settings, columns);
+    return ShowMinibatch(minibatch);
+}
+
+void EpochLoop::Update(const EpochSettings& settings, size_t columns)
+{
+    m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, columns, m_sums.NotFiniteFlag());
+}
+
+// With the sums of all workers' gradients, where they are there already.
+void EpochLoop::UpdateTogether(const EpochSettings& settings, size_t minibatch)
+{
+    m_evaluator.BindGradients();
+    if (const size_t columns = m_exchange->SumGradients(m_hasOwn, m_columns); columns > 0)
+        Update(settings, columns);
+    if (settings.syncPerfStats == 0 || minibatch % settings.syncPerfStats != 0)
+        return;
+    const double seconds = m_exchange->TakeSeconds();
+    m_secondsExchanged += seconds;
+    m_progress.ShowExchange(minibatch, settings.syncPerfStats, seconds);
+}
+
+// False when the criterion is seen not to be finite.
+bool EpochLoop::ShowMinibatch(size_t minibatch)
+{
     if (m_progress.IsDue(minibatch))
     {
         for (size_t i = 0; i < m_running.size(); ++i)
@@ -317,7 +331,7 @@ bool EpochLoop::ReadNext(const EpochSettings& settings)
 void EpochLoop::EndUpdates(const EpochSettings& settings)
 {
     if (const size_t columns = m_isShared ? m_exchange->LastGradients() : 0; columns > 0)
-        m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, columns, m_sums.NotFiniteFlag());
+        Update(settings, columns);
 }
 
 // Until the data or goesOn end the epoch, or a criterion is not finite.
@@ -458,68 +472,6 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
     if (m_isShared)
         result.secondsExchanged = m_secondsExchanged += m_exchange->TakeSeconds();
     return result;
-}
-
-namespace
-{
-
-std::string PlaceOfData(const ComputationNode& node, const std::vector<StreamInfo>& streams)
-{
-    for (const StreamInfo& stream : streams)
-        if (!stream.source.empty() && EqualsIgnoreCase(stream.name, node.Name()))
-            return Concat(", read from ", stream.source);
-    return {};
-}
-
-// In the order of computing: a recurrent loop goes step by step, and its delay nodes stand before the culprit.
-ComputationNodePtr FirstNotFiniteValue(const EvaluationPlan& plan)
-{
-    const auto firstOf = [](const PlanStep& step, const FrameRange& range)
-    {
-        const auto isBad = [&](const ComputationNodePtr& node)
-        { return !node->IsSparse() && node->Value().data && Ops::HasNotFinite(node->Value(range)); };
-        const auto found = std::find_if(step.nodes.begin(), step.nodes.end(), isBad);
-        return found == step.nodes.end() ? nullptr : *found;
-    };
-    for (const PlanStep& step : plan.Steps())
-    {
-        const ComputationNodePtr found = firstOf(step, FrameRange::All());
-        const size_t times = found && step.kind == PlanStep::Kind::Loop ? found->GetMBLayout()->TimeSteps() : 0;
-        for (size_t t = 0; t < times; ++t)
-            if (ComputationNodePtr first = firstOf(step, FrameRange::Step(step.direction > 0 ? t : times - 1 - t)))
-                return first;
-        if (found)
-            return found;
-    }
-    return nullptr;
-}
-
-} // namespace
-
-std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
-                          const std::vector<StreamInfo>& streams)
-{
-    // Nothing shares memory, so that every value and gradient can be looked at afterwards.
-    EvaluatorOptions options;
-    options.training = true;
-    options.shareMemory = false;
-    options.fuse = false;
-    options.backwardRoot = nodes.criterion;
-    options.keepValues = ComputationNetwork::Below(nodes.Roots());
-    Evaluator evaluator(network, nodes.Roots(), options);
-    const auto describe = [](const char* what, const ComputationNode& node)
-    { return Concat(what, " of '", node.Name(), "' (", node.TypeName(), ")"); };
-
-    evaluator.Forward();
-    if (const ComputationNodePtr node = FirstNotFiniteValue(evaluator.Plan()))
-        return describe("value", *node) + PlaceOfData(*node, streams);
-    evaluator.Backward(nodes.criterion);
-    for (const ComputationNodePtr& node : evaluator.Plan().NodesInOrder())
-    {
-        if (node->NeedsGradient() && node->Gradient().data && Ops::HasNotFinite(node->Gradient()))
-            return describe("gradient", *node);
-    }
-    return {};
 }
 
 } // namespace cntk

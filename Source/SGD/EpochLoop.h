@@ -108,6 +108,9 @@ private:
     void RunAveraged(const EpochSettings& settings, EpochResult& result);
     ModelAverage::News RunToMeeting(const EpochSettings& settings, EpochResult& result);
     void TakeTotals();
+    void Update(const EpochSettings& settings, size_t columns);
+    void UpdateTogether(const EpochSettings& settings, size_t minibatch);
+    bool ShowMinibatch(size_t minibatch);
     void EndUpdates(const EpochSettings& settings);
     bool ReadNext(const EpochSettings& settings);
     void RunMinibatches(const EpochSettings& settings, EpochResult& result);
@@ -144,11 +147,5 @@ private:
     double m_secondsWaited = 0;
     double m_secondsExchanged = 0; // of the epoch
 };
-
-// "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for
-// the minibatch that the network holds; of an input with what it is read from. "" if all are finite. Evaluates the
-// network once more, with nothing shared.
-std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
-                          const std::vector<StreamInfo>& streams = {});
 
 } // namespace cntk

@@ -3,6 +3,7 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "SGD/NotFinite.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <algorithm>

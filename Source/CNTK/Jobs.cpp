@@ -252,7 +252,8 @@ void RunJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& 
     for (size_t i = 0; i < jobs.size(); ++i)
     {
         const PlannedJob& planned = jobs[i];
-        // Where all have come here, the files of the command before are there.
+        if (workers != nullptr)
+            workers->Wait(); // the files of the command before are there then
         if (workers != nullptr ? workers->Any(StopRequested()) : StopRequested())
             throw Interrupted(Concat("stopped as asked in front of command '", planned.command,
                                      "'; to go on, run it again with ", CommandsFrom(jobs, i)));
@@ -274,6 +275,8 @@ void RunJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& 
             log.Print("CNTKCommandTrainEnd: %s\n", planned.command.c_str());
         log.Print("\nAction \"%s\" complete.\n\n", planned.word.c_str());
     }
+    if (workers != nullptr)
+        workers->Wait();
 }
 
 } // namespace cntk

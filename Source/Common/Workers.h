@@ -27,7 +27,7 @@ public:
     // expects; 0 is allowed. What a worker would send to itself is left out.
     virtual void Exchange(std::span<const std::span<const std::byte>> sent,
                           std::span<const std::span<std::byte>> received) = 0;
-    // Returns when all have come here.
+    // Returns when all have come here, which may be long: it leaves the cores to others.
     virtual void Wait() = 0;
 
     // The same workers with messages of their own, for another thread. Fails (Device) where MPI cannot do so.

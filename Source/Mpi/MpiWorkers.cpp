@@ -3,8 +3,11 @@
 #include "Common/Workers.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <mpi.h>
+#include <thread>
 #include <vector>
 
 namespace cntk
@@ -70,7 +73,20 @@ public:
         MPI_Waitall(int(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE);
     }
 
-    void Wait() override { MPI_Barrier(m_comm); }
+    // It may be long, for the first one to write a model or to run a test alone: MPI's own barrier would keep a core
+    // busy.
+    void Wait() override
+    {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Ibarrier(m_comm, &request);
+        int haveAllCome = 0;
+        for (int i = 0; haveAllCome == 0; ++i)
+        {
+            MPI_Test(&request, &haveAllCome, MPI_STATUS_IGNORE);
+            if (haveAllCome == 0 && i > 1000)
+                std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+    }
 
     std::unique_ptr<Workers> Another() override
     {

@@ -6,6 +6,7 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/Parallel/QuantizedSum.h"
 #include "SGD/Parallel/SharedNumbers.h"
+#include "SGD/Parallel/StripeSum.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -112,10 +113,5 @@ private:
     size_t m_bufferedColumns = 0;          // of it; 0: nothing is
     double m_seconds = 0;
 };
-
-// values becomes the sum over all workers, made in the order of ranks: each worker sums a stripe, which all get. Both
-// have as many elements everywhere; scratch is memory that grows.
-template <class ElemType>
-void SumOverWorkers(Workers& workers, std::span<ElemType> values, std::vector<ElemType>& scratch);
 
 } // namespace cntk

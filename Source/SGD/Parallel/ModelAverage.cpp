@@ -1,6 +1,6 @@
 #include "SGD/Parallel/ModelAverage.h"
 
-#include "SGD/Parallel/GradientExchange.h"
+#include "SGD/Parallel/StripeSum.h"
 
 #include <algorithm>
 

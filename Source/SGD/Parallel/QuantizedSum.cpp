@@ -7,12 +7,6 @@
 namespace cntk
 {
 
-Stripe StripeOf(size_t whole, size_t rank, size_t workers)
-{
-    const size_t each = whole / workers, rest = whole % workers;
-    return {each * rank + std::min(rank, rest), each + (rank < rest ? 1 : 0)};
-}
-
 template <class ElemType>
 QuantizedSum<ElemType>::QuantizedSum(Workers& workers, QuantizerSettings settings, std::vector<Shape> shapes)
     : m_workers(workers), m_quantizer(settings), m_shapes(std::move(shapes)), m_sent(workers.Count()),

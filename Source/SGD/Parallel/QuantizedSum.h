@@ -5,6 +5,7 @@
 
 #include "Common/Workers.h"
 #include "SGD/Parallel/GradientQuantizer.h"
+#include "SGD/Parallel/StripeSum.h"
 
 #include <cstddef>
 #include <span>
@@ -12,14 +13,6 @@
 
 namespace cntk
 {
-
-// A worker's part of so many things: the first ones get one more.
-struct Stripe
-{
-    size_t first = 0;
-    size_t count = 0;
-};
-Stripe StripeOf(size_t whole, size_t rank, size_t workers);
 
 template <class ElemType>
 class QuantizedSum

@@ -1,5 +1,4 @@
 // Sums over workers: in full width, and in few bits as the engine sheet says it step by step.
-#include "SGD/Parallel/GradientExchange.h"
 #include "SGD/Parallel/QuantizedSum.h"
 #include "SGDTests/Parallel/ThreadWorkers.h"
 

@@ -54,7 +54,7 @@ std::string LmText::LookForMarkers()
     {
         const int32_t id = m_config.words.Find(marker);
         const auto has = [&](const Sentence& s) { return m_words[s.first + (atEnd ? s.steps : 0)] == id; };
-        return id == Vocabulary::c_unknown || std::any_of(m_sentences.begin(), m_sentences.end(), has);
+        return marker.empty() || std::any_of(m_sentences.begin(), m_sentences.end(), has);
     };
     m_markers.begin = m_markers.begin || hasAny(m_config.beginSequence, false);
     m_markers.end = m_markers.end || hasAny(m_config.endSequence, true);
@@ -68,6 +68,18 @@ std::string LmText::LookForMarkers()
         m_lines.Path(), "' ", begins ? "" : Concat("begins with '", m_config.beginSequence, "' (beginSequence)"),
         begins || ends ? "" : " or ", ends ? "" : Concat("ends with '", m_config.endSequence, "' (endSequence)"),
         "; a line is read as it is: without them the model does not learn how sentences begin and end\n");
+}
+
+// Once, of what is written.
+std::string LmText::TellOtherOrder()
+{
+    const auto standsBefore = [](const Sentence& a, const Sentence& b) { return a.line < b.line; };
+    if (!m_config.forWriting || m_hasToldOrder || std::is_sorted(m_sentences.begin(), m_sentences.end(), standsBefore))
+        return {};
+    m_hasToldOrder = true;
+    return Concat("WARNING: LMSequenceReader: sentences are shuffled whatever randomize says, and what is written does "
+                  "not stand in the order of '",
+                  m_lines.Path(), "'; cacheBlockSize=1 keeps that order\n");
 }
 
 bool LmText::ReadBlock(std::string& log)
@@ -101,6 +113,7 @@ bool LmText::ReadBlock(std::string& log)
         log += LookForMarkers();
     std::mt19937 generator{uint32_t(m_seeds(++m_seed))};
     std::shuffle(m_sentences.begin(), m_sentences.end(), generator);
+    log += TellOtherOrder();
     m_heads.assign(longest + 1, c_none);
     m_successors.resize(m_sentences.size());
     for (size_t i = m_sentences.size(); i-- > 0;)

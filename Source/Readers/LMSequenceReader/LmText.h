@@ -56,6 +56,7 @@ private:
 
     bool ReadBlock(std::string& log);
     std::string LookForMarkers();
+    std::string TellOtherOrder();
     int32_t IdOf(std::string_view word) const;
     bool FindNext(std::string& log);
 
@@ -65,6 +66,7 @@ private:
     size_t m_seed = 0;
     bool m_isAtEnd = false;
     Markers m_markers;
+    bool m_hasToldOrder = false;
     std::vector<std::string_view> m_tokens;
 
     // The block at hand. Sentences of one length form a list in shuffled order: heads by length, successors by

@@ -117,6 +117,28 @@ TEST_F(LmReaderTests, TextsWithoutMarkers)
     for (size_t i = 0; i < 150; ++i)
         many += "a b c\n";
     EXPECT_THAT(logOf(many, " cacheBlockSize=1"), HasSubstr("none of the 100 sentences read of"));
+    // A word that the vocabulary does not have either.
+    Write("text.txt", "</s> b c </s>\n");
+    ReadStream(*Make("file=" + Path("text.txt") + " wordclass=" + Path("vocab.txt") + " labelIn=[beginSequence=<s>]"),
+               MakeRequest(0, 10), 0);
+    EXPECT_THAT(LogText(), HasSubstr("' begins with '<s>' (beginSequence)" + end));
+}
+
+TEST_F(LmReaderTests, WhatIsWrittenInAnotherOrderIsTold)
+{
+    Write("text.txt", "</s> a </s>\n</s> b </s>\n</s> c </s>\n</s> a b </s>\n</s> b b </s>\n</s> c b </s>\n");
+    const std::string warning =
+        "WARNING: LMSequenceReader: sentences are shuffled whatever randomize says, and what is "
+        "written does not stand in the order of '" +
+        Path("text.txt") + "'; cacheBlockSize=1 keeps that order\n";
+    ReadStream(*Make(Block()), MakeRequest(0, 10), 0);
+    ReadStream(*Make(Block("cacheBlockSize=1"), true), MakeRequest(0, 10), 0);
+    EXPECT_THAT(LogText(), Not(HasSubstr("WARNING")));
+    auto reader = Make(Block(), true);
+    ReadStream(*reader, MakeRequest(0, 10), 0);
+    ReadStream(*reader, MakeRequest(1, 10), 0);
+    EXPECT_THAT(LogText(), HasSubstr(warning));
+    EXPECT_EQ(LogText().find("WARNING"), LogText().rfind("WARNING"));
 }
 
 TEST_F(LmReaderTests, SoftmaxLabels)

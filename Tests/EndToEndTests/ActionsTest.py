@@ -542,7 +542,8 @@ Train=[ action=train; modelPath=m.dnn
         for check in [], ["--check"]:  # before anything is computed, too
             run = self.run_command("Write", "Write=[outputNodeNames=HLast]", writer, "Write=[writer=[HLast=[dim=3]]]",
                                    *check, status=3)
-            self.assertIn("node 'HLast' has 2 elements, but its block in the writer says dim=3", run.stderr)
+            self.assertRegex(run.stderr, r"command line:\S+ error: node 'HLast' has 2 elements, but its block in the "
+                                         "writer says dim=3\n$")
             self.assertNotIn("in minibatch", run.stderr)
         run = self.run_command("Write", "Write=[outputNodeNames=PosteriorProb]", writer, "--check", status=3)
         self.assertIn("the HTKMLFWriter wants node 'HLast', which the command does not write; it writes PosteriorProb",

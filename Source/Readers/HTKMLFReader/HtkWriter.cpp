@@ -88,13 +88,14 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
             FailAt(block.WhereOf("type"), ErrorKind::Config, "the type of output '", name, "' is '", output.type,
                    "', expected Real");
         const SourcePos listWhere = block.WhereOf(output.file.empty() ? "scpFile" : "file");
-        m_outputs.push_back({name, output.dim, list, WithPosition(listWhere, [&] { return ReadOutputList(list); })});
+        m_outputs.push_back({name, output.dim, block.WhereOf("dim"), list, listWhere,
+                             WithPosition(listWhere, [&] { return ReadOutputList(list); })});
         const Output& first = m_outputs.front();
         const Output& last = m_outputs.back();
         if (first.files.size() != last.files.size())
-            Fail(ErrorKind::Data, "output script file '", last.scpPath, "' of '", name, "' has ",
-                 Counted(last.files.size(), "entry"), ", but '", first.scpPath, "' of '", first.name, "' has ",
-                 first.files.size());
+            FailAt(listWhere, ErrorKind::Data, "output script file '", last.scpPath, "' of '", name, "' has ",
+                   Counted(last.files.size(), "entry"), ", but '", first.scpPath, "' of '", first.name, "' has ",
+                   first.files.size());
         if (m_verbosity > 0)
             m_log.Print("HTKMLFWriter::Init: reading output script file %s ... %zu entries\n", list.c_str(),
                         last.files.size());
@@ -164,8 +165,8 @@ template <class ElemType>
 void HtkWriter<ElemType>::RequireRows(const Output& output, size_t rows)
 {
     if (rows != output.rows)
-        Fail(ErrorKind::Config, "node '", output.name, "' has ", Counted(rows, "element"),
-             ", but its block in the writer says dim=", output.rows);
+        FailAt(output.rowsWhere, ErrorKind::Config, "node '", output.name, "' has ", Counted(rows, "element"),
+               ", but its block in the writer says dim=", output.rows);
 }
 
 template <class ElemType>
@@ -176,9 +177,9 @@ void HtkWriter<ElemType>::RequireFit(const std::map<std::string, size_t>& rows, 
         if (const size_t* const rowsOfNode = FindOutput(rows, output.name))
             RequireRows(output, *rowsOfNode);
         if (output.files.size() < sequences)
-            Fail(ErrorKind::Data, "output script file '", output.scpPath, "' has ",
-                 Counted(output.files.size(), "entry"), ", but there are ", sequences,
-                 " utterances; expected a file for each");
+            FailAt(output.scpWhere, ErrorKind::Data, "output script file '", output.scpPath, "' has ",
+                   Counted(output.files.size(), "entry"), ", but there are ", sequences,
+                   " utterances; expected a file for each");
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Common/Config/Options.h"
+#include "Common/SourceText.h"
 #include "Common/WriterInterface.h"
 
 #include <map>
@@ -49,7 +50,9 @@ private:
     {
         std::string name;
         size_t rows = 0;
+        SourcePos rowsWhere;
         std::string scpPath;
+        SourcePos scpWhere;
         std::vector<std::string> files;
     };
 

@@ -106,14 +106,7 @@ HtkCorpus::HtkCorpus(const HtkConfig& config, Log& log)
 {
     for (const HtkFeatureBlock& block : config.features)
         m_features.push_back(std::make_unique<HtkFeatureStream>(block, log, config.reader.verbosity));
-    if (!config.forWriting)
-        CheckLists(log);
-    else
-        for (const auto& stream : m_features)
-            if (stream->Utterances() != m_features[0]->Utterances())
-                Fail(ErrorKind::Data, "script file '", stream->Scp().path, "' has ",
-                     Counted(stream->Utterances(), "entry"), ", but '", m_features[0]->Scp().path, "' has ",
-                     m_features[0]->Utterances());
+    CheckLists(config.forWriting, log);
     CountFrames(config.forWriting);
     ReadLabels(config, log);
     DropUnlabelled(log, config.reader.verbosity);
@@ -127,7 +120,7 @@ HtkCorpus::HtkCorpus(const HtkConfig& config, Log& log)
                  "' has no frames, expected one at least; take it out of the list, or make it anew");
 }
 
-void HtkCorpus::CheckLists(Log& log) const
+void HtkCorpus::CheckLists(bool forWriting, Log& log)
 {
     const ScpFile& first = m_features[0]->Scp();
     for (size_t stream = 1; stream < m_features.size(); ++stream)
@@ -138,11 +131,13 @@ void HtkCorpus::CheckLists(Log& log) const
                  "' differ in their utterances: script file '", first.path, "' has ",
                  Counted(first.entries.size(), "entry"), ", '", other.path, "' has ", other.entries.size(),
                  FirstMissing(first, other), FirstMissing(other, first));
-        if (m_features[stream]->IsExpanded())
+        HtkFeatureStream& features = *m_features[stream];
+        if (features.IsExpanded())
             continue; // vectors of speakers have names of their own
         for (size_t i = 0; i < first.entries.size(); ++i)
         {
-            if (LastComponent(first.entries[i].key) == LastComponent(other.entries[i].key))
+            if (LastComponent(first.entries[i].key) == LastComponent(other.entries[i].key) ||
+                (forWriting && features.Frames(i) == 1))
                 continue;
             const std::string missing = FirstMissing(first, other);
             log.Warn(Concat("HTKMLFReader: line ", i + 1, " of '", first.path, "' is utterance '", first.entries[i].key,

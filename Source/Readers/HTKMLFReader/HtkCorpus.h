@@ -49,7 +49,7 @@ public:
     void VisitListedFiles(const HtkConfig& config, const ListedFileVisitor& visit) const;
 
 private:
-    void CheckLists(Log& log) const;
+    void CheckLists(bool forWriting, Log& log);
     void ReadLabels(const HtkConfig& config, Log& log);
     void CountFrames(bool forWriting);
     void DropUnlabelled(Log& log, int verbosity);

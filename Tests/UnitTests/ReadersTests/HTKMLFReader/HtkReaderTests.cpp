@@ -288,6 +288,26 @@ TEST_F(HtkReaderTests, WritingReadsFileByFile)
     EXPECT_NE(LogText().find("evaluate: reading 2 frames of " + Path("one.htk")), std::string::npos);
 }
 
+TEST_F(HtkReaderTests, ListsAreComparedInWriteModeToo)
+{
+    Write("two.htk", HtkFileBytes(2, 20));
+    Write("one.htk", HtkFileBytes(1, 30));
+    Write("a.scp", "u1=.../two.htk\nu2=.../two.htk\n");
+    Write("b.scp", "u1=.../two.htk\nu3=.../two.htk\n");
+    Write("c.scp", "s=.../one.htk\nt=.../one.htk\n");
+    Write("d.scp", "u1=.../two.htk\n");
+    const auto make = [&](const std::string& other)
+    {
+        Make("features=[dim=2 scpFile=" + Path("a.scp") + "] more=[dim=2 scpFile=" + Path(other) + "]",
+             /*forWriting=*/true);
+    };
+    make("c.scp"); // a vector for a speaker
+    EXPECT_THAT(LogText(), testing::Not(testing::HasSubstr("WARNING")));
+    make("b.scp");
+    EXPECT_THAT(LogText(), testing::HasSubstr("is utterance 'u2', but of '" + Path("b.scp") + "' it is 'u3'"));
+    EXPECT_THAT(MessageOf([&] { make("d.scp"); }), testing::HasSubstr("utterance 'u2' ("));
+}
+
 TEST_F(HtkReaderTests, AFileWithoutFramesIsRefused)
 {
     Write("none.htk", HtkFileBytes(0, 20));

@@ -139,6 +139,9 @@ public:
     virtual void SetParameters(const NodeParameters&) {}
     // One line for dumps: the fields in words ("learningRateMultiplier=1 NeedsGradient=true ..."). May be empty.
     virtual std::string DescribeFields() const { return {}; }
+    // A window (convolution, pooling) takes the value for an image. Whether the node gets other dimensions by that, in
+    // the next pass of the validation: an image of one row is stored as a vector is.
+    virtual bool ShowToWindow() { return false; }
 
     // ---- views of the bound memory ----
     MatrixView Value() const { return m_value; }

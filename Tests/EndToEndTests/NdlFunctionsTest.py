@@ -300,6 +300,14 @@ MORE = [
      {"a": lambda s: s.m * 3, "b": lambda s: s.m, "c": lambda s: [2 * sum(s.m)], "d": lambda s: [sum(s.m)],
       "e": lambda s: [sum(s.m)], "f": lambda s: s.all[s.index + s.length - 1 - 2 * s.step].m,
       "g": lambda s: [s.m[0], s.m[2], s.m[1], s.m[3]]}),
+    # Model files have the same shape for such an image and for none.
+    ("images of one row", "a=Reshape(m, 4, imageWidth=4, imageHeight=1)\ny=MaxPooling(Tanh(a), 2, 1, 1, 1)\n"
+     "b=Reshape(m, 4, imageWidth=1, imageHeight=4, imageLayout=CHW)\nw=Parameter(1, 2, init=fixedValue, value=0.5)\n"
+     "z=Convolution(w, b, 1, 2, 1, 1, 1, imageLayout=CHW)\nu=Pooling(b, average, {1, 2, 1}, autoPadding=false)\n"
+     "v=Plus(Reshape(m, 4, imageWidth=4, imageHeight=1), m2)\n",
+     {"y": lambda s: [math.tanh(max(s.m[i:i + 2])) for i in range(3)],
+      "z": lambda s: [sum(s.m[i:i + 2]) / 2 for i in range(3)], "u": lambda s: [sum(s.m[i:i + 2]) / 2 for i in range(3)],
+      "v": lambda s: [a + b for a, b in zip(s.m, s.m2)]}),
     ("tables and streams", "table=Parameter(2, 3, init=fixedValue, value=0.5)\na=LookupTable(table, labels)\n"
      "streams=Parameter(4, 8, init=fixedValue, value=0.25)\nb=StrideTimes(streams, m, 2)\n"
      "y=SumElements(m)\nc=DummyCriterion(y, features, m)\n",

@@ -27,7 +27,7 @@ void ConvolutionNode::InferShape(ShapeInference& inference)
     if (inference.IsFinalPass() && m_transposes)
         Fail(ErrorKind::Model, "this Convolution was stored as a transposed one (deconvolution), a feature of later "
                                "versions that does not exist here");
-    if (image.SampleLayout().HasUnknown())
+    if (image.SampleLayout().HasUnknown() || ShowImage(*Input(1)))
         return;
     if ((m_isTwoDimensional || m_imageLayout == ImageLayout::Hwc) &&
         !RequireImage(*this, image, m_imageLayout, inference))

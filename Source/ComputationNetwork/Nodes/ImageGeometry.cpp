@@ -7,6 +7,7 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <optional>
+#include <unordered_set>
 
 namespace cntk
 {
@@ -105,6 +106,22 @@ TensorShape ShapeOfImage(const ImageSize& size, ImageLayout layout)
 {
     return layout == ImageLayout::Hwc ? TensorShape{size.channels, size.width, size.height}
                                       : TensorShape{size.width, size.height, size.channels};
+}
+
+bool ShowImage(ComputationNode& image)
+{
+    std::unordered_set<const ComputationNode*> seen;
+    const TensorShape shape = image.SampleLayout();
+    ComputationNode* node = &image;
+    while (shape.Rank() == 1 && node->SampleLayout() == shape && seen.insert(node).second)
+    {
+        if (node->ShowToWindow())
+            return true;
+        if (node->Inputs().size() != 1 || !node->Input(0))
+            break;
+        node = node->Input(0).get();
+    }
+    return false;
 }
 
 bool RequireImage(const ComputationNode& node, const ComputationNode& input, ImageLayout layout,

@@ -32,6 +32,9 @@ struct ImageSize
 };
 ImageSize SizeOfImage(const TensorShape& shape, ImageLayout layout); // rank 3
 TensorShape ShapeOfImage(const ImageSize& size, ImageLayout layout);
+// Tells the node that the image comes from, through functions of its elements, that a window looks at it. Whether the
+// next pass of the validation finds other dimensions by that.
+bool ShowImage(ComputationNode& image);
 // Whether the input is an image of three dimensions; in the final pass an error if not.
 bool RequireImage(const ComputationNode& node, const ComputationNode& input, ImageLayout layout,
                   const ShapeInference& inference);

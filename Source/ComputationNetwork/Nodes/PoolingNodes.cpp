@@ -55,7 +55,7 @@ public:
     {
         RequireDenseInputs(*this, inference);
         const ComputationNode& image = *Input(0);
-        if (!RequireImage(*this, image, m_imageLayout, inference))
+        if (ShowImage(*Input(0)) || !RequireImage(*this, image, m_imageLayout, inference))
             return;
         const ImageSize size = SizeOfImage(image.SampleLayout(), m_imageLayout);
         if (m_imageLayout == ImageLayout::Hwc)
@@ -128,7 +128,7 @@ public:
         if (inference.IsFinalPass() && m_imageLayout == ImageLayout::Hwc)
             Fail(ErrorKind::Model, "Pooling over any number of dimensions needs imageLayout=CHW; for HWC images use ",
                  "MaxPooling or AveragePooling");
-        if (shape.HasUnknown())
+        if (shape.HasUnknown() || ShowImage(*Input(0)))
             return;
         m_geometry = GeometryOf(shape, m_spec);
         SetShape(OutputShape(m_geometry), Input(0)->GetMBLayout());

@@ -145,6 +145,11 @@ public:
     }
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override;
+    bool ShowToWindow() override
+    {
+        m_isImage = m_isImage || IsOneRow();
+        return m_isImage && SampleLayout().Rank() == 1;
+    }
 
 private:
     // No frame moves: the same memory, cut anew.
@@ -172,10 +177,13 @@ private:
     TensorView InputTensor(const MatrixView& view) const { return Groups(view, Input(0)->ValueRows() > m_rows); }
     TensorView ValueTensorOf(const MatrixView& view) const { return Groups(view, Input(0)->ValueRows() < m_rows); }
 
-    bool HasImage() const { return m_image.Elements() == m_rows && !(m_image == TensorShape{1, size_t(m_rows), 1}); }
+    // Files have it for an image of one row of gray, and for none.
+    bool IsOneRow() const { return m_image == TensorShape{1, size_t(m_rows), 1}; }
+    bool HasImage() const { return m_image.Elements() == m_rows && (m_isImage || !IsOneRow()); }
 
     uint64_t m_rows = 1;
-    TensorShape m_image; // [channels x width x height], or nothing known
+    bool m_isImage = false; // of one row
+    TensorShape m_image;    // [channels x width x height], or nothing known
 };
 
 void LegacyReshapeNode::InferShape(ShapeInference& inference)

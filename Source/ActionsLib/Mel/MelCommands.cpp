@@ -285,8 +285,9 @@ MelProperty RequireMelProperty(const MelArgument& argument)
     std::vector<std::string> names;
     for (const PropertyName& known : c_properties)
         names.emplace_back(known.name);
+    const std::string hint = DidYouMean(argument.text, names);
     FailAt(argument.where, ErrorKind::Config, "Invalid property, ", argument.text, ", is not supported",
-           DidYouMean(argument.text, names));
+           hint.empty() ? "; expected one of " + Join(MelPropertyNames(), ", ") : hint);
 }
 
 const MelArgument* FindMelOption(const MelStatement& statement, std::string_view name)

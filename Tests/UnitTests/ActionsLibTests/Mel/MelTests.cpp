@@ -267,7 +267,10 @@ TEST_F(MelTests, Properties)
     Edit("SetPropertyForSubTree(L2.RL, computeGradient, 0)");
     EXPECT_EQ(Multiplier("L1.BFF.W"), 0);
     EXPECT_EQ(Multiplier("L3.BFF.W"), 1);
-    EXPECT_EQ(ErrorOf("SetProperty(Err, colour, true)"), "edit.mel:2:18: Invalid property, colour, is not supported");
+    EXPECT_EQ(ErrorOf("SetProperty(Err, colour, true)"),
+              "edit.mel:2:18: Invalid property, colour, is not supported; expected one of ComputeGradient, "
+              "NeedsGradient, NeedGradient, LearningRateMultiplier, Feature, Label, FinalCriterion, Criterion, "
+              "Criteria, Evaluation, Eval, Output");
     EXPECT_THAT(ErrorOf("SetProperty(Err, eval, maybe)"), HasSubstr("'maybe' is no property value"));
     EXPECT_THAT(ErrorOf("SetPropertyForSubTree(CE.SM, output, true)"), HasSubstr("is not supported for a sub-tree"));
 }

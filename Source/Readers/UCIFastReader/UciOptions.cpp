@@ -154,7 +154,8 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
         Opt("prefetch", &S::prefetch, "Read ahead in a thread; auto: where that pays"),
         Opt("oneLinePerFile", &S::oneLinePerFile,
             "For files with one observation each: the minibatch size is nbruttsineachrecurrentiter"),
-        Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Number of parallel sequences", Range{1},
+        Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
+            "The minibatch size if oneLinePerFile; not used otherwise: each record is a sequence of its own", Range{1},
             {"nbruttineachrecurrentiter"}),
         Opt("allowMapCreation", &S::allowMapCreation,
             "A missing mapping file is made from the labels in the order of the data; set by the createLabelMap "

@@ -197,6 +197,16 @@ class LookAheadTest(MessagesTestCase):
                            "Test=[ modelPath=edited.dnn ]", "Write=[ modelPath=m.dnn.0 ]")
         self.assertIn("__COMPLETED__", run.stderr)
 
+    def test_model_that_a_later_script_loads(self):
+        for statement, column in ("n=LoadModel(n.dnn)", 13), ("LoadModelWithName(n, n.dnn)", 22):
+            self.write("e.mel", "m=LoadModel(m.dnn)\n%s\nSaveModel(m, n.dnn)\n" % statement)
+            last = self.error("command=Train:E", "E=[action=edit;editPath=e.mel]", status=5)
+            self.assertIn("e.mel:2:%d: error: model file 'n.dnn' does not exist, and no command before makes it" % column,
+                          last)
+            self.assert_nothing_ran()
+        self.write("e.mel", "m=LoadModel(m.dnn)\nSaveModel(m, n.dnn)\nn=LoadModel(n.dnn)\nSaveModel(n, o.dnn)\n")
+        self.run_all("Train:E", "E=[action=edit;editPath=e.mel]")
+
     def test_network_of_a_later_command(self):
         for text, place in ((None, "command line:1:"),
                             (NETWORK.replace("Times(", "Tmies("), "did you mean 'Times'?"),

@@ -1,8 +1,10 @@
 // action=edit (book 3.5.6): executes scripts of the model editing language.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/NetworkSource.h"
 #include "ActionsLib/Mel/MelEditor.h"
 #include "ActionsLib/Mel/MelUse.h"
+#include "ActionsLib/Mel/MelValues.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
@@ -69,6 +71,24 @@ public:
         for (const std::string& warning : context.warnings)
             m_command.program.log.Warn(warning);
         context.warnings.clear();
+    }
+
+    // What a script has saved by then is there, too.
+    void LookAhead(const FilesToCome& files) const override
+    {
+        FilesToCome known = files;
+        for (const MelScript& script : m_scripts)
+            for (const MelStatement& statement : script.statements)
+            {
+                if (statement.kind != MelStatement::Kind::Command)
+                    continue;
+                const MelCommand command = RequireMelCommand(statement).command;
+                const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
+                if (command == MelCommand::SaveModel || command == MelCommand::SaveDefaultModel)
+                    known.Add({ResolveOutputPath(arguments.back()->text)});
+                else if (command == MelCommand::LoadModel || command == MelCommand::LoadModelWithName)
+                    RequireModelToCome(arguments.back()->where, arguments.back()->text, known);
+            }
     }
 
     void Check() override

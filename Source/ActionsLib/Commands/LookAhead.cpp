@@ -77,9 +77,14 @@ bool MayBeOver(const TrainingFiles& training, bool makeMode, const FilesToCome& 
 void RequireModelToCome(const CommandContext& command, const std::string& path, const FilesToCome& files,
                         std::string_view key)
 {
+    RequireModelToCome(PlaceOf(command, key), path, files);
+}
+
+void RequireModelToCome(const SourcePos& where, const std::string& path, const FilesToCome& files)
+{
     if (!files.WillExist(path))
-        FailAt(PlaceOf(command, key), ErrorKind::Model, "model file '", path,
-               "' does not exist, and no command before makes it", NearFilesHint(path));
+        FailAt(where, ErrorKind::Model, "model file '", path, "' does not exist, and no command before makes it",
+               NearFilesHint(path));
 }
 
 void RequireDataToCome(const CommandContext& command, const Action& action, const FilesToCome& files)

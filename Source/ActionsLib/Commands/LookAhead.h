@@ -33,6 +33,7 @@ bool MayBeOver(const TrainingFiles& training, bool makeMode, const FilesToCome& 
 // Fails (Model), at the key's place, where the model will not be there.
 void RequireModelToCome(const CommandContext& command, const std::string& path, const FilesToCome& files,
                         std::string_view key = "modelPath");
+void RequireModelToCome(const SourcePos& where, const std::string& path, const FilesToCome& files);
 
 // Fails (Data) where a file that a reader of the command surely opens, as its plugin says, will not be there: no
 // command before makes it, and its name does not begin with an output's (outputPath, a writer's files).

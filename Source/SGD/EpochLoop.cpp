@@ -81,7 +81,7 @@ bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t 
 {
     if (part > 0)
         m_source.BindPart(part);
-    m_evaluator.Forward();
+    Forward(settings, part);
     if (m_tracer != nullptr)
         Trace(minibatch, part);
     CriterionSums& sums = m_isShared ? m_own : m_sums;
@@ -321,8 +321,7 @@ bool EpochLoop::ReadNext(const EpochSettings& settings)
     }
     catch (Error& error)
     {
-        if (settings.readingFails && m_minibatches > 0 && IsFiniteSoFar())
-            settings.readingFails(error);
+        TellOfKept(settings, error);
         throw;
     }
 }
@@ -332,6 +331,29 @@ void EpochLoop::EndUpdates(const EpochSettings& settings)
 {
     if (const size_t columns = m_isShared ? m_exchange->LastGradients() : 0; columns > 0)
         Update(settings, columns);
+}
+
+// Of sequences that go on, the nodes may have kept what comes behind this minibatch already. Other workers do not know
+// that this one has failed, and would have to save with it.
+void EpochLoop::Forward(const EpochSettings& settings, size_t part)
+{
+    try
+    {
+        m_source.NameSequenceWhereFails([&] { m_evaluator.Forward(); });
+    }
+    catch (Error& error)
+    {
+        const bool isAlone = !m_isShared && !m_isAveraged;
+        if (error.Kind() == ErrorKind::Data && part == 0 && isAlone && !m_source.GoesOnFromBefore())
+            TellOfKept(settings, error);
+        throw;
+    }
+}
+
+void EpochLoop::TellOfKept(const EpochSettings& settings, Error& error)
+{
+    if (settings.dataFail && m_minibatches > 0 && IsFiniteSoFar())
+        settings.dataFail(error);
 }
 
 // Until the data or goesOn end the epoch, or a criterion is not finite.
@@ -401,8 +423,8 @@ void EpochLoop::RunAveraged(const EpochSettings& settings, EpochResult& result)
         }
         catch (Error& error)
         {
-            if (settings.readingFails)
-                settings.readingFails(error);
+            if (settings.dataFail)
+                settings.dataFail(error);
             throw;
         }
         if (outcome.notFiniteAt != 0)

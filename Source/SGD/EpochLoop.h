@@ -50,9 +50,10 @@ struct EpochSettings
     std::function<void()> beforeFirst; // called once the reader stands there; may be empty
     // Called after each minibatch: false ends the epoch there. May be empty.
     std::function<bool()> goesOn;
-    // Called with the error where the data behind a minibatch cannot be read: the state is still that behind it, and
-    // the epoch may go on there another time. May be empty.
-    std::function<void(Error&)> readingFails;
+    // Called with the error where the data behind a minibatch cannot be read, or the network cannot take them: the
+    // state is still that behind it (but for what the forward pass of data that were read has drawn and counted: masks
+    // of dropout, averages of batch normalization), and the epoch may go on there another time. May be empty.
+    std::function<void(Error&)> dataFail;
 };
 
 struct EpochResult
@@ -113,6 +114,8 @@ private:
     bool ShowMinibatch(size_t minibatch);
     void EndUpdates(const EpochSettings& settings);
     bool ReadNext(const EpochSettings& settings);
+    void Forward(const EpochSettings& settings, size_t part);
+    void TellOfKept(const EpochSettings& settings, Error& error);
     void RunMinibatches(const EpochSettings& settings, EpochResult& result);
     CriterionAverages Averages();
     void SetWindow(const SequenceWindow& window);

@@ -77,7 +77,7 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
                                .wanted = {}});
             while (source.Next())
             {
-                evaluator.Forward();
+                source.NameSequenceWhereFails([&] { evaluator.Forward(); });
                 sums.Add(source.Samples());
                 ++result.minibatches;
                 if (settings.afterMinibatch)

@@ -50,7 +50,7 @@ bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t min
                                .wanted = {}});
             while (source.Next())
             {
-                evaluator.Forward();
+                source.NameSequenceWhereFails([&] { evaluator.Forward(); });
                 ++minibatches;
                 if (stopRequested && stopRequested())
                     throw Interrupted("precomputing was stopped as asked; nothing of it is kept, and the same command "

@@ -119,7 +119,7 @@ EpochResult Training::TrainEpoch(size_t epoch)
             m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin());
         return true;
     };
-    settings.readingFails = [this, epoch](Error& error) { KeepEpoch(epoch, m_checkpoints.InfoWithin(), error); };
+    settings.dataFail = [this, epoch](Error& error) { KeepEpoch(epoch, m_checkpoints.InfoWithin(), error); };
     if (m_begunEpoch)
     {
         settings.from = m_checkpoints.OwnPosition(m_begunEpoch->within);

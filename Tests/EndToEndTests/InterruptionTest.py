@@ -202,6 +202,41 @@ class InterruptionTest(EndToEndTest):
         self.assertIn("Going on behind minibatch %s of the epoch.\n" % kept[1], log)
         self.assert_same("parts")
 
+    def test_data_that_the_network_cannot_take_cost_nothing_that_was_trained_before(self):
+        """A word that there is not, in the labels of sentence 1300."""
+        words = [i * 7 % 11 % 6 for i in range(2000)]
+        lines = ["%d |x %d:1 |labels %d %s\n" % (1000 + i // 5, i * i % 6, word, "0 0 3" if word < 3 else "1 3 6")
+                 for i, word in enumerate(words)]
+        self.write("net.ndl", """x=SparseInput(6, tag=feature)
+labels=Input(4, tag=label)
+E=Parameter(3, 6)
+R=Parameter(3, 3)
+h=Sigmoid(Plus(Times(E, x), Times(R, PastValue(3, h))))
+W=Parameter(3, 6)
+C=Parameter(2, 3)
+ce=ClassCrossEntropyWithSoftmax(labels, h, W, Times(C, h), tag=criterion)
+""")
+        self.write("exp.cntk", """command=Train
+precision=double
+numCPUThreads=1
+Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescription=net.ndl ]
+  SGD=[ maxEpochs=2; minibatchSize=20; learningRatesPerSample=0.1 ]
+  reader=[ readerType=CNTKTextFormatReader; file=words.ctf; randomize=none
+    input=[ x=[ dim=6; format=sparse ]; labels=[ dim=4; format=dense ] ] ] ]
+""")
+        self.write("words.ctf", "".join(lines))
+        self.cntk("configFile=exp.cntk", "folder=whole")
+        self.write("words.ctf", "".join(lines[:1502] + [re.sub("labels .", "labels 9", lines[1502])] + lines[1503:]))
+        log = self.cntk("configFile=exp.cntk", "folder=parts", status=4).stderr
+        self.assertIn("note: sequence 0 of the minibatch is '1300' in the data\n"
+                      "note: what epoch 1 has trained so far is kept; run the same command again to go on from "
+                      "'parts/m.dnn.0.at75'\n", log)
+        self.assertIn("the label of step 2 of sequence 0 has 9 as its word", log)
+        self.write("words.ctf", "".join(lines))
+        log = self.cntk("configFile=exp.cntk", "folder=parts").stderr
+        self.assertIn("Going on behind minibatch 75 of the epoch.\n", log)
+        self.assert_same("parts")
+
     def stop(self, arguments, number, delay):
         process = self.start(arguments)
         time.sleep(delay)

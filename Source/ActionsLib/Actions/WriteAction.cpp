@@ -223,7 +223,7 @@ public:
             WithNote(
                 [&]
                 {
-                    evaluator.Forward();
+                    source->NameSequenceWhereFails([&] { evaluator.Forward(); });
                     if (!tracer.Nodes().empty())
                         tracer.Print(Concat("minibatch ", minibatch + 1));
                     output->Write(written, source->SequenceKeys());

@@ -1,7 +1,6 @@
 // The one place that knows both element types of readers.
 #include "SGD/Minibatches/MinibatchSource.h"
 
-#include "Common/Error.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -223,6 +222,40 @@ const std::vector<std::string>& MinibatchSource::SequenceKeys() const
 {
     return std::visit([](const auto& typed) -> const std::vector<std::string>& { return typed.minibatch.sequenceKeys; },
                       m_typed);
+}
+
+bool MinibatchSource::GoesOnFromBefore() const
+{
+    const auto goesOn = [](const auto& stream)
+    {
+        if (!stream.layout)
+            return false;
+        const std::vector<SequenceInfo>& all = stream.layout->Sequences();
+        return std::any_of(all.begin(), all.end(), [](const SequenceInfo& sequence) { return sequence.begin < 0; });
+    };
+    return std::visit([&](const auto& typed)
+                      { return std::any_of(typed.minibatch.streams.begin(), typed.minibatch.streams.end(), goesOn); },
+                      m_typed);
+}
+
+// "the label of step 2 of sequence 0 has 9 as its word"; where each sample is a sequence: "the label of sample 5".
+void MinibatchSource::NameSequence(Error& error) const
+{
+    if (error.Kind() != ErrorKind::Data || m_parts > 1)
+        return; // parts have numbers of their own
+    const std::vector<std::string>& keys = SequenceKeys();
+    for (const std::string_view what : {"sequence ", "sample "})
+    {
+        const size_t at = error.Message().find(what);
+        if (at == std::string::npos)
+            continue;
+        const size_t begin = at + what.size();
+        const size_t end = error.Message().find_first_not_of("0123456789", begin);
+        const auto number = ParseSize(std::string_view(error.Message()).substr(begin, end - begin));
+        if (!number || *number >= keys.size())
+            continue;
+        return error.AddNote(Concat(what, *number, " of the minibatch is '", keys[*number], "' in the data"));
+    }
 }
 
 } // namespace cntk

@@ -1,6 +1,7 @@
 // A reader of either element type behind one plain class: gives a network its minibatches one after another.
 #pragma once
 
+#include "Common/Error.h"
 #include "Common/ReaderInterface.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "SGD/Minibatches/FollowingReader.h"
@@ -80,6 +81,23 @@ public:
     size_t Samples() const { return m_binder->Samples(); }
     double SecondsWaited() const { return m_secondsWaited; }
     const std::vector<std::string>& SequenceKeys() const;
+    // Whether a sequence of the minibatch began in one before it.
+    bool GoesOnFromBefore() const;
+    // Where an error of the network's tells of data in the minibatch by a number, the name that the reader has for the
+    // sequence, too.
+    template <class Body>
+    void NameSequenceWhereFails(Body&& body) const
+    {
+        try
+        {
+            body();
+        }
+        catch (Error& error)
+        {
+            NameSequence(error);
+            throw;
+        }
+    }
 
 private:
     template <class ElemType>
@@ -110,6 +128,7 @@ private:
     void BindMinibatch(Typed<ElemType>& typed);
 
     Axes AxesOfMinibatches() const;
+    void NameSequence(Error& error) const;
     void ReadCompanions(bool bind);
     WantedSequences Sequences() const;
 

@@ -1,5 +1,6 @@
 // Which device a config's deviceId stands for, and what is said of those that are not there.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/Device.h"
 
 #include <gmock/gmock.h>
@@ -41,16 +42,7 @@ TEST(DeviceTests, SaysWhatItRunsOn)
 template <class Body>
 void ExpectMessage(ErrorKind kind, const char* message, Body&& body)
 {
-    try
-    {
-        body();
-        FAIL() << "no error; expected: " << message;
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), message);
-        EXPECT_EQ(error.Kind(), kind);
-    }
+    EXPECT_EQ(MessageOf(kind, body), message);
 }
 
 TEST(DeviceTests, UnknownDevicesAreErrors)

@@ -1,5 +1,6 @@
 // Owning matrices: memory is kept, hosts' values are converted, impossible sizes and contents are refused.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/Matrix.h"
 #include "Math/Operations.h"
 #include "Math/OutOfMemory.h"
@@ -22,16 +23,7 @@ protected:
     template <class Body>
     static void ExpectMessage(ErrorKind kind, const char* message, Body&& body)
     {
-        try
-        {
-            body();
-            FAIL() << "no error; expected: " << message;
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Message(), message);
-            EXPECT_EQ(error.Kind(), kind);
-        }
+        EXPECT_EQ(MessageOf(kind, body), message);
     }
 
     std::shared_ptr<Device> m_device = MakeCpuDevice({.threads = 1});

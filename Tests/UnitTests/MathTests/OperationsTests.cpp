@@ -1,5 +1,6 @@
 // What the checks of operations say; the results of operations are compared in KernelTests.cpp.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/Operations.h"
 
 #include <gmock/gmock.h>
@@ -18,16 +19,7 @@ protected:
     template <class Body>
     static void ExpectMessage(const char* message, Body&& body)
     {
-        try
-        {
-            body();
-            FAIL() << "no error; expected: " << message;
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Message(), message);
-            EXPECT_EQ(error.Kind(), ErrorKind::Internal);
-        }
+        EXPECT_EQ(MessageOf(ErrorKind::Internal, body), message);
     }
 
     Matrix Make(size_t rows, size_t columns, DataType type = DataType::Float32)

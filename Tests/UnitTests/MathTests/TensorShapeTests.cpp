@@ -1,5 +1,6 @@
 // Shapes: missing dimensions, limits, text.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/TensorShape.h"
 
 #include <gtest/gtest.h>
@@ -56,16 +57,7 @@ TEST(TensorShapeTests, SetDimFillsTheGapWithOnes)
 template <class Body>
 void ExpectMessage(const char* message, Body&& body)
 {
-    try
-    {
-        body();
-        FAIL() << "no error; expected: " << message;
-    }
-    catch (const Error& error)
-    {
-        EXPECT_EQ(error.Message(), message);
-        EXPECT_EQ(error.Kind(), ErrorKind::Model);
-    }
+    EXPECT_EQ(MessageOf(ErrorKind::Model, body), message);
 }
 
 TEST(TensorShapeTests, TooManyDimensionsAreAnError)

@@ -1,5 +1,6 @@
 // Matrices seen as tensors: strides of samples and parameters, with and without holes between the columns.
 #include "Common/Error.h"
+#include "CommonTests/ThrownErrors.h"
 #include "Math/Matrix.h"
 #include "Math/TensorView.h"
 
@@ -32,15 +33,7 @@ protected:
     template <class Body>
     static void ExpectMessage(const char* message, Body&& body)
     {
-        try
-        {
-            body();
-            FAIL() << "no error; expected: " << message;
-        }
-        catch (const Error& error)
-        {
-            EXPECT_EQ(error.Message(), message);
-        }
+        EXPECT_EQ(MessageOf(ErrorKind::Internal, body), message);
     }
 
     std::shared_ptr<Device> m_device = MakeReferenceDevice();

@@ -204,6 +204,7 @@ TEST_F(ModelFileTests, NamesAnUnknownNodeType)
     try
     {
         LoadModel(Path("a.dnn"), DataType::Float32, m_device);
+        FAIL() << "no error";
     }
     catch (const Error& error)
     {

@@ -85,6 +85,24 @@ class LookAheadTest(MessagesTestCase):
                 self.assertIn(message, run.stderr.rstrip().splitlines()[-1])
                 self.assert_nothing_ran()
 
+    def test_writers_of_a_later_command(self):
+        self.write("tags.txt", "yes\nno\n")
+        for writer, message in (
+                ("writerType=BinaryWriter; wfile=w.bin", "error: the writer has 0 sections, expected 1 to "),
+                ("writerType=BinaryWriter; wfile=w.bin; HLast=[ sectionType=text ]",
+                 "'Write:writer:HLast:sectionType' is 'text', expected one of "),
+                ("writerType=HTKMLFWriter; outputNodeNames=HLast; HLats=[ dim=2; scpFile=o.scp ]",
+                 "error: outputNodeNames lists 'HLast', but the writer has no block HLast=[...] that says where its values "
+                 "go; did you mean 'HLats'?"),
+                ("writerType=LUSequenceWriter; outputNodeNames=HLast; HLast=[ file=train.txt; token=tags.txt ]",
+                 "error: file would overwrite 'train.txt'")):
+            with self.subTest(writer):
+                self.assertIn(message, self.error("command=Train:Write", "Write=[ writer=[ %s ] ]" % writer))
+                self.assert_nothing_ran()
+        log = self.run_all("Train:Write", "Write=[ writer=[ writerType=LUSequenceWriter; outputNodeNames=HLast; "
+                           "HLast=[ file=o.txt; token=tags.txt ] ] ]").stderr
+        self.assertIn("__COMPLETED__", log)
+
     def test_lists_of_words_that_a_command_makes(self):
         self.write("text.txt", "</s> a b </s>\n")
         run = self.cntk("configFile=exp.cntk", "command=Words:Train:More", "More=[ action=test; reader=[ "

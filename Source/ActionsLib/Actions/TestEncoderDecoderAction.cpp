@@ -237,6 +237,8 @@ public:
     {
         RequireModelToCome(m_command, m_options.encoderModelPath, files, "encoderModelPath");
         RequireModelToCome(m_command, m_options.decoderModelPath, files, "decoderModelPath");
+        if (m_writer != nullptr)
+            RequireWriterToCome(m_command, *m_writer, m_writerType, files);
     }
 
     void Check() override

@@ -243,6 +243,8 @@ public:
     {
         if (m_builder == nullptr)
             RequireModelToCome(m_command, m_modelPath, files);
+        if (m_writer != nullptr)
+            RequireWriterToCome(m_command, *m_writer, m_writerType, files);
     }
 
     void Check() override

@@ -6,6 +6,8 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
+#include "Common/Log.h"
+#include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -107,6 +109,33 @@ void RequireDataToCome(const CommandContext& command, const Action& action, cons
         // The reader would say so when its turn comes. What is no matter of the config may be another one then.
         if (fault && fault->Kind() == ErrorKind::Config)
             throw Error(*fault);
+    }
+}
+
+// Writers open nothing before they get data. What they print belongs to their turn.
+void RequireWriterToCome(const CommandContext& command, const ConfigParameters& writer, const std::string& type,
+                         const FilesToCome& files)
+{
+    for (const ConfigValue& value : writer.Values())
+        if (!value.Text().empty() && files.WillBeMade(value.Text()))
+            return; // a list that may be another one then
+    Log silent;
+    silent.RedirectTo("/dev/null");
+    const ListedFiles nothing;
+    const ReaderContext own = WriterContextOf(command, writer, nothing);
+    const ReaderContext context{.config = own.config,
+                                .log = silent,
+                                .traceLevel = own.traceLevel,
+                                .forWriting = own.forWriting,
+                                .listed = own.listed};
+    try
+    {
+        VisitType(command.program.dataType, [&](auto element) { LoadWriter<decltype(element)>(type, context); });
+    }
+    catch (const Error& error)
+    {
+        if (error.Kind() == ErrorKind::Config)
+            throw;
     }
 }
 

@@ -39,4 +39,9 @@ void RequireModelToCome(const SourcePos& where, const std::string& path, const F
 // command before makes it, and its name does not begin with an output's (outputPath, a writer's files).
 void RequireDataToCome(const CommandContext& command, const Action& action, const FilesToCome& files);
 
+// Fails (Config) where the writer's block cannot be right, whatever the files that it reads say when its turn comes.
+// type: its library.
+void RequireWriterToCome(const CommandContext& command, const ConfigParameters& writer, const std::string& type,
+                         const FilesToCome& files);
+
 } // namespace cntk

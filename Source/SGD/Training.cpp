@@ -415,6 +415,7 @@ void Training::Run(size_t firstEpoch)
     for (size_t epoch = firstEpoch; epoch < m_options.maxEpochs; ++epoch)
     {
         m_parts.dropout.SetRate(m_options.dropoutRate[epoch], m_log);
+        m_parts.dropout.DrawAsWorker(m_parts.IsParallel(epoch) ? m_parts.Rank() : 0);
         m_parts.images.SetTimeConstants(m_options.batchNormalizationTimeConstant[epoch],
                                         m_options.batchNormalizationBlendTimeConstant[epoch], m_log);
         StopIfAsked(epoch);

@@ -91,6 +91,11 @@ void TrainingParts::JoinWorkers(Workers& workers)
     }
 }
 
+bool TrainingParts::IsParallel(size_t epoch) const
+{
+    return (exchange || average) && epoch >= FirstSharedEpoch(options.parallelTrain);
+}
+
 bool TrainingParts::Agrees(bool own) const
 {
     if (request.workers != nullptr)
@@ -129,7 +134,7 @@ EpochSettings SettingsOf(const TrainingParts& parts, const TrainingState& state,
     settings.epochSize = parts.options.EpochSamples();
     settings.learningRatePerSample = state.rate.learningRatePerSample;
     settings.momentumPerSample = MomentumPerSample(parts.options, epoch, NominalSizeOf(parts, epoch, listedSize));
-    const bool isParallel = epoch >= FirstSharedEpoch(parts.options.parallelTrain);
+    const bool isParallel = parts.IsParallel(epoch);
     settings.isShared = isParallel && parts.exchange;
     settings.syncPerfStats = parts.options.parallelTrain.syncPerfStats;
     settings.isAveraged = isParallel && parts.average;

@@ -37,6 +37,10 @@ struct TrainingParts
 
     // The one that has the criterion.
     ComputationNetwork& Network() const { return *networks.back(); }
+    // Of this worker; 0 where there is no other.
+    size_t Rank() const { return request.workers != nullptr ? request.workers->Rank() : 0; }
+    // Whether the workers share the epoch.
+    bool IsParallel(size_t epoch) const;
     // Whether the first of the workers says so: the same in all of them.
     bool Agrees(bool own) const;
     // What minibatches have changed besides the parameters that are trained, statistics of batch normalization: of

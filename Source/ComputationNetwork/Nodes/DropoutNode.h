@@ -27,6 +27,8 @@ public:
     double Rate() const { return m_rate; }
     // Which seed each mask has: by default its number.
     void SetSeeds(const SeedStream& seeds) { m_seeds = seeds; }
+    // Workers that share minibatches each draw masks of their own; 0: as one process does.
+    void SetWorker(size_t rank) { m_worker = rank; }
     // The number of the next forward call's mask; each call adds 1073807359.
     void SetSeed(uint64_t seed) { m_seed = seed; }
     uint64_t Seed() const { return m_seed; }
@@ -35,6 +37,7 @@ private:
     double m_rate = 0;
     SeedStream m_seeds;
     uint64_t m_seed = 1; // number of the next mask's
+    size_t m_worker = 0;
 };
 
 } // namespace cntk

@@ -11,6 +11,7 @@ namespace
 {
 
 constexpr uint64_t c_seedStep = 1073807359;
+constexpr uint64_t c_masksOfWorker = uint64_t(1) << 20; // before they are those of the next one
 
 } // namespace
 
@@ -40,7 +41,7 @@ void DropoutNode::ForwardProp(const FrameRange& range)
     if (m_rate == 0)
         return Ops::Copy(Input(0)->Value(range), Value(range));
     const MatrixView mask = Temporary(0, range);
-    Ops::FillDropoutMask(mask, m_rate, 1 / (1 - m_rate), m_seeds(m_seed));
+    Ops::FillDropoutMask(mask, m_rate, 1 / (1 - m_rate), m_seeds(m_seed + m_worker * c_masksOfWorker * c_seedStep));
     m_seed += c_seedStep;
     Ops::Elementwise(ElementwiseOp::Product, Input(0)->Value(range), mask, Value(range));
 }

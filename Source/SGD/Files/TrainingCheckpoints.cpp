@@ -87,7 +87,7 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     m_state.rate.epochsMissing = size_t(NumberOf(info.extra, "averageLacks", 0));
     m_state.rate.reducing = NumberOf(info.extra, "learnRateReduced", 0) != 0;
     m_state.epochSamples = size_t(NumberOf(info.extra, "epochSamples", double(m_state.epochSamples)));
-    m_parts.dropout.RestoreExtra(info.extra);
+    m_parts.dropout.RestoreExtra(info.extra, m_parts.Rank());
     m_parts.images.RestoreExtra(info.extra);
     m_state.earlyStopping.RestoreExtra(info.extra);
     m_state.firstRate = NumberOf(info.extra, "firstRate", m_state.firstRate);
@@ -150,7 +150,7 @@ CheckpointInfo TrainingCheckpoints::Info()
         info.extra[c_trainingSeedKey] = std::to_string(m_parts.request.trainingSeed);
     SaveListedRate(m_parts.options, info.extra);
     m_parts.learner.SaveExtra(info.extra);
-    m_parts.dropout.SaveExtra(info.extra);
+    m_parts.dropout.SaveExtra(info.extra, m_parts.request.workers);
     m_parts.images.SaveExtra(info.extra);
     m_state.earlyStopping.SaveExtra(info.extra);
     return info;

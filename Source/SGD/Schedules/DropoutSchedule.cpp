@@ -1,7 +1,9 @@
 // Setting and keeping the dropout nodes' random streams.
 #include "SGD/Schedules/DropoutSchedule.h"
 
+#include "Common/Error.h"
 #include "Common/Log.h"
+#include "Common/Workers.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 #include "SGD/Files/CheckpointExtra.h"
 
@@ -9,6 +11,13 @@
 
 namespace cntk
 {
+
+namespace
+{
+
+constexpr const char* c_seedsKey = "dropoutSeeds"; // the first worker's, and those of others that have the same
+
+} // namespace
 
 DropoutSchedule::DropoutSchedule(const ComputationNodePtr& criterion, uint64_t trainingSeed)
 {
@@ -39,22 +48,34 @@ void DropoutSchedule::SetRate(double rate, Log& log)
     m_rate = rate;
 }
 
-void DropoutSchedule::SaveExtra(std::map<std::string, std::string>& extra) const
+void DropoutSchedule::DrawAsWorker(size_t rank)
+{
+    for (const auto& node : m_nodes)
+        node->SetWorker(rank);
+}
+
+void DropoutSchedule::SaveExtra(std::map<std::string, std::string>& extra, Workers* workers) const
 {
     extra["dropoutRate"] = ExactText(m_rate);
     extra["dropoutNextSeed"] = std::to_string(m_nextSeed);
     std::string seeds;
     for (const auto& node : m_nodes)
         seeds += std::to_string(node->Seed()) + " ";
-    extra["dropoutSeeds"] = seeds;
+    const std::vector<std::string> all = workers != nullptr ? workers->Gather(seeds) : std::vector{seeds};
+    extra[c_seedsKey] = all.front();
+    for (size_t rank = 1; rank < all.size(); ++rank)
+        if (all[rank] != all.front())
+            extra[Concat(c_seedsKey, rank)] = all[rank];
 }
 
 // A checkpoint of the original has none of this: then the count begins anew, as the original does.
-void DropoutSchedule::RestoreExtra(const std::map<std::string, std::string>& extra)
+void DropoutSchedule::RestoreExtra(const std::map<std::string, std::string>& extra, size_t rank)
 {
-    const auto found = extra.find("dropoutSeeds");
+    auto found = extra.find(c_seedsKey);
     if (found == extra.end())
         return;
+    if (const auto own = extra.find(Concat(c_seedsKey, rank)); own != extra.end())
+        found = own;
     m_rate = NumberOf(extra, "dropoutRate", 0);
     m_nextSeed = uint64_t(NumberOf(extra, "dropoutNextSeed", 1));
     std::istringstream seeds(found->second);

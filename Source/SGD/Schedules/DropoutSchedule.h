@@ -14,6 +14,7 @@ namespace cntk
 {
 
 class Log;
+class Workers;
 
 class DropoutSchedule
 {
@@ -22,12 +23,15 @@ public:
 
     // At the beginning of an epoch.
     void SetRate(double rate, Log& log);
+    // Of workers that share the epoch each has masks of its own; 0: as one process.
+    void DrawAsWorker(size_t rank);
     // Whether each forward pass moves a random stream.
     bool DrawsMasks() const { return m_rate > 0 && !m_nodes.empty(); }
 
-    // All random streams, exactly; for checkpoints.
-    void SaveExtra(std::map<std::string, std::string>& extra) const;
-    void RestoreExtra(const std::map<std::string, std::string>& extra);
+    // All random streams, exactly; for checkpoints. With workers, collective: where a share of a minibatch was empty or
+    // in other parts, a worker has drawn another number of masks.
+    void SaveExtra(std::map<std::string, std::string>& extra, Workers* workers = nullptr) const;
+    void RestoreExtra(const std::map<std::string, std::string>& extra, size_t rank = 0);
 
 private:
     std::vector<std::shared_ptr<DropoutNode>> m_nodes;

@@ -187,7 +187,7 @@ void TrainingSearch::TakeUp(const TrialStart& start, const Trial& trial, EpochSe
     }
     const auto& extra = from.checkpoint.info.extra;
     m_parts.learner.RestoreExtra(extra);
-    m_parts.dropout.RestoreExtra(extra);
+    m_parts.dropout.RestoreExtra(extra, m_parts.Rank());
     PositionWithin within = PositionIn(from.checkpoint.info);
     settings.from = m_checkpoints.OwnPosition(within);
     settings.beforeFirst = [this, delays = std::move(within.delays)] { m_checkpoints.RestoreDelays(delays); };

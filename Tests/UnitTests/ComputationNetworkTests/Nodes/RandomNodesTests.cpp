@@ -54,7 +54,7 @@ TEST(DropoutTest, DrawsTheOriginalsMask)
 
 TEST(DropoutTest, ATrainingSeedGivesOtherMasksAndTheSameCount)
 {
-    const auto valuesWith = [](const SeedStream& seeds)
+    const auto valuesWith = [](const SeedStream& seeds, size_t worker = 0)
     {
         TestNetwork net;
         const auto node =
@@ -62,6 +62,7 @@ TEST(DropoutTest, ATrainingSeedGivesOtherMasksAndTheSameCount)
         const ComputationNodePtr criterion = net.Add("SumElements", "c", {node});
         net.network.Validate();
         node->SetSeeds(seeds);
+        node->SetWorker(worker);
         node->SetRate(0.5);
         EvaluatorOptions options;
         options.keepValues = {node};
@@ -75,6 +76,9 @@ TEST(DropoutTest, ATrainingSeedGivesOtherMasksAndTheSameCount)
     EXPECT_EQ(valuesWith(SeedStream(7, "dropout")), valuesWith(SeedStream(7, "dropout")));
     EXPECT_NE(valuesWith(SeedStream(7, "dropout")), valuesWith(SeedStream(8, "dropout")));
     EXPECT_NE(valuesWith(SeedStream(7, "dropout")), original);
+    EXPECT_NE(valuesWith({}, 1), original);
+    EXPECT_NE(valuesWith({}, 1), valuesWith({}, 2));
+    EXPECT_NE(valuesWith(SeedStream(7, "dropout"), 1), valuesWith(SeedStream(7, "dropout")));
 }
 
 TEST(DropoutTest, RateZeroPassesThrough)

@@ -13,6 +13,7 @@
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Config/PrintConfig.h"
 #include "Common/Config/UnusedKeys.h"
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -165,14 +166,29 @@ void OpenLog(const RootOptions& options, const LoadedConfig& config, const Worke
     log.RedirectTo(file);
 }
 
-void TellOfWorkers(const Workers* workers, Log& log)
+void TellOfWorkers(bool parallelTrain, const Workers* workers, Log& log)
 {
-    if (workers == nullptr)
-        log.Warn("parallelTrain=true, but this is the only process (start several as in: mpiexec -n 4 cntk ...); it "
-                 "trains alone");
-    else
+    if (workers != nullptr)
         log.Print("Worker %zu of %zu, %zu on this machine (%s)\n", workers->Rank(), workers->Count(),
                   workers->CountOnThisMachine(), workers->Describe().c_str());
+    else if (parallelTrain)
+        log.Warn("parallelTrain=true, but this is the only process (start several as in: mpiexec -n 4 cntk ...); it "
+                 "trains alone");
+    else if (CountByLauncher() > 1 && RankByLauncher() == 0)
+        log.Warn(Concat("mpiexec has started ", CountByLauncher(),
+                        " processes, but without parallelTrain=true each of them does all of the work, and all write "
+                        "the same files"));
+}
+
+// Otherwise one would wait for another that has ended.
+void RequireSameWork(Workers& workers, const std::vector<std::string>& commands, size_t epochs)
+{
+    const std::vector<std::string> all =
+        workers.Gather(Concat("command=", Join(commands, ":"), " with ", Counted(epochs, "epoch")));
+    for (size_t i = 1; i < all.size(); ++i)
+        if (all[i] != all[0])
+            Fail(ErrorKind::Config, "worker 0 is to run ", all[0], ", worker ", i, " ", all[i],
+                 "; all workers need the same config");
 }
 
 void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& log)
@@ -192,12 +208,15 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
     const RootOptions options = ReadOptions<RootOptions>(root);
     const std::vector<std::string>& commands = options.command;
     log.SetTimestamping(options.timestamping);
+    if (line.check && RankByLauncher() != 0)
+        return; // the first one tells
     if (options.parallelTrain && !line.check)
         workers = MeetWorkers();
     if (!line.check)
+    {
         OpenLog(options, config, workers.get(), log);
-    if (options.parallelTrain && !line.check)
-        TellOfWorkers(workers.get(), log);
+        TellOfWorkers(options.parallelTrain, workers.get(), log);
+    }
     const bool isFirst = workers == nullptr || workers->IsFirst();
     ProgramContext program = ContextOf(options, workers.get(), log);
     program.ndl.writesDumps = !line.check && isFirst;
@@ -211,6 +230,8 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         return CheckJobs(jobs, program, log);
 
     program.epochsTotal = PrintTrainInfo(jobs, log);
+    if (workers != nullptr)
+        RequireSameWork(*workers, commands, program.epochsTotal);
     if (!options.doneFile.empty())
         CheckDoneFile(options, config, jobs, workers.get());
     program.ndl.writesDumps = false;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <initializer_list>
 
 namespace cntk
 {
@@ -21,6 +22,15 @@ template <class T>
 std::span<const std::byte> BytesOf(const std::vector<T>& values)
 {
     return std::as_bytes(std::span(values));
+}
+
+// Of the first of these variables that is there.
+size_t NumberIn(std::initializer_list<const char*> variables, size_t otherwise)
+{
+    for (const char* name : variables)
+        if (const char* const number = std::getenv(name))
+            return std::strtoul(number, nullptr, 10);
+    return otherwise;
 }
 
 } // namespace
@@ -87,10 +97,12 @@ bool IsStartedAsWorker()
 
 size_t RankByLauncher()
 {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-        if (const char* const rank = std::getenv(name))
-            return std::strtoul(rank, nullptr, 10);
-    return 0;
+    return NumberIn({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}, 0);
+}
+
+size_t CountByLauncher()
+{
+    return NumberIn({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 1);
 }
 
 std::unique_ptr<Workers> MeetWorkers()

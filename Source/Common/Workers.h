@@ -51,6 +51,8 @@ public:
 bool IsStartedAsWorker();
 // Which of them, before they have met; 0 where nothing says it.
 size_t RankByLauncher();
+// How many there are; 1 where nothing says it.
+size_t CountByLauncher();
 // Meets the other processes that were started with this one; null where it is the only one. Fails (Device) where the
 // library for it is missing. At the end of the program the destructor takes leave of them.
 std::unique_ptr<Workers> MeetWorkers();

@@ -5,7 +5,7 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Parallel/SharedNumbers.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <cmath>
@@ -119,7 +119,8 @@ EpochResult Training::TrainEpoch(size_t epoch)
             m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin());
         return true;
     };
-    settings.dataFail = [this, epoch](Error& error) { KeepEpoch(epoch, m_checkpoints.InfoWithin(), error); };
+    if (m_parts.request.workers == nullptr || m_parts.IsParallel(epoch)) // else it may fail in one of them alone
+        settings.dataFail = [this, epoch](Error& error) { KeepEpoch(epoch, m_checkpoints.InfoWithin(), error); };
     if (m_begunEpoch)
     {
         settings.from = m_checkpoints.OwnPosition(m_begunEpoch->within);
@@ -196,6 +197,37 @@ void Training::EndEpoch(size_t epoch, EpochResult& result)
                     m_options.sigFigs, result.worstGradient->Describe(*m_parts.nodes.criterion).c_str());
 }
 
+// Of several workers, all of whom read all of the validation data, what one cannot read ends the validation of all.
+EvaluationResult Training::EvaluateTogether(const std::vector<ComputationNodePtr>& nodes,
+                                            const EvaluationSettings& settings)
+{
+    const auto evaluate = [&]
+    { return EvaluateCriteria(m_parts.evaluator, nodes, *m_parts.cvSource, settings, m_log); };
+    Workers* const workers = m_parts.request.workers;
+    if (workers == nullptr)
+        return evaluate();
+    EvaluationResult result;
+    std::optional<Error> error;
+    bool isStopped = false;
+    try
+    {
+        result = evaluate();
+    }
+    catch (const Interrupted&)
+    {
+        isStopped = true; // as all have heard
+    }
+    catch (const Error& own)
+    {
+        error = own;
+    }
+    // Those that still evaluate ask the same, whether one of them is to stop.
+    if (!isStopped && !workers->Any(error.has_value()))
+        return result;
+    SharedNumbers(*workers).Sum({}, error);
+    throw Interrupted("the validation was stopped");
+}
+
 CriterionAverages Training::Validate(size_t epoch)
 {
     std::vector<ComputationNodePtr> nodes{m_parts.nodes.criterion};
@@ -208,7 +240,7 @@ CriterionAverages Training::Validate(size_t epoch)
     settings.tracer = m_parts.tracer.Nodes().empty() ? nullptr : &m_parts.tracer;
     settings.tracedAs = "validation minibatch";
     const InferenceMode inference(m_parts.evaluator);
-    const auto validation = EvaluateCriteria(m_parts.evaluator, nodes, *m_parts.cvSource, settings, m_log);
+    const auto validation = EvaluateTogether(nodes, settings);
     // All workers have made the same sums, but for the order in which a GPU adds: what follows must not differ.
     std::vector<double> values;
     for (const auto& node : validation.nodes)

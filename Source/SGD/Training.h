@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/Files/CheckpointFile.h"
+#include "SGD/Evaluation.h"
 #include "SGD/Files/BestModel.h"
 #include "SGD/Files/TrainingCheckpoints.h"
 #include "SGD/Search/TrainingSearch.h"
@@ -60,6 +61,7 @@ private:
     void KeepEpoch(size_t epoch, const CheckpointInfo& info, Error& error);
     CriterionAverages ValidateOrStop(const EpochResult& result, size_t epoch);
     CriterionAverages Validate(size_t epoch);
+    EvaluationResult EvaluateTogether(const std::vector<ComputationNodePtr>& nodes, const EvaluationSettings& settings);
     void RollBack(size_t epoch);
     bool AdjustRate(size_t epoch, double controlValue);
     void Save(size_t epochsDone);

@@ -84,16 +84,19 @@ class ParallelTest(EndToEndTest):
         self.write("config.cntk", CONFIG)
         self.write("net.ndl", NETWORK)
 
-    def start(self, count, *arguments):
-        command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(count), str(CNTK),
-                   "configFile=config.cntk", *arguments]
+    def start(self, count, *arguments, last=None):
+        """last: what the last worker alone is told."""
+        one = [str(CNTK), "configFile=config.cntk", *arguments]
+        command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(count), *one]
+        if last is not None:
+            command[-len(one) - 1:] = [str(count - 1), *one, ":", "-n", "1", *one, last]
         # Where processes outnumber cores they must not wait for each other in a loop.
         environment = dict(os.environ, OMPI_MCA_mpi_yield_when_idle="1")
         return subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, env=environment)
 
-    def workers(self, count, *arguments, status=0):
-        process = self.start(count, *arguments)
+    def workers(self, count, *arguments, status=0, last=None):
+        process = self.start(count, *arguments, last=last)
         out, err = process.communicate(timeout=300)
         if status is not None and process.returncode != status:
             self.fail("exit status %d, expected %d\n%s\n%s" % (process.returncode, status, out, err))
@@ -152,6 +155,45 @@ class ParallelTest(EndToEndTest):
         log = self.workers(3, "folder=three", "Train=[SGD=[minibatchSize=1]]", status=5)
         self.assertIn("epoch 1, minibatch 21 (learning rate per sample 0.02); the first node that is not finite: value of "
                       "'features' (InputValue), read from 'train.txt'", log)
+
+    def test_each_worker_draws_masks_of_its_own(self):
+        """With the same sample and the same mask, two would do what one does with twice the rate."""
+        lines = self.read("train.txt").splitlines(keepends=True)[:200]
+        self.write("train.txt", "".join(lines))
+        self.write("twice.txt", "".join(line * 2 for line in lines))
+        self.write("net.ndl", NETWORK.replace("Times(W1, H)", "Times(W1, Dropout(H))"))
+        rate = "Train=[SGD=[dropoutRate=%g;minibatchSize=%d;learningRatesPerSample=%g;momentumPerMB=0;L2RegWeight=0];" + \
+            "reader=[file=%s.txt]]"
+        for dropout, same in ((0, True), (0.5, False)):
+            self.alone("folder=one%g" % dropout, "epochs=1", rate % (dropout, 1, 0.04, "train"))
+            self.workers(2, "folder=two%g" % dropout, "epochs=1", rate % (dropout, 2, 0.02, "twice"))
+            one, two = self.values("one%g" % dropout), self.values("two%g" % dropout)
+            self.assertEqual(max(abs(a - b) for a, b in zip(one, two)) < 1e-12, same)
+
+    def test_what_one_worker_cannot_read_ends_all(self):
+        """Nobody waits for it; what was trained is kept."""
+        lines = self.read("valid.txt").splitlines(keepends=True)
+        self.write("bad.txt", "".join(lines[:100] + ["abc 1 0\n"] + lines[101:]))
+        bad = "Train=[cvReader=[file=bad.txt]]"
+        log = self.workers(2, "folder=two", status=4, last=bad)
+        self.assertRegex(log, "bad.txt:101:1: .*expected a number in column 0")
+        self.assertIn("note: what epoch 1 has trained so far is kept", log)
+        self.assertIn("Going on behind minibatch 44 of the epoch.", self.workers(2, "folder=two"))
+        self.workers(2, "folder=whole")
+        self.assertEqual((self.folder / "two/m.dnn").read_bytes(), (self.folder / "whole/m.dnn").read_bytes())
+        self.workers(2, "folder=none", "method=none", status=4, last="Train=[reader=[file=bad.txt]]")
+
+    def test_workers_with_different_configs(self):
+        log = self.workers(2, "folder=two", status=3, last="epochs=4")
+        self.assertIn("error: worker 0 is to run command=Train:Test with 3 epochs, worker 1 command=Train:Test with 4 "
+                      "epochs; all workers need the same config", log)
+
+    def test_several_processes_that_are_no_workers(self):
+        log = self.workers(2, "--check", "folder=two")
+        self.assertEqual(log.count("__CHECKED__"), 1)
+        log = self.workers(2, "folder=two", "parallelTrain=false", "epochs=1", status=None)
+        self.assertEqual(log.count("WARNING: mpiexec has started 2 processes, but without parallelTrain=true each of them "
+                                   "does all of the work, and all write the same files"), 1)
 
     def test_gradients_in_few_bits(self):
         self.alone("folder=one")
@@ -260,6 +302,15 @@ class ParallelTest(EndToEndTest):
             self.workers(2, "folder=whole" + folder, *many)
             self.assertEqual((self.folder / folder / "m.dnn").read_bytes(),
                              (self.folder / ("whole" + folder) / "m.dnn").read_bytes())
+
+    def test_stopped_they_go_on_with_the_masks_of_each(self):
+        """Of minibatches of one sample the first worker gets none, and draws no masks."""
+        self.write("net.ndl", NETWORK.replace("Times(W1, H)", "Times(W1, Dropout(H))"))
+        options = ("command=Train", "epochs=40", "Train=[SGD=[dropoutRate=0.5;minibatchSize=1;epochSize=100]]")
+        self.stop_one_worker("stopped", *options)
+        for folder in ("stopped", "whole"):
+            self.workers(2, "folder=" + folder, *options)
+        self.assertEqual((self.folder / "stopped/m.dnn").read_bytes(), (self.folder / "whole/m.dnn").read_bytes())
 
 
 if __name__ == "__main__":

@@ -304,8 +304,10 @@ MORE = [
     ("images of one row", "a=Reshape(m, 4, imageWidth=4, imageHeight=1)\ny=MaxPooling(Tanh(a), 2, 1, 1, 1)\n"
      "b=Reshape(m, 4, imageWidth=1, imageHeight=4, imageLayout=CHW)\nw=Parameter(1, 2, init=fixedValue, value=0.5)\n"
      "z=Convolution(w, b, 1, 2, 1, 1, 1, imageLayout=CHW)\nu=Pooling(b, average, {1, 2, 1}, autoPadding=false)\n"
-     "v=Plus(Reshape(m, 4, imageWidth=4, imageHeight=1), m2)\n",
+     "v=Plus(Reshape(m, 4, imageWidth=4, imageHeight=1), m2)\n"
+     "c=Reshape(m, 4, imageWidth=4, imageHeight=1)\nt=Pooling(c, \"max\", 2, autoPadding=false)\n",
      {"y": lambda s: [math.tanh(max(s.m[i:i + 2])) for i in range(3)],
+      "t": lambda s: [max(s.m[i:i + 2]) for i in range(3)],
       "z": lambda s: [sum(s.m[i:i + 2]) / 2 for i in range(3)], "u": lambda s: [sum(s.m[i:i + 2]) / 2 for i in range(3)],
       "v": lambda s: [a + b for a, b in zip(s.m, s.m2)]}),
     ("tables and streams", "table=Parameter(2, 3, init=fixedValue, value=0.5)\na=LookupTable(table, labels)\n"

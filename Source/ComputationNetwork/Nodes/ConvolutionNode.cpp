@@ -27,10 +27,10 @@ void ConvolutionNode::InferShape(ShapeInference& inference)
     if (inference.IsFinalPass() && m_transposes)
         Fail(ErrorKind::Model, "this Convolution was stored as a transposed one (deconvolution), a feature of later "
                                "versions that does not exist here");
-    if (image.SampleLayout().HasUnknown() || ShowImage(*Input(1)))
+    const bool takesImages = m_isTwoDimensional || m_imageLayout == ImageLayout::Hwc;
+    if (image.SampleLayout().HasUnknown() || (takesImages ? ShowImage(*Input(1)) : ShowImage(*Input(1), m_spec.kernel)))
         return;
-    if ((m_isTwoDimensional || m_imageLayout == ImageLayout::Hwc) &&
-        !RequireImage(*this, image, m_imageLayout, inference))
+    if (takesImages && !RequireImage(*this, image, m_imageLayout, inference))
         return;
     TensorShape shape;
     if (m_isTwoDimensional)

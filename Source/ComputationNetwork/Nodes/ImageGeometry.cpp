@@ -124,6 +124,11 @@ bool ShowImage(ComputationNode& image)
     return false;
 }
 
+bool ShowImage(ComputationNode& image, const TensorShape& kernel)
+{
+    return kernel.Rank() == 3 && ShowImage(image);
+}
+
 bool RequireImage(const ComputationNode& node, const ComputationNode& input, ImageLayout layout,
                   const ShapeInference& inference)
 {

@@ -35,6 +35,8 @@ TensorShape ShapeOfImage(const ImageSize& size, ImageLayout layout);
 // Tells the node that the image comes from, through functions of its elements, that a window looks at it. Whether the
 // next pass of the validation finds other dimensions by that.
 bool ShowImage(ComputationNode& image);
+// The same for a window that goes over a vector as well: it looks at an image where its kernel is one of an image.
+bool ShowImage(ComputationNode& image, const TensorShape& kernel);
 // Whether the input is an image of three dimensions; in the final pass an error if not.
 bool RequireImage(const ComputationNode& node, const ComputationNode& input, ImageLayout layout,
                   const ShapeInference& inference);

@@ -128,7 +128,7 @@ public:
         if (inference.IsFinalPass() && m_imageLayout == ImageLayout::Hwc)
             Fail(ErrorKind::Model, "Pooling over any number of dimensions needs imageLayout=CHW; for HWC images use ",
                  "MaxPooling or AveragePooling");
-        if (shape.HasUnknown() || ShowImage(*Input(0)))
+        if (shape.HasUnknown() || ShowImage(*Input(0), m_spec.kernel))
             return;
         m_geometry = GeometryOf(shape, m_spec);
         SetShape(OutputShape(m_geometry), Input(0)->GetMBLayout());

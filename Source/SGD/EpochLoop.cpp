@@ -249,7 +249,7 @@ void EpochLoop::SkipTo(const EpochSettings& settings)
                  settings.from.minibatches, "' the epoch begins anew");
         samples += skipped.value_or(0);
     }
-    if (m_minibatches > 0)
+    if (m_minibatches > 0 || settings.from.samples > 0) // others may have had minibatches alone
     {
         if (m_isShared)
         {
@@ -423,7 +423,7 @@ void EpochLoop::RunAveraged(const EpochSettings& settings, EpochResult& result)
         }
         catch (Error& error)
         {
-            if (settings.dataFail)
+            if (const size_t samples = Position().samples; samples > 0 && settings.dataFail)
                 settings.dataFail(error);
             throw;
         }

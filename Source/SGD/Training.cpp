@@ -116,11 +116,11 @@ EpochResult Training::TrainEpoch(size_t epoch)
         if (m_parts.StopRequested())
             return false;
         if (m_checkpoints.IsSaveDue() && m_parts.loop.IsFiniteSoFar())
-            m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin());
+            m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin(epoch));
         return true;
     };
     if (m_parts.request.workers == nullptr || m_parts.IsParallel(epoch)) // else it may fail in one of them alone
-        settings.dataFail = [this, epoch](Error& error) { KeepEpoch(epoch, m_checkpoints.InfoWithin(), error); };
+        settings.dataFail = [this, epoch](Error& error) { KeepEpoch(epoch, m_checkpoints.InfoWithin(epoch), error); };
     if (m_begunEpoch)
     {
         settings.from = m_checkpoints.OwnPosition(m_begunEpoch->within);
@@ -142,7 +142,7 @@ EpochResult Training::TrainEpoch(size_t epoch)
     if (result.stopped)
     {
         m_log.ClearProgress();
-        m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin());
+        m_checkpoints.SaveWithin(epoch, m_checkpoints.InfoWithin(epoch));
         m_checkpoints.StopWithin(
             Concat("epoch ", epoch + 1, ", after minibatch ", m_checkpoints.LastWithin()->minibatches));
     }
@@ -277,7 +277,7 @@ void Training::KeepEpoch(size_t epoch, const CheckpointInfo& info, Error& error)
 CriterionAverages Training::ValidateOrStop(const EpochResult& result, size_t epoch)
 {
     m_state.samplesSeen -= result.averages.samples;
-    const CheckpointInfo info = m_checkpoints.InfoWithin();
+    const CheckpointInfo info = m_checkpoints.InfoWithin(epoch);
     m_state.samplesSeen += result.averages.samples;
     try
     {

@@ -132,6 +132,14 @@ class ParallelTest(WorkersTest):
         for one, two, both in zip(first, second, mean):
             self.assertAlmostEqual((one + two) / 2, both, 12)
 
+    def test_models_are_averaged_where_a_worker_has_had_no_data(self):
+        """Of minibatches of one sample the first worker gets none: the other one does what one process does."""
+        for rule in ("RmsProp", "FSAdaGrad", "Adam"):
+            options = "Train=[SGD=[minibatchSize=1;gradUpdateType=%s;learningRatesPerSample=0.001]]" % rule
+            self.alone("folder=one" + rule, options)
+            self.workers(2, "folder=two" + rule, options, "method=ModelAveragingSGD")
+            self.assert_near("two" + rule, "one" + rule)
+
     def test_gradients_that_travel_while_the_next_minibatch_is_computed(self):
         """They come a minibatch late: both gradients of an epoch of two minibatches are those of its beginning."""
         plain = "Train=[SGD=[momentumPerMB=0;L2RegWeight=0;minibatchSize=%d;learningRatesPerSample=0.002;" + \
@@ -190,6 +198,22 @@ class ParallelTest(WorkersTest):
             self.workers(2, "folder=whole" + folder, *many)
             self.assertEqual((self.folder / folder / "m.dnn").read_bytes(),
                              (self.folder / ("whole" + folder) / "m.dnn").read_bytes())
+
+    def test_of_models_to_be_averaged_nothing_is_kept_where_nothing_is_trained(self):
+        self.write("bad.txt", "abc 1 0\n" + self.read("train.txt"))
+        log = self.workers(2, "folder=two", "method=ModelAveragingSGD", "Train=[reader=[file=bad.txt]]", status=4)
+        self.assertNotIn("is kept", log)
+        self.assertEqual(list((self.folder / "two").glob("m.dnn.0.at*")), [])
+
+    def test_stopped_before_they_share_the_data_all_have_counted_all(self):
+        options = ("command=Train", "method=ModelAveragingSGD", "start=41", "epochs=42",
+                   "Train=[SGD=[minibatchSize=1;AutoAdjust=[autoAdjustLR=AdjustAfterEpoch]]]")
+        self.stop_one_worker("two", *options)
+        self.workers(2, "folder=two", "stderr=log", *options)
+        first, second = (re.findall("(Finished Epoch.*?); EpochTime", self.read("log_Train.logrank%d" % rank))
+                         for rank in (0, 1))
+        self.assertGreater(len(first), 4)
+        self.assertEqual(first, second)
 
     def test_stopped_they_go_on_with_the_masks_of_each(self):
         """Of minibatches of one sample the first worker gets none, and draws no masks."""

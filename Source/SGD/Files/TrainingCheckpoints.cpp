@@ -177,7 +177,7 @@ void TrainingCheckpoints::SaveModelsOf(size_t epochsDone)
     RemoveObsolete(m_parts.files, m_parts.options, epochsDone, epochsDone == m_parts.options.maxEpochs);
 }
 
-CheckpointInfo TrainingCheckpoints::InfoWithin()
+CheckpointInfo TrainingCheckpoints::InfoWithin(size_t epoch)
 {
     CheckpointInfo info = Info();
     const EpochPosition position = m_parts.loop.Position();
@@ -186,7 +186,7 @@ CheckpointInfo TrainingCheckpoints::InfoWithin()
     if (workers != nullptr)
         minibatchesOf = workers->Gather(minibatchesOf.front());
     info.extra["withinMinibatches"] = std::to_string(size_t(minibatchesOf.front()));
-    if (m_parts.average)
+    if (m_parts.average && m_parts.IsParallel(epoch)) // else each has counted all
         info.extra["withinMinibatchesOf"] = ExactTexts(minibatchesOf);
     info.extra["withinSamples"] = std::to_string(position.samples);
     info.extra["withinEpochSize"] = std::to_string(m_parts.options.epochSize);

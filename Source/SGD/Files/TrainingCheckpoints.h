@@ -50,7 +50,7 @@ public:
     void SaveModelsOf(size_t epochsDone);
 
     // The state between two minibatches of the epoch that runs. With workers, collective, as all that saves.
-    CheckpointInfo InfoWithin();
+    CheckpointInfo InfoWithin(size_t epoch);
     // Of an epoch, or of trial number `trial` in front of it: model, then checkpoint, which makes the pair usable; then
     // the pair before goes. The minibatches are those of info.
     void SaveWithin(size_t epoch, const CheckpointInfo& info, size_t trial = 0);

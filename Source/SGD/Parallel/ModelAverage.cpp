@@ -3,6 +3,8 @@
 #include "SGD/Parallel/StripeSum.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace cntk
 {
@@ -17,12 +19,26 @@ template <class ElemType>
 void ModelAverage::AverageMatrix(const Matrix& source, Matrix& target, double weight, std::vector<ElemType>& values,
                                  std::vector<ElemType>& scratch)
 {
-    values.resize(source.Rows() * source.Columns());
+    values.assign(target.Rows() * target.Columns(), ElemType(0));
     source.CopyToHost(values.data());
     for (ElemType& value : values)
         value = ElemType(weight * double(value));
     SumOverWorkers<ElemType>(m_workers, values, scratch);
     target.CopyFromHost(values.data());
+}
+
+// A worker that has had no data yet has made no update, with which some rules' states grow.
+std::vector<size_t> ModelAverage::MostColumns(const std::vector<const Matrix*>& states)
+{
+    std::vector<double> own;
+    for (const Matrix* const state : states)
+        own.push_back(double(state->Columns()));
+    std::vector<double> all(own.size() * m_workers.Count());
+    m_workers.Gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+    std::vector<size_t> most(own.size(), 0);
+    for (size_t i = 0; i < all.size(); ++i)
+        most[i % own.size()] = std::max(most[i % own.size()], size_t(all[i]));
+    return most;
 }
 
 template <class ElemType>
@@ -31,13 +47,20 @@ void ModelAverage::AverageTyped(double weight)
     std::vector<ElemType> values, scratch;
     for (const auto& parameter : m_parameters)
         AverageMatrix(parameter->Values(), parameter->Values(), weight, values, scratch);
+    const std::vector<const Matrix*> own = m_learner.States();
+    const std::vector<size_t> columns = MostColumns(own);
     std::vector<Matrix> states;
-    for (const Matrix* const state : m_learner.States())
+    for (size_t i = 0; i < own.size(); ++i)
     {
-        Matrix& mean = states.emplace_back(state->Rows(), state->Columns(), state->Type(), state->GetDevice());
-        AverageMatrix(*state, mean, weight, values, scratch);
+        Matrix& mean = states.emplace_back(own[i]->Rows(), columns[i], own[i]->Type(), own[i]->GetDevice());
+        AverageMatrix(*own[i], mean, weight, values, scratch);
     }
     m_learner.CopyStates(states);
+    std::array<double, 2> counters = m_learner.Counters();
+    for (double& counter : counters)
+        counter *= weight;
+    m_numbers.Sum(counters);
+    m_learner.SetCounters(counters);
 }
 
 // weight: of this worker. Where nobody has trained there is nothing to do.

@@ -47,6 +47,7 @@ public:
 
 private:
     void Average(double weight);
+    std::vector<size_t> MostColumns(const std::vector<const Matrix*>& states);
     template <class ElemType>
     void AverageTyped(double weight);
     template <class ElemType>

@@ -197,7 +197,7 @@ void TrainingSearch::TakeUp(const TrialStart& start, const Trial& trial, EpochSe
 // The trial that runs is the last.
 void TrainingSearch::Save(size_t epoch, const Trial& trial)
 {
-    CheckpointInfo info = m_checkpoints.InfoWithin();
+    CheckpointInfo info = m_checkpoints.InfoWithin(epoch);
     std::vector<Trial> trials = m_trials.All();
     trials.push_back(trial);
     info.extra[c_trialsKey] = ExactTexts(NumbersOfTrials(trials));

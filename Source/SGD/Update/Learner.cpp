@@ -324,6 +324,12 @@ void Learner::CopyStates(const std::vector<Matrix>& states)
     }
 }
 
+void Learner::SetCounters(const std::array<double, 2>& counters)
+{
+    m_rule->SetCounter(counters[0]);
+    m_rule->SetSecondCounter(counters[1]);
+}
+
 std::string Learner::OtherRuleIn(const std::map<std::string, std::string>& extra) const
 {
     const auto found = extra.find(c_ruleKey);

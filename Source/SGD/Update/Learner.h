@@ -13,6 +13,7 @@
 #include "SGD/Update/GradientTransforms.h"
 #include "SGD/Update/UpdateRule.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -52,6 +53,9 @@ public:
     void Restore(std::vector<Matrix> states, const std::string& path);
     // Takes what States gave before; the states' memory stays where it is.
     void CopyStates(const std::vector<Matrix>& states);
+    // What the rule has counted, which goes with the states.
+    std::array<double, 2> Counters() const { return {m_rule->Counter(), m_rule->SecondCounter()}; }
+    void SetCounters(const std::array<double, 2>& counters);
     // The gradUpdateType whose states a checkpoint holds, if it says so and it is another one: they are no use here.
     std::string OtherRuleIn(const std::map<std::string, std::string>& extra) const;
     const char* RuleName() const { return m_rule->Name(); }

@@ -250,6 +250,12 @@ class LookAheadTest(MessagesTestCase):
         self.run_all("Train:Second:Third", SECOND, third, "makeMode=false")
         self.assertEqual([model.read_bytes() for model in models], [first, then])
 
+    def test_label_map_that_the_training_makes(self):
+        (self.folder / "map.txt").unlink()
+        self.run_all("Train:Test", "Train=[ reader=[ allowMapCreation=true ] ]",
+                     "Test=[ action=test; reader=[ readerType=UCIFastReader; file=train.txt; features=[ dim=2; start=0 ]; "
+                     "labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ] ]")
+
     def test_network_that_no_command_needs(self):
         self.write("net.ndl", NETWORK)
         self.run_all("Train:Second", SECOND)

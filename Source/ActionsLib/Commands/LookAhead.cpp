@@ -40,14 +40,30 @@ bool BeginsWithName(const std::string& path, const std::string& name)
     return path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '.');
 }
 
+// The map of labels of a reader that makes it where it is missing.
+bool NamesMapToMake(const std::vector<ConfigValue>& values, const ConfigValue& map)
+{
+    if (!EqualsIgnoreCase(LastName(map.KeyPath()), "labelMappingFile"))
+        return false;
+    const auto allows = [&](const ConfigValue& value)
+    {
+        const std::string path = value.KeyPath();
+        const std::string_view name = LastName(path);
+        return EqualsIgnoreCase(name, "allowMapCreation") && ParseBool(value.Text()).value_or(false) &&
+               map.KeyPath().starts_with(path.substr(0, path.size() - name.size()));
+    };
+    return std::any_of(values.begin(), values.end(), allows);
+}
+
 // By a command whose outputs have names that only its run will show: one for each node, say.
 bool MayBeWritten(const ConfigParameters& root, const std::string& path)
 {
     const std::vector<ConfigValue> values = root.Values();
     return std::any_of(values.begin(), values.end(),
-                       [&](const ConfigValue& value) {
-                           return NamesOutput(value.KeyPath()) && !value.Text().empty() &&
-                                  BeginsWithName(path, CanonicalPath(value.Text()));
+                       [&](const ConfigValue& value)
+                       {
+                           return !value.Text().empty() && BeginsWithName(path, CanonicalPath(value.Text())) &&
+                                  (NamesOutput(value.KeyPath()) || NamesMapToMake(values, value));
                        });
 }
 

@@ -176,8 +176,8 @@ void TellOfWorkers(bool parallelTrain, const Workers* workers, Log& log)
                  "trains alone");
     else if (CountByLauncher() > 1 && RankByLauncher() == 0)
         log.Warn(Concat("mpiexec has started ", CountByLauncher(),
-                        " processes, but without parallelTrain=true each of them does all of the work, and all write "
-                        "the same files"));
+                        " processes, but without parallelTrain=true each of them does all of the work, and those with "
+                        "one config write the same files"));
 }
 
 // Otherwise one would wait for another that has ended.
@@ -208,7 +208,7 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
     const RootOptions options = ReadOptions<RootOptions>(root);
     const std::vector<std::string>& commands = options.command;
     log.SetTimestamping(options.timestamping);
-    if (line.check && RankByLauncher() != 0)
+    if (line.check && options.parallelTrain && RankByLauncher() != 0)
         return; // the first one tells
     if (options.parallelTrain && !line.check)
         workers = MeetWorkers();

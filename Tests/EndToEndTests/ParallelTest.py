@@ -81,7 +81,11 @@ class ParallelTest(WorkersTest):
         self.assertEqual(log.count("__CHECKED__"), 1)
         log = self.workers(2, "folder=two", "parallelTrain=false", "epochs=1", status=None)
         self.assertEqual(log.count("WARNING: mpiexec has started 2 processes, but without parallelTrain=true each of them "
-                                   "does all of the work, and all write the same files"), 1)
+                                   "does all of the work, and those with one config write the same files"), 1)
+        # One of several that have nothing to do with each other: its config is its own.
+        check = self.cntk("configFile=config.cntk", "--check", "folder=two", "parallelTrain=false",
+                          environment={"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"})
+        self.assertIn("__CHECKED__", check.stderr)
 
     def test_gradients_in_few_bits(self):
         self.alone("folder=one")

@@ -241,8 +241,8 @@ bool MinibatchSource::GoesOnFromBefore() const
 // "the label of step 2 of sequence 0 has 9 as its word"; where each sample is a sequence: "the label of sample 5".
 void MinibatchSource::NameSequence(Error& error) const
 {
-    if (error.Kind() != ErrorKind::Data || m_parts > 1)
-        return; // parts have numbers of their own
+    if (error.Kind() != ErrorKind::Data || m_parts > 1 || m_share.workers > 1)
+        return; // parts and shares have numbers of their own
     const std::vector<std::string>& keys = SequenceKeys();
     for (const std::string_view what : {"sequence ", "sample "})
     {

@@ -1,7 +1,6 @@
 // Where a training begins: options, files, network, reader.
 #include "SGD/Trainer.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileLock.h"
@@ -170,12 +169,7 @@ void EndFinished(const TrainingRequest& request, const TrainingFiles& files, con
     CleanUp(files, options, request.makeMode, options.maxEpochs, std::nullopt, log);
     PassOnColumns(request, files.Checkpoint(options.maxEpochs));
     log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
-    const auto epochs = files.EpochsOfFinalModel();
-    if (epochs && *epochs < options.maxEpochs && files.Networks() == 1)
-        log.Print("It was trained for %s, but maxEpochs is %zu: to train it further, rename it to %s.%zu and its "
-                  "checkpoint to %s.%zu.ckp.\n",
-                  Counted(*epochs, "epoch").c_str(), options.maxEpochs, files.FinalModel().c_str(), *epochs,
-                  files.FinalModel().c_str(), *epochs);
+    TellOfFewerEpochs(files, request.dataType, *request.device, log);
 }
 
 // newest: the epochs of the newest model, if one is gone on from. The network is null where none can be.
@@ -185,8 +179,11 @@ ResumePoint LoadStart(const TrainingRequest& request, const TrainingFiles& files
     WarnOfPassedOver(files, request.makeMode, newest, log);
     ResumePoint start;
     if (newest)
+    {
+        TellOfLongerTraining(files, *newest, log);
         start = LoadResumePoint(files, *newest, request.dataType, request.device,
                                 request.registry ? *request.registry : NodeRegistry::Standard(), log);
+    }
     CleanUp(files, request.options, request.makeMode,
             start.network ? std::optional<size_t>(start.epochsDone) : std::nullopt,
             start.within ? start.within : start.inTrial, log);

@@ -190,6 +190,19 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("No further training is necessary.", again)
 
     # Where the second of two final models cannot be written, nobody takes the first one with an older second.
+    def test_a_finished_training_is_told_how_it_goes_on(self):
+        self.train("epochs=4", "folder=whole")
+        self.train("epochs=2")
+        run = self.train("epochs=4")
+        self.assertIn("It was trained for 2 epochs, but maxEpochs is 4: to train it further, rename 'model/m.dnn.0' to "
+                      "'model/m.dnn.0.2' and 'model/m.dnn.1' to 'model/m.dnn.1.2', and its checkpoint "
+                      "'model/m.dnn.ckp' to 'model/m.dnn.2.ckp'.\n", run.stderr)
+        for name, new in ("m.dnn.0", "m.dnn.0.2"), ("m.dnn.1", "m.dnn.1.2"), ("m.dnn.ckp", "m.dnn.2.ckp"):
+            (self.folder / "model" / name).rename(self.folder / "model" / new)
+        self.train("epochs=4")
+        for name in ("m.dnn.0", "m.dnn.1"):
+            self.assertEqual((self.folder / "model" / name).read_bytes(), (self.folder / "whole" / name).read_bytes())
+
     def test_the_best_models_of_both_networks_belong_together(self):
         arguments = ["epochs=4", "rule=none", "rate=0.5", "Train=[SGD=[earlyStopPatience=4]]"]
         self.write("cv.cntk", CONFIG + CV)

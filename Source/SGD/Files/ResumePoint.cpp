@@ -1,9 +1,11 @@
 // Make mode's search for files that can be used.
 #include "SGD/Files/ResumePoint.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Files/CheckpointExtra.h"
 #include "SGD/Files/NetworkComparison.h"
@@ -123,6 +125,63 @@ void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<s
         log.Print("makeMode=false: the training begins anew; models of an earlier one are written over as its epochs "
                   "end: %s\n",
                   named.c_str());
+}
+
+namespace
+{
+
+// The times of files are no proof: those of a copied folder are in the order of its copying. So the checkpoint has the
+// last word, where it says it.
+std::optional<size_t> EpochsOfFinalModel(const TrainingFiles& files, DataType dataType, Device& device)
+{
+    const auto epochs = files.EpochsOfFinalModel();
+    if (!epochs || *epochs >= files.MaxEpochs())
+        return epochs;
+    try
+    {
+        const Checkpoint checkpoint = LoadCheckpoint(files.Checkpoint(files.MaxEpochs()), dataType, device);
+        return size_t(NumberOf(checkpoint.info.extra, c_epochsDoneKey, double(*epochs)));
+    }
+    catch (const Error&)
+    {
+        return std::nullopt; // without its checkpoint the training does not go on as it was
+    }
+}
+
+// "'m.0' to 'm.0.3' and 'm.1' to 'm.1.3'"
+std::string RenamingOfNetworks(const TrainingFiles& files, const std::string& from, const std::string& to)
+{
+    std::vector<std::string> parts;
+    for (size_t number = 0; number < files.Networks(); ++number)
+        parts.push_back(Concat("'", files.OfNetwork(number, from), "' to '", files.OfNetwork(number, to), "'"));
+    return Join(parts, " and ");
+}
+
+} // namespace
+
+void TellOfFewerEpochs(const TrainingFiles& files, DataType dataType, Device& device, Log& log)
+{
+    const auto epochs = EpochsOfFinalModel(files, dataType, device);
+    if (!epochs || *epochs >= files.MaxEpochs())
+        return;
+    const std::string& final = files.FinalModel();
+    const std::string numbered = Concat(final, ".", *epochs);
+    log.Print("It was trained for %s, but maxEpochs is %zu: to train it further, rename %s, and its checkpoint '%s' to "
+              "'%s'.\n",
+              Counted(*epochs, "epoch").c_str(), files.MaxEpochs(), RenamingOfNetworks(files, final, numbered).c_str(),
+              files.Checkpoint(files.MaxEpochs()).c_str(), files.Checkpoint(*epochs).c_str());
+}
+
+void TellOfLongerTraining(const TrainingFiles& files, size_t newest, Log& log)
+{
+    const std::string& final = files.FinalModel();
+    const std::string numbered = Concat(final, ".", files.MaxEpochs());
+    if (newest >= files.MaxEpochs() || !files.HasAll(numbered))
+        return;
+    log.Print(
+        "'%s' is of a training with more epochs than maxEpochs=%zu: epoch %zu is trained now, again; to take that "
+        "model as it is, stop, and rename %s.\n",
+        numbered.c_str(), files.MaxEpochs(), newest + 1, RenamingOfNetworks(files, numbered, final).c_str());
 }
 
 namespace

@@ -43,9 +43,18 @@ void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& pat
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
                         uint64_t trainingSeed = 0);
 
+// Of a final model that fewer epochs have made than maxEpochs has now: tells what to rename to train it further.
+void TellOfFewerEpochs(const TrainingFiles& files, DataType dataType, Device& device, Log& log);
+
+// maxEpochs was lowered: tells that the model of so many epochs is there already. newest: what is gone on from.
+void TellOfLongerTraining(const TrainingFiles& files, size_t newest, Log& log);
+
 // Tells which models are not gone on from though they are of more epochs than newest, and why: they are older than
 // those before them, or makeMode=false begins anew.
 void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest, Log& log);
+
+// The name of the number of epochs in the extra part of checkpoints behind epochs.
+constexpr const char* c_epochsDoneKey = "epochsDone";
 
 // The name of the training's seed in the extra part of checkpoints; absent where it is 0.
 constexpr const char* c_trainingSeedKey = "trainingSeed";

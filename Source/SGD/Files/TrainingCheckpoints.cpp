@@ -167,7 +167,9 @@ void TrainingCheckpoints::SaveHere(const std::string& path, const CheckpointInfo
 void TrainingCheckpoints::SaveCheckpointOf(size_t epochsDone)
 {
     m_parts.log.Print("SGD: Saving checkpoint model '%s'\n", m_parts.files.Model(epochsDone).c_str());
-    SaveHere(m_parts.files.Checkpoint(epochsDone), Info());
+    CheckpointInfo info = Info();
+    info.extra[c_epochsDoneKey] = std::to_string(epochsDone);
+    SaveHere(m_parts.files.Checkpoint(epochsDone), info);
 }
 
 void TrainingCheckpoints::SaveModelsOf(size_t epochsDone)

@@ -6,6 +6,7 @@
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "SGDTests/TrainerFixture.h"
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -51,8 +52,9 @@ TEST_F(ResumeTest, AFinalModelOfFewerEpochsIsToldHowItGoesOn)
     Run(shorter);
     Run(shorter);
     const std::string final = Path("m.dnn");
-    const std::string hint = "It was trained for 2 epochs, but maxEpochs is 5: to train it further, rename it to " +
-                             final + ".2 and its checkpoint to " + final + ".2.ckp.\n";
+    const std::string hint = "It was trained for 2 epochs, but maxEpochs is 5: to train it further, rename '" + final +
+                             "' to '" + final + ".2', and its checkpoint '" + final + ".ckp' to '" + final +
+                             ".2.ckp'.\n";
     EXPECT_EQ(LogText().find("It was trained for"), std::string::npos);
     TrainingRequest longer = ClassifierRequest(5);
     Run(longer);
@@ -61,6 +63,34 @@ TEST_F(ResumeTest, AFinalModelOfFewerEpochsIsToldHowItGoesOn)
     std::filesystem::rename(final + ".ckp", final + ".2.ckp");
     Run(longer);
     EXPECT_EQ(ReadTextFile(final), ReadTextFile(whole.modelPath));
+}
+
+// The models have the times of a copy that took them in another order.
+TEST_F(ResumeTest, TheEpochsOfAFinalModelAreNotGuessedByTheTimesOfACopy)
+{
+    const TrainingRequest request = ClassifierRequest(4);
+    Run(request);
+    const auto now = std::filesystem::last_write_time(Path("m.dnn"));
+    for (int epoch = 0; epoch < 4; ++epoch)
+        std::filesystem::last_write_time(Path("m.dnn." + std::to_string(epoch)), now - std::chrono::seconds(epoch + 1));
+    Run(request);
+    EXPECT_EQ(Count("Final model exists: "), 1u);
+    EXPECT_EQ(LogText().find("It was trained for"), std::string::npos) << LogText();
+}
+
+// maxEpochs was lowered: what it asks for is there already, under another name.
+TEST_F(ResumeTest, AModelOfALongerTrainingIsToldBeforeItsEpochIsTrainedAgain)
+{
+    Run(ClassifierRequest(4));
+    const std::string final = Path("m.dnn");
+    std::filesystem::remove(final);
+    Run(ClassifierRequest(2));
+    EXPECT_NE(LogText().find("'" + final +
+                             ".2' is of a training with more epochs than maxEpochs=2: epoch 2 is trained "
+                             "now, again; to take that model as it is, stop, and rename '" +
+                             final + ".2' to '" + final + "'.\n"),
+              std::string::npos)
+        << LogText();
 }
 
 TEST_F(ResumeTest, MakeModeStartsFromModelZeroWhereThereIsOne)

@@ -295,9 +295,11 @@ std::vector<const Matrix*> Learner::States()
 
 void Learner::Restore(std::vector<Matrix> states, const std::string& path)
 {
+    constexpr const char* c_whatToDo = "; if the model was edited, remove its checkpoint: the training then goes on "
+                                       "with smoothed gradients of 0 and the rates of the config";
     if (states.size() != m_parameters.size())
         Fail(ErrorKind::Model, "checkpoint '", path, "' holds the state of ", states.size(),
-             " parameters, but the network has ", m_parameters.size(), " that are trained");
+             " parameters, but the network has ", m_parameters.size(), " that are trained", c_whatToDo);
     for (size_t i = 0; i < states.size(); ++i)
     {
         const Matrix& values = m_parameters[i].node->Values();
@@ -306,7 +308,7 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
         if (state.Rows() != values.Rows() || (state.Columns() != values.Columns() && state.Columns() != later))
             Fail(ErrorKind::Model, "checkpoint '", path, "' holds a ", state.Rows(), " x ", state.Columns(),
                  " state for parameter '", m_parameters[i].node->Name(), "'; expected ", values.Rows(), " x ", later,
-                 " for this network and gradUpdateType");
+                 " for this network and gradUpdateType", c_whatToDo);
     }
     for (size_t i = 0; i < states.size(); ++i)
     {

@@ -517,7 +517,8 @@ TEST(LearnerTest, StatesOfFewerParametersAreRefused)
     states.push_back(model.GetLearner().States()[0]->Clone());
     EXPECT_EQ(MessageOf(ErrorKind::Model, [&] { model.GetLearner().Restore(std::move(states), "m.ckp"); }),
               "checkpoint 'm.ckp' holds the state of 1 parameters, but the network has 2 that are "
-              "trained");
+              "trained; if the model was edited, remove its checkpoint: the training then goes on with smoothed "
+              "gradients of 0 and the rates of the config");
 }
 
 // At a trial's end the states become what they were before it, also those that grow with the first update.

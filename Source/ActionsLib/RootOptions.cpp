@@ -24,7 +24,8 @@ OptionTable<RootOptions> RootOptions::Options()
             "threads; 0: as many as the process may use; below 0: so many less than that"),
         Opt("traceLevel", &S::traceLevel, "how much is printed: 0 little, 1 progress, 2 details"),
         Opt("stderr", &S::stderrPrefix,
-            "the log goes to <stderr>_<command>_..._<command>.log instead of standard error"),
+            "the log goes to <stderr>_<command>_..._<command>.log instead of standard error; where that name would be "
+            "longer than 255 bytes, to <stderr>_<command>_..._and<number>more.log"),
         Opt("doneFile", &S::doneFile, "file written when all commands have succeeded"),
         Opt("timestamping", &S::timestamping, "date and time before the log's lines"),
         Opt("strictConfig", &S::strictConfig, "true: keys that nothing reads are an error, not a warning"),

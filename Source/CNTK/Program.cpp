@@ -45,14 +45,25 @@ void PutOut(const std::string& text)
         Fail(ErrorKind::Device, "cannot write to standard output: ", std::strerror(errno));
 }
 
-// With parallelTrain=true each worker has a log of its own.
+// With parallelTrain=true each worker has a log of its own. No file system has names without end: of many commands the
+// first ones are named.
 std::string LogFileName(const RootOptions& options, const Workers* workers)
 {
-    std::string name = options.stderrPrefix;
-    for (const std::string& command : options.command)
-        name += "_" + command;
-    return ResolveOutputPath(name + ".log" +
-                             (options.parallelTrain ? Concat("rank", workers != nullptr ? workers->Rank() : 0) : ""));
+    constexpr size_t c_longestName = 255;
+    const std::string prefix = ResolveOutputPath(options.stderrPrefix);
+    const size_t begin = prefix.rfind('/') + 1; // of the name in its folder
+    const std::string ending =
+        options.parallelTrain ? Concat(".logrank", workers != nullptr ? workers->Rank() : 0) : std::string(".log");
+    std::string all = prefix, first;
+    for (size_t i = 0; i < options.command.size(); ++i)
+    {
+        const std::string shortened = Concat(all, "_and", options.command.size() - i, "more", ending);
+        if (i > 0 && shortened.size() - begin <= c_longestName)
+            first = shortened;
+        all += "_" + options.command[i];
+    }
+    all += ending;
+    return ResolveOutputPath(all.size() - begin <= c_longestName || first.empty() ? all : first);
 }
 
 bool IsOptionOfSomeBlock(const std::string& name)

@@ -652,6 +652,15 @@ Train=[ action=train; modelPath=m.dnn
         self.assertTrue(log.endswith("__COMPLETED__\n"))
         self.assertRegex(self.read("done.txt"), r"^successfully finished at \d{4}/\d\d/\d\d \d\d:\d\d:\d\d on \S+\n$")
 
+    def test_log_file_of_more_commands_than_a_name_can_hold(self):
+        self.run_command("Train" + ":Test" * 60, "stderr=logs/run")
+        (name,) = [path.name for path in (self.folder / "logs").iterdir()]
+        self.assertRegex(name, r"^run_Train(_Test)+_and\d+more\.log$")
+        self.assertEqual(name.count("_Test") + int(re.search(r"_and(\d+)more", name).group(1)), 60)
+        self.assertLessEqual(len(name), 255)
+        self.assertGreater(len(name), 245)
+        self.assertTrue(self.read("logs/" + name).endswith("__COMPLETED__\n"))
+
     def test_a_failure_is_told_on_the_terminal_and_in_the_log(self):
         run = self.run_command("Test", "stderr=logs/run", status=5)
         self.assertIn("model/m.dnn", run.stderr.rstrip().splitlines()[-1])

@@ -457,6 +457,8 @@ class EditTest(EndToEndTest):
         run = self.run_command("Svd", "Svd=[nodeNameRegex=\"\"; svdConfig=groups.txt]", status=3)
         self.assertIn("groups.txt:2: 'L2.*W half', expected a regular expression, a blank and the share", run.stderr)
 
+        run = self.run_command("Svd", "Svd=[nodeNameRegex=\"\"; svdConfig=m.dnn]", status=4)
+        self.assertIn("svdConfig: file 'm.dnn' has a zero byte in line 1, expected UTF-8 or ASCII text", run.stderr)
         self.write("groups.txt", "# shares\nL2[.*W 0.4\n")
         run = self.run_command("Svd", "Svd=[nodeNameRegex=\"\"; svdConfig=groups.txt]", status=3)
         self.assertIn("groups.txt:2: 'L2[.*W' is no valid regular expression", run.stderr)

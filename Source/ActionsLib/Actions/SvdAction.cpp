@@ -56,6 +56,7 @@ SvdGroups ReadGroups(const std::string& path)
     if (!FileExists(resolved))
         Fail(ErrorKind::Config, "svdConfig: file '", path, "' does not exist", NearFilesHint(resolved));
     const std::string text = ReadTextFile(resolved);
+    RequireNoZeroBytes(text, "svdConfig: file '" + path + "'");
     SvdGroups groups;
     size_t number = 0;
     for (const std::string_view whole : Split(text, '\n'))

@@ -78,9 +78,14 @@ std::vector<NodeCopyPair> MelEditor::Pair(const MelPattern& from, const MelPatte
     if (!to.HasWildcard() && nodes.size() == 1)
         return {{nodes[0], to.text}};
     if (!to.HasWildcard() || from.Head().empty() != to.Head().empty() || from.Tail().empty() != to.Tail().empty())
+    {
+        std::string hint = m_models.MissingModelHint(to);
+        if (hint.empty() && to.HasWildcard())
+            hint = "; expected text before the '*' in both or in neither, and behind it likewise";
         FailAt(to.where, ErrorKind::Config,
                "The input symbols and output symbols must match, when the input matches has more than one element. '",
-               from.written, "' = '", to.written, "' not allowed", m_models.MissingModelHint(to));
+               from.written, "' = '", to.written, "' not allowed", hint);
+    }
     pairs.reserve(nodes.size());
     for (const ComputationNodePtr& node : nodes)
         pairs.push_back({node, Target(to, MatchedBy(from, node->Name()))});

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -153,6 +154,17 @@ bool IsOrdinaryOrMissing(const std::string& path)
     return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
+// "'~' is the home folder to shells only; write '/home/me/x.txt'" for "~/x.txt" where no folder has that name; else "".
+std::string HomeHint(const std::string& path)
+{
+    std::error_code ignored;
+    if (!path.starts_with("~/") || fs::exists("~", ignored))
+        return {};
+    const char* const home = std::getenv("HOME");
+    return Concat("'~' is the home folder to shells only; write '", home != nullptr ? home : "/home/name",
+                  path.substr(1), "'");
+}
+
 // False as well where one cannot be read.
 bool HasSameBytes(const std::string& path, const std::string& other)
 {
@@ -201,6 +213,9 @@ void MakeFoldersFor(const std::string& filePath)
     const fs::path folder = fs::path(ResolveOutputPath(filePath)).parent_path();
     if (folder.empty())
         return;
+    if (const std::string hint = HomeHint(filePath); !hint.empty())
+        Fail(ErrorKind::Config, "cannot write file '", filePath, "': ", hint, ", or './", filePath,
+             "' for a folder of that name");
     std::error_code error;
     fs::create_directories(folder, error);
     std::error_code ignored;
@@ -278,6 +293,8 @@ std::string NearFilesHint(const std::string& path)
         return odd;
     if (path.find('$') != std::string::npos)
         return "; a variable stands between two dollar signs, $name$";
+    if (const std::string hint = HomeHint(path); !hint.empty())
+        return "; " + hint;
     std::error_code error;
     if (!fs::is_directory(folder, error))
         return "; folder '" + folder.string() + "' does not exist";

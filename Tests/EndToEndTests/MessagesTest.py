@@ -52,6 +52,18 @@ class MessagesTest(MessagesTestCase):
         self.assertIn("trian.txt", message)
         self.assertIn("did you mean 'train.txt'", message)
 
+    def test_the_home_folder_of_shells(self):
+        run = self.cntk("configFile=exp.cntk", "Train=[reader=[file=~/data/train.txt]]", status=4,
+                        environment={"HOME": "/home/me"})
+        self.assertIn("data file '~/data/train.txt' does not exist; '~' is the home folder to shells only; write "
+                      "'/home/me/data/train.txt'", run.stderr)
+        run = self.cntk("configFile=exp.cntk", "modelPath=~/m/n.dnn", status=3, environment={"HOME": "/home/me"})
+        self.assertIn("error: cannot write file '~/m/n.dnn': '~' is the home folder to shells only; write "
+                      "'/home/me/m/n.dnn', or './~/m/n.dnn' for a folder of that name", run.stderr)
+        self.assertFalse((self.folder / "~").exists())
+        self.cntk("configFile=exp.cntk", "modelPath=./~/m/n.dnn")
+        self.cntk("configFile=exp.cntk", "modelPath=~/m/other.dnn")
+
     def test_empty_data_file(self):
         self.write("train.txt", "")
         self.assertIn("train.txt", self.error(status=4))

@@ -165,6 +165,33 @@ std::string HomeHint(const std::string& path)
                   path.substr(1), "'");
 }
 
+// What the links at the path lead to, there or not; the path itself where it is no link, or cannot be followed by name.
+std::string TargetOfLinks(const std::string& path)
+{
+    constexpr int c_mostLinks = 40; // as Linux
+    std::error_code error;
+    if (fs::exists(path, error))
+    {
+        const fs::path there = fs::is_symlink(path, error) ? fs::canonical(path, error) : fs::path(path);
+        return error ? path : there.string();
+    }
+    fs::path target(path);
+    for (int i = 0; i < c_mostLinks && fs::is_symlink(target, error); ++i)
+        target = target.parent_path() / fs::read_symlink(target, error);
+    return target.string();
+}
+
+// "; 'exp' is a link to '/scratch/exp', which does not exist" where such a link stands in the folder's way.
+std::string LinkHint(const fs::path& folder)
+{
+    std::error_code ignored;
+    for (fs::path part = folder; !part.empty() && part != part.root_path(); part = part.parent_path())
+        if (fs::is_symlink(part, ignored) && !fs::exists(part, ignored))
+            return Concat("; '", part.string(), "' is a link to '", fs::read_symlink(part, ignored).string(),
+                          "', which does not exist");
+    return {};
+}
+
 // False as well where one cannot be read.
 bool HasSameBytes(const std::string& path, const std::string& other)
 {
@@ -221,7 +248,7 @@ void MakeFoldersFor(const std::string& filePath)
     std::error_code ignored;
     if (error && !fs::is_directory(folder, ignored))
         Fail(ErrorKind::Device, "cannot create folder '", folder.string(), "' for file '", filePath,
-             "': ", error.message());
+             "': ", error.message(), LinkHint(folder));
 }
 
 void RequireWritable(const std::string& filePath)
@@ -321,14 +348,7 @@ AtomicFile::AtomicFile(const std::string& path) : m_path(path)
         FailForCommand(path);
     RequireNoZeroByte(path);
     m_path = ResolveOutputPath(path);
-    std::error_code error;
-    if (fs::is_symlink(m_path, error))
-    {
-        // The link stays; what it points to is replaced.
-        const fs::path target = fs::weakly_canonical(m_path, error);
-        if (!error)
-            m_path = target.string();
-    }
+    m_path = TargetOfLinks(m_path); // the link stays; what it points to is replaced
     MakeFoldersFor(m_path);
     // A device or pipe (/dev/null) is written as it is: there is nothing to keep intact.
     const bool isReplaced = IsOrdinaryOrMissing(m_path);

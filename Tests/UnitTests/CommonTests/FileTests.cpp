@@ -189,6 +189,30 @@ TEST(FileTests, AtomicFileKeepsLinks)
     EXPECT_EQ(folder.Read("real/m"), "new");
 }
 
+TEST(FileTests, AtomicFileFollowsLinksToWhatIsNotThereYet)
+{
+    const TemporaryFolder folder;
+    std::filesystem::create_symlink("first", folder / "link");
+    std::filesystem::create_symlink(folder / "real/m", folder / "first");
+    AtomicFile file(folder / "link");
+    file.Write("new");
+    file.Commit();
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "first"));
+    EXPECT_EQ(folder.Read("real/m"), "new");
+}
+
+// As of a disk that is not mounted.
+TEST(FileTests, AFolderThatIsALinkToNothingIsTold)
+{
+    const TemporaryFolder folder;
+    std::filesystem::create_symlink(folder / "scratch", folder / "exp");
+    EXPECT_EQ(ReportOf(ErrorKind::Device, [&] { MakeFoldersFor(folder / "exp/m/net.dnn"); }),
+              "error: cannot create folder '" + (folder / "exp/m") + "' for file '" + (folder / "exp/m/net.dnn") +
+                  "': File exists; '" + (folder / "exp") + "' is a link to '" + (folder / "scratch") +
+                  "', which does not exist");
+}
+
 TEST(FileTests, FullDevice)
 {
     if (!FileExists("/dev/full"))

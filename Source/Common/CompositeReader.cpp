@@ -81,6 +81,7 @@ bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 {
     minibatch.streams.resize(m_streams.size());
     minibatch.secondsWaited = 0;
+    minibatch.lattices.clear();
     size_t firstUsed = m_parts.size();
     bool any = false;
     MBLayoutPtr layout;
@@ -119,6 +120,8 @@ bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
                     own.streams[j].layout = layout;                  // one time axis: one object
                 std::swap(own.streams[j], minibatch.streams[stream + j]);
             }
+            if (!own.lattices.empty())
+                std::swap(minibatch.lattices, own.lattices);
             minibatch.secondsWaited += own.secondsWaited;
         }
         stream += count;

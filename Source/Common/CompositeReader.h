@@ -35,6 +35,10 @@ public:
     size_t TotalSamples() override;
     std::vector<std::string> CreateLabelMaps() override;
     size_t ParallelSequences(size_t epoch) const override { return m_parts.front().reader->ParallelSequences(epoch); }
+    bool HasLattices() const override
+    {
+        return std::any_of(m_parts.begin(), m_parts.end(), [](const Part& part) { return part.reader->HasLattices(); });
+    }
     size_t SequencesToWrite() const override { return m_parts.front().reader->SequencesToWrite(); }
     void VisitListedFiles(const ListedFileVisitor& visit) const override
     {

@@ -172,6 +172,7 @@ public:
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_reader->GetMinibatch(minibatch); }
     size_t TotalSamples() override { return m_reader->TotalSamples(); }
     std::vector<std::string> CreateLabelMaps() override { return m_reader->CreateLabelMaps(); }
+    bool HasLattices() const override { return m_reader->HasLattices(); }
     size_t ParallelSequences(size_t epoch) const override { return m_reader->ParallelSequences(epoch); }
     void VisitListedFiles(const ListedFileVisitor& visit) const override { m_reader->VisitListedFiles(visit); }
     size_t SequencesToWrite() const override { return m_reader->SequencesToWrite(); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "Common/FileClashes.h"
+#include "Common/Lattice.h"
 #include "Common/MBLayout.h"
 
 #include <cstddef>
@@ -20,7 +21,7 @@ class ConfigParameters;
 class ConfigValue;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 10;
+constexpr uint32_t c_pluginAbi = 11;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 
@@ -60,6 +61,8 @@ struct HostMinibatch
     // Sequence keys by sequence id where the reader has them (HTK utterances, CTF sequence ids, lines of a text); else
     // empty.
     std::vector<std::string> sequenceKeys;
+    // Lattices by sequence id where the reader has them, of whole sequences; else empty.
+    std::vector<LatticePtr> lattices;
     // Seconds that the caller waited for this minibatch.
     double secondsWaited = 0;
 };
@@ -75,6 +78,7 @@ struct EpochRequest
     uint64_t trainingSeed = 0; // of all that is drawn at random (SeedStream.h); 0: as the original draws it
     // To write, or for averages over the data: no record twice to fill a minibatch (minibatchMode=full).
     bool eachOnce = false;
+    bool withLattices = false; // the network takes them, where the reader has them
     // Names of the input nodes that the network binds, as the network spells them; empty: all streams.
     std::vector<std::string> wanted;
 };
@@ -103,6 +107,9 @@ public:
     // of each: rates per minibatch are then meant for minibatchSize steps of each. 1 where minibatchSize counts
     // samples.
     virtual size_t ParallelSequences(size_t /*epoch*/) const { return 1; }
+
+    // Whether minibatches come with lattices where the network takes them.
+    virtual bool HasLattices() const { return false; }
 
     // The files that it reads because a list names them; those that values of the config name are known. No command
     // writes onto them.

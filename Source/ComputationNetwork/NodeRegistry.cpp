@@ -32,6 +32,7 @@ void RegisterRandomNodes(NodeRegistry& registry);          // Dropout
 void RegisterRecurrentNodes(NodeRegistry& registry);       // PastValue, FutureValue
 void RegisterLstmNodes(NodeRegistry& registry);            // LSTM
 void RegisterSequenceNodes(NodeRegistry& registry);        // TimeReverse, CRF, SequenceDecoderNode
+void RegisterSequenceCriterion(NodeRegistry& registry);    // SequenceWithSoftmax
 void RegisterPackingNodes(NodeRegistry& registry);         // Where, PackedIndex, GatherPacked, ScatterPacked
 void RegisterConvolutionNodes(NodeRegistry& registry);
 void RegisterPoolingNodes(NodeRegistry& registry);
@@ -66,6 +67,7 @@ const NodeRegistry& NodeRegistry::Standard()
         RegisterRecurrentNodes(types);
         RegisterLstmNodes(types);
         RegisterSequenceNodes(types);
+        RegisterSequenceCriterion(types);
         RegisterPackingNodes(types);
         RegisterConvolutionNodes(types);
         RegisterPoolingNodes(types);
@@ -99,15 +101,6 @@ const NodeType* NodeRegistry::Find(std::string_view name) const
 {
     const auto found = m_byName.find(ToLower(name));
     return found == m_byName.end() ? nullptr : found->second;
-}
-
-std::string NodeRegistry::WhyMissing(std::string_view name)
-{
-    if (EqualsIgnoreCase(name, "SequenceWithSoftmax") || EqualsIgnoreCase(name, "SEWithSM"))
-        return Concat("'", name,
-                      "' is not there yet: it is the criterion of sequence training over HTK lattices, which no reader "
-                      "of this program reads; train with CrossEntropyWithSoftmax");
-    return {};
 }
 
 std::vector<std::string> NodeRegistry::NearestNames(std::string_view name) const

@@ -38,8 +38,6 @@ public:
     const NodeType* Find(std::string_view name) const; // null if there is none
     const std::deque<NodeType>& Types() const { return m_types; }
     std::vector<std::string> NearestNames(std::string_view name) const;
-    // What to tell who names a type that the original has and this program does not; empty for all other names.
-    static std::string WhyMissing(std::string_view name);
 
     // A node without inputs, element type and device set. The name may be empty.
     ComputationNodePtr Create(const NodeType& type, std::string name, DataType dataType, Device& device) const;

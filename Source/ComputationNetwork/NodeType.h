@@ -18,6 +18,7 @@ namespace cntk
 {
 
 class ComputationNode;
+class MBLayout;
 struct SourcePos;
 
 struct Arity
@@ -36,6 +37,7 @@ struct NodeTraits
     bool backpropReadsOutput = true;    // BackpropTo reads this node's value
     bool needsWholeMinibatch = false;   // cannot run frame by frame (criteria, statistics, TimeReverse)
     bool isCriterion = false;           // 1x1 value, a sum over samples
+    bool isMaximised = false;           // of a criterion: training raises its value
     bool makesLayout = false;           // its layout follows from the values of its input (Where)
     bool isDelay = false;               // PastValue, FutureValue
     int delayDirection = +1;            // of a delay: +1 reads earlier steps (PastValue), -1 later ones (FutureValue)
@@ -119,6 +121,8 @@ struct GradientSample
     std::map<std::string, std::string> parameters;
     double kinkDistance = 0; // skip elements whose input is closer than this to 0 (RectifiedLinear)
     double tolerance = 1e-6; // relative
+    // Gives the node what it takes besides its inputs, for a minibatch of this layout; empty: nothing.
+    std::function<void(ComputationNode&, const MBLayout&)> prepare;
 };
 
 struct NodeType

@@ -37,8 +37,9 @@ private:
 
 Training::Training(TrainingParts& parts)
     : m_parts(parts), m_options(parts.options), m_log(parts.log), m_state(m_options),
-      m_control(m_options.autoAdjust, LearningRateCount(m_options)), m_checkpoints(parts, m_state),
-      m_best(parts, m_state, m_control.MayRollBack()), m_search(parts, m_state, m_checkpoints)
+      m_control(m_options.autoAdjust, LearningRateCount(m_options), parts.nodes.criterion->Type().traits.isMaximised),
+      m_checkpoints(parts, m_state), m_best(parts, m_state, m_control.MayRollBack()),
+      m_search(parts, m_state, m_checkpoints)
 {
 }
 
@@ -306,13 +307,14 @@ Training::Decisive Training::FindDecisive(const EpochResult& result, size_t epoc
         return {c_notANumber, c_notANumber};
     const auto valueOf = [this](const CriterionAverages& of)
     {
-        return m_options.autoAdjust.useEvalCriterionControlLR && !of.evaluations.empty() ? of.evaluations.front()
-                                                                                         : of.criterion;
+        return m_options.autoAdjust.useEvalCriterionControlLR && !of.evaluations.empty()
+                   ? of.evaluations.front()
+                   : m_parts.ToBeLowered(of.criterion);
     };
     const CriterionAverages& forRate = m_options.autoAdjust.useCVSetControlLRIfCVExists ? averages : result.averages;
     // Searches compare it with criteria of trials, with which an error rate has nothing to do.
     const bool isSearched = m_options.autoAdjust.autoAdjustLR == LearningRateSearch::SearchBeforeEpoch;
-    return {isSearched ? forRate.criterion : valueOf(forRate), valueOf(averages)};
+    return {isSearched ? m_parts.ToBeLowered(forRate.criterion) : valueOf(forRate), valueOf(averages)};
 }
 
 // Loads the model of the last look and, where there is one, its checkpoint.

@@ -231,18 +231,27 @@ OptionTable<SgdOptions> SgdOptions::Options()
             "precompute means and deviations over all data; false: over one epoch"),
         Opt("unitTest", &S::unitTest, "").WithoutEffect(),
         Opt("validateAfterModelReloading", &S::validateAfterModelReloading, "").WithoutEffect(),
-        // ---- sequence training, which is not there yet
-        Opt("hSmoothingWeight", &S::hSmoothingWeight, "of sequence training: weight of the sequence criterion")
-            .WithoutEffect(),
-        Opt("frameDropThresh", &S::frameDropThresh, "of sequence training: frames below this posterior are dropped")
-            .WithoutEffect(),
-        Opt("doReferenceAlign", &S::doReferenceAlign, "of sequence training: align the reference anew").WithoutEffect(),
-        Opt("seqGammarUsesMBR", &S::seqGammarUsesMBR, "of sequence training: state-level minimum Bayes risk")
-            .WithoutEffect(),
-        Opt("seqGammarAMF", &S::seqGammarAMF, "of sequence training: acoustic model factor").WithoutEffect(),
-        Opt("seqGammarLMF", &S::seqGammarLMF, "of sequence training: language model factor").WithoutEffect(),
-        Opt("seqGammarBMMIFactor", &S::seqGammarBMMIFactor, "of sequence training: boosting factor").WithoutEffect(),
-        Opt("seqGammarWordPen", &S::seqGammarWordPen, "of sequence training: word penalty").WithoutEffect(),
+        // ---- sequence training: the criterion SequenceWithSoftmax
+        Opt("hSmoothingWeight", &S::hSmoothingWeight,
+            "of SequenceWithSoftmax: weight of the lattices in the gradient, beside the cross entropy of the frames",
+            Range{0, 1}),
+        Opt("frameDropThresh", &S::frameDropThresh,
+            "of SequenceWithSoftmax: frames whose state is less probable than this in the lattice are left out; not "
+            "with seqGammarUsesMBR",
+            c_notNegative),
+        Opt("doReferenceAlign", &S::doReferenceAlign,
+            "of SequenceWithSoftmax: align the reference anew; only false is there: the labels are the reference"),
+        Opt("seqGammarUsesMBR", &S::seqGammarUsesMBR,
+            "of SequenceWithSoftmax: false: maximum mutual information; true: minimum Bayes risk of states"),
+        Opt("seqGammarAMF", &S::seqGammarAMF,
+            "of SequenceWithSoftmax: scores of lattices are divided by it, those of the network as well as of the "
+            "language model (1 / the acoustic scale)",
+            c_positive),
+        Opt("seqGammarLMF", &S::seqGammarLMF, "of SequenceWithSoftmax: language model scores are multiplied by it"),
+        Opt("seqGammarBMMIFactor", &S::seqGammarBMMIFactor,
+            "of SequenceWithSoftmax: boosted MMI: paths lose this much for each frame that agrees with the reference"),
+        Opt("seqGammarWordPen", &S::seqGammarWordPen,
+            "of SequenceWithSoftmax: added to the score of each word of a lattice, before seqGammarAMF divides it"),
         // ---- blocks
         Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size"),
         Nested("ParallelTrain", &S::parallelTrain, "training by several workers"),

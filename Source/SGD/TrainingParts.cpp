@@ -3,6 +3,7 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 #include "SGD/NotFinite.h"
 #include "SGD/Schedules/Schedules.h"
 
@@ -54,6 +55,7 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
         JoinWorkers(*request.workers);
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     images.LimitTemporaryMemory(options.maxTempMemSizeInSamplesForCNN, log);
+    SetUpSequenceCriteria();
     const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), tracer.AddTo(nodes.Roots()));
     source.BindTo(toRead);
     if (cvSource)
@@ -70,6 +72,29 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
     if (evaluator.Parameters().empty())
         log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
                         "' is trained; the network will not change"));
+}
+
+void TrainingParts::SetUpSequenceCriteria()
+{
+    const SequenceTrainingSettings settings{
+        .smoothing = options.hSmoothingWeight,
+        .frameDropThreshold = options.frameDropThresh,
+        .usesMbr = options.seqGammarUsesMBR,
+        .acousticFactor = options.seqGammarAMF,
+        .languageFactor = options.seqGammarLMF,
+        .boost = options.seqGammarBMMIFactor,
+        .wordPenalty = options.seqGammarWordPen,
+    };
+    for (const ComputationNodePtr& node : evaluator.Plan().NodesInOrder())
+        if (const auto criterion = std::dynamic_pointer_cast<SequenceCriterionNode>(node))
+        {
+            if (options.doReferenceAlign)
+                Fail(ErrorKind::Config, "doReferenceAlign=true is not there: ", criterion->TypeName(), " '",
+                     criterion->Name(),
+                     "' takes the labels for the reference; expected false, with labels that were "
+                     "aligned before");
+            criterion->SetSettings(settings);
+        }
 }
 
 void TrainingParts::JoinWorkers(Workers& workers)

@@ -46,10 +46,16 @@ struct TrainingParts
     // What minibatches have changed besides the parameters that are trained, statistics of batch normalization: of
     // several workers, each of which has seen other data, all take the first one's.
     void EqualizeStatistics();
+    // What controls of the learning rate and of the best model compare: it falls as the criterion gets better.
+    double ToBeLowered(double criterion) const
+    {
+        return nodes.criterion->Type().traits.isMaximised ? -criterion : criterion;
+    }
     bool StopRequested() const { return request.stopRequested && request.stopRequested(); }
 
 private:
     void JoinWorkers(Workers& workers);
+    void SetUpSequenceCriteria();
 
 public:
     const TrainingRequest& request;

@@ -586,11 +586,11 @@ class ConfigMessagesTest(MessagesTestCase):
                              % (name, words))
             self.assertIn("no help: action '%s' is not there: " % name, self.cntk("--help", name, status=2).stderr)
 
-    def test_what_needs_lattices(self):
+    def test_what_needs_log_likelihoods(self):
         for key in "trainingCriterion", "evalCriterion":
             message = self.error("Train=[SimpleNetworkBuilder=[%s=SequenceWithSoftmax]]" % key)
-            self.assertIn("error: %s 'SequenceWithSoftmax' is not there yet: it is the criterion of sequence training over "
-                          "HTK lattices, which no reader of this program reads" % key, message)
+            self.assertIn("error: %s 'SequenceWithSoftmax' takes log likelihoods, which SimpleNetworkBuilder does not "
+                          "make; train with CrossEntropyWithSoftmax, then add the node with MEL" % key, message)
 
     def test_unknown_kind_of_network(self):
         self.assertRegex(self.error("Train=[SimpleNetworkBuilder=[rnnType=JOINTCONDITIONALLSTMSTREAMS]]"),

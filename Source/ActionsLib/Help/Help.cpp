@@ -423,8 +423,6 @@ std::string HelpText(std::string_view topic)
         candidates.push_back(std::move(function));
     if (const std::string why = WhyMissingAction(topic); !why.empty())
         Fail(ErrorKind::Usage, "no help: action '", topic, "' is not there: ", why);
-    if (const std::string why = NodeRegistry::WhyMissing(topic); !why.empty())
-        Fail(ErrorKind::Usage, "no help: the function ", why);
     Fail(ErrorKind::Usage, "no help on '", topic,
          "'; cntk --help lists actions, blocks, readers, functions of networks and commands of the edit action",
          DidYouMean(topic, candidates));

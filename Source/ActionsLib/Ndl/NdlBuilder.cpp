@@ -133,8 +133,6 @@ NdlBuilder::Value NdlBuilder::Call(Scope& scope, const NdlExpression& call, cons
     const NdlFunction function = FindNdlFunction(m_network.Registry(), call.text);
     if (function.form != NdlFunction::Form::None)
         return MakeNode(scope, function, call, localName);
-    if (const std::string why = NodeRegistry::WhyMissing(call.text); !why.empty())
-        FailAt(call.where, ErrorKind::Config, "the function ", why);
     std::vector<std::string> names = NdlFunctionNames(m_network.Registry());
     for (const auto& [key, macro] : m_macros)
         names.push_back(macro->name);

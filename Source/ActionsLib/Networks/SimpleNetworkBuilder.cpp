@@ -26,8 +26,11 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
     const CriterionWord* found = FindCriterion(word);
     if (found != nullptr && (found->forTraining || !forTraining))
         return;
-    if (const std::string why = NodeRegistry::WhyMissing(word); !why.empty())
-        FailAt(block.WhereOf(key), ErrorKind::Config, key, " ", why);
+    if (EqualsIgnoreCase(word, "SequenceWithSoftmax"))
+        FailAt(block.WhereOf(key), ErrorKind::Config, key,
+               " 'SequenceWithSoftmax' takes log likelihoods, which "
+               "SimpleNetworkBuilder does not make; train with CrossEntropyWithSoftmax, then add the node with MEL, or "
+               "describe the network in NDL");
     FailAt(block.WhereOf(key), ErrorKind::Config, "unknown ", key, " '", word, "'; accepted: ", Join(accepted, ", "),
            DidYouMean(word, accepted));
 }

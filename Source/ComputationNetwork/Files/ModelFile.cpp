@@ -63,8 +63,6 @@ const NodeType& RequireType(const NodeRegistry& registry, const std::string& typ
         if (EqualsIgnoreCase(oldName, typeName))
             if (const NodeType* type = registry.Find(newName))
                 return *type;
-    if (const std::string why = NodeRegistry::WhyMissing(typeName); !why.empty())
-        Fail(ErrorKind::Model, "the node type ", why);
     std::vector<std::string> names;
     for (const NodeType& type : registry.Types())
         names.push_back(type.name);

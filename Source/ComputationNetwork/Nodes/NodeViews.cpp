@@ -48,6 +48,21 @@ std::span<const uint8_t> MaskOfSum(const ComputationNode& node, size_t input, co
     return isSum ? node.ColumnMask(range) : std::span<const uint8_t>();
 }
 
+std::vector<SequenceInfo> SequencesOf(const MBLayout& layout)
+{
+    std::vector<SequenceInfo> sequences;
+    if (!layout.IsFrameMode())
+    {
+        for (const SequenceInfo& sequence : layout.Sequences())
+            if (sequence.id != SequenceInfo::c_gap)
+                sequences.push_back(sequence);
+        return sequences;
+    }
+    for (size_t row = 0; row < layout.ParallelSequences(); row++)
+        sequences.push_back({row, row, 0, 1});
+    return sequences;
+}
+
 std::string DescribeShape(const ComputationNode& node)
 {
     return Concat("'", node.Name(), "' [", node.SampleLayout().ToString(), "]");

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cntk
 {
@@ -32,6 +33,9 @@ inline const ComputationNode& OtherInput(const ComputationNode& node, const Comp
 {
     return *node.Input(node.Input(0).get() == &input ? 1 : 0);
 }
+
+// The sequences of a layout, without gaps; in frame mode each sample is one.
+std::vector<SequenceInfo> SequencesOf(const MBLayout& layout);
 
 // "'W' [50 x 784]"
 std::string DescribeShape(const ComputationNode& node);

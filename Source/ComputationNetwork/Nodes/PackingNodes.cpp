@@ -63,22 +63,6 @@ void RequireNumberPerFrame(const ComputationNode& node, size_t input, const Shap
              node.Type().inputNames[input], "', but got ", DescribeShape(numbers));
 }
 
-// The sequences of a layout, those of frame mode too.
-std::vector<SequenceInfo> SequencesOf(const MBLayout& layout)
-{
-    std::vector<SequenceInfo> sequences;
-    if (!layout.IsFrameMode())
-    {
-        for (const SequenceInfo& sequence : layout.Sequences())
-            if (sequence.id != SequenceInfo::c_gap)
-                sequences.push_back(sequence);
-        return sequences;
-    }
-    for (size_t row = 0; row < layout.ParallelSequences(); row++)
-        sequences.push_back({row, row, 0, 1});
-    return sequences;
-}
-
 // ---- Where ----
 
 // The positions of the frames whose number is not 0, counted within their sequence, as sequences of their own.

@@ -213,6 +213,34 @@ void HtkCorpus::ReadLabels(const HtkConfig& config, Log& log)
             stream.table.Share(utterance, first);
         m_labels.push_back(std::move(stream));
     }
+    if (!config.lattices)
+        return;
+    m_lattices =
+        std::make_unique<HtkLatticeStream>(*config.lattices, keys, m_frames.size(), log, config.reader.verbosity);
+    m_latticeLabels = config.lattices->labels;
+    for (const auto& [utterance, first] : repeated)
+        m_lattices->Toc().Share(utterance, first);
+}
+
+LatticePtr HtkCorpus::ReadLattice(size_t utterance)
+{
+    const HtkLabelStream& labels = m_labels[m_latticeLabels];
+    return m_lattices->Read(utterance, {Key(utterance), m_frames[utterance], labels.states, labels.classes});
+}
+
+std::string HtkCorpus::WhatLacks(size_t utterance) const
+{
+    for (const HtkLabelStream& labels : m_labels)
+    {
+        if (!labels.table.Has(utterance))
+            return Concat("has no labels in '", labels.source, "'");
+        if (labels.table.Frames(utterance) != m_frames[utterance])
+            return Concat("has ", Counted(m_frames[utterance], "frame"), ", but its labels in '", labels.source,
+                          "' have ", labels.table.Frames(utterance), " (duration mismatch)");
+    }
+    if (m_lattices && !m_lattices->Toc().Has(utterance))
+        return Concat("has no lattice in '", m_lattices->Source(), "'");
+    return {};
 }
 
 void HtkCorpus::DropUnlabelled(Log& log, int verbosity)
@@ -220,33 +248,27 @@ void HtkCorpus::DropUnlabelled(Log& log, int verbosity)
     std::vector<size_t> kept;
     std::string example;
     size_t notices = 0;
-    size_t notFound = 0;
+    size_t withoutLattice = 0;
     const size_t all = m_frames.size();
     for (size_t i = 0; i < all; ++i)
     {
-        bool isGood = true;
-        for (const HtkLabelStream& labels : m_labels)
+        const std::string problem = WhatLacks(i);
+        if (problem.empty())
         {
-            std::string problem;
-            if (!labels.table.Has(i))
-                problem = Concat("has no labels in '", labels.source, "'");
-            else if (labels.table.Frames(i) != m_frames[i])
-                problem = Concat("has ", Counted(m_frames[i], "frame"), ", but its labels in '", labels.source,
-                                 "' have ", labels.table.Frames(i), " (duration mismatch)");
-            else
-                continue;
-            isGood = false;
-            if (example.empty())
-                example = m_features[0]->Describe(i) + " " + problem;
-            if (notices++ < c_mostNotices && verbosity > 0)
-                log.Print("htkmlfreader: skipping %s: it %s\n", m_features[0]->Describe(i).c_str(), problem.c_str());
-            break;
-        }
-        if (isGood)
             kept.push_back(i);
-        else
-            ++notFound;
+            continue;
+        }
+        if (m_lattices && !m_lattices->Toc().Has(i))
+            ++withoutLattice;
+        if (example.empty())
+            example = m_features[0]->Describe(i) + " " + problem;
+        if (notices++ < c_mostNotices && verbosity > 0)
+            log.Print("htkmlfreader: skipping %s: it %s\n", m_features[0]->Describe(i).c_str(), problem.c_str());
     }
+    const size_t notFound = all - kept.size();
+    if (withoutLattice * 2 > all)
+        Fail(ErrorKind::Data, "too many utterances have no lattice in '", m_lattices->Source(), "': ", withoutLattice,
+             " of ", Counted(all, "utterance"), "; the first that is left out: ", example);
     if (notFound * 2 > all)
         Fail(ErrorKind::Data, "too many files not found in label set: ", notFound, " of ", Counted(all, "utterance"),
              "; the first: ", example);
@@ -261,6 +283,8 @@ void HtkCorpus::DropUnlabelled(Log& log, int verbosity)
             stream->Keep(kept);
         for (HtkLabelStream& labels : m_labels)
             labels.table.Keep(kept);
+        if (m_lattices)
+            m_lattices->Toc().Keep(kept);
     }
     size_t frames = 0;
     for (const uint32_t count : m_frames)
@@ -292,6 +316,8 @@ void HtkCorpus::VisitListedFiles(const HtkConfig& config, const ListedFileVisito
         if (!block.options.mlfFileList.empty())
             for (const std::string& file : LabelFilesOf(block))
                 visit(file, "read as labels (" + block.options.mlfFileList + ")");
+    if (m_lattices)
+        m_lattices->VisitListedFiles(visit);
 }
 
 } // namespace cntk

@@ -1,9 +1,10 @@
 // The utterances that a reader reads: where the frames of each stream are and what labels they have. Utterances that
-// lack labels are left out.
+// lack labels, or lattices where there are some, are left out.
 #pragma once
 
 #include "Common/FileClashes.h"
 #include "Readers/HTKMLFReader/HtkFeatureStream.h"
+#include "Readers/HTKMLFReader/HtkLatticeStream.h"
 #include "Readers/HTKMLFReader/HtkOptions.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
 
@@ -45,17 +46,25 @@ public:
     const std::vector<std::unique_ptr<HtkFeatureStream>>& Features() const { return m_features; }
     const std::vector<HtkLabelStream>& Labels() const { return m_labels; }
 
-    // Feature files and archives of the script files, label files of mlfFileList.
+    bool HasLattices() const { return m_lattices != nullptr; }
+    // Reads it from its file.
+    LatticePtr ReadLattice(size_t utterance);
+
+    // Feature files and archives of the script files, label files of mlfFileList, files of lattices.
     void VisitListedFiles(const HtkConfig& config, const ListedFileVisitor& visit) const;
 
 private:
     void CheckLists(bool forWriting, Log& log);
     void ReadLabels(const HtkConfig& config, Log& log);
+    // What keeps the utterance from being read; empty: nothing.
+    std::string WhatLacks(size_t utterance) const;
     void CountFrames(bool forWriting);
     void DropUnlabelled(Log& log, int verbosity);
 
     std::vector<std::unique_ptr<HtkFeatureStream>> m_features;
     std::vector<HtkLabelStream> m_labels;
+    std::unique_ptr<HtkLatticeStream> m_lattices;
+    size_t m_latticeLabels = 0;     // in m_labels: whose states those of the lattices are
     std::vector<uint32_t> m_frames; // by utterance
     size_t m_totalFrames = 0;
 };

@@ -17,6 +17,7 @@ namespace
 {
 
 constexpr double c_largestDimension = 1 << 24;
+constexpr const char* c_latticeKeys[] = {"denLatTocFile", "numLatTocFile"};
 
 bool IsFeatures(const ConfigParameters& block)
 {
@@ -26,6 +27,19 @@ bool IsFeatures(const ConfigParameters& block)
 bool IsLabels(const ConfigParameters& block)
 {
     return !IsFeatures(block) && (block.ExistsHere("mlfFile") || block.ExistsHere("mlfFileList"));
+}
+
+bool IsLattices(const ConfigParameters& block)
+{
+    return !IsFeatures(block) && !IsLabels(block) &&
+           std::any_of(std::begin(c_latticeKeys), std::end(c_latticeKeys),
+                       [&](const char* key) { return block.ExistsHere(key); });
+}
+
+bool IsHmms(const ConfigParameters& block)
+{
+    return !IsFeatures(block) && !IsLabels(block) && !IsLattices(block) &&
+           (block.ExistsHere("phoneFile") || block.ExistsHere("transPFile"));
 }
 
 HtkFeatureBlock ReadFeatureBlock(const ConfigParameters& config, const std::string& name)
@@ -69,14 +83,98 @@ HtkLabelBlock ReadLabelBlock(const ConfigParameters& config, const std::string& 
     return block;
 }
 
-// What only sequence training asks for would be passed over, and the training be another one.
-void RequireNoLattices(const ConfigParameters& block)
+// What is passed over, where users may think that it is read.
+void WarnOfOneNotRead(const ConfigParameters& block, std::initializer_list<const char*> keys, const char* why, Log& log)
 {
-    for (const char* key : {"phoneFile", "transPFile", "denLatTocFile", "numLatTocFile"})
+    for (const char* key : keys)
+    {
+        if (!block.ExistsHere(key))
+            continue;
+        log.Warn(Concat(block.WhereOf(key).Location(), ": HTKMLFReader: ", key, " is not read, since ", why));
+        return;
+    }
+}
+
+HtkLatticeBlock ReadLatticeBlock(const ConfigParameters& config, const std::string& name, Log& log)
+{
+    HtkLatticeBlock block;
+    block.name = name;
+    block.config = &config;
+    block.options = ReadOptions<HtkLatticeOptions>(config);
+    WarnOfOneNotRead(config, {"numLatTocFile"}, "the reference is that of the labels", log);
+    return block;
+}
+
+void ReadHmmBlock(const ConfigParameters& config, Log& log)
+{
+    ReadOptions<HtkHmmOptions>(config);
+    WarnOfOneNotRead(config, {"phoneFile", "transPFile"}, "the states and their times are those of the lattices", log);
+}
+
+// Keys of a block of its own would be passed over elsewhere, and the training be another one.
+void RequireNoLatticesIn(const ConfigParameters& block)
+{
+    for (const char* key : c_latticeKeys)
         if (block.ExistsHere(key))
             FailAt(block.WhereOf(key), ErrorKind::Config, "'", block.Name(), "' has ", key,
-                   ": sequence training with lattices is not there; HTKMLFReader reads features (scpFile) and labels "
-                   "(mlfFile)");
+                   ", expected it in a block of its own, such as lattices=[denLatTocFile=den.toc]");
+}
+
+// Whole utterances, and states by name.
+void CheckLattices(const ConfigParameters& config, HtkConfig& htk)
+{
+    HtkLatticeBlock& lattices = *htk.lattices;
+    const HtkReaderOptions& options = htk.reader;
+    if (options.frameMode || options.truncated)
+        FailAt(config.WhereOf(options.frameMode ? "frameMode" : "truncated"), ErrorKind::Config, "'", lattices.name,
+               "' has lattices, which are of whole utterances: sequence training needs frameMode=false and "
+               "truncated=false");
+    std::vector<std::string> names;
+    for (size_t i = 0; i < htk.labels.size(); ++i)
+    {
+        if (htk.labels[i].options.labelMappingFile.empty())
+            continue;
+        names.push_back(htk.labels[i].name);
+        lattices.labels = i;
+    }
+    if (names.size() != 1)
+        FailAt(lattices.config->Where(), ErrorKind::Config, "'", lattices.name,
+               "': the states of lattices are those of the label block with a state list (labelMappingFile), ",
+               names.empty() ? std::string("but there is none") : "expected one, not several: " + Join(names, ", "));
+    const HtkLabelBlock& labels = htk.labels[lattices.labels];
+    if (!labels.options.labelToTargetMappingFile.empty())
+        FailAt(labels.config->WhereOf("labelToTargetMappingFile"), ErrorKind::Config, "'", labels.name,
+               "' has target vectors (labelToTargetMappingFile), but the states of the lattices of '", lattices.name,
+               "' are classes");
+}
+
+// A pattern names no file.
+void AddLatticeFiles(const ConfigParameters& block, std::vector<ConfigValue>& files)
+{
+    const size_t before = files.size();
+    AddInputFiles<HtkLatticeOptions>(block, files);
+    files.erase(std::remove_if(files.begin() + ptrdiff_t(before), files.end(),
+                               [](const ConfigValue& value) { return IsFilePattern(value.Text()); }),
+                files.end());
+}
+
+void ReadSubBlock(const ConfigParameters& config, const std::string& name, HtkConfig& htk, Log& log)
+{
+    if (IsHmms(config))
+        ReadHmmBlock(config, log);
+    if (IsLattices(config))
+    {
+        if (htk.lattices)
+            FailAt(config.Where(), ErrorKind::Config, "'", name, "' has lattices, and '", htk.lattices->name,
+                   "' has them, too; expected one such block");
+        htk.lattices = ReadLatticeBlock(config, name, log);
+        return;
+    }
+    RequireNoLatticesIn(config);
+    if (IsFeatures(config))
+        htk.features.push_back(ReadFeatureBlock(config, name));
+    else if (IsLabels(config))
+        htk.labels.push_back(ReadLabelBlock(config, name));
 }
 
 void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options, Log& log)
@@ -95,7 +193,7 @@ void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options,
         FailAt(config.WhereOf("readMethod"), ErrorKind::Config,
                "readMethod=rollingWindow shuffles frames; utterances (frameMode=false) need readMethod=blockRandomize");
     if (!options.unigram.empty())
-        log.Warn("HTKMLFReader: unigram is for lattices and not used");
+        log.Warn("HTKMLFReader: unigram is not used, since the scores of the language model are those of the lattices");
 }
 
 } // namespace
@@ -155,6 +253,31 @@ OptionTable<HtkLabelOptions> HtkLabelOptions::Options()
     };
 }
 
+OptionTable<HtkLatticeOptions> HtkLatticeOptions::Options()
+{
+    using S = HtkLatticeOptions;
+    return {
+        Opt("denLatTocFile", &S::denLatTocFile,
+            "Required. List of lattices (sequence training), one utterance a line: name=archive[offset in bytes] or "
+            "name=file, in HTK's Standard Lattice Format; ... in a path is the list's folder. With * or ? several "
+            "lists")
+            .Required()
+            .InputFile(),
+        Opt("prefixPathInToc", &S::prefixPathInToc, "Folder that all files of the lists are in"),
+        Opt("numLatTocFile", &S::numLatTocFile, "the reference is that of the labels").WithoutEffect(),
+    };
+}
+
+OptionTable<HtkHmmOptions> HtkHmmOptions::Options()
+{
+    using S = HtkHmmOptions;
+    const char* const why = "states and their times are those of the lattices";
+    return {
+        Opt("phoneFile", &S::phoneFile, why).WithoutEffect(),
+        Opt("transPFile", &S::transPFile, why).WithoutEffect(),
+    };
+}
+
 OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
 {
     using S = HtkReaderOptions;
@@ -199,18 +322,11 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
     htk.reader = ReadOptions<HtkReaderOptions>(config);
     if (!context.forWriting)
         CheckModes(config, htk.reader, context.log);
-    RequireNoLattices(config);
+    RequireNoLatticesIn(config);
     std::vector<std::string> names = config.BlockNames();
     std::sort(names.begin(), names.end(), LessIgnoreCase);
     for (const std::string& name : names)
-    {
-        const ConfigParameters& inner = config.RequireBlock(name);
-        RequireNoLattices(inner);
-        if (IsFeatures(inner))
-            htk.features.push_back(ReadFeatureBlock(inner, name));
-        else if (IsLabels(inner))
-            htk.labels.push_back(ReadLabelBlock(inner, name));
-    }
+        ReadSubBlock(config.RequireBlock(name), name, htk, context.log);
     if (htk.features.empty())
         FailAt(config.Where(), ErrorKind::Config,
                "the reader has no feature block; it needs one such as features=[dim=792; scpFile=train.scp], named as "
@@ -227,6 +343,10 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
                          "the order of the script file");
         htk.labels.clear();
     }
+    if (context.forWriting)
+        htk.lattices.reset();
+    if (htk.lattices)
+        CheckLattices(config, htk);
     return htk;
 }
 
@@ -241,8 +361,15 @@ void DescribeHtkOptions(PluginDescription& description)
     AddOptions<HtkReaderOptions>(description, "");
     AddOptions<HtkFeatureOptions>(description, "features");
     AddOptions<HtkLabelOptions>(description, "labels");
+    AddOptions<HtkLatticeOptions>(description, "lattices");
+    AddOptions<HtkHmmOptions>(description, "hmms");
     AddOptions<HtkWriterOptions>(description, "writer");
     AddOptions<HtkOutputOptions>(description, "writer:<node>");
+}
+
+bool IsFilePattern(std::string_view path)
+{
+    return path.find_first_of("*?") != std::string_view::npos;
 }
 
 void AddHtkInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
@@ -254,6 +381,8 @@ void AddHtkInputFiles(const ReaderContext& context, std::vector<ConfigValue>& fi
             AddInputFiles<HtkFeatureOptions>(block, files);
         else if (IsLabels(block) && !context.forWriting)
             AddInputFiles<HtkLabelOptions>(block, files);
+        else if (IsLattices(block) && !context.forWriting)
+            AddLatticeFiles(block, files);
     }
     ReadHtkConfig(context);
 }

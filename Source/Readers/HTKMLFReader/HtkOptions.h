@@ -4,7 +4,9 @@
 #include "Common/Config/Options.h"
 #include "Common/ReaderInterface.h"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cntk
@@ -58,6 +60,24 @@ struct HtkLabelOptions
     static OptionTable<HtkLabelOptions> Options();
 };
 
+struct HtkLatticeOptions
+{
+    std::string denLatTocFile;
+    std::string numLatTocFile;
+    std::string prefixPathInToc;
+
+    static OptionTable<HtkLatticeOptions> Options();
+};
+
+// Of the block that describes phones and their transitions to the original.
+struct HtkHmmOptions
+{
+    std::string phoneFile;
+    std::string transPFile;
+
+    static OptionTable<HtkHmmOptions> Options();
+};
+
 struct HtkReaderOptions
 {
     HtkReadMethod readMethod = HtkReadMethod::BlockRandomize;
@@ -92,11 +112,20 @@ struct HtkLabelBlock
     HtkLabelOptions options;
 };
 
+struct HtkLatticeBlock
+{
+    std::string name;
+    const ConfigParameters* config = nullptr;
+    HtkLatticeOptions options;
+    size_t labels = 0; // HtkConfig::labels: whose state list has the states of the lattices
+};
+
 struct HtkConfig
 {
     HtkReaderOptions reader;
     std::vector<HtkFeatureBlock> features; // in alphabetical order
     std::vector<HtkLabelBlock> labels;
+    std::optional<HtkLatticeBlock> lattices; // sequence training
     bool forWriting = false;
 };
 
@@ -105,6 +134,9 @@ HtkConfig ReadHtkConfig(const ReaderContext& context);
 
 // A list that a block names must be there: told with the place of its name.
 void RequireHtkFile(const ConfigParameters& block, const char* key, const char* what, const std::string& path);
+
+// Whether it has * or ?, and may mean several files.
+bool IsFilePattern(std::string_view path);
 
 // For --help and the documentation.
 void DescribeHtkOptions(PluginDescription& description);

@@ -30,6 +30,7 @@ public:
     }
     std::vector<std::string> CreateLabelMaps() override;
     void VisitListedFiles(const ListedFileVisitor& visit) const override { m_corpus.VisitListedFiles(m_config, visit); }
+    bool HasLattices() const override { return m_corpus.HasLattices(); }
     size_t SequencesToWrite() const override { return m_config.forWriting ? m_corpus.Utterances() : 0; }
 
     // For tests: chunks in memory now.

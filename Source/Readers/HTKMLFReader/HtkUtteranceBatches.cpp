@@ -161,6 +161,7 @@ public:
         if (m_isTruncated) // every minibatch has its full length, whatever the data have
             RequireColumns(std::max(request.minibatchSize, m_truncationLength), "frames");
         EpochRequest ours = request;
+        m_withLattices = request.withLattices && m_store.Corpus().HasLattices();
         size_t all = m_parallel[request.epoch];
         if (m_truncationLength > 0)
         {
@@ -288,12 +289,15 @@ private:
         MBLayout& layout = *slot.layouts[0];
         layout.Init(m_rows, steps);
         slot.keys.resize(m_stretches.size());
+        slot.lattices.assign(m_withLattices ? m_stretches.size() : 0, nullptr);
         for (size_t id = 0; id < m_stretches.size(); ++id)
         {
             const Stretch& stretch = m_stretches[id];
             const ptrdiff_t begin = ptrdiff_t(stretch.time) - ptrdiff_t(stretch.first);
             layout.AddSequence(id, stretch.row, begin, begin + ptrdiff_t(stretch.utterance.frames));
             slot.keys[id] = m_store.Corpus().Key(stretch.utterance.corpusIndex);
+            if (m_withLattices)
+                slot.lattices[id] = m_store.Corpus().ReadLattice(stretch.utterance.corpusIndex);
             for (size_t i = 0; i < stretch.count; ++i)
                 m_columns.Copy(slot, *stretch.utterance.data, stretch.utterance.firstFrame + stretch.first + i,
                                (stretch.time + i) * m_rows + stretch.row);
@@ -310,6 +314,7 @@ private:
     Schedule<size_t> m_parallel;
     bool m_isTruncated;
     size_t m_truncationLength; // 0: minibatchSize
+    bool m_withLattices = false;
     size_t m_rows = 1;
     size_t m_minibatchSize = 0;
     std::vector<Channel> m_channels;

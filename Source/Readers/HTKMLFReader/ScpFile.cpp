@@ -35,10 +35,7 @@ std::string CleanPrefix(std::string prefix)
 class ScpParser
 {
 public:
-    ScpParser(const std::string& path, const std::string& prefix)
-        : m_lines(path, "script file"), m_prefix(CleanPrefix(prefix)), m_folder(FolderOf(m_lines.Path()))
-    {
-    }
+    ScpParser(const std::string& path, const std::string& prefix) : m_lines(path, "script file"), m_prefix(prefix) {}
 
     ScpFile Parse()
     {
@@ -116,25 +113,14 @@ private:
             return m_lastIndex;
         const auto [place, isNew] = m_indices.try_emplace(std::string(path), uint32_t(m_scp.paths.size()));
         if (isNew)
-            m_scp.paths.push_back(PhysicalPath(path));
+            m_scp.paths.push_back(PhysicalPath(path, m_prefix, m_lines.Path()));
         m_lastPath = path;
         m_lastIndex = place->second;
         return m_lastIndex;
     }
 
-    std::string PhysicalPath(std::string_view path) const
-    {
-        std::string physical(path);
-        if (!m_prefix.empty())
-            return m_prefix + "/" + physical;
-        if (const size_t dots = physical.find("..."); dots != std::string::npos)
-            physical.replace(dots, 3, m_folder);
-        return physical;
-    }
-
     HtkLines m_lines;
-    std::string m_prefix;
-    std::string m_folder;
+    const std::string& m_prefix;
     ScpFile m_scp;
     std::unordered_map<std::string, uint32_t> m_indices;
     std::string m_lastPath;
@@ -157,6 +143,16 @@ std::string KeyOfName(std::string_view logicalName)
     if (dot != std::string::npos && (slash == std::string::npos || dot > slash))
         key.resize(dot);
     return key;
+}
+
+std::string PhysicalPath(std::string_view path, const std::string& prefix, const std::string& list)
+{
+    std::string physical(path);
+    if (!prefix.empty())
+        return CleanPrefix(prefix) + "/" + physical;
+    if (const size_t dots = physical.find("..."); dots != std::string::npos)
+        physical.replace(dots, 3, FolderOf(list));
+    return physical;
 }
 
 std::string_view LastComponent(std::string_view key)

@@ -34,6 +34,8 @@ ScpFile ReadScpFile(const std::string& path, const std::string& prefix);
 
 // "An4/71/x.mfc" -> "An4/71/x"; backslashes become slashes.
 std::string KeyOfName(std::string_view logicalName);
+// Where a file is that a list names: behind the prefix; without one "..." stands for the folder of the list.
+std::string PhysicalPath(std::string_view path, const std::string& prefix, const std::string& list);
 // What is behind the last slash of a key.
 std::string_view LastComponent(std::string_view key);
 

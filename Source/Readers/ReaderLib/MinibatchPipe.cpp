@@ -97,6 +97,7 @@ bool MinibatchPipe<ElemType>::Next(HostMinibatch<ElemType>& minibatch)
     const bool made = m_ahead ? m_prefetcher.Next(m_slot) : m_fill(m_slot);
     std::swap(minibatch.streams, m_slot.streams);
     std::swap(minibatch.sequenceKeys, m_slot.keys);
+    std::swap(minibatch.lattices, m_slot.lattices);
     if (!m_slot.log.empty())
     {
         m_log.Write(m_slot.log);

@@ -44,6 +44,7 @@ struct MinibatchSlot
     std::vector<StreamBatch<ElemType>> streams;
     std::vector<MBLayoutPtr> layouts;
     std::vector<std::string> keys; // HostMinibatch::sequenceKeys
+    std::vector<LatticePtr> lattices;
     std::string log;
 
     // Gives the slot that many streams, each with a layout object.

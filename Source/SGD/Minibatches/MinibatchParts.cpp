@@ -252,6 +252,14 @@ void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, A
                  "one minibatch one of them has ",
                  CountSequences(stream), ", another ", count);
     }
+    target.lattices = whole.lattices;
+    if (!isByRows && !whole.lattices.empty()) // which have other ids then
+    {
+        target.lattices.clear();
+        const std::vector<SequenceInfo> sequences = SequencesById(lead);
+        for (const size_t number : numbers)
+            target.lattices.push_back(whole.lattices[sequences[number].id]);
+    }
 }
 
 template void TakePart(const HostMinibatch<float>&, size_t, size_t, Axes, HostMinibatch<float>&);

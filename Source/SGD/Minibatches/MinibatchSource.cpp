@@ -45,6 +45,8 @@ void MinibatchSource::VisitListedFiles(const ListedFileVisitor& visit) const
 void MinibatchSource::BindTo(const std::vector<ComputationNodePtr>& roots)
 {
     m_binder.emplace(roots, Streams());
+    if (!std::visit([](const auto& typed) { return typed.reader->HasLattices(); }, m_typed))
+        m_binder->RequireNoLattices();
     m_wanted = m_binder->Wanted();
 }
 
@@ -112,6 +114,7 @@ void MinibatchSource::StartEpoch(EpochRequest request)
     for (const auto& companion : m_companions)
         companion->StartEpoch(whole);
     request.wanted = m_wanted;
+    request.withLattices = m_binder->TakesLattices();
     request.trainingSeed = m_trainingSeed;
     m_binder->BeginPass();
     if (m_mixer)

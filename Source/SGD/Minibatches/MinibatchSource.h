@@ -57,7 +57,7 @@ public:
     // At the end of an epoch: says which sequence another source has beyond those of this one; "" if there is none.
     std::string RestOfCompanions();
 
-    // request.wanted and request.trainingSeed are filled in here.
+    // request.wanted, withLattices and trainingSeed are filled in here.
     void StartEpoch(EpochRequest request);
     // False at the end of the epoch. Allocates nothing once the largest minibatch has been seen.
     // Of a minibatch that is cut the network then holds the first part.

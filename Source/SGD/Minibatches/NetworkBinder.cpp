@@ -137,6 +137,8 @@ NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const
             CheckWordClasses(*node);
         if (node->TypeName() == "NCEBasedCrossEntropyWithSoftmax")
             RequireNoWordClasses(*node);
+        if (auto criterion = std::dynamic_pointer_cast<SequenceCriterionNode>(node))
+            m_latticeNodes.push_back(std::move(criterion));
     }
 }
 
@@ -168,6 +170,14 @@ void NetworkBinder::RequireNoWordClasses(const ComputationNode& criterion) const
             FailOf(criterion, ErrorKind::Config, criterion.TypeName(), " '", criterion.Name(),
                    "' takes words with their probabilities, but stream '", m_streams[binding.stream].name,
                    "' has words with their classes; expected mode=nce of its reader, with noise_number");
+}
+
+void NetworkBinder::RequireNoLattices() const
+{
+    if (!m_latticeNodes.empty())
+        FailOf(*m_latticeNodes[0], ErrorKind::Config, m_latticeNodes[0]->TypeName(), " '", m_latticeNodes[0]->Name(),
+               "' needs lattices, which the reader does not deliver; expected a block such as "
+               "lattices=[denLatTocFile=den.toc] of HTKMLFReader");
 }
 
 std::vector<std::string> NetworkBinder::Wanted() const
@@ -269,6 +279,8 @@ void NetworkBinder::Bind(const HostMinibatch<ElemType>& minibatch)
         else
             binding.node->ReferToDense(batch.values.data(), batch.rows, batch.columns);
     }
+    for (const auto& node : m_latticeNodes)
+        node->SetLattices(minibatch.lattices);
 }
 
 template void NetworkBinder::Bind(const HostMinibatch<float>& minibatch);

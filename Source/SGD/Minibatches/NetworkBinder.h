@@ -5,6 +5,7 @@
 #include "Common/ReaderInterface.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 
 #include <cstddef>
 #include <memory>
@@ -21,6 +22,9 @@ public:
     // has no stream, naming both sides, and when their dimensions differ, with both numbers and where they come from.
     NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams);
 
+    bool TakesLattices() const { return !m_latticeNodes.empty(); }
+    // Fails (Config) where it does, for a reader that has none.
+    void RequireNoLattices() const;
     bool HasSeveralAxes() const { return m_axes.size() > 1; }
     // What of the network and the streams does not fit, though it can be computed.
     const std::vector<std::string>& Warnings() const { return m_warnings; }
@@ -64,6 +68,7 @@ private:
     void RequireNoWordClasses(const ComputationNode& criterion) const;
 
     std::vector<Binding> m_bindings;
+    std::vector<std::shared_ptr<SequenceCriterionNode>> m_latticeNodes;
     std::vector<Axis> m_axes;
     std::vector<StreamInfo> m_streams; // without the labels' names
     std::vector<std::string> m_warnings;

@@ -32,9 +32,10 @@ RateChange LearningRateControl::Adjust(RateState& state, size_t epoch) const
     const double average = state.averageCriterion;
     const double previous = state.previousCriterion;
     const double improvement = previous - average;
+    const double whole = m_isMaximised ? std::abs(previous) : previous;
     const bool hasPrevious = std::isfinite(previous);
-    const bool insufficient = !std::isfinite(average) ||
-                              (hasPrevious && improvement <= m_options.reduceLearnRateIfImproveLessThan * previous);
+    const bool insufficient =
+        !std::isfinite(average) || (hasPrevious && improvement <= m_options.reduceLearnRateIfImproveLessThan * whole);
     if (m_options.continueReduce)
     {
         if (insufficient && state.reducing)
@@ -48,7 +49,7 @@ RateChange LearningRateControl::Adjust(RateState& state, size_t epoch) const
         state.learningRatePerSample *= m_options.learnRateDecreaseFactor;
         return RateChange::Reduced;
     }
-    if (hasPrevious && improvement > m_options.increaseLearnRateIfImproveMoreThan * previous)
+    if (hasPrevious && improvement > m_options.increaseLearnRateIfImproveMoreThan * whole)
     {
         state.learningRatePerSample *= m_options.learnRateIncreaseFactor;
         return RateChange::Increased;

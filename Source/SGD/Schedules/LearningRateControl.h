@@ -32,9 +32,11 @@ enum class RateChange
 class LearningRateControl
 {
 public:
-    // ratesInList: epochs whose rate the user wrote; they are not adjusted.
-    LearningRateControl(const AutoAdjustOptions& options, size_t ratesInList)
-        : m_options(options), m_ratesInList(ratesInList)
+    // ratesInList: epochs whose rate the user wrote; they are not adjusted. isMaximised: the criterion is one that
+    // training raises, and control values are those below 0 as well as above it: what is a share of one is a share of
+    // its size.
+    LearningRateControl(const AutoAdjustOptions& options, size_t ratesInList, bool isMaximised = false)
+        : m_options(options), m_ratesInList(ratesInList), m_isMaximised(isMaximised)
     {
     }
 
@@ -62,6 +64,7 @@ public:
 private:
     AutoAdjustOptions m_options;
     size_t m_ratesInList;
+    bool m_isMaximised;
 };
 
 } // namespace cntk

@@ -104,7 +104,7 @@ TrainingSearch::TrialResult TrainingSearch::RunTrial(const TrialStart& start, si
     {
         const CriterionAverages& averages = m_trials.Take().averages;
         m_parts.progress.EndTrial(averages, rate);
-        return {.criterion = averages.criterion, .wasKnown = true};
+        return {.criterion = m_parts.ToBeLowered(averages.criterion), .wasKnown = true};
     }
     start.GoBack();
     TakeUp(start, trial, settings);
@@ -136,7 +136,7 @@ TrainingSearch::TrialResult TrainingSearch::RunTrial(const TrialStart& start, si
     m_parts.progress.EndTrial(result.averages, rate);
     trial.averages = result.averages;
     m_trials.Add(std::move(trial));
-    return {.criterion = result.averages.criterion, .wasKnown = false};
+    return {.criterion = m_parts.ToBeLowered(result.averages.criterion), .wasKnown = false};
 }
 
 // All but the first ones.

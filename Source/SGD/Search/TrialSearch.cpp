@@ -110,7 +110,8 @@ SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercen
         const double criterion = trial(isFirst ? "BaseAdaptiveMinibatchSearch:" : "AdaptiveMinibatchSearch:", size);
         if (isFirst)
             result.baseCriterion = criterion;
-        else if (IsWorse(criterion, result.baseCriterion * (1 + marginPercent / 100)))
+        else if (IsWorse(criterion,
+                         result.baseCriterion * (1 + std::copysign(marginPercent / 100, result.baseCriterion))))
             break;
         isFirst = false;
         result.size = size;

@@ -63,6 +63,9 @@ NodeCase::NodeCase(const NodeType& type, const GradientSample& sample, Layout la
     for (const ComputationNodePtr& statistic : {m_node, twin})
         if (auto* precompute = dynamic_cast<PrecomputeNode*>(statistic.get()))
             precompute->BeginPrecompute();
+    for (const ComputationNodePtr& node : {m_node, twin})
+        if (sample.prepare)
+            sample.prepare(*node, *m_network->Layout());
 }
 
 void NodeCase::SetLayout(Layout layout)

@@ -139,19 +139,6 @@ TEST(NodeNamesTest, OldAndShortNamesAreTheTypesOfToday)
     }
 }
 
-TEST(NodeNamesTest, WhatIsMissingIsSaid)
-{
-    for (const std::string name : {"SequenceWithSoftmax", "sewithsm"})
-    {
-        EXPECT_EQ(NodeRegistry::Standard().Find(name), nullptr);
-        EXPECT_EQ(NodeRegistry::WhyMissing(name),
-                  "'" + name +
-                      "' is not there yet: it is the criterion of sequence training over HTK lattices, which no reader "
-                      "of this program reads; train with CrossEntropyWithSoftmax");
-    }
-    EXPECT_EQ(NodeRegistry::WhyMissing("Times"), "");
-}
-
 } // namespace
 
 } // namespace cntk::Testing

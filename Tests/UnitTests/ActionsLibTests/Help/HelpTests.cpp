@@ -125,7 +125,6 @@ TEST(HelpTest, KnowsNearNames)
                                  "and commands of the edit action; did you mean 'Times'?");
     EXPECT_THAT(messageOf("maxEpoch"), HasSubstr("did you mean 'maxEpochs'?"));
     EXPECT_THAT(messageOf("SetPropety"), HasSubstr("did you mean 'SetProperty'?"));
-    EXPECT_THAT(messageOf("SequenceWithSoftmax"), HasSubstr("no help: the function "));
 }
 
 } // namespace

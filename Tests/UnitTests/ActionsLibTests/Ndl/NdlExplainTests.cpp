@@ -125,15 +125,6 @@ TEST(NdlExplainTests, UnknownArgumentsOfMacros)
               "net.ndl:5:15: error: a number expected, found the unknown name 'HDin'; did you mean 'HDim'?");
 }
 
-TEST(NdlExplainTests, FunctionsOfTheOriginalThatAreMissing)
-{
-    EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\nc=SEWithSM(x, x, x)\n"),
-              "    2 | c=SEWithSM(x, x, x)\n"
-              "      |   ^~~~~~~~\n"
-              "net.ndl:2:3: error: the function 'SEWithSM' is not there yet: it is the criterion of sequence training "
-              "over HTK lattices, which no reader of this program reads; train with CrossEntropyWithSoftmax");
-}
-
 TEST(NdlExplainTests, SparseInputsThatAreNotTaken)
 {
     EXPECT_EQ(NdlErrorOf("words=SparseInput(4, tag=feature)\nh=Sigmoid(words)\n").substr(0, 160),

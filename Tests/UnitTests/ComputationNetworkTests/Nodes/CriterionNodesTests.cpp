@@ -232,7 +232,8 @@ TEST(CriterionNodesTest, SizesMustAgree)
     EXPECT_EQ(MessageOf([&] { prediction.network.Validate(); }),
               "input 'z' is sparse, but CrossEntropyWithSoftmax takes dense values as z; only labels may be sparse; "
               "sparse values go into the criteria CrossEntropy (labels), CrossEntropyWithSoftmax (labels), "
-              "ErrorPrediction (labels), Logistic (labels), SquareError (a or b); or make it dense: InputValue in "
+              "ErrorPrediction (labels), Logistic (labels), SequenceWithSoftmax (labels), SquareError (a or b); or "
+              "make it dense: InputValue in "
               "place of SparseInputValue");
     TestNetwork mixed;
     mixed.Add("CrossEntropy", "c", {mixed.Parameter("labels", {3}), mixed.Input("z", {3})});

@@ -425,12 +425,6 @@ TEST_F(HtkReaderTests, ErrorsOfTheConfig)
     EXPECT_EQ(ErrorOf("readMethod=rollingWindow frameMode=false" + Blocks()),
               "config: readMethod=rollingWindow shuffles frames; utterances (frameMode=false) need "
               "readMethod=blockRandomize");
-    for (const std::string key : {"phoneFile", "transPFile", "denLatTocFile", "numLatTocFile"})
-        EXPECT_EQ(
-            ErrorOf(Blocks() + "\nlattices=[" + key + "=x]"),
-            "config: 'lattices' has " + key +
-                ": sequence training with lattices is not there; HTKMLFReader reads features (scpFile) and labels "
-                "(mlfFile)");
     EXPECT_EQ(ErrorOf("labels=[mlfFile=x labelDim=3]"),
               "config: the reader has no feature block; it needs one such as features=[dim=792; scpFile=train.scp], "
               "named as the network's input; blocks that are there: labels");

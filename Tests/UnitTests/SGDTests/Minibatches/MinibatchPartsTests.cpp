@@ -69,6 +69,28 @@ TEST(MinibatchParts, RowsOfSequencesWithTheirColumns)
     EXPECT_EQ(part.streams[1].columnStarts, (std::vector<int32_t>{0, 2, 2, 2, 3}));
 }
 
+// By the ids that sequences have in the part: those of the whole, or new ones where sequences stand side by side anew.
+TEST(MinibatchParts, LatticesGoWithTheirSequences)
+{
+    HostMinibatch<float> whole = ThreeSequences();
+    for (size_t i = 0; i < 3; ++i)
+        whole.lattices.push_back(std::make_shared<Lattice>());
+    HostMinibatch<float> part;
+    for (const Axes axes : {Axes::One, Axes::Several})
+    {
+        TakePart(whole, 1, 2, axes, part);
+        size_t found = 0;
+        for (const SequenceInfo& sequence : part.streams[0].layout->Sequences())
+            if (sequence.id != SequenceInfo::c_gap)
+            {
+                ASSERT_LT(sequence.id, part.lattices.size());
+                EXPECT_EQ(part.lattices[sequence.id], whole.lattices[sequence.end == 1 ? 1 : 2]);
+                ++found;
+            }
+        EXPECT_EQ(found, 2u);
+    }
+}
+
 TEST(MinibatchParts, SequencesThatGoOnNeedTheirPlaceAmongAll)
 {
     HostMinibatch<float> whole = ThreeSequences();

@@ -22,7 +22,9 @@ class Epochs
 {
 public:
     // rates: how many epochs have a rate of their own in the list, and are left alone.
-    explicit Epochs(const AutoAdjustOptions& options, size_t rates = 1) : m_control(options, rates)
+    // isMaximised: the values are those of a criterion that grows, with the sign changed.
+    explicit Epochs(const AutoAdjustOptions& options, size_t rates = 1, bool isMaximised = false)
+        : m_control(options, rates, isMaximised)
     {
         state.learningRatePerSample = 1;
     }
@@ -75,6 +77,17 @@ TEST(LearningRateControl, IncreasesWhenTheImprovementIsLarge)
     epochs.Finish(0, 2);
     EXPECT_EQ(epochs.Finish(1, 1.5), RateChange::Increased);
     EXPECT_EQ(epochs.state.learningRatePerSample, 1.382);
+}
+
+// A share of what is below 0 is a share of its size, and no share is larger than all.
+TEST(LearningRateControl, CriteriaThatAreToGrowMayBeBelowZero)
+{
+    AutoAdjustOptions options = AfterEpoch();
+    options.reduceLearnRateIfImproveLessThan = 0.1;
+    Epochs epochs(options, 1, true);
+    epochs.Finish(0, -1);
+    EXPECT_EQ(epochs.Finish(1, -1.2), RateChange::None);
+    EXPECT_EQ(epochs.Finish(2, -1.21), RateChange::Reduced);
 }
 
 TEST(LearningRateControl, AnImprovementByExactlyTheShareIsNotYetLarge)

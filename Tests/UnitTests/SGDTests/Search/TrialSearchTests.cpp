@@ -165,6 +165,21 @@ TEST(TrialSearch, SizesGrowByTheRootOfTwoInMultiplesOf64)
     EXPECT_DOUBLE_EQ(result.criterion, 1.000704);
 }
 
+// Criteria that training raises come with the sign changed: the margin is one for worse ones all the same.
+TEST(TrialSearch, TheMarginOfSizesLetsWorseCriteriaPassBelowZeroToo)
+{
+    std::vector<size_t> sizes;
+    EXPECT_EQ(SearchSize(
+                  {64, 256}, 1, [](size_t size) { return -1 + double(size) * 2e-5; }, sizes)
+                  .size,
+              256u);
+    sizes.clear();
+    EXPECT_EQ(SearchSize(
+                  {64, 256}, 1, [](size_t size) { return -1 + double(size) * 2e-3; }, sizes)
+                  .size,
+              64u);
+}
+
 TEST(TrialSearch, SizesEndAtTheLimit)
 {
     std::vector<size_t> sizes;

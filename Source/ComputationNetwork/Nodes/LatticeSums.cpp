@@ -1,0 +1,164 @@
+// Forward and backward over the nodes of a lattice, which stand in topological order.
+#include "ComputationNetwork/Nodes/LatticeSums.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace cntk
+{
+
+namespace
+{
+
+constexpr double c_impossible = -std::numeric_limits<double>::infinity();
+
+double AddLogarithms(double a, double b)
+{
+    if (a < b)
+        std::swap(a, b);
+    return b == c_impossible ? a : a + std::log1p(std::exp(b - a));
+}
+
+// body(frame, state)
+template <class Body>
+void ForEachFrame(const Lattice& lattice, size_t arc, Body&& body)
+{
+    uint32_t frame = lattice.nodeFrames[lattice.arcs[arc].from];
+    for (uint32_t i = lattice.arcs[arc].firstSegment; i < lattice.EndOfSegments(arc); ++i)
+        for (; frame < lattice.segments[i].end; ++frame)
+            body(frame, lattice.segments[i].state);
+}
+
+} // namespace
+
+template <class ElemType>
+void LatticeSums::Compute(const Lattice& lattice, const FrameScores<ElemType>& scores,
+                          std::span<const uint32_t> reference, const SequenceTrainingSettings& settings)
+{
+    m_referenceScore = 0;
+    for (size_t frame = 0; frame < reference.size(); ++frame)
+        m_referenceScore += scores.At(frame, reference[frame]);
+    m_referenceScore /= settings.acousticFactor;
+    ScoreArcs(lattice, scores, reference, settings);
+    SumPaths(lattice);
+    SumAccuracies(lattice);
+    SpreadOverFrames(lattice, scores.rows, settings.usesMbr);
+}
+
+template <class ElemType>
+void LatticeSums::ScoreArcs(const Lattice& lattice, const FrameScores<ElemType>& scores,
+                            std::span<const uint32_t> reference, const SequenceTrainingSettings& settings)
+{
+    m_scores.resize(lattice.arcs.size());
+    m_right.resize(lattice.arcs.size());
+    for (size_t i = 0; i < lattice.arcs.size(); ++i)
+    {
+        const LatticeArc& arc = lattice.arcs[i];
+        double score = settings.languageFactor * arc.languageScore + (arc.isWord ? settings.wordPenalty : 0);
+        size_t right = 0;
+        ForEachFrame(lattice, i,
+                     [&](uint32_t frame, uint32_t state)
+                     {
+                         score += scores.At(frame, state);
+                         right += reference[frame] == state ? 1 : 0;
+                     });
+        m_right[i] = double(right);
+        m_scores[i] = score / settings.acousticFactor - settings.boost * double(right);
+    }
+}
+
+void LatticeSums::SumPaths(const Lattice& lattice)
+{
+    const size_t nodes = lattice.nodeFrames.size();
+    m_forward.assign(nodes, c_impossible);
+    m_backward.assign(nodes, c_impossible);
+    m_forward.front() = 0;
+    m_backward.back() = 0;
+    for (size_t i = 0; i < lattice.arcs.size(); ++i)
+    {
+        const LatticeArc& arc = lattice.arcs[i];
+        m_forward[arc.to] = AddLogarithms(m_forward[arc.to], m_forward[arc.from] + m_scores[i]);
+    }
+    for (size_t i = lattice.arcs.size(); i-- > 0;)
+    {
+        const LatticeArc& arc = lattice.arcs[i];
+        m_backward[arc.from] = AddLogarithms(m_backward[arc.from], m_backward[arc.to] + m_scores[i]);
+    }
+    m_logTotal = m_forward.back();
+}
+
+void LatticeSums::SumAccuracies(const Lattice& lattice)
+{
+    const size_t nodes = lattice.nodeFrames.size();
+    m_forwardRight.assign(nodes, 0);
+    m_backwardRight.assign(nodes, 0);
+    const auto share = [](double part, double whole) { return whole == c_impossible ? 0 : std::exp(part - whole); };
+    for (size_t i = 0; i < lattice.arcs.size(); ++i)
+    {
+        const LatticeArc& arc = lattice.arcs[i];
+        m_forwardRight[arc.to] +=
+            share(m_forward[arc.from] + m_scores[i], m_forward[arc.to]) * (m_forwardRight[arc.from] + m_right[i]);
+    }
+    for (size_t i = lattice.arcs.size(); i-- > 0;)
+    {
+        const LatticeArc& arc = lattice.arcs[i];
+        m_backwardRight[arc.from] +=
+            share(m_backward[arc.to] + m_scores[i], m_backward[arc.from]) * (m_backwardRight[arc.to] + m_right[i]);
+    }
+    m_accuracy = m_forwardRight.back();
+}
+
+// First as they come, those of a frame behind each other; then each state of a frame once.
+void LatticeSums::SpreadOverFrames(const Lattice& lattice, size_t states, bool usesMbr)
+{
+    std::vector<size_t>& ends = m_frameStarts;
+    ends.assign(lattice.frames + 1, 0);
+    for (size_t i = 0; i < lattice.arcs.size(); ++i)
+        ForEachFrame(lattice, i, [&](uint32_t frame, uint32_t) { ++ends[frame + 1]; });
+    for (size_t frame = 0; frame < lattice.frames; ++frame)
+        ends[frame + 1] += ends[frame];
+    m_unsorted.resize(ends.back());
+    for (size_t i = 0; i < lattice.arcs.size(); ++i)
+    {
+        const LatticeArc& arc = lattice.arcs[i];
+        double value = std::exp(m_forward[arc.from] + m_scores[i] + m_backward[arc.to] - m_logTotal);
+        if (usesMbr)
+            value *= m_forwardRight[arc.from] + m_right[i] + m_backwardRight[arc.to] - m_accuracy;
+        ForEachFrame(lattice, i, [&](uint32_t frame, uint32_t state) { m_unsorted[ends[frame]++] = {state, value}; });
+    }
+    // What was the end of a frame is the beginning of the next one now.
+    m_ofState.resize(states);
+    m_posteriors.clear();
+    size_t begin = 0;
+    for (size_t frame = 0; frame < lattice.frames; ++frame)
+    {
+        const size_t end = ends[frame];
+        ends[frame] = m_posteriors.size();
+        for (size_t i = begin; i < end; ++i)
+            m_ofState[m_unsorted[i].state] = 0;
+        for (size_t i = begin; i < end; ++i)
+            m_ofState[m_unsorted[i].state] += m_unsorted[i].value;
+        const auto first = m_unsorted.begin() + ptrdiff_t(begin), last = m_unsorted.begin() + ptrdiff_t(end);
+        std::sort(first, last, [](const StatePosterior& a, const StatePosterior& b) { return a.state < b.state; });
+        for (auto entry = first; entry != last; ++entry)
+            if (entry == first || entry->state != (entry - 1)->state)
+                m_posteriors.push_back({entry->state, m_ofState[entry->state]});
+        begin = end;
+    }
+    ends.back() = m_posteriors.size();
+}
+
+double LatticeSums::Posterior(size_t frame, uint32_t state) const
+{
+    const std::span<const StatePosterior> all = Posteriors(frame);
+    const auto found = std::lower_bound(all.begin(), all.end(), state,
+                                        [](const StatePosterior& a, uint32_t wanted) { return a.state < wanted; });
+    return found != all.end() && found->state == state ? found->value : 0;
+}
+
+template void LatticeSums::Compute(const Lattice&, const FrameScores<float>&, std::span<const uint32_t>,
+                                   const SequenceTrainingSettings&);
+template void LatticeSums::Compute(const Lattice&, const FrameScores<double>&, std::span<const uint32_t>,
+                                   const SequenceTrainingSettings&);
+
+} // namespace cntk

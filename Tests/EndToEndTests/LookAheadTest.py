@@ -143,7 +143,9 @@ class LookAheadTest(MessagesTestCase):
                              "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFileList=gone ]",
                              "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFile=train.txt; labelMappingFile=gone ]",
                              "x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFile=train.txt; targetDim=2; "
-                             "labelToTargetMappingFile=gone ]"],
+                             "labelToTargetMappingFile=gone ]",
+                             "frameMode=false; x=[ dim=2; scpFile=train.txt ]; y=[ labelDim=2; mlfFile=train.txt; "
+                             "labelMappingFile=map.txt ]; z=[ denLatTocFile=gone; numLatTocFile=passed.over ]"],
             "LMSequenceReader": ["file=gone", "file=train.txt; wordclass=gone"],
             "LUSequenceReader": ["file=gone", "ioNodeNames=a:b; file=passed.over; a=[ %s ]; b=[ file=gone ]" % words,
                                  words.replace("token=map.txt", "token=gone"), "wordmap=gone; " + words,
@@ -181,6 +183,18 @@ class LookAheadTest(MessagesTestCase):
         self.assertEqual(self.error("command=Train:Write", "Write=[ reader=[ readerType=HTKMLFReader; "
                                     "features=[ dim=2; scpFile=gone.scp ] ] ]", status=4).split(": ", 2)[2],
                          "data file 'gone.scp' does not exist, and no command before makes it")
+
+    def test_lattices_that_a_pattern_means(self):
+        """They may still come; what else is wrong with their block is told."""
+        reader = "More=[ action=test; modelPath=m.dnn; reader=[ readerType=HTKMLFReader; frameMode=%s; features=[ dim=2; " \
+                 "scpFile=train.txt ]; labels=[ labelDim=2; mlfFile=train.txt; labelMappingFile=map.txt ]; " \
+                 "lattices=[ denLatTocFile=gone.*.toc ] ] ]"
+        self.assertIn("'lattices' has lattices, which are of whole utterances: sequence training needs frameMode=false and "
+                      "truncated=false", self.error("command=Train:More", reader % "true"))
+        self.assert_nothing_ran()
+        run = self.cntk("configFile=exp.cntk", "command=Train:More", reader % "false", status=4)
+        self.assertNotIn("gone", run.stderr.splitlines()[-1])
+        self.assertTrue((self.folder / "m.dnn").exists())
 
     def test_data_of_a_training_that_is_over(self):
         second = SECOND.replace("file=train.txt", "file=$Data$")

@@ -9,6 +9,8 @@
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 #include <numeric>
 
 namespace cntk
@@ -95,20 +97,13 @@ void WarnOfOneNotRead(const ConfigParameters& block, std::initializer_list<const
     }
 }
 
-HtkLatticeBlock ReadLatticeBlock(const ConfigParameters& config, const std::string& name, Log& log)
+HtkLatticeBlock ReadLatticeBlock(const ConfigParameters& config, const std::string& name)
 {
     HtkLatticeBlock block;
     block.name = name;
     block.config = &config;
     block.options = ReadOptions<HtkLatticeOptions>(config);
-    WarnOfOneNotRead(config, {"numLatTocFile"}, "the reference is that of the labels", log);
     return block;
-}
-
-void ReadHmmBlock(const ConfigParameters& config, Log& log)
-{
-    ReadOptions<HtkHmmOptions>(config);
-    WarnOfOneNotRead(config, {"phoneFile", "transPFile"}, "the states and their times are those of the lattices", log);
 }
 
 // Keys of a block of its own would be passed over elsewhere, and the training be another one.
@@ -161,13 +156,21 @@ void AddLatticeFiles(const ConfigParameters& block, std::vector<ConfigValue>& fi
 void ReadSubBlock(const ConfigParameters& config, const std::string& name, HtkConfig& htk, Log& log)
 {
     if (IsHmms(config))
-        ReadHmmBlock(config, log);
+    {
+        ReadOptions<HtkHmmOptions>(config);
+        if (!htk.forWriting)
+            WarnOfOneNotRead(config, {"phoneFile", "transPFile"},
+                             "the states and their times are those of the lattices", log);
+        return;
+    }
     if (IsLattices(config))
     {
         if (htk.lattices)
             FailAt(config.Where(), ErrorKind::Config, "'", name, "' has lattices, and '", htk.lattices->name,
                    "' has them, too; expected one such block");
-        htk.lattices = ReadLatticeBlock(config, name, log);
+        htk.lattices = ReadLatticeBlock(config, name);
+        if (!htk.forWriting)
+            WarnOfOneNotRead(config, {"numLatTocFile"}, "the reference is that of the labels", log);
         return;
     }
     RequireNoLatticesIn(config);

@@ -64,7 +64,7 @@ private:
             path = ParseOffset(path, offset);
         if (key.empty() || path.empty())
             FailHere("'", line.substr(0, c_mostTextShown),
-                     "' says not where the lattice of which utterance is, "
+                     "' does not say where the lattice of which utterance is, "
                      "expected ",
                      c_form);
         if (Entry* entry = FindEntry(key))

@@ -25,6 +25,8 @@ constexpr double c_framesPerSecond = 100;
 constexpr double c_roundingSlack = 1e-4;
 constexpr double c_mostLatticeFrames = 1e9;
 constexpr size_t c_mostValueShown = 60;
+// A header that says more is no good, and costs no memory.
+constexpr size_t c_mostNodesOrArcs = size_t(1) << 24;
 // What the shortest line of a node, and of an arc, takes.
 constexpr size_t c_fewestNodeBytes = 4;
 constexpr size_t c_fewestArcBytes = 8;
@@ -70,8 +72,8 @@ public:
         if (!problem.empty())
             FailAtOffset(m_begin, problem);
         if (m_lattice.frames != m_utterance.frames)
-            FailAtOffset(m_begin, "the lattice has ", Counted(m_lattice.frames, "frame"), ", but the utterance has ",
-                         m_utterance.frames);
+            FailAtOffset(m_begin, "the lattice", m_name.empty() ? "" : " (UTTERANCE=" + m_name + ")", " has ",
+                         Counted(m_lattice.frames, "frame"), ", but the utterance has ", m_utterance.frames);
         return std::move(m_lattice);
     }
 
@@ -105,8 +107,10 @@ private:
     }
     [[noreturn]] void FailAtEnd() const
     {
-        if (!m_hasFields || m_lines.IsBinary())
+        if (!m_hasFields)
             FailForNoLattice();
+        if (m_lines.IsTooLong())
+            FailHere("the line is longer than any of a lattice");
         FailHere("the file ends within the lattice; ",
                  m_hasSizes ? SizesText() : std::string("expected its nodes and arcs, N=... and L=..."));
     }
@@ -127,7 +131,7 @@ private:
         const auto isLetter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
         const bool isField = !fields.empty() && fields[0].hasValue && !fields[0].name.empty() &&
                              std::all_of(fields[0].name.begin(), fields[0].name.end(), isLetter);
-        if (!m_hasFields && !isField)
+        if (!m_hasFields && (!isField || line.find('\0') != std::string_view::npos))
             FailForNoLattice();
         m_hasFields = true;
         if (!isWhole)
@@ -143,7 +147,7 @@ private:
     double Number(const SlfField& field, const char* what) const
     {
         std::string_view text = field.value;
-        if (text.starts_with('+'))
+        if (text.starts_with('+') && !text.starts_with("+-"))
             text.remove_prefix(1);
         double number = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -174,6 +178,8 @@ private:
                 m_arcCount = Size(field, "arcs", c_fewestArcBytes);
             else if (field.Is("S", "SUBLAT"))
                 FailForSubLattice();
+            else if (field.Is("U", "UTTERANCE"))
+                m_name = Shown(field.value);
             else if (field.name == "base")
                 SetBase(field);
             else if (field.name == "tscale")
@@ -193,9 +199,10 @@ private:
     size_t Size(const SlfField& field, const char* what, size_t fewestBytes) const
     {
         const auto size = ParseSize(field.value);
-        if (!size || *size == 0)
-            FailHere("'", field.name, "=", Shown(field.value), "': expected the number of ", what, ", at least 1");
-        if (*size > m_lines.BytesLeft() / fewestBytes || *size >= UINT32_MAX)
+        if (!size || *size == 0 || *size > c_mostNodesOrArcs)
+            FailHere("'", field.name, "=", Shown(field.value), "': expected the number of ", what, ", from 1 to ",
+                     c_mostNodesOrArcs);
+        if (*size > m_lines.BytesLeft() / fewestBytes)
             FailHere("'", field.name, "=", Shown(field.value), "': the file cannot have that many ", what, ", it ends ",
                      Counted(m_lines.BytesLeft(), "byte"), " on");
         return *size;
@@ -393,6 +400,7 @@ private:
     SlfFields m_fields;
     bool m_hasFields = false; // the first line was one of fields
     // Of the header.
+    std::string m_name; // for messages
     std::optional<size_t> m_nodeCount;
     std::optional<size_t> m_arcCount;
     std::optional<uint32_t> m_first;

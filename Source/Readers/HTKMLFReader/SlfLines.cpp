@@ -30,7 +30,6 @@ SlfLines::SlfLines(const PiecewiseFile& file, size_t offset) : m_file(file), m_e
     Fill();
     if (offset == 0 && m_buffer.starts_with(c_byteOrderMark))
         m_at = c_byteOrderMark.size();
-    m_isBinary = m_buffer.find('\0') != std::string::npos;
 }
 
 bool SlfLines::Fill()
@@ -56,8 +55,8 @@ bool SlfLines::NextOfAny(std::string_view& line)
         if (newline != std::string::npos || length > c_longestLine || !Fill())
             break;
     }
-    m_isBinary = m_isBinary || length > c_longestLine;
-    if (m_at == m_buffer.size() || m_isBinary)
+    m_isTooLong = length > c_longestLine;
+    if (m_at == m_buffer.size() || m_isTooLong)
         return false;
     line = std::string_view(m_buffer).substr(m_at, length);
     m_at = std::min(m_at + length + 1, m_buffer.size());
@@ -87,7 +86,7 @@ bool SlfFields::Split(std::string_view line)
             ++at;
         if (at == line.size())
             return true;
-        SlfField field;
+        SlfField& field = m_fields.emplace_back();
         const size_t name = at;
         while (at < line.size() && line[at] != '=' && !IsBlank(line[at]))
             ++at;
@@ -109,7 +108,6 @@ bool SlfFields::Split(std::string_view line)
                 field.value = line.substr(value, at - value);
             }
         }
-        m_fields.push_back(field);
     }
 }
 

@@ -25,8 +25,8 @@ public:
     size_t Offset() const { return m_lineOffset; }
     // What is behind that.
     size_t BytesLeft() const { return m_file.Size() - m_lineOffset; }
-    // A line that is longer than any of a lattice, or a zero byte: the file is no text.
-    bool IsBinary() const { return m_isBinary; }
+    // A line is longer than any of a lattice, so that it was not read.
+    bool IsTooLong() const { return m_isTooLong; }
 
 private:
     bool Fill();
@@ -37,7 +37,7 @@ private:
     size_t m_at = 0; // in the buffer
     size_t m_end;    // in the file, of the buffer
     size_t m_lineOffset;
-    bool m_isBinary = false;
+    bool m_isTooLong = false;
 };
 
 struct SlfField
@@ -56,8 +56,8 @@ struct SlfField
 class SlfFields
 {
 public:
-    // False where a quote is not closed; the fields are then those before. They are valid as long as the line, and
-    // until the next call.
+    // False where a quote is not closed; that field is then the last. They are valid as long as the line, and until the
+    // next call.
     bool Split(std::string_view line);
     const std::vector<SlfField>& Fields() const { return m_fields; }
 

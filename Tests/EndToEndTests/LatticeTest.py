@@ -9,7 +9,7 @@ CONFIG = """command=Train
 deviceId=-1
 Train=[
   action=train; modelPath=m.dnn
-  SimpleNetworkBuilder=[ layerSizes=2:3:4; trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction ]
+  NDLNetworkBuilder=[ networkDescription=net.ndl ]
   SGD=[ maxEpochs=2; minibatchSize=1; learningRatesPerSample=0.01 ]
   reader=[ readerType=HTKMLFReader; frameMode=false; nbruttsineachrecurrentiter=2
     features=[ dim=2; scpFile=train.scp ]
@@ -20,11 +20,18 @@ Train=[
 ]
 """
 
+NDL = """features=Input(2, tag=feature)
+labels=Input(4, tag=label)
+W=Parameter(4, 2)
+z=Times(W, features)
+sequence=SequenceWithSoftmax(labels, z, z, tag=criterion)
+"""
+
 
 class LatticeTest(EndToEndTest):
     def setUp(self):
         super().setUp()
-        page = (ROOT / "Documentation/Lattices.md").read_text(encoding="utf-8")
+        page = (ROOT / "Documentation/SequenceTraining.md").read_text(encoding="utf-8")
         self.lattice = re.sub("^    ", "", re.search(r"\n    VERSION=1.0\n(?:    .*\n)+", page).group().lstrip("\n"),
                               flags=re.MULTILINE)
         self.write("state.list", "ax_s2\nax_s3\nb_s2\nsil_s2\n")
@@ -34,6 +41,7 @@ class LatticeTest(EndToEndTest):
         self.write("train.mlf", "#!MLF!#\n" + "".join('"%s.lab"\n0 2 ax_s2\n2 5 sil_s2\n.\n' % name for name in "uvw"))
         self.write("den.slf", 2 * self.lattice)
         self.write("den.toc", "u=.../den.slf[0]\nv=den.slf[%d]\n" % len(self.lattice))
+        self.write("net.ndl", NDL)
         self.write("exp.cntk", CONFIG)
 
     def test_example_of_the_documentation(self):

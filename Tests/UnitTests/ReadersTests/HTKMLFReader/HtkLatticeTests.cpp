@@ -18,6 +18,12 @@ protected:
                                 Slf(4).size() + Slf(3).size(), "]\n"));
     }
 
+    static EpochRequest RequestOf(size_t epoch, size_t minibatchSize)
+    {
+        EpochRequest request = MakeRequest(epoch, minibatchSize);
+        request.withLattices = true;
+        return request;
+    }
     // A lattice of one path.
     static std::string Slf(size_t frames)
     {
@@ -34,7 +40,7 @@ protected:
     {
         size_t frames = 0;
         HostMinibatch<float> minibatch;
-        reader.StartEpoch(MakeRequest(0, 100));
+        reader.StartEpoch(RequestOf(0, 100));
         while (reader.GetMinibatch(minibatch))
             for (const LatticePtr& lattice : minibatch.lattices)
                 frames += lattice->frames;
@@ -55,9 +61,7 @@ TEST_F(HtkLatticeTests, LatticesOfWholeUtterances)
         for (size_t epoch = 0; epoch < 2; ++epoch)
         {
             HostMinibatch<float> minibatch;
-            EpochRequest request = MakeRequest(epoch, 8);
-            request.withLattices = true;
-            reader->StartEpoch(request);
+            reader->StartEpoch(RequestOf(epoch, 8));
             while (reader->GetMinibatch(minibatch))
             {
                 ASSERT_EQ(minibatch.lattices.size(), minibatch.sequenceKeys.size());
@@ -81,9 +85,7 @@ TEST_F(HtkLatticeTests, WithoutLattices)
 {
     auto reader = Make("frameMode=false" + Blocks());
     HostMinibatch<float> minibatch;
-    EpochRequest request = MakeRequest(0, 8);
-    request.withLattices = true;
-    reader->StartEpoch(request);
+    reader->StartEpoch(RequestOf(0, 8));
     ASSERT_TRUE(reader->GetMinibatch(minibatch));
     EXPECT_TRUE(minibatch.lattices.empty());
 }
@@ -100,7 +102,7 @@ TEST_F(HtkLatticeTests, UtterancesWithoutALatticeAreLeftOut)
                                           "'den.toc'\n")));
     size_t count = 0;
     HostMinibatch<float> minibatch;
-    reader->StartEpoch(MakeRequest(0, 1));
+    reader->StartEpoch(RequestOf(0, 1));
     for (; reader->GetMinibatch(minibatch); ++count)
         EXPECT_EQ(minibatch.lattices[0]->frames, minibatch.sequenceKeys[0] == "u0" ? 4u : 5u);
     EXPECT_EQ(count, 2u);
@@ -155,7 +157,7 @@ TEST_F(HtkLatticeTests, WritingPassesThemOver)
 {
     auto reader = Make(WithLattices(" numLatTocFile=num.toc", "gone.toc") + " hmms=[phoneFile=x]", true);
     HostMinibatch<float> minibatch;
-    reader->StartEpoch(MakeRequest(0, 1));
+    reader->StartEpoch(RequestOf(0, 1));
     ASSERT_TRUE(reader->GetMinibatch(minibatch));
     EXPECT_TRUE(minibatch.lattices.empty());
     EXPECT_THAT(LogText(), testing::Not(testing::HasSubstr("LatTocFile")));
@@ -195,7 +197,7 @@ TEST_F(HtkLatticeTests, ErrorsOfLattices)
     {
         Write("x.slf", text);
         Write("den.toc", "u0=" + place + "\nu1=" + place + "\nu2=" + place + "\n");
-        return ErrorOf("readMethod=none " + WithLattices());
+        return WithoutPaths(MessageOf([&] { LatticeFramesOf(*Make("readMethod=none " + WithLattices())); }));
     };
     EXPECT_EQ(errorOf(".../x.slf", Slf(5)),
               "data: x.slf:1: utterance 'u0': the lattice has 5 frames, but the utterance has 4");

@@ -8,6 +8,7 @@
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Files/TrainingCheckpoints.h"
 #include "SGD/Minibatches/LabelMixer.h"
+#include "SGD/Parallel/SameTraining.h"
 #include "SGD/Precompute.h"
 #include "SGD/Training.h"
 
@@ -285,8 +286,12 @@ void Train(const TrainingRequest& given, Log& log)
 {
     TrainingRequest request = given;
     CheckRequest(request);
-    if (Workers* const workers = request.workers; workers != nullptr) // one that is asked to stop stops all
+    if (Workers* const workers = request.workers; workers != nullptr)
+    {
+        RequireSameOptions(*workers, request);
+        // One that is asked to stop stops all.
         request.stopRequested = [workers, asked = given.stopRequested] { return workers->Any(asked && asked()); };
+    }
     const SgdOptions& options = request.options;
     TrainingFiles files = TrainingFiles::OfNetworks(ResolveOutputPath(ModelPathOf(request)), options.maxEpochs,
                                                     1 + request.encoders.size());
@@ -322,6 +327,8 @@ void Train(const TrainingRequest& given, Log& log)
     if (request.networkReady)
         request.networkReady(network, isLoaded);
     const TrainingNodes nodes = SelectNodes(network, options, log);
+    if (request.workers != nullptr)
+        RequireSameNetwork(*request.workers, network, nodes);
     const TrainingSources sources = OpenSources(request, networks, encoderRoots, log);
 
     TrainingParts parts(request, files, networks, nodes, *sources.training, sources.crossValidation.get(), log);

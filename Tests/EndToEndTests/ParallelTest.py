@@ -75,6 +75,16 @@ class ParallelTest(WorkersTest):
         log = self.workers(2, "folder=two", status=3, last="epochs=4")
         self.assertIn("error: worker 0 is to run command=Train:Test with 3 epochs, worker 1 command=Train:Test with 4 "
                       "epochs; all workers need the same config", log)
+        self.write("other.ndl", NETWORK.replace("12", "13"))
+        for other, told in (("precision=float", "precision=double, worker 1 precision=float"),
+                            ("start=2", "parallelizationStartEpoch=1, worker 1 parallelizationStartEpoch=2"),
+                            ("Train=[SGD=[minibatchSize=8]]", "minibatchSize=16, worker 1 minibatchSize=8"),
+                            ("Train=[SGD=[AutoAdjust=[autoAdjustLR=before]]]",
+                             "autoAdjustLR=none, worker 1 autoAdjustLR=searchBeforeEpoch"),
+                            ("Train=[NDLNetworkBuilder=[networkDescription=other.ndl]]",
+                             "the parameter 'B0' of 12 x 1, worker 1 the parameter 'B0' of 13 x 1")):
+            self.assertIn("error: worker 0 has %s; all workers need the same config" % told,
+                          self.workers(2, "folder=two", status=3, last=other))
 
     def test_several_processes_that_are_no_workers(self):
         log = self.workers(2, "--check", "folder=two")

@@ -5,6 +5,7 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Operations.h"
+#include "SGD/Parallel/Pace.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <algorithm>
@@ -309,6 +310,9 @@ bool EpochLoop::ReadShared()
     m_shared.assign({isThere ? 1.0 : 0.0, m_hasOwn ? double(m_source.Columns()) : 0.0});
     m_exchange->Share(m_shared, error);
     m_columns = size_t(m_shared[1]);
+    Workers& workers = m_exchange->GetWorkers();
+    if (m_epoch.workers == 1 && m_shared[0] != 0 && m_shared[0] != double(workers.Count())) // each has read all
+        AnyStops(workers, isThere ? Pace::GoesOn : Pace::HasEnded);
     return m_shared[0] != 0;
 }
 

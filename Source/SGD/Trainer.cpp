@@ -8,6 +8,7 @@
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Files/TrainingCheckpoints.h"
 #include "SGD/Minibatches/LabelMixer.h"
+#include "SGD/Parallel/Pace.h"
 #include "SGD/Parallel/SameTraining.h"
 #include "SGD/Precompute.h"
 #include "SGD/Training.h"
@@ -235,7 +236,12 @@ TrainingSources OpenSources(const TrainingRequest& request, const TrainedNetwork
     ComputationNetwork& network = *networks.back();
     const size_t samples = options.useAllDataForPreComputedNode ? c_wholeDataSet : options.EpochSamples();
     const auto precompute = [&](ComputationNetwork& of, MinibatchSource& data)
-    { return Precompute(of, data, options.minibatchSize[0], samples, log, request.stopRequested); };
+    {
+        const bool any = Precompute(of, data, options.minibatchSize[0], samples, log, request.stopRequested);
+        if (any && request.workers != nullptr)
+            AnyStops(*request.workers, Pace::HasEnded);
+        return any;
+    };
 
     TrainingSources sources;
     sources.training = request.openReader();
@@ -290,7 +296,8 @@ void Train(const TrainingRequest& given, Log& log)
     {
         RequireSameOptions(*workers, request);
         // One that is asked to stop stops all.
-        request.stopRequested = [workers, asked = given.stopRequested] { return workers->Any(asked && asked()); };
+        request.stopRequested = [workers, asked = given.stopRequested]
+        { return AnyStops(*workers, asked && asked() ? Pace::Stops : Pace::GoesOn); };
     }
     const SgdOptions& options = request.options;
     TrainingFiles files = TrainingFiles::OfNetworks(ResolveOutputPath(ModelPathOf(request)), options.maxEpochs,

@@ -5,6 +5,7 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "SGD/Parallel/Pace.h"
 #include "SGD/Parallel/SharedNumbers.h"
 #include "SGD/Schedules/Schedules.h"
 
@@ -137,7 +138,7 @@ EpochResult Training::TrainEpoch(size_t epoch)
         WarnOfOtherOptionsWithin(epoch);
         m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_begunEpoch->point.minibatches);
     }
-    EpochResult result = m_parts.loop.Run(settings);
+    EpochResult result = m_parts.RunLoop(settings);
     m_begunEpoch.reset();
     m_parts.EqualizeStatistics();
     if (result.stopped)
@@ -213,17 +214,22 @@ EvaluationResult Training::EvaluateTogether(const std::vector<ComputationNodePtr
     try
     {
         result = evaluate();
+        isStopped = AnyStops(*workers, Pace::HasEnded);
     }
     catch (const Interrupted&)
     {
         isStopped = true; // as all have heard
     }
+    catch (const DifferentData&)
+    {
+        throw; // likewise
+    }
     catch (const Error& own)
     {
         error = own;
+        isStopped = AnyStops(*workers, Pace::Fails);
     }
-    // Those that still evaluate ask the same, whether one of them is to stop.
-    if (!isStopped && !workers->Any(error.has_value()))
+    if (!isStopped)
         return result;
     SharedNumbers(*workers).Sum({}, error);
     throw Interrupted("the validation was stopped");

@@ -5,6 +5,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 #include "SGD/NotFinite.h"
+#include "SGD/Parallel/Pace.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <algorithm>
@@ -119,6 +120,14 @@ void TrainingParts::JoinWorkers(Workers& workers)
 bool TrainingParts::IsParallel(size_t epoch) const
 {
     return (exchange || average) && epoch >= FirstSharedEpoch(options.parallelTrain);
+}
+
+EpochResult TrainingParts::RunLoop(const EpochSettings& settings)
+{
+    EpochResult result = loop.Run(settings);
+    if (request.workers != nullptr && !settings.isShared && !settings.isAveraged && !result.stopped)
+        AnyStops(*request.workers, Pace::HasEnded);
+    return result;
 }
 
 bool TrainingParts::Agrees(bool own) const

@@ -41,6 +41,8 @@ struct TrainingParts
     size_t Rank() const { return request.workers != nullptr ? request.workers->Rank() : 0; }
     // Whether the workers share the epoch.
     bool IsParallel(size_t epoch) const;
+    // The loop's Run. Of an epoch that the workers do not share each runs the same one.
+    EpochResult RunLoop(const EpochSettings& settings);
     // Whether the first of the workers says so: the same in all of them.
     bool Agrees(bool own) const;
     // What minibatches have changed besides the parameters that are trained, statistics of batch normalization: of

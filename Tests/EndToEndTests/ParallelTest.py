@@ -86,6 +86,22 @@ class ParallelTest(WorkersTest):
             self.assertIn("error: worker 0 has %s; all workers need the same config" % told,
                           self.workers(2, "folder=two", status=3, last=other))
 
+    def test_workers_with_data_of_other_lengths(self):
+        """Whoever is at the end waits for nobody, and nobody for it."""
+        for name, short in (("train.txt", "short.txt"), ("valid.txt", "brief.txt")):
+            self.write(short, "".join(self.read(name).splitlines(keepends=True)[:200]))
+        self.write("mean.ndl", NETWORK.replace("Times(W0, features)", "Times(W0, Minus(features, Mean(features)))"))
+        short = "Train=[reader=[file=short.txt]]"
+        for folder, options, last in (("shared", ("command=Train",), short),
+                                      ("alone", ("command=Train", "start=3"), short),
+                                      ("computed", ("Train=[NDLNetworkBuilder=[networkDescription=mean.ndl]]",), short),
+                                      ("validated", (), "Train=[cvReader=[file=brief.txt]]")):
+            log = self.workers(2, "folder=" + folder, *options, status=4, last=last)
+            self.assertIn("error: worker 1 has come to the end of its data, worker 0 has not; all workers need the same "
+                          "data", log)
+            kept = list((self.folder / folder).glob("m.dnn.0.at*"))
+            self.assertEqual(bool(kept), folder in ("shared", "validated"))
+
     def test_several_processes_that_are_no_workers(self):
         log = self.workers(2, "--check", "folder=two")
         self.assertEqual(log.count("__CHECKED__"), 1)

@@ -116,7 +116,7 @@ TrainingSearch::TrialResult TrainingSearch::RunTrial(const TrialStart& start, si
             Save(epoch, trial);
         return true;
     };
-    EpochResult result = m_parts.loop.Run(settings);
+    EpochResult result = m_parts.RunLoop(settings);
     if (result.stopped)
     {
         m_log.ClearProgress();

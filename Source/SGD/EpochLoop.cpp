@@ -420,16 +420,12 @@ void EpochLoop::RunAveraged(const EpochSettings& settings, EpochResult& result)
     ModelAverage::Outcome outcome;
     while (!outcome.allHaveEnded)
     {
-        const ModelAverage::News news = RunToMeeting(settings, result);
-        try
-        {
-            outcome = m_average->Meet(news);
-        }
-        catch (Error& error)
+        outcome = m_average->Meet(RunToMeeting(settings, result));
+        if (outcome.error)
         {
             if (const size_t samples = Position().samples; samples > 0 && settings.dataFail)
-                settings.dataFail(error);
-            throw;
+                settings.dataFail(*outcome.error);
+            throw Error(*outcome.error);
         }
         if (outcome.notFiniteAt != 0)
         {

@@ -235,6 +235,16 @@ class ParallelTest(WorkersTest):
         self.assertNotIn("is kept", log)
         self.assertEqual(list((self.folder / "two").glob("m.dnn.0.at*")), [])
 
+    def test_of_models_that_are_no_numbers_nothing_is_kept_where_others_cannot_read(self):
+        """Both come to the same meeting, which makes no mean."""
+        lines = self.read("train.txt").splitlines(keepends=True)
+        self.write("bad.txt", "".join(lines[:500] + ["abc 1 0\n"] + lines[501:]))
+        self.write("train.txt", "".join(lines[:320] + ["nan 1 0\n"] + lines[321:]))
+        log = self.workers(2, "folder=two", "method=ModelAveragingSGD", status=5, last="Train=[reader=[file=bad.txt]]")
+        self.assertIn("is not a finite number in epoch 1, minibatch 21", log)
+        self.assertNotIn("is kept", log)
+        self.assertEqual(list((self.folder / "two").glob("m.dnn.0.at*")), [])
+
     def test_stopped_before_they_share_the_data_all_have_counted_all(self):
         options = ("command=Train", "method=ModelAveragingSGD", "start=41", "epochs=42",
                    "Train=[SGD=[minibatchSize=1;AutoAdjust=[autoAdjustLR=AdjustAfterEpoch]]]")
@@ -245,14 +255,18 @@ class ParallelTest(WorkersTest):
         self.assertGreater(len(first), 4)
         self.assertEqual(first, second)
 
-    def test_stopped_they_go_on_with_the_masks_of_each(self):
-        """Of minibatches of one sample the first worker gets none, and draws no masks."""
+    def test_stopped_they_go_on_with_the_masks_and_noise_of_each(self):
+        """Of minibatches of one sample the first worker gets none, and draws neither masks nor noise."""
         self.write("net.ndl", NETWORK.replace("Times(W1, H)", "Times(W1, Dropout(H))"))
-        options = ("command=Train", "epochs=40", "Train=[SGD=[dropoutRate=0.5;minibatchSize=1;epochSize=100]]")
-        self.stop_one_worker("stopped", *options)
-        for folder in ("stopped", "whole"):
-            self.workers(2, "folder=" + folder, *options)
-        self.assertEqual((self.folder / "stopped/m.dnn").read_bytes(), (self.folder / "whole/m.dnn").read_bytes())
+        for method, drawn in (("DataParallelSGD", "dropoutRate=0.5"),
+                              ("ModelAveragingSGD", "gaussianNoiseInjectStd=0.001")):
+            options = ("command=Train", "epochs=40", "method=" + method,
+                       "Train=[SGD=[%s;minibatchSize=1;epochSize=100]]" % drawn)
+            self.stop_one_worker("stopped" + method, *options)
+            for folder in ("stopped", "whole"):
+                self.workers(2, "folder=" + folder + method, *options)
+            self.assertEqual((self.folder / ("stopped" + method) / "m.dnn").read_bytes(),
+                             (self.folder / ("whole" + method) / "m.dnn").read_bytes())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
 
 namespace cntk
@@ -61,6 +62,11 @@ void ModelAverage::AverageTyped(double weight)
         counter *= weight;
     m_numbers.Sum(counters);
     m_learner.SetCounters(counters);
+    // Workers have made more updates or fewer, and go on with the same noise, as a training that is taken up does.
+    uint64_t noise = m_learner.NoiseNumber();
+    for (const double number : m_workers.Gather(double(noise)))
+        noise = std::max(noise, uint64_t(number));
+    m_learner.SetNoiseNumber(noise);
 }
 
 // weight: of this worker. Where nobody has trained there is nothing to do.
@@ -85,8 +91,8 @@ ModelAverage::Outcome ModelAverage::Meet(const News& own)
     if (outcome.notFiniteAt == 0 && numbers[0] > 0)
         Average(double(m_columns) / numbers[0]);
     m_columns = 0;
-    if (m_workers.Any(own.error.has_value()))
-        m_numbers.Sum({}, own.error);
+    if (outcome.notFiniteAt == 0)
+        outcome.error = m_numbers.AnyError(own.error);
     return outcome;
 }
 

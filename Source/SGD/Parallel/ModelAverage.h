@@ -30,7 +30,8 @@ public:
     struct Outcome
     {
         bool allHaveEnded = false;
-        size_t notFiniteAt = 0; // of the worker that has come farthest
+        size_t notFiniteAt = 0;          // of the worker that has come farthest
+        std::optional<Error> error = {}; // all fail with it
     };
 
     void BeginEpoch() { m_columns = 0; }
@@ -38,7 +39,7 @@ public:
     void Count(size_t columns) { m_columns += columns; }
     bool IsDue() const { return m_columns >= m_period; }
     // Collective: a worker comes when it is due, has ended, or cannot go on. Means are made unless a criterion was not
-    // finite; an error is thrown in all workers behind them.
+    // finite, where a worker's error does not count: what all go back to is older than both.
     Outcome Meet(const News& own);
 
     // Collective: numbers becomes the sums of all workers.

@@ -8,15 +8,23 @@
 namespace cntk
 {
 
-void SharedNumbers::FailTogether(const std::optional<Error>& own)
+// One of them has one.
+Error SharedNumbers::ErrorOfAll(const std::optional<Error>& own)
 {
     const std::vector<std::string> texts = m_workers.Gather(own ? own->Message() : std::string());
     if (own)
-        throw *own;
+        return *own;
     const auto first = std::find_if(texts.begin(), texts.end(), [](const std::string& text) { return !text.empty(); });
     Error error(ErrorKind::Data, first == texts.end() ? "its data could not be read" : *first);
     error.AddNote(Concat("in worker ", first - texts.begin(), " of ", m_workers.Count()));
-    throw error;
+    return error;
+}
+
+std::optional<Error> SharedNumbers::AnyError(const std::optional<Error>& own)
+{
+    if (!m_workers.Any(own.has_value()))
+        return std::nullopt;
+    return ErrorOfAll(own);
 }
 
 void SharedNumbers::Sum(std::span<double> numbers, const std::optional<Error>& error)
@@ -31,7 +39,7 @@ void SharedNumbers::Sum(std::span<double> numbers, const std::optional<Error>& e
     for (size_t i = 0; i < all.size(); ++i)
         own[i % size] += all[i];
     if (own.back() != 0)
-        FailTogether(error);
+        throw ErrorOfAll(error);
     std::copy(own.begin(), own.end() - 1, numbers.begin());
 }
 

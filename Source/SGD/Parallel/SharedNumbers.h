@@ -19,9 +19,11 @@ public:
     // Collective: numbers becomes the sums of all workers', made in the order of ranks. Where one of them has an error
     // instead, all fail with it.
     void Sum(std::span<double> numbers, const std::optional<Error>& error = {});
+    // Collective: what this worker fails with where one of them has an error, its own or the first one's of all.
+    std::optional<Error> AnyError(const std::optional<Error>& own);
 
 private:
-    [[noreturn]] void FailTogether(const std::optional<Error>& own);
+    Error ErrorOfAll(const std::optional<Error>& own);
 
     Workers& m_workers;
     std::vector<double> m_numbers;

@@ -56,6 +56,9 @@ public:
     // What the rule has counted, which goes with the states.
     std::array<double, 2> Counters() const { return {m_rule->Counter(), m_rule->SecondCounter()}; }
     void SetCounters(const std::array<double, 2>& counters);
+    // Of the noise that the next update draws.
+    uint64_t NoiseNumber() const { return m_transforms.NoiseNumber(); }
+    void SetNoiseNumber(uint64_t number) { m_transforms.SetNoiseNumber(number); }
     // The gradUpdateType whose states a checkpoint holds, if it says so and it is another one: they are no use here.
     std::string OtherRuleIn(const std::map<std::string, std::string>& extra) const;
     const char* RuleName() const { return m_rule->Name(); }

@@ -101,15 +101,8 @@ std::vector<PluginFile> PluginFiles(const PluginSearch& search)
 // The file of a type: exactly spelled, else in any case (as on Windows).
 std::optional<PluginFile> FindPluginFile(const std::string& type, const PluginSearch& search)
 {
-    for (const std::vector<std::string>* folders : {&search.programFolders, &search.libraryPath})
-    {
-        for (const std::string& folder : *folders)
-        {
-            const std::string path = folder + "/" + type + c_suffix;
-            if (FileExists(path))
-                return PluginFile{type, path};
-        }
-    }
+    if (const auto path = FindLibrary(search.Folders(), type + c_suffix))
+        return PluginFile{type, *path};
     for (PluginFile& file : PluginFiles(search))
     {
         if (EqualsIgnoreCase(file.name, type))
@@ -120,8 +113,7 @@ std::optional<PluginFile> FindPluginFile(const std::string& type, const PluginSe
 
 std::string FoldersText(const PluginSearch& search)
 {
-    std::vector<std::string> folders = search.programFolders;
-    folders.insert(folders.end(), search.libraryPath.begin(), search.libraryPath.end());
+    std::vector<std::string> folders = search.Folders();
     folders.emplace_back("the system's library folders");
     return Join(folders, ", ");
 }
@@ -224,6 +216,21 @@ PluginSearch PluginSearch::Default()
         }
     }
     return search;
+}
+
+std::vector<std::string> PluginSearch::Folders() const
+{
+    std::vector<std::string> folders = programFolders;
+    folders.insert(folders.end(), libraryPath.begin(), libraryPath.end());
+    return folders;
+}
+
+std::optional<std::string> FindLibrary(const std::vector<std::string>& folders, const std::string& name)
+{
+    for (const std::string& folder : folders)
+        if (std::string path = folder + "/" + name; FileExists(path))
+            return path;
+    return std::nullopt;
 }
 
 PluginLibrary::PluginLibrary(std::string name, std::string path, void* handle, const SourcePos& where)

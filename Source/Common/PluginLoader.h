@@ -26,7 +26,11 @@ struct PluginSearch
 
     // From the program's own place and the environment.
     static PluginSearch Default();
+    std::vector<std::string> Folders() const; // all of them
 };
+
+// The path of the first library of that file name in the folders; none where there is none.
+std::optional<std::string> FindLibrary(const std::vector<std::string>& folders, const std::string& name);
 
 // A plugin of the search folders. A library that cannot be opened has a problem and an empty description.
 struct PluginRecord

@@ -1,7 +1,6 @@
 #include "Common/Workers.h"
 
 #include "Common/Error.h"
-#include "Common/File.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <initializer_list>
+#include <optional>
 
 namespace cntk
 {
@@ -109,30 +109,22 @@ std::unique_ptr<Workers> MeetWorkers()
 {
     if (!IsStartedAsWorker())
         return nullptr;
-    const PluginSearch search = PluginSearch::Default();
-    std::vector<std::string> folders = search.programFolders;
-    folders.insert(folders.end(), search.libraryPath.begin(), search.libraryPath.end());
-    std::string path;
-    for (const std::string& folder : folders)
-        if (FileExists(folder + "/" + c_workersLibrary))
-        {
-            path = folder + "/" + c_workersLibrary;
-            break;
-        }
-    if (path.empty())
+    const std::vector<std::string> folders = PluginSearch::Default().Folders();
+    const std::optional<std::string> path = FindLibrary(folders, c_workersLibrary);
+    if (!path)
         Fail(ErrorKind::Device, "parallelTrain=true: the library ", c_workersLibrary, " is in none of ",
              Join(folders, ", "),
              "; builds have it where CMake finds MPI (Debian: libopenmpi-dev). Without it only one process can train, "
              "started without mpiexec");
     // OpenMPI opens parts of itself that look for its symbols; the code stays until the program ends.
-    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    void* const library = dlopen(path->c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     if (library == nullptr)
-        Fail(ErrorKind::Device, "parallelTrain=true: '", path, "' cannot be opened: ", dlerror());
+        Fail(ErrorKind::Device, "parallelTrain=true: '", *path, "' cannot be opened: ", dlerror());
     auto* const meet = reinterpret_cast<MeetWorkersFunction*>(dlsym(library, c_workersFunction));
     std::string problem = "it has no such function";
     std::unique_ptr<Workers> workers(meet == nullptr ? nullptr : meet(c_workersInterface, &problem));
     if (!workers)
-        Fail(ErrorKind::Device, "parallelTrain=true: '", path, "' cannot be used: ", problem);
+        Fail(ErrorKind::Device, "parallelTrain=true: '", *path, "' cannot be used: ", problem);
     if (workers->Count() == 1)
         return nullptr;
     return workers;

@@ -3,11 +3,11 @@
 #include "Math/Gpu/GpuLibrary.h"
 
 #include "Common/Error.h"
-#include "Common/File.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
 #include <dlfcn.h>
+#include <optional>
 
 namespace cntk
 {
@@ -30,18 +30,12 @@ std::string Reason()
 // Stays open until the program ends: its kernels are called until then.
 void* OpenLibrary(DeviceId id, const GpuSearch& search, std::string& path)
 {
-    for (const std::string& folder : search.folders)
-    {
-        path = folder + "/" + search.library;
-        if (!FileExists(path))
-            continue;
-        if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
-            return library;
-        FailFor(id, "the GPU library '", path, "' cannot be opened: ", Reason());
-    }
-    path = search.library;
+    const std::optional<std::string> found = FindLibrary(search.folders, search.library);
+    path = found.value_or(search.library); // the system's own search
     if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
         return library;
+    if (found)
+        FailFor(id, "the GPU library '", path, "' cannot be opened: ", Reason());
     FailFor(id, "the GPU library ", search.library, " is in none of ", Join(search.folders, ", "),
             ", the system's library folders; builds have it where CMake finds nvcc");
 }
@@ -60,10 +54,8 @@ const char* GpuInterfaceStamp()
 
 GpuSearch GpuSearch::Default()
 {
-    const PluginSearch plugins = PluginSearch::Default();
     GpuSearch search;
-    search.folders = plugins.programFolders;
-    search.folders.insert(search.folders.end(), plugins.libraryPath.begin(), plugins.libraryPath.end());
+    search.folders = PluginSearch::Default().Folders();
     return search;
 }
 

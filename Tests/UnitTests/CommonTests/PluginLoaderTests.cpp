@@ -61,6 +61,21 @@ TEST_F(PluginLoaderTests, OpensAndReads)
     EXPECT_FALSE(reader->GetMinibatch(minibatch));
 }
 
+TEST_F(PluginLoaderTests, TheFirstFolderThatHasALibraryCounts)
+{
+    const TemporaryFolder first, second;
+    first.Write("libb.so", "");
+    second.Write("liba.so", "");
+    second.Write("libb.so", "");
+    PluginSearch search;
+    search.programFolders = {"none", first.Path()};
+    search.libraryPath = {second.Path()};
+    EXPECT_EQ(search.Folders(), (std::vector<std::string>{"none", first.Path(), second.Path()}));
+    EXPECT_EQ(FindLibrary(search.Folders(), "liba.so"), second / "liba.so");
+    EXPECT_EQ(FindLibrary(search.Folders(), "libb.so"), first / "libb.so");
+    EXPECT_EQ(FindLibrary(search.Folders(), "libc.so"), std::nullopt);
+}
+
 TEST_F(PluginLoaderTests, ASignalTakesTheTemporaryFilesOfPluginsAlong)
 {
     const TemporaryFolder folder;

@@ -5,6 +5,10 @@
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 #include "ActionsLib/RootOptions.h"
+#include "Common/Config/Tokenizer.h"
+#include "Common/Error.h"
+#include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -201,6 +205,44 @@ void AddCommand(const ConfigParameters& holder, const std::string& name, const A
         }
 }
 
+// What the block does where it is a command of its own.
+std::vector<const Action*> ActionsIn(const ConfigParameters& block)
+{
+    std::vector<const Action*> actions;
+    if (const auto words = block.FindHere("action"))
+        for (const ConfigValue& word : words->AsArray())
+            if (const Action* const action = FindAction(word.Text()))
+                actions.push_back(action);
+    if (actions.empty())
+        for (const char* name : {"train", "test"})
+            actions.push_back(FindAction(name));
+    return actions;
+}
+
+// Commands that are not run this time do not read their scripts, and not the variables in them.
+std::vector<OptionInfo> VariablesOfScripts(const ConfigParameters& root)
+{
+    std::vector<OptionInfo> variables;
+    for (const NamedFile& file : FilesNamedIn(root))
+    {
+        const std::string key = file.key.substr(file.key.rfind(':') + 1);
+        if (!EqualsIgnoreCase(key, "networkDescription") && !EqualsIgnoreCase(key, "ndlMacros") &&
+            !EqualsIgnoreCase(key, "editPath"))
+            continue;
+        try
+        {
+            const std::string text = ReadTextFile(file.path);
+            for (auto variable = NextVariable(text, 0); variable; variable = NextVariable(text, variable->end))
+                variables.push_back(InfoOf({"", std::string(variable->name), "", ""}));
+        }
+        catch (const Error&)
+        {
+            // Who needs the script will say why it cannot be read.
+        }
+    }
+    return variables;
+}
+
 } // namespace
 
 std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
@@ -208,6 +250,7 @@ std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
 {
     std::vector<KnownBlock> blocks;
     blocks.push_back({"", {}, DescribeOptions<RootOptions>()});
+    blocks.push_back({"", {}, VariablesOfScripts(root)});
     for (const BlockRecord& block : Blocks())
         if (!block.parent.empty())
             blocks.push_back({block.name, {}, block.options});
@@ -222,9 +265,8 @@ std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
         const auto section = own != nullptr ? own->FindHere("section") : std::nullopt;
         const ConfigParameters* const read = section ? own->FindBlock(section->Text()) : nullptr;
         if (read != nullptr) // it may stand in the command itself
-            for (const Action& candidate : Actions())
-                if (candidate.name == "train" || candidate.name == "test")
-                    AddCommand(*read->Parent(), section->Text(), candidate, blocks);
+            for (const Action* const candidate : ActionsIn(*read))
+                AddCommand(*read->Parent(), section->Text(), *candidate, blocks);
     }
     return blocks;
 }

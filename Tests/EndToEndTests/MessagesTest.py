@@ -183,6 +183,27 @@ class MessagesTest(MessagesTestCase):
         self.assertIn("ce", message)
         self.assertIn("criteri", message)
 
+    # ---- runs of some commands of a config ---------------------------------------------------------------------------------
+
+    def test_label_maps_from_the_reader_of_any_command(self):
+        labels = "reader=[labels=[dim=1; start=2; labelDim=2; labelMappingFile=map.txt]]"
+        map_of_write = ("command=Map", "Map=[action=createLabelMap; section=Write]", "Write=[%s]" % labels)
+        self.assertEqual(self.warnings(*map_of_write), [])
+        self.assertEqual(self.warnings(*map_of_write, "Write=[outputPth=x]"),
+                         ["WARNING: command line:1:162: unknown key 'outputPth' in block 'Write'; did you mean "
+                          "'outputPath'?"])
+
+    def test_variables_of_scripts_that_this_run_does_not_read(self):
+        self.write("net.ndl", "features=Input(2, tag=feature)\nlabels=Input(2, tag=label)\nW=Parameter($rows$, 2)\n"
+                              "ce=CrossEntropyWithSoftmax(labels, Times(W, features), tag=criterion)\n")
+        self.write("a.mel", "m=LoadModel(m.dnn)\nSaveModel(m, $where$)\n")
+        self.edit("Test=[", "rows=2\nwhere=n.dnn\nrow=3\nDir=.\n"
+                            "Ndl=[ action=train; NDLNetworkBuilder=[ networkDescription=$Dir$/net.ndl ] ]\n"
+                            "Edit=[ action=edit; editPath=gone.mel+a.mel ]\nTest=[")
+        self.cntk("configFile=exp.cntk")
+        (warning,) = self.warnings("command=Test")
+        self.assertIn("unknown key 'row' at the root of the config", warning)
+
     # ---- the machine -----------------------------------------------------------------------------------------------------
 
     def test_folder_that_cannot_be_made(self):

@@ -10,6 +10,7 @@
 #include "SGD/Schedules/Schedules.h"
 
 #include <algorithm>
+#include <limits>
 #include <ratio>
 #include <utility>
 
@@ -42,6 +43,39 @@ namespace
 std::string DelaysKey(size_t rank)
 {
     return rank == 0 ? "withinDelays" : Concat("withinDelays", rank);
+}
+
+// In checkpoints, what the numbers in them are of.
+constexpr const char* c_rateGoesByKey = "rateGoesBy";
+constexpr const char* c_bestGoesByKey = "bestGoesBy";
+
+// "'err' of the validation data"; see Training::FindDecisive.
+std::string DecisiveNumber(const TrainingParts& parts, bool isError, bool isOfValidation)
+{
+    const bool isEvaluation =
+        isError && parts.options.autoAdjust.useEvalCriterionControlLR && !parts.nodes.evaluations.empty();
+    const ComputationNodePtr& node = isEvaluation ? parts.nodes.evaluations.front() : parts.nodes.criterion;
+    return Concat("'", node->Name(), "' of the ", isOfValidation ? "validation" : "training", " data");
+}
+
+std::string RateGoesBy(const TrainingParts& parts)
+{
+    const AutoAdjustOptions& options = parts.options.autoAdjust;
+    return DecisiveNumber(parts, options.autoAdjustLR != LearningRateSearch::SearchBeforeEpoch,
+                          parts.cvSource != nullptr && options.useCVSetControlLRIfCVExists);
+}
+
+std::string BestGoesBy(const TrainingParts& parts)
+{
+    return DecisiveNumber(parts, true, parts.cvSource != nullptr);
+}
+
+// The number that the checkpoint goes by where it is another one; "" where it is the same, or the checkpoint is of the
+// original.
+std::string OtherNumberIn(const CheckpointInfo& info, const char* key, const std::string& now)
+{
+    const std::string before = TextOf(info.extra, key);
+    return before == now ? "" : before;
 }
 
 } // namespace
@@ -86,12 +120,38 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     m_state.rate.isAverageKnown = info.extra.contains("averageCriterion"); // not from a checkpoint of the original
     m_state.rate.epochsMissing = size_t(NumberOf(info.extra, "averageLacks", 0));
     m_state.rate.reducing = NumberOf(info.extra, "learnRateReduced", 0) != 0;
+    BeginWithOtherRateNumber(info, path);
     m_state.epochSamples = size_t(NumberOf(info.extra, "epochSamples", double(m_state.epochSamples)));
     m_parts.dropout.RestoreExtra(info.extra, m_parts.Rank());
     m_parts.images.RestoreExtra(info.extra);
-    m_state.earlyStopping.RestoreExtra(info.extra);
+    RestoreBest(info, path);
     m_state.firstRate = NumberOf(info.extra, "firstRate", m_state.firstRate);
     m_state.searchedRates = NumbersOf(info.extra, "searchedRates");
+}
+
+// A validation set that was added since: its criterion is compared with none of the training set, which it may never
+// reach.
+void TrainingCheckpoints::BeginWithOtherRateNumber(const CheckpointInfo& info, const std::string& path)
+{
+    const std::string now = RateGoesBy(m_parts);
+    const std::string before = OtherNumberIn(info, c_rateGoesByKey, now);
+    if (before.empty() || m_parts.options.autoAdjust.autoAdjustLR != LearningRateSearch::AdjustAfterEpoch)
+        return;
+    m_parts.log.Warn(Concat("'", path, "' has ", before, ", and now the learning rate goes by ", now,
+                            ": the first of these is compared with nothing before"));
+    m_state.rate.previousCriterion = std::numeric_limits<double>::infinity();
+    m_state.rate.isAverageKnown = false;
+}
+
+void TrainingCheckpoints::RestoreBest(const CheckpointInfo& info, const std::string& path)
+{
+    EarlyStopping& earlyStopping = m_state.earlyStopping;
+    const std::string now = BestGoesBy(m_parts);
+    const std::string before = OtherNumberIn(info, c_bestGoesByKey, now);
+    if (!earlyStopping.IsOn() || before.empty())
+        return earlyStopping.RestoreExtra(info.extra);
+    m_parts.log.Warn(Concat("'", path, "' has ", before, ", and now the best model is found by ", now,
+                            ": of the models so far none is the best"));
 }
 
 void TrainingCheckpoints::RestoreDelays(const std::vector<std::string>& ofWorkers) const
@@ -144,6 +204,8 @@ CheckpointInfo TrainingCheckpoints::Info()
         info.extra["averageLacks"] = std::to_string(m_state.rate.epochsMissing);
     info.extra["learnRateReduced"] = m_state.rate.reducing ? "1" : "0";
     info.extra["epochSamples"] = std::to_string(m_state.epochSamples);
+    info.extra[c_rateGoesByKey] = RateGoesBy(m_parts);
+    info.extra[c_bestGoesByKey] = BestGoesBy(m_parts);
     info.extra["firstRate"] = ExactText(m_state.firstRate);
     info.extra["searchedRates"] = ExactTexts(m_state.searchedRates);
     if (m_parts.request.trainingSeed != 0)

@@ -75,6 +75,8 @@ public:
 
 private:
     CheckpointInfo Info();
+    void BeginWithOtherRateNumber(const CheckpointInfo& info, const std::string& path);
+    void RestoreBest(const CheckpointInfo& info, const std::string& path);
     void SaveHere(const std::string& path, const CheckpointInfo& info);
     [[noreturn]] void Stop(const std::string& where, const std::string& model) const;
     std::string HowToGoOn(const std::string& model) const;

@@ -366,6 +366,43 @@ TEST_F(ResumeTest, AnEarlyEndLeavesOneCheckpoint)
               (std::vector<std::string>{"line.dnn.0", "line.dnn.1", "line.dnn.2", "line.dnn.3", "line.dnn.3.ckp"}));
 }
 
+// Its numbers are others than those of the training set, which it would have to fall below.
+TEST_F(ResumeTest, AValidationSetThatIsAddedBeginsWithItsOwnNumbers)
+{
+    TrainingRequest request = LineRequest();
+    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
+    request.options.earlyStopPatience = 1;
+    Run(request);
+    for (const char* name : {"line.dnn", "line.dnn.ckp"})
+        std::filesystem::rename(Path(name), Path(std::string(name).replace(0, 8, "line.dnn.2")));
+    request.options.maxEpochs = 4;
+    request.openCvReader = []
+    {
+        return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(
+            SyntheticData{.featureDim = 1, .labelDim = 1, .features = {10, 20}, .labels = {21, 41}}));
+    };
+    Run(request);
+    const std::string log = LogText();
+    EXPECT_EQ(Count("rolling back"), 0u) << log;
+    EXPECT_EQ(Count("Finished Epoch[ 4 of 4]: [Validation Set]"), 1u) << log;
+    const std::string before = "'" + Path("line.dnn.2.ckp") + "' has 'criterion' of the training data, and now ";
+    EXPECT_NE(log.find(before + "the learning rate goes by 'criterion' of the validation data: the first of these is "
+                                "compared with nothing before"),
+              std::string::npos)
+        << log;
+    EXPECT_NE(log.find(before +
+                       "the best model is found by 'criterion' of the validation data: of the models so far none "
+                       "is the best"),
+              std::string::npos)
+        << log;
+    // The same numbers are compared.
+    std::filesystem::rename(Path("line.dnn"), Path("line.dnn.4"));
+    std::filesystem::rename(Path("line.dnn.ckp"), Path("line.dnn.4.ckp"));
+    request.options.maxEpochs = 5;
+    Run(request);
+    EXPECT_EQ(Count("' has 'criterion' of the "), 2u);
+}
+
 // It was killed when the final model was there, but the checkpoints before the last one were not yet gone.
 TEST_F(ResumeTest, WhatATrainingLeftThatWasKilledAtItsEarlyEndGoes)
 {

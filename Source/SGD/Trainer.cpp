@@ -171,6 +171,7 @@ void EndFinished(const TrainingRequest& request, const TrainingFiles& files, con
     CleanUp(files, options, request.makeMode, options.maxEpochs, std::nullopt, log);
     PassOnColumns(request, files.Checkpoint(options.maxEpochs));
     log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
+    WarnOfNewerStart(files, options.maxEpochs, request.originalModel, log);
     TellOfFewerEpochs(files, request.dataType, *request.device, log);
 }
 
@@ -182,6 +183,7 @@ ResumePoint LoadStart(const TrainingRequest& request, const TrainingFiles& files
     ResumePoint start;
     if (newest)
     {
+        WarnOfNewerStart(files, *newest, request.originalModel, log);
         TellOfLongerTraining(files, *newest, log);
         start = LoadResumePoint(files, *newest, request.dataType, request.device,
                                 request.registry ? *request.registry : NodeRegistry::Standard(), log);

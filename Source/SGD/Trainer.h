@@ -72,6 +72,8 @@ struct TrainingRequest
     std::function<std::vector<ComputationNodePtr>(ComputationNetwork& encoder, ComputationNetwork& network)>
         pairNetworks;
     std::string readerName = "reader", cvReaderName; // of the last network's blocks, for messages
+    // The file that buildNetwork begins with, to warn where it is newer than a model that is continued; "": none.
+    std::string originalModel;
     // The original of a network that is adapted, and the node whose outputs its labels are mixed with; for
     // adaptationRegType=KL.
     std::function<std::unique_ptr<ComputationNetwork>()> openReference;

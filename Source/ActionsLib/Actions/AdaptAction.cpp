@@ -55,6 +55,7 @@ public:
         m_request.options = ReadSgdOptions(command, RequireSgdBlock(command));
         m_request.modelPath = RequireTrainedModelPath(command);
         m_request.makeMode = m_options.makeMode;
+        m_request.originalModel = m_options.originalModelFileName;
         std::vector<NamedFile> read{{OriginalKey(), m_options.originalModelFileName}};
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
             if (*reader)

@@ -79,6 +79,7 @@ public:
              {m_reader.block, m_cvReader.block, command.block.FindBlock(m_builder->BlockName())})
             if (block != nullptr)
                 RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*block), PlaceOfTrainedModel(command));
+        m_request.originalModel = m_original;
         if (!m_original.empty())
             RequireNotRead({"modelPath", m_request.modelPath}, {{OriginalKey(), m_original}},
                            PlaceOfTrainedModel(command));

@@ -172,6 +172,21 @@ void TellOfFewerEpochs(const TrainingFiles& files, DataType dataType, Device& de
               files.Checkpoint(files.MaxEpochs()).c_str(), files.Checkpoint(*epochs).c_str());
 }
 
+void WarnOfNewerStart(const TrainingFiles& files, size_t epochsDone, const std::string& original, Log& log)
+{
+    const std::string first = epochsDone > 0 ? files.Model(0) : "";
+    for (const std::string& start : {first, original})
+    {
+        if (start.empty() || !files.IsNewer(start, epochsDone))
+            continue;
+        log.Warn(Concat("'", files.Model(epochsDone), "' is older than '", start,
+                        "', which its training begins with: it knows nothing of what was changed there since; to begin "
+                        "anew with that, remove the models of '",
+                        files.FinalModel(), "' ", start == first ? "but that one" : "and its epochs"));
+        return;
+    }
+}
+
 void TellOfLongerTraining(const TrainingFiles& files, size_t newest, Log& log)
 {
     const std::string& final = files.FinalModel();

@@ -46,6 +46,10 @@ void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& pat
 // Of a final model that fewer epochs have made than maxEpochs has now: tells what to rename to train it further.
 void TellOfFewerEpochs(const TrainingFiles& files, DataType dataType, Device& device, Log& log);
 
+// Warns where the model after epochsDone, which is gone on from or final, is older than what its training begins with:
+// modelPath.0, or the original model of an adaptation ("": none), which were made anew since.
+void WarnOfNewerStart(const TrainingFiles& files, size_t epochsDone, const std::string& original, Log& log);
+
 // maxEpochs was lowered: tells that the model of so many epochs is there already. newest: what is gone on from.
 void TellOfLongerTraining(const TrainingFiles& files, size_t newest, Log& log);
 

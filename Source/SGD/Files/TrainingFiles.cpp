@@ -211,6 +211,12 @@ std::string TrainingFiles::WhyUnusable(size_t epochsDone) const
     return !before || *time >= *before ? "" : Concat("is older than '", Model(epochsDone - 1), "'");
 }
 
+bool TrainingFiles::IsNewer(const std::string& path, size_t epochsDone) const
+{
+    const auto time = TimeOf(path), ofModel = TimeOf(Model(epochsDone));
+    return time && ofModel && *time > *ofModel;
+}
+
 std::vector<size_t> TrainingFiles::ModelsBehind(std::optional<size_t> behind) const
 {
     std::vector<size_t> numbers = NumbersOfFiles(m_modelPath, "");

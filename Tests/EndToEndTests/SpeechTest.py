@@ -395,6 +395,22 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
         self.assertLess(before, 0.75, log)
         self.assertLess(after, before, log)
 
+    def test_synthspeech_sequences_tell_phones_better_than_frames(self):
+        corpus = self.shared("data/synthspeech")
+        shutil.copytree(EXAMPLE, self.folder, dirs_exist_ok=True)
+        run = subprocess.run(
+            [sys.executable, "-B", "RunSequence.py", "--corpus", corpus, "--cntk", CNTK, "--work", self.folder / "work",
+             "--seeds", "1", "--others", "4", "Hidden=64*2", "numCPUThreads=2", "SGD=[epochSize=0; maxEpochs=5]",
+             "Sequence=[SGD=[maxEpochs=2]]"], cwd=self.folder / "Synthspeech", stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False, encoding="utf-8")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        wrong = {(name, part): float(mean) for name, part, mean in
+                 re.findall(r"^(\w+) +(dev|test): mean ([0-9.]+) %", run.stdout, re.MULTILINE)}
+        self.assertEqual(len(wrong), 6, run.stdout)
+        for name in "mmi", "mbr":
+            for part in "dev", "test":
+                self.assertLess(wrong[name, part], 0.9 * wrong["frames", part], run.stdout)
+
     # ---- data whose contents are known
 
     def check_labels(self, scp, mlf, statelist, method="blockRandomize", archive=False):

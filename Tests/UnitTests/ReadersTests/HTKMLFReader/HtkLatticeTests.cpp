@@ -18,6 +18,7 @@ protected:
                                 Slf(4).size() + Slf(3).size(), "]\n"));
     }
 
+    // As of a network that takes lattices.
     static EpochRequest RequestOf(size_t epoch, size_t minibatchSize)
     {
         EpochRequest request = MakeRequest(epoch, minibatchSize);
@@ -81,6 +82,18 @@ TEST_F(HtkLatticeTests, LatticesOfWholeUtterances)
     }
 }
 
+// No lattice is read that nobody takes.
+TEST_F(HtkLatticeTests, OfANetworkThatTakesNone)
+{
+    Write("den.slf", "no lattice");
+    auto reader = Make(WithLattices());
+    EXPECT_TRUE(reader->HasLattices());
+    HostMinibatch<float> minibatch;
+    reader->StartEpoch(MakeRequest(0, 8));
+    ASSERT_TRUE(reader->GetMinibatch(minibatch));
+    EXPECT_TRUE(minibatch.lattices.empty());
+}
+
 TEST_F(HtkLatticeTests, WithoutLattices)
 {
     auto reader = Make("frameMode=false" + Blocks());
@@ -88,6 +101,7 @@ TEST_F(HtkLatticeTests, WithoutLattices)
     reader->StartEpoch(RequestOf(0, 8));
     ASSERT_TRUE(reader->GetMinibatch(minibatch));
     EXPECT_TRUE(minibatch.lattices.empty());
+    EXPECT_FALSE(reader->HasLattices());
 }
 
 TEST_F(HtkLatticeTests, UtterancesWithoutALatticeAreLeftOut)
@@ -160,6 +174,7 @@ TEST_F(HtkLatticeTests, WritingPassesThemOver)
     reader->StartEpoch(RequestOf(0, 1));
     ASSERT_TRUE(reader->GetMinibatch(minibatch));
     EXPECT_TRUE(minibatch.lattices.empty());
+    EXPECT_FALSE(reader->HasLattices());
     EXPECT_THAT(LogText(), testing::Not(testing::HasSubstr("LatTocFile")));
 }
 

@@ -51,7 +51,8 @@ class Runner:
         return folder
 
     def errors(self, seed, model):
-        """Of each part, in per cent, with the factor of the language model that is the best one for the first part."""
+        """Of each part, in per cent, with the factor of the language model that is the best one for the first part; and
+        the factor."""
         result, factors = [], FACTORS
         for part in PARTS:
             folder = self.likelihoods(seed, model, part)
@@ -61,7 +62,7 @@ class Runner:
                 errors[factor] = 100 * wrong / count
             factors = [min(errors, key=errors.get)]
             result.append(errors[factors[0]])
-        return result
+        return result + factors
 
     def run(self, seed):
         self.cntk(seed, "Simple")
@@ -70,8 +71,9 @@ class Runner:
             steps = "Sequence" if (self.folder(seed) / (kept + ".dnn")).exists() else "AddSequence:Sequence"
             self.cntk(seed, steps, "Kept=" + kept, "Risk=" + risk)
             results[kept] = self.errors(seed, kept + ".dnn")
-        for name, (dev, test) in results.items():
-            print("%-7s seed %d: dev %.2f %%, test %.2f %% of the phones wrong" % (name, seed, dev, test), flush=True)
+        for name, (dev, test, factor) in results.items():
+            print("%-7s seed %d: dev %.2f %%, test %.2f %% of the phones wrong, factor %d" % (name, seed, dev, test, factor),
+                  flush=True)
         return results
 
 

@@ -26,7 +26,8 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("stderr", &S::stderrPrefix,
             "the log goes to <stderr>_<command>_..._<command>.log instead of standard error; where that name would be "
             "longer than 255 bytes, to <stderr>_<command>_..._and<number>more.log"),
-        Opt("doneFile", &S::doneFile, "file written when all commands have succeeded"),
+        Opt("doneFile", &S::doneFile,
+            "file written when all commands have succeeded; that of an earlier run is removed when this one begins"),
         Opt("timestamping", &S::timestamping, "date and time before the log's lines"),
         Opt("strictConfig", &S::strictConfig, "true: keys that nothing reads are an error, not a warning"),
         Opt("makeMode", &S::makeMode, "true: train commands continue from existing models"),

@@ -27,6 +27,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <thread>
@@ -155,10 +157,23 @@ void CheckDoneFile(const RootOptions& options, const LoadedConfig& config, const
     RequireWritable(ResolveOutputPath(options.doneFile));
 }
 
+constexpr const char* c_success = "successfully finished at ";
+
+// That of an earlier run would say that this one has succeeded, whatever becomes of it. Nothing else is removed.
+void RemoveDoneFile(const std::string& path)
+{
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored))
+        return;
+    std::string begin(std::strlen(c_success), '\0');
+    if (std::ifstream(path, std::ios::binary).read(begin.data(), std::streamsize(begin.size())) && begin == c_success)
+        RemoveFile(path);
+}
+
 void WriteDoneFile(const std::string& path)
 {
     AtomicFile file(path);
-    file.Write("successfully finished at " + TimeStamp(c_timeFormat) + " on " + HostName() + "\n");
+    file.Write(c_success + TimeStamp(c_timeFormat) + " on " + HostName() + "\n");
     file.Commit();
 }
 
@@ -229,6 +244,8 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         TellOfWorkers(options.parallelTrain, workers.get(), log);
     }
     const bool isFirst = workers == nullptr || workers->IsFirst();
+    if (!line.check && isFirst)
+        RemoveDoneFile(ResolveOutputPath(options.doneFile));
     ProgramContext program = ContextOf(options, workers.get(), log);
     program.ndl.writesDumps = !line.check && isFirst;
     if (!line.check)

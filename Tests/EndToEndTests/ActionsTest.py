@@ -652,6 +652,16 @@ Train=[ action=train; modelPath=m.dnn
         self.assertTrue(log.endswith("__COMPLETED__\n"))
         self.assertRegex(self.read("done.txt"), r"^successfully finished at \d{4}/\d\d/\d\d \d\d:\d\d:\d\d on \S+\n$")
 
+    def test_a_done_file_says_that_the_last_run_succeeded(self):
+        self.run_command("Train", "doneFile=done.txt")
+        self.run_command("Test", "doneFile=done.txt", "--check")
+        self.assertTrue((self.folder / "done.txt").exists())
+        self.run_command("Test", "doneFile=done.txt", "Test=[modelPath=gone.dnn]", status=5)
+        self.assertFalse((self.folder / "done.txt").exists())
+        self.write("done.txt", "something else")
+        self.run_command("Test", "doneFile=done.txt", "Test=[modelPath=gone.dnn]", status=5)
+        self.assertEqual(self.read("done.txt"), "something else")
+
     def test_log_file_of_more_commands_than_a_name_can_hold(self):
         self.run_command("Train" + ":Test" * 60, "stderr=logs/run")
         (name,) = [path.name for path in (self.folder / "logs").iterdir()]

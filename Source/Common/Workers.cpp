@@ -75,14 +75,14 @@ bool Workers::Any(bool own)
     return std::any_of(all.begin(), all.end(), [](double value) { return value != 0; });
 }
 
-void Workers::TakeFirst(std::span<std::byte> bytes)
+void Workers::Take(size_t rank, std::span<std::byte> bytes)
 {
     std::vector<std::span<const std::byte>> sent(Count());
     std::vector<std::span<std::byte>> received(Count());
-    if (IsFirst())
+    if (Rank() == rank)
         std::fill(sent.begin(), sent.end(), bytes);
     else
-        received.front() = bytes;
+        received[rank] = bytes;
     Exchange(sent, received);
 }
 

@@ -43,8 +43,9 @@ public:
     std::vector<std::string> Gather(const std::string& own);
     // Whether one of them says yes.
     bool Any(bool own);
-    // All have the first one's afterwards.
-    void TakeFirst(std::span<std::byte> bytes);
+    // All have that worker's afterwards.
+    void Take(size_t rank, std::span<std::byte> bytes);
+    void TakeFirst(std::span<std::byte> bytes) { Take(0, bytes); }
 };
 
 // Whether the process was started as one of several (mpiexec, srun).

@@ -149,6 +149,8 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
                                MomentumOfMinibatch(settings.momentumPerSample, columns) == 0);
     if (m_isShared)
         m_own.Reset();
+    if (!m_isShared || m_hasOwn)
+        ++m_ownMinibatches;
     if (const bool isFinite = (m_isShared && !m_hasOwn) || RunParts(settings, minibatch, updates);
         m_isShared ? !ShareSums() : !isFinite)
         return false;
@@ -200,6 +202,7 @@ void EpochLoop::Begin(const EpochSettings& settings)
     m_sums.Reset();
     m_worstGradient.reset();
     m_minibatches = 0;
+    m_ownMinibatches = 0;
     m_skipped = settings.from.minibatches;
     m_epoch = {.epoch = settings.epoch,
                .minibatchSize = settings.minibatchSize,
@@ -323,8 +326,9 @@ bool EpochLoop::ReadNext(const EpochSettings& settings)
     {
         return m_isShared ? ReadShared() : m_source.Next();
     }
-    catch (Error& error)
+    catch (Error& error) // which all have
     {
+        EndUpdates(settings);
         TellOfKept(settings, error);
         throw;
     }
@@ -487,6 +491,7 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
         result.notFiniteAt = first;
     result.wentOn = result.notFiniteAt && *result.notFiniteAt <= m_minibatches;
     result.worstGradient = m_worstGradient;
+    result.ownMinibatches = m_ownMinibatches;
     result.averages = Averages();
     result.seconds = secondsBefore + std::chrono::duration<double>(Progress::Clock::now() - began).count();
     m_seconds = result.seconds;

@@ -62,6 +62,7 @@ struct EpochResult
     double seconds = 0;
     double secondsWaited = 0;
     std::optional<double> secondsExchanged; // where the epoch was shared
+    size_t ownMinibatches = 0; // of which this worker had data, since the epoch began or was taken up again
     // The minibatch (from 1) at which the criterion was not finite: neither it nor what came after has updated
     // anything. Where the device's memory is the host's the epoch ends there, else where it was next asked for.
     std::optional<size_t> notFiniteAt;
@@ -141,6 +142,7 @@ private:
     std::vector<double> m_shared;  // what is told of a minibatch
     std::vector<double> m_running; // what progress lines are made of
     size_t m_minibatches = 0;
+    size_t m_ownMinibatches = 0;
     size_t m_skipped = 0; // minibatches that an epoch taken up again does not count in m_sums
     EpochRequest m_epoch;
     std::optional<GradientComparison> m_worstGradient;

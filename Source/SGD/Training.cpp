@@ -140,7 +140,7 @@ EpochResult Training::TrainEpoch(size_t epoch)
     }
     EpochResult result = m_parts.RunLoop(settings);
     m_begunEpoch.reset();
-    m_parts.EqualizeStatistics();
+    m_parts.EqualizeStatistics(epoch, result.ownMinibatches);
     if (result.stopped)
     {
         m_log.ClearProgress();

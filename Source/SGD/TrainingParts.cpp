@@ -1,5 +1,6 @@
 #include "SGD/TrainingParts.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
@@ -137,10 +138,29 @@ bool TrainingParts::Agrees(bool own) const
     return own;
 }
 
-void TrainingParts::EqualizeStatistics()
+void TrainingParts::WarnOfIdleWorkers(size_t epoch, size_t idle)
+{
+    if (idle == 0 || std::exchange(hasWarnedOfIdle, true))
+        return;
+    log.Warn(Concat(Counted(idle, "worker"), " of ", request.workers->Count(), " had no data in epoch ", epoch + 1,
+                    ": ",
+                    options.parallelTrain.distributedMBReading
+                        ? "with distributedMBReading=true readers deal out what they have, which was too little"
+                        : "minibatches have fewer parallel sequences than there are workers"));
+}
+
+void TrainingParts::EqualizeStatistics(size_t epoch, size_t minibatches)
 {
     if (request.workers == nullptr)
         return;
+    const std::vector<double> all = request.workers->Gather(double(minibatches));
+    const size_t idle = size_t(std::count(all.begin(), all.end(), 0.0));
+    if (idle == all.size())
+        return;
+    if (*std::max_element(all.begin(), all.end()) > 1) // a short minibatch may be all that an epoch goes on with
+        WarnOfIdleWorkers(epoch, idle);
+    const auto first = std::find_if(all.begin(), all.end(), [](double count) { return count > 0; });
+    const size_t source = size_t(first - all.begin());
     const auto& trained = evaluator.Parameters();
     for (const ComputationNodePtr& node : evaluator.Plan().NodesInOrder())
     {
@@ -150,9 +170,10 @@ void TrainingParts::EqualizeStatistics()
         Matrix& values = parameter->Values();
         std::vector<std::byte> bytes(values.Rows() * values.Columns() * SizeOf(values.Type()));
         values.CopyToHost(bytes.data());
-        request.workers->TakeFirst(bytes);
+        request.workers->Take(source, bytes);
         values.CopyFromHost(bytes.data());
     }
+    images.TakeCounts(*request.workers, source);
 }
 
 size_t NominalSizeOf(const TrainingParts& parts, size_t epoch, size_t minibatchSize)

@@ -46,8 +46,9 @@ struct TrainingParts
     // Whether the first of the workers says so: the same in all of them.
     bool Agrees(bool own) const;
     // What minibatches have changed besides the parameters that are trained, statistics of batch normalization: of
-    // several workers, each of which has seen other data, all take the first one's.
-    void EqualizeStatistics();
+    // several workers, each of which has seen other data, all take those of the first one that has had any in the
+    // epoch. minibatches: of this worker. Tells of workers that have had none.
+    void EqualizeStatistics(size_t epoch, size_t minibatches);
     // What controls of the learning rate and of the best model compare: it falls as the criterion gets better.
     double ToBeLowered(double criterion) const
     {
@@ -57,6 +58,7 @@ struct TrainingParts
 
 private:
     void JoinWorkers(Workers& workers);
+    void WarnOfIdleWorkers(size_t epoch, size_t idle);
     void SetUpSequenceCriteria();
 
 public:
@@ -77,6 +79,7 @@ public:
     ImageSettings images;
     Progress progress;
     EpochLoop loop;
+    bool hasWarnedOfIdle = false;
 };
 
 // What epochs hand on to those after them. Checkpoints hold it, and what learner, dropout and images hand on.

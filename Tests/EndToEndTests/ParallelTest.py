@@ -215,6 +215,34 @@ class ParallelTest(WorkersTest):
             return False
         return words[0].endswith(b"cntk") and b"folder=" + folder.encode() in words
 
+    def test_gradients_on_their_way_are_kept_where_data_cannot_be_read(self):
+        """The reader looks at 1024 lines at a time."""
+        self.write("train.txt", self.read("train.txt") * 2 + "abc 1 0\n")
+        options = "Train=[SGD=[minibatchSize=1024;learningRatesPerSample=0.002;" + \
+            "ParallelTrain=[DataParallelSGD=[useBufferedAsyncGradientAggregation=true]]]]"
+        log = self.workers(2, "folder=two", options, status=4)
+        self.assertIn("go on from 'two/m.dnn.0.at1'", log)
+        self.cntk("configFile=config.cntk", "parallelTrain=false", "folder=one", options, status=4)
+        for folder in ("one", "two"):
+            (self.folder / folder / "m.dnn.0.at1").rename(self.folder / folder / "m.dnn")
+        self.assert_near("two", "one")
+
+    def test_statistics_are_those_of_a_worker_that_has_had_data(self):
+        """Of minibatches of one sample the first one has none."""
+        self.write("net.ndl", NETWORK.replace("H=Sigmoid(Plus(Times(W0, features), B0))", """
+S=Parameter(12, 1, init=fixedValue, value=1)
+M=Parameter(12, 1, init=fixedValue, value=0, needGradient=false)
+V=Parameter(12, 1, init=fixedValue, value=0, needGradient=false)
+H=Sigmoid(BatchNormalization(Times(W0, features), S, B0, M, V, normalizationTimeConstant=100))"""))
+        for method in ("DataParallelSGD", "ModelAveragingSGD"):
+            options = ("command=Train", "epochs=2", "method=" + method)
+            for size, folder in ((1, "one"), (16, "many")):
+                log = self.workers(2, "folder=" + folder + method, *options, "Train=[SGD=[minibatchSize=%d]]" % size)
+                self.assertEqual(log.count("WARNING: 1 worker of 2 had no data in epoch 1: minibatches have fewer parallel "
+                                           "sequences than there are workers"), int(size == 1))
+            self.alone("folder=alone" + method, *options, "Train=[SGD=[minibatchSize=1]]")
+            self.assert_near("one" + method, "alone" + method)
+
     def test_one_worker_that_is_stopped_stops_all(self):
         for method in ("DataParallelSGD", "ModelAveragingSGD"):
             many = ("method=" + method, "epochs=100", "command=Train",

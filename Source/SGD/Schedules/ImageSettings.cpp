@@ -2,7 +2,10 @@
 #include "SGD/Schedules/ImageSettings.h"
 
 #include "Common/Log.h"
+#include "Common/Workers.h"
 #include "SGD/Files/CheckpointExtra.h"
+
+#include <span>
 
 namespace cntk
 {
@@ -54,6 +57,16 @@ void ImageSettings::SaveExtra(std::map<std::string, std::string>& extra) const
 {
     if (!m_normalizations.empty())
         extra[c_timeConstantsKey] = ExactTexts({m_normalization, m_blend});
+}
+
+void ImageSettings::TakeCounts(Workers& workers, size_t rank)
+{
+    for (const auto& node : m_normalizations)
+    {
+        uint64_t minibatches = node->Minibatches();
+        workers.Take(rank, std::as_writable_bytes(std::span(&minibatches, 1)));
+        node->SetMinibatches(minibatches);
+    }
 }
 
 void ImageSettings::RestoreExtra(const std::map<std::string, std::string>& extra)

@@ -6,6 +6,7 @@
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@ namespace cntk
 {
 
 class Log;
+class Workers;
 
 // The name of the time constants in the extra part of checkpoints.
 constexpr const char* c_timeConstantsKey = "batchNormalizationConstants";
@@ -33,6 +35,8 @@ public:
     // seen by a training that goes on.
     void SaveExtra(std::map<std::string, std::string>& extra) const;
     void RestoreExtra(const std::map<std::string, std::string>& extra);
+    // Collective: of how many minibatches statistics are, as that worker has counted them.
+    void TakeCounts(Workers& workers, size_t rank);
 
 private:
     std::vector<std::shared_ptr<ConvolutionNode>> m_convolutions;

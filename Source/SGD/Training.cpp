@@ -38,7 +38,7 @@ private:
 
 Training::Training(TrainingParts& parts)
     : m_parts(parts), m_options(parts.options), m_log(parts.log), m_state(m_options),
-      m_control(m_options.autoAdjust, LearningRateCount(m_options), parts.nodes.criterion->Type().traits.isMaximised),
+      m_control(m_options.autoAdjust, LearningRateCount(m_options), parts.DecisiveNode().Type().traits.isMaximised),
       m_checkpoints(parts, m_state), m_best(parts, m_state, m_control.MayRollBack()),
       m_search(parts, m_state, m_checkpoints)
 {
@@ -313,9 +313,9 @@ Training::Decisive Training::FindDecisive(const EpochResult& result, size_t epoc
         return {c_notANumber, c_notANumber};
     const auto valueOf = [this](const CriterionAverages& of)
     {
-        return m_options.autoAdjust.useEvalCriterionControlLR && !of.evaluations.empty()
-                   ? of.evaluations.front()
-                   : m_parts.ToBeLowered(of.criterion);
+        const ComputationNode& node = m_parts.DecisiveNode();
+        return TrainingParts::ToBeLowered(node, &node == m_parts.nodes.criterion.get() ? of.criterion
+                                                                                       : of.evaluations.front());
     };
     const CriterionAverages& forRate = m_options.autoAdjust.useCVSetControlLRIfCVExists ? averages : result.averages;
     // Searches compare it with criteria of trials, with which an error rate has nothing to do.

@@ -49,11 +49,20 @@ struct TrainingParts
     // several workers, each of which has seen other data, all take those of the first one that has had any in the
     // epoch. minibatches: of this worker. Tells of workers that have had none.
     void EqualizeStatistics(size_t epoch, size_t minibatches);
-    // What controls of the learning rate and of the best model compare: it falls as the criterion gets better.
-    double ToBeLowered(double criterion) const
+    // What decides after an epoch on its rate and on the best model (useEvalCriterionControlLR): the criterion, or the
+    // first evaluation node.
+    const ComputationNode& DecisiveNode() const
     {
-        return nodes.criterion->Type().traits.isMaximised ? -criterion : criterion;
+        return options.autoAdjust.useEvalCriterionControlLR && !nodes.evaluations.empty() ? *nodes.evaluations.front()
+                                                                                          : *nodes.criterion;
     }
+    // What controls of the learning rate and of the best model compare: it falls as the node's value gets better. Twice
+    // it is the value again.
+    static double ToBeLowered(const ComputationNode& node, double value)
+    {
+        return node.Type().traits.isMaximised ? -value : value;
+    }
+    double ToBeLowered(double criterion) const { return ToBeLowered(*nodes.criterion, criterion); }
     bool StopRequested() const { return request.stopRequested && request.stopRequested(); }
 
 private:

@@ -261,7 +261,7 @@ class SequenceTrainingTest(EndToEndTest):
 
     def test_values_are_those_of_all_paths(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
-        at_rest = "sequences=[SGD=[maxEpochs=1; learningRatesPerSample=1e-8]]"
+        at_rest = "sequences=[SGD=[maxEpochs=2; learningRatesPerSample=1e-8]]"
         information, accuracy = self.expected("frames.dnn", "train", 2)
         self.assertAlmostEqual(self.train(at_rest, command="sequences")[0], information, places=5)
         self.begin_anew()
@@ -292,6 +292,29 @@ class SequenceTrainingTest(EndToEndTest):
         searched = self.train("sequences=[SGD=[maxEpochs=2; learningRatesPerSample=\"\"; AutoAdjust=["
                               "autoAdjustLR=searchBeforeEpoch; numMiniBatch4LRSearch=20]]]", command="sequences")
         self.assertGreater(searched[-1], values[0])
+
+    def test_what_decides_may_be_an_evaluation_node(self):
+        """It wants that to grow, too, and tells values as the other lines do."""
+        self.write("net.ndl", NDL.replace(", tag=eval", "") +
+                   "sequence=SequenceWithSoftmax(labels, z, likelihood, tag=eval)\n")
+        log = self.cntk("configFile=exp.cntk", "command=frames", "frames=[SGD=[maxEpochs=12; earlyStopPatience=2; "
+                        "learningRatesPerSample=0.05; AutoAdjust=[useEvalCriterionControlLR=true]]]").stderr
+        values = [float(value) for value in re.findall(r"EvalErrPerSample = ([-+0-9.e]+)", log)]
+        best = values.index(max(values))
+        self.assertEqual(len(values), min(best + 3, 12))
+        self.assertGreater(max(values), min(values))
+        self.assertIn("epoch %d is the best so far (%.8g)" % (best + 1, values[best]), log)
+        self.assertIn("the best of %d epochs was epoch %d (%.8g)" % (len(values), best + 1, values[best]), log)
+
+    def test_searches_tell_values_as_they_are(self):
+        self.cntk("configFile=exp.cntk", "command=frames:edit")
+        log = self.cntk("configFile=exp.cntk", "command=sequences", "sequences=[SGD=[maxEpochs=2; learningRatesPerSample=\"\"; AutoAdjust=["
+                        "autoAdjustLR=searchBeforeEpoch; autoAdjustMinibatch=true; minibatchSizeTuningMax=128; "
+                        "numMiniBatch4LRSearch=20]]]").stderr
+        trials = [float(value) for value in re.findall(r"Finished Mini-Epoch.*?TrainLossPerSample = ([-+0-9.e]+)", log)]
+        for name in ("baseCriterion", "EpochCriterion", "BaseCriterion"):
+            value = float(re.search(name + r" ?= ?([-+0-9.e]+)", log).group(1))
+            self.assertLess(min(abs(value - trial) for trial in trials), 1e-6, name)
 
     def test_what_is_missing_is_told(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")

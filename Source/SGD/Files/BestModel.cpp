@@ -33,7 +33,7 @@ bool BestModel::StopsAfter(size_t epochsDone, double value)
     {
         SaveModels(m_parts.networks, m_parts.files, path);
         m_parts.log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
-                          value, path.c_str());
+                          TrainingParts::ToBeLowered(m_parts.DecisiveNode(), value), path.c_str());
     }
     return m_earlyStopping.ShouldStop(epochsDone);
 }
@@ -77,7 +77,8 @@ void BestModel::Take(size_t epochsDone)
         ReloadModels(m_parts.networks, m_parts.files, m_parts.files.BestModel());
     }
     m_parts.log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone,
-                      best, m_earlyStopping.Best(), m_parts.files.FinalModel().c_str());
+                      best, TrainingParts::ToBeLowered(m_parts.DecisiveNode(), m_earlyStopping.Best()),
+                      m_parts.files.FinalModel().c_str());
 }
 
 } // namespace cntk

@@ -292,7 +292,7 @@ void TrainingSearch::FindRate(size_t epoch)
     if (!m_endedInEpoch)
         start.GoBack();
     m_log.Print("Best Learn Rate Per Sample for Epoch[%zu] = %.10g  baseCriterion=%.10g\n", epoch + 1, found.rate,
-                found.baseCriterion);
+                m_parts.ToBeLowered(found.baseCriterion));
     m_log.Print("The search before epoch %zu: %zu trials in %.3f s%s\n", epoch + 1, trials,
                 std::chrono::duration<double>(ended - began).count(),
                 m_endedInEpoch ? " without the last one, which is the epoch itself" : "");
@@ -375,7 +375,7 @@ void TrainingSearch::FindMinibatchSize(size_t epoch)
     else
         m_log.Print("AdaptiveMinibatchSearch: Search successful. New minibatchSize is %zu. EpochCriterion = %.10g vs "
                     "BaseCriterion = %.10g\n",
-                    found.size, found.criterion, found.baseCriterion);
+                    found.size, m_parts.ToBeLowered(found.criterion), m_parts.ToBeLowered(found.baseCriterion));
 }
 
 } // namespace cntk

@@ -52,7 +52,14 @@ TrialSettings TrialSettingsOf(const SgdOptions& options, size_t epoch)
             {"rms_gamma", options.rmsGamma},
             {"adam_beta2", options.adamBeta2},
             {"adam_epsilon", options.adamEpsilon},
-            {"normWithAveMultiplier", double(options.normWithAveMultiplier)}};
+            {"normWithAveMultiplier", double(options.normWithAveMultiplier)},
+            {"hSmoothingWeight", options.hSmoothingWeight},
+            {"frameDropThresh", options.frameDropThresh},
+            {"seqGammarUsesMBR", double(options.seqGammarUsesMBR)},
+            {"seqGammarAMF", options.seqGammarAMF},
+            {"seqGammarLMF", options.seqGammarLMF},
+            {"seqGammarBMMIFactor", options.seqGammarBMMIFactor},
+            {"seqGammarWordPen", options.seqGammarWordPen}};
 }
 
 std::string TextOfSettings(const TrialSettings& settings)

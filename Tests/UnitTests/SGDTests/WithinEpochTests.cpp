@@ -502,6 +502,22 @@ TEST_F(WithinSearchTest, OtherSettingsThanThoseOfTheTrialsBeginTheSearchAnew)
              {"L1RegWeight=0 (now 0.01)", [](SgdOptions& options) { options.l1RegWeight = 0.01; }},
              {"L2RegWeight=0 (now 0.02)", [](SgdOptions& options) { options.l2RegWeight = 0.02; }},
              {"dropoutRate=0.02 (now 0.5)", [](SgdOptions& options) { options.dropoutRate = 0.5; }},
+             {"hSmoothingWeight=0.95 (now 0.5), seqGammarUsesMBR=0 (now 1)",
+              [](SgdOptions& options)
+              {
+                  options.hSmoothingWeight = 0.5;
+                  options.seqGammarUsesMBR = true;
+              }},
+             {"frameDropThresh=1e-10 (now 0), seqGammarAMF=14 (now 7), seqGammarLMF=14 (now 8), seqGammarBMMIFactor=0 "
+              "(now 0.5), seqGammarWordPen=0 (now -1)",
+              [](SgdOptions& options)
+              {
+                  options.frameDropThresh = 0;
+                  options.seqGammarAMF = 7;
+                  options.seqGammarLMF = 8;
+                  options.seqGammarBMMIFactor = 0.5;
+                  options.seqGammarWordPen = -1;
+              }},
              {"momentumPerMB=0.9 (now 0.5), useNAG=0 (now 1)",
               [](SgdOptions& options)
               {

@@ -62,7 +62,8 @@ void CompositeReader<ElemType>::StartEpoch(const EpochRequest& request)
             if (std::any_of(request.wanted.begin(), request.wanted.end(), same))
                 own.wanted.push_back(stream.name);
         }
-        m_used[i] = request.wanted.empty() || !own.wanted.empty();
+        const bool givesLattices = request.withLattices && m_parts[i].reader->HasLattices();
+        m_used[i] = request.wanted.empty() || !own.wanted.empty() || givesLattices;
         if (m_used[i])
             m_parts[i].reader->StartEpoch(own);
     }

@@ -316,6 +316,17 @@ class SequenceTrainingTest(EndToEndTest):
             value = float(re.search(name + r" ?= ?([-+0-9.e]+)", log).group(1))
             self.assertLess(min(abs(value - trial) for trial in trials), 1e-6, name)
 
+    def test_lattices_of_a_reader_whose_blocks_are_no_inputs(self):
+        """Of several readers side by side; the lattices come with the sequences of the others."""
+        self.cntk("configFile=exp.cntk", "command=frames:edit")
+        block = ("%s=[readerType=HTKMLFReader; frameMode=false; nbruttsineachrecurrentiter=4; verbosity=0; "
+                 "features%s=[dim=9; scpFile=train.scp]; labels%s=[mlfFile=train.mlf; labelMappingFile=states; labelDim=8]%s]")
+        alone = self.train(command="sequences")
+        self.begin_anew()
+        self.write("exp.cntk", CONFIG.replace("reader=[", "other=[", 1) + "\nreader=[readers=one:two; %s; %s]\n" % (
+            block % ("one", "", "", ""), block % ("two", "2", "2", "; lattices=[denLatTocFile=train.toc]")))
+        self.assertEqual(self.train(command="sequences"), alone)
+
     def test_what_is_missing_is_told(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         plain = ("sequences=[reader=[readerType=HTKMLFReader; frameMode=false; verbosity=0; features=[dim=9; "

@@ -48,14 +48,18 @@ public:
         }
         m_layout->InitAsFrameMode(count);
         batch.layout = m_layout;
+        if (m_givesLattices)
+            minibatch.lattices.assign(1, std::make_shared<Lattice>());
         minibatch.secondsWaited = 1;
         return true;
     }
+    bool HasLattices() const override { return m_givesLattices; }
     size_t TotalSamples() override { return m_total; }
     std::vector<std::string> CreateLabelMaps() override { return {m_streams[0].name + ".map"}; }
 
     std::vector<std::string> m_wanted;
     std::vector<std::string> m_names; // of the sequences, one sample each; none has a name where there are none
+    bool m_givesLattices = false;
 
 private:
     std::vector<StreamInfo> m_streams;
@@ -126,6 +130,27 @@ TEST(CompositeReaderTests, AsksOnlyThoseThatHaveAWantedStream)
     EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { reader->StartEpoch(request); }),
               "the network's inputs are x, but the readers' blocks are features, labels; a block needs the "
               "name of the input it fills");
+}
+
+TEST(CompositeReaderTests, LatticesAreWantedOfReadersWithoutAWantedStream)
+{
+    std::vector<CompositeReader<float>::Part> parts;
+    parts.push_back({"a", std::make_unique<CountingReader>("features", 4, 2)});
+    auto second = std::make_unique<CountingReader>("other", 4, 2);
+    second->m_givesLattices = true;
+    parts.push_back({"b", std::move(second)});
+    CompositeReader<float> reader(std::move(parts));
+    EXPECT_TRUE(reader.HasLattices());
+    EpochRequest request;
+    request.wanted = {"features"};
+    for (const bool wanted : {false, true})
+    {
+        request.withLattices = wanted;
+        HostMinibatch<float> minibatch;
+        reader.StartEpoch(request);
+        ASSERT_TRUE(reader.GetMinibatch(minibatch));
+        EXPECT_EQ(minibatch.lattices.size(), wanted ? 1u : 0u);
+    }
 }
 
 TEST(CompositeReaderTests, ReadersMustFit)

@@ -2,6 +2,7 @@
 #include "ComputationNetwork/Nodes/LatticeSums.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace cntk
@@ -42,7 +43,6 @@ void LatticeSums::Compute(const Lattice& lattice, const FrameScores<ElemType>& s
     ScoreArcs(lattice, scores, reference, settings);
     SumPaths(lattice);
     SumAccuracies(lattice);
-    SpreadOverFrames(lattice, scores.rows, settings.usesMbr);
 }
 
 template <class ElemType>
@@ -109,7 +109,7 @@ void LatticeSums::SumAccuracies(const Lattice& lattice)
 }
 
 // First as they come, those of a frame behind each other; then each state of a frame once.
-void LatticeSums::SpreadOverFrames(const Lattice& lattice, size_t states, bool usesMbr)
+void LatticeSums::ComputePosteriors(const Lattice& lattice, size_t states, bool usesMbr)
 {
     std::vector<size_t>& ends = m_frameStarts;
     ends.assign(lattice.frames + 1, 0);
@@ -127,7 +127,8 @@ void LatticeSums::SpreadOverFrames(const Lattice& lattice, size_t states, bool u
         ForEachFrame(lattice, i, [&](uint32_t frame, uint32_t state) { m_unsorted[ends[frame]++] = {state, value}; });
     }
     // What was the end of a frame is the beginning of the next one now.
-    m_ofState.resize(states);
+    m_ofState.assign(states, 0);
+    m_isThere.assign((states + 63) / 64, 0);
     m_posteriors.clear();
     size_t begin = 0;
     for (size_t frame = 0; frame < lattice.frames; ++frame)
@@ -135,17 +136,27 @@ void LatticeSums::SpreadOverFrames(const Lattice& lattice, size_t states, bool u
         const size_t end = ends[frame];
         ends[frame] = m_posteriors.size();
         for (size_t i = begin; i < end; ++i)
-            m_ofState[m_unsorted[i].state] = 0;
-        for (size_t i = begin; i < end; ++i)
-            m_ofState[m_unsorted[i].state] += m_unsorted[i].value;
-        const auto first = m_unsorted.begin() + ptrdiff_t(begin), last = m_unsorted.begin() + ptrdiff_t(end);
-        std::sort(first, last, [](const StatePosterior& a, const StatePosterior& b) { return a.state < b.state; });
-        for (auto entry = first; entry != last; ++entry)
-            if (entry == first || entry->state != (entry - 1)->state)
-                m_posteriors.push_back({entry->state, m_ofState[entry->state]});
+        {
+            const StatePosterior& entry = m_unsorted[i];
+            m_ofState[entry.state] += entry.value;
+            m_isThere[entry.state / 64] |= uint64_t(1) << entry.state % 64;
+        }
+        TakeStates();
         begin = end;
     }
     ends.back() = m_posteriors.size();
+}
+
+// The sums of a frame, which begin at 0 again then.
+void LatticeSums::TakeStates()
+{
+    for (size_t word = 0; word < m_isThere.size(); ++word)
+        for (; m_isThere[word] != 0; m_isThere[word] &= m_isThere[word] - 1)
+        {
+            const auto state = uint32_t(word * 64 + size_t(std::countr_zero(m_isThere[word])));
+            m_posteriors.push_back({state, m_ofState[state]});
+            m_ofState[state] = 0;
+        }
 }
 
 double LatticeSums::Posterior(size_t frame, uint32_t state) const

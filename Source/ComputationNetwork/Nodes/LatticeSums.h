@@ -57,6 +57,9 @@ public:
     void Compute(const Lattice& lattice, const FrameScores<ElemType>& scores, std::span<const uint32_t> reference,
                  const SequenceTrainingSettings& settings);
 
+    // After Compute with the same lattice: what Posteriors and Posterior tell. states: rows of the scores.
+    void ComputePosteriors(const Lattice& lattice, size_t states, bool usesMbr);
+
     // Of all paths: the logarithm of what they are worth. Not finite where no path is possible.
     double LogTotal() const { return m_logTotal; }
     // The frames that agree with the reference, on the average over paths.
@@ -79,7 +82,7 @@ private:
                    const SequenceTrainingSettings& settings);
     void SumPaths(const Lattice& lattice);
     void SumAccuracies(const Lattice& lattice);
-    void SpreadOverFrames(const Lattice& lattice, size_t states, bool usesMbr);
+    void TakeStates();
 
     double m_logTotal = 0;
     double m_accuracy = 0;
@@ -93,7 +96,8 @@ private:
     std::vector<size_t> m_frameStarts; // in m_posteriors
     std::vector<StatePosterior> m_posteriors;
     std::vector<StatePosterior> m_unsorted;
-    std::vector<double> m_ofState;
+    std::vector<double> m_ofState;   // of a frame
+    std::vector<uint64_t> m_isThere; // a bit for each state
 };
 
 } // namespace cntk

@@ -142,7 +142,7 @@ const Lattice& SequenceCriterionNode::LatticeOf(const SequenceInfo& sequence) co
     return lattice;
 }
 
-// After Compute: of the sequence's frames.
+// After ComputePosteriors: of the sequence's frames.
 template <class ElemType>
 void SequenceCriterionNode::TakePosteriors(const SequenceInfo& sequence, const FrameScores<ElemType>& scores)
 {
@@ -180,8 +180,10 @@ double SequenceCriterionNode::SumSequences()
             m_sequenceReference.push_back(m_reference[scores.firstColumn + frame * scores.stride]);
         m_sums.Compute(lattice, scores, m_sequenceReference, m_settings);
         sum += m_settings.usesMbr ? m_sums.ExpectedAccuracy() : m_sums.ReferenceScore() - m_sums.LogTotal();
-        if (m_isTraining)
-            TakePosteriors(sequence, scores);
+        if (!m_isTraining)
+            continue;
+        m_sums.ComputePosteriors(lattice, scores.rows, m_settings.usesMbr);
+        TakePosteriors(sequence, scores);
     }
     return sum;
 }

@@ -28,6 +28,7 @@ struct Utterance
     {
         LatticeSums sums;
         sums.Compute(lattice, FrameScores<double>{scores.data(), c_states, 0, 1}, reference, settings);
+        sums.ComputePosteriors(lattice, c_states, settings.usesMbr);
         return sums;
     }
 
@@ -163,6 +164,7 @@ TEST(LatticeSums, ScoresOfAnySize)
         const std::vector<double> scores{size, size - 1000, size, size - 1000};
         LatticeSums sums;
         sums.Compute(lattice, FrameScores<double>{scores.data(), 2, 0, 1}, reference, c_plain);
+        sums.ComputePosteriors(lattice, 2, false);
         EXPECT_EQ(sums.LogTotal(), 2 * size);
         EXPECT_EQ(sums.Posterior(0, 0), 1);
         EXPECT_EQ(sums.Posterior(1, 1), 0);

@@ -5,6 +5,7 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
+#include "SGD/Minibatches/LabelMixer.h"
 #include "SGD/NotFinite.h"
 #include "SGD/Parallel/Pace.h"
 #include "SGD/Schedules/Schedules.h"
@@ -61,7 +62,7 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
     const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), tracer.AddTo(nodes.Roots()));
     source.BindTo(toRead);
     if (cvSource)
-        cvSource->BindTo(toRead);
+        WithNote([&] { cvSource->BindTo(toRead); }, [] { return "in the data to validate with (cvReader)"; });
     for (const MinibatchSource* bound : {&source, cvSource})
         if (bound != nullptr)
             for (const std::string& warning : bound->Warnings())
@@ -95,6 +96,10 @@ void TrainingParts::SetUpSequenceCriteria()
                      criterion->Name(),
                      "' takes the labels for the reference; expected false, with labels that were "
                      "aligned before");
+            if (AdaptsByKL(options))
+                Fail(ErrorKind::Config, "adaptationRegType=KL mixes the labels with what the network said before, but ",
+                     criterion->TypeName(), " '", criterion->Name(),
+                     "' takes them for the reference, one state a frame; expected adaptationRegType=none");
             criterion->SetSettings(settings);
         }
 }

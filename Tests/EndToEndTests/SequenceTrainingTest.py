@@ -327,6 +327,21 @@ class SequenceTrainingTest(EndToEndTest):
             block % ("one", "", "", ""), block % ("two", "2", "2", "; lattices=[denLatTocFile=train.toc]")))
         self.assertEqual(self.train(command="sequences"), alone)
 
+    def test_labels_that_are_no_states_are_told(self):
+        self.cntk("configFile=exp.cntk", "command=frames:edit")
+        kept = ("adapt=[action=adapt; origModelFileName=sequences.dnn.0; modelPath=adapted.dnn; refNodeName=z; SGD=[maxEpochs=1; "
+                "minibatchSize=64; learningRatesPerSample=0.001; adaptationRegType=KL; adaptationRegWeight=0.5]]")
+        run = self.cntk("configFile=exp.cntk", "command=adapt", kept, status=3)
+        self.assertIn("adaptationRegType=KL mixes the labels with what the network said before, but SequenceWithSoftmax "
+                      "'sequence' takes them for the reference, one state a frame; expected adaptationRegType=none", run.stderr)
+        self.write("net.mel", MEL.replace("SequenceWithSoftmax(labels", "SequenceWithSoftmax(halves").replace(
+            "sequence=", "halves=Scale(Constant(0.5), labels)\nsequence=", 1))
+        self.cntk("configFile=exp.cntk", "command=edit")
+        run = self.cntk("configFile=exp.cntk", "command=sequences", status=4)
+        self.assertIn("'halves' of step 0 of sequence 0 of the minibatch is 0.5; SequenceWithSoftmax expects a single 1",
+                      run.stderr)
+        self.assertRegex(run.stderr, "note: sequence 0 of the minibatch is 'train[0-9]+' in the data")
+
     def test_what_is_missing_is_told(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         plain = ("sequences=[reader=[readerType=HTKMLFReader; frameMode=false; verbosity=0; features=[dim=9; "
@@ -334,6 +349,9 @@ class SequenceTrainingTest(EndToEndTest):
         run = self.cntk("configFile=exp.cntk", "command=sequences", plain, status=3)
         self.assertIn("SequenceWithSoftmax 'sequence' needs lattices, which the reader does not deliver; expected a block "
                       "such as lattices=[denLatTocFile=den.toc] of HTKMLFReader", run.stderr)
+        run = self.cntk("configFile=exp.cntk", "command=sequences", plain.replace("[reader=", "[cvReader=", 1), status=3)
+        self.assertIn("needs lattices, which the reader does not deliver", run.stderr)
+        self.assertIn("note: in the data to validate with (cvReader)", run.stderr)
         run = self.cntk("configFile=exp.cntk", "command=sequences", "sequences=[SGD=[doReferenceAlign=true]]", status=3)
         self.assertIn("doReferenceAlign=true is not there: SequenceWithSoftmax 'sequence' takes the labels for the "
                       "reference; expected false, with labels that were aligned before", run.stderr)

@@ -136,8 +136,8 @@ private:
         if (first == end && word == 0)
             return;
         if (word < first || word >= end)
-            Fail(ErrorKind::Data, "the label of ", NameOf(sample), " has word ", word, " in class ", ofClass,
-                 ", but the words of that class are ", first, " to ", end - 1,
+            Fail(ErrorKind::Data, "the label of ", NameOfSample(*Input(0)->GetMBLayout(), sample), " has word ", word,
+                 " in class ", ofClass, ", but the words of that class are ", first, " to ", end - 1,
                  end > first ? "" : ", which are none; expected another class or word");
         m_operands.slices.requests.push_back({int32_t(sample), first, end, word});
         m_rows.push_back(ofClass);

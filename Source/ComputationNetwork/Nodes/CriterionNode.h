@@ -6,6 +6,7 @@
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,6 +30,18 @@ inline void RequireEqualSizes(const ComputationNode& node, const ShapeInference&
     if (a.ValueRows() != b.ValueRows() || a.ValueColumns() != b.ValueColumns())
         Fail(ErrorKind::Model, node.TypeName(), " compares ", DescribeShape(a), " with ", DescribeShape(b),
              ": expected as many rows in both, but there are ", a.ValueRows(), " and ", b.ValueRows());
+}
+
+// A column of labels, for messages: "step 3 of sequence 0", or "sample 5" where each is a sequence of its own.
+inline std::string NameOfSample(const MBLayout& layout, size_t sample)
+{
+    const size_t parallel = std::max<size_t>(1, layout.ParallelSequences());
+    const size_t row = sample % parallel;
+    const ptrdiff_t time = ptrdiff_t(sample / parallel);
+    for (const SequenceInfo& sequence : layout.Sequences())
+        if (sequence.row == row && sequence.begin <= time && time < sequence.end)
+            return Concat("step ", time - sequence.begin, " of sequence ", sequence.id);
+    return Concat("sample ", sample);
 }
 
 // A 1x1 value, a sum over the samples, gaps excluded.

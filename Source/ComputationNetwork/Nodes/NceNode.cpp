@@ -216,7 +216,7 @@ private:
             if (word > 0 && word <= c_wordZero)
                 word = 0;
             if (!(word >= 0 && word < double(Words()) && word == std::floor(word)))
-                Fail(ErrorKind::Data, "the label of ", NameOf(sample), " has ", label,
+                Fail(ErrorKind::Data, "the label of ", NameOfSample(*Input(0)->GetMBLayout(), sample), " has ", label,
                      " as its word; expected a whole number from 0 to ", Words() - 1, ", since '", Input(2)->Name(),
                      "' has ", Counted(Words(), "column"), ", one a word");
             return int32_t(word);

@@ -80,9 +80,9 @@ void SequenceCriterionNode::ReadReference()
         if (!mask.empty() && mask[column] == 0)
             return;
         if (count != 1 || value != 1)
-            Fail(ErrorKind::Data, "'", Input(0)->Name(), "' of sample ", column, " of the minibatch ",
-                 count == 1 ? Concat("is ", value) : Concat("has ", count, " states"), "; ", TypeName(),
-                 " expects a single 1, the state of the reference");
+            Fail(ErrorKind::Data, "'", Input(0)->Name(), "' of ", NameOfSample(*Input(0)->GetMBLayout(), column),
+                 " of the minibatch ", count == 1 ? Concat("is ", value) : Concat("has ", count, " states"), "; ",
+                 TypeName(), " expects a single 1, the state of the reference");
         m_reference[column] = uint32_t(state);
     };
     VisitType(GetDataType(),

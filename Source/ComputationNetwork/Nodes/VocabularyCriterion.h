@@ -5,6 +5,7 @@
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
+#include "ComputationNetwork/Nodes/CriterionNode.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
@@ -72,27 +73,15 @@ protected:
 
     size_t Words() const { return Input(2)->ValueColumns(); }
 
-    // A column of the labels, for messages: "step 3 of sequence 0", or "sample 5" where each is a sequence of its own.
-    std::string NameOf(size_t sample) const
-    {
-        const MBLayout& layout = *Input(0)->GetMBLayout();
-        const size_t parallel = std::max<size_t>(1, layout.ParallelSequences());
-        const size_t row = sample % parallel;
-        const ptrdiff_t time = ptrdiff_t(sample / parallel);
-        for (const SequenceInfo& sequence : layout.Sequences())
-            if (sequence.row == row && sequence.begin <= time && time < sequence.end)
-                return Concat("step ", time - sequence.begin, " of sequence ", sequence.id);
-        return Concat("sample ", sample);
-    }
-
     // A whole number from 0 to limit in the label of a sample; what: "word". limited: the input that sets the limit.
     int32_t NumberAt(const HostNumbers& labels, size_t row, size_t sample, size_t limit, const char* what,
                      size_t limited = 2) const
     {
         const double number = labels.At(row, sample);
         if (!(number >= 0 && number <= double(limit) && number == std::floor(number)))
-            Fail(ErrorKind::Data, "the label of ", NameOf(sample), " has ", number, " as its ", what,
-                 "; expected a whole number from 0 to ", limit, ", since '", Input(limited)->Name(), "' has ",
+            Fail(ErrorKind::Data, "the label of ", NameOfSample(*Input(0)->GetMBLayout(), sample), " has ", number,
+                 " as its ", what, "; expected a whole number from 0 to ", limit, ", since '", Input(limited)->Name(),
+                 "' has ",
                  limited == 2 ? Counted(Words(), "column") + ", one a word"
                               : Counted(Input(limited)->ValueRows(), "row") + ", one a class");
         return int32_t(number);

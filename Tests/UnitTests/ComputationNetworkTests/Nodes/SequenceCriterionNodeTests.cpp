@@ -216,9 +216,10 @@ TEST(SequenceWithSoftmax, TellsWhatDoesNotFit)
     EXPECT_EQ(message(), "");
     std::vector<double> soft(c_classes * net.network.Layout()->Columns(), 1.0 / c_classes);
     SetInput(net.labels, soft);
-    EXPECT_EQ(message(),
-              "'labels' of sample 0 of the minibatch has 3 states; SequenceWithSoftmax expects a single 1, the "
-              "state of the reference");
+    EXPECT_EQ(
+        message(),
+        "'labels' of step 0 of sequence 0 of the minibatch has 3 states; SequenceWithSoftmax expects a single 1, the "
+        "state of the reference");
     net.network.Layout()->Init(1, 4);
     net.network.Layout()->AddSequence(0, 0, -1, 4);
     SetInput(net.x, SomeData(8));

@@ -238,7 +238,7 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("frameDropThresh", &S::frameDropThresh,
             "of SequenceWithSoftmax: frames whose state is less probable than this in the lattice are left out; not "
             "with seqGammarUsesMBR",
-            c_notNegative),
+            Range{0, 1}),
         Opt("doReferenceAlign", &S::doReferenceAlign,
             "of SequenceWithSoftmax: align the reference anew; only false is there: the labels are the reference"),
         Opt("seqGammarUsesMBR", &S::seqGammarUsesMBR,

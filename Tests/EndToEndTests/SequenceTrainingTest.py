@@ -356,6 +356,8 @@ class SequenceTrainingTest(EndToEndTest):
         self.assertIn("doReferenceAlign=true is not there: SequenceWithSoftmax 'sequence' takes the labels for the "
                       "reference; expected false, with labels that were aligned before", run.stderr)
         self.assertFalse((self.folder / "sequences.dnn").exists())
+        run = self.cntk("configFile=exp.cntk", "command=sequences", "sequences=[SGD=[frameDropThresh=1e10]]", status=3)
+        self.assertIn("frameDropThresh' is '1e10', expected a number >= 0 and <= 1", run.stderr)
         archive = self.read("train.lat").replace("S=0 E=1 ", "S=0 E=x ")
         self.write("train.lat", archive)
         run = self.cntk("configFile=exp.cntk", "command=sequences", status=4)

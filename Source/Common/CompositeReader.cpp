@@ -50,8 +50,22 @@ CompositeReader<ElemType>::CompositeReader(std::vector<Part> parts, const Source
 }
 
 template <class ElemType>
+void CompositeReader<ElemType>::RequireOneWithLattices() const
+{
+    std::vector<std::string> names;
+    for (const Part& part : m_parts)
+        if (part.reader->HasLattices())
+            names.push_back("'" + part.name + "'");
+    if (names.size() > 1)
+        FailAt(m_where, ErrorKind::Config, "readers: ", Join(names, " and "),
+               " have lattices of the same sequences; expected them in one of these blocks");
+}
+
+template <class ElemType>
 void CompositeReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
+    if (request.withLattices)
+        RequireOneWithLattices();
     for (size_t i = 0; i < m_parts.size(); ++i)
     {
         EpochRequest own = request;

@@ -47,6 +47,7 @@ public:
     }
 
 private:
+    void RequireOneWithLattices() const;
     void CheckSamples(size_t part, size_t first, const MBLayout& layout, const MBLayout& expected);
     void CompareNames(size_t part, size_t first, const std::vector<std::string>& expected);
     std::string WhyTheyDiffer(size_t first, size_t part);

@@ -153,6 +153,23 @@ TEST(CompositeReaderTests, LatticesAreWantedOfReadersWithoutAWantedStream)
     }
 }
 
+TEST(CompositeReaderTests, OneReaderHasTheLattices)
+{
+    std::vector<CompositeReader<float>::Part> parts;
+    for (const char* name : {"a", "b"})
+    {
+        auto reader = std::make_unique<CountingReader>(name, 4, 2);
+        reader->m_givesLattices = true;
+        parts.push_back({name, std::move(reader)});
+    }
+    CompositeReader<float> reader(std::move(parts));
+    EpochRequest request;
+    reader.StartEpoch(request); // which the network does not take
+    request.withLattices = true;
+    EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { reader.StartEpoch(request); }),
+              "readers: 'a' and 'b' have lattices of the same sequences; expected them in one of these blocks");
+}
+
 TEST(CompositeReaderTests, ReadersMustFit)
 {
     EXPECT_EQ(ReadAll(*Make(4, 2, 4, 2)), "no error");

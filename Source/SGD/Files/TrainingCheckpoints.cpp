@@ -45,7 +45,7 @@ std::string DelaysKey(size_t rank)
     return rank == 0 ? "withinDelays" : Concat("withinDelays", rank);
 }
 
-// In checkpoints, what the numbers in them are of.
+// In checkpoints, what the numbers in them are of, where such numbers decide.
 constexpr const char* c_rateGoesByKey = "rateGoesBy";
 constexpr const char* c_bestGoesByKey = "bestGoesBy";
 
@@ -204,8 +204,10 @@ CheckpointInfo TrainingCheckpoints::Info()
         info.extra["averageLacks"] = std::to_string(m_state.rate.epochsMissing);
     info.extra["learnRateReduced"] = m_state.rate.reducing ? "1" : "0";
     info.extra["epochSamples"] = std::to_string(m_state.epochSamples);
-    info.extra[c_rateGoesByKey] = RateGoesBy(m_parts);
-    info.extra[c_bestGoesByKey] = BestGoesBy(m_parts);
+    if (m_parts.options.autoAdjust.autoAdjustLR != LearningRateSearch::None)
+        info.extra[c_rateGoesByKey] = RateGoesBy(m_parts);
+    if (m_state.earlyStopping.IsOn())
+        info.extra[c_bestGoesByKey] = BestGoesBy(m_parts);
     info.extra["firstRate"] = ExactText(m_state.firstRate);
     info.extra["searchedRates"] = ExactTexts(m_state.searchedRates);
     if (m_parts.request.trainingSeed != 0)

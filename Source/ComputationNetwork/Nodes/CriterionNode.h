@@ -58,6 +58,8 @@ protected:
         RequireEqualSizes(*this, inference);
         SetScalarShape();
     }
+    // Labels then have no gradient, the only thing that wants the logarithms of a softmax after the forward pass.
+    bool LabelsAreData() const { return Input(0)->Type().traits.isLeaf && !Input(0)->IsTrainableLeaf(); }
     // What is left of value, gaps excluded, is summed.
     void SumSamples(const MatrixView& values, size_t input, double factor) const
     {

@@ -86,10 +86,6 @@ public:
         }
         return {};
     }
-
-private:
-    // The logarithms are needed afterwards only for the gradient of the labels, which data do not have.
-    bool LabelsAreData() const { return Input(0)->Type().traits.isLeaf && !Input(0)->IsTrainableLeaf(); }
 };
 
 // v = -sum labels * log p, with the floor of the logarithm and of the division.

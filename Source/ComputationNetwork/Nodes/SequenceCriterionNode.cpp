@@ -66,7 +66,7 @@ std::vector<TemporarySpec> SequenceCriterionNode::Temporaries() const
 {
     TemporarySpec softmax = TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward);
     softmax.gradientOfInput = 1;
-    return {TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward), softmax};
+    return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Lifetime::Forward : Lifetime::ForwardBackward), softmax};
 }
 
 // The reference's states, one a frame.
@@ -223,7 +223,7 @@ void SequenceCriterionNode::ForwardProp(const FrameRange& range)
         const MatrixView softmax = Temporary(1, range);
         if (Input(0)->HasSparseForm())
             Ops::CrossEntropyWithSoftmax(Input(0)->SparseValue(range), Input(1)->Value(), SampleMask(1),
-                                         Temporary(0, range), softmax, Value());
+                                         Temporary(0, range), softmax, Value(), !LabelsAreData());
         else
             Ops::CrossEntropyWithSoftmax(Input(0)->Value(), Input(1)->Value(), SampleMask(1), Temporary(0, range),
                                          softmax, Value());

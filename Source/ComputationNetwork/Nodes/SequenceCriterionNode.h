@@ -25,6 +25,7 @@ public:
     void InferShape(ShapeInference& inference) override;
     std::vector<TemporarySpec> Temporaries() const override;
     void BeginForwardProp() override { ++m_minibatches; }
+    // The backward pass reads m_target, of which each minibatch has another: no device may repeat an earlier one's.
     void AppendStepKey(std::vector<uint64_t>& key) const override { key.push_back(m_minibatches); }
     void ForwardProp(const FrameRange& range) override;
     void BackpropTo(size_t input, const FrameRange& range) override;

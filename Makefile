@@ -1,5 +1,5 @@
-# A thin wrapper around CMake. `make` builds everything, `make product` the program, its plugins and GPU library alone;
-# `make test` tests, `make demo` trains a first network.
+# A thin wrapper around CMake. `make` builds everything, `make product` only the program, its plugins and its GPU library.
+# `make demo` installs and builds what the first example needs and trains it; `make test` builds and tests everything.
 # Settings: BUILD (folder), PREFIX (make install), JOBS, CMAKE_FLAGS, CNTK_TEST_SHARED (folder of shared test data).
 
 BUILD ?= build
@@ -13,21 +13,30 @@ shared := $(abspath $(CNTK_TEST_SHARED))
 configure = cmake -S . -G Ninja -DCNTK_TEST_SHARED="$(shared)"
 ctest = ctest -j $(JOBS) --output-on-failure
 
-.PHONY: all product configured packages demo test debug asan bench docs format tidy install clean
+.PHONY: all product configured packages packages-product packages-demo demo test debug asan bench docs format tidy install clean
 
 all: configured
 	cmake --build $(BUILD) -j $(JOBS)
 
-product: configured
+product: packages-product
+	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release -DCNTK_BUILD_TESTS=OFF $(CMAKE_FLAGS)
 	cmake --build $(BUILD) -j $(JOBS) --target product
 
 configured: packages
-	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS)
+	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release -DCNTK_BUILD_TESTS=ON $(CMAKE_FLAGS)
 
 packages:
-	@Tests/Tools/InstallPackages.sh
+	@Tests/Tools/InstallPackages.sh test
 
-demo: product
+packages-product:
+	@Tests/Tools/InstallPackages.sh product
+
+packages-demo:
+	@Tests/Tools/InstallPackages.sh demo
+
+demo: packages-demo
+	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release -DCNTK_BUILD_TESTS=OFF $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS) --target product
 	CNTK="$(abspath $(BUILD))/bin/cntk" Examples/Simple2d/RunDemo.sh
 
 test: all

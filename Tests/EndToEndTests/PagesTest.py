@@ -63,7 +63,7 @@ class PagesTest(EndToEndTest):
             target = self.folder / (source + ".o")
             command[command.index("-o") + 1] = str(target)
             command[command.index("-c") + 1] = str(self.folder / source)
-            command.insert(1, "-I%s" % (self.folder / "Source"))
+            command.append("-I%s" % (self.folder / "Source"))
             run(command)
             return str(target)
 

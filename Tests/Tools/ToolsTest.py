@@ -40,7 +40,7 @@ class ToolsTest(unittest.TestCase):
             self.assertIn(text, output)
 
     def test_clean_project_passes(self):
-        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckNames", "CheckDocs", "CheckQuotes", "CheckFormat"):
+        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckNames", "CheckDocs", "CheckFormat"):
             code, output = self.run_tool(tool)
             self.assertEqual(code, 0, output)
 
@@ -71,18 +71,6 @@ class ToolsTest(unittest.TestCase):
     def test_layers_unknown_folder(self):
         self.write("Source/Utils/Things.h", "#pragma once\n")
         self.assert_caught("CheckLayers", "Source/Utils has no place")
-
-    def test_quotes(self):
-        source = "class Node\n{\n    int First();\n    int Second();\n    int Third();\n};\n"
-        self.write("Tests/Node.cpp", source)
-        page = "<!-- from Tests/Node.cpp -->\n\n```cpp\n%s```\n"
-        for block in (source, "int Second();\nint Third();\n", "class Node\n...\n    int Third();\n"):
-            self.write("Documentation/Adding.md", page % block)
-            code, output = self.run_tool("CheckQuotes")
-            self.assertEqual(code, 0, output)
-        for block in ("int Fourth();\n", "int Third();\n...\nint First();\n", "...\n"):
-            self.write("Documentation/Adding.md", page % block)
-            self.assert_caught("CheckQuotes", "Documentation/Adding.md:1: the code differs from that in 'Tests/Node.cpp'")
 
     def test_headers_missing_include(self):
         self.write("Source/Common/Text.h", "#pragma once\nstd::string Trim();\n")

@@ -67,7 +67,7 @@ void AddSections(const ConfigParameters& stream, KnownBlock& streams, std::vecto
 {
     for (const std::string& name : stream.BlockNames())
     {
-        const ConfigParameters* const section = stream.FindBlock(name);
+        const ConfigParameters* const section = stream.FindBlockHere(name);
         if (section == nullptr || !section->ExistsHere("sectionType"))
             continue;
         KnownBlock known{name, {stream.Name()}, {}};
@@ -92,8 +92,8 @@ std::string BlockNameOf(const ConfigParameters& holder, std::string_view name)
 
 // The rows of one level of a reader or writer and of the blocks inside it: streams, which have names of the user's
 // choice
-// ("features", "writer:<node>"), and blocks that hold streams ("input:<stream>"). FindBlock looks into the inner blocks
-// now, so that their unread keys count as well; the reader itself looks when it is opened.
+// ("features", "writer:<node>"), and blocks that hold streams ("input:<stream>"). FindBlockHere looks into the inner
+// blocks now, so that their unread keys count as well; the reader itself looks when it is opened.
 void AddRows(const PluginDescription& description, const std::string& level, const std::string& streamPrefix,
              const ConfigParameters& block, std::vector<KnownBlock>& blocks)
 {
@@ -117,7 +117,7 @@ void AddRows(const PluginDescription& description, const std::string& level, con
         info.name = inner;
         info.type = "block";
         own.options.push_back(info);
-        const ConfigParameters* const found = block.FindBlock(inner);
+        const ConfigParameters* const found = block.FindBlockHere(inner);
         const auto holder = std::find_if(holders.begin(), holders.end(),
                                          [&](const std::string& known) { return EqualsIgnoreCase(known, inner); });
         if (holder != holders.end())
@@ -266,7 +266,8 @@ std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
         const ConfigParameters* const read = section ? own->FindBlock(section->Text()) : nullptr;
         if (read != nullptr) // it may stand in the command itself
             for (const Action* const candidate : ActionsIn(*read))
-                AddCommand(*read->Parent(), section->Text(), *candidate, blocks);
+                AddCommand(own->FindBlockHere(section->Text()) != nullptr ? *own : root, section->Text(), *candidate,
+                           blocks);
     }
     return blocks;
 }

@@ -1,6 +1,7 @@
 // POSIX file access. Files are replaced whole, so that a crash or a full disk never costs the previous file.
 #include "Common/File.h"
 
+#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/FileLock.h"
 #include "Common/OddCharacters.h"
@@ -165,6 +166,17 @@ std::string HomeHint(const std::string& path)
                   path.substr(1), "'");
 }
 
+// Why "C:/exp/log" cannot be written, unless a folder of that name exists; else empty.
+std::string DriveHint(const std::string& path)
+{
+    std::error_code ignored;
+    const bool hasDrive = path.size() > 2 && IsLetter(path[0]) && path[1] == ':' && (path[2] == '/' || path[2] == '\\');
+    if (!hasDrive || fs::exists(path.substr(0, 2), ignored))
+        return {};
+    return Concat("this system has no drives such as '", path.substr(0, 2),
+                  "'; expected a path such as 'exp/log' or '/home/name/exp/log'");
+}
+
 // What the links at the path lead to, there or not; the path itself where it is no link, or cannot be followed by name.
 std::string TargetOfLinks(const std::string& path)
 {
@@ -243,6 +255,8 @@ void MakeFoldersFor(const std::string& filePath)
     if (const std::string hint = HomeHint(filePath); !hint.empty())
         Fail(ErrorKind::Config, "cannot write file '", filePath, "': ", hint, ", or './", filePath,
              "' for a folder of that name");
+    if (const std::string hint = DriveHint(filePath); !hint.empty())
+        Fail(ErrorKind::Config, "cannot write file '", filePath, "': ", hint);
     std::error_code error;
     fs::create_directories(folder, error);
     std::error_code ignored;

@@ -391,8 +391,8 @@ std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType,
         for (const ConfigValue& name : readers->AsArray())
         {
             // A block found further out could be the one that holds this list.
-            const ConfigParameters* block = context.config.FindBlock(name.Text());
-            if (block == nullptr || block->Parent() != &context.config)
+            const ConfigParameters* block = context.config.FindBlockHere(name.Text());
+            if (block == nullptr)
                 FailAt(readers->Where(), ErrorKind::Config, "readers: there is no block '", name.Text(), "' in '",
                        context.config.Path(), "'", DidYouMean(name.Text(), context.config.BlockNames()));
             if (const std::optional<ConfigValue> inner = block->FindHere("readers"))

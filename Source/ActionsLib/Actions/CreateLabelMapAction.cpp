@@ -45,8 +45,7 @@ std::vector<std::string> MappingFiles(const ConfigParameters& reader)
     }
     if (const auto parts = reader.FindHere("readers")) // several readers as one
         for (const ConfigValue& part : parts->AsArray())
-            if (const ConfigParameters* const block = reader.FindBlock(part.Text());
-                block && block->Parent() == &reader)
+            if (const ConfigParameters* const block = reader.FindBlockHere(part.Text()))
                 for (std::string& file : MappingFiles(*block))
                     files.push_back(std::move(file));
     return files;

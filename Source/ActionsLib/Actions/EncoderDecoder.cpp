@@ -54,7 +54,7 @@ void RequireSentences(const ConfigParameters& reader)
     if (const auto parts = reader.ExistsHere("readers") ? reader.FindHere("readers") : std::nullopt)
     {
         for (const ConfigValue& part : parts->AsArray())
-            if (const ConfigParameters* const block = reader.FindBlock(part.Text()))
+            if (const ConfigParameters* const block = reader.FindBlockHere(part.Text()))
                 RequireSentences(*block);
         return;
     }

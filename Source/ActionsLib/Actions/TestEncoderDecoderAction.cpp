@@ -158,7 +158,7 @@ bool KeepsLabelsForWriting(const ConfigParameters& reader)
     {
         const ConfigArray names = parts->AsArray();
         for (size_t i = 0; i < names.size(); ++i)
-            if (const ConfigParameters* const part = reader.FindBlock(names[i].Text());
+            if (const ConfigParameters* const part = reader.FindBlockHere(names[i].Text());
                 part != nullptr && !KeepsLabelsForWriting(*part))
                 return false;
         return true;

@@ -94,7 +94,10 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
             .Here(), // at the root it is an old name of precision
         Opt("labelMappingFile", &S::labelMappingFile,
             "text file, one label a line: category prints the label, sparse adds it to the index"),
-        Opt("transpose", &S::transpose, "true: a line is a sample; false: a line is a row of the sequence's matrix"),
+        Opt("transpose", &S::transpose,
+            "true: a line is a sample; false: a line is a row of the sequence's matrix; of type sparse true: entries "
+            "row by row, separated by sampleSeparator; false: entries time step by time step, separated by "
+            "elementSeparator"),
         Opt("prologue", &S::prologue, "text at the beginning of the file, as it stands: without \\n and the like"),
         Opt("epilogue", &S::epilogue, "text at the end of the file, likewise"),
         Opt("sequenceSeparator", &S::sequenceSeparator, "text before all sequences but the first of a minibatch"),
@@ -252,25 +255,28 @@ void TextOutput::WriteSparseSequence(std::span<const double> values, const Tenso
 {
     const size_t rows = sampleShape.Elements();
     const bool labels = UseLabels(rows);
+    const std::string& separator = m_format.transpose ? m_format.sampleSeparator : m_format.elementSeparator;
     bool first = true;
-    for (size_t t = 0; t < columns.size(); ++t)
-        for (size_t row = 0; row < rows; ++row)
-        {
-            const double value = values[columns[t] * rows + row];
-            if (value == 0)
-                continue;
-            if (!first)
-                AppendSeparator(m_format.elementSeparator, sampleShape, columns.size(), sequenceId);
-            first = false;
-            if (value != 1)
-                AppendNumber(value);
-            m_text += "[" + IndexText(row, sampleShape);
-            if (columns.size() > 1)
-                m_text += ";" + std::to_string(t);
-            if (labels)
-                m_text += "=" + m_labels[row];
-            m_text += "]";
-        }
+    for (size_t i = 0; i < rows * columns.size(); ++i)
+    {
+        // Row by row, or time step by time step.
+        const size_t row = m_format.transpose ? i / columns.size() : i % rows;
+        const size_t t = m_format.transpose ? i % columns.size() : i / rows;
+        const double value = values[columns[t] * rows + row];
+        if (value == 0)
+            continue;
+        if (!first)
+            AppendSeparator(separator, sampleShape, columns.size(), sequenceId);
+        first = false;
+        if (value != 1)
+            AppendNumber(value);
+        m_text += "[" + IndexText(row, sampleShape);
+        if (labels)
+            m_text += "=" + m_labels[row];
+        if (columns.size() > 1)
+            m_text += ";" + std::to_string(t);
+        m_text += "]";
+    }
 }
 
 void TextOutput::AppendNumber(double value)

@@ -69,12 +69,12 @@ std::unique_ptr<NetworkBuilder> NetworkBuilder::Find(const CommandContext& comma
     if (ndl != nullptr && simple != nullptr)
         command.program.log.Warn("command '" + command.name + "' sees both " + c_ndlBlock + " (" +
                                  ndl->Where().Location() + ") and " + c_simpleBlock + " (" +
-                                 simple->Where().Location() + "); " + c_ndlBlock + " is used");
-    builder->m_blockName = ndl != nullptr ? c_ndlBlock : c_simpleBlock;
-    if (ndl != nullptr)
-        builder->TakeNdl(command, *ndl);
-    else
+                                 simple->Where().Location() + "); " + c_simpleBlock + " is used");
+    builder->m_blockName = simple != nullptr ? c_simpleBlock : c_ndlBlock;
+    if (simple != nullptr)
         builder->TakeSimple(command, *simple);
+    else
+        builder->TakeNdl(command, *ndl);
     return builder;
 }
 

@@ -38,8 +38,7 @@ std::vector<const ConfigParameters*> PartsOf(const ConfigParameters& reader)
         return {&reader};
     std::vector<const ConfigParameters*> parts;
     for (const ConfigValue& name : names->AsArray())
-        if (const ConfigParameters* const block = reader.FindBlock(name.Text());
-            block != nullptr && block->Parent() == &reader)
+        if (const ConfigParameters* const block = reader.FindBlockHere(name.Text()))
             parts.push_back(block);
     return parts;
 }
@@ -94,11 +93,9 @@ void LogUnchecked(Log& log, const std::string& where, const std::string& path, c
               where.c_str(), path.c_str(), command.c_str());
 }
 
-} // namespace
-
-bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program)
+bool CanReadFilesOf(const std::vector<ConfigValue>& values, const ProgramContext& program)
 {
-    for (const ConfigValue& value : block.Values())
+    for (const ConfigValue& value : values)
     {
         const std::string path = value.Text();
         const PlannedModel* const planned = path.empty() ? nullptr : program.planned.Find(path);
@@ -110,9 +107,18 @@ bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program)
     return true;
 }
 
+} // namespace
+
+bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program)
+{
+    return CanReadFilesOf(block.Values(), program);
+}
+
 bool ReaderSource::CanBeChecked() const
 {
-    if (!cntk::CanBeChecked(*block, *program))
+    // A file of the reader may stand around its block, too.
+    if (!cntk::CanBeChecked(*block, *program) ||
+        !CanReadFilesOf(InputFilesOf(*block, forWriting, program->log), *program))
         return false;
     if (!program->planned.HasListed())
         return true;

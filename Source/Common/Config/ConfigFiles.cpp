@@ -110,8 +110,35 @@ private:
             if (argument.starts_with(c_include))
                 AddIncludes(m_commandLine, m_offsets[index], argument);
             else
-                m_text->Append(m_commandLine, m_offsets[index], argument);
+                m_text->Append(m_commandLine, m_offsets[index], WithoutStrayBrackets(index));
         }
+    }
+
+    // The argument without closing brackets at its end that close nothing, here or in an argument before: the original
+    // ignores these.
+    std::string_view WithoutStrayBrackets(size_t index)
+    {
+        const std::string_view argument = m_arguments[index];
+        size_t at = 0;
+        for (; at < argument.size(); ++at)
+        {
+            const char c = argument[at];
+            if (c == '"')
+                at = std::min(argument.find('"', at + 1), argument.size());
+            else if (c == '[' || c == '(' || c == '{')
+                ++m_openBrackets;
+            else if ((c == ']' || c == ')' || c == '}') && m_openBrackets-- == 0)
+                break;
+        }
+        if (at >= argument.size())
+            return argument;
+        m_openBrackets = 0;
+        if (argument.find_first_not_of("])} \t", at) != std::string_view::npos)
+            return argument;
+        const SourcePos where{m_commandLine, m_offsets[index] + at, argument.size() - at};
+        m_result.notices.push_back(Concat(where.Excerpt(), "\nWARNING: ", where.Location(), ": '", argument.substr(at),
+                                          "' at the end of the argument closes no bracket and is ignored"));
+        return argument.substr(0, at);
     }
 
     // A config may be given by arguments alone, but none has a parameter of nearly that name.
@@ -248,6 +275,7 @@ private:
     const std::vector<std::string>& m_arguments;
     std::shared_ptr<const SourceText> m_commandLine;
     std::vector<size_t> m_offsets; // of each argument in the command line
+    size_t m_openBrackets = 0;     // at the end of the last argument
     std::unique_ptr<ConfigText> m_text = std::make_unique<ConfigText>();
     std::set<std::string> m_included;
     LoadedConfig m_result;

@@ -257,22 +257,25 @@ const ConfigParameters* ConfigParameters::FindBlock(std::string_view name) const
 {
     for (const ConfigParameters* holder = this; holder; holder = holder->Parent())
     {
+        if (const ConfigParameters* const block = holder->FindBlockHere(name))
+            return &ConfigTree::SeenFrom(*this, *block);
         ConfigEntry* const entry = ConfigTree::FindHere(*holder, name);
-        if (!entry)
-            continue;
-        if (const ConfigParameters* const block = ConfigTree::BlockOf(*holder, *entry))
-        {
-            entry->isRead = true;
-            entry->isReadAsBlock = true;
-            return block;
-        }
-        if (entry->RawText() == "default") // there is none, whatever stands around
+        if (entry && entry->RawText() == "default") // there is none, whatever stands around
         {
             entry->isRead = true;
             return nullptr;
         }
     }
     return nullptr;
+}
+
+const ConfigParameters* ConfigParameters::FindBlockHere(std::string_view name) const
+{
+    ConfigEntry* const entry = ConfigTree::FindHere(*this, name);
+    const ConfigParameters* const block = entry ? ConfigTree::BlockOf(*this, *entry) : nullptr;
+    if (block)
+        entry->isRead = entry->isReadAsBlock = true;
+    return block;
 }
 
 const ConfigParameters& ConfigParameters::RequireBlock(std::string_view name) const
@@ -338,7 +341,7 @@ void ConfigParameters::Set(std::string_view name, std::string value) const
     record.value = text.Text().substr(nameSize + 1);
     record.hasValue = true;
     record.hasEquals = true;
-    ConfigTree::Insert(*this, text, record);
+    ConfigTree::Insert(ConfigTree::Written(*this), text, record);
     ConfigEntry* const entry = ConfigTree::FindHere(*this, name);
     entry->isRead = true;
     entry->isSet = true;

@@ -1,5 +1,6 @@
 // The config language of the book (3.9, 5.1.3): a tree of blocks, arrays and values with source positions, parsed once.
-// Names compare without regard to case. A name is looked up in its block, then in the enclosing blocks, to the root.
+// Names compare without regard to case. A name is looked up in its block, then in the enclosing blocks, to the root. A
+// block that is found outside of the block that asks for it looks up what it lacks as if it stood there.
 #pragma once
 
 #include "Common/SourceText.h"
@@ -97,8 +98,10 @@ public:
     // read.
     SourcePos WhereOf(std::string_view name) const;
     // The block of that name (walks outwards) or null; a scalar of that name is not a block (book pitfall:
-    // parallelTrain).
+    // parallelTrain). Parent() of the result is this block, wherever the block was written.
     const ConfigParameters* FindBlock(std::string_view name) const;
+    // The block of that name in this very block, or null.
+    const ConfigParameters* FindBlockHere(std::string_view name) const;
     const ConfigParameters& RequireBlock(std::string_view name) const;
 
     // Names of the entries of this very block in the order of the text; BlockNames: only those whose value is a block.

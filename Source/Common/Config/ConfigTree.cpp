@@ -75,11 +75,31 @@ void ConfigTree::ParsePieces(const ConfigParameters& block)
     }
 }
 
+const ConfigParameters& ConfigTree::Written(const ConfigParameters& block)
+{
+    return block.m_impl->written != nullptr ? *block.m_impl->written : block;
+}
+
+const ConfigParameters& ConfigTree::SeenFrom(const ConfigParameters& asking, const ConfigParameters& block)
+{
+    if (block.Parent() == &asking)
+        return block;
+    const ConfigParameters& written = Written(block);
+    std::unique_ptr<ConfigParameters>& seen = asking.m_impl->blocksSeenHere[&written];
+    if (!seen)
+    {
+        seen = NewBlock(asking.m_impl->tree, &asking, written.Name(), written.Where());
+        seen->m_impl->written = &written;
+    }
+    return *seen;
+}
+
 ConfigParameters::Impl& ConfigTree::Entries(const ConfigParameters& block)
 {
-    if (!block.m_impl->unparsed.empty())
-        ParsePieces(block);
-    return *block.m_impl;
+    const ConfigParameters& written = Written(block);
+    if (!written.m_impl->unparsed.empty())
+        ParsePieces(written);
+    return *written.m_impl;
 }
 
 // Substitutes variables in a name. True: the record was nothing but variables and has been inserted as text.
@@ -154,6 +174,11 @@ ConfigEntry* ConfigTree::FindHere(const ConfigParameters& block, std::string_vie
 
 const ConfigParameters* ConfigTree::BlockOf(const ConfigParameters& holder, const ConfigEntry& entry)
 {
+    if (const ConfigParameters& written = Written(holder); &written != &holder)
+    {
+        const ConfigParameters* const block = BlockOf(written, entry);
+        return block != nullptr ? &SeenFrom(holder, *block) : nullptr;
+    }
     if (entry.block)
         return entry.block.get();
     ConfigTree* const tree = holder.m_impl->tree;
@@ -183,7 +208,7 @@ const ConfigText& ConfigTree::MainText(const ConfigParameters& block)
 std::string ConfigTree::KeyPathOf(const ConfigParameters& holder, std::string_view name)
 {
     std::string path(name);
-    for (const ConfigParameters* block = &holder; block->Parent(); block = block->Parent())
+    for (const ConfigParameters* block = &Written(holder); block->Parent(); block = block->Parent())
         path = block->Name() + ':' + path;
     return path;
 }

@@ -64,6 +64,10 @@ struct ConfigParameters::Impl
     std::vector<ConfigPiece> replacedWords; // names that stood alone until a value of that name followed
     std::vector<ConfigPiece> unparsed;
     std::unique_ptr<ConfigTree> ownedTree; // root only
+    // A block as another block sees it has its own parent and the entries of the block that was written.
+    const ConfigParameters* written = nullptr; // null: this one
+    std::unordered_map<const ConfigParameters*, std::unique_ptr<ConfigParameters>>
+        blocksSeenHere; // by what was written
 };
 
 class ConfigTree
@@ -74,6 +78,11 @@ public:
 
     // All files and arguments.
     static const ConfigText& MainText(const ConfigParameters& block);
+
+    // The block as it stands in the text, which holds the entries.
+    static const ConfigParameters& Written(const ConfigParameters& block);
+    // The block as if it stood in the asking block: the asking block is its parent. Asked again, the same object.
+    static const ConfigParameters& SeenFrom(const ConfigParameters& asking, const ConfigParameters& block);
 
     // The block's entries, parsed by now.
     static ConfigParameters::Impl& Entries(const ConfigParameters& block);

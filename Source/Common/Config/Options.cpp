@@ -1,6 +1,7 @@
 // The parts of reading options that do not depend on the struct.
 #include "Common/Config/Options.h"
 
+#include "Common/Config/ConfigTree.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -95,11 +96,8 @@ const ConfigParameters* FindOptionBlock(const ConfigParameters& block, const Opt
     {
         for (const std::string& name : names)
         {
-            if (!at->ExistsHere(name))
-                continue;
-            const ConfigParameters* const found = at->FindBlock(name);
-            if (found && found->Parent() == at)
-                return found;
+            if (const ConfigParameters* const found = at->FindBlockHere(name))
+                return &ConfigTree::SeenFrom(block, *found);
         }
     }
     return nullptr;

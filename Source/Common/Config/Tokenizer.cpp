@@ -257,7 +257,7 @@ private:
             const size_t close = FindClosingQuote(Up(), m_at, m_positionOf);
             if (!ContinuesAfterQuote(close))
             {
-                record.value = m_whole.substr(begin + 1, close - begin - 1);
+                record.value = Trim(m_whole.substr(begin + 1, close - begin - 1));
                 record.isQuoted = true;
                 m_at = close + 1;
                 return;

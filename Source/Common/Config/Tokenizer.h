@@ -37,7 +37,7 @@ size_t FindClosingBrace(std::string_view text, size_t open, const PositionOf& po
 struct ConfigRecord
 {
     std::string_view name;
-    std::string_view value; // braces kept, quotes removed
+    std::string_view value; // trimmed, also between quotes; braces kept, quotes removed
     bool hasValue = false;  // false: the name alone, which means "true"
     bool isQuoted = false;
     bool hasEquals = false; // false: a brace right after the name

@@ -114,9 +114,13 @@ std::string ConfigTree::ResolvedText(const ConfigParameters& holder, const Confi
     std::string raw = entry.RawText();
     if (!NextVariable(raw, 0))
         return raw;
-    if (entry.resolvedAt == tree.m_changes)
+    // A block of several commands may have another text in each.
+    const bool isWritten = &Written(holder) == &holder;
+    if (isWritten && entry.resolvedAt == tree.m_changes)
         return entry.resolved;
     const ScopedPush guard(tree.m_resolving, {&entry, entry.name});
+    if (!isWritten)
+        return tree.Resolve(*ScopeOf(holder, entry, raw), raw, entry.Where());
     entry.resolved = tree.Resolve(*ScopeOf(holder, entry, raw), raw, entry.Where());
     entry.resolvedAt = tree.m_changes;
     return entry.resolved;

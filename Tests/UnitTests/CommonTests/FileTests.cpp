@@ -5,6 +5,7 @@
 #include "CommonTests/ThrownErrors.h"
 
 #include <csignal>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -328,6 +329,22 @@ TEST(FileTests, PiecewiseFile)
     ::close(ends[0]);
     EXPECT_EQ(read(piped, 0, 5), "piped");
     EXPECT_EQ(read(piped, 1, 3), "ipe");
+}
+
+TEST(FileTests, DriveLetters)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    for (const std::string path : {"C:\\exp\\log", "c:/log"})
+    {
+        EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { MakeFoldersFor(path); }),
+                  "error: cannot write file '" + path + "': this system has no drives such as '" + path.substr(0, 2) +
+                      "'; expected a path such as 'exp/log' or '/home/name/exp/log'");
+        EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { AtomicFile{path}; }).substr(0, 24), "error: cannot write file");
+    }
+    EXPECT_TRUE(std::filesystem::is_empty("."));
+    MakeFoldersFor("ab:/log");
+    EXPECT_TRUE(std::filesystem::exists("ab:"));
 }
 
 TEST(FileTests, MappedFile)

@@ -92,10 +92,13 @@ TEST_F(TextOutputTest, SparseValuesHaveTheirPlaces)
     format.precisionFormat = ".1";
     // A 1 is its place alone; behind the semicolon is the step, where there are several.
     const std::vector<double> values = {0, 1, 0, 0, -2.5, 0, 7, 0, 0, 3, 9, 9};
-    EXPECT_EQ(TextOf(format, values), "[1;0] -2.5[0;1] 3.0[1;2]\n7.0[0;1]\n");
+    format.elementSeparator = "|";
+    EXPECT_EQ(TextOf(format, values), "-2.5[0;1]\n[1;0]\n3.0[1;2]\n7.0[0;1]\n") << "row by row";
+    format.transpose = false;
+    EXPECT_EQ(TextOf(format, values), "[1;0]|-2.5[0;1]|3.0[1;2]\n7.0[0;1]\n") << "step by step";
     m_folder.Write("map.txt", "no\nyes\n");
     format.labelMappingFile = "map.txt";
-    EXPECT_EQ(TextOf(format, values), "[1;0=yes] -2.5[0;1=no] 3.0[1;2=yes]\n7.0[0;1=no]\n");
+    EXPECT_EQ(TextOf(format, values), "[1=yes;0]|-2.5[0=no;1]|3.0[1=yes;2]\n7.0[0=no;1]\n");
     format.labelMappingFile.clear();
     std::vector<double> cube(48, 0);
     cube[5] = 1; // element 5 of 2 x 2 x 2 is [1,0,1]

@@ -214,6 +214,27 @@ TEST_F(ConfigFilesTests, OtherArgumentErrors)
               "command line:1:3: error: no closing ']' found for the '[' that opens here");
 }
 
+TEST_F(ConfigFilesTests, ClosingBracketsTooManyAtTheEndOfAnArgument)
+{
+    Write("exp.cntk", "t=[SGD=[size=4]]\n");
+    const LoadedConfig config = LoadConfig({"configFile=exp.cntk", "t=[SGD=[size=5]]] ]", "x=1"});
+    EXPECT_EQ(config.root->RequireBlock("t").RequireBlock("SGD").Require("size").Text(), "5");
+    EXPECT_EQ(TextOf(config, "", "x"), "1");
+    EXPECT_THAT(config.notices,
+                ElementsAre("    1 | configFile=exp.cntk t=[SGD=[size=5]]] ] x=1\n"
+                            "      |                                     ^~~\n"
+                            "WARNING: command line:1:37: '] ]' at the end of the argument closes no bracket and is "
+                            "ignored"));
+    // Brackets may close what an argument before has opened, and stand in quotes.
+    const LoadedConfig parts = LoadConfig({"t=[", "size=5", "]", "x=\"]\""});
+    EXPECT_EQ(TextOf(parts, "t", "size"), "5");
+    EXPECT_EQ(TextOf(parts, "", "x"), "]");
+    EXPECT_TRUE(parts.notices.empty());
+    EXPECT_EQ(ReportOf({"t=[a=1]];b=2"}, ErrorKind::Config),
+              "    1 | t=[a=1]];b=2\n      |        ^\n"
+              "command line:1:8: error: unmatched ']': no bracket is open here");
+}
+
 TEST_F(ConfigFilesTests, CurrentDirectoryActsAtOnce)
 {
     Write("sub/a.cntk", "x=1");

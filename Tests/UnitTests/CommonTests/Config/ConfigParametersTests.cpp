@@ -93,8 +93,57 @@ TEST(ConfigParametersTests, LookUpGoesOutwards)
     EXPECT_EQ(sgd.Find("modelPath")->Where().Location(), "text:2:11");
     EXPECT_EQ(sgd.WhereOf("modelPath").Location(), "text:2:11");
     EXPECT_EQ(sgd.WhereOf("maxEpochs").Location(), "text:4:1") << "what is not there has the place of its block";
-    EXPECT_EQ(&sgd.RequireBlock("SGD"), &sgd);
     EXPECT_EQ(sgd.Parent()->Parent(), config.get());
+}
+
+TEST(ConfigParametersTests, BlocksFoundOutsideSeeTheAskingBlockFirst)
+{
+    const auto config = ConfigParameters::Parse("reader=[dim=2;features=[start=1]]\nSGD=[size=4]\nmode=[]\nfile=root\n"
+                                                "A=[file=a;dim=3;maxEpochs=5]\nB=[file=b]\nC=[reader=[file=c]]",
+                                                "exp.cntk");
+    const ConfigParameters& a = config->RequireBlock("A");
+    const ConfigParameters& reader = a.RequireBlock("reader");
+    EXPECT_EQ(TextOf(reader, "file"), "a");
+    EXPECT_EQ(TextOf(reader.RequireBlock("features"), "file"), "a") << "also in the blocks inside";
+    EXPECT_EQ(TextOf(config->RequireBlock("B").RequireBlock("reader"), "file"), "b");
+    EXPECT_EQ(TextOf(config->RequireBlock("reader").RequireBlock("features"), "file"), "root");
+    EXPECT_FALSE(config->RequireBlock("C").RequireBlock("reader").Find("dim")) << "an own block hides the outer one";
+    // What the block has itself counts, and has the name and the place that it was written with.
+    EXPECT_EQ(TextOf(reader, "dim"), "2");
+    EXPECT_EQ(reader.Require("dim").KeyPath(), "reader:dim");
+    EXPECT_EQ(reader.Require("dim").Where().Location(), "exp.cntk:1:13");
+    EXPECT_EQ(reader.WhereOf("file").Location(), "exp.cntk:5:9");
+    EXPECT_FALSE(reader.ExistsHere("file"));
+    EXPECT_EQ(reader.FindBlockHere("SGD"), nullptr);
+    EXPECT_EQ(reader.FindBlockHere("features")->Parent(), &reader);
+    EXPECT_EQ(&a.RequireBlock("Reader"), &reader);
+    // A block may be found outside of one that was found outside.
+    const ConfigParameters& sgd = a.RequireBlock("SGD");
+    EXPECT_EQ(TextOf(sgd.RequireBlock("mode"), "size"), "4");
+    EXPECT_EQ(TextOf(sgd.RequireBlock("mode"), "maxEpochs"), "5");
+    EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("B").RequireBlock("SGD").Require("maxEpochs"); }),
+              "    2 | SGD=[size=4]\n      | ^~~\n"
+              "exp.cntk:2:1: error: required parameter missing: exp.cntk:B:SGD:maxEpochs");
+}
+
+TEST(ConfigParametersTests, KeysReadThroughBlocksFoundOutsideAreRead)
+{
+    const auto config =
+        ConfigParameters::Parse("reader=[dim=2;typo=1;features=[start=1]]\nA=[file=a]\nB=[file=b]", "exp.cntk");
+    for (const char* name : {"A", "B"})
+    {
+        const ConfigParameters& reader = config->RequireBlock(name).RequireBlock("reader");
+        reader.Find("file");
+        reader.Find("dim");
+        reader.RequireBlock("features").Find("start");
+    }
+    const auto unread = config->UnreadEntries();
+    ASSERT_EQ(unread.size(), 1u);
+    EXPECT_EQ(unread[0].name, "typo");
+    EXPECT_EQ(unread[0].path, "exp.cntk:reader");
+    // A value that the program sets holds for all who see the block.
+    config->RequireBlock("A").RequireBlock("reader").Set("dim", "7");
+    EXPECT_EQ(TextOf(config->RequireBlock("B").RequireBlock("reader"), "dim"), "7");
 }
 
 TEST(ConfigParametersTests, DefaultStopsTheSearch)
@@ -106,7 +155,7 @@ TEST(ConfigParametersTests, DefaultStopsTheSearch)
     // Of blocks, too; other values are passed over.
     const auto blocks = ConfigParameters::Parse("A=[x=1]\ns=[A=default]\nt=[A=3]");
     EXPECT_EQ(blocks->RequireBlock("s").FindBlock("A"), nullptr);
-    EXPECT_EQ(blocks->RequireBlock("t").FindBlock("A"), blocks->FindBlock("A"));
+    EXPECT_EQ(TextOf(blocks->RequireBlock("t").RequireBlock("A"), "x"), "1");
 }
 
 TEST(ConfigParametersTests, ScalarsAreNoBlocks)

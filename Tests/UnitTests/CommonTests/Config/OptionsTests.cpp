@@ -142,6 +142,9 @@ TEST(OptionsTests, BlocksAreLookedUpLikeValues)
         EXPECT_EQ(options.near.factor, 0.618) << inner;
         EXPECT_EQ(options.far.factor, 3) << inner;
     }
+    // What it lacks is looked up where it is asked for.
+    const auto config = ConfigParameters::Parse("far=[]\nfactor=2\ns=[t=[factor=4]]");
+    EXPECT_EQ(ReadOptions<BlocksOptions>(config->RequireBlock("s").RequireBlock("t")).far.factor, 4);
 }
 
 TEST(OptionsTests, Ranges)

@@ -152,6 +152,7 @@ TEST(TokenizerTests, BlockVectors)
     EXPECT_EQ(Records("a=x y z\nb"), (Pairs{{"a", "x y z"}, {"b", "true"}}));
     EXPECT_EQ(Records("b=\"q # r;s\" c=4"), (Pairs{{"b", "q # r;s"}, {"c", "4"}}));
     EXPECT_EQ(Records("a=\"x\" y"), (Pairs{{"a", "x"}, {"y", "true"}}));
+    EXPECT_EQ(Records("a=\" x y \";b=\", \"\nc=\" \""), (Pairs{{"a", "x y"}, {"b", ","}, {"c", ""}}));
     EXPECT_EQ(Records("a=x\"y z\"w"), (Pairs{{"a", "x\"y z\""}, {"w", "true"}}));
     EXPECT_EQ(Records("a=f(1,2) + g(3)"), (Pairs{{"a", "f(1,2)"}, {"+ g", "(3)"}}));
     EXPECT_EQ(Records("a=b=c"), (Pairs{{"a", "b=c"}}));

@@ -45,6 +45,16 @@ TEST(VariablesTests, RootWinsElseInnermost)
 }
 
 // In the text of a script the innermost block's value counts.
+// The root's value wins, as it does in blocks that stand in the command.
+TEST(VariablesTests, BlocksFoundOutsideSeeTheAskingBlock)
+{
+    const auto config = ConfigParameters::Parse("reader=[file=$dir$/x;map=$set$]\nset=root\n"
+                                                "A=[dir=a;set=own]\nB=[dir=b]");
+    EXPECT_EQ(config->RequireBlock("A").RequireBlock("reader").Require("file").Text(), "a/x");
+    EXPECT_EQ(config->RequireBlock("B").RequireBlock("reader").Require("file").Text(), "b/x");
+    EXPECT_EQ(config->RequireBlock("A").RequireBlock("reader").Require("map").Text(), "root");
+}
+
 TEST(VariablesTests, InScriptsTheInnermostWins)
 {
     const auto config = ConfigParameters::Parse("x=ROOT\ny=ROOT\nS=[ x=INNER; T=[ z=1 ] ]");

@@ -1,4 +1,4 @@
-// The original's text writer put a blank in front of every token, line ends included; the layout keeps that.
+// Dumps of nodes and DOT graphs. CNTK v1.1's text writer put a blank in front of every token; both layouts keep that.
 #include "ComputationNetwork/NetworkReport.h"
 
 #include "Common/Error.h"
@@ -119,15 +119,15 @@ public:
 
     std::string Write()
     {
-        m_text = "strict digraph {\nrankdir = BT ;\n// special nodes\n";
+        m_text = " strict digraph {\n rankdir = BT ;  \n // special nodes \n";
         WriteStyles();
-        m_text += "\n// add labels and operation name\n";
+        m_text += " \n// add labels and operation name\n";
         for (const ComputationNodePtr& node : m_nodes)
-            m_text += Quoted(node->Name()) + " [ label = \"" + Escaped(node->Name()) + " " + ShapeInWords(*node) +
-                      "\\n" + node->TypeName() + "\" ] ;\n";
+            m_text += "  " + Quoted(node->Name()) + " [ label = \"" + Escaped(node->Name()) + " " +
+                      ShapeInWords(*node) + "\\n" + node->TypeName() + "\" ] ;\n";
         WriteRanks();
         WriteArcs();
-        m_text += "}\n";
+        m_text += " \n}\n";
         return std::move(m_text);
     }
 
@@ -138,14 +138,16 @@ private:
         return quoted.substr(1, quoted.size() - 2);
     }
 
-    void WriteGroup(std::string_view attributes, const std::vector<ComputationNodePtr>& nodes)
+    // An empty group is an empty token, of which the blank remains.
+    void WriteGroup(std::string_view style, const std::vector<ComputationNodePtr>& nodes)
     {
+        m_text += " ";
         if (nodes.empty())
             return;
-        m_text += Concat("node [ ", attributes, " ];");
+        m_text += style;
         for (const ComputationNodePtr& node : nodes)
-            m_text += " " + Quoted(node->Name());
-        m_text += " ;\n";
+            m_text += Quoted(node->Name()) + " ";
+        m_text += "; \n";
     }
     std::vector<ComputationNodePtr> Select(const std::function<bool(const ComputationNode&)>& isWanted) const
     {
@@ -156,36 +158,40 @@ private:
         return selected;
     }
 
+    // Users compare these files byte for byte: the blanks within each style and the missing semicolons are CNTK v1.1's.
     void WriteStyles()
     {
-        WriteGroup("shape = box , color = gray , style = \"filled, rounded\"",
+        WriteGroup("node [ shape = box     , color = gray , style = \"filled, rounded\"  ]; ",
                    Select([](const ComputationNode& node) { return node.TypeName() == "LearnableParameter"; }));
-        WriteGroup("shape = ellipse , color = red , fillcolor = white", m_network.Group(NodeGroup::Feature));
-        WriteGroup("shape = diamond, color = brown, style = bold", m_network.Group(NodeGroup::Label));
-        WriteGroup("shape = doublecircle , color = red , fillcolor = white", m_network.Group(NodeGroup::Criterion));
-        WriteGroup("shape = box , color = black, style = \"dashed, filled\", fillcolor= limegreen",
+        WriteGroup("node [ shape = ellipse , color = red  , fillcolor = white ]; ",
+                   m_network.Group(NodeGroup::Feature));
+        WriteGroup("node [ shape = diamond, color = brown, style = bold ] ;  ", m_network.Group(NodeGroup::Label));
+        WriteGroup("node [ shape = doublecircle , color =  red , fillcolor = white  ]; ",
+                   m_network.Group(NodeGroup::Criterion));
+        WriteGroup("node [ shape = box    , color = black, style = \"dashed, filled\",  fillcolor= limegreen ] ;",
                    Select([](const ComputationNode& node) { return node.IsPrecomputed(); }));
-        WriteGroup("shape = box3d , color = lightgray, style = \"filled\" , fillcolor = white", Select(IsPast));
-        WriteGroup("shape = box3d , color = red, style = \"filled\" , fillcolor = white", Select(IsFuture));
-        m_text += "node [ shape = ellipse, color = blue, fillcolor = white, style = solid ];\n";
+        WriteGroup("node [ shape = box3d  , color = lightgray, style = \"filled\" , fillcolor = white ] ",
+                   Select(IsPast));
+        WriteGroup("node [ shape = box3d  , color = red, style = \"filled\" , fillcolor = white ] ", Select(IsFuture));
+        m_text += " node [ shape = ellipse, color = blue, fillcolor = white, style = solid ];  \n";
     }
 
     void WriteRanks()
     {
         const auto write = [&](std::string_view rank, std::initializer_list<NodeGroup> groups)
         {
-            m_text += Concat("subgraph { rank=", rank, " ;");
+            m_text += Concat(" subgraph {\n \t\t rank=", rank, " ;  ");
             for (const NodeGroup group : groups)
                 for (const ComputationNodePtr& node : m_network.Group(group))
-                    m_text += " " + Quoted(node->Name());
-            m_text += " }\n";
+                    m_text += Quoted(node->Name()) + " ";
+            m_text += " \n}\n";
         };
         write("source", {NodeGroup::Feature});
         write("sink", {NodeGroup::Criterion, NodeGroup::Output, NodeGroup::Evaluation});
     }
 
-    // Depth-first from the groups; the last input is followed first. What no group reaches stands apart, as the
-    // original draws it; a network without criteria and outputs is drawn as a whole.
+    // Writes the arcs depth-first from the groups and follows the last input first. CNTK v1.1 draws no arcs of nodes
+    // that no group reaches. A network without criteria and outputs is drawn as a whole.
     void WriteArcs()
     {
         std::vector<ComputationNodePtr> stack, roots;
@@ -214,18 +220,19 @@ private:
         }
     }
 
-    // An arc from a delay starts at a copy of it, which keeps the picture free of cycles.
+    // An arc from a delay node starts at a copy of that node, which keeps the picture free of cycles.
     void WriteArc(const ComputationNode& input, const ComputationNode& node)
     {
         std::string from = input.Name();
+        m_text += " ";
         if (input.Type().traits.isDelay)
         {
             from += ".dummy";
-            m_text += Concat("node [ shape = box3d , color = ", IsPast(input) ? "lightgray" : "red",
+            m_text += Concat("node [ shape = box3d  , color = ", IsPast(input) ? "lightgray" : "red",
                              ", style = \"filled\" , label = \"", Escaped(input.Name()), "\\n(", input.TypeName(),
                              ")\" ] ; ", Quoted(from), "\n");
         }
-        m_text += Quoted(from) + " -> " + Quoted(node.Name()) + " ;\n";
+        m_text += Quoted(from) + " -> " + Quoted(node.Name()) + " ; \n";
     }
 
     const ComputationNetwork& m_network;

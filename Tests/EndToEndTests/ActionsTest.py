@@ -394,7 +394,7 @@ class ActionsTest(TwoClassesTest):
         dump = self.read("model/m.dnn.__AllNodes__.txt")
         self.assertIn("\n W0=LearnableParameter [3,2]   learningRateMultiplier=1.000000  NeedsGradient=true \n",
                       "\n" + dump.replace("\n\n", "\n").replace("\nW0", "\n W0"))
-        self.assertTrue(self.read("graph.dot").startswith("strict digraph {\n"))
+        self.assertTrue(self.read("graph.dot").startswith(" strict digraph {\n"))
 
     def test_dumpnode_forms(self):
         self.run_command("Train")

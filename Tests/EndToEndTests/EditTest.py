@@ -49,7 +49,7 @@ Adapt=[
   SGD=[ maxEpochs=2; minibatchSize=4; learningRatesPerSample=0.1; momentumPerMB=0 ]
   reader=[ $streams$ ]
 ]
-Convert=[ action=convertdbn; dbnModelPath=m.dbn; modelPath=new.dnn; applyMeanVarNorm=true ]
+Convert=[ action=convertdbn; dbnModelPath=m.dbn; modelPath=new.dnn ]
 Write=[
   action=write
   modelPath=new.dnn

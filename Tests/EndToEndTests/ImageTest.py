@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Images: the examples of digits, conversion of idx files, training of batch normalization that is saved and resumed."""
+"""Images: the examples of digits, conversion of idx files, training of batch normalization that is saved and resumed,
+networks in the form of 2016."""
 import gzip
 import random
 import re
@@ -82,6 +83,107 @@ test=[
     ]
   ]
 ]
+"""
+
+# Convolution, pooling and a dense layer on the image, as configs of version 1.1 write them.
+MACROS = """
+ConvReLULayer(inp, outMap, inWCount, kW, kH, hStride, vStride, wScale, bValue)
+{
+    W = Parameter(outMap, inWCount, init="uniform", initValueScale=wScale)
+    b = ImageParameter(1, 1, outMap, init="fixedValue", value=bValue, imageLayout=$imageLayout$)
+    c = Convolution(W, inp, kW, kH, outMap, hStride, vStride, zeroPadding=true, imageLayout=$imageLayout$)
+    p = Plus(c, b)
+    y = RectifiedLinear(p)
+}
+DnnImageReLULayer(inW, inH, inC, outDim, x, wScale, bValue)
+{
+    W = ImageParameter(outDim, inW, inH, inC, init="gaussian", initValueScale=wScale, imageLayout=$imageLayout$)
+    b = Parameter(outDim, init="fixedValue", value=bValue)
+    t = Times(W, x)
+    z = Plus(t, b)
+    y = RectifiedLinear(z)
+}
+DnnLayer(hiddenDim, labelDim, x, wScale, bValue)
+{
+    W = Parameter(labelDim, hiddenDim, init="uniform", initValueScale=wScale)
+    b = Parameter(labelDim, init="fixedValue", value=bValue)
+    t = Times(W, x)
+    z = Plus(t, b)
+}
+"""
+
+NETWORK_2016 = """
+load = ndlConstants
+run = DNN
+
+ndlConstants = [
+    imageW = 4
+    imageH = 4
+    labelDim = 2
+    featScale = Const(0.5)
+    Scale1(f) = [ Scale1 = Scale(featScale, f) ]
+]
+
+DNN = [
+    cMap1 = 3
+    hiddenDim = 8
+
+    features = ImageInput(imageW, imageH, 1, tag="feature", imageLayout=$imageLayout$)
+    featScaled = Scale1(features)
+    labels = Input(labelDim, tag="label")
+
+    conv1 = ConvReLULayer(featScaled, cMap1, 9, 3, 3, 1, 1, 10, 0.1)
+    pool1 = MaxPooling(conv1, 2, 2, 2, 2, imageLayout=$imageLayout$)
+    h1 = DnnImageReLULayer(2, 2, cMap1, hiddenDim, pool1, 3, 0)
+    ol = DnnLayer(hiddenDim, labelDim, h1, 5, 0)
+
+    ce = CrossEntropyWithSoftmax(labels, ol, tag="criterion")
+    err = ErrorPrediction(labels, ol, tag="eval")
+    OutputNodes = ol
+]
+"""
+
+CONFIG_2016 = """
+RootDir = "."
+ConfigDir = "$RootDir$"
+ModelDir = "$RootDir$/$imageLayout$"
+ndlMacros = "$ConfigDir$/Macros.ndl"
+imageLayout = "legacy"
+precision = "double"
+deviceId = -1
+command = Train:Test:Dump
+modelPath = "$ModelDir$/net.dnn"
+Train = [
+    action = "train"
+    NDLNetworkBuilder = [
+        networkDescription = "$ConfigDir$/Network.ndl"
+    ]
+    SGD = [
+        epochSize = 0
+        minibatchSize = 20
+        learningRatesPerMB = 0.1
+        momentumPerMB = 0:0.5
+        maxEpochs = 12
+    ]
+    reader = [
+        readerType = "UCIFastReader"
+        file = "$RootDir$/data.txt"
+        randomize = "none"
+        verbosity = 0
+        features = [ dim = 16 ; start = 1 ]
+        labels = [ dim = 1 ; start = 0 ; labelDim = 2 ; labelMappingFile = "$RootDir$/map.txt" ]
+    ]
+]
+Test = [
+    action = "test"
+    reader = [
+        readerType = "UCIFastReader"
+        file = "$RootDir$/data.txt"
+        features = [ dim = 16 ; start = 1 ]
+        labels = [ dim = 1 ; start = 0 ; labelDim = 2 ; labelMappingFile = "$RootDir$/map.txt" ]
+    ]
+]
+Dump = [ action = "dumpnode" ; nodeName = "h1.W" ; printValues = false ; outputFile = "$ModelDir$/dump.txt" ]
 """
 
 
@@ -175,6 +277,28 @@ class ImageTest(EndToEndTest):
         cut(1)
         resumed = train("0:0:30", "0")
         self.assertEqual(resumed, (whole, lines[2:]))
+
+    def test_dense_layers_on_images_in_both_layouts(self):
+        self.write_bright_lines()
+        self.write("config.cntk", CONFIG_2016)
+        self.write("Network.ndl", NETWORK_2016)
+        matrix = re.sub(r"ImageParameter\(outDim, inW, inH, inC,(.*), imageLayout=.*\)", r"Parameter(outDim, 0,\1)", MACROS)
+        self.assertNotEqual(matrix, MACROS)
+        for layout, shape in (("legacy", "8 x 3 x 2 x 2"), ("cudnn", "8 x 2 x 2 x 3")):
+            criteria = []
+            for macros in MACROS, matrix:
+                self.write("Macros.ndl", macros)
+                log = self.cntk("configFile=config.cntk", "imageLayout=" + layout, "Train=[makeMode=false]",
+                                "traceLevel=1").stderr
+                self.assertNotIn("WARNING", log)
+                self.assertIn("h1.t = Times (h1.W, pool1) : [%s], " % shape, log)
+                criteria.append(re.findall(r"Final Results.*", log) + re.findall(r"TrainLossPerSample = \S+", log))
+                self.assertLess(float(re.search(r"ErrorPrediction/Sample = (\S+)", criteria[-1][0]).group(1)), 0.1)
+                self.assertEqual(self.read(layout + "/dump.txt").strip(),
+                                 "h1.W=LearnableParameter [8,12]   learningRateMultiplier=1.000000  NeedsGradient=true")
+            # A matrix over the elements of the image is the same layer.
+            self.assertEqual(criteria[0], criteria[1])
+            self.assertEqual(len(criteria[0]), 13)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ struct ConvertDbnOptions
 
 // Of SimpleNetworkBuilder's; old configs have others as well.
 constexpr const char* c_usedOptions[] = {"layerTypes",      "trainingCriterion", "evalCriterion",
-                                         "uniformInit",     "initValueScale",    "applyMeanVarNorm",
+                                         "uniformInit",     "initValueScale",    "needPrior",
                                          "addDropoutNodes", "randomSeedOffset",  "outputLayerSize"};
 
 // The names of the original: scripts edit converted networks.
@@ -57,7 +57,8 @@ public:
         const ComputationNodePtr labels = m_parts.AddLabels(OutputSize());
         NetworkParts::Output output{.hidden = current, .weights = nullptr, .extra = nullptr, .product = nullptr};
         m_parts.AddCriteria(labels, output);
-        if (!m_model.prior.empty())
+        // Without a prior in the file, training counts the labels.
+        if (!m_model.prior.empty() || m_options.needPrior)
         {
             m_prior = m_parts.Add("Mean", "Prior", {labels});
             const ComputationNodePtr logOfPrior = m_parts.Add("Log", "LogOfPrior", {m_prior});
@@ -74,23 +75,8 @@ private:
         return m_model.EndsInPerceptron() ? m_model.layers.back().weights.rows : size_t(m_options.outputLayerSize);
     }
 
-    // Whether the file's statistics leave the features as they are, as exportdbn writes them for most networks.
-    bool IsNormalised() const
-    {
-        const auto all = [](const std::vector<double>& values, double expected)
-        { return std::all_of(values.begin(), values.end(), [=](double value) { return value == expected; }); };
-        return all(m_model.mean, 0) && all(m_model.deviation, 1);
-    }
-
     ComputationNodePtr AddNormalization(const ComputationNodePtr& features)
     {
-        if (!m_options.applyMeanVarNorm)
-        {
-            if (!IsNormalised())
-                m_log.Warn("convertdbn: the file's mean and deviation of the features are left out; with "
-                           "applyMeanVarNorm=true the network normalises its features with them");
-            return features;
-        }
         if (m_model.mean.empty() || m_model.InputSize() % m_model.mean.size() != 0)
             Fail(ErrorKind::Model, "the network has ", Counted(m_model.InputSize(), "input"),
                  ", but the mean of the file has ", m_model.mean.size(),
@@ -154,10 +140,8 @@ private:
     {
         const auto set = [](const ComputationNodePtr& node, const std::vector<double>& values)
         { std::dynamic_pointer_cast<PrecomputeNode>(node)->SetComputed(values); };
-        if (m_prior)
+        if (!m_model.prior.empty())
             set(m_prior, m_model.prior);
-        if (!m_mean)
-            return;
         // The statistics of one frame hold for all frames of a window.
         std::vector<double> mean(m_model.InputSize());
         std::vector<double> inverse(m_model.InputSize());

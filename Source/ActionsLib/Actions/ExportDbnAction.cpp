@@ -30,6 +30,13 @@ struct ExportDbnOptions
     }
 };
 
+// Null also for a statistic that is still to be computed.
+const Matrix* KnownValues(const ComputationNode& node)
+{
+    const auto* const statistic = dynamic_cast<const PrecomputeNode*>(&node);
+    return statistic && !statistic->HasComputed() ? nullptr : StoredValues(node);
+}
+
 // Follows the layers from the features on: product, sum with a bias, sigmoid or nothing, dropout.
 class LayerFinder
 {
@@ -78,8 +85,8 @@ private:
         m_model.deviation.assign(features->SampleElements(), 1);
         if (!normalized)
             return features;
-        const Matrix* const mean = StoredValues(*normalized->Input(1));
-        const Matrix* const inverse = StoredValues(*normalized->Input(2));
+        const Matrix* const mean = KnownValues(*normalized->Input(1));
+        const Matrix* const inverse = KnownValues(*normalized->Input(2));
         if (mean == nullptr || inverse == nullptr)
             Fail(ErrorKind::Model, "the mean and deviation of '", normalized->Name(), "' are no numbers of the model");
         m_model.mean = mean->ToHost();
@@ -156,7 +163,7 @@ private:
         m_model.prior.assign(classes, 1.0 / double(classes));
         for (const ComputationNodePtr& node : m_network.Nodes())
         {
-            const Matrix* const values = StoredValues(*node);
+            const Matrix* const values = KnownValues(*node);
             if (values == nullptr || values->Elements() != classes ||
                 ToLower(node->Name()).find("prior") == std::string::npos)
                 continue;

@@ -72,6 +72,7 @@ public:
             break;
         default:
             BindInputs(positional);
+            NoteImageLayout(positional.size());
         }
         return std::move(m_bound);
     }
@@ -121,7 +122,8 @@ private:
         }
         if (m_function.form == Form::Image && EqualsIgnoreCase(argument.name, "imageLayout"))
         {
-            m_imageLayout = &argument.value;
+            m_bound.imageLayout = {m_binding.word(argument.value), false};
+            m_bound.places["imagelayout"] = argument.value.where;
             return;
         }
         const NodeParameterInfo* parameter = FindParameter(m_type, argument.name);
@@ -260,6 +262,10 @@ private:
             if (dims.size() == 2)
                 m_bound.parameters.Set("cols", dims[1]);
         }
+        if (dims.size() == 2 && m_type.name != "LearnableParameter" && dims[1] != "1")
+            m_binding.warn(positional[1]->where,
+                           Concat("the columns of an input have no effect: each sample of this input has ", dims[0],
+                                  " elements; a matrix as a sample is dims={", dims[0], ", ", dims[1], "}"));
         WarnOfUnusedStartValues();
     }
 
@@ -271,6 +277,10 @@ private:
             WarnOfNamed("value", Concat("init is ", init, "; expected init=fixedValue"));
         if (init != "fromfile")
             WarnOfNamed("initFromFilePath", Concat("init is ", init, "; expected init=fromFile"));
+        else if (m_bound.parameters.Text("initFromFilePath").empty())
+            m_binding.warn(m_call.where,
+                           "init=fromFile without initFromFilePath: the values are 0 until something else "
+                           "sets them, such as ReviseParameter of the edit action");
     }
 
     void BindConstant(const std::vector<const NdlExpression*>& positional)
@@ -297,23 +307,41 @@ private:
                 parameters.Set(name, "1");
     }
 
-    // HWC (the original's "legacy" layout) has the channels first in memory.
+    // The image's dimensions come last, in the order of the layout: HWC ("legacy") has the channels first in memory.
     void BindImage(const std::vector<const NdlExpression*>& positional)
     {
-        const size_t most = m_type.name == "LearnableParameter" ? 3 : 4;
+        const bool isParameter = m_type.name == "LearnableParameter";
+        const size_t most = isParameter ? TensorShape::c_maxRank : 4;
         if (positional.size() < 3 || positional.size() > most)
             FailCount(positional.size());
-        const std::string width = Dimension(*positional[0]);
-        const std::string height = Dimension(*positional[1]);
-        const std::string channels = Dimension(*positional[2]);
-        const std::string layout = m_imageLayout ? m_binding.word(*m_imageLayout) : "HWC";
-        if (EqualsIgnoreCase(layout, "HWC") || EqualsIgnoreCase(layout, "legacy"))
-            m_bound.parameters.Set("dims", Join({channels, width, height}, ":"));
-        else if (EqualsIgnoreCase(layout, "CHW") || EqualsIgnoreCase(layout, "cudnn"))
-            m_bound.parameters.Set("dims", Join({width, height, channels}, ":"));
-        else
-            FailAt(m_imageLayout->where, ErrorKind::Config, "imageLayout is '", layout,
+        std::vector<std::string> dims;
+        for (const NdlExpression* expression : positional)
+            dims.push_back(Dimension(*expression));
+        if (!isParameter)
+            dims.resize(3); // the number of images has no effect
+        NdlImageLayout& layout = m_bound.imageLayout;
+        if (layout.word.empty())
+            layout = {"HWC", true};
+        if (EqualsIgnoreCase(layout.word, "HWC") || EqualsIgnoreCase(layout.word, "legacy"))
+            std::rotate(dims.end() - 3, dims.end() - 1, dims.end());
+        else if (!EqualsIgnoreCase(layout.word, "CHW") && !EqualsIgnoreCase(layout.word, "cudnn"))
+            FailAt(m_bound.places["imagelayout"], ErrorKind::Config, "imageLayout is '", layout.word,
                    "'; expected HWC (legacy) or CHW (cudnn)");
+        m_bound.parameters.Set("dims", Join(dims, ":"));
+    }
+
+    // The layout in which the node reads images. Convolution has two forms, of which the one with three arguments takes
+    // CHW only; BatchNormalization reads images with spatial=true only.
+    void NoteImageLayout(size_t arguments)
+    {
+        const NodeParameterInfo* const parameter = FindParameter(m_type, "imageLayout");
+        const NodeParameters& given = m_bound.parameters;
+        if (!parameter || (FindParameter(m_type, "spatial") && !given.Boolean("spatial", false)))
+            return;
+        const std::string_view byForm = arguments == 3 ? "CHW" : "HWC";
+        m_bound.imageLayout = {
+            given.Text("imageLayout", parameter->defaultText.empty() ? byForm : parameter->defaultText),
+            !given.Has("imageLayout")};
     }
 
     void BindInputs(const std::vector<const NdlExpression*>& positional)
@@ -359,7 +387,6 @@ private:
     const NodeType& m_type;
     const NdlExpression& m_call;
     const NdlBinding& m_binding;
-    const NdlExpression* m_imageLayout = nullptr;
     std::vector<std::pair<const NodeParameterInfo*, const NdlArgument*>> m_named;
     NdlBoundCall m_bound;
 };

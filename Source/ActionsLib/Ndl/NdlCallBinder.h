@@ -12,11 +12,19 @@
 namespace cntk
 {
 
+// The order of the elements in which a call reads or makes images; an empty word: it does neither.
+struct NdlImageLayout
+{
+    std::string word; // HWC, legacy, CHW, cudnn
+    bool isDefault = false;
+};
+
 struct NdlBoundCall
 {
     std::vector<const NdlExpression*> inputs;
     NodeParameters parameters;               // by the names of the record
     std::map<std::string, SourcePos> places; // of the values of parameters, by their names in lower case
+    NdlImageLayout imageLayout;
     std::vector<const NdlArgument*> tags;
 };
 

@@ -62,9 +62,10 @@ constexpr std::array<SpecialForm, 18> c_specialForms = {{
      "4.1.4.2"},
     {"SparseImageInput", "SparseImage", "SparseInputValue", Form::Image, c_imageHead,
      "An ImageInput whose values are sparse.", ""},
-    {"ImageParameter", "", "LearnableParameter", Form::Image, "width, height, channels",
+    {"ImageParameter", "", "LearnableParameter", Form::Image, "[out, ...], width, height, channels",
      "A LearnableParameter with the dimensions of an image: [channels x width x height] with imageLayout=HWC (legacy), "
-     "[width x height x channels] with CHW (cudnn).",
+     "[width x height x channels] with CHW (cudnn). Dimensions before these three come first: Times with "
+     "ImageParameter(out, width, height, channels) is a dense layer of out units on an image.",
      ""},
     {"PastValue", "Delay", "PastValue", Form::NodeLast, "", "", ""},
     {"FutureValue", "", "FutureValue", Form::NodeLast, "", "", ""},

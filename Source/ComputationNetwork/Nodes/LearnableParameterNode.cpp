@@ -177,10 +177,9 @@ void LearnableParameterNode::SetInitialization(const NodeParameters& parameters)
         InitFixed(0);
     else if (EqualsIgnoreCase(init, "fromFile"))
     {
+        // The book allows no path: the user sets the values later.
         const std::string path = parameters.Text("initFromFilePath");
-        if (path.empty())
-            Fail(ErrorKind::Config, "init=fromFile needs the parameter 'initFromFilePath'");
-        InitFromFile(path);
+        path.empty() ? InitFixed(0) : InitFromFile(path);
     }
     else
         Fail(ErrorKind::Config, "parameter 'init' is '", init,
@@ -269,7 +268,9 @@ void RegisterParameterNodes(NodeRegistry& registry)
                   "zero or fromFile"),
               Option("initValueScale", ParameterKind::Real, "1", "factor of the random initial values"),
               Option("value", ParameterKind::Real, "0", "the value for init=fixedValue"),
-              Option("initFromFilePath", ParameterKind::Text, "", "text file for init=fromFile, one matrix row a line"),
+              Option("initFromFilePath", ParameterKind::Text, "",
+                     "text file for init=fromFile, one matrix row a line; without it "
+                     "the values are 0 until another step sets them"),
               Option("initOnCPUOnly", ParameterKind::Boolean, "false", "accepted; random values are always the CPU's"),
               Option("randomSeed", ParameterKind::Integer, "-1",
                      "seed of the random initial values; -1 takes the network's counter")},

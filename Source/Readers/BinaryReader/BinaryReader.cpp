@@ -45,6 +45,30 @@ struct BinaryReaderOptions
     }
 };
 
+// A block named as a stream, as configs of UCIFastReader and BinaryWriter have it.
+struct BinaryStreamOptions
+{
+    size_t dim = 0;
+    size_t labelDim = 0;
+    size_t start = 0;
+    std::string labelType;
+    std::string labelMappingFile;
+
+    static OptionTable<BinaryStreamOptions> Options()
+    {
+        using S = BinaryStreamOptions;
+        return {
+            Opt("dim", &S::dim, "the section says how many elements a record has").WithoutEffect().Here(),
+            Opt("labelDim", &S::labelDim, "the section says how many classes there are").WithoutEffect().Here(),
+            Opt("start", &S::start, "sections have no columns").WithoutEffect().Here(),
+            Opt("labelType", &S::labelType, "the section says what its labels are").WithoutEffect().Here(),
+            Opt("labelMappingFile", &S::labelMappingFile, "the file has the names of the classes")
+                .WithoutEffect()
+                .Here(),
+        };
+    }
+};
+
 } // namespace
 
 template <class ElemType>
@@ -206,6 +230,8 @@ std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& con
     auto options = ReadOptions<BinaryReaderOptions>(context.config);
     for (std::string& path : options.file)
         path = ResolveInputPath(path);
+    for (const std::string& name : context.config.BlockNames())
+        ReadOptions<BinaryStreamOptions>(context.config.RequireBlock(name));
     std::unique_ptr<BinarySource<ElemType>> source = WithPosition(
         context.config.WhereOf("file"), [&] { return std::make_unique<BinarySource<ElemType>>(options.file); });
     FrameReaderOptions frames;
@@ -219,6 +245,8 @@ std::unique_ptr<IDataReader<ElemType>> MakeBinaryReader(const ReaderContext& con
 void DescribeBinaryReaderOptions(PluginDescription& description)
 {
     AddOptions<BinaryReaderOptions>(description, "");
+    AddOptions<BinaryStreamOptions>(description, "features");
+    AddOptions<BinaryStreamOptions>(description, "labels");
 }
 
 void AddBinaryInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)

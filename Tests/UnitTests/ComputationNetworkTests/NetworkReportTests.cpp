@@ -107,33 +107,39 @@ TEST_F(NetworkReportTests, RefusesToPrintNothing)
 
 TEST_F(NetworkReportTests, DrawsTheGraph)
 {
-    EXPECT_EQ(DotGraph(m_network),
-              "strict digraph {\n"
-              "rankdir = BT ;\n"
-              "// special nodes\n"
-              "node [ shape = box , color = gray , style = \"filled, rounded\" ]; \"W*x\" ;\n"
-              "node [ shape = ellipse , color = red , fillcolor = white ]; \"features\" ;\n"
-              "node [ shape = box , color = black, style = \"dashed, filled\", fillcolor= limegreen ]; \"m\" ;\n"
-              "node [ shape = ellipse, color = blue, fillcolor = white, style = solid ];\n"
-              "\n"
-              "// add labels and operation name\n"
-              "\"features\" [ label = \"features [2 x *]\\nInputValue\" ] ;\n"
-              "\"m\" [ label = \"m [2]\\nMean\" ] ;\n"
-              "\"W*x\" [ label = \"W*x [2 x 2]\\nLearnableParameter\" ] ;\n"
-              "\"z\" [ label = \"z [2 x *]\\nTimes\" ] ;\n"
-              "subgraph { rank=source ; \"features\" }\n"
-              "subgraph { rank=sink ; \"z\" }\n"
-              "\"W*x\" -> \"z\" ;\n"
-              "\"features\" -> \"z\" ;\n"
-              "}\n");
+    EXPECT_EQ(
+        DotGraph(m_network),
+        " strict digraph {\n"
+        " rankdir = BT ;  \n"
+        " // special nodes \n"
+        " node [ shape = box     , color = gray , style = \"filled, rounded\"  ]; \"W*x\" ; \n"
+        " node [ shape = ellipse , color = red  , fillcolor = white ]; \"features\" ; \n"
+        "   node [ shape = box    , color = black, style = \"dashed, filled\",  fillcolor= limegreen ] ;\"m\" ; \n"
+        "   node [ shape = ellipse, color = blue, fillcolor = white, style = solid ];  \n"
+        " \n"
+        "// add labels and operation name\n"
+        "  \"features\" [ label = \"features [2 x *]\\nInputValue\" ] ;\n"
+        "  \"m\" [ label = \"m [2]\\nMean\" ] ;\n"
+        "  \"W*x\" [ label = \"W*x [2 x 2]\\nLearnableParameter\" ] ;\n"
+        "  \"z\" [ label = \"z [2 x *]\\nTimes\" ] ;\n"
+        " subgraph {\n"
+        " \t\t rank=source ;  \"features\"  \n"
+        "}\n"
+        " subgraph {\n"
+        " \t\t rank=sink ;  \"z\"  \n"
+        "}\n"
+        " \"W*x\" -> \"z\" ; \n"
+        " \"features\" -> \"z\" ; \n"
+        " \n"
+        "}\n");
 }
 
-// As the original draws it; without criteria and outputs there is nothing to begin at.
+// Only arcs of nodes that a criterion or output reaches are drawn, or all arcs if the network has neither.
 TEST_F(NetworkReportTests, DrawsArcsOfWhatTheGroupsReach)
 {
     EXPECT_EQ(DotGraph(m_network).find("-> \"m\""), std::string::npos);
     m_network.RemoveFromGroup(NodeGroup::Output, m_network.Require("z"));
-    EXPECT_NE(DotGraph(m_network).find("\"features\" -> \"m\" ;\n"), std::string::npos);
+    EXPECT_NE(DotGraph(m_network).find("\"features\" -> \"m\" ; \n"), std::string::npos);
 }
 
 TEST_F(NetworkReportTests, DumpsTheOriginalsModelAsTheOriginalDid)

@@ -10,6 +10,7 @@
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
 #include <cmath>
 #include <filesystem>
@@ -130,7 +131,7 @@ protected:
 TEST_F(ConvertDbnActionTests, OutputsAreThoseOfTheLayers)
 {
     ThreeLayers().Save("m.dbn");
-    const auto network = Convert("applyMeanVarNorm=true\nlayerSizes=1:1");
+    const auto network = Convert("applyMeanVarNorm=false\nlayerSizes=1:1"); // neither has an effect
 
     const double x[4] = {3, -0.5, -1, -1.5};
     const double n[4] = {(3 - 1) / 2.0, (-0.5 + 1) / 0.5, (-1 - 1) / 2.0, (-1.5 + 1) / 0.5};
@@ -170,16 +171,13 @@ TEST_F(ConvertDbnActionTests, OptionsOfTheNetwork)
     const auto network = Convert("layerTypes=Tanh\naddDropoutNodes=true\nevalCriterion=ErrorPrediction");
     EXPECT_EQ(network->Require("H1")->TypeName(), "Tanh");
     EXPECT_EQ(network->Require("W1*H1")->Input(1)->Name(), "DropH1");
-    EXPECT_FALSE(network->Find("MeanOfFeatures"));
     EXPECT_EQ(network->Group(NodeGroup::Evaluation).at(0)->TypeName(), "ErrorPrediction");
-    EXPECT_THAT(ReadTextFile(m_folder / "log.txt"), HasSubstr("the file's mean and deviation of the features are left "
-                                                              "out; with applyMeanVarNorm=true"));
 }
 
 TEST_F(ConvertDbnActionTests, PretrainedLayersGetAnOutputLayer)
 {
     DbnText text;
-    text.Head(1).Matrix("gmean", 0, 0, {}).Matrix("gstddev", 0, 0, {}).Raw("BNET").Text("rbmbernoullibernoulli");
+    text.Head(1).Matrix("gmean", 1, 1, {0}).Matrix("gstddev", 1, 1, {1}).Raw("BNET").Text("rbmbernoullibernoulli");
     text.Matrix("W", 2, 3, {1, 2, 3, 4, 5, 6}).Matrix("a", 3, 1, {0, 0, 0}).Matrix("b", 2, 1, {0, 0});
     text.Raw("ENETEDBN").Save("m.dbn");
     const auto network = Convert("outputLayerSize=5");
@@ -191,6 +189,14 @@ TEST_F(ConvertDbnActionTests, PretrainedLayersGetAnOutputLayer)
     EXPECT_THAT(ReadTextFile(m_folder / "log.txt"),
                 HasSubstr("exportdbn: the model has no prior of its classes; equal ones are written"));
     RemoveFile("m.dnn");
+    // Training computes the prior, of which the file knows nothing.
+    const auto withPrior = Convert("outputLayerSize=5\nneedPrior=true");
+    const auto prior = std::dynamic_pointer_cast<PrecomputeNode>(withPrior->Require("Prior"));
+    EXPECT_EQ(prior->Input(0), withPrior->Require("labels"));
+    EXPECT_FALSE(prior->HasComputed());
+    EXPECT_EQ(withPrior->Group(NodeGroup::Output).at(0)->Name(), "ScaledLogLikelihood");
+    EXPECT_EQ(Export().prior, std::vector<double>(5, double(0.2F)));
+    RemoveFile("m.dnn");
     EXPECT_THAT(ErrorOf(text), HasSubstr("the last layer of the DBN file is of type 'rbmbernoullibernoulli', not "
                                          "'perceptron': the size of the output layer to be added must be given"));
 }
@@ -198,7 +204,7 @@ TEST_F(ConvertDbnActionTests, PretrainedLayersGetAnOutputLayer)
 TEST_F(ConvertDbnActionTests, EachLayerHasItsNonlinearity)
 {
     DbnText text;
-    text.Head(3).Matrix("gmean", 0, 0, {}).Matrix("gstddev", 0, 0, {}).Raw("BNET");
+    text.Head(3).Matrix("gmean", 1, 1, {0}).Matrix("gstddev", 1, 1, {1}).Raw("BNET");
     for (const char* type : {"rbmgaussbernoulli", "rbmbernoullibernoulli", "perceptron"})
         text.Text(type).Matrix("W", 1, 1, {1}).Matrix("a", 1, 1, {0}).Matrix("b", 0, 0, {});
     text.Raw("ENET").Matrix("Pu", 1, 1, {1}).Raw("EDBN").Save("m.dbn");
@@ -217,7 +223,7 @@ TEST_F(ConvertDbnActionTests, ExportedFiles)
     const auto network = Convert();
     const auto weights = std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("W0"));
     EXPECT_EQ(weights->Values().ToHost(), (std::vector<double>{5, 6}));
-    EXPECT_THAT(ReadTextFile(m_folder / "log.txt"), Not(HasSubstr("left out"))); // it would change no feature
+    EXPECT_TRUE(network->Find("MVNormalizedFeatures")); // though it changes no feature
 }
 
 // What a file has is not asked of the config, and the help says so.
@@ -231,7 +237,8 @@ TEST_F(ConvertDbnActionTests, HelpSaysWhichOptionsCount)
         return found != options.end() && !found->hasNoEffect;
     };
     EXPECT_TRUE(counts("layerTypes") && counts("outputLayerSize") && counts("dbnModelPath") && counts("modelPath"));
-    EXPECT_FALSE(counts("layerSizes") || counts("rnnType") || counts("needPrior"));
+    EXPECT_TRUE(counts("needPrior"));
+    EXPECT_FALSE(counts("layerSizes") || counts("rnnType") || counts("applyMeanVarNorm"));
 }
 
 TEST_F(ConvertDbnActionTests, Messages)
@@ -274,7 +281,7 @@ TEST_F(ConvertDbnActionTests, Messages)
                               .Raw("ENET")
                               .Matrix("Pu", 1, 1, {1})
                               .Raw("EDBN");
-    EXPECT_THAT(ErrorOf(whole, "applyMeanVarNorm=true"),
+    EXPECT_THAT(ErrorOf(whole),
                 HasSubstr("the deviation of feature 1 in the DBN file is 0; expected a number above 0"));
     EXPECT_EQ(ErrorOf(DbnText().Head(1).Matrix("gmean", 2, 1, {0, 0}).Matrix("gstddev", 1, 1, {1})),
               "DBN file 'm.dbn' is damaged at byte 87: expected as many values in gstddev as in gmean (2), found 1");
@@ -289,8 +296,8 @@ TEST_F(ConvertDbnActionTests, Messages)
     odd.Head(1).Matrix("gmean", 3, 1, {0, 0, 0}).Matrix("gstddev", 3, 1, {1, 1, 1}).Raw("BNET").Text("perceptron");
     odd.Matrix("W", 4, 1, {1, 2, 3, 4}).Matrix("a", 1, 1, {1}).Matrix("b", 0, 0, {});
     odd.Raw("ENET").Matrix("Pu", 1, 1, {1}).Raw("EDBN");
-    EXPECT_EQ(ErrorOf(odd, "applyMeanVarNorm=true"), "the network has 4 inputs, but the mean of the file has 3 values; "
-                                                     "expected the size of one of its frames");
+    EXPECT_EQ(ErrorOf(odd), "the network has 4 inputs, but the mean of the file has 3 values; "
+                            "expected the size of one of its frames");
     whole.Save("m.dbn");
     const size_t size = std::filesystem::file_size("m.dbn");
     EXPECT_THAT(ErrorOf(DbnText(whole).Raw("DBN")),
@@ -305,7 +312,7 @@ TEST_F(ConvertDbnActionTests, WhatIsExportedIsWhatWasConverted)
 {
     ThreeLayers().Save("m.dbn");
     const DbnModel model = ReadDbnFile("m.dbn");
-    Convert("applyMeanVarNorm=true\naddDropoutNodes=true");
+    Convert("addDropoutNodes=true");
     const DbnModel back = Export();
     EXPECT_EQ(back.mean, (std::vector<double>{1, -1, 1, -1}));
     EXPECT_EQ(back.deviation, (std::vector<double>{2, 0.5, 2, 0.5}));
@@ -328,7 +335,7 @@ TEST_F(ConvertDbnActionTests, ExportsOneFrameAndTheLayersOfAnSvd)
     text.Head(1).Matrix("gmean", 2, 1, {1, -1}).Matrix("gstddev", 2, 1, {2, 0.5F}).Raw("BNET").Text("perceptron");
     text.Matrix("W", 6, 2, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 7}).Matrix("a", 2, 1, {0.5F, 1}).Matrix("b", 0, 0, {});
     text.Raw("ENET").Matrix("Pu", 2, 1, {0.25F, 0.75F}).Raw("EDBN").Save("m.dbn");
-    const auto whole = Convert("applyMeanVarNorm=true");
+    const auto whole = Convert();
     Run("SVD", "modelPath=m.dnn\noutputModelPath=thin.dnn\nNodeNameRegex=W0\nKeepRatio=1\nAlignedSize=1");
     const DbnModel model = Export("thin.dnn");
     EXPECT_EQ(model.mean, (std::vector<double>{1, -1}));
@@ -353,7 +360,7 @@ TEST_F(ConvertDbnActionTests, ExportsAllFramesThatDiffer)
     text.Head(1).Matrix("gmean", 3, 1, {1, 1, 1}).Matrix("gstddev", 3, 1, {2, 2, 0.5F}).Raw("BNET").Text("perceptron");
     text.Matrix("W", 3, 2, {1, 2, 3, 4, 5, 6}).Matrix("a", 2, 1, {0.5F, 1}).Matrix("b", 0, 0, {});
     text.Raw("ENET").Matrix("Pu", 2, 1, {0.25F, 0.75F}).Raw("EDBN").Save("m.dbn");
-    const auto network = Convert("applyMeanVarNorm=true");
+    const auto network = Convert();
     network->AddParameter("WordPrior", TensorShape{3, 1});
     SaveModel(*network, "m.dnn");
     const DbnModel model = Export();

@@ -248,7 +248,8 @@ TEST(NdlFunctionsTest, FunctionsOfOneTypeHaveTheirOwnSignatures)
     EXPECT_EQ(signature("Reshape"),
               "Reshape(x, numRows, {imageWidth=0, imageHeight=0, imageChannels=0, imageLayout=HWC})");
     EXPECT_EQ(signature("ImageParameter"),
-              "ImageParameter(width, height, channels, {imageLayout=HWC, needGradient=true, learningRateMultiplier=1, "
+              "ImageParameter([out, ...], width, height, channels, {imageLayout=HWC, needGradient=true, "
+              "learningRateMultiplier=1, "
               "init=uniform, initValueScale=1, value=0, initFromFilePath, initOnCPUOnly=false, randomSeed=-1})");
     EXPECT_EQ(signature("ImageInput"),
               "ImageInput(width, height, channels, [numImages] (without effect), {imageLayout=HWC, dynamicAxis})");

@@ -133,7 +133,6 @@ TEST(LearnableParameterTest, RefusesWrongParameters)
               "parameter 'dims' is '1:1:1:1:1:1:1:1:1:1:1:1:1'; at most 12 dimensions are possible");
     EXPECT_EQ(message({{"rows", "2"}, {"learningRateMultiplier", "-1"}}),
               "parameter 'learningRateMultiplier' is '-1'; expected 0 or more, at most 3.4e38");
-    EXPECT_EQ(message({{"rows", "2"}, {"init", "fromFile"}}), "init=fromFile needs the parameter 'initFromFilePath'");
 }
 
 // ---- text files ----

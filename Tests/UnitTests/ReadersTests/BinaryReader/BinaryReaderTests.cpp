@@ -1,4 +1,5 @@
 // BinaryReader and BinaryWriter: what one writes the other reads; the places of the format; malformed files.
+#include "Common/Config/UnusedKeys.h"
 #include "Readers/BinaryReader/BinaryReader.h"
 #include "Readers/BinaryReader/BinaryWriter.h"
 #include "ReadersTests/SequenceTestTools.h"
@@ -19,9 +20,9 @@ class BinaryReaderTests : public ReaderTest
 {
 protected:
     template <class ElemType>
-    std::unique_ptr<IDataReader<ElemType>> Open(const std::string& path)
+    std::unique_ptr<IDataReader<ElemType>> Open(const std::string& path, const std::string& blocks = "")
     {
-        m_config = ConfigParameters::Parse("reader=[\nfile=" + path + "\n]", "test.cntk");
+        m_config = ConfigParameters::Parse("reader=[\nfile=" + path + "\n" + blocks + "]", "test.cntk");
         return MakeBinaryReader<ElemType>({m_config->RequireBlock("reader"), m_log});
     }
     // Two minibatches of a node x of two rows and labels l of three classes.
@@ -64,6 +65,17 @@ protected:
         return Write("changed.bin", text);
     }
 };
+
+// Configs of UCIFastReader have these keys, and none of them is reported as unknown.
+TEST_F(BinaryReaderTests, KeysOfBlocksThatTheFileAnswers)
+{
+    const auto reader = Open<float>(WriteExample<float>(), "x=[\ndim=2\nstart=1\n]\nl=[\nlabelDim=3\ndim=1\n"
+                                                           "labelType=category\nlabelMappingFile=no.txt\n]\n");
+    EXPECT_EQ(reader->TotalSamples(), 5u);
+    EXPECT_THAT(FindUnusedKeys(*m_config, {}), testing::IsEmpty());
+    Open<float>(Path("data.bin"), "x=[\ndims=2\n]\n");
+    EXPECT_THAT(FindUnusedKeys(*m_config, {}), testing::SizeIs(1));
+}
 
 TEST_F(BinaryReaderTests, ReadsWhatIsWritten)
 {

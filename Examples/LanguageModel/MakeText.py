@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes train.txt, valid.txt and test.txt for the language models: one sentence a line, between the markers </s>.
 
-    MakeText.py --bible [FILE] TARGET                 verses of the King James Bible
-    MakeText.py --train FILE --test FILE TARGET       texts that are made of words already, such as the Penn Treebank's
+    MakeText.py TARGET --bible [FILE]                 verses of the King James Bible
+    MakeText.py TARGET --train FILE --test FILE       texts that are made of words already, such as the Penn Treebank's
 
 FILE of --bible has a verse a line behind its reference, as the program "bible" of Debian's packages bible-kjv and
 bible-kjv-text prints it with -f; without FILE that program is run. Verses become words in small letters, with marks and
@@ -62,10 +62,10 @@ def split_words(train, test):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("target", type=pathlib.Path)
     parser.add_argument("--bible", nargs="?", const="", metavar="FILE")
     parser.add_argument("--train", metavar="FILE")
     parser.add_argument("--test", metavar="FILE")
-    parser.add_argument("target", type=pathlib.Path)
     args = parser.parse_args()
     if args.bible is None and not (args.train and args.test):
         parser.error("either --bible, or both --train and --test")

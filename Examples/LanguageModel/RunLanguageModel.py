@@ -36,7 +36,8 @@ def main():
     source = ["--bible"] + ([os.path.abspath(args.bible)] if args.bible else [])
     if args.train:
         source = ["--train", os.path.abspath(args.train), "--test", os.path.abspath(args.test)]
-    subprocess.run([sys.executable, str(HERE / "MakeText.py"), *source, str(work / "data")], check=True)
+    # The folder stands first: --bible without a file would take it for its file.
+    subprocess.run([sys.executable, str(HERE / "MakeText.py"), str(work / "data"), *source], check=True)
 
     started = time.monotonic()
     done = subprocess.run([cntk, "configFile=" + str(HERE / "LanguageModel.cntk"), "makeMode=false",

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Language models: the example's scripts, and its networks against trigram models."""
 import math
+import os
 import random
 import re
 import subprocess
@@ -31,9 +32,9 @@ def agreeing_text(rng, count):
 
 
 class LanguageModelTest(EndToEndTest):
-    def run_script(self, *command, status=0):
+    def run_script(self, *command, status=0, path=""):
         run = subprocess.run([sys.executable, "-B", *map(str, command)], cwd=self.folder, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
+                             env=dict(os.environ, PATH=path + os.environ["PATH"]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
         self.assertEqual(run.returncode, status, run.stdout)
         return run.stdout
 
@@ -94,6 +95,19 @@ class LanguageModelTest(EndToEndTest):
                       "has words with their classes; expected mode=nce of its reader, with noise_number",
                       self.cntk("configFile=c.cntk", "command=Train", "makeMode=false",
                                 "Train=[reader=[features=[mode=class]]]", status=3).stderr)
+
+    def test_the_bible_is_the_default_text(self):
+        rng = random.Random(6)
+        verses = ["Ge%d:%d %s." % (chapter, verse, " ".join(rng.choices(["and", "he", "went", "said", "unto", "them"], k=6)))
+                  for chapter in range(1, 41) for verse in range(1, 6)]
+        self.write("bible.txt", "\n".join(verses) + "\n")
+        program = self.write("bin/bible", "#!/bin/sh\nexec cat bible.txt\n")
+        program.chmod(0o755)
+        text = self.run_script(EXAMPLE / "RunLanguageModel.py", "--cntk", CNTK, "--work", self.folder / "work",
+                               "--vocabulary", "8", "--classes", "3", "Hidden=8", "numCPUThreads=1",
+                               "Lstm_Train=[SGD=[maxEpochs=1]]", path="%s:" % program.parent)
+        self.assertIn(" 10 sentences,      80 words\ntest ", text)
+        self.assertIn("Lstm", self.perplexities(text))
 
     def test_lstm_sees_further_than_trigrams(self):
         rng = random.Random(4)

@@ -173,10 +173,14 @@ class SpeechTest(EndToEndTest):
         run = self.cntk("configFile=CrossValidate.cntk", "TIMIT_CrossValidate=[crossValidationInterval=0:1:3]")
         self.assertEqual(len(re.findall(r"Final Results", run.stderr)), 4, run.stderr)
         best = re.search(r"Based on Err\[0\]: Best model = (\S+) with min err ([0-9.e-]+)", run.stderr)
-        self.assertEqual(best.group(1), "exp/TrainSimpleNetwork/model/cntkSpeech.dnn")
+        self.assertEqual(best.group(1), "exp/Synthetic/TrainSimpleNetwork/model/cntkSpeech.dnn")
         self.assertLess(float(best.group(2)), 0.7)
         self.cntk("configFile=WriteScaledLogLikelihood.cntk")
         self.check_written("scaledloglike", 183)
+        # The command for another corpus does not take the finished training for its own.
+        run = self.cntk("configFile=TrainSimple.cntk", "Corpus=TIMIT", "ScpDir=nowhere", "MlfDir=nowhere", status=None)
+        self.assertNotEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stderr.strip().splitlines()[-1], "nowhere/TIMIT")
 
     def check_written(self, kind, dim):
         names = self.read("data/scp/Synthetic.core.scp.%s.fullpath" % kind).split()
@@ -215,7 +219,7 @@ class SpeechTest(EndToEndTest):
         self.cntk("configFile=WriteBottleneck.cntk")
         self.check_written("bottleneck", 64)
         self.cntk("configFile=DumpNodes.cntk")
-        dumps = list((self.folder / "exp/TrainAutoEncoder/model").glob("*.txt"))
+        dumps = list((self.folder / "exp/Synthetic/TrainAutoEncoder/model").glob("*.txt"))
         self.assertEqual(len(dumps), 1)
         text = dumps[0].read_text(encoding="utf-8")
         for node in ("L2.BFF.FF.P", "featNormIn.xNorm", "MeanSqErr.MSE"):
@@ -242,8 +246,8 @@ class SpeechTest(EndToEndTest):
         sgd = "SGD=[maxEpochs=10; learningRatesPerSample=%s]" % rate
         log = self.cntk("configFile=Train%s.cntk" % kind, "TIMIT_Train%s=[%s]" % (kind, sgd), "numCPUThreads=2").stderr
         self.assertLess(self.errors(log)[-1], limit, log)
-        run = self.cntk("configFile=Evaluate.cntk", "FeatDim=72", "TIMIT_Eval=[modelPath=exp/Train%sNetwork/model/"
-                        "cntkSpeech.dnn; reader=[readMethod=blockRandomize; frameMode=false]]" % kind)
+        run = self.cntk("configFile=Evaluate.cntk", "FeatDim=72", "TIMIT_Eval=[modelPath=exp/Synthetic/Train%sNetwork/"
+                        "model/cntkSpeech.dnn; reader=[readMethod=blockRandomize; frameMode=false]]" % kind)
         final = float(re.search(r"ErrorPrediction/Sample = ([0-9.e-]+)", run.stderr.split("Final Results")[1]).group(1))
         self.assertLess(final, limit + 0.05, "what was learned must hold for utterances that were not seen")
 

@@ -6,6 +6,7 @@
 #include "Common/Error.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
+#include "Common/Workers.h"
 #include "Math/Cpu/GemmEngines.h"
 #include "Math/Device.h"
 
@@ -103,7 +104,7 @@ std::string VersionText()
     {
         text += "none (" + error.Message() + ")\n";
     }
-    text += "MPI: not built in\n";
+    text += "MPI: " + DescribeWorkersLibrary() + "\n";
     std::string readers;
     std::string writers;
     for (const PluginRecord& plugin : ListPlugins())

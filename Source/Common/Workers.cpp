@@ -33,6 +33,12 @@ size_t NumberIn(std::initializer_list<const char*> variables, size_t otherwise)
     return otherwise;
 }
 
+// OpenMPI opens parts of itself that look for its symbols; the code stays until the program ends.
+void* OpenWorkersLibrary(const std::string& path)
+{
+    return dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+}
+
 } // namespace
 
 void Workers::Gather(std::span<const std::byte> own, std::span<std::byte> all)
@@ -105,6 +111,16 @@ size_t CountByLauncher()
     return NumberIn({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 1);
 }
 
+std::string DescribeWorkersLibrary()
+{
+    const std::optional<std::string> path = FindLibrary(PluginSearch::Default().Folders(), c_workersLibrary);
+    if (!path)
+        return "not built in";
+    if (OpenWorkersLibrary(*path) == nullptr)
+        return Concat("built in, but '", *path, "' cannot be opened: ", dlerror());
+    return Concat("built in ('", *path, "')");
+}
+
 std::unique_ptr<Workers> MeetWorkers()
 {
     if (!IsStartedAsWorker())
@@ -116,8 +132,7 @@ std::unique_ptr<Workers> MeetWorkers()
              Join(folders, ", "),
              "; builds have it where CMake finds MPI (Debian: libopenmpi-dev). Without it only one process can train, "
              "started without mpiexec");
-    // OpenMPI opens parts of itself that look for its symbols; the code stays until the program ends.
-    void* const library = dlopen(path->c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    void* const library = OpenWorkersLibrary(*path);
     if (library == nullptr)
         Fail(ErrorKind::Device, "parallelTrain=true: '", *path, "' cannot be opened: ", dlerror());
     auto* const meet = reinterpret_cast<MeetWorkersFunction*>(dlsym(library, c_workersFunction));

@@ -58,6 +58,10 @@ size_t CountByLauncher();
 // library for it is missing. At the end of the program the destructor takes leave of them.
 std::unique_ptr<Workers> MeetWorkers();
 
+// How far the library for it goes in this installation, for --version: "not built in", "built in ('path')", or why it
+// cannot be opened.
+std::string DescribeWorkersLibrary();
+
 // Of the library that the above opens at run time, which alone needs MPI.
 constexpr const char* c_workersLibrary = "libcntkmpi.so";
 constexpr const char* c_workersFunction = "CntkMeetWorkers";

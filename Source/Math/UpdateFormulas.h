@@ -137,8 +137,11 @@ struct FSAdaGradUpdateRule
         const T quotient = c.scale / Functions::SquareRoot(variance);
         const T limited = quotient < c.most ? quotient : c.most;
         const T weight = variance > T(0) ? limited : T(0);
-        smoothed = c.momentum * smoothed + c.gain * (weight * gradient);
-        return smoothed;
+        const T direction = c.momentum * smoothed + c.gain * (weight * gradient);
+        // CNTK v1.1 leaves the smoothed gradient as it was where there is no momentum: schedules such as 0:0.9 and
+        // checkpoints show it.
+        smoothed = c.momentum > T(0) ? direction : smoothed;
+        return direction;
     }
 };
 

@@ -6,9 +6,11 @@ on standard error (or the whole warning).
 """
 import os
 import re
+import shutil
+import subprocess
 from unittest import mock
 
-from EndToEnd import main
+from EndToEnd import CNTK, main
 from Messages import CONFIG, DATA, MessagesTestCase
 
 
@@ -307,6 +309,19 @@ class MessagesTest(MessagesTestCase):
         for word in ("CNTK Classic", "CPU", "matrix products: own kernels", "OpenBLAS", "oneDNN", "CUDA", "MPI",
                      "readers: ", "UCIFastReader"):
             self.assertIn(word, run.stdout)
+
+    def test_version_says_whether_workers_can_meet(self):
+        library = CNTK.parent.parent / "lib" / "libcntkmpi.so"
+        said = "built in ('%s')" % library if library.exists() else "not built in"
+        self.assertIn("\nMPI: %s\n" % said, self.cntk("--version").stdout)
+        program = self.folder / "bin" / "cntk"
+        program.parent.mkdir()
+        shutil.copy(CNTK, program)
+        version = [str(program), "--version"]
+        self.assertIn("\nMPI: not built in\n", subprocess.run(version, capture_output=True, text=True, check=True).stdout)
+        self.write("lib/libcntkmpi.so", "no library")
+        self.assertRegex(subprocess.run(version, capture_output=True, text=True, check=True).stdout,
+                         "\nMPI: built in, but '%s/lib/libcntkmpi.so' cannot be opened: .*\n" % self.folder)
 
     # A plugin may need OpenBLAS: it must know the processor before any is loaded.
     def test_openblas_is_told_the_processor_unless_the_user_says_another(self):

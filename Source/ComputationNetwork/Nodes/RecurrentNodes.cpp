@@ -359,6 +359,8 @@ void DelayNode::SerializeFields(ModelArchive& archive)
     }
     if (archive.Version() >= 2)
         archive.ElementField(m_initialValue);
+    else
+        m_initialValue = 0.1; // in the network's own precision, same as CNTK v1.1
     if (archive.IsLoading() && m_timeStep < 1)
         Fail(ErrorKind::Model, "the time step is ", m_timeStep, "; expected 1 or more");
 }

@@ -166,9 +166,9 @@ private:
 };
 
 // V = k V + (1-k) G^2, k = exp(-n / 720000);  w = min(0.0025 sqrt(A) / sqrt(V), 10), 0 where V = 0;
-// S = m S + (1-m) w G;  W -= rate S. A is the running mean of n over all updates of all parameters, those of trainings
-// before in the process included; V and S lie side by side in the state. Sparse gradients are AdaGrad's, as in the
-// original, and do not count in A.
+// S = m S + (1-m) w G;  W -= rate S. With m = 0 W -= rate w G, and S stays as it was. A is the running mean of n over
+// all updates of all parameters, earlier trainings of the process included; V and S lie side by side in the state.
+// AdaGrad updates sparse gradients, same as in CNTK v1.1, and they do not count in A.
 class FSAdaGradRule final : public UpdateRule
 {
 public:

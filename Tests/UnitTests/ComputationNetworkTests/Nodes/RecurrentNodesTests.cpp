@@ -136,7 +136,8 @@ TEST(DelayNode, StartValuesAreInSinglePrecision)
     EXPECT_EQ(dynamic_cast<DelayNode&>(*usual).InitialValue(), double(0.1f));
 }
 
-// Version 1 has no start value, versions before 4 rows and columns in place of a shape.
+// Version 1 has no start value, which is 0.1 in the network's own precision then; versions before 4 have rows and
+// columns in place of a shape.
 TEST(DelayNode, ReadsFieldsOfAllVersions)
 {
     const auto expectDelay =
@@ -150,7 +151,7 @@ TEST(DelayNode, ReadsFieldsOfAllVersions)
         EXPECT_EQ(delay.DeclaredElements(), elements);
         EXPECT_EQ(delay.InitialValue(), start);
     };
-    expectDelay(FieldBytes().Add(int32_t(3)).Add(uint64_t(5)).Add(uint64_t(1)), 1, 3, 5, double(0.1f));
+    expectDelay(FieldBytes().Add(int32_t(3)).Add(uint64_t(5)).Add(uint64_t(1)), 1, 3, 5, 0.1);
     for (const uint64_t version : {2, 3})
         expectDelay(FieldBytes().Add(int32_t(2)).Add(uint64_t(4)).Add(uint64_t(1)).Add(-0.5), version, 2, 4, -0.5);
     for (const uint64_t version : {4, 8, 14})

@@ -185,6 +185,40 @@ TEST_F(UpdateRuleTest, FSAdaGradLimitsItsWeights)
     EXPECT_NEAR(w.ToHost()[1], m_w[1] + 0.1 * 0.1 * 10 * 1e-6, 1e-15);
 }
 
+// Schedules such as 0:0.9 and checkpoints show it.
+TEST_F(UpdateRuleTest, FSAdaGradWithoutMomentumLeavesItsSmoothedGradientAsItWas)
+{
+    m_options.gradUpdateType = GradientUpdateType::FSAdaGrad;
+    const auto rule = Rule();
+    const auto step = [&](Matrix& w, Matrix& s, double momentum)
+    {
+        Matrix g = Make(m_g);
+        const std::vector<double> before = w.ToHost();
+        rule->Step(w, s, g, nullptr, {.rate = 0.1, .momentum = momentum, .columns = 100});
+        return before;
+    };
+    const auto smoothed = [](const Matrix& s)
+    {
+        const std::vector<double> state = s.ToHost();
+        return std::vector<double>(state.begin() + 4, state.end());
+    };
+    Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
+    step(w, s, 0);
+    EXPECT_EQ(smoothed(s), std::vector<double>(4, 0.0));
+    EXPECT_NE(w.ToHost(), m_w);
+    step(w, s, 0.9);
+    const std::vector<double> after = smoothed(s);
+    EXPECT_NE(after, std::vector<double>(4, 0.0));
+    const std::vector<double> before = step(w, s, 0);
+    EXPECT_EQ(smoothed(s), after);
+    // The step is the weighted gradient alone.
+    std::vector<double> parameter = before;
+    for (size_t i = 0; i < 4; ++i)
+        if (m_g[i] != 0)
+            parameter[i] -= 0.1 * std::min(0.0025 * std::sqrt(rule->Counter() / s.ToHost()[i]), 10.0) * m_g[i];
+    ExpectNear(w, parameter);
+}
+
 TEST_F(UpdateRuleTest, AdamStepsByTheRateOfAMinibatch)
 {
     m_options.gradUpdateType = GradientUpdateType::Adam;

@@ -99,6 +99,8 @@ std::span<const BlockRecord> Blocks()
          DescribeOptions<DataParallelOptions>()},
         {"ModelAveragingSGD", "How several workers average their models.", "ParallelTrain",
          DescribeOptions<ModelAveragingOptions>()},
+        {"BlockMomentumSGD", "How several workers train blocks of data and smooth what they have learned.",
+         "ParallelTrain", DescribeOptions<BlockMomentumOptions>()},
         // The write action does not list them: with a model it does not read them, and says so.
         {"SimpleNetworkBuilder", "A standard network from a list of layer sizes.", "write",
          DescribeOptions<SimpleNetworkOptions>()},

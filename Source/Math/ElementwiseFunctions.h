@@ -15,9 +15,10 @@
 namespace cntk
 {
 
-// The logarithm of anything below the floor (zero and negative numbers too) is this value; NaN stays NaN.
-constexpr double c_logFloor = 1e-37;
-constexpr double c_logOfFloor = -85.1;
+// The logarithm of any argument below the floor (zero and negative ones included) is this value; NaN stays NaN. Both
+// are single-precision numbers in double networks too, same as CNTK v1.1.
+constexpr double c_logFloor = double(1e-37f);
+constexpr double c_logOfFloor = double(-85.1f);
 // Divisors are kept this far from zero.
 constexpr double c_divisorFloor = 1e-30;
 

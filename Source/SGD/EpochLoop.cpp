@@ -125,7 +125,8 @@ bool EpochLoop::RunParts(const EpochSettings& settings, size_t minibatch, bool b
     return isFinite;
 }
 
-// Adds what all workers have counted in the minibatch. False when their criterion is not finite.
+// Adds what all workers have counted in the minibatch, with buffered gradients in the previous one. False when the
+// criterion of this minibatch is NaN or infinite.
 bool EpochLoop::ShareSums()
 {
     m_shared.clear();
@@ -133,8 +134,16 @@ bool EpochLoop::ShareSums()
         m_shared.push_back(m_own.Sum(i));
     m_shared.push_back(double(m_own.Samples()));
     m_exchange->Share(m_shared);
-    m_sums.AddSums({m_shared.data(), m_running.size()}, size_t(m_shared.back()));
-    return std::isfinite(m_shared.front());
+    const bool isFinite = std::isfinite(m_shared.front());
+    m_exchange->DelayCounts(m_shared);
+    AddShared();
+    return isFinite;
+}
+
+void EpochLoop::AddShared()
+{
+    if (!m_shared.empty())
+        m_sums.AddSums({m_shared.data(), m_running.size()}, size_t(m_shared.back()));
 }
 
 // False when the criterion was seen not to be finite; then nothing was updated.
@@ -286,6 +295,13 @@ EpochPosition EpochLoop::Position()
     EpochPosition position{m_minibatches, m_sums.Samples(), {}};
     for (size_t i = 0; i < m_running.size(); ++i)
         position.sums.push_back(m_sums.Sum(i));
+    if (const std::vector<double>* const late = m_isShared ? &m_exchange->LateCounts() : nullptr;
+        late && !late->empty())
+    {
+        for (size_t i = 0; i < m_running.size(); ++i)
+            position.sums[i] += (*late)[i];
+        position.samples += size_t(late->back());
+    }
     if (m_isAveraged)
     {
         position.sums.push_back(double(position.samples));
@@ -334,10 +350,15 @@ bool EpochLoop::ReadNext(const EpochSettings& settings)
     }
 }
 
-// Updates with what is still on its way from other workers.
+// Counts and updates with what is still on its way from other workers.
 void EpochLoop::EndUpdates(const EpochSettings& settings)
 {
-    if (const size_t columns = m_isShared ? m_exchange->LastGradients() : 0; columns > 0)
+    if (!m_isShared)
+        return;
+    m_shared.clear();
+    m_exchange->DelayCounts(m_shared);
+    AddShared();
+    if (const size_t columns = m_exchange->LastGradients(); columns > 0)
         Update(settings, columns);
 }
 

@@ -106,6 +106,7 @@ private:
     bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
     bool RunParts(const EpochSettings& settings, size_t minibatch, bool backward);
     bool ShareSums();
+    void AddShared();
     bool ReadShared();
     void RunAveraged(const EpochSettings& settings, EpochResult& result);
     ModelAverage::News RunToMeeting(const EpochSettings& settings, EpochResult& result);

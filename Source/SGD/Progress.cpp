@@ -149,8 +149,7 @@ void Progress::BeginEpoch(const EpochStart& start)
         m_log.Print("Minibatch size of epoch %zu: %zu\n", start.epoch + 1, start.searchedMinibatchSize);
     std::string cut;
     if (const auto& workers = start.workers; workers.count > 1)
-        cut = Concat(", ", workers.gradientBits == 0 ? "ModelAveragingSGD" : "DataParallelSGD",
-                     " training (MyRank = ", workers.rank, ", NumNodes = ", workers.count,
+        cut = Concat(", ", workers.method, " training (MyRank = ", workers.rank, ", NumNodes = ", workers.count,
                      workers.gradientBits == 0 ? "" : Concat(", NumGradientBits = ", workers.gradientBits), ")",
                      workers.isBuffered ? ", BufferedAsyncGradientAggregation is ENABLED" : "",
                      workers.readShares ? ", distributed reading is ENABLED" : "");

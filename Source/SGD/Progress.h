@@ -43,9 +43,10 @@ struct EpochStart
     PartSettings parts{};       // how minibatches are cut
     struct
     {
+        const char* method = "";
         size_t rank = 0;
-        size_t count = 1;        // 1: nobody shares them
-        size_t gradientBits = 0; // 0: models are averaged
+        size_t count = 1;        // 1: no other worker shares the epoch
+        size_t gradientBits = 0; // 0: each worker trains a model of its own
         bool isBuffered = false;
         bool readShares = false;
     } workers{};

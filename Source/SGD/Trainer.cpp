@@ -142,11 +142,6 @@ void CheckRequest(const TrainingRequest& request)
     if (request.workers != nullptr && !request.encoders.empty())
         Fail(ErrorKind::Config,
              "encoders and decoders are trained by one process; run them without parallelTrain=true");
-    const ParallelizationMethod method = request.options.parallelTrain.parallelizationMethod;
-    if (request.workers != nullptr && method != ParallelizationMethod::None &&
-        method != ParallelizationMethod::DataParallelSGD && method != ParallelizationMethod::ModelAveragingSGD)
-        Fail(ErrorKind::Config, "parallelizationMethod=BlockMomentumSGD is not there; expected DataParallelSGD or "
-                                "ModelAveragingSGD");
     if (AdaptsByKL(request.options) && !request.openReference)
         Fail(ErrorKind::Config, "adaptationRegType=KL needs an original model to stay near; expected action=adapt with "
                                 "originalModelFileName and refNodeName");

@@ -337,6 +337,8 @@ void Training::RollBack(size_t epoch)
     if (epochsDone == 0 || !FileExists(checkpointPath))
     {
         m_parts.learner.Reset();
+        if (m_parts.average)
+            m_parts.average->SetVelocities({});
         if (epochsDone == 0)
             m_state.samplesSeen = 0;
         else

@@ -54,6 +54,7 @@ std::optional<OptionProblem> FindInfinite(const SgdOptions& options)
         {"seqGammarLMF", options.seqGammarLMF},
         {"seqGammarBMMIFactor", options.seqGammarBMMIFactor},
         {"seqGammarWordPen", options.seqGammarWordPen},
+        {"blockLearningRate", options.parallelTrain.blockMomentum.blockLearningRate},
         {"reduceLearnRateIfImproveLessThan", adjust.reduceLearnRateIfImproveLessThan},
         {"learnRateIncreaseFactor", adjust.learnRateIncreaseFactor},
         {"minibatchSearchCriterionErrorMargin", adjust.minibatchSearchCriterionErrorMargin},
@@ -72,9 +73,31 @@ std::optional<OptionProblem> FindInfinite(const SgdOptions& options)
             return std::nullopt;
         return problemOf(name, double(*found), "finite numbers, in single precision below 3.4e38");
     };
+    const BlockMomentumOptions& blocks = options.parallelTrain.blockMomentum;
+    for (const auto& [name, number] :
+         {std::pair("blockMomentumAsTimeConstant", blocks.blockMomentumAsTimeConstant),
+          std::pair("blockMomentumAsTimeConstantPerWorker", blocks.blockMomentumAsTimeConstantPerWorker)})
+        if (!std::isfinite(number.value_or(0)))
+            return problemOf(name, *number, "a finite number of samples");
     if (auto problem = find("learningRatesPerMB", options.learningRatesPerMB.values))
         return problem;
     return find("learningRatesPerSample", options.learningRatesPerSample.values);
+}
+
+// The same number for each worker and for all of them.
+std::optional<OptionProblem> FindTwice(const BlockMomentumOptions& options)
+{
+    const auto problemOf = [](const char* name)
+    {
+        return OptionProblem{name, Concat(name, " and ", name,
+                                          "PerWorker are both given; expected one of them, in samples "
+                                          "of all workers or of each")};
+    };
+    if (options.syncPeriod && options.syncPeriodPerWorker)
+        return problemOf("syncPeriod");
+    if (options.blockMomentumAsTimeConstant && options.blockMomentumAsTimeConstantPerWorker)
+        return problemOf("blockMomentumAsTimeConstant");
+    return std::nullopt;
 }
 
 // "a, b have no effect: only <readers> reads them"
@@ -138,6 +161,8 @@ void FindMomentumWithoutUse(const SgdOptions& options, GradientUpdateType rule, 
 
 std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision)
 {
+    if (auto problem = FindTwice(options.parallelTrain.blockMomentum))
+        return problem;
     if (options.maxEpochs == 0)
         return OptionProblem{"maxEpochs", "maxEpochs is missing; expected the number of epochs to train"};
     if (options.minibatchSize.empty())

@@ -79,23 +79,42 @@ OptionTable<AutoAdjustOptions> AutoAdjustOptions::Options()
     };
 }
 
+const char* NameOf(ParallelizationMethod method)
+{
+    switch (method)
+    {
+    case ParallelizationMethod::DataParallelSGD:
+        return "DataParallelSGD";
+    case ParallelizationMethod::ModelAveragingSGD:
+        return "ModelAveragingSGD";
+    case ParallelizationMethod::BlockMomentumSGD:
+        return "BlockMomentumSGD";
+    case ParallelizationMethod::None:
+        break;
+    }
+    return "none";
+}
+
 OptionTable<ParallelTrainOptions> ParallelTrainOptions::Options()
 {
     using S = ParallelTrainOptions;
     return {
         Choice("parallelizationMethod", &S::parallelizationMethod,
-               {{"none", ParallelizationMethod::None},
-                {"DataParallelSGD", ParallelizationMethod::DataParallelSGD},
-                {"ModelAveragingSGD", ParallelizationMethod::ModelAveragingSGD},
-                {"BlockMomentumSGD", ParallelizationMethod::BlockMomentumSGD}},
+               {{NameOf(ParallelizationMethod::None), ParallelizationMethod::None},
+                {NameOf(ParallelizationMethod::DataParallelSGD), ParallelizationMethod::DataParallelSGD},
+                {NameOf(ParallelizationMethod::ModelAveragingSGD), ParallelizationMethod::ModelAveragingSGD},
+                {NameOf(ParallelizationMethod::BlockMomentumSGD), ParallelizationMethod::BlockMomentumSGD}},
                "how several workers share the training; without workers it counts as none"),
         Opt("parallelizationStartEpoch", &S::parallelizationStartEpoch, "first epoch (from 1) that is shared",
             c_atLeastOne),
         Opt("distributedMBReading", &S::distributedMBReading, "each worker reads its share of the data only"),
         Opt("syncPerfStats", &S::syncPerfStats,
-            "DataParallelSGD: print every so many minibatches how long the exchange took; 0: only behind an epoch"),
+            "DataParallelSGD: print every so many minibatches how long the exchange took; 0: never (traceLevel=1 "
+            "prints it "
+            "after each epoch)"),
         Nested("DataParallelSGD", &S::dataParallel, "exchange of gradients").Here(),
         Nested("ModelAveragingSGD", &S::modelAveraging, "averages of models").Here(),
+        Nested("BlockMomentumSGD", &S::blockMomentum, "steps of all workers, smoothed over blocks of data").Here(),
     };
 }
 
@@ -127,6 +146,30 @@ OptionTable<ModelAveragingOptions> ModelAveragingOptions::Options()
 {
     using S = ModelAveragingOptions;
     return {Opt("syncFrequencyInFrames", &S::syncFrequencyInFrames, "samples between two averages", c_atLeastOne)};
+}
+
+OptionTable<BlockMomentumOptions> BlockMomentumOptions::Options()
+{
+    using S = BlockMomentumOptions;
+    return {
+        Opt("syncPeriod", &S::syncPeriod,
+            "samples of all workers together between two exchanges (a block); not given: 120000", c_atLeastOne,
+            {"blockSize"}),
+        Opt("syncPeriodPerWorker", &S::syncPeriodPerWorker, "the same, samples of each worker", c_atLeastOne,
+            {"blockSizePerWorker"}),
+        Opt("blockMomentumAsTimeConstant", &S::blockMomentumAsTimeConstant,
+            "samples of all workers together after which a block's step counts 1/e; 0: no block momentum; not given: "
+            "the "
+            "block momentum is 1 - 1/workers",
+            c_notNegative),
+        Opt("blockMomentumAsTimeConstantPerWorker", &S::blockMomentumAsTimeConstantPerWorker,
+            "the same, samples of each worker", c_notNegative),
+        Opt("blockLearningRate", &S::blockLearningRate, "factor of the steps that all workers have made in a block",
+            c_notNegative),
+        Opt("useNesterovMomentum", &S::useNesterovMomentum, "start each block where the block momentum leads"),
+        Opt("resetSGDMomentum", &S::resetSGDMomentum,
+            "workers forget their smoothed gradients after each block; false: they continue with the mean"),
+    };
 }
 
 OptionTable<SgdOptions> SgdOptions::Options()

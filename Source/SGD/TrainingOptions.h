@@ -54,6 +54,9 @@ enum class ParallelizationMethod
     BlockMomentumSGD
 };
 
+// As users write it.
+const char* NameOf(ParallelizationMethod method);
+
 // AutoAdjust=[...]
 struct AutoAdjustOptions
 {
@@ -98,6 +101,18 @@ struct ModelAveragingOptions
     static OptionTable<ModelAveragingOptions> Options();
 };
 
+// ParallelTrain=[BlockMomentumSGD=[...]]
+struct BlockMomentumOptions
+{
+    std::optional<size_t> syncPeriod, syncPeriodPerWorker;
+    std::optional<double> blockMomentumAsTimeConstant, blockMomentumAsTimeConstantPerWorker;
+    double blockLearningRate = 1;
+    bool useNesterovMomentum = true;
+    bool resetSGDMomentum = true;
+
+    static OptionTable<BlockMomentumOptions> Options();
+};
+
 // ParallelTrain=[...]
 struct ParallelTrainOptions
 {
@@ -107,6 +122,7 @@ struct ParallelTrainOptions
     size_t syncPerfStats = 0;
     DataParallelOptions dataParallel;
     ModelAveragingOptions modelAveraging;
+    BlockMomentumOptions blockMomentum;
 
     static OptionTable<ParallelTrainOptions> Options();
 };

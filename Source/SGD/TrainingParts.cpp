@@ -7,6 +7,7 @@
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 #include "SGD/Minibatches/LabelMixer.h"
 #include "SGD/NotFinite.h"
+#include "SGD/Parallel/BlockMomentum.h"
 #include "SGD/Parallel/Pace.h"
 #include "SGD/Schedules/Schedules.h"
 
@@ -117,10 +118,20 @@ void TrainingParts::JoinWorkers(Workers& workers)
         loop.SetExchange(&*exchange);
     }
     else if (how.parallelizationMethod == ParallelizationMethod::ModelAveragingSGD)
+        average = std::make_unique<ModelAverage>(workers, evaluator.Parameters(), learner,
+                                                 how.modelAveraging.syncFrequencyInFrames);
+    else if (how.parallelizationMethod == ParallelizationMethod::BlockMomentumSGD)
     {
-        average.emplace(workers, evaluator.Parameters(), learner, how.modelAveraging.syncFrequencyInFrames);
-        loop.SetAverage(&*average);
+        const BlockMomentumSettings settings = SettingsOfBlocks(how.blockMomentum, workers.Count());
+        average = std::make_unique<BlockMomentum>(workers, evaluator.Parameters(), learner, settings);
+        log.Print("BlockMomentumSGD: %zu workers, blocks of %zu samples per worker, block momentum %.6g (time constant "
+                  "per worker: %.6g samples), block learning rate %.6g%s%s\n",
+                  workers.Count(), settings.periodPerWorker, settings.momentum, settings.TimeConstantPerWorker(),
+                  settings.learningRate, settings.isNesterov ? ", Nesterov's momentum" : "",
+                  settings.resetsMomentum ? ", smoothed gradients are reset after each block" : "");
     }
+    if (average)
+        loop.SetAverage(average.get());
 }
 
 bool TrainingParts::IsParallel(size_t epoch) const
@@ -217,7 +228,9 @@ EpochStart StartOf(const TrainingParts& parts, const TrainingState& state, const
     if (SearchesMinibatchSize(options, settings.epoch))
         start.searchedMinibatchSize = settings.minibatchSize;
     if (settings.isShared || settings.isAveraged)
-        start.workers = {parts.request.workers->Rank(), parts.request.workers->Count(),
+        start.workers = {NameOf(options.parallelTrain.parallelizationMethod),
+                         parts.request.workers->Rank(),
+                         parts.request.workers->Count(),
                          settings.isShared ? GradientBits(options, parts.request.dataType) : 0,
                          settings.isShared && options.parallelTrain.dataParallel.useBufferedAsyncGradientAggregation,
                          settings.readsShare};

@@ -19,6 +19,7 @@
 #include "SGD/Update/Learner.h"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,7 +84,7 @@ public:
     Evaluator evaluator;
     Learner learner;
     std::optional<GradientExchange> exchange; // where workers share minibatches
-    std::optional<ModelAverage> average;      // where each trains for itself
+    std::unique_ptr<ModelAverage> average;    // where each worker trains a model of its own
     DropoutSchedule dropout;
     ImageSettings images;
     Progress progress;

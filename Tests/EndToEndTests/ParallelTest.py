@@ -170,6 +170,59 @@ class ParallelTest(WorkersTest):
             self.workers(2, "folder=two" + rule, options, "method=ModelAveragingSGD")
             self.assert_near("two" + rule, "one" + rule)
 
+    def test_blocks_without_block_momentum(self):
+        """After each minibatch the steps of all workers are added up: what one process does."""
+        plain = "Train=[SGD=[momentumPerMB=0;L2RegWeight=0;ParallelTrain=[BlockMomentumSGD=[%s]]]]"
+        sums = plain % "syncPeriod=1;blockMomentumAsTimeConstant=0"
+        alone = self.alone("folder=one", sums)
+        for count, distributed in ((2, "false"), (3, "true")):
+            folder = "w%d" % count
+            log = self.workers(count, "folder=" + folder, sums, "method=BlockMomentumSGD", "distributed=" + distributed)
+            self.assertIn("BlockMomentumSGD: %d workers, blocks of 1 samples per worker, block momentum 0 " % count, log)
+            self.assertIn("Starting minibatch loop, BlockMomentumSGD training (MyRank = 0, NumNodes = %d)" % count, log)
+            self.assert_near(folder, "one")
+            losses = [re.findall(r"Training Set.*?TrainLossPerSample = ([0-9.]+); TotalSamplesSeen = (\d+)", text)
+                      for text in (log, alone)]
+            self.assertEqual(losses[0], losses[1])
+
+    def test_block_momentum_goes_on_from_checkpoints(self):
+        """Three workers train with the learning rate that one process would have."""
+        options = ("method=BlockMomentumSGD", "epochs=8", "command=Train",
+                   "Train=[SGD=[keepCheckPointFiles=true;learningRatesPerSample=0.05;"
+                   "ParallelTrain=[BlockMomentumSGD=[syncPeriod=400%s]]]]")
+        for more in ("", ";resetSGDMomentum=false;useNesterovMomentum=false"):
+            folder = "three%d" % len(more)
+            arguments = ("folder=" + folder, *options[:-1], options[-1] % more)
+            log = self.workers(3, *arguments)
+            losses = [float(loss) for loss in re.findall(r"Training Set.*?TrainLossPerSample = ([0-9.]+)", log)]
+            self.assertLess(losses[-1] if more == "" else 0, 0.6 * losses[0])
+            files = self.folder / folder
+            self.assertIn("BMACKP".encode("utf-16-le"), (files / "m.dnn.3.ckp").read_bytes())
+            whole = [(files / name).read_bytes() for name in ("m.dnn", "m.dnn.ckp")]
+            for epoch in (".4", ".5", ".6", ".7", ""):
+                (files / ("m.dnn" + epoch)).unlink()
+            self.assertIn("Starting Epoch 4:", self.workers(3, *arguments))
+            self.assertEqual([(files / name).read_bytes() for name in ("m.dnn", "m.dnn.ckp")], whole)
+
+    def test_lines_of_buffered_gradients_count_what_was_added_up(self):
+        """One minibatch late, but for the end of the epoch."""
+        self.write("train.txt", self.read("train.txt") * 8)
+        options = ("epochs=2", "command=Train", "Train=[SGD=[minibatchSize=256;learningRatesPerSample=0.002;"
+                   "numMBsToShowResult=%d;ParallelTrain=[DataParallelSGD=[useBufferedAsyncGradientAggregation=true]]]]")
+        shown = {}
+        for minibatches in (10, 1):
+            log = self.workers(2, "folder=by%d" % minibatches, *options[:2], options[2] % minibatches)
+            first, second = log.split("Starting Epoch 2")
+            shown[minibatches] = [(int(samples), float(loss)) for samples, loss in
+                                  re.findall(r"SamplesSeen = (\d+); TrainLossPerSample = +([0-9.]+)", first)]
+            self.assertIn("TotalSamplesSeen = 5600;", first)
+            self.assertIn("TotalSamplesSeen = 11200;", second)
+        self.assertEqual([samples for samples, _ in shown[10]], [2304, 2560])
+        self.assertEqual([samples for samples, _ in shown[1]], [0] + 21 * [256])
+        losses = [loss for _, loss in shown[1]]
+        self.assertAlmostEqual(shown[10][0][1], sum(losses[1:10]) / 9, 6)
+        self.assertAlmostEqual(shown[10][1][1], sum(losses[10:20]) / 10, 6)
+
     def test_gradients_that_travel_while_the_next_minibatch_is_computed(self):
         """They come a minibatch late: both gradients of an epoch of two minibatches are those of its beginning."""
         plain = "Train=[SGD=[momentumPerMB=0;L2RegWeight=0;minibatchSize=%d;learningRatesPerSample=0.002;" + \
@@ -244,9 +297,10 @@ H=Sigmoid(BatchNormalization(Times(W0, features), S, B0, M, V, normalizationTime
             self.assert_near("one" + method, "alone" + method)
 
     def test_one_worker_that_is_stopped_stops_all(self):
-        for method in ("DataParallelSGD", "ModelAveragingSGD"):
+        for method in ("DataParallelSGD", "ModelAveragingSGD", "BlockMomentumSGD"):
             many = ("method=" + method, "epochs=100", "command=Train",
-                    "Train=[SGD=[ParallelTrain=[ModelAveragingSGD=[syncFrequencyInFrames=100]]]]")
+                    "Train=[SGD=[ParallelTrain=[ModelAveragingSGD=[syncFrequencyInFrames=100];"
+                    "BlockMomentumSGD=[syncPeriod=200]]]]")
             folder = method[:4]
             log = self.stop_one_worker(folder, *many)
             self.assertEqual(len(re.findall("the training was stopped as asked in .*; run the same command again to go "

@@ -64,10 +64,74 @@ void ReadExtra(ByteReader& in, CheckpointInfo& info)
     in.Expect(c_ownEnd);
 }
 
+using NamedMatrices = std::map<std::string, const Matrix*>;
+
+void WriteNamed(ByteWriter& out, const NamedMatrices& matrices)
+{
+    out.Write(uint64_t(matrices.size()));
+    for (const auto& [name, matrix] : matrices)
+    {
+        out.WideText(name);
+        WriteMatrix(out, *matrix, matrix->Type());
+    }
+}
+
+std::map<std::string, Matrix> ReadNamed(ByteReader& in, DataType dataType, Device& device)
+{
+    std::map<std::string, Matrix> matrices;
+    const size_t count = in.Count("the number of parameters", 2);
+    for (size_t i = 0; i < count; i++)
+    {
+        const std::string name = in.WideText("the name of a parameter");
+        matrices[name] = ReadMatrix(in, dataType, device);
+    }
+    return matrices;
+}
+
+void WriteBlocks(ByteWriter& out, const BlockMomentumSection& blocks)
+{
+    out.WideText("BMACKP");
+    out.WideText("BOptions");
+    out.Write(uint8_t(blocks.resetsMomentum));
+    out.WideText("EOptions");
+    out.WideText("BMomentumTimeConstant");
+    out.Write(blocks.timeConstantPerWorker);
+    out.WideText("EMomentumTimeConstant");
+    out.WideText("BSyncPeriodInSamples");
+    out.Write(blocks.periodPerWorker);
+    out.WideText("ESyncPeriodInSamples");
+    out.WideText("BParam");
+    WriteNamed(out, blocks.models);
+    WriteNamed(out, blocks.velocities);
+    out.WideText("EParam");
+    out.WideText("EMACKP");
+}
+
+// The options are those of the config, and the models those of the model file.
+void ReadBlocks(ByteReader& in, Checkpoint& checkpoint, DataType dataType, Device& device)
+{
+    if (!in.Mark("BMACKP"))
+        return;
+    in.Expect("BOptions");
+    in.ReadBool("whether smoothed gradients are reset");
+    in.Expect("EOptions");
+    in.Expect("BMomentumTimeConstant");
+    in.Read<double>("the time constant of the block momentum");
+    in.Expect("EMomentumTimeConstant");
+    in.Expect("BSyncPeriodInSamples");
+    in.Read<uint64_t>("the length of a block");
+    in.Expect("ESyncPeriodInSamples");
+    in.Expect("BParam");
+    ReadNamed(in, dataType, device);
+    checkpoint.blockVelocities = ReadNamed(in, dataType, device);
+    in.Expect("EParam");
+    in.Expect("EMACKP");
+}
+
 } // namespace
 
 void SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
-                    std::span<const Matrix* const> smoothedGradients)
+                    std::span<const Matrix* const> smoothedGradients, const BlockMomentumSection* blocks)
 {
     ByteWriter out(path);
     out.WideText("BVersion");
@@ -89,6 +153,8 @@ void SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
     for (const Matrix* matrix : smoothedGradients)
         WriteMatrix(out, *matrix, matrix->Type());
     out.WideText("EGradient");
+    if (blocks != nullptr)
+        WriteBlocks(out, *blocks);
     out.WideText("ECKP");
 
     out.WideText(c_ownBegin);
@@ -135,6 +201,7 @@ Checkpoint LoadCheckpoint(const std::string& path, DataType dataType, Device& de
     in.Expect("BGradient");
     while (!in.Mark("EGradient"))
         checkpoint.smoothedGradients.push_back(ReadMatrix(in, dataType, device));
+    ReadBlocks(in, checkpoint, dataType, device);
     in.Expect("ECKP");
     ReadExtra(in, checkpoint.info);
     return checkpoint;

@@ -24,16 +24,29 @@ struct CheckpointInfo
     std::map<std::string, std::string> extra;
 };
 
+// The section of BlockMomentumSGD, as it is written.
+struct BlockMomentumSection
+{
+    bool resetsMomentum = true;
+    double timeConstantPerWorker = 0; // samples
+    uint64_t periodPerWorker = 0;     // samples
+    // By the parameter's name: its values when the next block begins, and its smoothed block gradient.
+    std::map<std::string, const Matrix*> models, velocities;
+};
+
 struct Checkpoint
 {
     CheckpointInfo info;
     // One for each updated parameter, in the order of the parameters' names compared by character ("W" before "b").
     std::vector<Matrix> smoothedGradients;
+    // Smoothed block gradients of BlockMomentumSGD by the parameter's name; empty where there are none.
+    std::map<std::string, Matrix> blockVelocities;
 };
 
-// Whole or not at all. The matrices are in the order above, all of one element type.
+// Whole or not at all. The matrices are in the order above, all of one element type. blocks: null without
+// BlockMomentumSGD.
 void SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
-                    std::span<const Matrix* const> smoothedGradients);
+                    std::span<const Matrix* const> smoothedGradients, const BlockMomentumSection* blocks = nullptr);
 
 // Reads the form of v1.1 and the older one without version. Matrices are made in dataType. Fails (Model) saying what
 // the file is when it is no checkpoint, and where it is damaged.

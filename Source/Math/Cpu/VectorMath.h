@@ -175,8 +175,8 @@ CNTK_VECTOR_FUNCTION T ExponentialUpTo64(T x)
 }
 
 // ---- log ------------------------------------------------------------------------------------------------------------
-// x = 2^e m, sqrt(1/2) <= m < sqrt(2); log x = e ln 2 + log m. Below the floor of the original (1e-37) the value is
-// -85.1, so that denormal arguments need no care.
+// x = 2^e m, sqrt(1/2) <= m < sqrt(2); log x = e ln 2 + log m. Arguments below 1e-37f give -85.1f in both precisions
+// (c_logFloor), so denormal arguments need no care.
 
 // Of positive numbers that are finite and not denormal.
 CNTK_VECTOR_FUNCTION float LogOfNormal(float x)
@@ -227,7 +227,7 @@ CNTK_VECTOR_FUNCTION float ClippedLog(float x)
 CNTK_VECTOR_FUNCTION double ClippedLog(double x)
 {
     const double finite = x < __builtin_inf() ? LogOfNormal(x) : x;
-    return x < 1e-37 ? -85.1 : finite;
+    return x < double(1e-37f) ? double(-85.1f) : finite;
 }
 
 // ---- sine and cosine of at most pi/4 --------------------------------------------------------------------------------

@@ -70,6 +70,43 @@ std::string BestGoesBy(const TrainingParts& parts)
     return DecisiveNumber(parts, true, parts.cvSource != nullptr);
 }
 
+// Counts how often nodes below the criterion have each node as an input.
+std::map<const ComputationNode*, size_t> UsesBelow(const ComputationNodePtr& criterion)
+{
+    std::map<const ComputationNode*, size_t> uses{{criterion.get(), 1}};
+    std::vector<const ComputationNode*> open{criterion.get()};
+    while (!open.empty())
+    {
+        const ComputationNode& node = *open.back();
+        open.pop_back();
+        for (const ComputationNodePtr& input : node.Inputs())
+            if (uses[input.get()]++ == 0)
+                open.push_back(input.get());
+    }
+    return uses;
+}
+
+// Checkpoints of CNTK v1.1 have one matrix for each use of a parameter, adjacent to each other. The first one counts,
+// since a parameter that several nodes use is updated once here.
+void KeepFirstOfEachUse(std::vector<Matrix>& states, const TrainingParts& parts)
+{
+    const auto& parameters = parts.evaluator.Parameters();
+    std::map<const ComputationNode*, size_t> uses = UsesBelow(parts.nodes.criterion);
+    size_t total = 0;
+    for (const auto& parameter : parameters)
+        total += uses[parameter.get()];
+    if (states.size() == parameters.size() || states.size() != total)
+        return;
+    std::vector<Matrix> firsts;
+    size_t place = 0;
+    for (const auto& parameter : parameters)
+    {
+        firsts.push_back(std::move(states[place]));
+        place += uses[parameter.get()];
+    }
+    states = std::move(firsts);
+}
+
 // The number that the checkpoint goes by where it is another one; "" where it is the same, or the checkpoint is of the
 // original.
 std::string OtherNumberIn(const CheckpointInfo& info, const char* key, const std::string& now)
@@ -103,7 +140,10 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
 {
     const CheckpointInfo& info = checkpoint.info;
     if (const std::string other = m_parts.learner.OtherRuleIn(info.extra); other.empty())
+    {
+        KeepFirstOfEachUse(checkpoint.smoothedGradients, m_parts);
         m_parts.learner.Restore(std::move(checkpoint.smoothedGradients), path);
+    }
     else
     {
         m_parts.log.Warn(Concat("'", path, "' is of a training with gradUpdateType=", other,
@@ -112,6 +152,8 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
         m_parts.learner.Reset();
     }
     m_parts.learner.RestoreExtra(info.extra);
+    if (m_parts.average)
+        m_parts.average->SetVelocities(checkpoint.blockVelocities);
     m_state.samplesSeen = info.samplesSeen;
     m_state.minibatchSize = info.minibatchSize;
     m_state.rate.learningRatePerSample = info.learningRatePerSample;
@@ -179,7 +221,7 @@ EpochPosition TrainingCheckpoints::OwnPosition(const PositionWithin& within) con
     const size_t count = workers != nullptr ? workers->Count() : 1;
     if (within.minibatchesOf.size() != count)
         Fail(ErrorKind::Config, "the epoch was begun by ", Counted(within.minibatchesOf.size(), "worker"),
-             " with ModelAveragingSGD, and cannot go on with ", count, "; start as many, or remove '",
+             " that trained models of their own, and cannot go on with ", count, "; start as many, or remove '",
              m_parts.files.Model(*m_lastWithin), "' and its checkpoint to begin the epoch anew");
     EpochPosition own = within.position;
     own.minibatches = size_t(within.minibatchesOf[workers != nullptr ? workers->Rank() : 0]);
@@ -220,11 +262,14 @@ CheckpointInfo TrainingCheckpoints::Info()
     return info;
 }
 
-// The learner's states are the same in all workers.
+// The states of learner and block momentum are the same in all workers.
 void TrainingCheckpoints::SaveHere(const std::string& path, const CheckpointInfo& info)
 {
     if (m_parts.files.AreWrittenHere())
-        SaveCheckpoint(path, info, m_parts.learner.States());
+    {
+        const auto blocks = m_parts.average ? m_parts.average->Section() : std::nullopt;
+        SaveCheckpoint(path, info, m_parts.learner.States(), blocks ? &*blocks : nullptr);
+    }
     m_parts.files.WaitForWorkers();
 }
 

@@ -287,8 +287,15 @@ size_t GradientExchange::LastGradients()
     return TakeBuffered();
 }
 
+void GradientExchange::DelayCounts(std::vector<double>& counts)
+{
+    if (m_background)
+        std::swap(counts, m_lateCounts);
+}
+
 void GradientExchange::BeginEpoch()
 {
+    m_lateCounts.clear();
     WaitForBuffered();
     m_bufferedColumns = 0; // of an epoch that was not brought to its end
     std::visit(

@@ -41,6 +41,13 @@ public:
     // With buffers: the sums of the last minibatch, likewise; 0: there are none.
     size_t LastGradients();
 
+    // With buffers, the counts of a minibatch are late as its gradients are, same as in CNTK v1.1: takes the counts of
+    // this minibatch (empty: there is none) and gives those of the previous one (empty: there was none). Without
+    // buffers it changes nothing.
+    void DelayCounts(std::vector<double>& counts);
+    // Counts that DelayCounts has taken and not given yet.
+    const std::vector<double>& LateCounts() const { return m_lateCounts; }
+
     // Before an epoch: what quantisers have lost is forgotten.
     void BeginEpoch();
 
@@ -111,6 +118,7 @@ private:
     std::unique_ptr<Workers> m_background; // with buffers; else null
     std::future<void> m_sum;               // of what is on its way
     size_t m_bufferedColumns = 0;          // of it; 0: nothing is
+    std::vector<double> m_lateCounts;
     double m_seconds = 0;
 };
 

@@ -17,10 +17,9 @@ ModelAverage::ModelAverage(Workers& workers, std::vector<std::shared_ptr<Learnab
 }
 
 template <class ElemType>
-void ModelAverage::AverageMatrix(const Matrix& source, Matrix& target, double weight, std::vector<ElemType>& values,
-                                 std::vector<ElemType>& scratch)
+void ModelAverage::AverageTyped(const Matrix& source, Matrix& target, double weight)
 {
-    values.assign(target.Rows() * target.Columns(), ElemType(0));
+    std::vector<ElemType> values(target.Rows() * target.Columns(), ElemType(0)), scratch;
     source.CopyToHost(values.data());
     for (ElemType& value : values)
         value = ElemType(weight * double(value));
@@ -28,7 +27,16 @@ void ModelAverage::AverageMatrix(const Matrix& source, Matrix& target, double we
     target.CopyFromHost(values.data());
 }
 
-// A worker that has had no data yet has made no update, with which some rules' states grow.
+// source may have fewer columns than target: the others are zeros.
+void ModelAverage::Average(const Matrix& source, Matrix& target, double weight)
+{
+    if (target.Type() == DataType::Float64)
+        AverageTyped<double>(source, target, weight);
+    else
+        AverageTyped<float>(source, target, weight);
+}
+
+// A worker without data has made no update yet; with the first update the states of some rules grow.
 std::vector<size_t> ModelAverage::MostColumns(const std::vector<const Matrix*>& states)
 {
     std::vector<double> own;
@@ -42,19 +50,15 @@ std::vector<size_t> ModelAverage::MostColumns(const std::vector<const Matrix*>& 
     return most;
 }
 
-template <class ElemType>
-void ModelAverage::AverageTyped(double weight)
+void ModelAverage::AverageStates(double weight)
 {
-    std::vector<ElemType> values, scratch;
-    for (const auto& parameter : m_parameters)
-        AverageMatrix(parameter->Values(), parameter->Values(), weight, values, scratch);
     const std::vector<const Matrix*> own = m_learner.States();
     const std::vector<size_t> columns = MostColumns(own);
     std::vector<Matrix> states;
     for (size_t i = 0; i < own.size(); ++i)
     {
         Matrix& mean = states.emplace_back(own[i]->Rows(), columns[i], own[i]->Type(), own[i]->GetDevice());
-        AverageMatrix(*own[i], mean, weight, values, scratch);
+        Average(*own[i], mean, weight);
     }
     m_learner.CopyStates(states);
     std::array<double, 2> counters = m_learner.Counters();
@@ -62,22 +66,22 @@ void ModelAverage::AverageTyped(double weight)
         counter *= weight;
     m_numbers.Sum(counters);
     m_learner.SetCounters(counters);
-    // Workers have made more updates or fewer, and go on with the same noise, as a training that is taken up does.
+}
+
+void ModelAverage::EqualizeNoise()
+{
     uint64_t noise = m_learner.NoiseNumber();
     for (const double number : m_workers.Gather(double(noise)))
         noise = std::max(noise, uint64_t(number));
     m_learner.SetNoiseNumber(noise);
 }
 
-// weight: of this worker. Where nobody has trained there is nothing to do.
-void ModelAverage::Average(double weight)
+void ModelAverage::Combine(double weight)
 {
-    if (m_parameters.empty())
-        return;
-    if (m_parameters.front()->GetDataType() == DataType::Float64)
-        AverageTyped<double>(weight);
-    else
-        AverageTyped<float>(weight);
+    for (const auto& parameter : m_parameters)
+        Average(parameter->Values(), parameter->Values(), weight);
+    AverageStates(weight);
+    EqualizeNoise();
 }
 
 ModelAverage::Outcome ModelAverage::Meet(const News& own)
@@ -88,8 +92,8 @@ ModelAverage::Outcome ModelAverage::Meet(const News& own)
     std::vector<double> numbers{double(m_columns), own.hasEnded ? 1.0 : 0.0};
     m_numbers.Sum(numbers);
     outcome.allHaveEnded = numbers[1] == double(m_workers.Count());
-    if (outcome.notFiniteAt == 0 && numbers[0] > 0)
-        Average(double(m_columns) / numbers[0]);
+    if (outcome.notFiniteAt == 0 && numbers[0] > 0 && !m_parameters.empty()) // else nobody has trained anything
+        Combine(double(m_columns) / numbers[0]);
     m_columns = 0;
     if (outcome.notFiniteAt == 0)
         outcome.error = m_numbers.AnyError(own.error);

@@ -56,6 +56,7 @@ void RequireSameOptions(Workers& workers, const TrainingRequest& request)
     AppendOptions(request.options.parallelTrain, lines);
     AppendOptions(request.options.parallelTrain.dataParallel, lines);
     AppendOptions(request.options.parallelTrain.modelAveraging, lines);
+    AppendOptions(request.options.parallelTrain.blockMomentum, lines);
     RequireSame(workers, lines);
 }
 

@@ -60,7 +60,7 @@ size_t TrainingSearch::TrialSamples(size_t epoch) const
 
 TrialStart TrainingSearch::KeepStart()
 {
-    return TrialStart(m_parts.networks, m_parts.learner);
+    return TrialStart(m_parts.networks, m_parts.learner, m_parts.average.get());
 }
 
 // A trial as long as the epoch, with the rate that is taken, does what the epoch would do: the same minibatches from
@@ -176,6 +176,8 @@ void TrainingSearch::TakeUp(const TrialStart& start, const Trial& trial, EpochSe
     {
         ReloadModels(m_parts.networks, m_parts.files, m_parts.files.Model(from.point));
         m_parts.learner.Restore(std::move(from.checkpoint.smoothedGradients), m_parts.files.Checkpoint(from.point));
+        if (m_parts.average)
+            m_parts.average->SetVelocities(from.checkpoint.blockVelocities);
     }
     catch (const Error& error)
     {

@@ -6,7 +6,8 @@
 namespace cntk
 {
 
-TrialStart::TrialStart(const TrainedNetworks& networks, Learner& learner) : m_learner(learner)
+TrialStart::TrialStart(const TrainedNetworks& networks, Learner& learner, ModelAverage* average)
+    : m_learner(learner), m_average(average)
 {
     for (const ComputationNetwork* network : networks)
         for (const ComputationNodePtr& node : network->Nodes())
@@ -26,6 +27,8 @@ TrialStart::TrialStart(const TrainedNetworks& networks, Learner& learner) : m_le
     for (const Matrix* state : learner.States())
         m_states.push_back(state->Clone());
     learner.SaveExtra(m_extra);
+    if (average != nullptr)
+        m_velocities = average->Velocities();
 }
 
 void TrialStart::GoBack() const
@@ -36,6 +39,8 @@ void TrialStart::GoBack() const
         normalization->SetMinibatches(seen);
     m_learner.CopyStates(m_states);
     m_learner.RestoreExtra(m_extra);
+    if (m_average != nullptr)
+        m_average->SetVelocities(m_velocities);
 }
 
 } // namespace cntk

@@ -6,6 +6,7 @@
 
 #include "Math/Matrix.h"
 #include "SGD/Files/TrainedNetworks.h"
+#include "SGD/Parallel/ModelAverage.h"
 #include "SGD/Update/Learner.h"
 
 #include <cstdint>
@@ -24,17 +25,20 @@ class LearnableParameterNode;
 class TrialStart
 {
 public:
-    // As networks and learner are now. They live longer than this.
-    TrialStart(const TrainedNetworks& networks, Learner& learner);
+    // As networks, learner and block momentum are now. They live longer than this. average: null where workers do not
+    // average models.
+    TrialStart(const TrainedNetworks& networks, Learner& learner, ModelAverage* average);
 
     void GoBack() const;
 
 private:
     Learner& m_learner;
+    ModelAverage* m_average;
     std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, Matrix>> m_parameters;
     std::vector<std::pair<std::shared_ptr<BatchNormalizationNode>, uint64_t>> m_normalizations;
     std::vector<Matrix> m_states;
     std::map<std::string, std::string> m_extra;
+    std::map<std::string, Matrix> m_velocities;
 };
 
 } // namespace cntk

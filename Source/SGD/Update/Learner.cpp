@@ -270,6 +270,12 @@ void Learner::LetGradientsStay(bool stay)
 
 void Learner::Reset()
 {
+    ResetStates();
+    m_transforms.SetNoiseNumber(c_firstNoise);
+}
+
+void Learner::ResetStates()
+{
     for (Parameter& parameter : m_parameters)
     {
         const Matrix& values = parameter.node->Values();
@@ -279,7 +285,6 @@ void Learner::Reset()
     }
     m_rule->SetCounter(m_rule->FirstCounter());
     m_rule->SetSecondCounter(0);
-    m_transforms.SetNoiseNumber(c_firstNoise);
 }
 
 std::vector<const Matrix*> Learner::States()

@@ -47,6 +47,8 @@ public:
 
     // As before the first update.
     void Reset();
+    // The same without the noise, whose draws continue.
+    void ResetStates();
     // The states in the order of the parameters, for a checkpoint.
     std::vector<const Matrix*> States();
     // Takes a checkpoint's states. Fails (Model) when their number or sizes do not fit, naming the parameter.

@@ -43,6 +43,42 @@ TEST_F(ResumeTest, AFinalModelEndsAMakeModeTrainingAtOnce)
     EXPECT_THROW(Run(request), std::logic_error);
 }
 
+// As CNTK v1.1 writes it: a smoothed gradient for each use of a parameter, of which the first one counts.
+TEST_F(ResumeTest, ACheckpointWithAGradientForEachUseOfAParameterIsRead)
+{
+    TrainingRequest request = LineRequest();
+    request.options.keepCheckPointFiles = true;
+    request.options.maxEpochs = 3;
+    request.buildNetwork = [this]
+    {
+        auto network = Line(0.25);
+        const auto scale = std::dynamic_pointer_cast<LearnableParameterNode>(network->AddParameter("S", {1, 1}));
+        scale->InitFixed(0.5);
+        const ComputationNodePtr w = network->Require("W");
+        const auto once = network->Add("Times", "a", {w, network->Require("features")});
+        const auto sum = network->Add("Plus", "b", {network->Add("Times", "c", {w, once}), scale});
+        const auto criterion = network->Add("SquareError", "other", {network->Require("labels"), sum});
+        network->RemoveFromGroup(NodeGroup::Criterion, network->Require("criterion"));
+        network->AddToGroup(NodeGroup::Criterion, criterion);
+        // Uses by other nodes than the criterion's do not count.
+        network->AddToGroup(NodeGroup::Evaluation, network->Require("criterion"));
+        network->Validate();
+        return network;
+    };
+    Run(request);
+    const std::string whole = BytesOf(Path("line.dnn"));
+    Checkpoint checkpoint = LoadCheckpoint(Path("line.dnn.1.ckp"), DataType::Float64, *m_device);
+    ASSERT_EQ(checkpoint.smoothedGradients.size(), 2u);
+    const Matrix other(1, 1, DataType::Float64, *m_device);
+    EXPECT_NE(checkpoint.smoothedGradients[1].ToHost(), other.ToHost());
+    const std::vector<const Matrix*> states{&checkpoint.smoothedGradients[0], &checkpoint.smoothedGradients[1], &other};
+    SaveCheckpoint(Path("line.dnn.1.ckp"), checkpoint.info, states);
+    for (const char* name : {"line.dnn", "line.dnn.2"})
+        RemoveFile(Path(name));
+    Run(request);
+    EXPECT_EQ(BytesOf(Path("line.dnn")), whole);
+}
+
 // maxEpochs was raised: the finished training goes on once its files have the names of an epoch.
 TEST_F(ResumeTest, AFinalModelOfFewerEpochsIsToldHowItGoesOn)
 {

@@ -347,6 +347,19 @@ TEST(TrainingOptions, ParallelTrainingIsRead)
               "block 'exp.cntk:SGD': gradientBits is 33; expected 1 to 32, the bits of a float");
     EXPECT_EQ(MessageOf(start + "DataParallelSGD=[gradientBits=64]]]", DataType::Float64), "no error");
     EXPECT_NE(MessageOf(start + "DataParallelSGD=[gradientBits=0]]]"), "no error");
+    const BlockMomentumOptions blocks =
+        Read(start + "BlockMomentumSGD=[syncPeriod=1000;blockMomentumAsTimeConstantPerWorker=500;"
+                     "blockLearningRate=0.5;useNesterovMomentum=false;resetSGDMomentum=false]]]")
+            .parallelTrain.blockMomentum;
+    EXPECT_EQ(blocks.syncPeriod, 1000u);
+    EXPECT_EQ(blocks.blockMomentumAsTimeConstantPerWorker, 500);
+    EXPECT_EQ(blocks.blockLearningRate, 0.5);
+    EXPECT_FALSE(blocks.useNesterovMomentum || blocks.resetSGDMomentum);
+    EXPECT_EQ(
+        MessageOf(start + "BlockMomentumSGD=[blockSize=9;blockSizePerWorker=3]]]"),
+        "block 'exp.cntk:SGD': syncPeriod and syncPeriodPerWorker are both given; expected one of them, in samples "
+        "of all workers or of each");
+    EXPECT_NE(MessageOf(start + "BlockMomentumSGD=[blockMomentumAsTimeConstant=inf]]]"), "no error");
 }
 
 TEST(TrainingOptions, RangesAreChecked)

@@ -104,6 +104,27 @@ TEST_F(CheckpointFileTests, OurSectionFollowsTheOriginalsEnd)
     EXPECT_TRUE(in.Mark("BCNTKClassic"));
 }
 
+TEST_F(CheckpointFileTests, KeepsTheStateOfBlockMomentumBehindTheGradients)
+{
+    const Matrix model = MakeMatrix(3, 2, DataType::Float32), velocity = MakeMatrix(2, 5, DataType::Float32);
+    const Matrix* const states[] = {&model};
+    const BlockMomentumSection blocks{true, 7.5, 30, {{"W", &model}}, {{"W", &velocity}}};
+    SaveCheckpoint(m_path, m_info, states, &blocks);
+    const Checkpoint loaded = LoadCheckpoint(m_path, DataType::Float32, *m_device);
+    EXPECT_EQ(loaded.smoothedGradients.size(), 1u);
+    ASSERT_EQ(loaded.blockVelocities.size(), 1u);
+    EXPECT_EQ(loaded.blockVelocities.at("W").ToHost(), velocity.ToHost());
+    EXPECT_EQ(loaded.info.extra, m_info.extra);
+    const std::string bytes = ReadBytes(m_path);
+    const auto wide = [](const char* mark)
+    {
+        const std::u16string text = ToWide(mark);
+        return std::string(reinterpret_cast<const char*>(text.c_str()), 2 * (text.size() + 1));
+    };
+    EXPECT_NE(bytes.find(wide("EGradient") + wide("BMACKP")), std::string::npos);
+    EXPECT_NE(bytes.find(wide("EMACKP") + wide("ECKP")), std::string::npos);
+}
+
 TEST_F(CheckpointFileTests, ReadsTheOlderForms)
 {
     for (const bool isFloat : {true, false})

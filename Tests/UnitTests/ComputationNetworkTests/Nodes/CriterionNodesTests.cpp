@@ -80,7 +80,7 @@ TEST(CriterionNodesTest, CrossEntropyStandsZerosAndExtremes)
 {
     for (const bool sparse : {false, true})
     {
-        EXPECT_DOUBLE_EQ(Compared("CrossEntropy", 2, {1, 0}, {0, 1}, sparse).Value(), 85.1);
+        EXPECT_DOUBLE_EQ(Compared("CrossEntropy", 2, {1, 0}, {0, 1}, sparse).Value(), double(85.1f));
         EXPECT_DOUBLE_EQ(Compared("CrossEntropyWithSoftmax", 2, {1, 0}, {-1e4, 1e4}, sparse).Value(), 2e4);
         EXPECT_DOUBLE_EQ(Compared("CrossEntropyWithSoftmax", 2, {1, 0}, {1e4, -1e4}, sparse).Value(), 0);
     }

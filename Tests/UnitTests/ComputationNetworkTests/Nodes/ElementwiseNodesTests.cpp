@@ -42,8 +42,13 @@ Applied Apply(const std::string& type, const std::vector<double>& numbers)
 
 TEST(ElementwiseNodesTest, KeepTheOriginalsFloors)
 {
-    EXPECT_THAT(Apply("Log", {0, -1, 1e-38}).value, ElementsAre(-85.1, -85.1, -85.1));
-    EXPECT_NEAR(Apply("Log", {0}).gradient[0], std::exp(85.1), 1e23);
+    // Numbers in single precision, in networks of double precision too.
+    const double lowest = double(-85.1f), floor = double(1e-37f);
+    EXPECT_THAT(Apply("Log", {0, -1, 1e-38}).value, ElementsAre(lowest, lowest, lowest));
+    EXPECT_NE(floor, 1e-37);
+    EXPECT_EQ(Apply("Log", {std::nextafter(floor, 0)}).value[0], lowest);
+    EXPECT_NEAR(Apply("Log", {floor}).value[0], std::log(floor), 1e-13);
+    EXPECT_NEAR(Apply("Log", {0}).gradient[0], std::exp(-lowest), 1e23);
     EXPECT_THAT(Apply("Reciprocal", {0, 2}).value, ElementsAre(0, 0.5));
     EXPECT_THAT(Apply("Reciprocal", {0, 2}).gradient, ElementsAre(0, -0.25));
     EXPECT_THAT(Apply("Sqrt", {-4, 4}).value, ElementsAre(0, 2));

@@ -25,7 +25,8 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("traceLevel", &S::traceLevel, "how much is printed: 0 little, 1 progress, 2 details"),
         Opt("stderr", &S::stderrPrefix,
             "the log goes to <stderr>_<command>_..._<command>.log instead of standard error; where that name would be "
-            "longer than 255 bytes, to <stderr>_<command>_..._and<number>more.log"),
+            "longer than 255 bytes, to <stderr>_<command>_..._and<number>more.log; a run appends to the log of an "
+            "earlier run, after a line with the time"),
         Opt("doneFile", &S::doneFile,
             "file written when all commands have succeeded; that of an earlier run is removed when this one begins"),
         Opt("timestamping", &S::timestamping, "date and time before the log's lines"),

@@ -7,9 +7,11 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace cntk
 {
@@ -21,6 +23,21 @@ bool IsStill(const std::string& path, const struct stat& opened)
 {
     struct stat named = {};
     return ::stat(path.c_str(), &named) == 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+// Empty if the file is gone or has fewer lines.
+std::string LineOf(const std::string& path, size_t index)
+{
+    try
+    {
+        const std::string text = ReadTextFile(path);
+        const std::vector<std::string_view> lines = Split(text, '\n');
+        return index < lines.size() ? std::string(Trim(lines[index])) : "";
+    }
+    catch (const Error&)
+    {
+        return "";
+    }
 }
 
 } // namespace
@@ -76,19 +93,22 @@ FileLock::~FileLock()
     ::close(m_fd);
 }
 
+void FileLock::Note(const std::string& text) const
+{
+    const std::string line = text + "\n";
+    if (m_fd >= 0 && ::write(m_fd, line.data(), line.size()) < 0)
+        return; // the lock holds without the note
+}
+
 std::string FileLock::HolderOf(const std::string& path)
 {
-    try
-    {
-        const std::string text = ReadTextFile(path);
-        if (text.starts_with("process ") && text.size() < 400)
-            return std::string(Trim(text));
-    }
-    catch (const Error&)
-    {
-        // It has gone meanwhile.
-    }
-    return "another process";
+    const std::string holder = LineOf(path, 0);
+    return holder.starts_with("process ") && holder.size() < 400 ? holder : "another process";
+}
+
+std::string FileLock::NoteIn(const std::string& path)
+{
+    return LineOf(path, 1);
 }
 
 } // namespace cntk

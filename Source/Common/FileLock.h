@@ -31,8 +31,13 @@ public:
     // False where another process holds it. A file that cannot be made is no matter: what is written later says why.
     bool Take(const std::string& path);
 
+    // Writes a second line into the file, which stays there if the process is killed.
+    void Note(const std::string& text) const;
+
     // "process 1234 on host", of a lock that another process holds; "another process" where the file does not say.
     static std::string HolderOf(const std::string& path);
+    // Returns the note in the file; empty if there is none.
+    static std::string NoteIn(const std::string& path);
 
 private:
     std::string m_path;

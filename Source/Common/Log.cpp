@@ -13,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -28,6 +29,13 @@ size_t TerminalWidth()
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10)
         return size.ws_col;
     return 80;
+}
+
+// False for devices and pipes.
+bool HoldsText(std::FILE* file)
+{
+    struct stat status = {};
+    return ::fstat(::fileno(file), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
 bool DetectTerminal()
@@ -130,7 +138,7 @@ void Log::RedirectTo(const std::string& path)
     const std::lock_guard lock(m_impl->mutex);
     const std::string resolved = ResolveOutputPath(path);
     MakeFoldersFor(resolved);
-    std::FILE* const file = std::fopen(resolved.c_str(), "we");
+    std::FILE* const file = std::fopen(resolved.c_str(), "ae");
     if (!file)
     {
         const std::string reason = std::strerror(errno);
@@ -148,6 +156,9 @@ void Log::RedirectTo(const std::string& path)
     m_impl->path = resolved;
     m_impl->isErrorTold = false;
     m_impl->writeError = 0;
+    if (HoldsText(file))
+        m_impl->PutText("\n======================== next run: " + TimeStamp("%Y/%m/%d %H:%M:%S") +
+                        " ========================\n\n");
 }
 
 void Log::Finish()

@@ -21,8 +21,8 @@ public:
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
 
-    // From now on into this file (folders are created, an existing file is overwritten). Fails (Device) with path and
-    // reason.
+    // Sends all further lines to this file. Creates its folders. Appends to an existing log, after a line that
+    // separates the runs. Fails (Device) with path and reason.
     void RedirectTo(const std::string& path);
     bool IsRedirected() const;
     // At the end of the run: writes out what is left. A log file that could not be written whole (a full disk) is an

@@ -4,7 +4,9 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileLock.h"
+#include "Common/Interruption.h"
 #include "Common/Log.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Files/TrainingCheckpoints.h"
 #include "SGD/Minibatches/LabelMixer.h"
@@ -21,6 +23,8 @@ namespace cntk
 
 namespace
 {
+
+constexpr uintmax_t c_largestComparedFile = 1'000'000'000; // bytes: reading more takes longer than a second
 
 void PrintNodes(Log& log, const char* title, const std::vector<ComputationNodePtr>& nodes)
 {
@@ -156,6 +160,31 @@ const std::string& ModelPathOf(const TrainingRequest& request)
     return modelPath;
 }
 
+// Reports what the config says otherwise than the training that is finished.
+void CompareWithFinished(const TrainingFiles& files, const TrainingRequest& request, Log& log)
+{
+    std::error_code error;
+    const uintmax_t bytes = std::filesystem::file_size(ResolveInputPath(files.FinalModel()), error);
+    const bool isSmall = !error && bytes <= c_largestComparedFile;
+    try
+    {
+        if (request.buildForComparison && isSmall)
+            WarnOfOtherFinished(*LoadModel(files.FinalModel(), request.dataType, request.device,
+                                           request.registry ? *request.registry : NodeRegistry::Standard()),
+                                files.FinalModel(), request.buildForComparison, log);
+        const std::string checkpoint = files.Checkpoint(request.options.maxEpochs);
+        if (FileExists(checkpoint) && isSmall)
+            WarnOfOtherFinishedSeed(LoadCheckpoint(checkpoint, request.dataType, *request.device), checkpoint,
+                                    request.trainingSeed, log);
+    }
+    catch (const Error&)
+    {
+        // Nothing is trained: commands that read a damaged model report it.
+    }
+    log.Print("The final model has no record of its data and SGD options: if they have changed, train again with "
+              "makeMode=false or another modelPath.\n");
+}
+
 // Files that a training which is over has no use for, and what it passes on.
 void EndFinished(const TrainingRequest& request, const TrainingFiles& files, const std::string& lockPath, Log& log)
 {
@@ -167,7 +196,43 @@ void EndFinished(const TrainingRequest& request, const TrainingFiles& files, con
     PassOnColumns(request, files.Checkpoint(options.maxEpochs));
     log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
     WarnOfNewerStart(files, options.maxEpochs, request.originalModel, log);
+    if (files.AreWrittenHere())
+        CompareWithFinished(files, request, log);
     TellOfFewerEpochs(files, request.dataType, *request.device, log);
+}
+
+// The note that a training leaves in its lock file after it has written the start model. If the training is killed, the
+// file stays, and the next run knows that this start model is the training's own. The user's start models, and those of
+// edit commands, have no such note.
+std::string StartNote(const TrainingFiles& files)
+{
+    return Concat("start model of ", files.StampOf(0));
+}
+
+bool IsStartOfKilledTraining(const TrainingFiles& files, const std::string& lockPath)
+{
+    return files.WithinEpochPoints().empty() && FileLock::NoteIn(lockPath) == StartNote(files);
+}
+
+// A start model that a training wrote is of no use if the training saved nothing else: the next run may have another
+// description.
+void RemoveStart(const TrainingFiles& files, Log& log)
+{
+    if (!files.AreWrittenHere() || !files.ModelsBehind(0).empty() || !files.WithinEpochPoints().empty())
+        return;
+    try
+    {
+        for (size_t network = 0; network < files.Networks(); ++network)
+            RemoveFile(files.OfNetwork(network, files.Model(0)));
+    }
+    catch (const Error& error)
+    {
+        log.Warn(error.Message());
+        return;
+    }
+    log.Print("The training saved only its start model '%s', which is removed: the next training builds the network "
+              "anew.\n",
+              files.Model(0).c_str());
 }
 
 // newest: the epochs of the newest model, if one is gone on from. The network is null where none can be.
@@ -283,6 +348,24 @@ void Restore(Training& training, ResumePoint& start, const TrainingFiles& files,
         training.GoOnInTrial(*start.inTrial, std::move(*start.trialCheckpoint));
 }
 
+void RunToEnd(Training& training, size_t epochsDone, bool isLoaded, const TrainingFiles& files, Log& log)
+{
+    try
+    {
+        training.Run(epochsDone);
+    }
+    catch (const Interrupted&)
+    {
+        throw; // its message names the model to resume from
+    }
+    catch (...)
+    {
+        if (!isLoaded)
+            RemoveStart(files, log);
+        throw;
+    }
+}
+
 } // namespace
 
 void Train(const TrainingRequest& given, Log& log)
@@ -303,10 +386,13 @@ void Train(const TrainingRequest& given, Log& log)
     std::error_code ignored;
     if (std::filesystem::is_directory(files.FinalModel(), ignored))
         RequireWritable(files.FinalModel());
-    const auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
+    auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
+    const std::string lockPath = files.FinalModel() + ".lock";
+    const bool removesStart = newest == size_t(0) && IsStartOfKilledTraining(files, lockPath);
+    if (removesStart)
+        newest.reset();
     if (request.workers != nullptr)
         RequireSameStart(*request.workers, newest, files.FinalModel());
-    const std::string lockPath = files.FinalModel() + ".lock";
     if (newest == options.maxEpochs)
         return EndFinished(request, files, lockPath, log);
     FileLock lock;
@@ -316,6 +402,11 @@ void Train(const TrainingRequest& given, Log& log)
         Fail(ErrorKind::Device, FileLock::HolderOf(lockPath), " trains the model '", files.FinalModel(),
              "' (it holds '", lockPath, "'); wait until it ends, or give another modelPath");
 
+    if (removesStart)
+    {
+        RemoveStart(files, log);
+        files.WaitForWorkers();
+    }
     ResumePoint start = LoadStart(request, files, newest, log);
     const bool isLoaded = start.network != nullptr;
     if (!isLoaded)
@@ -340,8 +431,10 @@ void Train(const TrainingRequest& given, Log& log)
     // Now that network and readers are known to fit: a model that is there is continued by the next run.
     if ((sources.havePrecomputed || !isLoaded) && !start.within)
         SaveModels(networks, files, files.Model(start.epochsDone));
+    if (!isLoaded)
+        lock.Note(StartNote(files));
     Restore(training, start, files, request, log);
-    training.Run(start.epochsDone);
+    RunToEnd(training, start.epochsDone, isLoaded, files, log);
     if (request.fsAdagradColumns != nullptr)
         *request.fsAdagradColumns = parts.learner.FsAdagradColumns(*request.fsAdagradColumns);
 }

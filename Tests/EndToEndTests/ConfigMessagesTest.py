@@ -531,10 +531,10 @@ class ConfigMessagesTest(MessagesTestCase):
     def test_list_with_the_wrong_separator(self):
         self.edit("learningRatesPerSample=0.1", "learningRatesPerSample=0.5;0.2;0.1")
         self.assertEqual(
-            self.warnings(),
-            ["WARNING: exp.cntk:9:32: 'learningRatesPerSample=0.5;0.2;0.1' in block 'Train:SGD' falls into "
-             "'learningRatesPerSample=0.5', '0.2', '0.1': the elements of a list are separated by ':', write "
-             "learningRatesPerSample=0.5:0.2:0.1"])
+            self.error(),
+            "exp.cntk:9:32: error: 'learningRatesPerSample=0.5;0.2;0.1' in block 'Train:SGD' falls into "
+            "'learningRatesPerSample=0.5', '0.2', '0.1': the elements of a list are separated by ':', write "
+            "learningRatesPerSample=0.5:0.2:0.1")
 
     def test_list_with_the_wrong_separator_that_is_an_error(self):
         self.edit("layerSizes=2:3:2;", "layerSizes=2;3;2;")
@@ -555,10 +555,11 @@ class ConfigMessagesTest(MessagesTestCase):
 
     def test_decimal_comma(self):
         self.edit("learningRatesPerSample=0.1", "learningRatesPerSample=0,1")
-        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:9:30: 'learningRatesPerSample=0,1' in block 'Train:SGD' "
-                                           "falls into 'learningRatesPerSample=0', '1': the elements of a list are "
-                                           "separated by ':', write learningRatesPerSample=0:1, or for a fraction "
-                                           "learningRatesPerSample=0.1"])
+        self.assertEqual(self.error(), "exp.cntk:9:30: error: 'learningRatesPerSample=0,1' in block 'Train:SGD' falls "
+                                       "into 'learningRatesPerSample=0', '1': the elements of a list are separated by "
+                                       "':', write learningRatesPerSample=0:1, or for a fraction "
+                                       "learningRatesPerSample=0.1")
+        self.assertEqual(list(self.folder.glob("m.dnn*")), [])
 
     def test_number_beyond_all_bounds(self):
         self.assertEqual(self.error("Train=[SGD=[minibatchSize=99999999999999999999]]"),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Trainings on real data through the real program: the original's Simple demo, handwritten digits, stop and resume."""
+import os
 import pathlib
 import random
 import re
@@ -80,11 +81,10 @@ class TrainingTest(EndToEndTest):
 
     def test_threads_do_not_change_the_path(self):
         self.prepare_simple_demo()
-        finals = []
         for threads in (1, 3):
             self.simple_demo("numCPUThreads=%d" % threads, "makeMode=false")
-            log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log")
-            finals.append(re.search("Final Results.*", log).group(0))
+        first, second = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log").split(" next run: ")
+        finals = [re.search("Final Results.*", log).group(0) for log in (first, second)]
         self.assertEqual(finals[0], finals[1])
 
     def test_digits(self):
@@ -124,9 +124,43 @@ class TrainingTest(EndToEndTest):
         self.simple_demo()
         before = (self.folder / "models/simple.dnn").stat().st_mtime_ns
         self.simple_demo()
-        log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log")
-        self.assertIn("Final model exists: models/simple.dnn", log)
+        log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log").split(" next run: ")[1]
+        self.assertIn("Final model exists: models/simple.dnn\nNo further training is necessary.\n", log)
+        self.assertNotIn("WARNING", log)
+        self.simple_demo("Simple_Demo=[SimpleNetworkBuilder=[layerSizes=2:9:2]]", "trainingSeed=3")
+        log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log").split(" next run: ")[2]
+        self.assertIn("No further training is necessary.\n", log)
+        self.assertRegex(log, "WARNING: the final model 'models/simple.dnn' is not the network described now: its 'B0' "
+                              "is 50 x 1, but 9 x 1 in the description; nothing is trained: give makeMode=false or ")
+        self.assertRegex(log, "WARNING: .*trainingSeed=0, but the config has trainingSeed=3; .*makeMode=false")
         self.assertEqual((self.folder / "models/simple.dnn").stat().st_mtime_ns, before)
+
+    def test_a_start_model_of_a_training_that_saved_nothing_else_is_built_anew(self):
+        self.prepare_simple_demo()
+        arguments = ["configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo"]
+        layers = "Simple_Demo=[SGD=[maxEpochs=1]; SimpleNetworkBuilder=[layerSizes=2:%d:2]]"
+        killed = subprocess.Popen([str(CNTK), *arguments, layers % 5, "Simple_Demo=[SGD=[maxEpochs=100000]]"],
+                                  cwd=self.folder, stderr=subprocess.PIPE)
+        start, lock = (self.folder / ("models/simple.dnn." + end) for end in ("0", "lock"))
+        while not (lock.exists() and "start model" in lock.read_text()):
+            self.assertIsNone(killed.poll())
+        killed.kill()
+        killed.communicate()
+        later = [path for path in (self.folder / "models").iterdir() if path not in (start, lock)]
+        for path in later:  # as if it had been killed in its first epoch
+            path.unlink()
+        stale = lock.read_bytes()
+        self.cntk(*arguments, layers % 7)
+        log = self.read("log/demo_Simple_Demo.log").split(" next run: ")[1]
+        self.assertIn("Creating virgin network.", log)
+        self.assertNotIn("WARNING", log)
+        # The user's start model is trained, whatever an earlier training left.
+        os.replace(self.folder / "models/simple.dnn", start)
+        lock.write_bytes(stale)
+        self.cntk(*arguments, layers % 9)
+        log = self.read("log/demo_Simple_Demo.log").split(" next run: ")[2]
+        self.assertIn("Loading network from 'models/simple.dnn.0'", log)
+        self.assertIn("its 'B0' is 7 x 1, but 9 x 1 in the description", log)
 
     def test_warns_when_another_network_is_continued(self):
         self.prepare_simple_demo()
@@ -147,8 +181,7 @@ class TrainingTest(EndToEndTest):
         last = run.stderr.rstrip().splitlines()[-1]
         for word in ("epoch", "minibatch", "rate"):
             self.assertIn(word, last + run.stderr)
-        self.assertTrue((self.folder / "models/simple.dnn.0").exists())
-        self.assertFalse((self.folder / "models/simple.dnn").exists())
+        self.assertEqual(list((self.folder / "models").iterdir()), [])
 
     def test_sequences_of_several_axes_are_trained_in_parts(self):
         """Words, and labels of the marked ones: what numSubminibatches cuts belongs together, and gives the same."""

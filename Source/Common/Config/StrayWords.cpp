@@ -54,7 +54,7 @@ std::string_view ListFrom(const ConfigParameters& block, const ConfigEntry& owne
 }
 
 // written: "layerSizes=2;50;2", or "0,01", which may be a fraction with a decimal comma.
-std::string DescribeBrokenList(const ConfigParameters& block, std::string_view written, char separator)
+std::string DescribeBrokenList(const ConfigParameters& block, std::string_view written, char separator, bool isNumber)
 {
     std::string pieces, mended;
     size_t count = 0;
@@ -73,9 +73,26 @@ std::string DescribeBrokenList(const ConfigParameters& block, std::string_view w
     }
     std::string decimal = mended;
     std::replace(decimal.begin(), decimal.end(), ':', '.');
-    return Concat("'", written, "' ", InBlock(block), " falls into ", pieces,
-                  ": the elements of a list are separated by ':', write ", mended,
-                  areDigits && count == 2 ? ", or for a fraction " + decimal : "");
+    const std::string begin = Concat("'", written, "' ", InBlock(block), " falls into ", pieces);
+    const bool mayBeFraction = areDigits && count == 2;
+    if (isNumber && mayBeFraction)
+        return Concat(begin, ": expected one number, write for a fraction ", decimal);
+    return Concat(begin, ": the elements of a list are separated by ':', write ", mended,
+                  mayBeFraction ? ", or for a fraction " + decimal : "");
+}
+
+// "0.1", "0.1*5", or several of them: "0.1:0.05*3"
+bool AreNumbers(std::string_view text)
+{
+    const std::vector<std::string_view> elements = Split(text, ':');
+    return std::all_of(elements.begin(), elements.end(),
+                       [](std::string_view element)
+                       {
+                           const size_t star = element.find('*');
+                           const std::string_view number = Trim(element.substr(0, star));
+                           return ParseDouble(number) &&
+                                  (star == std::string_view::npos || ParseSize(Trim(element.substr(star + 1))));
+                       });
 }
 
 } // namespace
@@ -87,7 +104,7 @@ std::string InBlock(const ConfigParameters& block)
     return Concat("in block '", ConfigTree::KeyPathOf(*block.Parent(), block.Name()), "'");
 }
 
-std::string DescribeStray(const ConfigParameters& block, const ConfigEntry& entry, const KnownNames& names)
+StrayWord FindStray(const ConfigParameters& block, const ConfigEntry& entry, const KnownNames& names)
 {
     if (entry.isBlock || (!entry.values.empty() && entry.hasEquals) || names.IsKnown(entry.name))
         return {};
@@ -103,11 +120,14 @@ std::string DescribeStray(const ConfigParameters& block, const ConfigEntry& entr
         const bool isPiece = isNumber || separator == ',' || names.IsList(block, owner->name);
         if (!entry.values.empty() || owner->isBlock || !isPiece)
             return {};
-        return DescribeBrokenList(block, ListFrom(block, *owner, entry.key, names), separator);
+        const bool breaksNumbers = owner->isRead && AreNumbers(entry.name) && AreNumbers(owner->values.back().View());
+        return {DescribeBrokenList(block, ListFrom(block, *owner, entry.key, names), separator,
+                                   names.IsKnown(owner->name) && !names.IsList(block, owner->name)),
+                breaksNumbers};
     }
     if (separator == ')' || separator == ']' || separator == '}' || separator == '"')
-        return Concat("'", entry.RawTextAsWritten(), "' ", InBlock(block), " is not part of the value of '",
-                      owner->name, "', which ends with the '", separator, "' before it");
+        return {Concat("'", entry.RawTextAsWritten(), "' ", InBlock(block), " is not part of the value of '",
+                       owner->name, "', which ends with the '", separator, "' before it")};
     return {};
 }
 

@@ -14,7 +14,12 @@ struct ConfigEntry;
 // "in block 'Train:SGD'" or "at the root of the config"
 std::string InBlock(const ConfigParameters& block);
 
-// What the word is, and what to write instead; empty if it is not one of these.
-std::string DescribeStray(const ConfigParameters& block, const ConfigEntry& entry, const KnownNames& names);
+struct StrayWord
+{
+    std::string message;        // what the word is, and what to write instead; empty if it is not a stray word
+    bool breaksNumbers = false; // the word and the value before it are numbers, so that the config means other numbers
+};
+
+StrayWord FindStray(const ConfigParameters& block, const ConfigEntry& entry, const KnownNames& names);
 
 } // namespace cntk

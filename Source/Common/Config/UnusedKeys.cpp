@@ -61,13 +61,16 @@ public:
                 message = DescribeOtherName(*unread.block, *entry);
             if (message.empty() && IsExpected(*unread.block, *entry))
                 continue;
+            StrayWord stray;
             if (message.empty())
-                message = DescribeStray(*unread.block, *entry, m_names);
+                stray = FindStray(*unread.block, *entry, m_names);
+            if (message.empty())
+                message = stray.message;
             if (message.empty() && what == What::LikelySlips && !m_names.IsNearOwnName(*unread.block, *entry))
                 continue;
             if (message.empty())
                 message = DescribeUnknown(*unread.block, *entry);
-            Add(std::move(message), unread.where);
+            Add(std::move(message), unread.where, stray.breaksNumbers);
         }
         AddReplacedWords(m_root);
         return std::move(m_found);
@@ -75,12 +78,12 @@ public:
 
 private:
     // Several pieces of one list tell the same.
-    void Add(std::string message, const SourcePos& where)
+    void Add(std::string message, const SourcePos& where, bool isError)
     {
         const bool isNew =
             std::none_of(m_found.begin(), m_found.end(), [&](const UnusedKey& key) { return key.message == message; });
         if (isNew)
-            m_found.push_back({std::move(message), where});
+            m_found.push_back({std::move(message), where, isError});
     }
 
     // "command=Train,Test" above the block Test, which takes the stray word's place.
@@ -91,8 +94,8 @@ private:
             ConfigEntry entry;
             entry.name = word.View();
             entry.key = word;
-            if (std::string message = DescribeStray(block, entry, m_names); !message.empty())
-                Add(std::move(message), word.Where());
+            if (StrayWord stray = FindStray(block, entry, m_names); !stray.message.empty())
+                Add(std::move(stray.message), word.Where(), stray.breaksNumbers);
         }
         for (const auto& entry : ConfigTree::Entries(block).entries)
             if (entry->block && entry->isReadAsBlock)
@@ -276,7 +279,7 @@ void CollectUnresolved(const ConfigParameters& block, std::vector<UnusedKey>& fo
             if (!ConfigTree::HasVariable(block, variable->name))
                 found.push_back({"no variable found with the name '" + std::string(variable->name) + "' for '" +
                                      ConfigTree::KeyPathOf(block, entry->name) + "', which this run does not use",
-                                 entry->Where()});
+                                 entry->Where(), false});
     }
 }
 
@@ -307,13 +310,16 @@ std::vector<UnusedKey> FindUnresolvedVariables(const ConfigParameters& root)
 void CheckUnusedKeys(const ConfigParameters& root, const std::vector<KnownBlock>& blocks, Log& log)
 {
     const std::optional<ConfigValue> strict = root.Find("strictConfig");
-    const std::vector<UnusedKey> unused = FindUnusedKeys(root, blocks);
-    if (strict && strict->AsBool() && !unused.empty())
+    std::vector<UnusedKey> unused = FindUnusedKeys(root, blocks);
+    std::stable_partition(unused.begin(), unused.end(), [](const UnusedKey& key) { return key.isError; });
+    const bool isStrict = strict && strict->AsBool();
+    if (!unused.empty() && (isStrict || unused[0].isError))
     {
         Error error(ErrorKind::Config, unused[0].message, unused[0].where);
         for (size_t i = 1; i < unused.size(); ++i)
             error.AddNote(WithPlace(unused[i]));
-        error.AddNote("strictConfig=true (" + strict->Where().Location() + ") makes unused keys an error");
+        if (isStrict)
+            error.AddNote("strictConfig=true (" + strict->Where().Location() + ") makes unused keys an error");
         throw error;
     }
     for (const UnusedKey& key : unused)

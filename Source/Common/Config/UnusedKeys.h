@@ -16,6 +16,7 @@ struct UnusedKey
 {
     std::string message; // "unknown key 'minbatchSize' in block 'Train:SGD'; did you mean 'minibatchSize'?"
     SourcePos where;
+    bool isError = false; // a broken list of numbers: the config would run with other numbers than it means
 };
 
 // Root blocks that hold an "action" are commands of another run, and root values that some block knows are defaults for
@@ -26,8 +27,9 @@ std::vector<UnusedKey> FindUnusedKeys(const ConfigParameters& root, const std::v
 // whatever block, and names that are near to one that their block knows.
 std::vector<UnusedKey> FindLikelySlips(const ConfigParameters& root, const std::vector<KnownBlock>& blocks);
 
-// Warns of each unused key with its place, and of variables without a value in blocks that this run does not use. With
-// strictConfig=true at the root the unused keys are an error (Config).
+// Warns of each unused key with its place, and of variables without a value in blocks that this run does not use. Fails
+// (Config) if a wrong separator broke up a list of numbers, and with strictConfig=true at the root if any key is
+// unused.
 void CheckUnusedKeys(const ConfigParameters& root, const std::vector<KnownBlock>& blocks, Log& log);
 
 // "$x$ in 'Test:modelPath' ...", for values that nobody read.

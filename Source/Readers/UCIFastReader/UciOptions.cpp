@@ -149,7 +149,9 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
             "many. Memory beside cacheMB: one byte a record for its place in the file, and four a record of the epoch "
             "or block that is shuffled"),
         MinibatchMode(&S::fullMinibatches),
-        Opt("customDelimiter", &S::customDelimiter, "A character that separates columns, beside blank and tab"),
+        Opt("customDelimiter", &S::customDelimiter,
+            "A character that separates columns, beside blank and tab; an empty column between two of them is an "
+            "error"),
         Opt("customDecimalPoint", &S::customDecimalPoint, "The character used as decimal point; default: the point"),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread; auto: where that pays"),
         Opt("oneLinePerFile", &S::oneLinePerFile,

@@ -31,7 +31,8 @@ std::string ColumnRange(const UciColumns& columns)
 template <class ElemType>
 UciParser<ElemType>::UciParser(UciFormat format, const LineIndex& lines)
     : m_format(std::move(format)), m_lines(lines),
-      m_numbers(m_format.decimalPoint, std::string(" \t\r\n") + m_format.delimiter)
+      m_numbers(m_format.decimalPoint, std::string(" \t\r\n") + m_format.delimiter),
+      m_hasDelimiter(std::string_view(" \t\r\n").find(m_format.delimiter) == std::string_view::npos)
 {
     MakeSegments();
 }
@@ -65,9 +66,37 @@ void UciParser<ElemType>::MakeSegments()
 template <class ElemType>
 inline const char* UciParser<ElemType>::SkipSeparators(const char* at) const
 {
+    const char* const begin = at;
     while (IsSeparator(*at))
         ++at;
+    if (m_hasDelimiter && (at - begin > 1 || begin == m_record))
+        RequireNoEmptyCell(begin, at);
     return at;
+}
+
+// Blanks and tabs separate columns in any number. Two delimiters of the user's have a column between them, which is
+// empty here, as is the one before a delimiter at the beginning of the line.
+template <class ElemType>
+void UciParser<ElemType>::RequireNoEmptyCell(const char* begin, const char* end) const
+{
+    const auto allowed = begin == m_record ? 0 : 1;
+    if (std::count(begin, end, m_format.delimiter) <= allowed)
+        return;
+    const char* cell = begin;
+    for (int i = 0; i < allowed; ++i)
+        cell = std::find(cell, end, m_format.delimiter) + 1;
+    FailWithLine(Concat(Location(cell), ": column ", ColumnsBefore(begin), " (counted from 0) is empty: ",
+                        begin == m_record ? "nothing stands before the first '" : "nothing stands between two '",
+                        m_format.delimiter, "'; expected a value in each column"));
+}
+
+template <class ElemType>
+size_t UciParser<ElemType>::ColumnsBefore(const char* at) const
+{
+    size_t columns = 0;
+    for (const char* c = m_record; c < at; ++c)
+        columns += !EndsToken(*c) && (c == m_record || EndsToken(c[-1])) ? 1 : 0;
+    return columns;
 }
 
 template <class ElemType>
@@ -219,18 +248,17 @@ int32_t UciParser<ElemType>::ClassOf(const char* begin, const char* end, size_t 
 }
 
 template <class ElemType>
-std::string_view UciParser<ElemType>::TextOfColumn(std::string_view line, size_t column) const
+std::string_view UciParser<ElemType>::TextOfColumn(const LineIndex::Piece& piece, size_t offset, size_t column)
 {
-    size_t at = 0;
+    m_recordOffset = piece.offset + offset;
+    m_record = piece.text.data() + offset;
+    const char* at = m_record;
     for (size_t i = 0;; ++i)
     {
-        while (at < line.size() && IsSeparator(line[at]))
-            ++at;
-        size_t end = at;
-        while (end < line.size() && !EndsToken(line[end]))
-            ++end;
+        at = SkipSeparators(at);
+        const char* const end = EndOfToken(at);
         if (i == column || end == at)
-            return line.substr(at, end - at);
+            return {at, size_t(end - at)};
         at = end;
     }
 }
@@ -244,9 +272,7 @@ std::string UciParser<ElemType>::Location(const char* at) const
 template <class ElemType>
 void UciParser<ElemType>::FailMissing(const char* at, const Segment& segment) const
 {
-    size_t columns = 0;
-    for (const char* token = SkipSeparators(m_record); token < at; token = SkipSeparators(EndOfToken(token)))
-        ++columns;
+    const size_t columns = ColumnsBefore(at);
     FailWithLine(Concat(Location(at), ": the line has ", columns, " column", columns == 1 ? "" : "s", ", but ",
                         ColumnRange(m_format.streams[segment.streams[0]]), " (counted from 0)"));
 }

@@ -40,8 +40,9 @@ public:
     // was found.
     void Parse(const LineIndex::Piece& piece, std::span<const RecordTarget<ElemType>> targets);
 
-    // The text of a column of a record's line.
-    std::string_view TextOfColumn(std::string_view line, size_t column) const;
+    // Returns the text of a column in the record that begins at the offset in the piece; empty if the line ends before
+    // it. Fails (Data) like Parse at an empty cell.
+    std::string_view TextOfColumn(const LineIndex::Piece& piece, size_t offset, size_t column);
 
 private:
     // Neighbouring columns with the same use, in the order of the line.
@@ -60,6 +61,8 @@ private:
                             std::span<const RecordTarget<ElemType>> targets);
     const char* SkipSeparators(const char* at) const;
     const char* EndOfToken(const char* at) const;
+    void RequireNoEmptyCell(const char* begin, const char* end) const;
+    size_t ColumnsBefore(const char* at) const;
     double SlowNumber(const char* begin, const char* end, size_t stream, size_t column) const;
     int32_t ClassOf(const char* begin, const char* end, size_t stream) const;
 
@@ -72,6 +75,7 @@ private:
     UciFormat m_format;
     const LineIndex& m_lines;
     NumberParser m_numbers;
+    bool m_hasDelimiter; // a delimiter that is no blank
     std::vector<Segment> m_segments;
 
     const char* m_record = nullptr; // the record being parsed, and its place in the file

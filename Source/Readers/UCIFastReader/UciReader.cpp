@@ -121,7 +121,7 @@ std::vector<std::string> UciSource<ElemType>::CreateLabelMaps()
 template <class ElemType>
 void UciSource<ElemType>::CollectLabels(const UciBlock& block, LabelMap& labels)
 {
-    const UciParser<ElemType> parser({m_format.delimiter, m_format.decimalPoint, {}}, m_lines);
+    UciParser<ElemType> parser({m_format.delimiter, m_format.decimalPoint, {}}, m_lines);
     const size_t total = m_lines.Extend(SIZE_MAX);
     for (size_t first = 0; first < total;)
     {
@@ -130,7 +130,7 @@ void UciSource<ElemType>::CollectLabels(const UciBlock& block, LabelMap& labels)
         for (size_t i = 0; i < piece.records; ++i)
         {
             const size_t next = NextLine(piece.text, at);
-            const std::string_view label = parser.TextOfColumn(piece.text.substr(at, next - at), block.start);
+            const std::string_view label = parser.TextOfColumn(piece, at, block.start);
             if (label.empty())
                 Fail(ErrorKind::Data, m_lines.Path(), ":", m_lines.LineNumber(piece.offset + at),
                      ": the line has no column ", block.start, " (counted from 0), the label of '", block.name, "'");

@@ -19,16 +19,33 @@ namespace
 
 constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
 
+bool IsTooLargeToCompare(const ComputationNetwork& network)
+{
+    size_t elements = 0;
+    for (const ComputationNodePtr& parameter : ParametersOf(network))
+        elements += parameter->SampleElements();
+    return elements > c_largestCompared;
+}
+
 } // namespace
+
+void WarnOfOtherFinished(const ComputationNetwork& loaded, const std::string& path,
+                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log)
+{
+    if (IsTooLargeToCompare(loaded))
+        return;
+    const std::string difference = FirstDifference(loaded, *build());
+    if (!difference.empty())
+        log.Warn(Concat("the final model '", path, "' is not the network described now: ", difference,
+                        "; nothing is trained: give makeMode=false or another modelPath to train the network described "
+                        "now"));
+}
 
 void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
                         uint64_t trainingSeed)
 {
-    size_t elements = 0;
-    for (const ComputationNodePtr& parameter : ParametersOf(loaded))
-        elements += parameter->SampleElements();
-    if (elements > c_largestCompared)
+    if (IsTooLargeToCompare(loaded))
         return;
     std::string difference;
     try
@@ -52,6 +69,12 @@ void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& pat
 namespace
 {
 
+std::string SeedOf(const Checkpoint& checkpoint)
+{
+    const auto found = checkpoint.info.extra.find(c_trainingSeedKey);
+    return found == checkpoint.info.extra.end() ? "0" : found->second;
+}
+
 const char* ListOfRates(const SgdOptions& options)
 {
     return options.learningRatesPerMB.empty() ? "learningRatesPerSample" : "learningRatesPerMB";
@@ -64,10 +87,17 @@ const Schedule<float>& RatesOf(const SgdOptions& options)
 
 } // namespace
 
+void WarnOfOtherFinishedSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log)
+{
+    if (const std::string before = SeedOf(checkpoint); before != std::to_string(trainingSeed))
+        log.Warn(Concat("'", path, "' is of a training with trainingSeed=", before,
+                        ", but the config has trainingSeed=", trainingSeed,
+                        "; nothing is trained: give makeMode=false or another modelPath to train with it"));
+}
+
 void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log)
 {
-    const auto found = checkpoint.info.extra.find(c_trainingSeedKey);
-    const std::string before = found == checkpoint.info.extra.end() ? "0" : found->second;
+    const std::string before = SeedOf(checkpoint);
     const std::string now = std::to_string(trainingSeed);
     if (before != now)
         log.Warn(Concat("'", path, "' is of a training with trainingSeed=", before,

@@ -43,6 +43,10 @@ void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& pat
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
                         uint64_t trainingSeed = 0);
 
+// Warns that the final model, with which nothing is left to train, is not the network that `build` describes.
+void WarnOfOtherFinished(const ComputationNetwork& loaded, const std::string& path,
+                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log);
+
 // Of a final model that fewer epochs have made than maxEpochs has now: tells what to rename to train it further.
 void TellOfFewerEpochs(const TrainingFiles& files, DataType dataType, Device& device, Log& log);
 
@@ -65,6 +69,9 @@ constexpr const char* c_trainingSeedKey = "trainingSeed";
 
 // Warns when the training that is continued had another seed.
 void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log);
+
+// Warns when a finished training had another seed than the config gives.
+void WarnOfOtherFinishedSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log);
 
 // In the extra part of checkpoints the last rate of the list, under the list's own name, where AutoAdjust goes on
 // behind the list. With it a training that is continued warns when that rate was changed in the config, which has no

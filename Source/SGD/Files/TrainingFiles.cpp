@@ -211,6 +211,19 @@ std::string TrainingFiles::WhyUnusable(size_t epochsDone) const
     return !before || *time >= *before ? "" : Concat("is older than '", Model(epochsDone - 1), "'");
 }
 
+std::string TrainingFiles::StampOf(size_t epochsDone) const
+{
+    std::string stamp;
+    for (size_t number = 0; number < m_networks; ++number)
+    {
+        const auto time = TimeOf(OfNetwork(number, Model(epochsDone)));
+        if (!time)
+            return "";
+        stamp += Concat(number == 0 ? "" : " ", time->time_since_epoch().count());
+    }
+    return stamp;
+}
+
 bool TrainingFiles::IsNewer(const std::string& path, size_t epochsDone) const
 {
     const auto time = TimeOf(path), ofModel = TimeOf(Model(epochsDone));

@@ -77,6 +77,8 @@ public:
     std::optional<size_t> FindResumePoint() const { return FindResumePoint(m_maxEpochs); }
     // Why M(e) is not where to resume, said of the model; "" where it is usable.
     std::string WhyUnusable(size_t epochsDone) const;
+    // Returns a text that changes whenever a network of M(e) is written again; empty if the model is missing.
+    std::string StampOf(size_t epochsDone) const;
     // The file is there, and newer than M(e).
     bool IsNewer(const std::string& path, size_t epochsDone) const;
     // The numbers of epochs above `behind` (all without one) of which there is a model, the most first.

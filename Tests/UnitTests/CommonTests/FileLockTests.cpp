@@ -42,6 +42,20 @@ TEST(FileLockTests, AFileThatNobodyHoldsIsTaken)
     EXPECT_EQ(FileLock::HolderOf("m.lock"), "another process");
 }
 
+TEST(FileLockTests, ANoteStandsBehindTheHolder)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    EXPECT_EQ(FileLock::NoteIn("m.lock"), "");
+    FileLock lock;
+    lock.Take("m.lock");
+    EXPECT_EQ(FileLock::NoteIn("m.lock"), "");
+    lock.Note("start model of 5");
+    EXPECT_EQ(FileLock::NoteIn("m.lock"), "start model of 5");
+    EXPECT_EQ(FileLock::HolderOf("m.lock").find(Concat("process ", ::getpid(), " on ")), 0u);
+    EXPECT_EQ(FileLock::HolderOf("m.lock").find("start"), std::string::npos);
+}
+
 TEST(FileLockTests, AFileThatCannotBeMadeIsNoMatter)
 {
     const TemporaryFolder folder;

@@ -33,7 +33,6 @@ TEST(LogTests, PrintsToStandardError)
 TEST(LogTests, RedirectsToAFile)
 {
     const TemporaryFolder folder;
-    folder.Write("a/x.log", "old content");
     {
         Log log;
         log.RedirectTo(folder / "a\\x.log");
@@ -46,6 +45,20 @@ TEST(LogTests, RedirectsToAFile)
     }
     EXPECT_EQ(folder.Read("a/x.log"), "one\n");
     EXPECT_EQ(folder.Read("new/y.log"), "two\n");
+}
+
+TEST(LogTests, AnExistingLogIsContinuedAfterALineWithTheTime)
+{
+    const TemporaryFolder folder;
+    folder.Write("empty.log", "");
+    for (const char* text : {"one\n", "two\n"})
+    {
+        Log log;
+        log.RedirectTo(folder / "empty.log");
+        log.Print("%s", text);
+    }
+    EXPECT_THAT(folder.Read("empty.log"),
+                ::testing::MatchesRegex("one\n\n=+ next run: 20../../.. ..:..:.. =+\n\ntwo\n"));
 }
 
 TEST(LogTests, RedirectionThatFails)

@@ -326,6 +326,25 @@ TEST_F(TrainerTest, InfinityInTheDataStopsTheTrainingAtItsMinibatch)
     EXPECT_NO_THROW(Load("line.dnn.1"));
 }
 
+// The next run may have another description. A start model of the user stays.
+TEST_F(TrainerTest, AFailureInTheFirstEpochRemovesTheStartModelThatTheTrainingWrote)
+{
+    TrainingRequest request = LineRequest();
+    Run(request);
+    const std::string start = BytesOf(Path("line.dnn.0"));
+    for (const std::string& name : FilesLike("line.dnn"))
+        RemoveFile(Path(name));
+    m_points.features.front() = std::nan("");
+    EXPECT_NE(MessageOf(request).find("is not a finite number in epoch 1"), std::string::npos);
+    EXPECT_EQ(FilesLike("line.dnn"), std::vector<std::string>{});
+    EXPECT_NE(LogText().find("The training saved only its start model '" + Path("line.dnn.0") + "', which is removed"),
+              std::string::npos);
+
+    std::ofstream(Path("line.dnn.0"), std::ios::binary) << start;
+    EXPECT_NE(MessageOf(request).find("is not a finite number in epoch 1"), std::string::npos);
+    EXPECT_EQ(FilesLike("line.dnn"), std::vector<std::string>{"line.dnn.0"});
+}
+
 TEST_F(TrainerTest, ADivergingRateStopsTheTrainingAndNamesTheNode)
 {
     TrainingRequest request = LineRequest();

@@ -12,6 +12,7 @@ namespace
 {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 
 OptionInfo Row(std::string name, std::string type = "number", std::vector<std::string> aliases = {})
@@ -232,6 +233,29 @@ TEST(UnusedKeysTests, ListsWithWrongSeparator)
     EXPECT_THAT(Unused("SGD=[maxEpochs=3;verbos\n0.5]", {read[1]}),
                 ElementsAre("exp.cntk:1:18: unknown key 'verbos' in block 'SGD'",
                             "exp.cntk:2:1: unknown key '0.5' in block 'SGD'"));
+}
+
+TEST(UnusedKeysTests, ListsOfNumbersWithWrongSeparatorAreAnError)
+{
+    const auto reportOf = [](const std::string& list, const std::string& name)
+    {
+        const auto config = ConfigParameters::Parse("verbos=1\nSGD=[" + list + "]", "exp.cntk");
+        ReadAll(*config, {"SGD:" + name});
+        Log log;
+        return ReportOf(ErrorKind::Config, [&] { CheckUnusedKeys(*config, Known(), log); });
+    };
+    const std::string list = ": the elements of a list are separated by ':', write ";
+    EXPECT_THAT(reportOf("learningRatesPerMB=0.2,0.1*5,0.05", "learningRatesPerMB"),
+                EndsWith("exp.cntk:2:29: error: 'learningRatesPerMB=0.2,0.1*5,0.05' in block 'SGD' falls into "
+                         "'learningRatesPerMB=0.2', '0.1*5', '0.05'" +
+                         list + "learningRatesPerMB=0.2:0.1*5:0.05"));
+    EXPECT_THAT(reportOf("minibatchSize=256,512", "minibatchSize"),
+                EndsWith(list + "minibatchSize=256:512, or for a fraction minibatchSize=256.512"));
+    EXPECT_THAT(reportOf("minibatchSize=256:128*2;512", "minibatchSize"),
+                EndsWith(list + "minibatchSize=256:128*2:512"));
+    EXPECT_THAT(reportOf("maxEpochs=0,5", "maxEpochs"),
+                EndsWith(": expected one number, write for a fraction maxEpochs=0.5"));
+    EXPECT_EQ(reportOf("learningRatesPerMB=0.2;verbose=1,2x", "learningRatesPerMB"), "no error");
 }
 
 TEST(UnusedKeysTests, TextBehindAValue)

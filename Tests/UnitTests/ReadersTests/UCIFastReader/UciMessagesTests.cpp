@@ -4,6 +4,8 @@
 #include "Readers/UCIFastReader/UciReader.h"
 #include "ReadersTests/ReaderTestTools.h"
 
+#include <filesystem>
+
 namespace cntk
 {
 namespace
@@ -94,6 +96,31 @@ TEST_F(UciMessagesTests, ColumnsWithOtherSeparators)
     EXPECT_EQ(ReadingSays("1,2,no\n"), "data: " + m_data + ":1:1" + expected + "'1,2,no'" + hint);
     EXPECT_EQ(ReadingSays("1;2;no\n"), "data: " + m_data + ":1:1" + expected + "'1;2;no'" + hint);
     EXPECT_EQ(ReadingSays("1,5 2,5 no\n"), "data: " + m_data + ":1:1" + expected + "'1,5'" + hint);
+}
+
+// Skipping the cell would shift all columns after it.
+TEST_F(UciMessagesTests, EmptyCells)
+{
+    const std::string comma = "customDelimiter=\",\"";
+    const auto between = [&](const char* place, int column)
+    {
+        return Concat("data: ", m_data, place, ": column ", column,
+                      " (counted from 0) is empty: nothing stands between two ','; expected a value in each column");
+    };
+    EXPECT_EQ(ReadingSays("1,2,no\n1,,yes\n", comma), between(":2:3", 1));
+    EXPECT_EQ(m_notes, (std::vector<std::string>{"the line is: 1,,yes"}));
+    EXPECT_EQ(ReadingSays("1,2,no\n1 , \t, 2 yes\n", comma), between(":2:4", 1));
+    EXPECT_EQ(ReadingSays("1,2,,yes\n", comma), between(":1:5", 2));
+    EXPECT_EQ(ReadingSays("1,2,,yes\n", "allowMapCreation=true " + comma), between(":1:5", 2));
+    EXPECT_EQ(ReadingSays(",2,yes\n", comma),
+              "data: " + m_data +
+                  ":1:1: column 0 (counted from 0) is empty: nothing stands before the first ','; expected a value in "
+                  "each column");
+    std::filesystem::remove(m_map);
+    EXPECT_EQ(ReadingSays("1,2,no\n1,,yes\n", "allowMapCreation=true " + comma), between(":2:3", 1));
+    Write("map.txt", "no\nyes\n");
+    EXPECT_EQ(ReadingSays("1,2,no,\n 3 , 4\t,yes,,\r\n5 6 no\n", comma), "no error");
+    EXPECT_EQ(ReadingSays("1\t\t2  no\n"), "no error");
 }
 
 TEST_F(UciMessagesTests, FilesThatAreNoLinesOfText)

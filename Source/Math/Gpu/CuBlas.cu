@@ -1,7 +1,7 @@
-// cuBLAS, opened at run time, so that the library's own messages come before those of the loader.
+// Matrix products by cuBLAS, which is opened at run time.
 #include "Common/Error.h"
 #include "Math/Gpu/CudaLibrary.h"
-#include "Math/Gpu/CudaRuntime.h"
+#include "Math/Gpu/GpuBlas.h"
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -52,7 +52,7 @@ Functions OpenCuBlas()
     return functions;
 }
 
-// Of the current device: 8.0 is 8.
+// Major compute capability of the current device; 0 if unknown.
 int MajorCapability()
 {
     int device = 0;
@@ -62,14 +62,14 @@ int MajorCapability()
     return isKnown ? major : 0;
 }
 
-constexpr int c_majorOfFastKinds = 8; // Turing's tensor cores have neither TF32 nor bfloat16
+constexpr int c_majorOfFastMath = 8; // Turing's tensor cores have neither TF32 nor bfloat16
 
-// Memory of our own for products: from its own pool cuBLAS would take it anew for each stream, and while work is
-// recorded it would put allocations into the graph, and might choose another algorithm than outside of it.
+// Memory for products. From its own pool cuBLAS would allocate for each stream. During a capture it would put
+// allocations into the graph, and might choose another algorithm than outside of it.
 class Workspace
 {
 public:
-    // As much as cuBLAS takes by default; without any where there is none.
+    // As much as cuBLAS takes by default; nothing if memory is short.
     explicit Workspace(int major) : m_bytes(size_t(major >= 9 ? 32 : 8) << 20)
     {
         if (cudaMalloc(&m_memory, m_bytes) == cudaSuccess)
@@ -109,7 +109,7 @@ public:
         int version = 0;
         m_functions.getVersion(m_handle, &version);
         const char* const kind = m_math == GpuMatrixMath::Float  ? ""
-                                 : m_major < c_majorOfFastKinds  ? ", float: the card has no other kind"
+                                 : m_major < c_majorOfFastMath   ? ", float: the card has no other kind"
                                  : m_math == GpuMatrixMath::Tf32 ? ", TF32"
                                                                  : ", bfloat16";
         return Concat("cuBLAS ", version / 10000, ".", version / 100 % 100, kind);
@@ -135,7 +135,7 @@ private:
                  int(status), ")");
     }
 
-    // A stream takes the workspace away.
+    // Setting a stream resets the workspace.
     void TakeStream(GpuStream stream)
     {
         if (stream == m_stream)
@@ -150,7 +150,7 @@ private:
     {
         if (!isFloat)
             return CUBLAS_COMPUTE_64F;
-        if (m_major < c_majorOfFastKinds)
+        if (m_major < c_majorOfFastMath)
             return CUBLAS_COMPUTE_32F;
         switch (m_math)
         {
@@ -167,9 +167,9 @@ private:
     Functions m_functions;
     int m_major;
     GpuMatrixMath m_math;
-    Workspace m_workspace; // the handle goes first
+    Workspace m_workspace; // outlives the handle
     cublasHandle_t m_handle = nullptr;
-    GpuStream m_stream = nullptr; // none taken yet
+    GpuStream m_stream = nullptr;
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Convolution and pooling by cuDNN: what is called with which memory.
+// Convolution and pooling by cuDNN.
 #include "Common/Error.h"
 #include "Math/Gpu/CuDnn.h"
 #include "Math/Gpu/CuDnnPlan.h"
@@ -20,7 +20,7 @@ constexpr size_t c_mostWorkspace = size_t(256) << 20;
 
 // ---- layouts of kernels ---------------------------------------------------------------------------------------------
 
-// [maps x pixels x channels], maps fastest, with the channels fastest.
+// Copies weights [maps x pixels x channels], maps fastest, to cuDNN's order, channels fastest.
 template <class T>
 __global__ void ChannelsFastest(const T* weights, T* kernels, size_t maps, size_t pixels, size_t channels)
 {
@@ -34,7 +34,7 @@ __global__ void ChannelsFastest(const T* weights, T* kernels, size_t maps, size_
     }
 }
 
-// The way back, added to what is there or not.
+// The way back: weights = beta * weights + kernels.
 template <class T>
 __global__ void MapsFastest(const T* kernels, T* weights, size_t maps, size_t pixels, size_t channels, T beta)
 {
@@ -51,7 +51,7 @@ __global__ void MapsFastest(const T* kernels, T* weights, size_t maps, size_t pi
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
 
-// The factors 0 and 1 in the element type, as cuDNN reads them, from host memory.
+// The factors 0 and 1 in the element type. cuDNN reads them from host memory.
 const void* FactorOf(DataType type, double value)
 {
     static constexpr float c_floats[] = {0, 1};
@@ -60,8 +60,8 @@ const void* FactorOf(DataType type, double value)
     return type == DataType::Float32 ? static_cast<const void*>(&c_floats[at]) : &c_doubles[at];
 }
 
-// Nothing has been computed where cuDNN says this, nor by a kernel that it could not compile (the run-time compiler is
-// a library of its own, which may be missing) or had no memory for; a failure of the card is another matter.
+// True if cuDNN has computed nothing: it refused the call, could not compile a kernel (the run-time compiler is a
+// library of its own, which may be missing), or had no memory. Other statuses are failures of the card.
 bool IsRefusal(cudnnStatus_t status)
 {
     return int(status) < 4000 || status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED ||
@@ -103,7 +103,7 @@ private:
     bool Run(CuDnnPlan& plan, const char* what, const Call& call);
     void TakeStream();
 
-    // What a filter's descriptor describes: the weights, or a copy with the channels fastest.
+    // The memory of the filter: the weights, or a copy with the channels fastest.
     class FilterMemory
     {
     public:
@@ -162,7 +162,7 @@ void CuDnn::FilterMemory::CopyToWeights(double beta) const
 
 // ---- plans ----------------------------------------------------------------------------------------------------------
 
-// Null: our own kernels do it.
+// Null if cuDNN does not compute the shape.
 CuDnnPlan* CuDnn::PlanOf(CuDnnTask task, const std::optional<CuDnnForm>& form, const MatrixView& input,
                          const MatrixView& output, size_t mostWorkspace)
 {
@@ -182,11 +182,11 @@ CuDnnPlan* CuDnn::ConvolutionPlan(CuDnnTask task, const ConvolutionGeometry& geo
 {
     const std::optional<CuDnnForm> form = CuDnnForm::OfConvolution(geometry);
     if (form && form->isInterleaved && input.type == DataType::Float64)
-        return nullptr; // cuDNN's kernels for such images are of float
+        return nullptr; // cuDNN has such images in float only
     size_t most = c_mostWorkspace;
     if (geometry.mostSamplesAtOnce > 0)
     {
-        // As many bytes as so many samples take whose windows are written out.
+        // The limit counts samples whose windows are copied out, so it is converted to bytes.
         const size_t windows = geometry.OutputElements() / geometry.KernelCount();
         most = std::min(most, geometry.mostSamplesAtOnce * windows * geometry.KernelElements() * SizeOf(input.type));
     }
@@ -210,7 +210,8 @@ void CuDnn::TakeStream()
     m_stream = m_context.Stream();
 }
 
-// Goes on to the next algorithm for good where one turns out not to be for this shape, or finds no memory.
+// Runs the plan's algorithm. If cuDNN refuses it or memory is short, the plan moves on to its next algorithm for good.
+// Returns false if none is left.
 template <class Call>
 bool CuDnn::Run(CuDnnPlan& plan, const char* what, const Call& call)
 {
@@ -224,7 +225,7 @@ bool CuDnn::Run(CuDnnPlan& plan, const char* what, const Call& call)
             if (status == CUDNN_STATUS_SUCCESS)
                 return true;
             if (status == CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER)
-                return false; // of this call, not of its shape
+                return false; // depends on this call, not on the shape
             if (!IsRefusal(status))
                 Fail(ErrorKind::Device, "cuDNN failed to ", what, ": ", m_functions.cudnnGetErrorString(status));
         }
@@ -315,7 +316,8 @@ bool CuDnn::Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView
                });
 }
 
-// Not of maxima: each of several equal ones gets the gradient with us, and which of them do with cuDNN is not said.
+// Leaves maxima to our own kernel: each of several equal maxima gets the gradient there, while cuDNN does not document
+// its choice.
 bool CuDnn::PoolGradient(PoolKind kind, const WindowGeometry& geometry, const MatrixView& gradient,
                          const MatrixView& inputGradient, double beta)
 {
@@ -324,7 +326,7 @@ bool CuDnn::PoolGradient(PoolKind kind, const WindowGeometry& geometry, const Ma
     CuDnnPlan* const plan = PoolingPlan(CuDnnTask::AveragePoolingGradient, geometry, inputGradient, gradient);
     if (plan == nullptr)
         return false;
-    // The values that were averaged make no difference: any memory of their size will do.
+    // The gradient of an average does not depend on the values: any memory of their size serves.
     return Run(*plan, "compute the gradient of a pooling",
                [&](const CuDnnAlgorithm&, void*)
                {

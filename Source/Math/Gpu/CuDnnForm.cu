@@ -1,4 +1,4 @@
-// From windows over any axes to those of cuDNN.
+// Translates windows over any axes to those of cuDNN.
 #include "Math/Gpu/CuDnnForm.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Steps
     size_t output = 1;
 };
 
-// cuDNN counts windows from a padding that is the same on both sides; each has an element of the input.
+// Nothing unless cuDNN computes the same windows from one padding for both sides, and each window overlaps the input.
 std::optional<CuDnnAxis> AxisOf(const WindowAxis& a, const Steps& steps)
 {
     if (a.start > 0)
@@ -40,15 +40,15 @@ bool FitsIntegers(const WindowGeometry& geometry)
            geometry.KernelElements() <= INT_MAX;
 }
 
-// Two axes are the least that cuDNN takes.
+// cuDNN needs at least two axes.
 void FillUp(CuDnnForm& form, int inputStep, int outputStep)
 {
     if (form.rank == 1)
         form.axes[size_t(form.rank++)] = {1, 1, 1, 0, 1, inputStep, outputStep};
 }
 
-// The axes of a pooling that stay as they are: the largest is the channels, others are windows of one element. False
-// where these are too many.
+// Adds the axes that a pooling does not change: the largest becomes the channels, the others windows of one element.
+// Returns false if these are too many.
 bool AddWhole(CuDnnForm& form, std::span<const CuDnnAxis> whole)
 {
     const auto largest = std::max_element(whole.begin(), whole.end(),
@@ -104,7 +104,7 @@ std::optional<CuDnnForm> CuDnnForm::OfConvolution(const ConvolutionGeometry& geo
         else
         {
             const std::optional<CuDnnAxis> window = AxisOf(a, steps);
-            // Where the last axis is one of windows there is one channel, and maps lie behind all windows.
+            // If the last axis has windows, there is one channel, and the maps follow all windows in memory.
             if (!window || form.rank == c_maxAxes || (axis == mapAxis && form.isInterleaved))
                 return std::nullopt;
             form.axes[size_t(form.rank++)] = *window;
@@ -132,7 +132,7 @@ std::optional<CuDnnForm> CuDnnForm::OfPooling(const WindowGeometry& geometry)
 {
     if (geometry.rank == 0 || !FitsIntegers(geometry))
         return std::nullopt;
-    // Axes that stay as they are; such as follow one another in memory are one.
+    // Axes that the pooling does not change. Adjacent ones are merged.
     std::array<CuDnnAxis, TensorShape::c_maxRank> whole;
     size_t wholes = 0;
     bool follows = false;

@@ -1,4 +1,4 @@
-// Convolutions and poolings as cuDNN has them: images of samples, channels and two or three more axes.
+// Convolutions and poolings as cuDNN describes them: samples, channels and two or three axes of windows.
 #pragma once
 
 #include "Math/ImageKernels.h"
@@ -14,9 +14,9 @@ struct CuDnnAxis
     int input = 1;
     int kernel = 1;
     int stride = 1;
-    int padding = 0; // on either side
+    int padding = 0; // on each side
     int windows = 1;
-    int inputStep = 1; // from one element to the next in memory
+    int inputStep = 1; // elements from one position to the next in memory
     int outputStep = 1;
 
     bool operator==(const CuDnnAxis&) const = default;
@@ -26,8 +26,8 @@ struct CuDnnForm
 {
     static constexpr int c_maxAxes = 3;
 
-    // Nothing where cuDNN has no such windows: with a kernel for each of them, with paddings on the two sides that
-    // give other windows than equal ones would, over more than three axes.
+    // Nothing if cuDNN has no such windows: kernels that are not shared, different padding on the two sides, more than
+    // three axes.
     static std::optional<CuDnnForm> OfConvolution(const ConvolutionGeometry& geometry);
     static std::optional<CuDnnForm> OfPooling(const WindowGeometry& geometry);
 

@@ -1,8 +1,7 @@
-// cuDNN, opened at run time where it is there; nothing needs it.
+// Opens cuDNN at run time. It is optional.
 #include "Common/Error.h"
 #include "Math/Gpu/CuDnn.h"
 #include "Math/Gpu/CudaLibrary.h"
-#include "Math/Gpu/CudaRuntime.h"
 
 namespace cntk
 {
@@ -30,7 +29,7 @@ std::optional<CuDnnFunctions> OpenCuDnn(const std::string& name, std::string& pr
         if (function == nullptr && problem.empty())
             problem = Concat(name, " has no function ", functionName);
     };
-    // The version first: it explains what else is missing.
+    // The version comes first, because it explains missing functions.
     find(functions.cudnnGetVersion, "cudnnGetVersion");
     if (functions.cudnnGetVersion != nullptr)
     {

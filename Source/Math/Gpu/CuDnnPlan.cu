@@ -1,4 +1,4 @@
-// Descriptors, and the choice of algorithms.
+// Fills in descriptors and chooses algorithms.
 #include "Math/Gpu/CuDnnPlan.h"
 
 #include <array>
@@ -10,7 +10,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_mostPlans = 512; // with more shapes than these each comes again too seldom
+constexpr size_t c_mostPlans = 512; // with more shapes, each recurs too rarely to be worth a plan
 constexpr int c_mostAlgorithms = 16;
 
 void Require(cudnnStatus_t status)
@@ -81,7 +81,7 @@ void CuDnnPlans::Describe(CuDnnPlan& plan) const
         DescribePooling(plan);
 }
 
-// cuDNN must see the windows that we see.
+// cuDNN must compute the same number of windows.
 void CuDnnPlans::CheckOutput(const CuDnnPlan& plan, const int* dimensions) const
 {
     const CuDnnForm& form = plan.shape.form;
@@ -110,7 +110,7 @@ void CuDnnPlans::DescribeConvolution(CuDnnPlan& plan, cudnnDataType_t type) cons
     }
     Require(m_functions.cudnnSetFilterNdDescriptor(
         d.filter.Get(), type, form.isInterleaved ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW, 2 + form.rank, kernel));
-    // The first element of a kernel meets the first one of a window, which cuDNN calls a cross-correlation.
+    // Kernels are not flipped, which cuDNN calls a cross-correlation.
     Require(m_functions.cudnnSetConvolutionNdDescriptor(d.convolution.Get(), form.rank, padding, stride, dilation,
                                                         CUDNN_CROSS_CORRELATION, type));
     int found[2 + CuDnnForm::c_maxAxes] = {};
@@ -147,8 +147,8 @@ void CuDnnPlans::DescribePooling(CuDnnPlan& plan) const
     plan.algorithms.emplace_back();
 }
 
-// gpuMatrixMath=float keeps factors as they are: no algorithm may round them. cuDNN has nothing between that and TF32
-// for images of float but a rounding to half precision, whose range is too small.
+// With gpuMatrixMath=float no algorithm may round factors. A conversion to half precision is never allowed: its range
+// is too small.
 std::optional<cudnnMathType_t> CuDnnPlans::MathOf(DataType type, cudnnMathType_t found) const
 {
     if (found == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)
@@ -158,7 +158,7 @@ std::optional<cudnnMathType_t> CuDnnPlans::MathOf(DataType type, cudnnMathType_t
     return found == CUDNN_TENSOR_OP_MATH ? std::nullopt : std::optional(CUDNN_FMA_MATH);
 }
 
-// Those that give the same numbers each time, in cuDNN's order of speed.
+// Keeps the deterministic algorithms, in cuDNN's order of speed.
 template <class Found, class Ask, class AskWorkspace>
 void CuDnnPlans::TakeAlgorithms(CuDnnPlan& plan, const Ask& ask, const AskWorkspace& askWorkspace) const
 {
@@ -172,7 +172,7 @@ void CuDnnPlans::TakeAlgorithms(CuDnnPlan& plan, const Ask& ask, const AskWorksp
         if (f.status != CUDNN_STATUS_SUCCESS || f.determinism != CUDNN_DETERMINISTIC || !math)
             continue;
         CuDnnAlgorithm algorithm{int(f.algo), *math, 0};
-        // The size depends on the math.
+        // The size of the workspace depends on the math type.
         Require(m_functions.cudnnSetConvolutionMathType(plan.descriptors->convolution.Get(), algorithm.math));
         if (askWorkspace(f.algo, &algorithm.workspace) == CUDNN_STATUS_SUCCESS &&
             algorithm.workspace <= plan.shape.mostWorkspace)

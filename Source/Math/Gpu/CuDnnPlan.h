@@ -1,10 +1,10 @@
-// What is found out about a shape once: how cuDNN describes it, and which of its algorithms are for it.
+// Plans, one per shape: cuDNN's descriptors and the algorithms that may be used.
 #pragma once
 
 #include "Math/DataType.h"
 #include "Math/Device.h"
+#include "Math/Gpu/CuDnn.h"
 #include "Math/Gpu/CuDnnForm.h"
-#include "Math/Gpu/CuDnnFunctions.h"
 
 #ifdef CNTK_WITH_CUDNN
 #include <cstddef>
@@ -29,7 +29,7 @@ struct CuDnnShape
     CuDnnTask task;
     DataType type;
     int samples;
-    int inputStride; // from sample to sample
+    int inputStride; // elements from one sample to the next
     int outputStride;
     size_t mostWorkspace; // in bytes
     CuDnnForm form;
@@ -37,7 +37,7 @@ struct CuDnnShape
     bool operator==(const CuDnnShape&) const = default;
 };
 
-// Something that cuDNN does not take.
+// Thrown when cuDNN refuses a shape.
 struct CuDnnRefusal
 {
 };
@@ -64,7 +64,7 @@ private:
 
 struct CuDnnAlgorithm
 {
-    int number = 0; // of its task's enumeration
+    int number = 0; // in the enumeration of its task
     cudnnMathType_t math = CUDNN_DEFAULT_MATH;
     size_t workspace = 0;
 };
@@ -90,14 +90,15 @@ struct CuDnnDescriptors
 struct CuDnnPlan
 {
     CuDnnShape shape;
-    std::unique_ptr<CuDnnDescriptors> descriptors; // none: not for cuDNN
-    std::vector<CuDnnAlgorithm> algorithms;        // the best first; pooling has one
+    std::unique_ptr<CuDnnDescriptors> descriptors; // null if cuDNN refuses the shape
+    std::vector<CuDnnAlgorithm> algorithms;        // the fastest first; pooling has one
     size_t current = 0;
 
     bool IsForCuDnn() const { return current < algorithms.size(); }
 };
 
-// All plans of a device, in the order in which they were first needed: the next one that is wanted is mostly the next.
+// All plans of a device in the order of first use. The search starts behind the last plan found, which is usually
+// right, because minibatches use the same shapes in the same order.
 class CuDnnPlans
 {
 public:

@@ -1,5 +1,5 @@
-// What kernels are written in: CUDA for nvcc; for any other compiler the emulation of the unit tests, which runs the
-// same kernels on the processor. Launch() stands for <<<>>>, which only nvcc reads.
+// The language of kernels: CUDA for nvcc; for any other compiler the emulation of the unit tests, which runs the same
+// kernels on the processor. Launch() replaces <<<>>>, which only nvcc reads.
 #pragma once
 
 #include "Math/Gpu/GpuRuntime.h"
@@ -20,9 +20,9 @@ namespace cntk
 
 constexpr unsigned c_warp = 32;
 
-// What every card takes of a kernel's arguments, which are copied with each launch.
+// The limit of a kernel's arguments on every card.
 constexpr size_t c_mostArgumentBytes = 4096;
-// Each begins where its alignment lets it.
+// Adds up the arguments with the padding that alignment needs.
 template <class... Parameters>
 constexpr size_t ArgumentBytes()
 {
@@ -31,7 +31,6 @@ constexpr size_t ArgumentBytes()
     return bytes;
 }
 
-#ifdef __CUDACC__
 template <class... Parameters, class... Arguments>
 void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
             Arguments... arguments)
@@ -39,32 +38,25 @@ void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void 
     static_assert(ArgumentBytes<Parameters...>() <= c_mostArgumentBytes);
     if (stream == NoStream())
         return;
+#ifdef __CUDACC__
     cudaLaunchConfig_t shape{};
     shape.gridDim = blocks;
     shape.blockDim = threads;
     shape.stream = static_cast<cudaStream_t>(stream);
-    // Says what became of this launch. <<<>>> leaves that to cudaGetLastError, which may name what somebody else did.
+    // Returns the status of this launch. After <<<>>>, cudaGetLastError may return an earlier error of other work.
     const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Parameters>(arguments)...);
     if (status == cudaSuccess)
         return;
-    cudaGetLastError(); // else a later call would find it
+    cudaGetLastError(); // clears the error, so that no later call reports it
     Fail(ErrorKind::Device, "the GPU cannot run ", name, ": ", cudaGetErrorString(status));
-}
 #else
-template <class... Parameters, class... Arguments>
-void Launch(const char* name, GpuStream stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
-            Arguments... arguments)
-{
-    static_assert(ArgumentBytes<Parameters...>() <= c_mostArgumentBytes);
-    if (stream == NoStream())
-        return;
     (CudaEmulation::CheckArgument(name, static_cast<Parameters>(arguments)), ...);
     CudaEmulation::Launch(name, stream, blocks, threads,
                           [kernel, arguments...] { kernel(static_cast<Parameters>(arguments)...); });
-}
 #endif
+}
 
-// Blocks for so many elements; kernels step by the whole grid, so that more elements than threads are no matter.
+// The number of blocks for `elements`. Kernels step by the whole grid, so fewer threads than elements are allowed.
 inline unsigned BlocksFor(size_t elements, size_t threads, size_t most = 65535)
 {
     const size_t blocks = (elements + threads - 1) / threads;

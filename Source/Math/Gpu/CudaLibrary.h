@@ -1,4 +1,4 @@
-// Finding the libraries of CUDA at run time, so that their absence is ours to explain.
+// Opens the libraries of CUDA at run time, so that our own messages can explain what is missing.
 #pragma once
 
 #include <cstdlib>
@@ -9,8 +9,8 @@
 namespace cntk
 {
 
-// Where the system looks, then in CUDA_PATH, CUDA_HOME and /usr/local/cuda. Null, and the loader's reason, where there
-// is none. Libraries stay open until the program ends.
+// Searches the system's folders, then CUDA_PATH, CUDA_HOME and /usr/local/cuda. Returns null and the loader's reason if
+// the library is not found. Libraries stay open until the program ends.
 inline void* OpenCudaLibrary(const std::string& name, std::string& reason)
 {
     std::vector<std::string> candidates{name};

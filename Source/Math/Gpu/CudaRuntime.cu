@@ -1,8 +1,7 @@
-// The CUDA runtime, linked statically: it opens the driver on its own and says what is wrong with it.
+// The CUDA runtime. It is linked statically and opens the driver by itself.
 #include "Common/Error.h"
-#include "Math/Gpu/CudaRuntime.h"
+#include "Math/Gpu/GpuRuntime.h"
 
-#include <cuda.h>
 #include <cuda_runtime.h>
 
 namespace cntk
@@ -11,8 +10,8 @@ namespace cntk
 namespace
 {
 
-// CUDA keeps an error until somebody asks for it, and libraries that look for errors of their own launches would find
-// it: failures that somebody gets over (a recording, the next GPU) must leave nothing behind.
+// cudaGetLastError clears the error. Otherwise a later call, or a library that checks its own launches, would report it
+// again, even if the failure was handled (a refused capture, a card that is passed over).
 void Check(cudaError_t status, const char* what)
 {
     if (status == cudaSuccess)
@@ -32,33 +31,13 @@ cudaEvent_t EventOf(GpuEvent event)
     return static_cast<cudaEvent_t>(event);
 }
 
-// Nothing of this process runs on the device. Only the driver knows; false where it does not say.
-bool IsStopped(int device)
-{
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    if (cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &function, 12000, cudaEnableDefault, &found) !=
-            cudaSuccess ||
-        found != cudaDriverEntryPointSuccess)
-    {
-        cudaGetLastError();
-        return false;
-    }
-    unsigned flags = 0;
-    int isStarted = 1;
-    // Devices of the driver have the numbers that they have here.
-    const CUresult status =
-        reinterpret_cast<decltype(&cuDevicePrimaryCtxGetState)>(function)(device, &flags, &isStarted);
-    return status == CUDA_SUCCESS && isStarted == 0;
-}
-
 class CudaRuntime final : public GpuRuntime
 {
 public:
     GpuDriver Driver() override
     {
         GpuDriver driver;
-        // Libraries of one major version run on its first driver already.
+        // A driver of the same major version suffices.
         driver.needed = CUDART_VERSION / 1000 * 1000;
         if (cudaDriverGetVersion(&driver.version) != cudaSuccess)
         {
@@ -70,7 +49,7 @@ public:
         {
             driver.devices = 0;
             driver.problem = cudaGetErrorString(status);
-            cudaGetLastError(); // so that no later call reports it
+            cudaGetLastError();
         }
         return driver;
     }
@@ -78,7 +57,7 @@ public:
     GpuProperties Properties(int device) override
     {
         cudaDeviceProp found{};
-        Check(cudaGetDeviceProperties(&found, device), "say what it is");
+        Check(cudaGetDeviceProperties(&found, device), "report its properties");
         char busId[32] = "";
         if (cudaDeviceGetPCIBusId(busId, int(sizeof busId), device) != cudaSuccess)
         {
@@ -99,7 +78,7 @@ public:
 
     void MemoryInfo(size_t& freeBytes, size_t& totalBytes) override
     {
-        Check(cudaMemGetInfo(&freeBytes, &totalBytes), "say how much memory it has");
+        Check(cudaMemGetInfo(&freeBytes, &totalBytes), "report its memory");
     }
 
     void* Allocate(size_t bytes) override
@@ -115,8 +94,8 @@ public:
         return memory;
     }
 
-    // cudaFree may wait for work that still uses the memory, and does not promise it. Errors of that work come out of
-    // the next call that may throw.
+    // CUDA does not promise that cudaFree waits for work that uses the memory. Errors of that work surface in the next
+    // call that may throw.
     void Free(void* memory) noexcept override
     {
         cudaDeviceSynchronize();
@@ -156,11 +135,6 @@ public:
         Synchronize(stream);
     }
 
-    void CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream) override
-    {
-        Check(cudaMemcpyAsync(pinned, source, bytes, cudaMemcpyDeviceToHost, StreamOf(stream)), "copy to the host");
-    }
-
     void Copy(void* destination, const void* source, size_t bytes, GpuStream stream) override
     {
         Check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, StreamOf(stream)), "copy");
@@ -192,10 +166,10 @@ public:
         Check(cudaStreamWaitEvent(StreamOf(stream), EventOf(event), cudaEventWaitDefault), "wait for an event");
     }
 
-    // Relaxed: memory may be allocated meanwhile.
+    // Relaxed mode allows allocations.
     void BeginCapture(GpuStream stream) override
     {
-        Check(cudaStreamBeginCapture(StreamOf(stream), cudaStreamCaptureModeRelaxed), "record its work");
+        Check(cudaStreamBeginCapture(StreamOf(stream), cudaStreamCaptureModeRelaxed), "capture its work");
     }
 
     GpuGraph EndCapture(GpuStream stream) noexcept override
@@ -208,13 +182,13 @@ public:
                 executable = nullptr;
             cudaGraphDestroy(graph);
         }
-        cudaGetLastError(); // so that no later call reports what went wrong
+        cudaGetLastError();
         return executable;
     }
 
     void Launch(GpuGraph graph, GpuStream stream) override
     {
-        Check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), StreamOf(stream)), "run recorded work");
+        Check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), StreamOf(stream)), "launch a graph");
     }
 
     void FreeGraph(GpuGraph graph) noexcept override { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
@@ -225,16 +199,6 @@ public:
 std::unique_ptr<GpuRuntime> MakeCudaRuntime()
 {
     return std::make_unique<CudaRuntime>();
-}
-
-void AskForMemory(DeviceId id, size_t& freeBytes, size_t& totalBytes)
-{
-    const bool isStopped = IsStopped(id);
-    CudaRuntime runtime;
-    runtime.Use(id);
-    runtime.MemoryInfo(freeBytes, totalBytes);
-    if (isStopped && cudaDeviceReset() != cudaSuccess)
-        cudaGetLastError();
 }
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// What kernels of several families use: views as kernels take them, places of threads, reductions.
+// Used by several families of kernels: views, indices of threads, reductions.
 #pragma once
 
 #include "Math/ElementwiseFunctions.h"
@@ -9,7 +9,7 @@ namespace cntk
 {
 
 constexpr unsigned c_allLanes = 0xffffffffu;
-constexpr unsigned c_threads = 256; // of a block, where nothing speaks for another number
+constexpr unsigned c_threads = 256; // of a block, by default
 
 // A matrix as kernels take it.
 template <class T>
@@ -26,7 +26,7 @@ struct DeviceMatrix
     }
     __host__ __device__ size_t Elements() const { return rows * columns; }
     __device__ T* Column(size_t column) const { return data + column * stride; }
-    // Element number index, column after column.
+    // Elements are numbered column by column.
     __device__ T& At(size_t index) const
     {
         return stride == rows ? data[index] : data[index / rows * stride + index % rows];
@@ -49,7 +49,7 @@ struct DeviceSparse
     }
 };
 
-// The first of this thread's elements, and how far the next one is.
+// A thread computes elements FirstElement(), FirstElement() + ElementStep(), ...
 __device__ inline size_t FirstElement()
 {
     return size_t(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -76,7 +76,7 @@ struct TakingLarger
     }
 };
 
-// All threads of the warp get the result; always of the same order of operations.
+// All threads of the warp get the result. The order of operations is fixed.
 template <class T, class Combine>
 __device__ inline T ReduceWarp(T value, Combine combine)
 {
@@ -92,7 +92,7 @@ __device__ inline T ReduceBlock(T value, T identity, Combine combine)
     __shared__ T parts[c_warp];
     const unsigned lane = threadIdx.x % c_warp;
     value = ReduceWarp(value, combine);
-    __syncthreads(); // parts may still be read from the reduction before
+    __syncthreads(); // threads may still read parts of the previous reduction
     if (lane == 0)
         parts[threadIdx.x / c_warp] = value;
     __syncthreads();
@@ -100,12 +100,12 @@ __device__ inline T ReduceBlock(T value, T identity, Combine combine)
     return ReduceWarp(value, combine);
 }
 
-// ---- one column for a warp or for a block ---------------------------------------------------------------------------
+// ---- a warp or a block per column -----------------------------------------------------------------------------------
 
 constexpr size_t c_mostRowsOfWarp = 512;
-constexpr unsigned c_teamWarps = 4; // columns of a block, where each has a warp
+constexpr unsigned c_teamWarps = 4; // columns per block if each has a warp
 
-// The threads that work on one column together.
+// The threads that compute one column together.
 template <bool isBlock>
 struct ColumnTeam
 {
@@ -126,7 +126,7 @@ struct ColumnTeam
         else
             return ReduceWarp(value, combine);
     }
-    // For all threads of the team, and for what they have read and written.
+    // A barrier of the team, for its reads and writes as well.
     __device__ void Wait() const
     {
         if constexpr (isBlock)
@@ -136,7 +136,8 @@ struct ColumnTeam
     }
 };
 
-// How one team a column is launched: where columns are long each has a block. parts: so many times over (blockIdx.y).
+// The launch shape for one team per column. Long columns have a block each. Each column is computed in `parts` parts
+// (blockIdx.y).
 struct TeamShape
 {
     dim3 blocks;
@@ -152,7 +153,7 @@ struct TeamShape
     }
 };
 
-// Runs the first kernel where each column has a block, the second where it has a warp.
+// Launches byBlock if each column has a block, byWarp if it has a warp.
 template <class... Parameters, class... Arguments>
 void LaunchTeams(const char* name, GpuStream stream, const TeamShape& shape, void (*byBlock)(Parameters...),
                  void (*byWarp)(Parameters...), Arguments... arguments)

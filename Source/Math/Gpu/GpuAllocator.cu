@@ -1,4 +1,4 @@
-// Sizes are few, so what one minibatch frees the next one finds.
+// Rounding leaves few sizes, so that each minibatch reuses the memory of the previous one.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuAllocator.h"
 #include "Math/OutOfMemory.h"
@@ -62,7 +62,7 @@ void* GpuAllocator::Allocate(size_t bytes)
     if (m_scratch != nullptr)
         m_scratch->all.insert(memory);
     m_sizes.emplace(memory, rounded);
-    m_kept[rounded]; // so that Free need not make it
+    m_kept[rounded]; // so that Free does not allocate
     m_usedBytes += rounded;
     return memory;
 }
@@ -84,7 +84,7 @@ void* GpuAllocator::AllocateAfterTrim(size_t rounded)
     return m_runtime.Allocate(rounded);
 }
 
-void* GpuAllocator::AllocateBesideScratch(size_t bytes)
+void* GpuAllocator::AllocateOutsideScratch(size_t bytes)
 {
     GpuScratch* const scratch = std::exchange(m_scratch, nullptr);
     try
@@ -100,7 +100,7 @@ void* GpuAllocator::AllocateBesideScratch(size_t bytes)
     }
 }
 
-// What the work keeps for itself counts as in use.
+// Memory that the graph keeps counts as used.
 void GpuAllocator::SetScratch(GpuScratch* scratch) noexcept
 {
     if (m_scratch != nullptr)

@@ -1,4 +1,4 @@
-// Memory of one GPU that is kept and given out again.
+// Memory of one GPU, cached for reuse.
 #pragma once
 
 #include "Math/Gpu/GpuRuntime.h"
@@ -14,16 +14,16 @@
 namespace cntk
 {
 
-// Memory that recorded work uses between its operations: it stays with the work, since nobody knows when it runs again.
+// Temporary memory of a CUDA graph. It belongs to the graph, which may run again at any time.
 struct GpuScratch
 {
     std::unordered_set<void*> all;
-    std::map<size_t, std::vector<void*>> kept; // not in use by the operation that is being recorded
+    std::map<size_t, std::vector<void*>> kept; // not used by the operation that is being captured
 };
 
-// Memory of a device in sizes rounded up to steps of at most an eighth. What is freed is kept and given out again at
-// once, to work that is queued behind that of its last owner: so it is for work of one stream, and whoever lets another
-// stream at it waits for that stream's events first (GpuTransfers). Not for several threads.
+// Allocates in sizes rounded up by at most an eighth, and caches freed memory. Freed memory is given out at once, while
+// work of its last owner may still be queued. So it serves one stream; other streams must wait for an event first
+// (GpuTransfers). Not thread-safe.
 class GpuAllocator
 {
 public:
@@ -32,15 +32,15 @@ public:
     GpuAllocator(const GpuAllocator&) = delete;
     GpuAllocator& operator=(const GpuAllocator&) = delete;
 
-    // Fails (kind Device) with what was asked for and what there is.
+    // Fails (kind Device) with the requested, free and used bytes.
     void* Allocate(size_t bytes);
     void Free(void* memory) noexcept;
-    // From now on memory comes from and returns to the scratch of work that is being recorded; null: no longer.
+    // During a capture, allocates from and frees to this scratch memory. Null ends that.
     void SetScratch(GpuScratch* scratch) noexcept;
-    void* AllocateBesideScratch(size_t bytes);
-    // Gives what is not in use back to the device.
+    void* AllocateOutsideScratch(size_t bytes);
+    // Returns unused memory to the device.
     void Trim();
-    // Is asked to free what can be done without where even that is not enough.
+    // Called when memory runs out even after Trim, to free optional memory.
     void SetReserve(std::function<void()> freeReserve) { m_freeReserve = std::move(freeReserve); }
 
     size_t UsedBytes() const { return m_usedBytes; }
@@ -54,13 +54,13 @@ private:
 
     GpuRuntime& m_runtime;
     std::string m_device;
-    std::unordered_map<void*, size_t> m_sizes;   // of all blocks, in use or not
+    std::unordered_map<void*, size_t> m_sizes;   // of all blocks, used and unused
     std::map<size_t, std::vector<void*>> m_kept; // by size
     size_t m_usedBytes = 0;
     size_t m_keptBytes = 0;
     std::function<void()> m_freeReserve;
     GpuScratch* m_scratch = nullptr;
-    bool m_isRecording = false; // memory cannot be given back
+    bool m_isRecording = false; // during a capture memory cannot be freed
 };
 
 } // namespace cntk

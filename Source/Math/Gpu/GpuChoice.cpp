@@ -1,13 +1,17 @@
-// Asks for the load of all GPUs, then tries them one after another.
+// Sorts the GPUs by load, then takes the first one that can be locked and passes its self-check.
 #include "Math/Gpu/GpuChoice.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "Math/Gpu/GpuLock.h"
 #include "Math/Gpu/GpuSelfCheck.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace cntk
 {
@@ -15,160 +19,176 @@ namespace cntk
 namespace
 {
 
-// Differences below a part of so many of all memory, and of all time, do not count.
-constexpr double c_steps = 20;
+struct Candidate
+{
+    GpuFound gpu;
+    double score = 0; // idle time plus free memory, each from 0 to 10
+    std::string load; // "3 % busy, 15000 of 16384 MiB free"; empty if unknown
+};
+
+// ---- load -----------------------------------------------------------------------------------------------------------
+
+// Structures of NVIDIA's management library (NVML), declared here because builds without CUDA have no nvml.h.
+struct NvmlMemory
+{
+    unsigned long long total;
+    unsigned long long free;
+    unsigned long long used;
+};
+
+struct NvmlUtilization
+{
+    unsigned gpu; // percent of the last second in which a kernel ran
+    unsigned memory;
+};
+
+// NVML comes with the driver and reports loads without starting a card. Where it is missing, loads stay unknown and
+// the candidates keep CUDA's order, the fastest first.
+void SortByLoad(std::vector<Candidate>& candidates, const std::string& libraryName)
+{
+    void* const library = dlopen(libraryName.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr)
+        return;
+    const auto find = [&]<class Function>(Function*& function, const char* name)
+    { return (function = reinterpret_cast<Function*>(dlsym(library, name))) != nullptr; };
+    int (*start)() = nullptr;
+    int (*stop)() = nullptr;
+    int (*deviceOf)(const char* busId, void** device) = nullptr;
+    int (*memoryOf)(void* device, NvmlMemory* memory) = nullptr;
+    int (*utilizationOf)(void* device, NvmlUtilization* utilization) = nullptr;
+    if (find(start, "nvmlInit_v2") && find(stop, "nvmlShutdown") &&
+        find(deviceOf, "nvmlDeviceGetHandleByPciBusId_v2") && find(memoryOf, "nvmlDeviceGetMemoryInfo") &&
+        find(utilizationOf, "nvmlDeviceGetUtilizationRates") && start() == 0)
+    {
+        for (Candidate& candidate : candidates)
+        {
+            void* device = nullptr;
+            NvmlMemory memory{};
+            NvmlUtilization utilization{};
+            if (deviceOf(candidate.gpu.busId.c_str(), &device) != 0 || memoryOf(device, &memory) != 0 ||
+                utilizationOf(device, &utilization) != 0 || memory.total == 0)
+                continue;
+            // Whole tenths: smaller differences do not outweigh CUDA's order.
+            candidate.score =
+                std::round(10 - utilization.gpu / 10.0) + std::round(10 * double(memory.free) / double(memory.total));
+            candidate.load =
+                Concat(utilization.gpu, " % busy, ", memory.free >> 20, " of ", memory.total >> 20, " MiB free");
+        }
+        stop();
+    }
+    dlclose(library);
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+}
+
+// ---- locks ----------------------------------------------------------------------------------------------------------
+
+// Locks the card's file until the last copy of the result is gone, or the process ends. Null if another process holds
+// the lock. Where no such file can be opened, the lock excludes nobody.
+std::shared_ptr<const int> LockCard(const GpuFound& gpu, const std::string& folder)
+{
+    const std::string path =
+        Concat(folder, "/cntk-gpu-", gpu.uuid.empty() ? std::to_string(gpu.id) : gpu.uuid, ".lock");
+    // Opens an existing file without O_CREAT, which systems refuse in /tmp for files of other users.
+    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_CREAT, 0644);
+    if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    {
+        close(file);
+        return nullptr;
+    }
+    return {new int(file), [](const int* locked)
+            {
+                if (*locked >= 0)
+                    close(*locked);
+                delete locked;
+            }};
+}
+
+// ---- opening --------------------------------------------------------------------------------------------------------
 
 GpuRequest RequestOf(DeviceId id, const GpuOptions& options)
 {
     return {id, options.matrixMath, options.graphs, options.trace};
 }
 
-std::string Named(const GpuFound& gpu)
+// Empty if the device passes, or if options skip the check.
+std::string SelfCheckProblem(Device& device, const GpuOptions& options)
 {
-    return Concat("GPU ", gpu.id, " (", gpu.name, ")");
+    const std::string problem = options.isChecked ? CheckGpu(device, options.matrixMath) : "";
+    return problem.empty() ? problem : Concat("its self-check failed: ", problem, "; ", device.Describe());
 }
 
-// Starting a GPU takes time and memory: it is asked itself only where the management library does not know.
-void AskForLoad(GpuCandidate& candidate, const GpuManagement& management, const GpuLibrary& library)
-{
-    if (const std::optional<GpuLoad> load = management.LoadOf(candidate.gpu.busId))
-    {
-        candidate.busyPercent = load->busyPercent;
-        candidate.freeBytes = load->freeBytes;
-        candidate.totalBytes = load->totalBytes;
-        return;
-    }
-    try
-    {
-        library.memory(candidate.gpu.id, candidate.freeBytes, candidate.totalBytes);
-    }
-    catch (const Error& error)
-    {
-        candidate.gpu.problem = error.Message();
-    }
-}
-
-// The device, and its lock as long as it lives.
-std::shared_ptr<Device> WithLock(std::shared_ptr<Device> device, std::optional<GpuLock> lock)
-{
-    if (!lock)
-        return device;
-    struct Locked
-    {
-        std::optional<GpuLock> lock;
-        std::shared_ptr<Device> device; // goes first
-    };
-    const auto both = std::make_shared<Locked>(Locked{std::move(lock), std::move(device)});
-    return {both, both->device.get()};
-}
-
-// Null, and the reason in candidate.gpu.problem, where it cannot be had.
-std::shared_ptr<Device> Try(GpuCandidate& candidate, const GpuOptions& options, const GpuSearch& search,
+// Null, with the reason in candidate.gpu.problem, if the GPU cannot be used.
+std::shared_ptr<Device> Try(Candidate& candidate, const GpuOptions& options, const GpuSearch& search,
                             const GpuLibrary& library)
 {
-    std::optional<GpuLock> lock;
-    if (options.isLocked)
+    std::string& problem = candidate.gpu.problem;
+    const std::shared_ptr<const int> lock = options.isLocked ? LockCard(candidate.gpu, search.lockFolder) : nullptr;
+    if (options.isLocked && lock == nullptr)
     {
-        lock = GpuLock::Take(search.lockFolder,
-                             candidate.gpu.uuid.empty() ? std::to_string(candidate.gpu.id) : candidate.gpu.uuid);
-        if (!lock)
-        {
-            candidate.gpu.problem = "another run has taken it";
-            return nullptr;
-        }
+        problem = "another run has locked it";
+        return nullptr;
     }
     try
     {
-        std::shared_ptr<Device> device(library.make(RequestOf(candidate.gpu.id, options)));
-        if (!options.isChecked)
-            return WithLock(std::move(device), std::move(lock));
-        if (const auto wrong = CheckGpu(*device, options.matrixMath))
-        {
-            candidate.gpu.problem = Concat("its self-check failed: ", wrong->Describe(), "; ", device->Describe());
-            return nullptr;
-        }
-        return WithLock(std::move(device), std::move(lock));
+        // The deleter holds the lock as long as the device exists.
+        const std::shared_ptr<Device> device(library.make(RequestOf(candidate.gpu.id, options)),
+                                             [lock](Device* owned) { delete owned; });
+        problem = SelfCheckProblem(*device, options);
+        return problem.empty() ? device : nullptr;
     }
     catch (const Error& error)
     {
-        candidate.gpu.problem = error.Message();
+        problem = error.Message();
         return nullptr;
     }
 }
 
-// "GPU 0 (Old) has ...; GPU 1 (Locked): another run has taken it"
-std::string ProblemsOf(const std::vector<GpuCandidate>& candidates)
+// "GPU 0 (Tesla K80): compute capability ...; GPU 1 (A100): another run has locked it"
+std::string ProblemsOf(const std::vector<Candidate>& candidates)
 {
     std::vector<std::string> problems;
-    for (const GpuCandidate& candidate : candidates)
-        if (!candidate.gpu.problem.empty())
-            problems.push_back(Named(candidate.gpu) + ": " + candidate.gpu.problem);
+    for (const auto& [gpu, score, load] : candidates)
+        if (!gpu.problem.empty())
+            problems.push_back(Concat("GPU ", gpu.id, " (", gpu.name, "): ", gpu.problem));
     return Join(problems, "; ");
 }
 
 } // namespace
 
-std::string GpuCandidate::LoadText() const
-{
-    std::string text = busyPercent ? Concat(*busyPercent, " % busy") : std::string();
-    if (totalBytes > 0)
-        text += Concat(text.empty() ? "" : ", ", freeBytes >> 20, " of ", totalBytes >> 20, " MiB free");
-    return text;
-}
-
-void SortByLoad(std::vector<GpuCandidate>& candidates)
-{
-    size_t largest = 1;
-    for (const GpuCandidate& candidate : candidates)
-        largest = std::max(largest, candidate.totalBytes);
-    const auto score = [&](const GpuCandidate& candidate)
-    {
-        const double idle = candidate.busyPercent ? 1 - double(*candidate.busyPercent) / 100 : 0;
-        return std::round(c_steps * (double(candidate.freeBytes) / double(largest) + idle));
-    };
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](const GpuCandidate& a, const GpuCandidate& b) { return score(a) > score(b); });
-}
-
 GpuChoice ChooseGpu(const GpuOptions& options, const GpuSearch& search)
 {
     GpuLibrary library;
-    std::vector<GpuCandidate> candidates;
+    std::vector<GpuFound> found;
     try
     {
         library = GpuLibrary::Open(c_bestGpu, search);
-        std::vector<GpuFound> found;
         library.list(found);
-        for (GpuFound& gpu : found)
-        {
-            if (std::find(options.excluded.begin(), options.excluded.end(), gpu.id) != options.excluded.end())
-                gpu.problem = "excludedDevices names it";
-            candidates.push_back({std::move(gpu), {}});
-        }
     }
     catch (const Error& error)
     {
         return {nullptr, error.Message()};
     }
-    const auto isUsable = [](const GpuCandidate& candidate) { return candidate.gpu.problem.empty(); };
-    if (std::count_if(candidates.begin(), candidates.end(), isUsable) > 1)
+    std::vector<Candidate> candidates;
+    for (GpuFound& gpu : found)
     {
-        const GpuManagement management(search.management);
-        for (GpuCandidate& candidate : candidates)
-            if (isUsable(candidate))
-                AskForLoad(candidate, management, library);
-        SortByLoad(candidates);
+        if (std::find(options.excluded.begin(), options.excluded.end(), gpu.id) != options.excluded.end())
+            gpu.problem = "excludedDevices names it";
+        candidates.push_back({gpu, 0, {}});
     }
-    for (GpuCandidate& candidate : candidates)
+    SortByLoad(candidates, search.management);
+    for (Candidate& candidate : candidates)
     {
-        if (!isUsable(candidate))
+        if (!candidate.gpu.problem.empty())
             continue;
-        if (const std::shared_ptr<Device> device = Try(candidate, options, search, library))
-        {
-            const std::string load = candidate.LoadText(), problems = ProblemsOf(candidates);
-            return {device, Concat(device->Describe(), load.empty() ? "" : ": the least busy, " + load,
-                                   problems.empty() ? "" : "; not " + problems)};
-        }
+        const std::shared_ptr<Device> device = Try(candidate, options, search, library);
+        if (device == nullptr)
+            continue;
+        const std::string problems = ProblemsOf(candidates);
+        return {device, Concat(device->Describe(), candidate.load.empty() ? "" : ": ", candidate.load,
+                               problems.empty() ? "" : "; not ", problems)};
     }
     return {nullptr, GpuProblem(c_bestGpu) + ProblemsOf(candidates)};
 }
@@ -176,13 +196,9 @@ GpuChoice ChooseGpu(const GpuOptions& options, const GpuSearch& search)
 std::shared_ptr<Device> OpenCheckedGpu(DeviceId id, const GpuOptions& options, const GpuSearch& search)
 {
     const std::shared_ptr<Device> device = OpenGpu(RequestOf(id, options), search);
-    if (!options.isChecked)
-        return device;
-    if (const auto wrong = CheckGpu(*device, options.matrixMath))
-    {
-        Fail(ErrorKind::Device, GpuProblem(id), "its self-check failed: ", wrong->Describe(), "; ", device->Describe(),
-             c_useTheCpu, ", gpuSelfCheck=false uses the GPU all the same");
-    }
+    const std::string problem = SelfCheckProblem(*device, options);
+    if (!problem.empty())
+        Fail(ErrorKind::Device, GpuProblem(id), problem, c_useTheCpu, ", gpuSelfCheck=false uses the GPU all the same");
     return device;
 }
 

@@ -1,40 +1,24 @@
-// What deviceId=auto takes: the least busy GPU that nobody has taken and that computes what the CPU does.
+// Opens the GPU that deviceId asks for: the one of a number, or the least busy one for deviceId=auto.
 #pragma once
 
 #include "Math/Gpu/GpuLibrary.h"
-#include "Math/Gpu/GpuManagement.h"
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 namespace cntk
 {
 
-struct GpuCandidate
-{
-    GpuFound gpu;
-    std::optional<unsigned> busyPercent; // where it is known
-    size_t freeBytes = 0;                // both 0: nobody asked
-    size_t totalBytes = 0;
-
-    std::string LoadText() const; // "3 % busy, 15000 of 16384 MiB free"
-};
-
-// The least busy first; free memory and idle time count alike, and small differences do not: among equals the order
-// stays.
-void SortByLoad(std::vector<GpuCandidate>& candidates);
-
 struct GpuChoice
 {
-    std::shared_ptr<Device> device; // null: none
-    std::string report;             // which, or why none; one line
+    std::shared_ptr<Device> device; // null if no GPU can be used
+    std::string report;             // one line that names the GPU, or says why none can be used
 };
 
+// deviceId=auto: takes the least busy GPU that is usable, not excluded and not locked by another run.
 GpuChoice ChooseGpu(const GpuOptions& options, const GpuSearch& search);
 
-// The GPU of a number. Fails (kind Device) where it cannot be used, or computes something wrong.
+// Fails (kind Device) if the GPU cannot be used or does not pass its self-check.
 std::shared_ptr<Device> OpenCheckedGpu(DeviceId id, const GpuOptions& options, const GpuSearch& search);
 
 } // namespace cntk

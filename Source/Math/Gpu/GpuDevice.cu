@@ -1,4 +1,4 @@
-// Which GPU is taken, and what is said where there is none.
+// Opens a GPU, and explains why one cannot be used.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuDevice.h"
@@ -24,7 +24,7 @@ public:
         : m_id(id), m_runtime(std::move(runtime)), m_properties(properties), m_driver(std::move(driver)),
           m_context(*m_runtime, Concat("GPU ", id), properties.multiprocessors), m_blas(std::move(blas)),
           m_dnn(makeDnn ? makeDnn(m_context) : std::make_unique<GpuDnn>("own kernels")),
-          m_kernels(m_context, *m_blas, *m_dnn), m_recorder(m_context, request.trace), m_records(request.graphs)
+          m_kernels(m_context, *m_blas, *m_dnn), m_recorder(m_context, request.trace), m_usesGraphs(request.graphs)
     {
         size_t freeBytes = 0;
         m_runtime->MemoryInfo(freeBytes, m_totalBytes);
@@ -42,7 +42,7 @@ public:
     void* Allocate(size_t bytes) override
     {
         m_context.NoteAllocation();
-        return m_context.Memory().AllocateBesideScratch(bytes);
+        return m_context.Memory().AllocateOutsideScratch(bytes);
     }
     void Free(void* memory) noexcept override
     {
@@ -71,19 +71,19 @@ public:
     void Synchronize() override { m_context.Synchronize(); }
     bool IsHostMemory() const override { return false; }
     void ExpectMask(std::span<const uint8_t> mask) override { m_context.ExpectMask(mask); }
-    WorkRecorder* Recorder() override { return m_records ? &m_recorder : nullptr; }
+    WorkRecorder* Recorder() override { return m_usesGraphs ? &m_recorder : nullptr; }
 
 private:
     DeviceId m_id;
     std::unique_ptr<GpuRuntime> m_runtime;
     GpuProperties m_properties;
-    std::string m_driver; // the newest CUDA that it runs
+    std::string m_driver; // the newest CUDA version that it runs
     GpuContext m_context;
-    std::unique_ptr<GpuBlas> m_blas; // like cuDNN's, its handle knows the context's stream, and goes before it
+    std::unique_ptr<GpuBlas> m_blas; // this and cuDNN use the context's stream, so they are destroyed before it
     std::unique_ptr<GpuDnn> m_dnn;
     GpuKernels m_kernels;
     GpuRecorder m_recorder;
-    bool m_records;
+    bool m_usesGraphs;
     size_t m_totalBytes = 0;
 };
 
@@ -133,7 +133,7 @@ void CheckDriver(DeviceId id, const GpuDriver& driver)
     }
 }
 
-// "" where it is new enough.
+// Empty if the card is new enough.
 std::string WhyTooOld(const GpuProperties& properties)
 {
     if (CapabilityOf(properties) >= c_leastCapability)
@@ -161,7 +161,7 @@ std::vector<GpuFound> ListGpus(GpuRuntime& runtime)
             gpu.busId = properties.busId;
             gpu.uuid = properties.uuid;
         }
-        catch (const Error& error) // a card that is broken makes the others no worse
+        catch (const Error& error) // a broken card does not affect the others
         {
             gpu.name = "unknown";
             gpu.problem = error.Message();
@@ -186,7 +186,7 @@ std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRu
         const GpuProperties properties = runtime->Properties(device);
         if (const std::string problem = WhyTooOld(properties); !problem.empty())
             Fail(ErrorKind::Device, problem);
-        // The first that starts the card: it may be taken by another process alone, or have no memory left.
+        // Starts the card. Fails if another process holds it in exclusive mode, or if no memory is left.
         runtime->Use(device);
         std::unique_ptr<GpuBlas> blas = makeBlas();
         return std::make_unique<GpuDevice>(device, std::move(runtime), properties, std::move(blas),

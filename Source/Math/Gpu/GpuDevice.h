@@ -1,4 +1,4 @@
-// A GPU as a device: finding it, its memory and its kernels.
+// Finds GPUs and opens one as a device.
 #pragma once
 
 #include "Math/Device.h"
@@ -16,11 +16,11 @@ namespace cntk
 
 using BlasMaker = std::function<std::unique_ptr<GpuBlas>()>;
 
-// All GPUs of the driver. Fails (kind Device) where it finds none, or cannot be used.
+// Lists all GPUs of the driver. Fails (kind Device) if the driver cannot be used or finds none.
 std::vector<GpuFound> ListGpus(GpuRuntime& runtime);
 
-// The GPU that a request asks for. Fails (kind Device) with what was found and what to do. makeBlas is called with the
-// device chosen, and makeDnn, which never fails; without it there are our own convolutions alone.
+// Opens the requested GPU. Fails (kind Device) with what was found and what to do. makeBlas and makeDnn are called
+// while the device is current; makeDnn never fails. Without makeDnn our own kernels compute all convolutions.
 std::unique_ptr<Device> FindGpu(const GpuRequest& request, std::unique_ptr<GpuRuntime> runtime,
                                 const BlasMaker& makeBlas, const DnnMaker& makeDnn = {});
 

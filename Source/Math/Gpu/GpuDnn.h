@@ -1,7 +1,7 @@
-// Convolution and pooling by a library, as the GPU backend asks for them: for some shapes, where there is such a
-// library.
+// The interface for convolution and pooling by a library, which computes some shapes.
 #pragma once
 
+#include "Math/Device.h"
 #include "Math/Gpu/GpuContext.h"
 #include "Math/ImageKernels.h"
 
@@ -12,8 +12,8 @@
 namespace cntk
 {
 
-// This class has none. The functions do what those of ImageKernels do (of a convolution all but its ending), or return
-// false and have done nothing: then our own kernels do it. There is at least one sample.
+// This class computes nothing. Each function does the same as in ImageKernels, except for the ending of a convolution,
+// and returns true; or it does nothing and returns false, and our own kernels compute. There is at least one sample.
 class GpuDnn
 {
 public:
@@ -56,5 +56,8 @@ private:
 };
 
 using DnnMaker = std::function<std::unique_ptr<GpuDnn>(GpuContext&)>;
+
+// cuDNN, if it was found by this build and is found at run time.
+std::unique_ptr<GpuDnn> MakeCuDnn(GpuContext& context, GpuMatrixMath math);
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// Element-wise operations with broadcasting and reductions: the formulas are those of the one list. Axes that every
-// operand walks through in one go are made one, so that nearly all calls have one or two.
+// Element-wise operations with broadcasting and reductions; formulas come from ElementwiseOps.h. Axes that are
+// contiguous for every operand are merged, so that nearly all calls have one or two.
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
 
@@ -15,7 +15,7 @@ namespace
 constexpr size_t c_operands = 4; // three inputs and the output
 constexpr size_t c_output = 3;
 
-// Some of the axes of a call: how far each operand goes from one element to the next.
+// Axes of a call with the stride of each operand.
 struct AxisWalk
 {
     unsigned rank;
@@ -23,7 +23,7 @@ struct AxisWalk
     size_t dims[TensorShape::c_maxRank];
     ptrdiff_t strides[TensorShape::c_maxRank][c_operands];
 
-    // Adds an axis behind the others, or to the last one.
+    // Adds an axis, or merges it with the last one.
     void Append(size_t dim, const std::array<ptrdiff_t, c_operands>& steps)
     {
         elements *= dim;
@@ -48,7 +48,7 @@ struct Offsets
     ptrdiff_t of[c_operands];
 };
 
-// Adds to the offsets where element number index of the axes is.
+// Adds the place of element `index` of the axes to the offsets.
 __device__ inline void Walk(const AxisWalk& walk, size_t index, Offsets& offsets)
 {
     for (unsigned axis = 0; axis < walk.rank; ++axis)
@@ -56,7 +56,7 @@ __device__ inline void Walk(const AxisWalk& walk, size_t index, Offsets& offsets
         size_t at = index;
         if (axis + 1 < walk.rank)
         {
-            if (index <= 0xffffffffu && walk.dims[axis] <= 0xffffffffu) // divisions of 64 bits take much longer
+            if (index <= 0xffffffffu && walk.dims[axis] <= 0xffffffffu) // 64-bit divisions take much longer
             {
                 at = unsigned(index) % unsigned(walk.dims[axis]);
                 index = unsigned(index) / unsigned(walk.dims[axis]);
@@ -83,10 +83,10 @@ struct Task
     ReduceOp reduce;
     AxisWalk kept;    // of the output
     AxisWalk reduced; // of the inputs alone
-    // Null: all elements count. Of others those whose byte is 0 do not; each byte is that of so many elements.
+    // Elements whose mask byte is 0 do not count. Null: all elements count.
     const uint8_t* mask;
-    size_t elementsOfByte;
-    // A long reduction is cut into parts, whose results another kernel puts together.
+    size_t elementsOfByte; // elements per mask byte
+    // A long reduction is split into parts. Another kernel combines their results.
     size_t parts;
     size_t elementsOfPart;
     T* partResults; // parts x outputs
@@ -95,7 +95,7 @@ struct Task
     {
         return EvaluateElementwise(op, inputs[0][at.of[0]], inputs[1][at.of[1]], inputs[2][at.of[2]]);
     }
-    // With what the result is combined for an element of what is reduced.
+    // The value of one element of the reduced axes.
     __device__ T Term(size_t element, const Offsets& first) const
     {
         if (mask != nullptr && mask[element / elementsOfByte] == 0)
@@ -151,7 +151,7 @@ struct Combining
 CNTK_ELEMENTWISE_OPS(CNTK_FORMULA_ROW)
 #undef CNTK_FORMULA_ROW
 
-// Inputs beyond the arity are the first one once more, which costs nothing.
+// Inputs beyond the arity repeat the first one; the formula ignores them.
 template <class T, class Formula>
 __global__ void MapElements(const Task<T> task)
 {
@@ -181,13 +181,13 @@ void LaunchMap(const Task<T>& task, GpuStream stream)
 
 // ---- with reduction -------------------------------------------------------------------------------------------------
 
-// A warp or a block for each output: where the elements that are reduced lie beside one another.
+// Each output has a warp or a block. For reductions over contiguous elements.
 template <class T, bool isBlock>
 __global__ void ReduceByTeams(const Task<T> task)
 {
     const ColumnTeam<isBlock> team;
     if (team.column >= task.kept.elements)
-        return; // whole warps, whole blocks
+        return; // the same for all threads of the team, which reduce together
     const size_t begin = blockIdx.y * task.elementsOfPart;
     const size_t last = begin + task.elementsOfPart;
     const size_t end = last < task.reduced.elements ? last : task.reduced.elements;
@@ -201,9 +201,9 @@ __global__ void ReduceByTeams(const Task<T> task)
         task.Finish(team.column, blockIdx.y, result);
 }
 
-constexpr unsigned c_reducers = 8; // threads that share an output
+constexpr unsigned c_reducers = 8; // threads per output
 
-// Threads beside one another have outputs beside one another.
+// Adjacent threads have adjacent outputs. For reductions over elements that are not contiguous.
 template <class T>
 __global__ void ReduceByThreads(const Task<T> task)
 {
@@ -231,17 +231,17 @@ __global__ void ReduceByThreads(const Task<T> task)
                 result = task.Combine(result, results[reducer][threadIdx.x]);
             task.Finish(index, blockIdx.y, result);
         }
-        __syncthreads(); // before the results of the next group
+        __syncthreads(); // before the next group overwrites the results
     }
 }
 
-// A warp for each output: a single thread would wait for one part after another.
+// Each output has a warp, because a single thread would read the parts one by one.
 template <class T>
 __global__ void CombineParts(const Task<T> task)
 {
     const ColumnTeam<false> team;
     if (team.column >= task.kept.elements)
-        return; // whole warps
+        return; // the same for all threads of the warp
     T result = task.Identity();
     for (size_t part = team.lane; part < task.parts; part += team.size)
         result = task.Combine(result, task.partResults[part * task.kept.elements + team.column]);
@@ -257,12 +257,12 @@ template <class T>
 void LaunchReduce(Task<T>& task, GpuContext& context)
 {
     const size_t outputs = task.kept.elements;
-    const auto isBeside = [](const AxisWalk& walk)
+    const auto isContiguous = [](const AxisWalk& walk)
     { return walk.rank > 0 && (walk.strides[0][0] == 1 || walk.strides[0][1] == 1 || walk.strides[0][2] == 1); };
-    const bool byThreads = outputs >= c_warp && (!isBeside(task.reduced) || task.reduced.elements < c_warp);
+    const bool byThreads = outputs >= c_warp && (!isContiguous(task.reduced) || task.reduced.elements < c_warp);
     const size_t groups = byThreads ? (outputs + c_warp - 1) / c_warp : outputs;
 
-    // As many parts as keep the device busy, each with enough to do: elements of one thread come one after another.
+    // Enough parts to keep the device busy, each with enough elements per thread.
     const size_t least = 8 * (byThreads ? c_reducers : c_threads);
     const size_t wanted = 4 * context.Multiprocessors() / groups;
     task.parts = std::clamp<size_t>(task.reduced.elements / least, 1, std::clamp<size_t>(wanted, 1, 1024));
@@ -293,7 +293,7 @@ ptrdiff_t StrideOf(const TensorView& view, size_t axis)
     return DimOf(view, axis) == 1 ? 0 : view.strides[axis];
 }
 
-// mask: of the entries of the last axis, which is then reduced; empty where all count.
+// mask has a byte per entry of the last axis, which is then reduced. Empty: all entries count.
 template <class T>
 void Run(const ElementwiseCall& call, std::span<const uint8_t> mask, const TensorView& output, GpuContext& context)
 {
@@ -335,7 +335,7 @@ void Run(const ElementwiseCall& call, std::span<const uint8_t> mask, const Tenso
         return;
     if (!mask.empty())
     {
-        task.mask = context.MaskThere(mask);
+        task.mask = context.MaskOnDevice(mask);
         task.elementsOfByte = std::max<size_t>(task.reduced.elements / mask.size(), 1);
     }
     if (reduces || !mask.empty())

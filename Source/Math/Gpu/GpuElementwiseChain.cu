@@ -1,5 +1,5 @@
-// Chains of element-wise operations: a thread takes its element through all links, so that a time step of a recurrent
-// loop is one launch where it would be some twenty.
+// Fused element-wise operations: a thread computes all operations of a chain for its element. A time step of a
+// recurrent loop is then one launch instead of some twenty.
 #include "Math/ElementwiseChain.h"
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
@@ -16,11 +16,11 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_mostLinks = 32; // of a launch: with them the arguments are below what a kernel may have
+constexpr size_t c_mostLinks = 32; // per launch, so that the arguments stay below a kernel's limit
 constexpr unsigned c_chainThreads = 128;
 constexpr size_t c_operands = 3;
 
-// A column of a matrix, and how far the next one is; 0: one column for all.
+// The first column of a matrix, and the step to the next one. Step 0: the same column for all.
 template <class T>
 struct DevicePlace
 {
@@ -34,8 +34,8 @@ template <class T>
 struct DeviceLink
 {
     ElementwiseOp op;
-    int8_t from[c_operands]; // the link that computed the input last, or -1: it is in memory
-    int8_t fromBefore;       // the same of what the output held
+    int8_t from[c_operands]; // the link that computed the input last; -1: read from memory
+    int8_t fromBefore;       // the same for the previous value of the output
     bool isKept;             // the output is written to memory
     T alpha;
     T beta;
@@ -52,7 +52,7 @@ struct DeviceChain
     size_t columns;
 };
 
-// Results stay with their thread until the end of the chain: nobody else reads them, so there is nothing to wait for.
+// Each thread reads only its own results, so no barrier is needed.
 template <class T>
 __global__ void RunLinks(const DeviceChain<T> chain)
 {
@@ -78,7 +78,7 @@ __global__ void RunLinks(const DeviceChain<T> chain)
     }
 }
 
-// ---- what may run as one --------------------------------------------------------------------------------------------
+// ---- which operations may be fused ----------------------------------------------------------------------------------
 
 template <class T>
 DevicePlace<T> PlaceOf(const ElementwiseLink::Place& place, size_t firstColumn, size_t columns, size_t firstOfStep)
@@ -87,9 +87,9 @@ DevicePlace<T> PlaceOf(const ElementwiseLink::Place& place, size_t firstColumn, 
             columns == 1 ? 0 : place.stride};
 }
 
-// Whether an element of one place may be another element of the other: then threads would have to wait for one another.
+// True if an element of one place may be a different element of the other. Threads would then depend on each other.
 template <class T>
-bool AreMixed(const DevicePlace<T>& a, const DevicePlace<T>& b, size_t rows, size_t columns)
+bool Overlap(const DevicePlace<T>& a, const DevicePlace<T>& b, size_t rows, size_t columns)
 {
     if (a == b)
         return false;
@@ -99,11 +99,11 @@ bool AreMixed(const DevicePlace<T>& a, const DevicePlace<T>& b, size_t rows, siz
     if (a.step != b.step || a.step == 0)
         return true;
     // Rows of one matrix.
-    const size_t apart = size_t(a.data > b.data ? a.data - b.data : b.data - a.data) % a.step;
-    return apart < rows || a.step - apart < rows;
+    const size_t distance = size_t(a.data > b.data ? a.data - b.data : b.data - a.data) % a.step;
+    return distance < rows || a.step - distance < rows;
 }
 
-// The places of a chain, each once; few enough to be looked for one after another.
+// The distinct places of a chain. They are few, so a linear search suffices.
 template <class T>
 class Places
 {
@@ -111,7 +111,7 @@ public:
     struct Known
     {
         DevicePlace<T> place;
-        int8_t writer; // the last link so far that wrote it, or -1
+        int8_t writer; // the last link that wrote it so far, or -1
     };
 
     Known& Find(const DevicePlace<T>& place)
@@ -121,22 +121,22 @@ public:
                 return m_known[i];
         return m_known[m_count++] = {place, -1};
     }
-    bool AreMixedWithWritten(size_t rows, size_t columns) const
+    bool OverlapWithWritten(size_t rows, size_t columns) const
     {
         for (size_t i = 0; i < m_count; ++i)
             for (size_t j = i + 1; j < m_count; ++j)
                 if ((m_known[i].writer >= 0 || m_known[j].writer >= 0) &&
-                    AreMixed(m_known[i].place, m_known[j].place, rows, columns))
+                    Overlap(m_known[i].place, m_known[j].place, rows, columns))
                     return true;
         return false;
     }
 
 private:
-    std::array<Known, c_mostLinks*(c_operands + 1)> m_known; // those behind the count have not been set
+    std::array<Known, c_mostLinks*(c_operands + 1)> m_known; // entries from m_count on are not set
     size_t m_count = 0;
 };
 
-// Some of the links as a launch takes them. False: they cannot be one.
+// Fills in the chain of one launch. Returns false if the links cannot be fused.
 template <class T>
 bool MakeChain(std::span<const ElementwiseLink> links, bool keepsAll, size_t firstColumn, size_t firstOfStep,
                DeviceChain<T>& chain)
@@ -148,27 +148,27 @@ bool MakeChain(std::span<const ElementwiseLink> links, bool keepsAll, size_t fir
     for (size_t i = 0; i < links.size(); ++i)
     {
         const ElementwiseLink& link = links[i];
-        DeviceLink<T>& there = chain.links[i];
-        there.op = link.op;
-        there.alpha = T(link.alpha);
-        there.beta = T(link.beta);
-        // Inputs beyond the arity are the first one once more, which costs nothing.
+        DeviceLink<T>& target = chain.links[i];
+        target.op = link.op;
+        target.alpha = T(link.alpha);
+        target.beta = T(link.beta);
+        // Inputs beyond the arity repeat the first one.
         for (size_t k = 0; k < c_operands; ++k)
         {
-            there.inputs[k] = k < ArityOf(link.op) ? placeOf(link.inputs[k]) : there.inputs[0];
-            there.from[k] = k < ArityOf(link.op) ? places.Find(there.inputs[k]).writer : there.from[0];
+            target.inputs[k] = k < ArityOf(link.op) ? placeOf(link.inputs[k]) : target.inputs[0];
+            target.from[k] = k < ArityOf(link.op) ? places.Find(target.inputs[k]).writer : target.from[0];
         }
-        there.output = placeOf(link.output);
-        typename Places<T>::Known& output = places.Find(there.output);
-        there.fromBefore = std::exchange(output.writer, int8_t(i));
-        there.isKept = keepsAll || link.output.temporary == ElementwiseLink::c_kept;
+        target.output = placeOf(link.output);
+        typename Places<T>::Known& output = places.Find(target.output);
+        target.fromBefore = std::exchange(output.writer, int8_t(i));
+        target.isKept = keepsAll || link.output.temporary == ElementwiseLink::c_kept;
     }
-    return !places.AreMixedWithWritten(chain.rows, chain.columns);
+    return !places.OverlapWithWritten(chain.rows, chain.columns);
 }
 
 } // namespace
 
-// What a temporary holds is read in the launch that computes it alone, unless a chain takes several.
+// Temporaries are only read in the launch that computes them, unless a chain needs several launches.
 void GpuKernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep)
 {
     if (m_context.Repeats())
@@ -182,20 +182,20 @@ void GpuKernels::RunChain(const ElementwiseChain& chain, size_t firstColumn, siz
                       [&](auto tag)
                       {
                           using T = decltype(tag);
-                          DeviceChain<T> there{};
-                          there.rows = chain.rows;
-                          there.columns = columns;
-                          if (!MakeChain(some, links.size() > c_mostLinks, firstColumn, firstOfStep, there))
+                          DeviceChain<T> fused{};
+                          fused.rows = chain.rows;
+                          fused.columns = columns;
+                          if (!MakeChain(some, links.size() > c_mostLinks, firstColumn, firstOfStep, fused))
                               return false;
                           Launch("RunChain", m_context.Stream(), BlocksFor(chain.rows * columns, c_chainThreads),
-                                 c_chainThreads, RunLinks<T>, there);
+                                 c_chainThreads, RunLinks<T>, fused);
                           return true;
                       });
         if (isDone)
             continue;
-        // With memory for all that they write.
-        ElementwiseChain apart{chain.device, chain.type, chain.rows, {some.begin(), some.end()}};
-        Kernels::RunChain(apart, firstColumn, columns, firstOfStep);
+        // Runs the operations one by one; all temporaries have memory.
+        ElementwiseChain separate{chain.device, chain.type, chain.rows, {some.begin(), some.end()}};
+        Kernels::RunChain(separate, firstColumn, columns, firstOfStep);
     }
 }
 

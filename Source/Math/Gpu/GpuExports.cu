@@ -1,5 +1,4 @@
-// What the GPU library exports.
-#include "Math/Gpu/CudaRuntime.h"
+// The functions that the GPU library exports.
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Gpu/GpuLibrary.h"
 
@@ -8,7 +7,6 @@
 CNTK_GPU_EXPORT const char* CntkGpuStamp();
 CNTK_GPU_EXPORT cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request);
 CNTK_GPU_EXPORT void CntkListGpus(std::vector<cntk::GpuFound>& found);
-CNTK_GPU_EXPORT void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes);
 
 const char* CntkGpuStamp()
 {
@@ -26,9 +24,4 @@ cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request)
 void CntkListGpus(std::vector<cntk::GpuFound>& found)
 {
     found = cntk::ListGpus(*cntk::MakeCudaRuntime());
-}
-
-void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes)
-{
-    cntk::AskForMemory(id, freeBytes, totalBytes);
 }

@@ -1,21 +1,69 @@
-// The GPU backend: the kernels of one device. One .cu file a family.
+// The kernels of one GPU. Each family of kernels has a .cu file of its own.
 #pragma once
 
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuContext.h"
-#include "Math/Gpu/GpuImageKernels.h"
-#include "Math/Gpu/GpuScalars.h"
-#include "Math/Gpu/SparseColumns.h"
+#include "Math/Gpu/GpuDnn.h"
+#include "Math/ImageKernels.h"
 #include "Math/Kernels.h"
 
 namespace cntk
 {
 
+class GpuImageKernels final : public ImageKernels
+{
+public:
+    GpuImageKernels(GpuContext& context, GpuDnn& dnn) : m_context(context), m_dnn(dnn) {}
+
+    void Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
+                  const MatrixView& output, const ConvolutionEnding& ending) override;
+    void ConvolveInputGradient(const ConvolutionGeometry& geometry, const MatrixView& weights,
+                               const MatrixView& gradient, const MatrixView& inputGradient, double beta) override;
+    void ConvolveWeightGradient(const ConvolutionGeometry& geometry, const MatrixView& gradient,
+                                const MatrixView& input, const MatrixView& weightGradient, double beta) override;
+
+    void Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input,
+              const MatrixView& output) override;
+    void PoolGradient(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input, const MatrixView& output,
+                      const MatrixView& gradient, const MatrixView& inputGradient, double beta) override;
+
+private:
+    void End(const ConvolutionGeometry& geometry, const MatrixView& output, const ConvolutionEnding& ending);
+
+    GpuContext& m_context;
+    GpuDnn& m_dnn;
+};
+
+// The factors alpha and beta of products in device memory, where cuBLAS reads them. 0 and 1 are uploaded once. A kernel
+// queued before the product writes other factors, so that the host does not wait and a CUDA graph keeps its factors.
+class GpuFactors
+{
+public:
+    struct Pointers
+    {
+        const void* alpha;
+        const void* beta;
+    };
+
+    explicit GpuFactors(GpuContext& context);
+
+    // Valid for the work queued before the next call.
+    Pointers Of(DataType type, double alpha, double beta);
+
+private:
+    template <class T>
+    Pointers PointersIn(T* factors, double alpha, double beta);
+
+    GpuContext& m_context;
+    GpuArray<float> m_floats; // 0, 1, alpha, beta
+    GpuArray<double> m_doubles;
+};
+
 class GpuKernels final : public Kernels
 {
 public:
     GpuKernels(GpuContext& context, GpuBlas& blas, GpuDnn& dnn)
-        : m_context(context), m_blas(blas), m_scalars(context), m_images(context, dnn, blas, m_scalars)
+        : m_context(context), m_blas(blas), m_factors(context), m_images(context, dnn)
     {
     }
 
@@ -98,23 +146,24 @@ public:
     ImageKernels& Images() override { return m_images; }
 
 private:
-    // Of each column the logarithms, the values, or both (without memory: not these), in one pass.
-    void PutSoftmax(const char* name, const MatrixView& input, const MatrixView& logs, const MatrixView& values);
-    // output (1x1) = the sum of so many numbers of the output's type.
+    // Labels: MatrixView or SparseView. An empty logSoftmax is not written.
+    template <class Labels>
+    void CrossEntropyOf(const Labels& labels, const MatrixView& prediction, std::span<const uint8_t> mask,
+                        const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output);
+    // output (1x1) = the sum of `count` values of the output's type.
     void SumOf(const void* values, size_t count, const MatrixView& output);
-    // Leaves sums of squares of the value's elements, at most c_mostSumBlocks of them, in sums; says how many.
+    // Writes partial sums of squares of the value's elements to sums; returns their number, at most c_mostSumBlocks.
     static constexpr unsigned c_mostSumBlocks = 256;
     unsigned PutSumsOfSquares(const MatrixView& value, double* sums);
-    // target(:, column) += the scaled source columns of one-hot or sparse samples, in the samples' order; adds the
+    // target(:, column) += the scaled source columns of one-hot or sparse samples, in the samples' order. Adds the
     // columns to touched.
     void AddToColumns(const MatrixView& source, const SparseView& s, size_t words, const MatrixView& target,
                       TouchedColumns& touched, double alpha);
 
     GpuContext& m_context;
     GpuBlas& m_blas;
-    GpuScalars m_scalars;
+    GpuFactors m_factors;
     GpuImageKernels m_images;
-    SparseColumns m_sparse;
 };
 
 } // namespace cntk

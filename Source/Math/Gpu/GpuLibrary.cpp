@@ -1,5 +1,5 @@
-// Finds and opens the GPU library; says what is missing. Without a driver nothing of it is loaded: the program starts
-// no slower where there is no GPU.
+// Finds and opens the GPU library. Without a driver the library is not loaded, so that the program starts as fast as
+// without GPU support.
 #include "Math/Gpu/GpuLibrary.h"
 
 #include "Common/Error.h"
@@ -27,11 +27,11 @@ std::string Reason()
     return reason != nullptr ? reason : "no reason given";
 }
 
-// Stays open until the program ends: its kernels are called until then.
+// The library stays open until the program ends.
 void* OpenLibrary(DeviceId id, const GpuSearch& search, std::string& path)
 {
     const std::optional<std::string> found = FindLibrary(search.folders, search.library);
-    path = found.value_or(search.library); // the system's own search
+    path = found.value_or(search.library); // without a folder, the system searches
     if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
         return library;
     if (found)
@@ -67,7 +67,7 @@ GpuLibrary GpuLibrary::Open(DeviceId id, const GpuSearch& search)
         FailFor(id, "there is no NVIDIA driver (", search.driver,
                 " was not found); a driver of version 580 or later is needed");
     }
-    dlclose(driver); // the library opens it on its own
+    dlclose(driver); // the library opens it itself
 
     std::string path;
     void* const library = OpenLibrary(id, search, path);
@@ -87,7 +87,6 @@ GpuLibrary GpuLibrary::Open(DeviceId id, const GpuSearch& search)
     GpuLibrary functions;
     find(functions.make, c_gpuMakeFunction);
     find(functions.list, c_gpuListFunction);
-    find(functions.memory, c_gpuMemoryFunction);
     return functions;
 }
 

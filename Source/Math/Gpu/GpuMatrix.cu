@@ -1,4 +1,4 @@
-// Whole matrices: fills, copies, masks, what is asked of all their elements.
+// Fills, copies and masks of matrices, and sums and checks over all elements.
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
 
@@ -47,7 +47,7 @@ __global__ void FillMaskedColumns(const DeviceMatrix<T> output, const uint8_t* m
             output.At(index) = value;
 }
 
-// A sum for each block.
+// Each block writes one sum.
 template <class T>
 __global__ void SumSquares(const DeviceMatrix<T> input, double* sums)
 {
@@ -75,7 +75,7 @@ __global__ void ClearGaps(const DeviceMatrix<T> output, const uint8_t* mask)
     }
 }
 
-constexpr size_t c_mostNumbers = 16; // of a launch
+constexpr size_t c_mostNumbers = 16; // per launch
 
 struct DeviceNumbers
 {
@@ -89,8 +89,8 @@ struct DeviceNumbers
     }
 };
 
-// counters: the count of calls that were new, and which of them had a first number that was not finite; null where the
-// numbers are not the first ones.
+// counters[0] counts the calls with isNew; counters[1] is the number of the first such call whose first value was NaN
+// or infinite. Null if these values do not include the first.
 __global__ void AddToTotals(const DeviceNumbers numbers, bool isNew, double* totals, double* counters)
 {
     if (threadIdx.x < numbers.count)
@@ -103,7 +103,7 @@ __global__ void AddToTotals(const DeviceNumbers numbers, bool isNew, double* tot
         counters[1] = counters[0];
 }
 
-// All who write write the same.
+// All threads that write store the same value.
 template <class T>
 __global__ void FindNotFinite(const DeviceMatrix<T> input, int* isFound)
 {
@@ -128,16 +128,17 @@ void GpuKernels::Fill(const MatrixView& output, double value)
               });
 }
 
-// The words of a minibatch are hundreds of columns here and there.
+// One launch for all columns: the words of a minibatch are hundreds of scattered columns.
 void GpuKernels::ZeroColumns(const MatrixView& output, std::span<const int32_t> columns)
 {
-    const GpuArray<int32_t> there(m_context, columns);
+    const GpuArray<int32_t> deviceColumns(m_context, columns);
     VisitType(output.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("ZeroColumns", m_context.Stream(), BlocksFor(columns.size() * output.rows, c_threads),
-                         c_threads, ZeroListedColumns<T>, DeviceMatrix<T>(output), there.Data(), columns.size());
+                         c_threads, ZeroListedColumns<T>, DeviceMatrix<T>(output), deviceColumns.Data(),
+                         columns.size());
               });
 }
 
@@ -170,13 +171,13 @@ void GpuKernels::Scale(const MatrixView& output, double factor)
 
 void GpuKernels::MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double value)
 {
-    const uint8_t* const onDevice = m_context.MaskThere(mask);
+    const uint8_t* const deviceMask = m_context.MaskOnDevice(mask);
     VisitType(output.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("MaskColumns", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
-                         FillMaskedColumns<T>, DeviceMatrix<T>(output), onDevice, T(value));
+                         FillMaskedColumns<T>, DeviceMatrix<T>(output), deviceMask, T(value));
               });
 }
 
@@ -223,13 +224,13 @@ bool GpuKernels::HasNotFinite(const MatrixView& value)
 
 void GpuKernels::ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask)
 {
-    const uint8_t* const onDevice = m_context.MaskThere(mask);
+    const uint8_t* const deviceMask = m_context.MaskOnDevice(mask);
     VisitType(output.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("ClearNotFinite", m_context.Stream(), BlocksFor(output.Elements(), c_threads), c_threads,
-                         ClearGaps<T>, DeviceMatrix<T>(output), onDevice);
+                         ClearGaps<T>, DeviceMatrix<T>(output), deviceMask);
               });
 }
 

@@ -1,12 +1,27 @@
-// Products of dense matrices.
+// Products of dense matrices by cuBLAS, and inner products of columns.
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
+
+#include <array>
 
 namespace cntk
 {
 
 namespace
 {
+
+constexpr size_t c_alphaAt = 2;
+constexpr size_t c_betaAt = 3;
+
+template <class T>
+constexpr std::array<T, 4> c_initialFactors = {0, 1, 0, 0};
+
+template <class T>
+__global__ void SetFactors(T* factors, T alpha, T beta)
+{
+    factors[c_alphaAt] = alpha;
+    factors[c_betaAt] = beta;
+}
 
 // c = f(c + bias)
 template <class T>
@@ -25,7 +40,7 @@ __global__ void MultiplyColumns(const DeviceMatrix<T> a, const DeviceMatrix<T> b
 {
     const ColumnTeam<isBlock> team;
     if (team.column >= a.columns)
-        return; // whole warps, whole blocks
+        return; // the same for all threads of the team, which reduce together
     const T* const left = a.Column(team.column);
     const T* const right = b.Column(team.column);
     T sum = 0;
@@ -38,12 +53,35 @@ __global__ void MultiplyColumns(const DeviceMatrix<T> a, const DeviceMatrix<T> b
 
 } // namespace
 
+GpuFactors::GpuFactors(GpuContext& context)
+    : m_context(context), m_floats(context, std::span<const float>(c_initialFactors<float>)),
+      m_doubles(context, std::span<const double>(c_initialFactors<double>))
+{
+}
+
+template <class T>
+GpuFactors::Pointers GpuFactors::PointersIn(T* factors, double alpha, double beta)
+{
+    const auto isConstant = [](double value) { return value == 0 || value == 1; };
+    if (!isConstant(alpha) || !isConstant(beta))
+        Launch("SetFactors", m_context.Stream(), 1, 1, SetFactors<T>, factors, T(alpha), T(beta));
+    const auto pointerTo = [&](double value, size_t otherwise)
+    { return factors + (isConstant(value) ? size_t(value) : otherwise); };
+    return {pointerTo(alpha, c_alphaAt), pointerTo(beta, c_betaAt)};
+}
+
+GpuFactors::Pointers GpuFactors::Of(DataType type, double alpha, double beta)
+{
+    return type == DataType::Float32 ? PointersIn(m_floats.Data(), alpha, beta)
+                                     : PointersIn(m_doubles.Data(), alpha, beta);
+}
+
 void GpuKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& c, double alpha, double beta)
 {
     if (a.Columns() == 0)
     {
         if (beta == 0)
-            Fill(c, 0); // what it holds may be no number
+            Fill(c, 0); // c may hold NaN
         else if (beta != 1)
             Scale(c, beta);
         return;
@@ -61,7 +99,7 @@ void GpuKernels::Multiply(const Operand& a, const Operand& b, const MatrixView& 
     product.strideB = b.matrix.stride;
     product.c = c.data;
     product.strideC = c.stride;
-    const GpuScalars::Factors factors = m_scalars.Of(c.type, alpha, beta);
+    const GpuFactors::Pointers factors = m_factors.Of(c.type, alpha, beta);
     product.alpha = factors.alpha;
     product.beta = factors.beta;
     if (!m_context.Repeats())

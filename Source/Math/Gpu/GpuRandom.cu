@@ -1,5 +1,5 @@
-// The original's random streams, bit for bit those of the CPU: a power of the multiplier takes each thread to its first
-// number, and from there to every next one of its own. No fused multiply-adds, which would change last bits.
+// The random streams of CNTK v1.1, bit for bit as on the CPU. Powers of the generator's multiplier move each thread to
+// its own values. Fused multiply-adds are avoided, because they would change the last bits.
 #include "Common/Random.h"
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
@@ -12,7 +12,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_numbers = 16; // of a thread
+constexpr size_t c_valuesPerThread = 16;
 constexpr uint32_t c_modulus = MinStdRand0::c_modulus;
 constexpr uint32_t c_multiplier = 16807;
 
@@ -21,7 +21,7 @@ CNTK_HOST_DEVICE constexpr uint32_t MultiplyModulo(uint64_t a, uint64_t b)
     return uint32_t(a * b % c_modulus);
 }
 
-// The state after so many draws.
+// The state after `draws` more draws.
 CNTK_HOST_DEVICE constexpr uint32_t Advanced(uint32_t state, uint64_t draws)
 {
     uint32_t square = c_multiplier;
@@ -38,14 +38,14 @@ class DeviceStream
 {
 public:
     __device__ DeviceStream(uint32_t state, uint64_t position) : m_state(Advanced(state, position)) {}
-    // Leaves out some draws; power: what so many make of a state of 1.
+    // Skips as many draws as turn state 1 into `power`.
     __device__ void Skip(uint32_t power) { m_state = MultiplyModulo(m_state, power); }
     __device__ uint32_t Next()
     {
         m_state = MultiplyModulo(m_state, c_multiplier);
         return m_state;
     }
-    // As MinStdRand0::Canonical.
+    // Same as MinStdRand0::Canonical.
     __device__ void Draw(float& value)
     {
         const float drawn = float(Next() - 1) / 2147483646.0f;
@@ -89,20 +89,20 @@ struct ToMask
     __device__ T operator()(T value) const { return value <= rate ? T(0) : scale; }
 };
 
-// Threads beside one another have numbers beside one another, so that they are written together: each has one of every
-// c_threads. stateThere: where the state is; null: it is the one given.
+// Adjacent threads write adjacent elements: each thread has one of every c_threads. A non-null deviceState overrides
+// state.
 template <class T, class Convert>
-__global__ void FillFromStream(const DeviceMatrix<T> output, uint32_t state, const uint32_t* stateThere,
+__global__ void FillFromStream(const DeviceMatrix<T> output, uint32_t state, const uint32_t* deviceState,
                                Convert convert)
 {
-    constexpr uint64_t drawsOfNumber = sizeof(T) / sizeof(uint32_t);
-    constexpr uint32_t toNext = Advanced(1, (c_threads - 1) * drawsOfNumber);
-    const size_t first = blockIdx.x * (c_threads * c_numbers) + threadIdx.x;
-    const size_t last = first + c_threads * c_numbers;
+    constexpr uint64_t drawsPerValue = sizeof(T) / sizeof(uint32_t);
+    constexpr uint32_t toNext = Advanced(1, (c_threads - 1) * drawsPerValue);
+    const size_t first = blockIdx.x * (c_threads * c_valuesPerThread) + threadIdx.x;
+    const size_t last = first + c_threads * c_valuesPerThread;
     const size_t end = last < output.Elements() ? last : output.Elements();
     if (first >= end)
         return;
-    DeviceStream stream(stateThere != nullptr ? *stateThere : state, first * drawsOfNumber);
+    DeviceStream stream(deviceState != nullptr ? *deviceState : state, first * drawsPerValue);
     for (size_t index = first; index < end; index += c_threads)
     {
         T value;
@@ -120,18 +120,18 @@ uint32_t StateOf(uint64_t seed)
 
 template <class T, class Convert>
 void LaunchFill(const char* name, GpuContext& context, const MatrixView& output, uint32_t state,
-                const uint32_t* stateThere, Convert convert)
+                const uint32_t* deviceState, Convert convert)
 {
-    const size_t perBlock = c_threads * c_numbers;
+    const size_t perBlock = c_threads * c_valuesPerThread;
     Launch(name, context.Stream(), unsigned((output.Elements() + perBlock - 1) / perBlock), c_threads,
-           FillFromStream<T, Convert>, DeviceMatrix<T>(output), state, stateThere, convert);
+           FillFromStream<T, Convert>, DeviceMatrix<T>(output), state, deviceState, convert);
 }
 
 } // namespace
 
 void GpuKernels::FillUniform(const MatrixView& output, double low, double high, uint64_t seed)
 {
-    m_context.NoteObstacle("it draws numbers");
+    m_context.NoteObstacle("it draws random values");
     VisitType(output.type,
               [&](auto tag)
               {
@@ -141,8 +141,8 @@ void GpuKernels::FillUniform(const MatrixView& output, double low, double high, 
               });
 }
 
-// Rejection makes the position in the stream depend on the numbers before: computed by the host, which is fast enough
-// for initial values.
+// Computed by the host, which is fast enough for initial values: rejection makes the position in the stream depend on
+// all earlier values.
 void GpuKernels::FillGaussian(const MatrixView& output, double mean, double standardDeviation, uint64_t seed)
 {
     VisitType(output.type,
@@ -154,9 +154,9 @@ void GpuKernels::FillGaussian(const MatrixView& output, double mean, double stan
                   std::vector<T> values(output.Elements());
                   for (T& value : values)
                       value = normal(generator);
-                  const GpuArray<T> there(m_context, std::span<const T>(values));
+                  const GpuArray<T> drawn(m_context, std::span<const T>(values));
                   MatrixView source = output;
-                  source.data = there.Data();
+                  source.data = drawn.Data();
                   source.stride = source.rows;
                   Copy(source, output);
               });
@@ -165,12 +165,12 @@ void GpuKernels::FillGaussian(const MatrixView& output, double mean, double stan
 void GpuKernels::FillDropoutMask(const MatrixView& output, double rate, double scale, uint64_t seed)
 {
     const uint32_t state = StateOf(seed);
-    const uint32_t* const stateThere = m_context.Changing(state);
+    const uint32_t* const deviceState = m_context.ChangingArgument(state);
     VisitType(output.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
-                  LaunchFill<T>("FillDropoutMask", m_context, output, state, stateThere, ToMask<T>{T(rate), T(scale)});
+                  LaunchFill<T>("FillDropoutMask", m_context, output, state, deviceState, ToMask<T>{T(rate), T(scale)});
               });
 }
 

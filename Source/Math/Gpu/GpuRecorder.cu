@@ -1,5 +1,5 @@
-// Graphs are captured on the one stream of all work. Masks and numbers are brought to their places outside of the
-// graph: before it is launched, in the same stream.
+// Graphs are captured from the one stream of all work. Masks and arguments are uploaded in the same stream before the
+// graph is launched.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuRecorder.h"
 
@@ -12,18 +12,18 @@ namespace cntk
 namespace
 {
 
-// Far more than the numbers of a network's update.
-constexpr size_t c_mostNumberBytes = size_t(63) << 10;
-static_assert(c_mostNumberBytes < GpuTransfers::c_leastBytes, "numbers are brought there without taking memory");
-constexpr size_t c_numberAlignment = 16;
+// Far more than the arguments of a network's update.
+constexpr size_t c_mostArgumentsBytes = size_t(63) << 10;
+static_assert(c_mostArgumentsBytes < GpuTransfers::c_leastBytes, "arguments are uploaded without allocating memory");
+constexpr size_t c_argumentAlignment = 16;
 
 } // namespace
 
-// ---- one piece of work ----------------------------------------------------------------------------------------------
+// ---- one graph ------------------------------------------------------------------------------------------------------
 
 GpuRecording::GpuRecording(GpuContext& context)
     : m_context(context), m_memoryChanges(context.MemoryChanges()),
-      m_numbersThere(static_cast<std::byte*>(AllocateLasting(c_mostNumberBytes)))
+      m_deviceArguments(static_cast<std::byte*>(AllocateLasting(c_mostArgumentsBytes)))
 {
 }
 
@@ -33,7 +33,7 @@ GpuRecording::~GpuRecording()
     FreeMemory();
 }
 
-// What was launched before goes on with the memory: who gets it next comes behind in the stream.
+// Launched work may still use the memory; its next owner comes later in the same stream.
 void GpuRecording::FreeMemory() noexcept
 {
     if (m_graph != nullptr)
@@ -46,20 +46,20 @@ void GpuRecording::FreeMemory() noexcept
     m_lasting.clear();
 }
 
-// Not from the scratch, which the work itself writes to.
+// Not from the scratch memory, which the graph overwrites.
 void* GpuRecording::AllocateLasting(size_t bytes)
 {
     m_lasting.reserve(m_lasting.size() + 1);
-    void* const memory = m_context.Memory().AllocateBesideScratch(bytes);
+    void* const memory = m_context.Memory().AllocateOutsideScratch(bytes);
     m_lasting.push_back(memory);
     return memory;
 }
 
-const uint8_t* GpuRecording::MaskThere(std::span<const uint8_t> mask, const GpuMasks& known)
+const uint8_t* GpuRecording::MaskOnDevice(std::span<const uint8_t> mask, const GpuMasks& known)
 {
     for (const GpuMasks::Mask& own : m_masks)
         if (GpuMasks::Holds(own, mask))
-            return own.there + (mask.data() - own.host);
+            return own.onDevice + (mask.data() - own.host);
     GpuMasks::Mask added;
     if (const GpuMasks::Mask* const whole = known.FindWhole(mask))
     {
@@ -72,32 +72,32 @@ const uint8_t* GpuRecording::MaskThere(std::span<const uint8_t> mask, const GpuM
         added.copy.assign(mask.begin(), mask.end());
     }
     added.room = added.copy.size();
-    added.there = static_cast<uint8_t*>(AllocateLasting(added.room));
+    added.onDevice = static_cast<uint8_t*>(AllocateLasting(added.room));
     m_masks.push_back(std::move(added));
-    return m_masks.back().there + (mask.data() - m_masks.back().host);
+    return m_masks.back().onDevice + (mask.data() - m_masks.back().host);
 }
 
-const void* GpuRecording::TakeNumbers(const void* numbers, size_t bytes, bool repeats)
+const void* GpuRecording::TakeArgument(const void* argument, size_t bytes, bool repeats)
 {
-    const size_t begin = (m_numbersTaken + c_numberAlignment - 1) / c_numberAlignment * c_numberAlignment;
-    m_numbersTaken = begin + bytes;
+    const size_t begin = (m_argumentBytes + c_argumentAlignment - 1) / c_argumentAlignment * c_argumentAlignment;
+    m_argumentBytes = begin + bytes;
     if (repeats)
     {
-        m_fits = m_fits && m_numbersTaken <= m_numbers.size();
+        m_fits = m_fits && m_argumentBytes <= m_arguments.size();
         if (m_fits)
-            std::memcpy(m_numbers.data() + begin, numbers, bytes);
+            std::memcpy(m_arguments.data() + begin, argument, bytes);
         return nullptr;
     }
-    if (m_numbersTaken > c_mostNumberBytes)
-        m_context.NoteObstacle("it has too many numbers that change");
-    m_numbers.resize(m_numbersTaken);
-    std::memcpy(m_numbers.data() + begin, numbers, bytes);
-    return m_numbersThere + begin;
+    if (m_argumentBytes > c_mostArgumentsBytes)
+        m_context.NoteObstacle("too many of its arguments change");
+    m_arguments.resize(m_argumentBytes);
+    std::memcpy(m_arguments.data() + begin, argument, bytes);
+    return m_deviceArguments + begin;
 }
 
-void GpuRecording::BeginNumbers()
+void GpuRecording::BeginArguments()
 {
-    m_numbersTaken = 0;
+    m_argumentBytes = 0;
     m_fits = true;
 }
 
@@ -105,23 +105,23 @@ void GpuRecording::Finish(GpuGraph graph)
 {
     m_graph = graph;
     for (const GpuMasks::Mask& mask : m_masks)
-        m_context.Upload(mask.there, mask.copy.data(), mask.copy.size());
+        m_context.Upload(mask.onDevice, mask.copy.data(), mask.copy.size());
     m_context.AddReserve(*this);
     Launch();
 }
 
 void GpuRecording::Launch()
 {
-    m_context.Upload(m_numbersThere, m_numbers.data(), m_numbers.size());
+    m_context.Upload(m_deviceArguments, m_arguments.data(), m_arguments.size());
     m_context.Runtime().Launch(m_graph, m_context.Stream());
 }
 
-// ---- recording ------------------------------------------------------------------------------------------------------
+// ---- capture --------------------------------------------------------------------------------------------------------
 
 bool GpuRecorder::Begin()
 {
     if (m_recording != nullptr || m_repeated != nullptr)
-        Fail(ErrorKind::Internal, "work is recorded within recorded work");
+        Fail(ErrorKind::Internal, "a CUDA graph is captured within another capture");
     m_problem = nullptr;
     try
     {
@@ -131,7 +131,7 @@ bool GpuRecorder::Begin()
     catch (const Error&)
     {
         m_recording.reset();
-        m_problem = "CUDA refuses to record it";
+        m_problem = "CUDA refuses to capture it";
         return false;
     }
     m_context.BeginRecording(*m_recording);
@@ -143,13 +143,13 @@ std::unique_ptr<RecordedWork> GpuRecorder::End()
     m_context.EndRecording();
     std::unique_ptr<GpuRecording> recording = std::move(m_recording);
     const GpuGraph graph = m_context.Runtime().EndCapture(m_context.Stream());
-    m_problem = "CUDA makes no graph of it";
+    m_problem = "CUDA cannot make a graph of it";
     if (graph == nullptr)
         return nullptr;
     if (recording->MemoryChanges() != m_context.MemoryChanges())
     {
         m_context.Runtime().FreeGraph(graph);
-        m_problem = "memory was given back meanwhile";
+        m_problem = "memory was freed meanwhile";
         return nullptr;
     }
     try
@@ -158,7 +158,7 @@ std::unique_ptr<RecordedWork> GpuRecorder::End()
     }
     catch (const Error&)
     {
-        m_problem = "CUDA does not launch the graph";
+        m_problem = "CUDA cannot launch the graph";
         return nullptr;
     }
     m_problem = nullptr;
@@ -173,7 +173,7 @@ void GpuRecorder::Abandon() noexcept
     m_recording.reset();
 }
 
-// ---- repeating ------------------------------------------------------------------------------------------------------
+// ---- later launches -------------------------------------------------------------------------------------------------
 
 bool GpuRecorder::IsValid(const RecordedWork& work) const
 {
@@ -183,7 +183,7 @@ bool GpuRecorder::IsValid(const RecordedWork& work) const
 void GpuRecorder::BeginRepeat(RecordedWork& work)
 {
     m_repeated = &static_cast<GpuRecording&>(work);
-    m_repeated->BeginNumbers();
+    m_repeated->BeginArguments();
     m_context.BeginRepeat(*m_repeated);
 }
 
@@ -191,7 +191,7 @@ bool GpuRecorder::EndRepeat()
 {
     GpuRecording& work = *std::exchange(m_repeated, nullptr);
     m_context.EndRepeat();
-    if (!work.HasAllNumbers() || !IsValid(work))
+    if (!work.HasAllArguments() || !IsValid(work))
         return false;
     work.Launch();
     return true;

@@ -1,4 +1,4 @@
-// Recorded work of a GPU: a CUDA graph, the memory that it uses, and the numbers that it is given anew each time.
+// Captures CUDA graphs: the graph, the memory that it uses, and the arguments that change at each launch.
 #pragma once
 
 #include "Math/Gpu/GpuContext.h"
@@ -24,18 +24,19 @@ public:
     ~GpuRecording() override;
 
     GpuScratch& Scratch() { return m_scratch; }
-    // A mask that stays as it is with the work.
-    const uint8_t* MaskThere(std::span<const uint8_t> mask, const GpuMasks& known);
-    // While the work is recorded: makes a place for numbers that change. While it is repeated: takes new ones.
-    const void* TakeNumbers(const void* numbers, size_t bytes, bool repeats);
+    // A copy of the mask that belongs to the graph.
+    const uint8_t* MaskOnDevice(std::span<const uint8_t> mask, const GpuMasks& known);
+    // During the capture: reserves memory for an argument that changes. Before a later launch: stores its new value.
+    const void* TakeArgument(const void* argument, size_t bytes, bool repeats);
 
-    void BeginNumbers();
-    // As many were taken as the work was recorded with.
-    bool HasAllNumbers() const { return m_fits && m_numbersTaken == m_numbers.size(); }
-    // With what it has been given; the graph is launched.
+    void BeginArguments();
+    // True if the same number of bytes was taken as during the capture.
+    bool HasAllArguments() const { return m_fits && m_argumentBytes == m_arguments.size(); }
+    // Uploads the masks and launches the graph.
     void Finish(GpuGraph graph);
+    // Uploads the arguments and launches the graph.
     void Launch();
-    // The work is then no longer valid.
+    // The graph is invalid afterwards.
     void FreeMemory() noexcept;
     uint64_t MemoryChanges() const { return m_memoryChanges; }
 
@@ -48,9 +49,9 @@ private:
     GpuScratch m_scratch;
     std::vector<void*> m_lasting;
     std::vector<GpuMasks::Mask> m_masks;
-    std::byte* m_numbersThere;
-    std::vector<std::byte> m_numbers;
-    size_t m_numbersTaken = 0;
+    std::byte* m_deviceArguments;
+    std::vector<std::byte> m_arguments;
+    size_t m_argumentBytes = 0; // taken so far
     bool m_fits = true;
 };
 
@@ -76,10 +77,10 @@ public:
 private:
     GpuContext& m_context;
     std::function<void(const std::string& text)> m_trace;
-    std::set<std::pair<std::string, std::string>> m_reported; // what and why
-    std::unique_ptr<GpuRecording> m_recording;                // what is being recorded
+    std::set<std::pair<std::string, std::string>> m_reported; // work and reason
+    std::unique_ptr<GpuRecording> m_recording;                // being captured
     GpuRecording* m_repeated = nullptr;
-    const char* m_problem = nullptr; // of CUDA, with the last recording
+    const char* m_problem = nullptr; // why the last capture failed
 };
 
 } // namespace cntk

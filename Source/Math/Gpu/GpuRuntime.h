@@ -1,8 +1,9 @@
-// What the GPU backend asks of CUDA besides running kernels: devices, memory, copies, order. One implementation calls
-// the CUDA runtime; the unit tests have one in host memory.
+// The interface to CUDA besides launching kernels: devices, memory, copies, streams, events, graphs. One implementation
+// calls the CUDA runtime; the unit tests have one in host memory.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 namespace cntk
@@ -12,7 +13,7 @@ using GpuStream = void*; // a cudaStream_t
 using GpuEvent = void*;  // a cudaEvent_t
 using GpuGraph = void*;  // a cudaGraphExec_t
 
-// Of work that is not to run.
+// Work queued to this stream does not run.
 inline GpuStream NoStream()
 {
     static constexpr char c_noStream = 0;
@@ -26,19 +27,19 @@ struct GpuProperties
     int minor = 0;
     int multiprocessors = 1;
     std::string busId = {}; // "00000000:3B:00.0"; empty: unknown
-    std::string uuid = {};  // of the card, or of the part of it that this device is
+    std::string uuid = {};  // of the card, or of its MIG instance
 };
 
-// What a driver can do, before any device is used. Versions as CUDA has them: 1000 * major + 10 * minor.
+// Versions are in CUDA's form: 1000 * major + 10 * minor.
 struct GpuDriver
 {
-    int version = 0; // 0: there is none
-    int needed = 0;  // at least
+    int version = 0; // 0: no driver
+    int needed = 0;  // the oldest version that works
     int devices = 0;
-    std::string problem; // what CUDA says where there are none
+    std::string problem; // CUDA's reason if there is no device
 };
 
-// Functions that fail throw an Error (kind Device) with CUDA's reason. All work is in the order of its stream.
+// Functions that fail throw an Error (kind Device) with CUDA's reason. Work of one stream runs in its order.
 class GpuRuntime
 {
 public:
@@ -46,25 +47,23 @@ public:
 
     virtual GpuDriver Driver() = 0;
     virtual GpuProperties Properties(int device) = 0;
-    // Makes the device the current one; the functions below work with it.
+    // Makes the device current for the functions below.
     virtual void Use(int device) = 0;
     virtual void MemoryInfo(size_t& freeBytes, size_t& totalBytes) = 0;
 
-    virtual void* Allocate(size_t bytes) = 0;       // null: there is not so much
-    virtual void Free(void* memory) noexcept = 0;   // when all work has run
-    virtual void* AllocatePinned(size_t bytes) = 0; // host memory that copies can run from beside the host
+    virtual void* Allocate(size_t bytes) = 0;       // null if memory is short
+    virtual void Free(void* memory) noexcept = 0;   // waits for all work
+    virtual void* AllocatePinned(size_t bytes) = 0; // host memory for asynchronous copies
     virtual void FreePinned(void* memory) noexcept = 0;
 
     virtual GpuStream MakeStream() = 0;
     virtual void FreeStream(GpuStream stream) noexcept = 0;
     virtual void Synchronize(GpuStream stream) = 0;
 
-    // From pinned memory, which must stay as it is until the copy has run.
+    // The pinned memory must not change until the copy has run.
     virtual void CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream) = 0;
-    // Any host memory; has run when the function returns.
+    // To any host memory; waits for the copy.
     virtual void CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream) = 0;
-    // There when the stream has come so far.
-    virtual void CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream) = 0;
     virtual void Copy(void* destination, const void* source, size_t bytes, GpuStream stream) = 0;
     virtual void Zero(void* destination, size_t bytes, GpuStream stream) = 0;
 
@@ -74,13 +73,15 @@ public:
     virtual void Wait(GpuEvent event) = 0;                      // the host waits
     virtual void WaitFor(GpuStream stream, GpuEvent event) = 0; // the stream's later work waits
 
-    // What is asked of the stream until EndCapture is kept, not run; a host that waits for the stream, or frees memory,
-    // breaks it. Memory may be allocated.
+    // Until EndCapture, work queued to the stream is captured and does not run. Waiting for the stream or freeing
+    // memory breaks the capture; allocating memory does not.
     virtual void BeginCapture(GpuStream stream) = 0;
-    // Ends it in any case; null where it was broken, or nothing can be made of it.
+    // Null if the capture was broken or cannot become a graph.
     virtual GpuGraph EndCapture(GpuStream stream) noexcept = 0;
     virtual void Launch(GpuGraph graph, GpuStream stream) = 0;
-    virtual void FreeGraph(GpuGraph graph) noexcept = 0; // work that was launched goes on
+    virtual void FreeGraph(GpuGraph graph) noexcept = 0; // does not stop launched work
 };
+
+std::unique_ptr<GpuRuntime> MakeCudaRuntime();
 
 } // namespace cntk

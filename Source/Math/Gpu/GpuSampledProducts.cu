@@ -1,4 +1,4 @@
-// Products with the columns that samples ask for: each sample has a block.
+// Class-based softmax: products with the columns that samples request. Each request has a block.
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
 #include "Math/SampledProducts.h"
@@ -11,13 +11,13 @@ namespace cntk
 namespace
 {
 
-// A request with the place of its errors among those of all.
+// A request, and where its errors begin.
 struct Member
 {
     int32_t sample;
     int32_t firstColumn;
     int32_t columnCount;
-    int32_t target; // from the first column on
+    int32_t target; // relative to firstColumn
     size_t firstElement;
 };
 
@@ -35,7 +35,7 @@ std::vector<Member> MembersOf(const ColumnSlices& slices)
     return members;
 }
 
-// The inner product of two columns by one warp; all its threads get it.
+// The inner product of two columns, computed by one warp. All its threads get the result.
 template <class T>
 __device__ T InnerProduct(const T* a, const T* b, size_t rows)
 {
@@ -75,7 +75,7 @@ __global__ void SliceSoftmaxOfMembers(const Member* members, const DeviceMatrix<
     const T logSum = largest + std::log(ReduceBlock(sum, T(0), Adding()));
     if (threadIdx.x == 0)
         losses[blockIdx.x] = logSum - scores[member.target];
-    __syncthreads(); // the score of the target has been read
+    __syncthreads(); // after the score of the target was read
     for (size_t column = threadIdx.x; column < count; column += blockDim.x)
     {
         const T probability = Exponential(scores[column] - logSum);
@@ -83,7 +83,7 @@ __global__ void SliceSoftmaxOfMembers(const Member* members, const DeviceMatrix<
     }
 }
 
-// A sample may have asked more than once.
+// Adds atomically, because a sample may have several requests.
 template <class T>
 __global__ void AddSliceErrors(const Member* members, const DeviceMatrix<T> weights, const T* errors, const T* scale,
                                const DeviceMatrix<T> work, const DeviceMatrix<T> inputGradient)
@@ -100,14 +100,14 @@ __global__ void AddSliceErrors(const Member* members, const DeviceMatrix<T> weig
     }
 }
 
-// A column of a group, which has a block.
+// A column of a group. Each has a block.
 struct SliceColumn
 {
     size_t column; // of the weights
     size_t firstMember;
     size_t memberCount;
-    size_t firstError; // of the first member
-    size_t errorStep;  // to the next member
+    size_t firstError; // error of the first member
+    size_t errorStep;  // from one member to the next
 };
 
 template <class T>
@@ -125,7 +125,7 @@ __global__ void AddSliceColumns(const SliceColumn* columns, const DeviceMatrix<T
     }
 }
 
-// A block for each column of the pattern, a warp for each of its elements.
+// Each column of the pattern has a block, each of its elements a warp.
 template <class T>
 __global__ void InnerProductsOfPattern(const DeviceMatrix<T> weights, const DeviceMatrix<T> inputs,
                                        const DeviceSparse<T> pattern, T* output)
@@ -151,14 +151,14 @@ void GpuKernels::SliceSoftmax(const ColumnSlices& slices, const MatrixView& weig
                               const MatrixView&)
 {
     const std::vector<Member> members = MembersOf(slices);
-    const GpuArray<Member> there(m_context, std::span<const Member>(members));
+    const GpuArray<Member> deviceMembers(m_context, std::span<const Member>(members));
     VisitType(weights.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("SliceSoftmax", m_context.Stream(), unsigned(members.size()), c_sliceThreads,
-                         SliceSoftmaxOfMembers<T>, there.Data(), DeviceMatrix<T>(weights), DeviceMatrix<T>(inputs),
-                         DeviceMatrix<T>(gathered), errors.As<T>(), losses.As<T>());
+                         SliceSoftmaxOfMembers<T>, deviceMembers.Data(), DeviceMatrix<T>(weights),
+                         DeviceMatrix<T>(inputs), DeviceMatrix<T>(gathered), errors.As<T>(), losses.As<T>());
               });
 }
 
@@ -167,13 +167,13 @@ void GpuKernels::SliceSoftmaxInputGradient(const ColumnSlices& slices, const Mat
                                            const MatrixView& inputGradient)
 {
     const std::vector<Member> members = MembersOf(slices);
-    const GpuArray<Member> there(m_context, std::span<const Member>(members));
+    const GpuArray<Member> deviceMembers(m_context, std::span<const Member>(members));
     VisitType(weights.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   Launch("SliceSoftmaxInputGradient", m_context.Stream(), unsigned(members.size()), c_sliceThreads,
-                         AddSliceErrors<T>, there.Data(), DeviceMatrix<T>(weights), errors.As<const T>(),
+                         AddSliceErrors<T>, deviceMembers.Data(), DeviceMatrix<T>(weights), errors.As<const T>(),
                          scale.As<const T>(), DeviceMatrix<T>(work), DeviceMatrix<T>(inputGradient));
               });
 }
@@ -183,7 +183,7 @@ void GpuKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const Ma
                                             const MatrixView& weightGradient, double beta)
 {
     std::vector<SliceColumn> columns;
-    std::vector<size_t> ends; // of the columns that one launch may have: those of slices that overlap go one by one
+    std::vector<size_t> ends; // the columns of each launch. Slices that overlap have separate launches
     for (const ColumnSlices::Group& group : slices.groups)
     {
         for (size_t i = 0; i < group.columnCount; ++i)
@@ -192,7 +192,7 @@ void GpuKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const Ma
         if (!slices.areDisjoint || &group == &slices.groups.back())
             ends.push_back(columns.size());
     }
-    const GpuArray<SliceColumn> there(m_context, std::span<const SliceColumn>(columns));
+    const GpuArray<SliceColumn> deviceColumns(m_context, std::span<const SliceColumn>(columns));
     VisitType(gathered.type,
               [&](auto tag)
               {
@@ -201,8 +201,8 @@ void GpuKernels::SliceSoftmaxWeightGradient(const ColumnSlices& slices, const Ma
                   for (const size_t end : ends)
                   {
                       Launch("SliceSoftmaxWeightGradient", m_context.Stream(), unsigned(end - begin), c_sliceThreads,
-                             AddSliceColumns<T>, there.Data() + begin, DeviceMatrix<T>(gathered), errors.As<const T>(),
-                             scale.As<const T>(), DeviceMatrix<T>(weightGradient), beta == 0);
+                             AddSliceColumns<T>, deviceColumns.Data() + begin, DeviceMatrix<T>(gathered),
+                             errors.As<const T>(), scale.As<const T>(), DeviceMatrix<T>(weightGradient), beta == 0);
                       begin = end;
                   }
               });

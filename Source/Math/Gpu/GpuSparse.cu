@@ -1,5 +1,5 @@
-// Products with sparse matrices, embeddings. Gradients of sparse samples are summed up column by column in the samples'
-// order, so that they come out the same each time.
+// Products with sparse matrices, and embeddings. Gradients of sparse samples are added column by column in the samples'
+// order, so that repeated runs give the same values.
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
 
@@ -60,7 +60,16 @@ __global__ void PickColumns(const DeviceMatrix<T> table, const DeviceSparse<T> s
     }
 }
 
-// Addends of one column are a run of the list: runs[r] to runs[r + 1].
+// One addition to a column of the target.
+struct Addend
+{
+    int32_t column; // of the target
+    int32_t sample; // column of the source
+    int32_t block;  // of the sample's rows: which word
+    int32_t at;     // index of the sparse value
+};
+
+// Each block adds up one column: the addends runs[r] to runs[r + 1].
 template <class T>
 __global__ void AddRuns(const Addend* addends, const int32_t* runs, const T* values, const DeviceMatrix<T> source,
                         const DeviceMatrix<T> target, T alpha)
@@ -118,59 +127,62 @@ void GpuKernels::LookUpColumns(const MatrixView& table, const SparseView& s, con
               });
 }
 
-// The host knows the indices of what it has brought to the device; others it has to fetch.
-void SparseColumns::Find(GpuContext& context, const SparseView& s, size_t words)
+// The host knows the indices that it has uploaded; others are downloaded. Each sample's rows are words times `columns`.
+// The addends are sorted by column, then by place.
+static std::vector<Addend> FindAddends(GpuContext& context, const SparseView& s, size_t columns)
 {
-    context.NoteObstacle("the host gives numbers for it"); // even where there are none this time
-    m_addends.clear();
-    m_runs.clear();
+    // Even if there is nothing to upload this time.
+    context.NoteObstacle("the host uploads data for it");
     const int32_t* starts = s.hostColumnStarts;
     const int32_t* rows = s.hostRowIndices;
+    std::vector<int32_t> downloadedStarts;
+    std::vector<int32_t> downloadedRows;
     if (starts == nullptr || rows == nullptr)
     {
-        m_starts.resize(s.columns + 1);
-        context.Download(m_starts.data(), s.columnStarts, m_starts.size() * sizeof(int32_t));
-        m_rows.resize(size_t(m_starts.back()));
-        const auto first = size_t(m_starts.front());
-        if (m_rows.size() > first)
-            context.Download(m_rows.data() + first, s.rowIndices + first, (m_rows.size() - first) * sizeof(int32_t));
-        starts = m_starts.data();
-        rows = m_rows.data();
+        downloadedStarts.resize(s.columns + 1);
+        context.Download(downloadedStarts.data(), s.columnStarts, downloadedStarts.size() * sizeof(int32_t));
+        downloadedRows.resize(size_t(downloadedStarts.back()));
+        const auto first = size_t(downloadedStarts.front());
+        if (downloadedRows.size() > first)
+            context.Download(downloadedRows.data() + first, s.rowIndices + first,
+                             (downloadedRows.size() - first) * sizeof(int32_t));
+        starts = downloadedStarts.data();
+        rows = downloadedRows.data();
     }
-    const size_t columns = s.rows / words; // of the target
+    std::vector<Addend> addends;
     for (size_t sample = 0; sample < s.columns; ++sample)
         for (int32_t at = starts[sample]; at < starts[sample + 1]; ++at)
         {
             const auto row = size_t(rows[at]);
-            m_addends.push_back({int32_t(row % columns), int32_t(sample), int32_t(row / columns), at});
+            addends.push_back({int32_t(row % columns), int32_t(sample), int32_t(row / columns), at});
         }
-    std::sort(m_addends.begin(), m_addends.end(),
+    std::sort(addends.begin(), addends.end(),
               [](const Addend& a, const Addend& b) { return std::tie(a.column, a.at) < std::tie(b.column, b.at); });
-    for (size_t i = 0; i < m_addends.size(); ++i)
-        if (i == 0 || m_addends[i].column != m_addends[i - 1].column)
-            m_runs.push_back(int32_t(i));
-    m_runs.push_back(int32_t(m_addends.size()));
+    return addends;
 }
 
-// The host has to know the columns anyway (TouchedColumns), so it sorts the addends too.
+// The host sorts the addends because it needs the list of columns anyway (TouchedColumns).
 void GpuKernels::AddToColumns(const MatrixView& source, const SparseView& s, size_t words, const MatrixView& target,
                               TouchedColumns& touched, double alpha)
 {
-    m_sparse.Find(m_context, s, words);
-    const std::vector<Addend>& addends = m_sparse.Addends();
-    const std::vector<int32_t>& runs = m_sparse.Runs();
+    const std::vector<Addend> addends = FindAddends(m_context, s, s.rows / words);
     if (addends.empty())
         return;
-    const size_t distinct = runs.size() - 1;
-    const GpuArray<Addend> addendsThere(m_context, std::span<const Addend>(addends));
-    const GpuArray<int32_t> runsThere(m_context, std::span<const int32_t>(runs));
+    std::vector<int32_t> runs;
+    for (size_t i = 0; i < addends.size(); ++i)
+        if (i == 0 || addends[i].column != addends[i - 1].column)
+            runs.push_back(int32_t(i));
+    const size_t distinct = runs.size();
+    runs.push_back(int32_t(addends.size()));
+    const GpuArray<Addend> deviceAddends(m_context, std::span<const Addend>(addends));
+    const GpuArray<int32_t> deviceRuns(m_context, std::span<const int32_t>(runs));
     VisitType(target.type,
               [&](auto tag)
               {
                   using T = decltype(tag);
                   const unsigned threads = target.rows > c_warp * 2 ? c_threads : c_warp;
                   Launch("MultiplyByTransposeOf", m_context.Stream(), unsigned(distinct), threads, AddRuns<T>,
-                         addendsThere.Data(), runsThere.Data(), static_cast<const T*>(s.values),
+                         deviceAddends.Data(), deviceRuns.Data(), static_cast<const T*>(s.values),
                          DeviceMatrix<T>(source), DeviceMatrix<T>(target), T(alpha));
               });
 

@@ -1,4 +1,4 @@
-// Update rules: one pass over the parameter.
+// Update rules, each in one pass over the parameter.
 #include "Math/Gpu/DeviceFunctions.cuh"
 #include "Math/Gpu/GpuKernels.h"
 #include "Math/UpdateRules.h"
@@ -13,29 +13,29 @@ namespace
 {
 
 template <class T>
-struct MomentumNumbers
+struct MomentumFactors
 {
     T momentum;
     T factor;
 };
 
-// s = momentum * s + factor * gradient; parameter -= s. numbersThere: where the numbers are; null: those given.
+// s = momentum * s + factor * gradient; parameter -= s. A non-null deviceFactors overrides factors.
 template <class T>
 __global__ void UpdateWithMomentum(const DeviceMatrix<T> parameter, const DeviceMatrix<T> smoothed,
-                                   const DeviceMatrix<T> gradient, MomentumNumbers<T> numbers,
-                                   const MomentumNumbers<T>* numbersThere)
+                                   const DeviceMatrix<T> gradient, MomentumFactors<T> factors,
+                                   const MomentumFactors<T>* deviceFactors)
 {
-    if (numbersThere != nullptr)
-        numbers = *numbersThere;
+    if (deviceFactors != nullptr)
+        factors = *deviceFactors;
     for (size_t index = FirstElement(); index < parameter.Elements(); index += ElementStep())
     {
-        const T s = numbers.momentum * smoothed.At(index) + numbers.factor * gradient.At(index);
+        const T s = factors.momentum * smoothed.At(index) + factors.factor * gradient.At(index);
         smoothed.At(index) = s;
         parameter.At(index) -= s;
     }
 }
 
-// s = momentum * s + factor * gradient; parameter -= step * s, for columns alone that a list names.
+// s = momentum * s + factor * gradient; parameter -= step * s, for the listed columns.
 template <class T>
 __global__ void UpdateColumnsWithMomentum(const DeviceMatrix<T> parameter, const DeviceMatrix<T> smoothed,
                                           const DeviceMatrix<T> gradient, T momentum, T factor, T step,
@@ -51,7 +51,7 @@ __global__ void UpdateColumnsWithMomentum(const DeviceMatrix<T> parameter, const
     }
 }
 
-// ---- rules of the list ----------------------------------------------------------------------------------------------
+// ---- rules of UpdateFormulas.h --------------------------------------------------------------------------------------
 
 struct DeviceFunctions
 {
@@ -78,11 +78,11 @@ struct DeviceFunctions
     CNTK_HOST_DEVICE static double ToNumber(uint64_t whole) { return double(whole); }
 };
 
-constexpr unsigned c_sumBlocks = c_threads; // so that a block can add up a sum of each
+constexpr unsigned c_sumBlocks = c_threads; // so that one block can add up the sums of all
 
-// What changes from one update to the next.
+// The arguments that change from one update to the next.
 template <class T>
-struct UpdateNumbers
+struct ChangingArguments
 {
     UpdateConstants<T> constants;
     UpdateExtras<T> extras;
@@ -91,7 +91,7 @@ struct UpdateNumbers
     T noiseDeviation; // 0: no noise
     NoiseDraw noise;
 
-    // The parameter behind a step, which noise is added to.
+    // The parameter after a step, with noise and regularisation.
     __device__ T Moved(T stepped, size_t place) const
     {
         if (noiseDeviation != T(0))
@@ -100,13 +100,13 @@ struct UpdateNumbers
     }
 };
 
-// The gradient's squares, summed up in parts; without them there is no limit to its norm.
+// Partial sums of the gradient's squares. Without them the norm has no limit.
 struct SquareSums
 {
     const double* sums = nullptr;
     unsigned count = 0;
 
-    // Of all threads of a block.
+    // The factor that limits the norm to `most`. All threads of a block call it.
     __device__ double FactorFor(double most) const
     {
         if (sums == nullptr)
@@ -123,13 +123,13 @@ struct UpdateTask
     DeviceMatrix<T> gradient;
     T* states[c_mostUpdateStates];
     size_t stateStrides[c_mostUpdateStates];
-    const int32_t* columns; // null: all
+    const int32_t* columns; // null: all columns
     size_t elements;
-    UpdateNumbers<T> numbers;
-    const UpdateNumbers<T>* numbersThere; // null: the numbers are those above
-    double* multiplierSums;               // null: the rate is not divided by the multipliers' mean
+    ChangingArguments<T> arguments;
+    const ChangingArguments<T>* deviceArguments; // overrides arguments unless null
+    double* multiplierSums;                      // null: the rate is not divided by the mean multiplier
     SquareSums squares;
-    const double* stop; // null, or what must be 0
+    const double* stop; // the update is skipped if this is not 0; may be null
 
     __device__ bool IsStopped() const { return stop != nullptr && *stop != 0; }
     __device__ size_t Column(size_t index) const
@@ -137,17 +137,20 @@ struct UpdateTask
         const size_t column = index / parameter.rows;
         return columns != nullptr ? size_t(columns[column]) : column;
     }
-    __device__ UpdateNumbers<T> Numbers() const { return numbersThere != nullptr ? *numbersThere : numbers; }
+    __device__ ChangingArguments<T> Arguments() const
+    {
+        return deviceArguments != nullptr ? *deviceArguments : arguments;
+    }
 };
 
-// With multiplierSums the gradients become directions, and each block leaves the sum of its multipliers.
+// With multiplierSums, replaces the gradients by directions, and each block writes the sum of its multipliers.
 template <class T, class Rule>
 __global__ void UpdateElements(const UpdateTask<T> task)
 {
     if (task.IsStopped())
         return;
-    UpdateNumbers<T> numbers = task.Numbers();
-    numbers.extras.gradientScale *= T(task.squares.FactorFor(numbers.normLimit));
+    ChangingArguments<T> arguments = task.Arguments();
+    arguments.extras.gradientScale *= T(task.squares.FactorFor(arguments.normLimit));
     double sum = 0;
     for (size_t index = FirstElement(); index < task.elements; index += ElementStep())
     {
@@ -161,13 +164,13 @@ __global__ void UpdateElements(const UpdateTask<T> task)
         T& gradient = task.gradient.Column(column)[row];
         T multiplier = 0;
         const T direction = Rule::template Direction<DeviceFunctions, T>(
-            numbers.constants, UpdateExtrasOf::Gradient<T>(numbers.extras, gradient, value), state[0], state[1],
+            arguments.constants, UpdateExtrasOf::Gradient<T>(arguments.extras, gradient, value), state[0], state[1],
             state[2], multiplier);
         for (size_t i = 0; i < c_mostUpdateStates; ++i)
             if (task.states[i] != nullptr)
                 task.states[i][column * task.stateStrides[i] + row] = state[i];
         if (task.multiplierSums == nullptr)
-            value = numbers.Moved(value - numbers.rate * direction, column * task.parameter.rows + row);
+            value = arguments.Moved(value - arguments.rate * direction, column * task.parameter.rows + row);
         else
         {
             gradient = direction;
@@ -181,21 +184,21 @@ __global__ void UpdateElements(const UpdateTask<T> task)
         task.multiplierSums[blockIdx.x] = sum;
 }
 
-// Goes along the directions, with the rate divided by the mean of the multipliers.
+// Steps along the directions, with the rate divided by the mean multiplier.
 template <class T>
 __global__ void StepByMeanMultiplier(const UpdateTask<T> task, unsigned sums)
 {
     if (task.IsStopped())
         return;
     const double sum = ReduceBlock(threadIdx.x < sums ? task.multiplierSums[threadIdx.x] : 0.0, 0.0, Adding());
-    const UpdateNumbers<T> numbers = task.Numbers();
-    const T rate = T(double(numbers.rate) * double(task.elements) / sum);
+    const ChangingArguments<T> arguments = task.Arguments();
+    const T rate = T(double(arguments.rate) * double(task.elements) / sum);
     for (size_t index = FirstElement(); index < task.elements; index += ElementStep())
     {
         const size_t column = task.Column(index);
         const size_t row = index % task.parameter.rows;
         T& value = task.parameter.Column(column)[row];
-        value = numbers.Moved(value - rate * task.gradient.Column(column)[row], column * task.parameter.rows + row);
+        value = arguments.Moved(value - rate * task.gradient.Column(column)[row], column * task.parameter.rows + row);
     }
 }
 
@@ -227,15 +230,15 @@ void GpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
                   const DeviceMatrix<T> g(gradient);
                   if (touched == nullptr)
                   {
-                      const MomentumNumbers<T> numbers{T(momentum), T((1 - momentum) * rate)};
+                      const MomentumFactors<T> factors{T(momentum), T((1 - momentum) * rate)};
                       Launch("MomentumUpdate", m_context.Stream(), BlocksFor(p.Elements(), c_threads), c_threads,
-                             UpdateWithMomentum<T>, p, s, g, numbers, m_context.Changing(numbers));
+                             UpdateWithMomentum<T>, p, s, g, factors, m_context.ChangingArgument(factors));
                       return;
                   }
                   const size_t count = touched->columns.size();
                   if (count == 0)
                       return;
-                  // The sparse form keeps the rate out of the smoothed gradient.
+                  // Same as CNTK v1.1: in the sparse form the smoothed gradient does not contain the rate.
                   const GpuArray<int32_t> columns(m_context, std::span<const int32_t>(touched->columns));
                   Launch("MomentumUpdate", m_context.Stream(), BlocksFor(count * p.rows, c_threads), c_threads,
                          UpdateColumnsWithMomentum<T>, p, s, g, T(momentum), T(1 - momentum), T(rate), columns.Data(),
@@ -280,7 +283,7 @@ void GpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& param
                       task.states[i] = states[i].As<T>();
                       task.stateStrides[i] = states[i].stride;
                   }
-                  task.numbersThere = m_context.Changing(task.numbers);
+                  task.deviceArguments = m_context.ChangingArgument(task.arguments);
                   const unsigned blocks = BlocksFor(task.elements, c_threads, sums ? c_sumBlocks : 65535);
                   LaunchUpdate(call.formula, task, m_context.Stream(), blocks);
                   if (sums)

@@ -1,4 +1,4 @@
-// Rings of pinned memory: who fills them waits for nobody but those who read what he would overwrite.
+// Rings of pinned memory: the host waits only for copies that still read the memory it is about to overwrite.
 #include "Math/Gpu/GpuUploads.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ size_t Aligned(size_t bytes)
 
 } // namespace
 
-// ---- small ones -----------------------------------------------------------------------------------------------------
+// ---- small pieces ---------------------------------------------------------------------------------------------------
 
 GpuStaging::GpuStaging(GpuRuntime& runtime, GpuStream stream)
     : m_runtime(runtime), m_stream(stream), m_pinned(static_cast<std::byte*>(runtime.AllocatePinned(2 * c_halfBytes)))
@@ -60,7 +60,7 @@ void GpuStaging::Upload(void* destination, const void* host, size_t bytes)
     }
 }
 
-// ---- large ones -----------------------------------------------------------------------------------------------------
+// ---- large pieces ---------------------------------------------------------------------------------------------------
 
 GpuTransfers::GpuTransfers(GpuRuntime& runtime, GpuAllocator& memory, GpuStream work)
     : m_runtime(runtime), m_memory(memory), m_work(work), m_copies(runtime)
@@ -85,7 +85,7 @@ void GpuTransfers::FreeRing() noexcept
     if (m_capacity == 0)
         return;
     m_runtime.FreePinned(m_pinned);
-    m_memory.Free(m_there);
+    m_memory.Free(m_onDevice);
     m_capacity = 0;
 }
 
@@ -104,26 +104,26 @@ void GpuTransfers::Grow(size_t bytes)
     while (!m_pieces.empty())
         WaitForOldest();
     FreeRing();
-    m_there = static_cast<std::byte*>(m_memory.Allocate(capacity));
+    m_onDevice = static_cast<std::byte*>(m_memory.Allocate(capacity));
     try
     {
         m_pinned = static_cast<std::byte*>(m_runtime.AllocatePinned(capacity));
     }
     catch (...)
     {
-        m_memory.Free(m_there);
+        m_memory.Free(m_onDevice);
         throw;
     }
     m_capacity = capacity;
     m_next = 0;
-    // The memory may be such as the work has given back while its last kernels are still to read or to write it.
+    // Queued kernels may still use the memory, if it was freed and given out again.
     m_idleEvents.push_back(TakeEvents());
     const GpuEvent allBefore = m_idleEvents.back().taken;
     m_runtime.Record(allBefore, m_work);
     m_runtime.WaitFor(m_copies.stream, allBefore);
 }
 
-// Where the next bytes of the ring are. Pieces lie in it in their order, so those in the way are the oldest.
+// Returns where the next piece begins. Pieces lie in the ring in their order, so the oldest ones are in the way.
 size_t GpuTransfers::MakeRoom(size_t bytes)
 {
     if (m_next + bytes > m_capacity)
@@ -148,7 +148,7 @@ GpuTransfers::Events GpuTransfers::TakeEvents()
     return events;
 }
 
-// Room in the ring means that its last piece was taken, so neither memory is still read.
+// Room in the ring means that the earlier piece has left it, so no copy reads either memory.
 void GpuTransfers::UploadPiece(void* destination, const void* host, size_t bytes)
 {
     const size_t room = Aligned(bytes);
@@ -156,10 +156,10 @@ void GpuTransfers::UploadPiece(void* destination, const void* host, size_t bytes
     const size_t begin = MakeRoom(room);
     const Piece& piece = m_pieces.emplace_back(Piece{begin, begin + room, TakeEvents()});
     std::memcpy(m_pinned + begin, host, bytes);
-    m_runtime.CopyFromPinned(m_there + begin, m_pinned + begin, bytes, m_copies.stream);
+    m_runtime.CopyFromPinned(m_onDevice + begin, m_pinned + begin, bytes, m_copies.stream);
     m_runtime.Record(piece.events.arrived, m_copies.stream);
     m_runtime.WaitFor(m_work, piece.events.arrived);
-    m_runtime.Copy(destination, m_there + begin, bytes, m_work);
+    m_runtime.Copy(destination, m_onDevice + begin, bytes, m_work);
     m_runtime.Record(piece.events.taken, m_work);
 }
 

@@ -1,5 +1,5 @@
-// From host memory to the device, in the order of the device's work and without waiting for it: the host memory may
-// change as soon as a call has returned.
+// Uploads from host memory in the order of the device's work, without waiting for it. The host memory may change as
+// soon as a call returns.
 #pragma once
 
 #include "Math/Gpu/GpuAllocator.h"
@@ -12,7 +12,7 @@
 namespace cntk
 {
 
-// A stream that is freed with its owner.
+// Frees the stream when it is destroyed.
 struct GpuOwnedStream
 {
     explicit GpuOwnedStream(GpuRuntime& owner) : runtime(owner), stream(owner.MakeStream()) {}
@@ -24,8 +24,8 @@ struct GpuOwnedStream
     GpuStream stream;
 };
 
-// Small pieces: through pinned memory, in the stream itself. Two halves, so that one is filled while the other is still
-// read.
+// Uploads small pieces through pinned memory in the stream of the work. The memory has two halves: one is filled while
+// copies read the other.
 class GpuStaging
 {
 public:
@@ -48,10 +48,9 @@ private:
     size_t m_used = 0;
 };
 
-// Large pieces, a reader's minibatches: a stream of their own brings them to the device while the work before still
-// runs, and the stream of the work takes them from there when its turn comes. Pinned memory and that of the device are
-// rings in step with one another, large enough for several minibatches: the host waits only when it is further ahead
-// than that.
+// Uploads large pieces, such as a reader's minibatches. A second stream copies a piece from pinned memory to the device
+// while earlier work still runs; the stream of the work then copies it to its destination. Both memories are rings with
+// room for several minibatches. The host waits only when the rings are full.
 class GpuTransfers
 {
 public:
@@ -62,15 +61,15 @@ public:
 
     void Upload(void* destination, const void* host, size_t bytes);
 
-    static constexpr size_t c_leastBytes = size_t(64) << 10; // what is smaller is not worth two events
-    static constexpr size_t c_pieceBytes = size_t(16) << 20; // what is larger goes in pieces
+    static constexpr size_t c_leastBytes = size_t(64) << 10; // smaller pieces are not worth two events
+    static constexpr size_t c_pieceBytes = size_t(16) << 20; // larger uploads are split
     static constexpr size_t c_piecesInRing = 4;
 
 private:
     struct Events
     {
-        GpuEvent arrived; // on the device
-        GpuEvent taken;   // from the ring: there is room again
+        GpuEvent arrived; // the piece is on the device
+        GpuEvent taken;   // the piece has left the ring
     };
     struct Piece
     {
@@ -91,10 +90,10 @@ private:
     GpuStream m_work;
     GpuOwnedStream m_copies;
     std::byte* m_pinned = nullptr;
-    std::byte* m_there = nullptr;
+    std::byte* m_onDevice = nullptr;
     size_t m_capacity = 0;
     size_t m_next = 0;
-    std::deque<Piece> m_pieces; // on their way, oldest first
+    std::deque<Piece> m_pieces; // in the ring, oldest first
     std::vector<Events> m_idleEvents;
 };
 

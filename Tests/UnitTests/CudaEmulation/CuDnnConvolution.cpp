@@ -1,4 +1,4 @@
-// cuDNN's convolutions as their definition has them, with sums in double.
+// cuDNN's convolutions as plain loops, with sums in double.
 #include "CudaEmulation/CuDnnObjects.h"
 
 #include <cstring>
@@ -28,7 +28,7 @@ enum class Direction
     Filter
 };
 
-// What cuDNN says to descriptors that do not go together, or that it has no kernels for.
+// cuDNN's status for descriptors that do not match, or that it has no kernels for.
 cudnnStatus_t Judge(const Convolution& c, Direction direction)
 {
     if (c.x.rank == 0 || c.w.rank == 0 || c.convolution.rank == 0 || c.y.rank == 0)
@@ -53,8 +53,8 @@ cudnnStatus_t Judge(const Convolution& c, Direction direction)
     return CUDNN_STATUS_SUCCESS;
 }
 
-// One that fails, one that is not repeatable, one that wants more memory than there is, one that rounds: then those
-// that may be taken. With an FMA descriptor there are no others than FMA kernels.
+// Lists algorithms that the caller must not take (one fails, one is not deterministic, one needs too much memory, one
+// rounds to half precision), then usable ones. With FMA math there are only FMA kernels.
 template <class Algorithm>
 cudnnStatus_t Answer(const Convolution& c, Direction direction, Algorithm fft, Algorithm winograd, Algorithm random,
                      Algorithm gemm, int most, int* count, AlgorithmPerf<Algorithm>* found)
@@ -95,7 +95,7 @@ cudnnStatus_t Workspace(const Convolution& c, Direction direction, Algorithm alg
     return CUDNN_STATUS_SUCCESS;
 }
 
-// What may run, with what it may count on.
+// Checks a call, and overwrites the workspace.
 template <class Algorithm>
 cudnnStatus_t Prepare(const Convolution& c, Direction direction, Algorithm algorithm, Algorithm gemm, void* workspace,
                       size_t bytes)
@@ -108,13 +108,13 @@ cudnnStatus_t Prepare(const Convolution& c, Direction direction, Algorithm algor
     if (bytes < c_gemm)
         return CUDNN_STATUS_BAD_PARAM;
     RequireMemory("the workspace", workspace, bytes);
-    Enqueue(c.stream, [=] { std::memset(workspace, 0xff, bytes); }); // no number
+    Enqueue(c.stream, [=] { std::memset(workspace, 0xff, bytes); }); // NaN
     CallsOfThread().lastMath = c.convolution.math;
     CallsOfThread().lastWorkspace = bytes;
     return CUDNN_STATUS_SUCCESS;
 }
 
-// body(sample, map, channel, output's place, kernel's place, input's place) for each product.
+// Calls body(index in y, index in w, index in x) for each product.
 template <class Body>
 void ForEachProduct(const Convolution& c, const Body& body)
 {

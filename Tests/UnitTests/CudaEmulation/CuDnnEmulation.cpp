@@ -1,4 +1,4 @@
-// cuDNN's handles, tensors and poolings, the latter as their definition has them.
+// cuDNN's handles and tensors, and poolings as plain loops.
 #include "CudaEmulation/CuDnnObjects.h"
 
 #include <cmath>
@@ -24,7 +24,7 @@ cudnnStatus_t Judge(const EmulatedPooling& pooling, const EmulatedTensor& x, con
     return CUDNN_STATUS_SUCCESS;
 }
 
-// body(channel and sample, window, input elements) for each window.
+// Calls body(channel and sample, window, input elements) for each window.
 template <class Body>
 void ForEachWindow(const EmulatedPooling& pooling, const EmulatedTensor& x, const EmulatedTensor& y, const Body& body)
 {
@@ -173,7 +173,7 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor, cudnnDa
     t.type = type;
     t.size = Spread<2 + c_axes>(dimensions, rank, 2, 1);
     t.stride = Spread<2 + c_axes>(strides, rank, 2, 1);
-    // More than 2^31 elements are refused.
+    // cuDNN refuses more than 2^31 elements.
     return t.Bytes() / SizeOf(type) > size_t(INT32_MAX) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
@@ -197,7 +197,7 @@ cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t pooling, cons
         return CUDNN_STATUS_BAD_PARAM;
     for (int axis = 0; axis < rank; ++axis)
         if (padding[axis] >= window[axis])
-            return CUDNN_STATUS_BAD_PARAM; // windows without an element
+            return CUDNN_STATUS_BAD_PARAM; // a window would lie in the padding
     p.rank = rank;
     p.mode = mode;
     p.nan = nan;

@@ -1,6 +1,5 @@
-// The part of cuDNN 9 that the GPU backend calls, for the processor: plain loops behind the same names. It is stricter
-// than the library: what would crash a card or give numbers that nobody promised throws std::logic_error; what cuDNN
-// says that it refuses, it refuses.
+// The part of cuDNN 9 that the GPU backend calls, as plain loops on the processor. It refuses calls that cuDNN
+// documents as refused. Calls that would crash a card or give undefined results throw std::logic_error.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 namespace CuDnnEmulation
 {
 
-// Numbers as in cudnn.h; a test compares them where there is one.
+// Values as in cudnn.h; CuDnnHeaderTests compares them.
 enum cudnnStatus_t
 {
     CUDNN_STATUS_SUCCESS = 0,
@@ -212,7 +211,7 @@ cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, const cudnnPoolingDescr
 
 // ---- for tests ------------------------------------------------------------------------------------------------------
 
-// What has been computed by this thread.
+// Calls of this thread.
 struct Calls
 {
     int forward = 0;
@@ -220,8 +219,8 @@ struct Calls
     int weightGradients = 0;
     int poolings = 0;
     int poolingGradients = 0;
-    int questions = 0;   // for algorithms
-    int descriptors = 0; // made
+    int questions = 0;   // requests for algorithms
+    int descriptors = 0; // created
     cudnnMathType_t lastMath = CUDNN_DEFAULT_MATH;
     size_t lastWorkspace = 0;
     void* lastStream = nullptr;
@@ -229,7 +228,7 @@ struct Calls
     int Work() const { return forward + inputGradients + weightGradients + poolings + poolingGradients; }
 };
 Calls& CallsOfThread();
-// Handles and descriptors that have not been destroyed.
+// Number of handles and descriptors that exist.
 size_t LivingObjects();
 
 } // namespace CuDnnEmulation

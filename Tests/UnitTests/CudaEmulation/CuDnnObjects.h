@@ -1,4 +1,4 @@
-// What the emulation of cuDNN is made of: its objects, which of them are alive, places of windows.
+// The objects of the emulated cuDNN, a list of those that exist, and helpers for windows.
 #pragma once
 
 #include "CudaEmulation/CuDnnEmulation.h"
@@ -17,10 +17,10 @@
 namespace CuDnnEmulation
 {
 
-constexpr int c_axes = 3; // of windows; those that are missing have one element
+constexpr int c_axes = 3; // missing axes have one element
 using Sizes = std::array<int64_t, c_axes>;
 
-// Work has the order of its stream. A new handle's stream is the default one, whose work has no order with others.
+// Queues work in the handle's stream. The default stream of a new handle is an error: other streams do not wait for it.
 inline void Enqueue(void* stream, std::function<void()> work)
 {
     if (stream == nullptr)
@@ -43,7 +43,7 @@ template <class Object>
 Object& Require(Object* object, const char* what)
 {
     if (Living().count(object) == 0)
-        Misuse(std::string(what) + " does not exist, or not any more");
+        Misuse(std::string(what) + " does not exist or was destroyed");
     return *object;
 }
 
@@ -79,7 +79,7 @@ struct EmulatedHandle
 
 struct EmulatedTensor
 {
-    int rank = 0; // not set
+    int rank = 0; // 0: not set
     cudnnDataType_t type = CUDNN_DATA_FLOAT;
     std::array<int64_t, 2 + c_axes> size{};
     std::array<int64_t, 2 + c_axes> stride{};
@@ -98,7 +98,7 @@ struct EmulatedTensor
             last += (size[i] - 1) * stride[i];
         return (size_t(last) + 1) * SizeOf(type);
     }
-    // The channels and windows of a sample without holes, in this order of axes.
+    // True if a sample has no gaps and its axes have this order.
     bool IsPacked(bool channelsFastest) const
     {
         int64_t step = 1;
@@ -160,7 +160,7 @@ struct EmulatedPooling
     Sizes stride{};
 };
 
-// Axes that are missing come first.
+// Fills in missing axes, which come first.
 template <size_t count>
 std::array<int64_t, count> Spread(const int* values, int rank, size_t leading, int64_t otherwise)
 {
@@ -187,7 +187,7 @@ inline void RequireMemory(const char* name, const void* memory, size_t bytes)
         Misuse(std::string(name) + " is not aligned");
 }
 
-// Factors are in host memory, of the type of the data.
+// Reads a factor, which must be in host memory and of the data's type.
 inline double Factor(const char* name, const void* factor, cudnnDataType_t type)
 {
     if (factor == nullptr || CudaEmulation::DeviceBytes(factor) > 0)
@@ -200,7 +200,7 @@ inline int64_t Windows(int64_t input, int64_t padding, int64_t window, int64_t s
     return (input + 2 * padding - window) / stride + 1;
 }
 
-// body(place) for each place of a box.
+// Calls body(place) for each place of a box.
 template <class Body>
 void ForEach(const Sizes& size, const Body& body)
 {
@@ -217,7 +217,7 @@ Sizes WindowsOf(const std::array<int64_t, count>& size)
     return {size[count - 3], size[count - 2], size[count - 1]};
 }
 
-// Where an element of a window lies in the input; false: in the padding.
+// The place of a window's element in the input. False if it lies in the padding.
 inline bool InputPlace(const Sizes& window, const Sizes& cell, const Sizes& padding, const Sizes& stride,
                        const Sizes& input, Sizes& place)
 {
@@ -230,7 +230,7 @@ inline bool InputPlace(const Sizes& window, const Sizes& cell, const Sizes& padd
     return true;
 }
 
-// target = beta * target + alpha * sums, for the elements that a shape has.
+// target = beta * target + alpha * sums, for the marked elements.
 template <class T>
 void Write(T* target, const std::vector<double>& sums, const std::vector<bool>& isElement, double alpha, double beta)
 {

@@ -1,5 +1,5 @@
-// Threads of a block as fibers. A fiber runs one thread after another as long as none of them waits, so that kernels
-// without barriers cost nothing; a thread that waits keeps its fiber, and another one goes on with the threads left.
+// Runs the threads of a block as fibers. A fiber runs one thread after another until one waits, so that kernels without
+// barriers need a single fiber. A waiting thread keeps its fiber, and another fiber runs the remaining threads.
 #include "CudaEmulation/CudaEmulation.h"
 
 #include "CudaEmulation/EmulatedStreams.h"
@@ -30,21 +30,21 @@ namespace
 constexpr size_t c_stackBytes = 128 * 1024;
 constexpr unsigned c_warpSize = 32;
 constexpr size_t c_slotBytes = 16;
-// A card refuses blocks whose threads need more registers than it has: 65536, which the compiler, at 255 a thread and
-// 8192 a warp, may need for 256 threads and not for more.
+// A card has 65536 registers per block and refuses blocks that need more. At 255 registers per thread, that is 256
+// threads.
 constexpr unsigned c_mostThreadsOfAnyKernel = 256;
 
 // ---- switching stacks -----------------------------------------------------------------------------------------------
 
 #if defined(__x86_64__)
-// What swapcontext does without asking the kernel for the signal mask, which takes a hundred times as long.
+// swapcontext without the system call for the signal mask, which takes a hundred times as long.
 struct Context
 {
     void* stackPointer = nullptr;
 
     void Start(char* stack, size_t bytes, void (*entry)())
     {
-        // As if the entry had been called: the address on top is where the switch returns to.
+        // The switch returns to the address on top of the stack: the entry.
         void** top = reinterpret_cast<void**>((reinterpret_cast<uintptr_t>(stack) + bytes) / 16 * 16);
         *--top = nullptr;
         *--top = reinterpret_cast<void*>(entry);
@@ -109,7 +109,7 @@ struct Fiber
 {
     Context context{};
     std::unique_ptr<char[]> stack{new char[c_stackBytes]};
-    unsigned thread = 0; // of the block; only valid while it waits
+    unsigned thread = 0; // valid only while it waits
     const void* from = nullptr;
     size_t fromBytes = 0;
 };
@@ -122,7 +122,7 @@ enum class Wait : uint8_t
     Done
 };
 
-// The block that runs on this thread of the processor.
+// The block that runs on this host thread.
 class Block
 {
 public:
@@ -149,18 +149,18 @@ private:
     void SetPlace(unsigned thread);
     void SwitchTo(Fiber& fiber);
     void SwitchToScheduler(Fiber& fiber);
-    // How many of those that the thread waits for wait for the same.
+    // The number of threads that wait at the same barrier as this thread.
     unsigned& WaitingWith(unsigned thread)
     {
         return m_waits[thread] == Wait::Block ? m_waitingAtBlock : m_waitingInWarp[thread / c_warpSize];
     }
-    bool MayGoOn(unsigned thread);
+    bool MayResume(unsigned thread);
     [[noreturn]] void FailStuck(const char* name);
 
     const std::function<void()>* m_kernel = nullptr;
     dim3 m_size;
     unsigned m_count = 0;
-    unsigned m_next = 0; // thread that no fiber has taken yet
+    unsigned m_next = 0; // the next thread to start
     bool m_backwards = false;
     unsigned m_thread = 0;
     Fiber* m_running = nullptr;
@@ -183,7 +183,6 @@ private:
 thread_local Block t_block;
 thread_local uint64_t t_launches = 0;
 thread_local std::string t_broken;
-thread_local std::set<std::string> t_launched;
 
 struct Region
 {
@@ -235,7 +234,7 @@ void Block::Work(Fiber& fiber)
             m_waits[m_thread] = Wait::Done;
         }
         m_idle.push_back(&fiber);
-        SwitchToScheduler(fiber); // comes back with the next block
+        SwitchToScheduler(fiber); // resumes with the next block
     }
 }
 
@@ -265,7 +264,7 @@ void Block::SwitchToScheduler(Fiber& fiber)
     m_running = &fiber;
 }
 
-bool Block::MayGoOn(unsigned thread)
+bool Block::MayResume(unsigned thread)
 {
     const unsigned first = thread / c_warpSize * c_warpSize;
     const unsigned all = m_waits[thread] == Wait::Block ? m_count : std::min(c_warpSize, m_count - first);
@@ -275,7 +274,7 @@ bool Block::MayGoOn(unsigned thread)
 void Block::FailStuck(const char* name)
 {
     const size_t stuck = m_parked.size();
-    m_parked.clear(); // their fibers are lost
+    m_parked.clear(); // abandons their fibers
     const auto left = std::count(m_waits.begin(), m_waits.end(), Wait::Done);
     throw std::logic_error(std::string(name) + ": " + std::to_string(stuck) + " threads of a block of " +
                            std::to_string(m_count) + " wait for others that do not come; " + std::to_string(left) +
@@ -318,11 +317,11 @@ void Block::Run(const char* name, dim3 block, dim3 blocks, dim3 size, bool backw
             break;
         ready.clear();
         std::copy_if(m_parked.begin(), m_parked.end(), std::back_inserter(ready),
-                     [&](const Fiber* fiber) { return MayGoOn(fiber->thread); });
+                     [&](const Fiber* fiber) { return MayResume(fiber->thread); });
         if (ready.empty())
             FailStuck(name);
         m_parked.erase(std::remove_if(m_parked.begin(), m_parked.end(),
-                                      [&](const Fiber* fiber) { return MayGoOn(fiber->thread); }),
+                                      [&](const Fiber* fiber) { return MayResume(fiber->thread); }),
                        m_parked.end());
         for (const Fiber* fiber : ready)
         {
@@ -399,7 +398,8 @@ void SyncBlock()
     t_block.Park(Wait::Block);
 }
 
-// Two slots a thread, taken in turns: a thread cannot be two exchanges ahead of another of its warp.
+// Each thread alternates between two slots, which suffices because a thread is at most one exchange ahead of another
+// one.
 void Exchange(unsigned sourceLane, void* value, size_t bytes)
 {
     const unsigned thread = t_block.Thread();
@@ -426,11 +426,6 @@ bool IsBroken(const std::string& name)
     return name == t_broken;
 }
 
-const std::set<std::string>& LaunchedKernels()
-{
-    return t_launched;
-}
-
 static uint64_t CheckedBlocks(const char* name, dim3 blocks, dim3 threads)
 {
     const unsigned perBlock = threads.x * threads.y * threads.z;
@@ -455,7 +450,6 @@ void Run(const char* name, dim3 blocks, dim3 threads, const std::function<void()
     const uint64_t count = CheckedBlocks(name, blocks, threads);
     const DeviceAccess access;
     const bool backwards = t_launches++ % 2 == 1;
-    t_launched.insert(name);
     const uint64_t missing = IsBroken(name) ? count - 1 : count;
     for (uint64_t i = 0; i < count; ++i)
     {

@@ -1,7 +1,7 @@
-// The part of the CUDA language that the kernels of Source/Math/Gpu are written in, for an ordinary compiler: each
-// thread of a block is a fiber, and a thread that waits (at __syncthreads, in a shuffle) lets the others of its block
-// run. This tests the kernels' logic: indices, what is shared, where threads wait. It says nothing of a card: not of
-// memory that threads of different warps see late, of registers, of rounding by the card's own functions, of speed.
+// The part of the CUDA language that the kernels of Source/Math/Gpu use, for an ordinary compiler. Each thread of a
+// block is a fiber; a thread that waits (at __syncthreads or in a shuffle) lets the others of its block run. Tests run
+// the kernels' logic in it: indices, shared memory, barriers. Documentation/Notes/GpuEmulation.md lists what it cannot
+// show.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -34,7 +33,7 @@ struct dim3
 namespace CudaEmulation
 {
 
-// The place of the running thread.
+// The indices of the running thread.
 struct Place
 {
     dim3 thread;
@@ -44,38 +43,36 @@ struct Place
 };
 inline thread_local Place g_place;
 
-// Runs one launch to its end. Blocks and threads run first to last or, every other launch, last to first: results that
-// depend on an order nobody promised differ. Fails where threads of a block wait for such as have left the kernel.
+// Runs one launch to its end. Every other launch runs its blocks and threads in reverse order, so that results that
+// depend on the order differ. Fails if threads of a block wait for threads that have left the kernel.
 void Run(const char* name, dim3 blocks, dim3 threads, const std::function<void()>& kernel);
-// The same in the order of a stream (EmulatedStreams.h). The kernel must hold its arguments.
+// Queues a launch in a stream (EmulatedStreams.h). The kernel must own its arguments.
 void Launch(const char* name, void* stream, dim3 blocks, dim3 threads, std::function<void()> kernel);
 
-// For tests of what notices wrong numbers: launches of this name, which may be none, leave out their last block.
+// Makes all launches of this kernel leave out their last block. An empty name ends that.
 void BreakKernel(const std::string& name);
 bool IsBroken(const std::string& name);
-// The names of all launches of this thread so far.
-const std::set<std::string>& LaunchedKernels();
 
-// Regions of device memory, which are locked but while a DeviceAccess lives: kernels and copies have one.
+// Regions of device memory. They are accessible only while a DeviceAccess exists, during kernels and copies.
 void AddRegion(void* region, size_t bytes);
 void RemoveRegion(void* region);
-// Blocks of device memory, so that emulated libraries can tell what they are given.
+// Allocated blocks of device memory, against which pointers are checked.
 void AddDeviceMemory(void* memory, size_t bytes);
 void RemoveDeviceMemory(void* memory);
-// From here to the end of its block; 0 where it is no device memory.
+// Bytes from here to the end of the block; 0 if this is no device memory.
 size_t DeviceBytes(const void* memory);
-// Fails where a card would read or write what is not its memory.
+// Fails if the bytes are not all in one block of device memory.
 void RequireDeviceMemory(const char* name, const void* memory, size_t bytes);
 
-// A kernel on a card would crash on pointers to memory of the host, which the emulation could read: those that kernels
-// of Source/Math/Gpu are given, alone or in a matrix, a sparse matrix or a task.
+// Checks the pointers in a kernel's argument: alone, in a matrix, a sparse matrix or a task. The emulation could read
+// host memory, on which a card would crash.
 template <class T>
 void CheckArgument(const char* name, const T& argument)
 {
     if constexpr (std::is_array_v<T>)
         for (const auto& element : argument)
             CheckArgument(name, element);
-    else if constexpr (std::is_pointer_v<T>) // null: the kernel is told so
+    else if constexpr (std::is_pointer_v<T>) // null is allowed
         RequireDeviceMemory(name, argument, argument == nullptr ? 0 : 1);
     else if constexpr (requires { argument.stride; })
         RequireDeviceMemory(name, argument.data,
@@ -101,7 +98,7 @@ void CheckArgument(const char* name, const T& argument)
         CheckArgument(name, argument.gradient);
         CheckArgument(name, argument.states);
         CheckArgument(name, argument.columns);
-        CheckArgument(name, argument.numbersThere);
+        CheckArgument(name, argument.deviceArguments);
         CheckArgument(name, argument.multiplierSums);
         CheckArgument(name, argument.squares.sums);
         CheckArgument(name, argument.stop);
@@ -134,11 +131,11 @@ public:
 
 // Waits for all threads of the block.
 void SyncBlock();
-// Waits for all threads of the warp; each gives up to 16 bytes and gets those of another lane.
+// Waits for all threads of the warp, then copies up to 16 bytes from another lane to value.
 void Exchange(unsigned sourceLane, void* value, size_t bytes);
 unsigned Lane();
 
-// Only whole warps: the mask must be all ones.
+// The mask must name the whole warp.
 template <class T>
 T ExchangeValue(unsigned mask, unsigned sourceLane, T value)
 {

@@ -1,4 +1,4 @@
-// A driver that is there, which is all that the program asks of one.
+// An empty library: the program only checks that a driver can be opened.
 extern "C" int CntkEmulatedDriver();
 int CntkEmulatedDriver()
 {

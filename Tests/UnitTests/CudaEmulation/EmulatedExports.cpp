@@ -1,4 +1,4 @@
-// The emulated machine as a GPU library, for end-to-end tests.
+// The functions that a GPU library exports, for the emulated machine.
 #include "CudaEmulation/EmulatedMachine.h"
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Gpu/GpuLibrary.h"
@@ -8,7 +8,6 @@
 CNTK_GPU_EXPORT const char* CntkGpuStamp();
 CNTK_GPU_EXPORT cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request);
 CNTK_GPU_EXPORT void CntkListGpus(std::vector<cntk::GpuFound>& found);
-CNTK_GPU_EXPORT void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes);
 
 const char* CntkGpuStamp()
 {
@@ -26,11 +25,4 @@ void CntkListGpus(std::vector<cntk::GpuFound>& found)
 {
     cntk::EmulatedMachine machine;
     found = cntk::ListGpus(machine);
-}
-
-void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes)
-{
-    cntk::EmulatedMachine machine;
-    machine.Use(id);
-    machine.MemoryInfo(freeBytes, totalBytes);
 }

@@ -1,9 +1,8 @@
-// Device memory as a region that is locked but for kernels and copies.
+// Device memory is a region that only kernels and copies can access.
 #include "CudaEmulation/EmulatedGpu.h"
 
 #include "Common/Error.h"
 #include "CudaEmulation/CudaEmulation.h"
-#include "Math/Gpu/CuDnn.h"
 #include "Math/Gpu/GpuDevice.h"
 
 #include <cstdlib>
@@ -18,7 +17,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_alignment = 512; // as cudaMalloc has it
+constexpr size_t c_alignment = 512; // same as cudaMalloc
 
 template <class T>
 void MultiplyOf(const GpuGemm& p)
@@ -43,7 +42,7 @@ void MultiplyOf(const GpuGemm& p)
         }
 }
 
-// cuBLAS returns CUBLAS_STATUS_INVALID_VALUE, of a single column, too.
+// cuBLAS returns CUBLAS_STATUS_INVALID_VALUE for these, even for a single column.
 void RequireSizes(const GpuGemm& p)
 {
     if (p.m == 0 || p.n == 0 || p.k == 0)
@@ -59,7 +58,7 @@ void RequireSizes(const GpuGemm& p)
     require("c", p.strideC, p.m);
 }
 
-// A card would read what is not its memory, or fail.
+// A card would crash on other memory.
 void RequireDeviceMemory(const GpuGemm& p)
 {
     const auto require = [&](const char* name, const void* memory, size_t elements)
@@ -120,7 +119,7 @@ EmulatedRuntime::~EmulatedRuntime()
     munmap(m_region, m_bytes);
 }
 
-// As many multiprocessors as make more parts of a long reduction than a warp has threads.
+// Twelve multiprocessors split a long reduction into more parts than a warp has threads.
 GpuProperties EmulatedRuntime::Properties(int)
 {
     return {"emulation", 8, 0, 12};
@@ -134,7 +133,7 @@ void EmulatedRuntime::MemoryInfo(size_t& freeBytes, size_t& totalBytes)
         freeBytes -= block.bytes;
 }
 
-// The first gap that is large enough.
+// Takes the first gap that is large enough.
 void* EmulatedRuntime::Allocate(size_t bytes)
 {
     const size_t rounded = (bytes + c_alignment - 1) / c_alignment * c_alignment;
@@ -149,7 +148,7 @@ void* EmulatedRuntime::Allocate(size_t bytes)
         return nullptr;
     m_used.insert({first, rounded});
     CudaEmulation::AddDeviceMemory(m_region + first, rounded);
-    // A card promises no zeros; these bytes are no number of any type, and no index.
+    // New memory holds no zeros on a card. These bytes are NaN in every type, and an invalid index.
     const CudaEmulation::DeviceAccess access;
     std::memset(m_region + first, 0xff, rounded);
     return m_region + first;
@@ -164,7 +163,7 @@ void EmulatedRuntime::Free(void* memory) noexcept
     }
     catch (const std::exception&)
     {
-        // Errors of cudaFree are not looked at: what failed before shows in the next call that may.
+        // The backend ignores errors of cudaFree. They surface in the next call.
     }
     m_used.erase({size_t(static_cast<std::byte*>(memory) - m_region), 0});
     CudaEmulation::RemoveDeviceMemory(memory);
@@ -190,7 +189,7 @@ void EmulatedRuntime::CheckPinned(const void* memory, size_t bytes) const
     const auto* const first = static_cast<const std::byte*>(memory);
     auto found = m_pinned.upper_bound(first);
     if (found == m_pinned.begin() || (--found, first + bytes > found->first + found->second))
-        throw std::logic_error("memory that is not pinned is copied from or to beside the host");
+        throw std::logic_error("an asynchronous copy reads memory that is not pinned");
 }
 
 // ---- order ----------------------------------------------------------------------------------------------------------
@@ -267,7 +266,7 @@ void EmulatedRuntime::FreeGraph(GpuGraph graph) noexcept
 namespace
 {
 
-// Of no bytes CUDA does nothing; what it makes of them while it captures is not said.
+// CUDA does not document how it captures a copy of no bytes.
 void RequireSomething(const char* name, size_t bytes)
 {
     if (bytes == 0)
@@ -281,7 +280,7 @@ void EnqueueCopy(void* destination, const void* source, size_t bytes, GpuStream 
 
 } // namespace
 
-// Read when the copy runs.
+// The pinned memory is read when the copy runs.
 void EmulatedRuntime::CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream)
 {
     CheckPinned(pinned, bytes);
@@ -296,13 +295,6 @@ void EmulatedRuntime::CopyToHost(void* host, const void* source, size_t bytes, G
     Synchronize(stream);
 }
 
-void EmulatedRuntime::CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream)
-{
-    CheckPinned(pinned, bytes);
-    CudaEmulation::RequireDeviceMemory("a copy to the host", source, bytes);
-    EnqueueCopy(pinned, source, bytes, stream);
-}
-
 void EmulatedRuntime::Copy(void* destination, const void* source, size_t bytes, GpuStream stream)
 {
     RequireSomething("a copy", bytes);
@@ -311,7 +303,7 @@ void EmulatedRuntime::Copy(void* destination, const void* source, size_t bytes, 
     const auto* const from = static_cast<const std::byte*>(source);
     const auto* const to = static_cast<const std::byte*>(destination);
     if (from < to + bytes && to < from + bytes)
-        throw std::logic_error("a copy onto a part of itself, which nobody promises the result of");
+        throw std::logic_error("source and destination of a copy overlap");
     EnqueueCopy(destination, source, bytes, stream);
 }
 

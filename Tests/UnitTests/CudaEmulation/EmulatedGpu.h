@@ -1,12 +1,10 @@
-// A GPU in host memory, which runs the kernels of Source/Math/Gpu through the emulation of CUDA. For tests of the
-// kernels' logic; nothing that passes here has run on a card.
+// A GPU in host memory that runs the kernels of Source/Math/Gpu in the emulation of CUDA.
 #pragma once
 
 #include "CudaEmulation/EmulatedStreams.h"
 #include "Math/Device.h"
-#include "Math/Gpu/CuDnnFunctions.h"
+#include "Math/Gpu/CuDnn.h"
 #include "Math/Gpu/GpuBlas.h"
-#include "Math/Gpu/GpuDnn.h"
 #include "Math/Gpu/GpuLibrary.h"
 #include "Math/Gpu/GpuRuntime.h"
 
@@ -18,8 +16,8 @@
 namespace cntk
 {
 
-// Locked: code that takes device memory for host memory crashes, as it would with a GPU; each kernel and copy unlocks
-// it, which takes longer than most of them.
+// Locked: host code that accesses device memory crashes, as with a GPU. Each kernel and copy unlocks the memory, which
+// takes longer than most kernels.
 enum class EmulatedMemory
 {
     Locked,
@@ -30,7 +28,7 @@ constexpr size_t c_emulatedMemoryBytes = size_t(1) << 30;
 
 using WorkOrder = CudaEmulation::WorkOrder;
 
-// Device memory lies in a region of its own; work has the order of its stream and no other.
+// Device memory lies in a region of its own. Work is only ordered within its stream.
 class EmulatedRuntime : public GpuRuntime
 {
 public:
@@ -54,7 +52,6 @@ public:
 
     void CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream) override;
     void CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream) override;
-    void CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream) override;
     void Copy(void* destination, const void* source, size_t bytes, GpuStream stream) override;
     void Zero(void* destination, size_t bytes, GpuStream stream) override;
 
@@ -87,14 +84,14 @@ private:
     size_t m_bytes;
     std::set<Block> m_used;
     std::map<const std::byte*, size_t> m_pinned;
-    std::vector<void*> m_pinnedBefore; // freed: kept, so that copies that still read it do not crash but copy rubbish
+    std::vector<void*> m_pinnedBefore; // freed, but kept: copies that still read it get wrong bytes
 };
 
-// Products as their definition has them, with sums in double.
+// Products as plain loops, with sums in double.
 std::unique_ptr<GpuBlas> MakeEmulatedBlas();
 
 CuDnnFunctions EmulatedCuDnn();
-// The emulation of cuDNN, used as the GPU library uses cuDNN.
+// The emulation of cuDNN behind the interface of the GPU backend.
 std::unique_ptr<GpuDnn> MakeEmulatedDnn(GpuContext& context, GpuMatrixMath math = GpuMatrixMath::Float);
 
 enum class EmulatedDnn
@@ -103,7 +100,7 @@ enum class EmulatedDnn
     Missing
 };
 
-// With a runtime that a test looks into; it lives as long as the device.
+// The device owns the runtime, which the test may inspect.
 std::shared_ptr<Device> MakeEmulatedGpu(std::unique_ptr<EmulatedRuntime> runtime, const GpuRequest& request = {0},
                                         EmulatedDnn dnn = EmulatedDnn::There);
 std::shared_ptr<Device> MakeEmulatedGpu(EmulatedMemory memory = EmulatedMemory::Locked,

@@ -1,4 +1,4 @@
-// Reads the description and plays it.
+// Parses the description of the machine.
 #include "CudaEmulation/EmulatedMachine.h"
 
 #include "Common/Error.h"
@@ -40,12 +40,6 @@ EmulatedCard CardOf(std::string_view text)
             Fail(ErrorKind::Internal, "an emulated GPU has no '", key, "'");
     }
     return card;
-}
-
-// Bytes that arrive where the function may be broken.
-size_t Arriving(const char* function, size_t bytes)
-{
-    return CudaEmulation::IsBroken(function) ? bytes - 1 : bytes;
 }
 
 class BreakableBlas final : public GpuBlas
@@ -131,24 +125,9 @@ void* EmulatedMachine::Allocate(size_t bytes)
     return bytes > freeBytes ? nullptr : EmulatedRuntime::Allocate(bytes);
 }
 
-void EmulatedMachine::CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream)
-{
-    EmulatedRuntime::CopyFromPinned(destination, pinned, Arriving("CopyFromPinned", bytes), stream);
-}
-
 void EmulatedMachine::CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream)
 {
-    EmulatedRuntime::CopyToHost(host, source, Arriving("CopyToHost", bytes), stream);
-}
-
-void EmulatedMachine::CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream)
-{
-    EmulatedRuntime::CopyToPinned(pinned, source, Arriving("CopyToHost", bytes), stream);
-}
-
-void EmulatedMachine::Zero(void* destination, size_t bytes, GpuStream stream)
-{
-    EmulatedRuntime::Zero(destination, Arriving("Zero", bytes), stream);
+    EmulatedRuntime::CopyToHost(host, source, CudaEmulation::IsBroken("CopyToHost") ? bytes - 1 : bytes, stream);
 }
 
 std::unique_ptr<GpuBlas> MakeBreakableBlas()

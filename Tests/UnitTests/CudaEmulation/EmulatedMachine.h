@@ -1,11 +1,10 @@
-// A machine with several emulated GPUs, as the environment describes it, so that end-to-end tests can have the driver
-// and the cards that they want.
+// A machine with several emulated GPUs, described by environment variables, for end-to-end tests.
 //
-// CNTK_EMULATED_DRIVER: the CUDA that the driver runs (12040); 0: there is none.
-// CNTK_EMULATED_GPUS: the GPUs, with semicolons between them; each as name=...,memory=...,used=...,busy=...,
-// capability=75,fault=... with memory in MiB. "none": no GPU.
-// CNTK_EMULATED_LOCKS: a part of the names of the cards' locks, so that tests beside each other do not meet.
-// CNTK_EMULATED_COUNTS: a file that gets a line with how often the host has waited when a device is closed.
+// CNTK_EMULATED_DRIVER: the CUDA version of the driver (12040); 0: no driver.
+// CNTK_EMULATED_GPUS: the GPUs, separated by semicolons. Each is name=...,memory=...,used=...,busy=...,capability=75,
+// fault=... with memory in MiB. "none": no GPU.
+// CNTK_EMULATED_LOCKS: part of the names of lock files, so that concurrent tests do not share locks.
+// CNTK_EMULATED_COUNTS: a file. Each closed device appends the number of times that the host has waited.
 #pragma once
 
 #include "CudaEmulation/EmulatedGpu.h"
@@ -21,9 +20,9 @@ namespace cntk
 struct EmulatedCard
 {
     std::string name = "emulation";
-    std::string fault; // a kernel, Multiply, or a function of the runtime that does less than it should
+    std::string fault; // a kernel, Multiply or CopyToHost, which then leaves its last part out
     size_t megabytes = 1024;
-    size_t usedMegabytes = 0; // by others
+    size_t usedMegabytes = 0; // by other processes
     unsigned busyPercent = 0;
     int capability = 90;
 };
@@ -50,10 +49,7 @@ public:
     void MemoryInfo(size_t& freeBytes, size_t& totalBytes) override;
     void* Allocate(size_t bytes) override;
 
-    void CopyFromPinned(void* destination, const void* pinned, size_t bytes, GpuStream stream) override;
     void CopyToHost(void* host, const void* source, size_t bytes, GpuStream stream) override;
-    void CopyToPinned(void* pinned, const void* source, size_t bytes, GpuStream stream) override;
-    void Zero(void* destination, size_t bytes, GpuStream stream) override;
 
 private:
     const EmulatedCard& Card() const { return m_machine.cards[size_t(m_device)]; }
@@ -63,7 +59,7 @@ private:
     bool m_isUsed = false;
 };
 
-// Products that do not know the last column where the card's fault is Multiply.
+// Products that leave out the last column if the card's fault is Multiply.
 std::unique_ptr<GpuBlas> MakeBreakableBlas();
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// The management library of the machine that EmulatedMachine.h describes.
+// NVIDIA's management library for the machine of EmulatedMachine.h.
 #include "CudaEmulation/EmulatedMachine.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// A queue for each stream. A task waits for at most one mark of another stream, which was made before it: so running
-// what a task waits for always comes to an end.
+// Each stream has a queue. A task waits for at most one mark, which is older than the task, so that running a task and
+// everything it waits for always ends.
 #include "CudaEmulation/EmulatedStreams.h"
 
 #include "Common/Error.h"
@@ -16,20 +16,20 @@ struct Capture
     bool isValid = true;
 };
 
-// What a record of an event stands for.
+// A point in a stream at which an event was recorded.
 struct Mark
 {
     Stream* stream = nullptr;
-    uint64_t position = 0; // tasks of the stream before it
+    uint64_t position = 0; // number of earlier tasks of the stream
     bool isDone = false;
-    const Capture* capture = nullptr; // recorded into it: no work, an edge of a graph
+    const Capture* capture = nullptr; // the capture that contains the record, if any
 };
 
 struct Task
 {
     std::function<void()> work;        // may be empty
-    std::shared_ptr<const Mark> after; // null: nothing to wait for
-    std::shared_ptr<Mark> marks;       // done with this task; null: none
+    std::shared_ptr<const Mark> after; // waits for this mark unless null
+    std::shared_ptr<Mark> marks;       // done with this task unless null
 };
 
 struct Event
@@ -37,7 +37,7 @@ struct Event
     std::shared_ptr<Mark> last; // null: never recorded
 };
 
-// The work with the arguments that it was captured with.
+// Captured work, with its arguments.
 struct Graph
 {
     std::shared_ptr<const std::vector<std::function<void()>>> work;
@@ -82,7 +82,7 @@ Stream* Scheduler::MakeStream()
     return &stream;
 }
 
-// CUDA lets the work finish; nobody promises when.
+// CUDA finishes the work of a destroyed stream at some time.
 void Scheduler::FreeStream(Stream* stream)
 {
     RunUntil(*stream, stream->added);
@@ -128,7 +128,7 @@ void Scheduler::RunUntil(Stream& stream, uint64_t position)
         RunNext(stream);
 }
 
-// What became possible by it becomes so for other streams, too.
+// Repeats until no stream can run: work of one stream may unblock another one.
 void Scheduler::RunEager()
 {
     const DeviceAccess access;
@@ -182,7 +182,7 @@ void Scheduler::WaitFor(Stream& stream, Event& event)
     const Capture* const capture = stream.capture.get();
     if (event.last->capture != capture)
     {
-        // CUDA would take a stream that waits for a captured event into the capture; nobody here asks for that.
+        // CUDA would add this stream to the capture, which the backend does not use.
         if (capture == nullptr)
             Refuse("a stream that waits for another one's capture is not emulated");
         RefuseInCapture(stream, "dependency created on uncaptured work in another stream");

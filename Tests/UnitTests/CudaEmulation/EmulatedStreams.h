@@ -1,5 +1,5 @@
-// Streams, events and graphs as CUDA promises them, and no more: work is queued and runs when it must, or as soon as it
-// may, so that host code that forgets to wait gets wrong numbers or an error.
+// Streams, events and graphs with no more guarantees than CUDA gives. Queued work runs as late or as early as allowed,
+// so that host code that forgets to wait gets wrong values or an error.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 namespace CudaEmulation
 {
 
-// When queued work runs. CUDA allows each of these.
+// When queued work runs. CUDA allows all of these.
 enum class WorkOrder : uint8_t
 {
-    Eager,     // as soon as it may
-    Late,      // when somebody waits for it
-    FirstLate, // the first stream late, the others as soon as they may
-    FirstEager // the first stream as soon as it may, the others late
+    Eager,     // as early as possible
+    Late,      // when something waits for it
+    FirstLate, // the first stream late, the others early
+    FirstEager // the first stream early, the others late
 };
 inline constexpr WorkOrder c_workOrders[] = {WorkOrder::Eager, WorkOrder::Late, WorkOrder::FirstLate,
                                              WorkOrder::FirstEager};
 
-// What was asked of a device so far. Kernels in graphs that are launched count as one launch of a graph.
+// Calls so far. The kernels of a launched graph count as one graph launch.
 struct WorkCounts
 {
-    size_t kernels = 0;    // and products
-    size_t copies = 0;     // and memory cleared
-    size_t hostWaits = 0;  // the host waited for a stream
-    size_t eventWaits = 0; // or for an event
+    size_t kernels = 0;    // including products
+    size_t copies = 0;     // including cleared memory
+    size_t hostWaits = 0;  // of the host for a stream
+    size_t eventWaits = 0; // of the host for an event
     size_t captures = 0;
     size_t graphLaunches = 0;
     size_t streamWaits = 0;
@@ -45,7 +45,7 @@ class Stream;
 struct Event;
 struct Graph;
 
-// The streams of one device. What CUDA refuses is an Error of kind Device.
+// The streams of one device. Calls that CUDA refuses are errors of kind Device.
 class Scheduler
 {
 public:
@@ -61,7 +61,7 @@ public:
 
     void Enqueue(Stream& stream, WorkKind kind, std::function<void()> work);
     void Record(Event& event, Stream& stream);
-    // The stream's later work waits for the work before the event's last record.
+    // Later work of the stream waits for the work before the event's last record.
     void WaitFor(Stream& stream, Event& event);
     // The host waits.
     void Synchronize(Stream& stream);
@@ -71,7 +71,7 @@ public:
 
     // ---- capture, in relaxed mode ----
     void BeginCapture(Stream& stream);
-    // Null where the capture was invalidated.
+    // Null if the capture was invalidated.
     Graph* EndCapture(Stream& stream);
     void Launch(Graph& graph, Stream& stream);
     void FreeGraph(Graph* graph);
@@ -92,7 +92,7 @@ private:
     std::vector<std::unique_ptr<Graph>> m_graphs;
 };
 
-// For what is written against a cudaStream_t. Null, the default stream, runs at once: no stream of ours waits for it.
+// Queues work in a cudaStream_t. Work of the default stream (null) runs at once.
 void Enqueue(void* stream, WorkKind kind, std::function<void()> work);
 
 } // namespace CudaEmulation

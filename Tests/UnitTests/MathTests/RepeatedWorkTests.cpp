@@ -305,7 +305,7 @@ TEST(RepeatedWorkTests, WorkThatTheHostWaitsForRunsStepByStep)
     EXPECT_EQ(gpu.runtime->Counts().captures, 0u);
     EXPECT_FALSE(work.IsOn());
     EXPECT_THAT(gpu.lines, testing::ElementsAre(
-                               "the work runs step by step, not as a CUDA graph: the host waits for its numbers"));
+                               "the work runs step by step, not as a CUDA graph: the host waits for its results"));
 }
 
 // What showed only when it was recorded: the host's part is taken back, and the work runs.

@@ -7,7 +7,6 @@
 CNTK_GPU_EXPORT const char* CntkGpuStamp();
 CNTK_GPU_EXPORT cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request);
 CNTK_GPU_EXPORT void CntkListGpus(std::vector<cntk::GpuFound>& found);
-CNTK_GPU_EXPORT void CntkGpuMemory(cntk::DeviceId id, size_t& freeBytes, size_t& totalBytes);
 
 const char* CntkGpuStamp()
 {
@@ -22,9 +21,4 @@ cntk::Device* CntkMakeGpu(const cntk::GpuRequest& request)
 void CntkListGpus(std::vector<cntk::GpuFound>&)
 {
     cntk::Fail(cntk::ErrorKind::Device, "there is no GPU");
-}
-
-void CntkGpuMemory(cntk::DeviceId id, size_t&, size_t&)
-{
-    cntk::Fail(cntk::ErrorKind::Device, "GPU ", id, " is not there");
 }

@@ -4,7 +4,7 @@
 #include <cudnn.h>
 #endif
 
-#include "Math/Gpu/CuDnnFunctions.h"
+#include "Math/Gpu/CuDnn.h"
 
 #include <cstddef>
 #include <gtest/gtest.h>

@@ -10,7 +10,6 @@
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/ImageOperations.h"
 #include "Math/Operations.h"
-#include "MathTests/Gpu/AllocationsOfGpu.h"
 #include "MathTests/KernelCases.h"
 #include "MathTests/WindowAxes.h"
 
@@ -50,6 +49,24 @@ ConvolutionGeometry Interleaved(const WindowAxis& a, const WindowAxis& b, size_t
 {
     return Convolution(Weights::OutputsFastest, {Channels(channels, maps), a, b});
 }
+
+// Counts the device's allocations.
+class AllocationCountingRuntime final : public EmulatedRuntime
+{
+public:
+    AllocationCountingRuntime(size_t bytes, int& allocations)
+        : EmulatedRuntime(EmulatedMemory::Open, bytes), m_allocations(allocations)
+    {
+    }
+    void* Allocate(size_t bytes) override
+    {
+        ++m_allocations;
+        return EmulatedRuntime::Allocate(bytes);
+    }
+
+private:
+    int& m_allocations;
+};
 
 const WindowAxis c_row = Axis(7, 3, 2, -1, 4);
 const WindowAxis c_column = Axis(6, 2, 1, 0, 5);

@@ -214,7 +214,7 @@ TEST(CudaEmulationTests, CopiesAreWithinTheDevicesMemory)
     EXPECT_EQ(messageOf([&] { runtime.Copy(there + 1020, there, 8, stream); }),
               "a copy: a card would reach for 8 bytes that are not its memory");
     EXPECT_EQ(messageOf([&] { runtime.Copy(there + 4, there, 8, stream); }),
-              "a copy onto a part of itself, which nobody promises the result of");
+              "source and destination of a copy overlap");
     EXPECT_EQ(messageOf([&] { runtime.CopyToHost(onHost, onHost, 8, stream); }),
               "a copy to the host: a card would reach for 8 bytes that are not its memory");
     EXPECT_EQ(messageOf([&] { runtime.Zero(onHost, 8, stream); }),

@@ -1,7 +1,6 @@
-// Which of several GPUs deviceId=auto takes, and what it says. The emulated GPU library stands beside the tests.
+// Which of several GPUs deviceId=auto takes, and its report. The emulated GPU library lies beside the tests.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuChoice.h"
-#include "Math/Gpu/GpuLock.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -14,46 +13,6 @@ namespace
 {
 
 namespace fs = std::filesystem;
-
-GpuCandidate Candidate(DeviceId id, size_t freeMegabytes, size_t totalMegabytes, std::optional<unsigned> busy = {})
-{
-    GpuCandidate candidate;
-    candidate.gpu.id = id;
-    candidate.busyPercent = busy;
-    candidate.freeBytes = freeMegabytes << 20;
-    candidate.totalBytes = totalMegabytes << 20;
-    return candidate;
-}
-
-std::vector<DeviceId> OrderOf(std::vector<GpuCandidate> candidates)
-{
-    SortByLoad(candidates);
-    std::vector<DeviceId> order;
-    for (const GpuCandidate& candidate : candidates)
-        order.push_back(candidate.gpu.id);
-    return order;
-}
-
-TEST(GpuChoiceTests, FreeMemoryAndIdleTimeCountAlike)
-{
-    using Order = std::vector<DeviceId>;
-    EXPECT_EQ(OrderOf({}), Order{});
-    EXPECT_EQ(OrderOf({Candidate(0, 9000, 16000), Candidate(1, 15000, 16000)}), (Order{1, 0}));
-    EXPECT_EQ(OrderOf({Candidate(0, 15000, 16000, 90), Candidate(1, 14000, 16000, 0)}), (Order{1, 0}));
-    EXPECT_EQ(OrderOf({Candidate(0, 15000, 16000, 30), Candidate(1, 1000, 16000, 0)}), (Order{0, 1}));
-    // Small differences are none: among equals the first.
-    EXPECT_EQ(OrderOf({Candidate(0, 15800, 16000, 1), Candidate(1, 15990, 16000, 0), Candidate(2, 15900, 16000, 2)}),
-              (Order{0, 1, 2}));
-    // A larger one that is free in part has more.
-    EXPECT_EQ(OrderOf({Candidate(0, 8000, 8000), Candidate(1, 40000, 80000)}), (Order{1, 0}));
-}
-
-TEST(GpuChoiceTests, LoadsInWords)
-{
-    EXPECT_EQ(Candidate(0, 15000, 16384, 3).LoadText(), "3 % busy, 15000 of 16384 MiB free");
-    EXPECT_EQ(Candidate(0, 15000, 16384).LoadText(), "15000 of 16384 MiB free");
-    EXPECT_EQ(GpuCandidate().LoadText(), "");
-}
 
 class ChooseGpuTests : public testing::Test
 {
@@ -92,7 +51,7 @@ TEST_F(ChooseGpuTests, TheOnlyOneIsTaken)
 {
     const GpuChoice choice = Choose("name=Card");
     ASSERT_NE(choice.device, nullptr);
-    EXPECT_EQ(choice.report, std::string("GPU 0 (Card, 1024 MiB") + c_tail);
+    EXPECT_EQ(choice.report, std::string("GPU 0 (Card, 1024 MiB") + c_tail + ": 0 % busy, 1024 of 1024 MiB free");
 }
 
 TEST_F(ChooseGpuTests, TheLeastBusyIsTaken)
@@ -100,28 +59,35 @@ TEST_F(ChooseGpuTests, TheLeastBusyIsTaken)
     const GpuChoice choice = Choose("name=A,busy=70;name=B,busy=4,used=100;name=C,used=900");
     ASSERT_NE(choice.device, nullptr);
     EXPECT_EQ(choice.device->Id(), 1);
-    EXPECT_EQ(choice.report,
-              std::string("GPU 1 (B, 1024 MiB") + c_tail + ": the least busy, 4 % busy, 924 of 1024 MiB free");
+    EXPECT_EQ(choice.report, std::string("GPU 1 (B, 1024 MiB") + c_tail + ": 4 % busy, 924 of 1024 MiB free");
 }
 
-TEST_F(ChooseGpuTests, WithoutTheManagementLibraryFreeMemoryDecides)
+TEST_F(ChooseGpuTests, FreeMemoryAndIdleTimeCountAlike)
+{
+    const auto chosen = [&](const char* gpus) { return Choose(gpus).device->Id(); };
+    EXPECT_EQ(chosen("used=900;used=100"), 1);
+    EXPECT_EQ(chosen("busy=90;busy=0,used=200"), 1);
+    EXPECT_EQ(chosen("busy=30;busy=0,used=1000"), 0);
+    EXPECT_EQ(chosen("busy=2,used=20;busy=0,used=0"), 0) << "small differences do not count";
+}
+
+TEST_F(ChooseGpuTests, WithoutTheManagementLibraryTheFirstIsTaken)
 {
     m_search.management = "libabsentmanagement.so.1";
-    const GpuChoice choice = Choose("name=A,used=500;name=B,busy=99,used=100");
+    const GpuChoice choice = Choose("name=A,used=500;name=B,used=100");
     ASSERT_NE(choice.device, nullptr);
-    EXPECT_EQ(choice.report, std::string("GPU 1 (B, 1024 MiB") + c_tail + ": the least busy, 924 of 1024 MiB free");
+    EXPECT_EQ(choice.report, std::string("GPU 0 (A, 1024 MiB") + c_tail);
 }
 
 TEST_F(ChooseGpuTests, OthersArePassedOverWithTheirReasons)
 {
     const GpuOptions options{.excluded = {1}};
     const GpuChoice choice =
-        Choose("name=Old,capability=61;name=Mine;name=Wrong,fault=Tanh;name=Good,busy=50", options);
+        Choose("name=Old,capability=61;name=Mine;name=Wrong,fault=MomentumUpdate;name=Good,busy=50", options);
     ASSERT_NE(choice.device, nullptr);
     EXPECT_EQ(choice.device->Id(), 3);
     EXPECT_THAT(choice.report, testing::HasSubstr("50 % busy, 1024 of 1024 MiB free; not "));
-    EXPECT_THAT(choice.report, testing::HasSubstr("GPU 2 (Wrong): its self-check failed: Tanh of float "
-                                                  "gives "));
+    EXPECT_THAT(choice.report, testing::HasSubstr("GPU 2 (Wrong): its self-check failed: the update of float gives "));
     EXPECT_THAT(choice.report,
                 testing::HasSubstr("GPU 0 (Old): Old has compute capability 6.1; 7.5 or later is needed"));
     EXPECT_THAT(choice.report, testing::HasSubstr("GPU 1 (Mine): excludedDevices names it"));
@@ -133,8 +99,7 @@ TEST_F(ChooseGpuTests, NoneThatCanBeUsed)
     const GpuChoice choice = Choose("name=Old,capability=70;name=Wrong,fault=Multiply");
     EXPECT_EQ(choice.device, nullptr);
     EXPECT_THAT(choice.report, testing::StartsWith("no GPU can be used: "));
-    EXPECT_THAT(choice.report, testing::HasSubstr("GPU 1 (Wrong): its self-check failed: the product A B "
-                                                  "of float gives "));
+    EXPECT_THAT(choice.report, testing::HasSubstr("GPU 1 (Wrong): its self-check failed: the product of float gives "));
     EXPECT_THAT(choice.report, testing::HasSubstr("GPU 0 (Old): Old has compute capability 7.0"));
 }
 
@@ -165,18 +130,22 @@ TEST_F(ChooseGpuTests, AGpuIsForOneRunAlone)
     const GpuChoice second = Choose("name=A;name=B");
     ASSERT_NE(second.device, nullptr);
     EXPECT_EQ(second.device->Id(), 1);
-    EXPECT_THAT(second.report, testing::EndsWith("; not GPU 0 (A): another run has taken it"));
+    EXPECT_THAT(second.report, testing::EndsWith("; not GPU 0 (A): another run has locked it"));
     EXPECT_EQ(Choose("name=A;name=B").report,
-              "no GPU can be used: GPU 0 (A): another run has taken it; GPU 1 (B): another run has taken it");
-    // Who does not ask for locks does not care for them.
+              "no GPU can be used: GPU 0 (A): another run has locked it; GPU 1 (B): another run has locked it");
+    // lockGPU=false ignores locks.
     EXPECT_NE(Choose("name=A;name=B", {.isLocked = false}).device, nullptr);
     first.reset();
     EXPECT_EQ(Choose("name=A;name=B").device->Id(), 0);
+    m_search.lockFolder += "/absent"; // no lock is possible, so none excludes anybody
+    const GpuChoice third = Choose("name=A");
+    EXPECT_NE(third.device, nullptr);
+    EXPECT_NE(Choose("name=A").device, nullptr);
 }
 
 TEST_F(ChooseGpuTests, AGpuByItsNumberIsCheckedToo)
 {
-    setenv("CNTK_EMULATED_GPUS", "name=A,fault=Softmax", 1);
+    setenv("CNTK_EMULATED_GPUS", "name=A,fault=a reduction", 1);
     try
     {
         OpenCheckedGpu(0, {}, m_search);
@@ -186,26 +155,12 @@ TEST_F(ChooseGpuTests, AGpuByItsNumberIsCheckedToo)
     {
         EXPECT_EQ(error.Kind(), ErrorKind::Device);
         EXPECT_THAT(error.Message(), testing::StartsWith("GPU 0 cannot be used: its self-check failed: "
-                                                         "the softmax family of float gives "));
+                                                         "the reduction of float gives "));
         EXPECT_THAT(error.Message(),
                     testing::EndsWith(std::string("; GPU 0 (A, 1024 MiB") + c_tail +
                                       "; deviceId=cpu runs on the CPU, gpuSelfCheck=false uses the GPU all the same"));
     }
     EXPECT_NE(OpenCheckedGpu(0, {.isChecked = false}, m_search), nullptr);
-}
-
-TEST_F(ChooseGpuTests, LocksEndWithTheirOwners)
-{
-    {
-        const auto first = GpuLock::Take(m_folder, "x");
-        EXPECT_TRUE(first.has_value());
-        EXPECT_FALSE(GpuLock::Take(m_folder, "x").has_value());
-        EXPECT_TRUE(GpuLock::Take(m_folder, "y").has_value());
-    }
-    EXPECT_TRUE(GpuLock::Take(m_folder, "x").has_value());
-    // Where no file can be made nobody is kept from the GPU.
-    EXPECT_TRUE(GpuLock::Take(m_folder + "/absent", "x").has_value());
-    EXPECT_TRUE(GpuLock::Take(m_folder + "/absent", "x").has_value());
 }
 
 } // namespace

@@ -161,7 +161,7 @@ TEST(GpuDeviceTests, AGpuWithoutMemoryForTheBackendItself)
 TEST(GpuDeviceTests, ABrokenGpuLeavesTheOthers)
 {
     TestGpu broken = c_busy;
-    broken.silence = "the GPU failed to say what it is: unknown error (CUDA error 999)";
+    broken.silence = "the GPU failed to report its properties: unknown error (CUDA error 999)";
     const GpuDriver driver{c_needed, c_needed, 0, ""};
     TestRuntime runtime(driver, {broken, c_idle});
     const std::vector<GpuFound> found = ListGpus(runtime);

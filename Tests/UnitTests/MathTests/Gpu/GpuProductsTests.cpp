@@ -1,7 +1,7 @@
-// Factors of products: which of them are constants, what the host waits for, what products read.
+// The factors of products: they are on the device, and the host does not wait for them.
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
-#include "Math/Gpu/GpuScalars.h"
+#include "Math/Gpu/GpuKernels.h"
 #include "Math/Matrix.h"
 #include "Math/Operations.h"
 
@@ -12,11 +12,11 @@ namespace cntk
 namespace
 {
 
-// Counts what makes the host wait, and copies to the device.
+// Counts waits of the host and copies to the device.
 class CountingRuntime final : public EmulatedRuntime
 {
 public:
-    // At once, so that results can be looked at without waiting.
+    // Work runs at once, so that the test can read results without waiting.
     CountingRuntime() : EmulatedRuntime(EmulatedMemory::Locked, c_emulatedMemoryBytes, WorkOrder::Eager) {}
 
     void Synchronize(GpuStream) override { ++waits; }
@@ -44,19 +44,19 @@ T Read(const void* device)
     return *static_cast<const T*>(device);
 }
 
-TEST(GpuScalarsTests, FactorsAreOnTheDeviceWithoutWaiting)
+TEST(GpuProductsTests, FactorsAreOnTheDeviceWithoutWaiting)
 {
     CountingRuntime runtime;
     GpuContext context(runtime, "GPU 0", 4);
-    GpuScalars scalars(context);
+    GpuFactors factors(context);
     const int uploads = runtime.uploads;
     const auto expect = [&](double alpha, double beta)
     {
         SCOPED_TRACE(testing::Message() << alpha << " " << beta);
-        const GpuScalars::Factors doubles = scalars.Of(DataType::Float64, alpha, beta);
+        const GpuFactors::Pointers doubles = factors.Of(DataType::Float64, alpha, beta);
         EXPECT_EQ(Read<double>(doubles.alpha), alpha);
         EXPECT_EQ(Read<double>(doubles.beta), beta);
-        const GpuScalars::Factors floats = scalars.Of(DataType::Float32, alpha, beta);
+        const GpuFactors::Pointers floats = factors.Of(DataType::Float32, alpha, beta);
         EXPECT_EQ(Read<float>(floats.alpha), float(alpha));
         EXPECT_EQ(Read<float>(floats.beta), float(beta));
     };
@@ -65,11 +65,11 @@ TEST(GpuScalarsTests, FactorsAreOnTheDeviceWithoutWaiting)
             expect(alpha, beta);
     EXPECT_EQ(runtime.waits, 0);
     EXPECT_EQ(runtime.uploads, uploads);
-    // Constants stay where they are.
-    EXPECT_EQ(scalars.Of(DataType::Float32, 1, 0).alpha, scalars.Of(DataType::Float32, 0.5, 1).beta);
+    // 0 and 1 have fixed addresses.
+    EXPECT_EQ(factors.Of(DataType::Float32, 1, 0).alpha, factors.Of(DataType::Float32, 0.5, 1).beta);
 }
 
-TEST(GpuScalarsTests, AnEmulatedProductRefusesFactorsOfTheHost)
+TEST(GpuProductsTests, AnEmulatedProductRefusesFactorsOfTheHost)
 {
     EmulatedRuntime runtime;
     GpuContext context(runtime, "GPU 0", 4);

@@ -90,6 +90,28 @@ std::string BlockNameOf(const ConfigParameters& holder, std::string_view name)
     return std::string(name);
 }
 
+// A reader or writer reads its keys when it is opened. Those that its block lacks are marked as read in the blocks
+// around it now.
+void MarkKeysAround(const ConfigParameters& block, const std::vector<OptionInfo>& options)
+{
+    for (const OptionInfo& option : options)
+    {
+        const bool isHere = block.ExistsHere(option.name) ||
+                            std::any_of(option.aliases.begin(), option.aliases.end(),
+                                        [&](const std::string& alias) { return block.ExistsHere(alias); });
+        if (isHere || option.hasNoEffect)
+            continue;
+        try
+        {
+            FindOption(block, option, false);
+        }
+        catch (const Error&)
+        {
+            // The reader will say what is wrong with the value.
+        }
+    }
+}
+
 // The rows of one level of a reader or writer and of the blocks inside it: streams, which have names of the user's
 // choice
 // ("features", "writer:<node>"), and blocks that hold streams ("input:<stream>"). FindBlockHere looks into the inner
@@ -111,6 +133,7 @@ void AddRows(const PluginDescription& description, const std::string& level, con
         else if (streamPrefix.empty() && colon != std::string::npos && !option.block.starts_with("writer:"))
             holders.push_back(option.block.substr(0, colon));
     }
+    MarkKeysAround(block, own.options);
     for (const std::string& inner : block.BlockNames())
     {
         OptionInfo info;
@@ -127,7 +150,10 @@ void AddRows(const PluginDescription& description, const std::string& level, con
             own.options.insert(own.options.end(), blocks.back().options.begin(), blocks.back().options.end());
         }
         else if (found != nullptr)
+        {
+            MarkKeysAround(*found, streams.options);
             AddSections(*found, streams, blocks);
+        }
     }
     AddCacheKeys(own);
     AddCacheKeys(streams);

@@ -3,6 +3,7 @@
 #include "CNTK/Program.h"
 
 #include "ActionsLib/Action.h"
+#include "ActionsLib/Commands/ErrorPlaces.h"
 #include "ActionsLib/Help/Help.h"
 #include "ActionsLib/KnownBlocks.h"
 #include "ActionsLib/RootOptions.h"
@@ -189,7 +190,7 @@ void OpenLog(const RootOptions& options, const LoadedConfig& config, const Worke
     const std::string file = LogFileName(options, workers);
     RequireNotNamed({"stderr", file}, *config.root, config);
     log.Print("Redirecting stderr to file %s\n", file.c_str());
-    log.RedirectTo(file);
+    AtPlace([&] { log.RedirectTo(file); }, config.root->WhereOf("stderr"));
 }
 
 void TellOfWorkers(bool parallelTrain, const Workers* workers, Log& log)

@@ -21,7 +21,7 @@ class ConfigParameters;
 class ConfigValue;
 class Log;
 
-constexpr uint32_t c_pluginAbi = 11;
+constexpr uint32_t c_pluginAbi = 12;
 // epochSize=0 of the SGD block: the whole data set is one epoch.
 constexpr size_t c_wholeDataSet = std::numeric_limits<size_t>::max() >> 2;
 

@@ -245,12 +245,12 @@ class ActionsTest(TwoClassesTest):
         self.run_command("Train")
         self.run_command("Write")
         rows = [line.split() for line in self.read("out/values.HLast").splitlines()]
-        self.run_command("Write", "Write=[format=[transpose=false; sampleSeparator=\"&\"; prologue=\"begin \"; "
-                                  "sequenceEpilogue=\" %n/%d\\n\"; epilogue=end]]")
+        self.run_command("Write", "Write=[format=[transpose=false; sampleSeparator=\"&\"; prologue=\"begin, \"; "
+                                  "sequenceEpilogue=\" \\s%n/%d\\n\"; epilogue=end]]")
         lines = self.read("out/values.HLast").splitlines()
         self.assertEqual(len(lines), 6)
         # A sample is [2 x 1], as the bias makes it: each line tells which of its elements it has.
-        self.assertEqual(lines[0], "begin [0,0]\t%s&[1,0]\t%s 0/0" % tuple(rows[0]))
+        self.assertEqual(lines[0], "begin,[0,0]\t%s&[1,0]\t%s 0/0" % tuple(rows[0]))
         self.assertEqual(lines[4], "[0,0]\t%s&[1,0]\t%s 0/4" % tuple(rows[4]))
         self.assertEqual(lines[5], "end")
 
@@ -260,7 +260,7 @@ class ActionsTest(TwoClassesTest):
         values = [[float(word) for word in line.split()] for line in self.read("out/values.PosteriorProb").splitlines()]
         self.run_command("Write", "Write=[format=[type=sparse; precisionFormat=.3]]")
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(),
-                         ["%.3f[0,0] %.3f[1,0]" % tuple(row) for row in values])
+                         [entry for row in values for entry in ("%.3f[0,0]" % row[0], "%.3f[1,0]" % row[1])])
         self.run_command("Write", "Write=[format=[type=category]]")
         self.assertEqual(self.read("out/values.PosteriorProb").split(), ["01"[row[1] >= row[0]] for row in values])
         categories = [int(line) for line in self.read("out/values.PosteriorProb").splitlines()]
@@ -276,7 +276,8 @@ class ActionsTest(TwoClassesTest):
         self.run_command("Write", "Write=[format=[type=category; labelMappingFile=quotes.txt]]")
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(), [("a:b", '"c"')[row] for row in categories])
         # A separator of sparse values knows the node and the sequence, as the others do.
-        self.run_command("Write", "Write=[format=[type=sparse; precisionFormat=.3; elementSeparator=\" %d %s \"]]")
+        self.run_command("Write", "Write=[format=[type=sparse; precisionFormat=.3; transpose=false; "
+                                  "elementSeparator=\"\\s%d %s\\s\"]]")
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(),
                          ["%.3f[0,0] %d PosteriorProb %.3f[1,0]" % (row[0], i, row[1]) for i, row in enumerate(values)])
         self.write("three.txt", "a\nb\nc\n")

@@ -644,11 +644,6 @@ class ConfigMessagesTest(MessagesTestCase):
             message = self.error("command=Write", "Write=[format=[precisionFormat=%s]]" % text)
             self.assertIn("precisionFormat is '%s', expected flags, width and precision" % text, message)
 
-    def test_render_command_of_blanks(self):
-        self.train()
-        self.assertIn("renderCmd holds nothing but blanks",
-                      self.error("command=P", "P=[action=plot;renderCmd=\"   \"]"))
-
     def test_devices(self):
         self.train()
         self.assertIn("command line:1:", self.error("command=Test", "deviceId=foo"))

@@ -115,10 +115,6 @@ public:
         if (!m_options.outputFile.empty() && m_options.renderCmd.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' has an outputFile but no renderCmd to make it, as in renderCmd=\"dot -Tpng <IN> -o<OUT>\"");
-        if (const auto renderer = command.block.Find("renderCmd");
-            renderer && SplitCommand(m_options.renderCmd).empty())
-            if (!m_options.renderCmd.empty())
-                FailAt(renderer->Where(), ErrorKind::Config, "renderCmd holds nothing but blanks");
         if (m_options.outputFile.empty() && m_options.renderCmd.find("<OUT>") != std::string::npos)
             FailAt(PlaceOf(command, "renderCmd"), ErrorKind::Config,
                    "renderCmd has <OUT>, but outputFile, which belongs there, is not given");

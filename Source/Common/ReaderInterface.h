@@ -39,6 +39,9 @@ struct StreamInfo
     std::string source;                  // file(s) it is read from, for messages
     size_t wordClasses = 0;              // labels of ClassBasedCrossEntropyWithSoftmax: how many classes words have
     std::string wordClassSource;         // the file that says so
+    // Of images: their dimensions, the one whose elements are neighbours in memory first; empty: not known.
+    std::vector<size_t> shape;
+    std::string shapeSource; // the setting that decides the order of the dimensions and its place, for messages
 };
 
 // The values of one stream for one minibatch, column-major, one sample a column.

@@ -117,8 +117,8 @@ EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector
     }
     Evaluator evaluator(network, roots);
     source.BindTo(NodesToRead(network, roots));
-    for (const std::string& warning : source.Warnings())
-        log.Warn(warning);
+    for (const NodeWarning& warning : source.Warnings())
+        log.Warn(warning.text);
     return EvaluateCriteria(evaluator, nodes, source, settings, log);
 }
 

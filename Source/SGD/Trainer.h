@@ -80,6 +80,8 @@ struct TrainingRequest
     std::string referenceNode;
     // Called once with the network that will be trained (for printing it); may be empty.
     std::function<void(const ComputationNetwork& network, bool isLoaded)> networkReady;
+    // "file:3:4: " where the user's description makes the node, for warnings; may be empty.
+    std::function<std::string(const ComputationNode& node)> placeOf;
     // Called at the end of each epoch, after its files are written; may be empty.
     std::function<void(const EpochReport& report)> epochDone;
     // Asked after each minibatch; true: the state is saved and Interrupted is thrown. May be empty.

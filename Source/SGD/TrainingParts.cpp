@@ -66,8 +66,8 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
         WithNote([&] { cvSource->BindTo(toRead); }, [] { return "in the data to validate with (cvReader)"; });
     for (const MinibatchSource* bound : {&source, cvSource})
         if (bound != nullptr)
-            for (const std::string& warning : bound->Warnings())
-                log.Warn(warning);
+            for (const NodeWarning& warning : bound->Warnings())
+                log.Warn((request.placeOf ? request.placeOf(*warning.node) : "") + warning.text);
     if (!tracer.Nodes().empty())
     {
         tracer.UseLabels(source.Streams());

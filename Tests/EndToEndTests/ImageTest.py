@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Images: the examples of digits, conversion of idx files, training of batch normalization that is saved and resumed,
-networks in the form of 2016."""
+networks in the form of 2016, layouts that do not fit."""
 import gzip
 import random
 import re
@@ -299,6 +299,36 @@ class ImageTest(EndToEndTest):
             # A matrix over the elements of the image is the same layer.
             self.assertEqual(criteria[0], criteria[1])
             self.assertEqual(len(criteria[0]), 13)
+
+    def test_layouts_of_reader_and_network_that_differ(self):
+        if not (CNTK.parent.parent / "lib/ImageReader.so").exists():
+            self.skipTest("there is no ImageReader")
+        (self.folder / "a.ppm").write_bytes(b"P6\n2 2\n255\n" + bytes(range(12)))
+        self.write("map.txt", "a.ppm\t0\na.ppm\t1\n")
+        self.write("config.cntk", """command=train
+deviceId=-1
+train=[
+  action=train; modelPath=net.dnn; SGD=[ maxEpochs=1; minibatchSize=2; learningRatesPerMB=0.01 ]
+  NDLNetworkBuilder=[ run=ndl; ndl=[
+      features=ImageInput(2, 2, 3, imageLayout=$layout$, tag=feature)
+      labels=Input(2, tag=label)
+      z=Times(Parameter(2, 0), features)
+      ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
+  ] ]
+  reader=[ readerType=ImageReader; file=map.txt
+    features=[ width=2; height=2; channels=3
+      mbFormat=$format$ ]
+    labels=[ labelDim=2 ]
+  ]
+]
+""")
+        for layout, order, more, warns in (("HWC", "nchw", [], True), ("CHW", "nhwc", ["--check"], True),
+                                           ("CHW", "nchw", [], False), ("HWC", "legacy", [], False)):
+            log = self.cntk("configFile=config.cntk", "layout=" + layout, "format=" + order, "train=[makeMode=false]",
+                            *more).stderr
+            self.assertEqual("config.cntk:6:16: input node 'features' takes images as [" in log, warns, log)
+            self.assertEqual("(mbFormat=%s, which goes with imageLayout=" % order in log, warns, log)
+            self.assertEqual("at config.cntk:13:" in log, warns, log)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include "ActionsLib/Commands/CommandDevice.h"
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/Commands/ErrorPlaces.h"
 #include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/MadeModels.h"
 #include "ActionsLib/Commands/NetworkLog.h"
@@ -121,6 +122,7 @@ public:
             log.Print("\n%s model with %d nodes on %s.\n", isLoaded ? "Loaded" : "Created", int(network.size()),
                       DeviceWords(*device).c_str());
         };
+        m_request.placeOf = [this](const ComputationNode& node) { return PlacePrefix(m_command.program.ndl, node); };
         if (!m_original.empty() && m_request.makeMode)
             RequireNoEpochOf(Files(), Files().FindResumePoint(), {OriginalKey(), m_original},
                              PlaceOfTrainedModel(m_command));
@@ -188,7 +190,7 @@ public:
                 continue;
             const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
             CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0],
-                        CheckFor::Training);
+                        CheckFor::Training, &m_command.program.ndl);
         }
         log.Print("Command '%s' (action %s): %s into %s\n", m_command.name.c_str(),
                   m_original.empty() ? "train" : "trainSequence", Counted(Epochs(), "epoch").c_str(),

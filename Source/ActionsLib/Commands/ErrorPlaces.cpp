@@ -1,7 +1,5 @@
 #include "ActionsLib/Commands/ErrorPlaces.h"
 
-#include <string>
-
 namespace cntk
 {
 
@@ -14,6 +12,12 @@ void ThrowWithPlace(const NdlContext& context, const NodeError& error)
     for (const std::string& caller : *place->callers)
         placed.AddNote(caller);
     throw placed;
+}
+
+std::string PlacePrefix(const NdlContext& context, const ComputationNode& node)
+{
+    const NdlPlace* const place = context.FindPlace(node);
+    return place && place->where ? place->where.Location() + ": " : "";
 }
 
 } // namespace cntk

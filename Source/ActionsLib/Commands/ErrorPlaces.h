@@ -5,12 +5,17 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeError.h"
 
+#include <string>
+
 namespace cntk
 {
 
 // With the place of the node in the network description of this run and the macros around it; as it is, if the node
 // does not come from one.
 [[noreturn]] void ThrowWithPlace(const NdlContext& context, const NodeError& error);
+
+// "file:3:4: " of a node that the network description of this run makes; "" of others.
+std::string PlacePrefix(const NdlContext& context, const ComputationNode& node);
 
 // Runs body; what a node is to blame for gets the place of the node in the network description of this run.
 template <class Body>

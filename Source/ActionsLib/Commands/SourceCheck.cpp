@@ -1,5 +1,6 @@
 #include "ActionsLib/Commands/SourceCheck.h"
 
+#include "ActionsLib/Commands/ErrorPlaces.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "SGD/Criteria.h"
@@ -9,15 +10,15 @@ namespace cntk
 {
 
 void CheckSource(Log& log, ComputationNetwork& network, const std::vector<ComputationNodePtr>& roots,
-                 MinibatchSource& source, size_t minibatchSize, CheckFor purpose)
+                 MinibatchSource& source, size_t minibatchSize, CheckFor purpose, const NdlContext* ndl)
 {
     const bool training = purpose == CheckFor::Training;
     // Statistics over one minibatch will do for a network that is thrown away.
     if (training)
         Precompute(network, source, minibatchSize, minibatchSize, log);
     source.BindTo(training ? NodesToRead(network, roots) : roots);
-    for (const std::string& warning : source.Warnings())
-        log.Warn(warning);
+    for (const NodeWarning& warning : source.Warnings())
+        log.Warn((ndl ? PlacePrefix(*ndl, *warning.node) : "") + warning.text);
     EpochRequest request;
     request.minibatchSize = minibatchSize;
     source.StartEpoch(request);

@@ -257,6 +257,7 @@ NdlBuilder::Value NdlBuilder::MakeNode(Scope& scope, const NdlFunction& function
         throw Placed(error, PlaceOfParameter(bound, error.Message(), call.where));
     }
     NoteOrigin(scope, pending.node, call);
+    m_origins[pending.node.get()].imageLayout = bound.imageLayout;
     m_pending.push_back(pending);
     for (const NdlArgument* tag : bound.tags)
         ApplyTag(scope, pending.node, *tag);
@@ -335,7 +336,8 @@ void NdlBuilder::NoteOrigin(Scope& scope, const ComputationNodePtr& node, const 
     CheckSize(expression);
     scope.nodes.push_back(node);
     m_made.push_back(node);
-    m_origins[node.get()] = {&expression, &scope, node->Type().traits.isLeaf && node->SampleLayout().HasUnknown()};
+    m_origins[node.get()] = {&expression, &scope, node->Type().traits.isLeaf && node->SampleLayout().HasUnknown(),
+                             NdlImageLayout{}};
 }
 
 void NdlBuilder::ApplyTag(Scope& scope, const ComputationNodePtr& node, const NdlArgument& tag)

@@ -141,6 +141,7 @@ private:
         const NdlExpression* expression = nullptr;
         const Scope* scope = nullptr;
         bool isOpen = false; // a parameter with a dimension of 0
+        NdlImageLayout imageLayout;
     };
 
     void Warn(const SourcePos& where, const std::string& text) const
@@ -197,6 +198,8 @@ private:
     void WarnOfDelaySizes() const;
     void WarnOfRoles() const;
     void WarnOfTopK() const;
+    void WarnOfLayouts() const;
+    std::string LayoutMismatch(const ComputationNode& node) const;
     void CheckLoops() const;
     [[noreturn]] void FailLoop(std::vector<const ComputationNode*> loop) const;
     void ExplainInvalid(const Error& error, const ComputationNode& node,

@@ -12,13 +12,6 @@
 namespace cntk
 {
 
-// The order of the elements in which a call reads or makes images; an empty word: it does neither.
-struct NdlImageLayout
-{
-    std::string word; // HWC, legacy, CHW, cudnn
-    bool isDefault = false;
-};
-
 struct NdlBoundCall
 {
     std::vector<const NdlExpression*> inputs;

@@ -17,6 +17,16 @@ namespace
 
 constexpr size_t c_mostNotes = 10; // of one error
 
+bool IsPlanar(const NdlImageLayout& layout)
+{
+    return EqualsIgnoreCase(layout.word, "CHW") || EqualsIgnoreCase(layout.word, "cudnn");
+}
+
+std::string InWords(const NdlImageLayout& layout)
+{
+    return Concat(IsPlanar(layout) ? "CHW" : "HWC", layout.isDefault ? " (its default)" : "");
+}
+
 } // namespace
 
 void NdlBuilder::Validate()
@@ -28,6 +38,7 @@ void NdlBuilder::Validate()
     WarnOfDelaySizes();
     WarnOfRoles();
     WarnOfTopK();
+    WarnOfLayouts();
 }
 
 void NdlBuilder::RequireFeatures(const SourcePos& elsewhere) const
@@ -102,6 +113,44 @@ void NdlBuilder::WarnOfTopK() const
                         node->Input(1)->SampleElements(), " rows only, so that ErrorPrediction '", node->Name(),
                         "' is always 0"));
     }
+}
+
+// Names the node that makes the images which this node reads, if the two differ in imageLayout. Nodes between them that
+// keep the dimensions (Plus, RectifiedLinear, Dropout, ...) keep the layout, too. Empty: no difference.
+std::string NdlBuilder::LayoutMismatch(const ComputationNode& node) const
+{
+    const auto reader = m_origins.find(&node);
+    if (reader == m_origins.end() || reader->second.imageLayout.word.empty() || node.InputCount() == 0 ||
+        node.TypeName() == "LegacyReshape") // which makes images only
+        return {};
+    std::set<const ComputationNode*> seen{&node};
+    const ComputationNode* image = node.Input(node.TypeName() == "Convolution" ? 1 : 0).get();
+    while (image && image->SampleLayout().Rank() == 3 && seen.insert(image).second)
+    {
+        const auto maker = m_origins.find(image);
+        if (maker != m_origins.end() && !maker->second.imageLayout.word.empty())
+        {
+            if (IsPlanar(maker->second.imageLayout) == IsPlanar(reader->second.imageLayout))
+                return {};
+            return Concat(node.TypeName(), " '", node.Name(),
+                          "' reads images in imageLayout=", InWords(reader->second.imageLayout), ", but ",
+                          image->TypeName(), " '", image->Name(), "' (", maker->second.expression->where.Location(),
+                          ") has ", InWords(maker->second.imageLayout), "; expected the same imageLayout in both");
+        }
+        const auto& inputs = image->Inputs();
+        const auto next = std::find_if(inputs.begin(), inputs.end(),
+                                       [&](const ComputationNodePtr& input)
+                                       { return input && input->SampleLayout() == image->SampleLayout(); });
+        image = next == inputs.end() ? nullptr : next->get();
+    }
+    return {};
+}
+
+void NdlBuilder::WarnOfLayouts() const
+{
+    for (const ComputationNodePtr& node : m_made)
+        if (const std::string mismatch = LayoutMismatch(*node); !mismatch.empty())
+            Warn(m_origins.at(node.get()).expression->where, mismatch);
 }
 
 // What the reader fills are inputs.
@@ -218,6 +267,8 @@ void NdlBuilder::ExplainInvalid(const Error& error, const ComputationNode& node,
 // input does not have (the nodes around it were described for that size); a product with its operands exchanged.
 std::string NdlBuilder::HintBelow(const ComputationNode& node) const
 {
+    if (const std::string mismatch = LayoutMismatch(node); !mismatch.empty())
+        return "; " + mismatch;
     const auto at = [&](const ComputationNode& below)
     {
         const auto origin = m_origins.find(&below);

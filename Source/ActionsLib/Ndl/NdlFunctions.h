@@ -21,10 +21,17 @@ struct NdlFunction
         NodeLast, // positional parameters, then node inputs: PastValue(rows, cols, m)
         Dimensions,
         Constant,
-        Image // width, height, channels
+        Image // width, height, channels; the dimensions of a parameter's outputs before them
     };
     Form form = Form::None;
     const NodeType* type = nullptr;
+};
+
+// The order of the elements in which a call reads or makes images; an empty word: it does neither.
+struct NdlImageLayout
+{
+    std::string word; // HWC, legacy, CHW, cudnn
+    bool isDefault = false;
 };
 
 NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name); // any case

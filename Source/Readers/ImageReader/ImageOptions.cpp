@@ -138,6 +138,11 @@ ImageConfig ReadImageConfig(const ReaderContext& context)
     image.labels = ReadOptions<ImageLabelOptions>(labels);
     CheckFeatures(features, image.features);
     image.meanFileWhere = features.WhereOf("meanFile");
+    image.layoutSource = image.features.planes ? "mbFormat=nchw, which goes with imageLayout=CHW"
+                                               : "mbFormat=nhwc, which goes with imageLayout=HWC";
+    const SourcePos where = features.ExistsHere("mbFormat") ? features.WhereOf("mbFormat") : features.Where();
+    if (where)
+        image.layoutSource += Concat(", at ", where.Location());
     if (!image.features.meanFile.empty())
         image.features.meanFile = ResolveInputPath(image.features.meanFile);
     const bool isGray = image.reader.grayscale.value_or(image.features.channels == 1);

@@ -80,6 +80,7 @@ struct ImageConfig
     std::string featuresName;
     std::string labelsName;
     std::string labelsSource; // for messages
+    std::string layoutSource; // mbFormat and its place, for messages
     SourcePos fileWhere;
     SourcePos meanFileWhere;
 };

@@ -83,6 +83,10 @@ ImageReader<ElemType>::ImageReader(const ReaderContext& context)
     images.name = m_config.featuresName;
     images.rows = m_config.features.Elements();
     images.source = Concat("images of '", m_list.path, "'");
+    const ImageFeatureOptions& size = m_config.features;
+    images.shape = size.planes ? std::vector{size.width, size.height, size.channels}
+                               : std::vector{size.channels, size.width, size.height};
+    images.shapeSource = m_config.layoutSource;
     StreamInfo labels;
     labels.name = m_config.labelsName;
     labels.rows = m_config.labels.labelDim;

@@ -36,7 +36,7 @@ public:
     // roots are evaluated. The network must be validated.
     void BindTo(const std::vector<ComputationNodePtr>& roots);
     // NetworkBinder's, of what was bound last.
-    const std::vector<std::string>& Warnings() const { return m_binder->Warnings(); }
+    const std::vector<NodeWarning>& Warnings() const { return m_binder->Warnings(); }
 
     // From now on each minibatch's labels are mixed with a reference network's outputs.
     void MixLabels(std::unique_ptr<LabelMixer> mixer) { m_mixer = std::move(mixer); }

@@ -7,6 +7,7 @@
 #include "ComputationNetwork/NodeError.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 namespace cntk
@@ -121,6 +122,7 @@ NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const
             continue;
         const size_t stream = StreamOf(*node, streams);
         CheckDimension(*node, streams[stream]);
+        CheckOrder(node, streams[stream]);
         const MBLayoutPtr& layout = node->GetMBLayout();
         if (!layout)
             Fail(ErrorKind::Internal, "input node '", node->Name(),
@@ -159,7 +161,27 @@ void NetworkBinder::CheckWordClasses(const ComputationNode& criterion)
                Counted(stream.wordClasses, "class"), "; expected nbrClass=", stream.wordClasses);
     if (scores.SampleElements() < stream.wordClasses)
         FailOf(scores, ErrorKind::Config, expected);
-    m_warnings.push_back(expected);
+    m_warnings.push_back({expected, criterion.Input(3)});
+}
+
+// Images of three dimensions with the channels first or last: the network would take one for the other in silence.
+void NetworkBinder::CheckOrder(const std::shared_ptr<InputValueNode>& node, const StreamInfo& stream)
+{
+    const TensorShape& taken = node->SampleLayout();
+    const TensorShape delivered{std::span(stream.shape)};
+    const auto withoutOnes = [](const TensorShape& shape)
+    {
+        std::vector<size_t> dims(shape.Dims().begin(), shape.Dims().end());
+        std::erase(dims, 1);
+        return dims;
+    };
+    if (taken.Rank() != 3 || delivered.Rank() != 3 || withoutOnes(taken) == withoutOnes(delivered))
+        return;
+    m_warnings.push_back(
+        {Concat("input node '", node->Name(), "' takes images as [", taken.ToString(), "], but stream '", stream.name,
+                "' of the reader delivers them as [", delivered.ToString(), "] (", stream.shapeSource,
+                "); expected the same order of the elements, or the network mixes pixels and channels"),
+         node});
 }
 
 // With one noise word its labels have four rows, as those of word classes have.

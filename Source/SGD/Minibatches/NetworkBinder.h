@@ -15,6 +15,13 @@
 namespace cntk
 {
 
+// Something about a node that can be computed, but is hardly meant.
+struct NodeWarning
+{
+    std::string text;
+    ComputationNodePtr node;
+};
+
 class NetworkBinder
 {
 public:
@@ -26,8 +33,8 @@ public:
     // Fails (Config) where it does, for a reader that has none.
     void RequireNoLattices() const;
     bool HasSeveralAxes() const { return m_axes.size() > 1; }
-    // What of the network and the streams does not fit, though it can be computed.
-    const std::vector<std::string>& Warnings() const { return m_warnings; }
+    // Differences between the network and the streams that do not prevent the computation.
+    const std::vector<NodeWarning>& Warnings() const { return m_warnings; }
     // The bound input nodes, as the network spells them: EpochRequest::wanted.
     std::vector<std::string> Wanted() const;
 
@@ -64,6 +71,7 @@ private:
 
     template <class ElemType>
     void BindLayout(const Axis& axis, const HostMinibatch<ElemType>& minibatch);
+    void CheckOrder(const std::shared_ptr<InputValueNode>& node, const StreamInfo& stream);
     void CheckWordClasses(const ComputationNode& criterion);
     void RequireNoWordClasses(const ComputationNode& criterion) const;
 
@@ -71,7 +79,7 @@ private:
     std::vector<std::shared_ptr<SequenceCriterionNode>> m_latticeNodes;
     std::vector<Axis> m_axes;
     std::vector<StreamInfo> m_streams; // without the labels' names
-    std::vector<std::string> m_warnings;
+    std::vector<NodeWarning> m_warnings;
     size_t m_columns = 0;
     size_t m_samples = 0;
 };

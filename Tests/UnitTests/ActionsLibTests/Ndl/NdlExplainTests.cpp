@@ -5,6 +5,7 @@
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace cntk
@@ -242,6 +243,41 @@ TEST(NdlExplainTests, ErrorsOfNodesGetTheirPlaces)
                                                   "      |          ^~~~\n"
                                                   "net.ndl:1:10: error: too small");
     EXPECT_EQ(reportOf(*network->AddParameter("w", TensorShape{1})), "error: too small");
+}
+
+// Nodes that read images in another order than the nodes below make them, with both places.
+TEST(NdlExplainTests, ImageLayoutsThatDiffer)
+{
+    const auto warningsOf = [](const std::string& layout, const std::string& statistics)
+    {
+        NdlContext context;
+        BuildFromNdl("x=ImageInput(4, 4, 4, tag=feature" + layout + ")\nW=Parameter(4, 4)\nb=Parameter(1)\n" +
+                         "c=Convolution(W, x, 1, 1, 4, 1, 1" + layout +
+                         ")\ny=RectifiedLinear(Plus(c, b))\ns=Parameter(4)\nm=Parameter(4, needGradient=false)\n"
+                         "n=BatchNormalization(y, s, s, m, m, " +
+                         statistics + ")\np=MaxPooling(n, 2, 2, 2, 2, imageLayout=HWC)\n",
+                     &context);
+        return context.warnings;
+    };
+    EXPECT_THAT(warningsOf("", "spatial=true, imageLayout=legacy"), testing::IsEmpty());
+    EXPECT_THAT(
+        warningsOf("", "spatial=true"),
+        testing::ElementsAre(
+            "net.ndl:8:3: BatchNormalization 'n' reads images in imageLayout=CHW (its default), but Convolution "
+            "'c' (net.ndl:4:3) has HWC (its default); expected the same imageLayout in both",
+            "net.ndl:9:3: MaxPooling 'p' reads images in imageLayout=HWC, but BatchNormalization 'n' "
+            "(net.ndl:8:3) has CHW (its default); expected the same imageLayout in both"));
+    // Without spatial=true each element is normalized by itself, in any order.
+    EXPECT_THAT(warningsOf("", "spatial=false"), testing::IsEmpty());
+    EXPECT_THAT(warningsOf(", imageLayout=cudnn", "spatial=true"), testing::SizeIs(1));
+    EXPECT_THAT(warningsOf(", imageLayout=CHW", "spatial=false"),
+                testing::ElementsAre("net.ndl:9:3: MaxPooling 'p' reads images in imageLayout=HWC, but Convolution 'c' "
+                                     "(net.ndl:4:3) has CHW; expected the same imageLayout in both"));
+    EXPECT_THAT(
+        NdlErrorOf("x=ImageInput(5, 5, 3, tag=feature)\nW=Parameter(2, 27)\n"
+                   "c=Convolution(W, x, 3, 3, 2, 1, 1, imageLayout=CHW)\n"),
+        testing::HasSubstr("; Convolution 'c' reads images in imageLayout=CHW, but InputValue 'x' (net.ndl:1:3) "
+                           "has HWC (its default); expected the same imageLayout in both"));
 }
 
 } // namespace

@@ -77,10 +77,16 @@ TEST_F(ImageReaderTests, OrdersOfElements)
     EXPECT_EQ(planes->Streams()[0].name, "f");
     EXPECT_EQ(planes->Streams()[0].rows, 12u);
     EXPECT_EQ(planes->Streams()[1].rows, 3u);
+    EXPECT_THAT(planes->Streams()[0].shape, ElementsAre(2, 2, 3));
+    EXPECT_EQ(planes->Streams()[0].shapeSource,
+              "mbFormat=nchw, which goes with imageLayout=CHW, at test.cntk:3:3"); // the block: it is the default
     EXPECT_EQ(planes->TotalSamples(), 1u);
     EXPECT_THAT(ReadStream(*planes, MakeRequest(0, 4), 0),
                 ElementsAre("frames 1; 200 200 201 201 100 101 100 101 0 10 1 11")); // blue, green, red
     EXPECT_THAT(ReadStream(*planes, MakeRequest(0, 4), 1), ElementsAre("frames 1; 1:1"));
+    const StreamInfo pixels = Open("width=2 height=2 channels=3 mbFormat=legacy")->Streams()[0];
+    EXPECT_THAT(pixels.shape, ElementsAre(3, 2, 2));
+    EXPECT_THAT(pixels.shapeSource, HasSubstr("mbFormat=nhwc, which goes with imageLayout=HWC, at test.cntk:"));
     for (const char* format : {"nhwc", "legacy"})
         EXPECT_THAT(ReadStream(*Open<double>(std::string("width=2 height=2 channels=3 mbFormat=") + format),
                                MakeRequest(0, 4), 0),

@@ -85,7 +85,13 @@ TEST_F(NetworkBinderTest, ClassesOfWordsAndOfTheNetworkAreComparedWhereBothAreKn
         StreamInfo stream = Stream("Labels", 4);
         stream.wordClasses = wordClasses;
         stream.wordClassSource = "vocab.txt";
-        return NetworkBinder({criterion}, {Stream("h", 2), stream}).Warnings();
+        std::vector<std::string> texts;
+        for (const NodeWarning& warning : NetworkBinder({criterion}, {Stream("h", 2), stream}).Warnings())
+        {
+            EXPECT_EQ(warning.node, scores);
+            texts.push_back(warning.text);
+        }
+        return texts;
     };
     EXPECT_TRUE(bind(0).empty()) << "the reader does not know";
     EXPECT_TRUE(bind(3).empty());
@@ -94,6 +100,32 @@ TEST_F(NetworkBinderTest, ClassesOfWordsAndOfTheNetworkAreComparedWhereBothAreKn
     EXPECT_EQ(bind(2), std::vector<std::string>{begin + "2 classes; expected nbrClass=2"});
     EXPECT_EQ(bind(1), std::vector<std::string>{begin + "1 class; expected nbrClass=1"});
     EXPECT_EQ(MessageOf(ErrorKind::Config, [&] { bind(4); }), begin + "4 classes; expected nbrClass=4");
+}
+
+TEST_F(NetworkBinderTest, ImagesInAnotherOrderOfTheirElements)
+{
+    ComputationNetwork network(DataType::Float64, MakeCpuDevice());
+    const auto x = network.AddInput("x", {3, 4, 4});
+    network.Validate();
+    const auto bind = [&](std::vector<size_t> shape)
+    {
+        StreamInfo stream = Stream("x", 48);
+        stream.shape = std::move(shape);
+        stream.shapeSource = "mbFormat=nchw at exp.cntk:9";
+        return NetworkBinder({x}, {stream}).Warnings();
+    };
+    ASSERT_EQ(bind({4, 4, 3}).size(), 1u);
+    EXPECT_EQ(bind({4, 4, 3})[0].node, x);
+    EXPECT_EQ(bind({4, 4, 3})[0].text,
+              "input node 'x' takes images as [3 x 4 x 4], but stream 'x' of the reader delivers them as [4 x 4 x 3] "
+              "(mbFormat=nchw at exp.cntk:9); expected the same order of the elements, or the network mixes pixels and "
+              "channels");
+    EXPECT_TRUE(bind({3, 4, 4}).empty());
+    EXPECT_TRUE(bind({}).empty()) << "the reader does not know";
+    x->SetSampleShape(TensorShape{1, 6, 8});
+    EXPECT_TRUE(bind({6, 8, 1}).empty()) << "one channel has one order";
+    x->SetSampleShape(TensorShape{48});
+    EXPECT_TRUE(bind({4, 4, 3}).empty()) << "a vector";
 }
 
 // A network trained with noise has 2 (K + 1) rows for labels; to evaluate it, a word is enough.

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares ways to choose the learning rate: searched before each epoch, searched in two ways that are known to be
-worse, and fixed.
+"""Compares a learning rate that is searched before each epoch with fixed rates and with two other searches.
 
-    RunLearningRateSearch.py [--corpus FOLDER] [--cntk PROGRAM] [--work FOLDER] [--epochs 20] [--seeds 1,2]
-                             [--jobs 2] [--picture FILE.svg] [--table FILE.md]
+    RunLearningRateSearch.py [--corpus FOLDER | --digits [FOLDER]] [--cntk PROGRAM] [--work FOLDER] [--epochs 20]
+                             [--seeds 1,2] [--rates 0.01,0.02] [--jobs 2] [--picture FILE.svg] [--table FILE.md]
+                             [settings, as Momentum=0.9]
 
---corpus: the corpus synthspeech; without it a small synthetic one is made. Trains one network for each way and seed,
-prints two tables, and draws the training cross-entropy and the learning rate over the epochs. A training that is
-finished is not run again. Standard library only.
+Trains one network for each way and seed, prints two tables, and draws the training cross-entropy and the learning rate
+over the epochs. Exits with status 1 if the search (goal 'sufficient') ends before the last epoch, or at a worse mean
+cross-entropy than the best fixed rate. Runs a finished training again only with other settings. Standard library only.
 """
 import argparse
 import concurrent.futures
@@ -22,7 +22,7 @@ import sys
 from Curves import draw_curves
 
 HERE = pathlib.Path(__file__).resolve().parent
-GRID = [0.0003125 * 2 ** i for i in range(8)]  # rates per sample
+GRID = [0.003125 * 2 ** i for i in range(8)]  # rates per sample
 GOALS = ("sufficient", "improvement", "best")
 TITLES = {"sufficient": "search: sufficient", "improvement": "search: better than rate 0",
           "best": "search: best on the sample"}
@@ -36,16 +36,15 @@ SEARCH = re.compile(r"The search before epoch \d+: (\d+) trials in (\S+) s")
 FINAL = re.compile(r"CrossEntropyWithSoftmax/Sample = (\S+)")
 
 
-def synthetic_corpus(folder, cntk_arguments):
-    """Makes the speech examples' corpus where it is missing; the arguments with which it is read."""
+def synthetic_corpus(folder):
+    """Makes the speech examples' corpus if it is missing; returns its frames and the settings that describe it."""
     if not (folder / "mlf").exists():
         subprocess.run([sys.executable, "-B", HERE / "../Speech/GenerateCorpus.py", folder], check=True)
     scp, = folder.glob("scp/*.train.scp.fbank*")
     mlf, = folder.glob("mlf/*.train.align_cistate.mlf*")
     states, = folder.glob("mlf/*.statelist")
-    cntk_arguments += ["TrainScp=%s" % scp, "TrainMlf=%s" % mlf, "StateList=%s" % states, "LabelDim=183",
-                       "ScpPrefix=/"]  # its paths are absolute
-    return frames_of(scp, folder)
+    return frames_of(scp, folder), ["TrainScp=%s" % scp, "TrainMlf=%s" % mlf, "StateList=%s" % states, "LabelDim=183",
+                                    "ScpPrefix=/"]  # its paths are absolute
 
 
 def frames_of(scp, prefix):
@@ -79,8 +78,27 @@ class Result:
     def is_whole(self, epochs):
         return (len(self.losses) == epochs or self.ended) and self.final is not None
 
-    def overhead(self):
+    def time_share(self):
         return 100 * self.search_seconds / self.seconds
+
+    def sample_share(self):
+        return 100 * SAMPLE_SHARE * self.trials / len(self.losses)
+
+
+def settings_of(args):
+    """Settings that describe the data."""
+    if args.digits is not None:
+        folder = args.digits.absolute() if args.digits.name else args.work / "digits"
+        if not (folder / "train.txt").exists():
+            subprocess.run([sys.executable, "-B", HERE / "../Image/Digits/ConvertDigits.py", folder], check=True)
+        return ["configFile=LearningRateSearch.cntk+Digits.cntk", "Data=%s" % folder]
+    if args.corpus:
+        corpus = args.corpus.absolute()
+        frames, settings = frames_of(corpus / "scp/train.fbank.scp", corpus), ["Corpus=%s" % corpus]
+    else:
+        frames, settings = synthetic_corpus(args.work / "data")
+    return ["configFile=LearningRateSearch.cntk+Speech.cntk", *settings, "EpochSize=%d" % frames,
+            "SearchSize=%d" % round(SAMPLE_SHARE * frames / MINIBATCH)]
 
 
 def train(args, more, way, seed):
@@ -88,22 +106,25 @@ def train(args, more, way, seed):
     own = ["command=Search:Score", "Goal=" + way]
     if way not in GOALS:
         own = ["command=Fixed:Score", "Rate=" + way]
-    args.work.mkdir(parents=True, exist_ok=True)
+    command = [args.cntk, *more, "Name=" + name, "Seed=%d" % seed, "Epochs=%d" % args.epochs, "ExpDir=%s" % args.work,
+               "makeMode=false", *own]
+    first_line = " ".join(map(str, command)) + "\n"
     log = args.work / (name + ".log")
     if log.exists():
-        result = Result(log.read_text(encoding="utf-8"))
-        if result.is_whole(args.epochs):
+        text = log.read_text(encoding="utf-8", errors="replace")
+        result = Result(text)
+        if text.startswith(first_line) and result.is_whole(args.epochs):
             return result
-    command = [args.cntk, "configFile=LearningRateSearch.cntk", "Name=" + name, "Seed=%d" % seed,
-               "Epochs=%d" % args.epochs, "ExpDir=%s" % args.work, "makeMode=false"] + own + more
     with open(log, "wb") as output:
+        output.write(first_line.encode())
+        output.flush()
         done = subprocess.run(command, cwd=HERE, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output,
                               check=False)
     text = log.read_text(encoding="utf-8", errors="replace")
     result = Result(text)
     if done.returncode != 0 or not result.is_whole(args.epochs):
-        sys.exit("%s failed:\n%s" % (" ".join(map(str, command)), text[-3000:]))
-    print("%-14s seed %d: last epoch %.4f, final model %.4f, %.1f s, %d trials in %.1f s" % (
+        sys.exit("%s failed:\n%s" % (first_line.strip(), text[-3000:]))
+    print("%-14s seed %d: last epoch %.4g, final model %.4g, %.1f s, %d trials in %.1f s" % (
         way, seed, result.losses[-1], result.final, result.seconds, result.trials, result.search_seconds), flush=True)
     return result
 
@@ -122,15 +143,16 @@ def epochs_of(runs):
 
 def table_of(results, seeds, fixed):
     lines = ["| learning rate | cross-entropy, last epoch | cross-entropy of the final model | trials an epoch | "
-             "time of the search, % of the training |", "|---|---|---|---|---|"]
+             "samples of the trials, % of the training | time of the search, % of the training |",
+             "|---|---|---|---|---|---|"]
     for way in GOALS + tuple(fixed):
         runs = [results[way, seed] for seed in seeds]
-        searched = way in GOALS
-        lines.append("| %s | %s | %s | %s | %s |" % (
-            TITLES.get(way, "fixed: " + way) + epochs_of(runs), spread([run.losses[-1] for run in runs], "%.4f"),
-            spread([run.final for run in runs], "%.4f"),
-            spread([run.trials / len(run.losses) for run in runs], "%.1f") if searched else "",
-            spread([run.overhead() for run in runs], "%.1f") if searched else ""))
+        cells = [TITLES.get(way, "fixed: " + way) + epochs_of(runs), spread([run.losses[-1] for run in runs], "%.4g"),
+                 spread([run.final for run in runs], "%.4g")]
+        cells += [spread([run.trials / len(run.losses) for run in runs], "%.1f"),
+                  spread([run.sample_share() for run in runs], "%.1f"),
+                  spread([run.time_share() for run in runs], "%.1f")] if way in GOALS else ["", "", ""]
+        lines.append("| %s |" % " | ".join(cells))
     return "\n".join(lines) + "\n"
 
 
@@ -141,7 +163,7 @@ def seeds_table_of(results, seeds, best):
     for seed in seeds:
         rates = results[GOALS[0], seed].rates
         falls = [str(i + 1) for i in range(1, len(rates)) if rates[i] < rates[i - 1]]
-        losses = ["%.4f" % results[way, seed].losses[-1] for way in GOALS + (best,)]
+        losses = ["%.4g" % results[way, seed].losses[-1] for way in GOALS + (best,)]
         lines.append("| %d | %s | %s |" % (seed, " | ".join(losses), ", ".join(falls) or "-"))
     return "\n".join(lines) + "\n"
 
@@ -162,28 +184,39 @@ def picture_of(results, seed, fixed, best):
                         {"title": "(b) learning rate per sample", "curves": rates, "logarithmic": True}])
 
 
+def broken_claims(results, seeds, best, epochs):
+    """What the paper claims of the search and these trainings did not show."""
+    runs = [results[GOALS[0], seed] for seed in seeds]
+    broken = ["with seed %d the search ended after %d of %d epochs" % (seed, len(run.losses), epochs)
+              for seed, run in zip(seeds, runs) if len(run.losses) < epochs]
+    mean = statistics.mean(run.losses[-1] for run in runs)
+    limit = statistics.mean(results[best, seed].losses[-1] for seed in seeds)
+    if mean > limit:
+        broken.append("the search ended at a cross-entropy of %.4g, the best fixed rate at %.4g" % (mean, limit))
+    return broken
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")))
-    parser.add_argument("--corpus", type=pathlib.Path, help="folder of synthspeech; without it a small one is made")
+    data = parser.add_mutually_exclusive_group()
+    data.add_argument("--corpus", type=pathlib.Path, help="folder of synthspeech; without it a small corpus is made")
+    data.add_argument("--digits", type=pathlib.Path, nargs="?", const=pathlib.Path(), metavar="FOLDER",
+                      help="images instead of speech; without FOLDER those of Debian's python3-sklearn")
     parser.add_argument("--work", type=pathlib.Path, default=HERE / "../../build/learningratesearch")
     parser.add_argument("--epochs", type=int, default=20, help="of each training")
     parser.add_argument("--seeds", default="1", help="of the start values: 1,2,3 trains each network three times")
+    parser.add_argument("--rates", default=",".join("%g" % rate for rate in GRID), help="fixed rates per sample")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time")
     parser.add_argument("--picture", type=pathlib.Path, help="file for the curves (SVG)")
     parser.add_argument("--table", type=pathlib.Path, help="file for the tables (Markdown)")
     args, more = parser.parse_known_args()
     args.cntk, args.work = os.path.abspath(args.cntk), args.work.absolute()
-    if args.corpus:
-        corpus = args.corpus.absolute()
-        more = ["Corpus=%s" % corpus] + more
-        frames = frames_of(corpus / "scp/train.fbank.scp", corpus)
-    else:
-        frames = synthetic_corpus(args.work / "data", more)
-    more += ["EpochSize=%d" % frames, "SearchSize=%d" % round(SAMPLE_SHARE * frames / MINIBATCH)]
+    args.work.mkdir(parents=True, exist_ok=True)
+    more = settings_of(args) + more
 
     seeds = [int(seed) for seed in args.seeds.split(",")]
-    fixed = ["%g" % rate for rate in GRID]
+    fixed = args.rates.split(",")
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         futures = {(way, seed): pool.submit(train, args, more, way, seed) for seed in seeds
                    for way in GOALS + tuple(fixed)}
@@ -197,6 +230,8 @@ def main():
     picture = args.picture or args.work / "LearningRateSearch.svg"
     picture.write_text(picture_of(results, seeds[0], fixed, best), encoding="utf-8")
     print("picture: %s" % picture)
+    if broken := broken_claims(results, seeds, best, args.epochs):
+        sys.exit("The search does not do what its paper claims: %s." % "; ".join(broken))
 
 
 if __name__ == "__main__":

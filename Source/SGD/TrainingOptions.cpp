@@ -34,7 +34,9 @@ OptionTable<AutoAdjustOptions> AutoAdjustOptions::Options()
                 {"adjustAfterEpoch", LearningRateSearch::AdjustAfterEpoch},
                 {"afterEpoch", LearningRateSearch::AdjustAfterEpoch},
                 {"after", LearningRateSearch::AdjustAfterEpoch}},
-               "automatic control of the learning rate, for epochs that the list of rates does not cover"),
+               "automatic control of the learning rate, for epochs that the list of rates does not cover; "
+               "searchBeforeEpoch needs momentumPerMB=0: its trials begin with the momentum of the epoch before, as in "
+               "CNTK v1.1, and may then reject every rate, which ends the training"),
         Opt("reduceLearnRateIfImproveLessThan", &S::reduceLearnRateIfImproveLessThan,
             "adjustAfterEpoch: reduce the rate when the criterion improves by no more than this fraction"),
         Opt("continueReduce", &S::continueReduce,

@@ -269,9 +269,9 @@ RateSearchSettings TrainingSearch::RateSettings(size_t epoch) const
 
 void TrainingSearch::FindRate(size_t epoch)
 {
-    const AutoAdjustOptions& options = m_options.autoAdjust;
     const RateSearchSettings settings = RateSettings(epoch);
     WarnOfLongTrials(epoch);
+    ExplainMomentum(epoch);
     const auto began = Progress::Clock::now();
     const TrialStart start = KeepStart();
     size_t trials = 0;
@@ -298,14 +298,42 @@ void TrainingSearch::FindRate(size_t epoch)
     m_log.Print("The search before epoch %zu: %zu trials in %.3f s%s\n", epoch + 1, trials,
                 std::chrono::duration<double>(ended - began).count(),
                 m_endedInEpoch ? " without the last one, which is the epoch itself" : "");
-    if (epoch == 0 && found.rate < c_minLearningRate)
-        m_log.Warn(Concat("no learning rate that was tried before the first epoch was as good as none: nothing is "
-                          "trained; give the first epoch's rate (learningRatesPerSample), or longer trials "
-                          "(numMiniBatch4LRSearch, now ",
-                          options.numMiniBatch4LRSearch[epoch], ")"));
+    if (found.rate < c_minLearningRate)
+        WarnOfNoRate(epoch);
     m_state.rate.learningRatePerSample = found.rate;
     m_hasSearched = true;
     KeepRate(found.rate);
+}
+
+// The state of plain momentum contains the rate of the epoch before, which rates of trials do not scale. The states of
+// all other rules contain gradients alone.
+bool TrainingSearch::TrialsInheritSteps(size_t epoch) const
+{
+    const double momentum = SettingsOf(m_parts, m_state, epoch, m_options.minibatchSize[epoch]).momentumPerSample;
+    return epoch > 0 && momentum > 0 && m_options.gradUpdateType == GradientUpdateType::None && !m_options.useAdagrad;
+}
+
+void TrainingSearch::ExplainMomentum(size_t epoch)
+{
+    if (m_hasExplainedMomentum || !TrialsInheritSteps(epoch))
+        return;
+    m_hasExplainedMomentum = true;
+    m_log.Print("Trials of learning rates begin with the momentum of the epoch before, as in CNTK v1.1. It moves the "
+                "parameters at any rate, so a search may reject every rate. Expected momentumPerMB=0 with "
+                "autoAdjustLR=searchBeforeEpoch.\n");
+}
+
+void TrainingSearch::WarnOfNoRate(size_t epoch)
+{
+    const std::string advice =
+        TrialsInheritSteps(epoch)
+            ? "trials begin with the momentum of the epoch before, which moves the parameters at any rate; give "
+              "momentumPerMB=0, or the rates of these epochs (learningRatesPerSample)"
+            : Concat("give the rate of this epoch (learningRatesPerSample), or longer trials (numMiniBatch4LRSearch, "
+                     "now ",
+                     m_options.autoAdjust.numMiniBatch4LRSearch[epoch], ")");
+    m_log.Warn(Concat("the search before epoch ", epoch + 1, " of ", m_options.maxEpochs,
+                      " rejected every learning rate, so the training ends here: ", advice));
 }
 
 // For the searches to come, as many as ask for them.

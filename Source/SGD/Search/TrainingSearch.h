@@ -54,6 +54,9 @@ private:
     bool BeginsWithTrial(size_t epoch) const;
     RateSearchSettings RateSettings(size_t epoch) const;
     double RateRatio(size_t epoch) const;
+    bool TrialsInheritSteps(size_t epoch) const;
+    void ExplainMomentum(size_t epoch);
+    void WarnOfNoRate(size_t epoch);
     void KeepRate(double rate);
     std::string WhyUnusable(const WithinEpochPoint& point, const Checkpoint& checkpoint, size_t trials) const;
     TrialResult RunTrial(const TrialStart& start, size_t epoch, const char* prefix, double rate, size_t minibatchSize);
@@ -73,6 +76,7 @@ private:
     bool m_endedInEpoch = false; // the state is that behind the last trial, which was the epoch itself
     bool m_hasSearched = false;
     bool m_hasWarnedOfTrials = false;
+    bool m_hasExplainedMomentum = false;
 };
 
 } // namespace cntk

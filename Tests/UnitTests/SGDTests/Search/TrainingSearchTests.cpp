@@ -31,6 +31,17 @@ protected:
         { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(230, 11))); };
         return request;
     }
+    // A line through the origin, which begins with this slope and learns these points.
+    TrainingRequest LineRequest(size_t maxEpochs, double slope, const SyntheticData& points)
+    {
+        TrainingRequest request = SearchRequest(maxEpochs);
+        request.buildNetwork = [this, slope] { return Line(slope); };
+        request.openReader = [points]
+        { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(points)); };
+        request.options.dropoutRate = 0.0;
+        request.options.momentumPerMB = 0.0f;
+        return request;
+    }
     std::vector<double> Values(const std::string& file, const std::string& parameter)
     {
         return ValuesOf(*LoadModel(Path(file), DataType::Float64, m_device), parameter);
@@ -354,18 +365,13 @@ TEST_F(TrainingSearchTest, TheGoalSaysWhatLaterEpochsLookFor)
 // y = 2 x on large numbers: rates that do not diverge lie far below 0.01/minibatchSize.
 TEST_F(TrainingSearchTest, ARateForLargeNumbersIsFoundBeforeTheFirstEpoch)
 {
-    TrainingRequest request = SearchRequest(1);
     SyntheticData points{.featureDim = 1, .labelDim = 1, .features = {}, .labels = {}};
     for (size_t i = 0; i < 60; ++i)
     {
         points.features.push_back(30 * (1 + 0.02 * double(i)));
         points.labels.push_back(2 * points.features.back());
     }
-    request.buildNetwork = [this] { return Line(1); };
-    request.openReader = [points]
-    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(points)); };
-    request.options.dropoutRate = 0.0;
-    request.options.momentumPerMB = 0.0f;
+    TrainingRequest request = LineRequest(1, 1, points);
     request.options.autoAdjust.numMiniBatch4LRSearch = 6;
     std::vector<EpochReport> reports;
     request.epochDone = [&](const EpochReport& report) { reports.push_back(report); };
@@ -382,27 +388,49 @@ TEST_F(TrainingSearchTest, ARateForLargeNumbersIsFoundBeforeTheFirstEpoch)
 // What is right for one minibatch is wrong for the next: whatever the rate, it is worse than none.
 TEST_F(TrainingSearchTest, WhereNoRateIsAnyBetterBeforeTheFirstEpochTheTrainingEndsAndSaysSo)
 {
-    TrainingRequest request = SearchRequest(2);
     SyntheticData points{.featureDim = 1, .labelDim = 1, .features = {}, .labels = {}};
     for (size_t i = 0; i < 230; ++i)
     {
         points.features.push_back(1);
         points.labels.push_back(i / 5 % 2 == 0 ? 1 : -1);
     }
-    request.buildNetwork = [this] { return Line(0); };
-    request.openReader = [points]
-    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(points)); };
-    request.options.dropoutRate = 0.0;
-    request.options.momentumPerMB = 0.0f;
+    TrainingRequest request = LineRequest(2, 0, points);
     Run(request);
     EXPECT_EQ(Count("Finished Epoch"), 0u);
-    EXPECT_EQ(Count("no learning rate that was tried before the first epoch was as good as none: nothing is trained; "
-                    "give the first epoch's rate (learningRatesPerSample), or longer trials (numMiniBatch4LRSearch, "
-                    "now 15)\n"),
-              1u)
+    EXPECT_EQ(
+        Count("the search before epoch 1 of 2 rejected every learning rate, so the training ends here: give the rate "
+              "of this epoch (learningRatesPerSample), or longer trials (numMiniBatch4LRSearch, now 15)\n"),
+        1u)
         << LogText();
     EXPECT_EQ(Count("is less than minLearnRate 9.9999997e-10. Training complete.\n"), 1u);
     EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.0")));
+}
+
+// The last minibatch of the first epoch pushes the parameter away from its optimum, and its momentum continues to push.
+TEST_F(TrainingSearchTest, MomentumOfTheEpochBeforeMayRejectEveryRateAndTheLogSaysWhatToDo)
+{
+    SyntheticData points{.featureDim = 1, .labelDim = 1, .features = {}, .labels = std::vector<double>(225, 0.0)};
+    points.features.assign(230, 0.1);
+    points.labels.resize(230, -1);
+    const auto train = [&](float momentum)
+    {
+        TrainingRequest request = LineRequest(2, 0, points);
+        request.makeMode = false;
+        request.options.learningRatesPerSample = 0.05f; // of the first epoch
+        request.options.momentumPerMB = momentum;
+        request.options.autoAdjust.learnRateSearchGoal = RateSearchGoal::Improvement;
+        Run(request);
+    };
+    train(0);
+    EXPECT_EQ(Count("Finished Epoch"), 2u) << LogText();
+    EXPECT_EQ(Count("as in CNTK v1.1"), 0u);
+    train(0.9f);
+    EXPECT_EQ(Count("Finished Epoch"), 3u);
+    EXPECT_EQ(Count("Trials of learning rates begin with the momentum of the epoch before, as in CNTK v1.1"), 1u);
+    EXPECT_EQ(
+        Count("the search before epoch 2 of 2 rejected every learning rate, so the training ends here: trials begin "
+              "with the momentum of the epoch before, which moves the parameters at any rate; give momentumPerMB=0"),
+        1u);
 }
 
 // As in the original, whose files do not hold their seeds: each forward pass of a trial moves on to the next mask.
@@ -525,8 +553,7 @@ TEST_F(TrainingSearchTest, ASizeWhoseTrialLeavesTheNumbersIsNoSuccess)
         points.labels.push_back(2e6);
     }
     request.buildNetwork = [this] { return Line(1); };
-    request.openReader = [points]
-    { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(points)); };
+    request.openReader = LineRequest(2, 1, points).openReader;
     request.options.learningRatesPerSample = {};
     request.options.learningRatesPerSample.values = {2e-9f, 1.0f};
     request.options.minibatchSize = 2;

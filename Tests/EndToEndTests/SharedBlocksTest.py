@@ -93,6 +93,14 @@ class SharedBlocksTest(EndToEndTest):
         run = self.cntk("configFile=exp.cntk", "strictConfig=false", "--check")
         self.assertEqual(run.stderr.count("unknown key 'traceLvel'"), 1)
 
+    def test_of_two_network_builders_the_simple_one_is_used(self):
+        expected = self.results(SHARED)[0]
+        self.write("exp.cntk", SHARED.replace("file=a.txt;", "file=a.txt; NDLNetworkBuilder=[ run=net ];"))
+        run = self.cntk("configFile=exp.cntk", "command=First", "makeMode=false", "strictConfig=false")
+        self.assertIn("WARNING: command 'First' sees both NDLNetworkBuilder (exp.cntk:20:15) and SimpleNetworkBuilder "
+                      "(exp.cntk:12:1); SimpleNetworkBuilder is used\n", run.stderr)
+        self.assertTrue((self.folder / "first.dnn").read_bytes() == expected)
+
     def test_sections_and_writers(self):
         network = "net=[ features=Input(2, tag=feature); labels=Input(2, tag=label); W=Parameter(%d, 2); " \
                   "V=Parameter(2, %d); z=Times(V, Sigmoid(Times(W, features)), tag=output); " \

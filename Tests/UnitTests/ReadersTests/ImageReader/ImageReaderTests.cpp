@@ -79,7 +79,7 @@ TEST_F(ImageReaderTests, OrdersOfElements)
     EXPECT_EQ(planes->Streams()[1].rows, 3u);
     EXPECT_THAT(planes->Streams()[0].shape, ElementsAre(2, 2, 3));
     EXPECT_EQ(planes->Streams()[0].shapeSource,
-              "mbFormat=nchw, which goes with imageLayout=CHW, at test.cntk:3:3"); // the block: it is the default
+              "mbFormat=nchw, which goes with imageLayout=CHW, at test.cntk:3:1"); // the block: it is the default
     EXPECT_EQ(planes->TotalSamples(), 1u);
     EXPECT_THAT(ReadStream(*planes, MakeRequest(0, 4), 0),
                 ElementsAre("frames 1; 200 200 201 201 100 101 100 101 0 10 1 11")); // blue, green, red

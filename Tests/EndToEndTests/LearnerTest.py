@@ -175,10 +175,8 @@ class Scalar:
             self.mean_columns = keep * self.mean_columns + (1 - keep) * n  # for each parameter
             s["V"] = [keep * v + (1 - keep) * g[i] ** 2 for i, v in enumerate(s.get("V", zeros))]
             weight = [min(10, 0.0025 * math.sqrt(self.mean_columns) / math.sqrt(v)) if v > 0 else 0 for v in s["V"]]
-            smoothed = [momentum * before + (1 - momentum) * weight[i] * g[i]
-                        for i, before in enumerate(s.get("S", zeros))]
-            if momentum > 0:  # without momentum the state stays as it was
-                s["S"] = smoothed
+            smoothed = [momentum * v + (1 - momentum) * weight[i] * g[i] for i, v in enumerate(s.get("S", zeros))]
+            s["S"] = smoothed if momentum > 0 else s.get("S", zeros)
             step = [rate * value for value in smoothed]
         else:  # adam, of the mean gradient
             keep = self.number("adam_beta2", 0.999)

@@ -241,7 +241,7 @@ private:
 };
 
 // Compiles the expression for the library's breadth-first matching. The default matching backtracks and may take
-// exponential time for an expression like (a+)+b. Only back references (\1) are not supported.
+// exponential time for an expression like (a+)+b. It is used only for back references (\1).
 std::regex CompileRegex(const std::string& expression, std::regex::flag_type flags = std::regex::ECMAScript)
 {
 #ifdef __GLIBCXX__

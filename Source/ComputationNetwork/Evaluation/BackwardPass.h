@@ -31,8 +31,8 @@ private:
     using BackwardStep = EvaluationProgram::BackwardStep;
     using BackwardCall = EvaluationProgram::BackwardCall;
 
-    // Decides if a call's products may wait in m_products. Only products whose outputs other waiting calls do not read
-    // may wait.
+    // Says if a call's products may wait in m_products. They may wait only for calls that do not write what the
+    // products read.
     enum class Products
     {
         AtOnce,

@@ -160,7 +160,7 @@ void LookupProducts::ComputeChain(const Chain& chain) const
         Ops::LookUpColumns(columns, part.distinct.Numbers(), value);
 }
 
-// Returns true if each thread should take one task with all products of a part. A single product is too little work for
+// Returns true if each thread should take one task with all of its products. A single product is too little work for
 // all threads.
 bool LookupProducts::AreWorthApart(size_t tasks) const
 {
@@ -210,7 +210,7 @@ void LookupProducts::BeginBackward()
         chain.isSummed = false;
 }
 
-// Sums the gradients over all places of each distinct word. Gaps add nothing.
+// Returns the gradient of each distinct word, summed over all its places. Gaps add nothing.
 MatrixView LookupProducts::SumOfGradients(const Chain& chain, const Part& part)
 {
     if (part.distinct.AreAll())

@@ -31,8 +31,8 @@ public:
 
     void Forward();
 
-    // The backward functions are called once a minibatch in this order. BeginBackward completes the gradients of
-    // products without a bias or activation. All others are completed on request.
+    // The backward functions are called once a minibatch in this order. At BeginBackward the gradients of products
+    // without a bias or activation are complete. Those of other products are complete when they are requested.
     void BeginBackward();
     // Appends the pending products that add up to the gradient of a product's weight. Each computes some columns of it.
     void ListWeightGradient(const ComputationNode& product, std::vector<Product>& products);

@@ -37,8 +37,9 @@ public:
     // another reader.
     bool AddMergedValues(std::span<ComputationNode* const> products);
 
-    // IsPassedOn finds calls inside the loop that pass a gradient on to a node without other readers; PassOn makes the
-    // two gradients one. merged: products whose gradient is a set of rows of a larger matrix.
+    // PassOn lets the node and the input of a call inside the loop share one gradient, if the call passes it on and the
+    // input has no other reader. IsPassedOn finds such calls. merged: products whose gradient is rows of a larger
+    // matrix.
     bool IsPassedOn(const EvaluationProgram::BackwardCall& call) const;
     void PassOn(const EvaluationProgram::BackwardCall& call, const NodeSet& merged);
     bool IsShared(const ComputationNode* node) const { return m_passedOn.contains(node); }

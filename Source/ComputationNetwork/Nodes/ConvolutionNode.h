@@ -24,7 +24,7 @@ public:
     // Returns true if the bias, without a layout, has one value for each map, the same at all positions.
     bool IsMapBias(const ComputationNode& bias) const;
 
-    // Limits the samples whose temporary form is in memory at once; 0: no limit.
+    // Limits the samples whose temporary form is in memory at once; 0: as many as are useful.
     void SetMaxTempMemSizeInSamples(uint64_t samples) { m_maxTempMem = samples; }
 
 private:

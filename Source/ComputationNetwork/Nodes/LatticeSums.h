@@ -19,7 +19,7 @@ struct SequenceTrainingSettings
     double smoothing = 0.95;           // weight of the lattice against the frame's own softmax
     double frameDropThreshold = 1e-10; // drops frames whose reference is less probable in the lattice (MMI)
     bool usesMbr = false;              // minimum Bayes risk of states instead of mutual information
-    double acousticFactor = 14;        // scores, including those below, are divided by it
+    double acousticFactor = 14;        // divides scores and word penalties, not the boost
     double languageFactor = 14;        // language model scores are multiplied by it
     double boost = 0;                  // each frame that agrees with the reference weighs a path by exp(-boost)
     double wordPenalty = 0;            // added for each word

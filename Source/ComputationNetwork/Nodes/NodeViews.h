@@ -54,7 +54,7 @@ TemporarySpec TemporaryLikeInput(const ComputationNode& node, size_t input, Temp
 // Describes a single column with a given number of rows.
 TemporarySpec FixedColumn(size_t rows, TemporarySpec::Lifetime life);
 
-// Copies divisors, with the smallest positive one in place of 0. For formulas that CNTK v1.1 divides as matrices: there
+// Copies divisors, with the smallest divisor in place of 0. For formulas that CNTK v1.1 divides as matrices: there
 // 0 counts as positive, in Quotient as negative.
 void CopyDivisors(const MatrixView& divisors, const MatrixView& output);
 

@@ -159,7 +159,7 @@ private:
     HostRow m_numbers;
     std::vector<double> m_hits;
     std::vector<SequenceInfo> m_sequences;
-    std::vector<ptrdiff_t> m_filled; // of each row
+    std::vector<ptrdiff_t> m_filled; // per row
 };
 
 // ---- PackedIndex ----

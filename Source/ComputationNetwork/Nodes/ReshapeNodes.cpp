@@ -183,8 +183,8 @@ private:
     bool HasImage() const { return m_image.Elements() == m_rows && (m_isImage || !IsOneRow()); }
 
     uint64_t m_rows = 1;
-    bool m_isImage = false; // [channels x width x height], or empty if unknown
-    TensorShape m_image;    // [channels x width x height], or nothing known
+    bool m_isImage = false; // the image has one row
+    TensorShape m_image;    // [channels x width x height], or empty if unknown
 };
 
 void LegacyReshapeNode::InferShape(ShapeInference& inference)

@@ -121,7 +121,7 @@ private:
                  "'; expected the width and precision of a number, like .6");
     }
 
-    // Prints to the program's log, or to the console if the log is a file, because a person is watching.
+    // Prints to stderr, even if the program's log is a file, because a person is watching.
     void Print(const MatrixView& view, const char* what)
     {
         m_host.resize(view.Elements());

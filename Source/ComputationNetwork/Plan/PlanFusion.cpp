@@ -80,7 +80,7 @@ bool IsParameter(const ComputationNode& node)
     return dynamic_cast<const LearnableParameterNode*>(&node) != nullptr;
 }
 
-// Returns true for a product of an embedding, or a chain of one, that can be computed at the place of the first
+// Returns true for a product of an embedding, or its chain, that can be computed at the place of the first
 // product: its other inputs are parameters.
 bool IsChainOf(const PlanStep& step, const ComputationNode& embedding)
 {

@@ -76,6 +76,9 @@ class ExampleCommandsTest(EndToEndTest):
         config = next(word.split("=", 1)[1] for word in words if word.startswith("configFile="))
         folder = next((f for f in (self.folder, place) if (f / config.split("+")[0]).is_file()), None)
         self.assertIsNotNone(folder, "there is no config '%s'" % config)
+        text = "".join(path.read_text(encoding="utf-8") for path in (folder / config.split("+")[0]).parent.glob("*.cntk"))
+        for name in re.findall(r"(?m)^(?!configFile)(\w+)=", "\n".join(words)):  # --check does not warn of unused names
+            self.assertRegex(text, r"(?m)^%s=|\$%s\$" % (name, name))
         run = subprocess.run([CNTK, *words[1:], "--check"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, encoding="utf-8", timeout=100, check=False)
         if run.returncode != 0:

@@ -22,7 +22,11 @@ public:
     };
     TestReader(std::vector<Sequence> sequences, bool sparse) : m_sequences(std::move(sequences))
     {
-        m_streams.push_back({"x", 1, sparse, false, {}, "", 0, ""});
+        StreamInfo stream;
+        stream.name = "x";
+        stream.rows = 1;
+        stream.sparse = sparse;
+        m_streams.push_back(stream);
     }
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     void StartEpoch(const EpochRequest&) override { m_next = 0; }

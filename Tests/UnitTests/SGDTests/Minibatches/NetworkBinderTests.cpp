@@ -86,7 +86,8 @@ TEST_F(NetworkBinderTest, ClassesOfWordsAndOfTheNetworkAreComparedWhereBothAreKn
         stream.wordClasses = wordClasses;
         stream.wordClassSource = "vocab.txt";
         std::vector<std::string> texts;
-        for (const NodeWarning& warning : NetworkBinder({criterion}, {Stream("h", 2), stream}).Warnings())
+        const NetworkBinder binder({criterion}, {Stream("h", 2), stream});
+        for (const NodeWarning& warning : binder.Warnings())
         {
             EXPECT_EQ(warning.node, scores);
             texts.push_back(warning.text);
@@ -105,27 +106,28 @@ TEST_F(NetworkBinderTest, ClassesOfWordsAndOfTheNetworkAreComparedWhereBothAreKn
 TEST_F(NetworkBinderTest, ImagesInAnotherOrderOfTheirElements)
 {
     ComputationNetwork network(DataType::Float64, MakeCpuDevice());
-    const auto x = network.AddInput("x", {3, 4, 4});
+    const auto image = network.AddInput("image", {3, 4, 4});
+    const auto gray = network.AddInput("gray", {1, 6, 8});
+    const auto vector = network.AddInput("vector", {48});
     network.Validate();
-    const auto bind = [&](std::vector<size_t> shape)
+    const auto bind = [](const ComputationNodePtr& x, std::vector<size_t> shape)
     {
-        StreamInfo stream = Stream("x", 48);
+        StreamInfo stream = Stream(x->Name(), 48);
         stream.shape = std::move(shape);
         stream.shapeSource = "mbFormat=nchw at exp.cntk:9";
         return NetworkBinder({x}, {stream}).Warnings();
     };
-    ASSERT_EQ(bind({4, 4, 3}).size(), 1u);
-    EXPECT_EQ(bind({4, 4, 3})[0].node, x);
-    EXPECT_EQ(bind({4, 4, 3})[0].text,
-              "input node 'x' takes images as [3 x 4 x 4], but stream 'x' of the reader delivers them as [4 x 4 x 3] "
-              "(mbFormat=nchw at exp.cntk:9); expected the same order of the elements, or the network mixes pixels and "
-              "channels");
-    EXPECT_TRUE(bind({3, 4, 4}).empty());
-    EXPECT_TRUE(bind({}).empty()) << "the reader does not know";
-    x->SetSampleShape(TensorShape{1, 6, 8});
-    EXPECT_TRUE(bind({6, 8, 1}).empty()) << "one channel has one order";
-    x->SetSampleShape(TensorShape{48});
-    EXPECT_TRUE(bind({4, 4, 3}).empty()) << "a vector";
+    ASSERT_EQ(bind(image, {4, 4, 3}).size(), 1u);
+    EXPECT_EQ(bind(image, {4, 4, 3})[0].node, image);
+    EXPECT_EQ(
+        bind(image, {4, 4, 3})[0].text,
+        "input node 'image' takes images as [3 x 4 x 4], but stream 'image' of the reader delivers them as [4 x 4 x 3] "
+        "(mbFormat=nchw at exp.cntk:9); expected the same order of the elements, or the network mixes pixels and "
+        "channels");
+    EXPECT_TRUE(bind(image, {3, 4, 4}).empty());
+    EXPECT_TRUE(bind(image, {}).empty()) << "the reader does not know";
+    EXPECT_TRUE(bind(gray, {6, 8, 1}).empty()) << "one channel has one order";
+    EXPECT_TRUE(bind(vector, {4, 4, 3}).empty()) << "a vector";
 }
 
 // A network trained with noise has 2 (K + 1) rows for labels; to evaluate it, a word is enough.
